@@ -122,7 +122,7 @@ export function createParts(base: Base, clients: Clients) {
   const erasures = createErasures({ sql, parts: [poller, notifier] });
   const resealing = createResealing({ sql, clock, log, secrets });
   const upkeep = createUpkeep({ sql, clock, log, replica, skipped, resealing, retention: settings.store.retention });
-  const activity = createActivity({ sql, meters });
+  const activity = createActivity({ sql, meters, writeSites: poller.writeSites });
   return {
     ...{ ownership, poller, knownSubscribers, notifier, reach, erasures, upkeep, activity },
     ...createAlerting(base, reach),

@@ -2,6 +2,7 @@
 
 import { hash } from 'node:crypto';
 import type { InvoiceSeen } from '../domain/deciding/invoice.ts';
+import type { TokenTimes } from '../domain/polling/site-calls.ts';
 import { type Details, DIGEST_LENGTH, type Observation } from '../domain/purchases/purchase.ts';
 import { AppError } from '../domain/values/errors.ts';
 import { type JsonValue, parseExact, stringifyExact } from '../domain/values/exact-json.ts';
@@ -86,6 +87,8 @@ export interface CheckoutClient {
   /** Also in one call, reduced to what may be kept and sent. */
   pollInvoice(purchaseId: string): Promise<InvoiceSeen>;
   authorization(id: string): Promise<AuthorizationAnswer | TroubleObservation>;
+  /** When the access token was fetched, ends and was refused; null where credentials go with each call. */
+  token(): TokenTimes | null;
   /** Breaks off what is on its way (`unreachable`, reason `stopped`) and closes the connections. */
   close(): Promise<void>;
 }
@@ -167,6 +170,8 @@ export function createCheckoutClient(site: CheckoutSite, options: CheckoutClient
         return trouble('malformed', 'too_deep', 'The answer is nested too deep to be used.', reply);
       }
     },
+
+    token: access.token,
 
     async close() {
       await Promise.all([calls.close(), tokens.close()]);

@@ -4,6 +4,7 @@
  */
 
 import * as oauth from 'oauth4webapi';
+import type { TokenTimes } from '../domain/polling/site-calls.ts';
 import type { Instant, Milliseconds } from '../domain/values/time.ts';
 import type { Failure, Reply } from './call.ts';
 import type { Transport } from './transport.ts';
@@ -16,6 +17,8 @@ export interface Access {
   instead(rejected: string): Promise<string | TroubleObservation | null>;
   /** To be called when that other value was rejected as well: renewing does not help, so it rests for a while. */
   gaveUp(): void;
+  /** When the token was fetched, ends and was refused; null where there is no token. */
+  token(): TokenTimes | null;
 }
 
 interface TokenOptions {
@@ -44,7 +47,7 @@ const POINTLESS_FOR: Milliseconds = 10_000;
 /** HTTP Basic (RFC 7617) in UTF-8. There is nothing to renew. */
 export function basicAccess(clientId: string, clientSecret: string): Access {
   const value = `Basic ${Buffer.from(`${clientId}:${clientSecret}`, 'utf8').toString('base64')}`;
-  return { header: () => value, instead: async () => null, gaveUp: () => undefined };
+  return { header: () => value, instead: async () => null, gaveUp: () => undefined, token: () => null };
 }
 
 /** OAuth 2.0 client credentials at `/oauth2/token`, sent in the form as the specification shows it. */
@@ -55,6 +58,10 @@ export function oauthAccess({ baseUrl, clientId, clientSecret, transport, clock 
   let failure: { readonly answer: TroubleObservation; readonly until: Milliseconds } | null = null;
   let underway: Promise<string | TroubleObservation> | null = null;
   let pointlessUntil: Milliseconds = 0;
+  let times: TokenTimes = { fetchedAt: null, expiresAt: null, refusedAt: null, refusal: null };
+  const refused = (refusal: string): void => {
+    times = { ...times, refusedAt: Math.round(clock.now()), refusal };
+  };
 
   async function renew(): Promise<string | TroubleObservation> {
     const answer = await fetchToken({ baseUrl, clientId, clientSecret, transport, clock });
@@ -65,8 +72,11 @@ export function oauthAccess({ baseUrl, clientId, clientSecret, transport, clock 
       expiresAt = now + answer.lifetime;
       renewAt = expiresAt - Math.min(MARGIN, answer.lifetime / 10);
       failure = null;
+      const fetchedAt = Math.round(clock.now());
+      times = { ...times, fetchedAt, expiresAt: fetchedAt + answer.lifetime };
       return value;
     }
+    refused(answer.detail);
     failure = { answer, until: now + Math.max(FAILURE_KEPT, answer.retryAfter ?? 0) };
     return oldOr(answer);
   }
@@ -95,7 +105,9 @@ export function oauthAccess({ baseUrl, clientId, clientSecret, transport, clock 
     },
     gaveUp() {
       pointlessUntil = clock.monotonic() + POINTLESS_FOR;
+      refused('The service refused a call with a new token as it refused the one before.');
     },
+    token: () => times,
   };
 }
 

@@ -50,6 +50,30 @@ describe('a token', () => {
     expect(service.tokens()).toBe(2);
   });
 
+  test('is known by when it was fetched and ends, and by its last refusal; never by itself', async () => {
+    let isRefused = false;
+    const { client, clock } = await start({
+      [TOKEN]: (response, { count }) =>
+        isRefused
+          ? json(response, { error: 'invalid_client' }, 401)
+          : json(response, { access_token: `t${count}`, expires_in: 60 }),
+    });
+    expect(client.token()).toEqual({ fetchedAt: null, expiresAt: null, refusedAt: null, refusal: null });
+    await client.pollStatus(ID);
+    const fetchedAt = Math.round(clock.now());
+    const known = { fetchedAt, expiresAt: fetchedAt + 60_000, refusedAt: null, refusal: null };
+    expect(client.token()).toEqual(known);
+    isRefused = true;
+    clock.advance(61_000);
+    await client.pollStatus(ID);
+    expect(client.token()).toEqual({
+      ...known,
+      refusedAt: Math.round(clock.now()),
+      refusal: expect.stringContaining("does not accept the site's client id and secret (HTTP 401)"),
+    });
+    expect(clientOf('http://127.0.0.1:9', { auth: 'basic' }).token()).toBeNull();
+  });
+
   test('may come with an odd type and things nobody asked for', async () => {
     const { client } = await start({
       [TOKEN]: (response) => json(response, { access_token: 'a.b.c', token_type: 'JWT', id_token: 'x', scope: 7 }),

@@ -4,16 +4,21 @@ import { policyOf } from '../../domain/polling/poll-plan.ts';
 import { DEFAULT_STATE_POLICIES, namedState } from '../../domain/purchases/states.ts';
 import { boundsOf, dwellOf, shownLimit } from '../../domain/stays/dwell.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
+import { readSiteCalls } from '../../postgres/polling/site-calls.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
 import { readDwell, USUAL_WINDOW } from '../../postgres/stays/dwell.ts';
 import type { Limits } from '../../postgres/stays/limits.ts';
+import { siteCallsBody } from './site-calls.ts';
 
 /** What is known of a site; `settings`: undefined for one that is no longer configured. */
 export async function readSite(
   sql: Sql,
   { name, settings, limits }: { name: string; settings: SiteSettings | undefined; limits: Limits },
 ) {
-  const rows = await readDwell(sql, (await databaseNow(sql)) - USUAL_WINDOW, name);
+  const [rows, calls] = await Promise.all([
+    databaseNow(sql).then((now) => readDwell(sql, now - USUAL_WINDOW, name)),
+    readSiteCalls(sql, name),
+  ]);
   const byState = Map.groupBy(rows, ({ state }) => state);
   const policy = limits.policyFor(name);
   const limited = [...new Set([...DEFAULT_STATE_POLICIES.keys(), ...policy.states.keys()])].filter((state) => {
@@ -25,6 +30,7 @@ export async function readSite(
     site: name,
     configured: settings !== undefined,
     settings: settings === undefined ? null : shownSettings(settings),
+    replicas: calls.map(siteCallsBody),
     states: states.map((state) => {
       const counts = byState.get(state) ?? [];
       const dwell = dwellOf(counts);

@@ -10,7 +10,7 @@ import { siteParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { problems } from '../http/problems.ts';
 import { requireSite } from '../purchases/find-purchase.ts';
-import { limitSchema, stateSchema } from '../purchases/purchase-body.ts';
+import { limitSchema, stateSchema, timeSchema } from '../purchases/purchase-body.ts';
 
 /** Mounts the call. */
 export function mountSite(app: Api, { sql, limits, sites }: { sql: Sql; limits: Limits; sites: readonly SiteSettings[] }): void {
@@ -20,6 +20,35 @@ export function mountSite(app: Api, { sql, limits, sites }: { sql: Sql; limits: 
     return c.json(await readSite(sql, { name, settings: sites.find((site) => site.name === name), limits }), 200);
   });
 }
+
+const replicaSchema = z.object({
+  replica: z.string(),
+  writtenAt: timeSchema.openapi({ description: 'When the replica wrote this: every ten seconds while it makes calls.' }),
+  breaker: z.object({
+    state: z.enum(['closed', 'open', 'recovering']).openapi({
+      description:
+        '`closed`: every call may leave. `open`: only probes may. `recovering`: calls return, twice as many each second.',
+    }),
+    cause: z.enum(['failing', 'throttled']).nullable().openapi({ description: 'Null when it is not open.' }),
+    since: timeSchema,
+    nextProbeAt: timeSchema
+      .nullable()
+      .openapi({ description: 'The earliest moment; null when it is not open, and while a probe is under way.' }),
+  }),
+  calls: z.object({
+    perSecond: z.number().openapi({ description: 'Calls that left, as an average of the ten seconds before `writtenAt`.' }),
+    ceiling: z.number().openapi({ description: "The replica's part of the site's ceiling, in calls a second." }),
+  }),
+  token: z
+    .object({
+      fetchedAt: timeSchema.nullable().openapi({ description: 'Null before the first token.' }),
+      expiresAt: timeSchema.nullable(),
+      refusedAt: timeSchema.nullable().openapi({ description: 'When a token, or a call with a new token, was last refused.' }),
+      refusal: z.string().nullable().openapi({ description: 'Why, in a sentence.' }),
+    })
+    .nullable()
+    .openapi({ description: 'Never the token itself. Null where credentials go with each call.' }),
+});
 
 const siteSchema = z
   .object({
@@ -36,6 +65,9 @@ const siteSchema = z
       })
       .nullable()
       .openapi({ description: 'Null where the site is not configured any more.' }),
+    replicas: z
+      .array(replicaSchema)
+      .openapi({ description: 'How each running replica calls the site: breaker, share of the ceiling, access token.' }),
     states: z
       .array(
         z.object({
@@ -63,7 +95,7 @@ const siteRoute = createRoute({
   security: needs('read'),
   summary: 'One site',
   description:
-    'Its settings without addresses and secrets, its limits, and how long customers who got on stayed in each state in the last 14 days. Whether it answers is in `GET /v1/overview`.',
+    'Its settings without addresses and secrets, how each replica calls it, its limits, and how long customers who got on stayed in each state in the last 14 days. Whether it answers is in `GET /v1/overview`.',
   tags: ['Operations'],
   request: { params: z.object({ name: siteParameter }), query: strict({}) },
   responses: {

@@ -1,5 +1,6 @@
 /** Shows how everything is: sites, purchases, what is stuck, whether polling and telling keep up. */
 
+import { siteCallsBody } from '../../actions/flow/site-calls.ts';
 import { careOf, lengthOf, placeOf, whatOf } from '../../actions/incidents/words.ts';
 import { healthBody } from '../../actions/subscribers/body.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
@@ -10,6 +11,7 @@ import { relative } from '../../domain/values/relative-time.ts';
 import { type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import { readClock, type Sql } from '../../postgres/connection/database.ts';
 import { type IncidentRow, listIncidents } from '../../postgres/incidents/list.ts';
+import { readSiteCalls, type SiteCallsRow } from '../../postgres/polling/site-calls.ts';
 import { listSites, type SiteRow } from '../../postgres/polling/sites.ts';
 import { countPurchases } from '../../postgres/reports/counts.ts';
 import { dueLag, oldestStuck, totalLag, waitingDeliveries, waitingOf } from '../../postgres/reports/overview.ts';
@@ -31,19 +33,21 @@ const LATE = 5_000;
 const MOST_INCIDENTS = 20;
 
 async function readOverview(sql: Sql, site: string | undefined) {
-  const [sites, counts, lags, daemons, subscribers, waiting, troubled, oldest, incidents, { now }, silence] = await Promise.all([
-    listSites(sql),
-    countPurchases(sql),
-    dueLag(sql),
-    livingDaemons(sql),
-    readSubscribers(sql),
-    waitingDeliveries(sql),
-    troubledSubscribers(sql),
-    oldestStuck(sql, site),
-    listIncidents(sql, { filter: { status: 'open', site }, before: null, limit: MOST_INCIDENTS + 1 }),
-    readClock(sql),
-    daemonSilence(sql),
-  ]);
+  const [sites, counts, lags, daemons, subscribers, waiting, troubled, oldest, incidents, { now }, silence, calls] =
+    await Promise.all([
+      listSites(sql),
+      countPurchases(sql),
+      dueLag(sql),
+      livingDaemons(sql),
+      readSubscribers(sql),
+      waitingDeliveries(sql),
+      troubledSubscribers(sql),
+      oldestStuck(sql, site),
+      listIncidents(sql, { filter: { status: 'open', site }, before: null, limit: MOST_INCIDENTS + 1 }),
+      readClock(sql),
+      daemonSilence(sql),
+      readSiteCalls(sql, site ?? null),
+    ]);
   if (site !== undefined)
     knownSite(
       site,
@@ -60,6 +64,8 @@ async function readOverview(sql: Sql, site: string | undefined) {
     troubled,
     oldest,
     incidents,
+    calls,
+    isOneSite: site !== undefined,
     subscribers: subscribers.map((row) => {
       const trouble = troubled.find(({ name }) => name === row.name);
       return {
@@ -81,13 +87,14 @@ export async function showOverview(
   const overview = await readOverview(sql, site);
   if (json) return printJson(context, overviewBody(overview));
   printSites(context, overview);
+  printSiteCalls(context, overview);
   printPurchases(context, overview);
   printIncidents(context, overview);
   printPolling(context, overview);
   printSubscribers(context, overview);
 }
 
-function overviewBody({ now, sites, counts, lag, daemons, subscribers, oldest, incidents }: Overview) {
+function overviewBody({ now, sites, counts, lag, daemons, subscribers, oldest, incidents, calls }: Overview) {
   return {
     at: isoTime(now),
     sites: sites.map(({ failingSince, failingReason, lastSuccessAt, lastReadAt, ...site }) => ({
@@ -96,6 +103,7 @@ function overviewBody({ now, sites, counts, lag, daemons, subscribers, oldest, i
       failingReason: failingSince === null ? null : failingReason,
       lastReadAt: isoTimeOrNull(lastReadAt),
       lastSuccessAt: isoTimeOrNull(lastSuccessAt),
+      replicas: calls.filter((row) => row.site === site.name).map(siteCallsBody),
     })),
     purchases: counts.map(({ state, oldest, ...row }) => ({
       ...row,
@@ -146,6 +154,36 @@ function printSites(context: CliContext, { sites, now }: Overview): void {
     ['site', 'answers', 'last answer', 'trouble'],
     sites.map((site) => [site.name, answers(site, now), relative(site.lastSuccessAt, now), trouble(site)]),
   );
+}
+
+/** Of all sites only those whose calls are held back, or whose token was refused. */
+function printSiteCalls(context: CliContext, { calls, isOneSite, now }: Overview): void {
+  const shown = calls.filter((row) => isOneSite || row.breaker !== 'closed' || isRefused(row));
+  if (shown.length === 0) return;
+  printLine(context);
+  printTable(
+    context,
+    ['site', 'replica', 'breaker', 'next probe', 'calls a second', 'token'],
+    shown.map((row) => [
+      row.site,
+      row.replica,
+      `${row.breaker} since ${relative(row.since, now).replace(/ ago$/, '')}${row.cause === null ? '' : `, ${row.cause}`}`,
+      row.nextProbeAt === null ? '-' : relative(row.nextProbeAt, now),
+      `${row.callsPerSecond} of ${row.ceiling}`,
+      tokenText(row, now),
+    ]),
+  );
+}
+
+const isRefused = ({ token }: SiteCallsRow): boolean =>
+  token !== null && token.refusedAt !== null && token.refusedAt > (token.fetchedAt ?? 0);
+
+function tokenText(row: SiteCallsRow, now: Instant): string {
+  const { token } = row;
+  if (token === null) return 'none: credentials go with each call';
+  const { fetchedAt, expiresAt, refusedAt, refusal } = token;
+  const fetched = fetchedAt === null ? 'not fetched' : `fetched ${relative(fetchedAt, now)}, ends ${relative(expiresAt, now)}`;
+  return isRefused(row) ? `${fetched}; refused ${relative(refusedAt, now)}: ${refusal}` : fetched;
 }
 
 function answers({ configured, failingSince, lastSuccessAt }: SiteRow, now: Instant): string {

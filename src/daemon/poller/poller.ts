@@ -19,6 +19,7 @@ import { createRepair } from './repair.ts';
 import { createExtraCalls, type InvoiceOf } from './sites/extra-calls.ts';
 import { createSiteCalls, type PolledSite, type SiteCalls } from './sites/site-calls.ts';
 import { createSiteOutside, type SiteOutside } from './sites/site-outside.ts';
+import { createSiteStates } from './sites/site-states.ts';
 import { createPurchaseLoader } from './window/purchase-loader.ts';
 import { createWindow } from './window/window.ts';
 
@@ -62,6 +63,8 @@ export interface Poller {
   invoiceOf(purchase: InvoiceOf): Promise<InvoiceReply>;
   /** Whether this replica reaches the checkout services, for the decision to give its shards away. */
   readonly outside: SiteOutside;
+  /** Writes how this replica calls each site, where that changed. */
+  writeSites(): Promise<void>;
   /** Polls that were made and are not recorded yet. */
   unwritten(): number;
   /** A purchase was erased: it leaves memory and is not polled any more. */
@@ -153,6 +156,7 @@ export function createPoller(options: PollerOptions): Poller {
     },
     invoiceOf: extraCalls.invoiceOf,
     outside: createSiteOutside({ sql: options.sql, clock, replica, siteCalls }),
+    writeSites: createSiteStates({ sql: options.sql, clock, ownership, siteCalls }),
     unwritten: () => recorder.pending(),
     forget: (id) => {
       loader.left(id);

@@ -6,10 +6,15 @@ import { type Meters, POLL_OUTCOMES, type SiteMeter, type SubscriberMeter } from
 
 const EVERY: Milliseconds = 10_000;
 
+export interface ActivityOptions {
+  readonly sql: Sql;
+  readonly meters: Pick<Meters, 'sites' | 'subscribers'>;
+  /** Writes how this replica calls each site, which has the same rhythm. */
+  writeSites?(): Promise<void>;
+}
+
 /** A tick that adds what was done since the last one that was written. */
-export function createActivity({ sql, meters }: { sql: Sql; meters: Pick<Meters, 'sites' | 'subscribers'> }): {
-  tick(): Promise<Milliseconds>;
-} {
+export function createActivity({ sql, meters, writeSites }: ActivityOptions): { tick(): Promise<Milliseconds> } {
   let polled: ReadonlyMap<string, Activity> = new Map();
   let delivered: ReadonlyMap<string, DeliveryActivity> = new Map();
 
@@ -41,6 +46,7 @@ export function createActivity({ sql, meters }: { sql: Sql; meters: Pick<Meters,
     tick: async () => {
       await writePolls();
       await writeDeliveries();
+      await writeSites?.();
       return EVERY;
     },
   };

@@ -28,6 +28,9 @@ type Open = {
 };
 type Recovering = { readonly kind: 'recovering'; readonly since: Moment; readonly wait: Milliseconds; readonly rate: number };
 export type Breaker = Closed | Open | Recovering;
+/** Closed: every call may leave. Open: only probes may. Recovering: calls return, twice as many each second. */
+export type BreakerState = Breaker['kind'];
+export type BreakerCause = Open['cause'];
 
 export const CLOSED: Breaker = { kind: 'closed' };
 

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { writeSiteCalls } from '../../../src/postgres/polling/site-calls.ts';
 import { addExits } from '../../support/dwell-days.ts';
 import { startTestApi, type TestApi } from '../api.ts';
 
@@ -33,6 +34,39 @@ test('a site shows its limits, and how long customers stayed', async () => {
     expect([fromMs <= dwell, dwell < belowMs]).toEqual([true, true]);
   }
   expect(unknown).toMatchObject({ limit: null, usual: { purchases: 1 } });
+});
+
+test('a site shows how each running replica calls it', async () => {
+  await api.sql`
+    insert into purchase_watch_internal.replicas (id, process, expires_at)
+    values ('rep_1', 'test', now() + interval '1 min'), ('rep_gone', 'test', now() - interval '1 s')`;
+  const at = Date.UTC(2026, 10, 23, 8);
+  const known = { site: 'se', since: at, nextProbeAt: at + 1_000, callsPerSecond: 1.5, ceiling: 25 };
+  const token = {
+    fetchedAt: at,
+    expiresAt: at + 60_000,
+    refusedAt: at + 1_000,
+    refusal: 'The token endpoint does not accept it.',
+  };
+  for (const replica of ['rep_1', 'rep_gone'])
+    await writeSiteCalls(api.sql, replica, [{ ...known, breaker: 'open', cause: 'throttled', token }]);
+  expect((await api.call('GET', '/v1/sites/se')).body.replicas).toEqual([
+    {
+      replica: 'rep_1',
+      writtenAt: expect.stringMatching(/Z$/),
+      breaker: {
+        ...{ state: 'open', cause: 'throttled', since: '2026-11-23T08:00:00.000Z', nextProbeAt: '2026-11-23T08:00:01.000Z' },
+      },
+      calls: { perSecond: 1.5, ceiling: 25 },
+      token: {
+        ...{ fetchedAt: '2026-11-23T08:00:00.000Z', expiresAt: '2026-11-23T08:01:00.000Z' },
+        ...{ refusedAt: '2026-11-23T08:00:01.000Z', refusal: 'The token endpoint does not accept it.' },
+      },
+    },
+  ]);
+  await writeSiteCalls(api.sql, 'rep_1', [{ ...known, breaker: 'closed', cause: null, nextProbeAt: null, token: null }]);
+  expect((await api.call('GET', '/v1/sites/se')).body.replicas).toMatchObject([{ breaker: { state: 'closed' }, token: null }]);
+  expect((await api.call('GET', '/v1/sites/default')).body.replicas).toEqual([]);
 });
 
 test('one that is no longer configured has no settings; one that there never was is refused with the names that there are', async () => {

@@ -20,6 +20,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0011_next_poll_reason.sql': 'bf8717f156717683178138f96837ca0214ab91c506e92441fc6e47be278b4b54',
   '0012_console.sql': '8a316a5a8e0e305ecd0e90cbb13975291802fa97007cfa03e7693e621c1ebe22',
   '0013_actions.sql': 'bdc65c7ec00f77a29dc8306d4a4c89f4a95a6647c4dd2d1018d0fd64e705cbc1',
+  '0014_site_calls.sql': '2b1ad0312c86d8b6c7c8310a3145e2ecb56defe05aecc4cd0802c536b6e84330',
 };
 
 const hashOf = (name: string): string =>

@@ -7,8 +7,9 @@ import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
 import { status, tag } from '../../frame/icons.ts';
 import { type Ask, page } from '../../frame/page-route.ts';
 import { nothingHere, panel, written } from '../../parts/lists.ts';
-import { length, since, when } from '../../parts/time.ts';
+import { length, when } from '../../parts/time.ts';
 import { dwellPicture } from '../../pictures/dwell.ts';
+import { breakerOf, replicasPanel, tokenOf } from './replicas.ts';
 
 /** Each site needs two calls, so a list of many shows the pictures of the first alone. */
 const MOST_PICTURED = 6;
@@ -20,7 +21,7 @@ export const sitePages = [
     const overview = await ask.api.get<OverviewBody>('/v1/overview');
     const sites = overview.sites.filter(({ configured }) => configured);
     const shown = sites.slice(0, MOST_PICTURED);
-    const panels = await Promise.all(shown.map((site) => sitePanel(site, overview, ask)));
+    const panels = await Promise.all(shown.map(async (site) => sitePanel(site, await read(site.site, ask), overview, ask)));
     const others = sites.slice(MOST_PICTURED);
     const more =
       others.length === 0
@@ -42,9 +43,9 @@ export const sitePages = [
     const overview = await ask.api.get<OverviewBody>('/v1/overview');
     const site = overview.sites.find((each) => each.site === name);
     // A name that there is not is refused by the API, with the names that there are.
-    if (site === undefined) await ask.api.get(`/v1/sites/${encodeURIComponent(name)}`);
+    const found = await read(name, ask);
     const body = html`<div class="head"><h1 class="say" data-said>${siteSentence(site!)}</h1><p class="sub">${site!.lastError === null ? NOTHING : written(site!.lastError)}</p></div>
-<div class="stack">${await sitePanel(site!, overview, ask)}${counts(site!, overview, ask)}</div>`;
+<div class="stack">${sitePanel(site!, found, overview, ask)}${replicasPanel(found.details, ask)}${counts(site!, overview, ask)}</div>`;
     return { title: name, place: 'sites', crumb: html`<a href="${ask.base}/sites">Sites</a> / ${written(name)}`, body };
   }),
 ];
@@ -77,14 +78,23 @@ function item(site: Overview, { base }: Ask): Html {
   return html`<li>${siteStatus(site)} <a href="${base}/sites/${encodeURIComponent(site.site)}">${written(site.site)}</a></li>`;
 }
 
-async function sitePanel(site: Overview, overview: OverviewBody, ask: Ask): Promise<Html> {
-  const { api, base } = ask;
-  const name = site.site;
-  const path = `${base}/sites/${encodeURIComponent(name)}`;
+interface Read {
+  readonly details: SiteBody;
+  readonly flow: FlowBody;
+}
+
+async function read(name: string, { api }: Ask): Promise<Read> {
   const [details, flow] = await Promise.all([
     api.get<SiteBody>(`/v1/sites/${encodeURIComponent(name)}`),
     api.get<FlowBody>('/v1/flow', { site: name }),
   ]);
+  return { details, flow };
+}
+
+function sitePanel(site: Overview, { details, flow }: Read, overview: OverviewBody, ask: Ask): Html {
+  const { base } = ask;
+  const name = site.site;
+  const path = `${base}/sites/${encodeURIComponent(name)}`;
   return panel({
     id: `site-${name}`,
     title: name,
@@ -94,7 +104,7 @@ async function sitePanel(site: Overview, overview: OverviewBody, ask: Ask): Prom
   });
 }
 
-function figures(site: Overview, { settings }: SiteBody, { purchases }: OverviewBody, { now, base }: Ask): Html {
+function figures(site: Overview, { settings, replicas }: SiteBody, { purchases }: OverviewBody, { now, base }: Ask): Html {
   const here = purchases.groups.filter((group) => group.site === site.site && group.status === 'watching');
   const watched = here.reduce((sum, { count }) => sum + count, 0);
   const states = new Set(here.map(({ state }) => state?.value)).size;
@@ -106,23 +116,17 @@ function figures(site: Overview, { settings }: SiteBody, { purchases }: Overview
       : `, ${used > 0 && used < 1 ? 'less than 1' : Math.round(used)} % of the ceiling of ${settings!.maxRps} a second`;
   const figure = (value: Html | string, unit: Html | string, says: Html | string): Html =>
     html`<div><dd>${value} <small>${unit}</small></dd><dt>${says}</dt></div>`;
-  const breaker = site.answers
-    ? figure('all', 'polls', 'are let through')
-    : figure(
-        'probes',
-        'alone',
-        html`are let through${site.failingSince === null ? NOTHING : html`, for ${since(site.failingSince, now)}`}: ${site.reason}`,
-      );
+  const breaker = breakerOf(replicas);
   return html`<dl class="figs">${[
     figure(number(watched), 'watched', tied(`in ${counted(states, 'state')}`)),
     figure(number(Math.round(polls * 10) / 10), 'a minute', tied(`polls${share}`)),
     figure(number(Math.round(failedPolls * 10) / 10), 'a minute', 'polls without a usable answer'),
     figure(when(site.lastAnswerAt, now), '', 'last answer'),
-    breaker,
+    figure(breaker.state, '', breaker.says),
     figure(
       settings === null ? 'none' : settings.auth,
       '',
-      settings?.auth === 'basic' ? 'credentials with each call' : 'token, renewed by itself',
+      settings?.auth === 'basic' ? 'credentials with each call' : tokenOf(replicas, now),
     ),
     figure(
       html`<a href="${base}/incidents?site=${encodeURIComponent(site.site)}&amp;status=open">${number(site.openIncidents)}</a>`,

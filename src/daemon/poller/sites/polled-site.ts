@@ -5,6 +5,6 @@ import type { SiteSettings } from '../../../config/settings.ts';
 /** Joins the two. */
 export function polledSite(site: SiteSettings, client: CheckoutClient) {
   const { name, maxRps, concurrency, timeout, invoices } = site;
-  const { pollStatus, pollInvoice, invoice } = client;
-  return { name, maxRps, concurrency, timeout, invoices, pollStatus, pollInvoice, invoice };
+  const { pollStatus, pollInvoice, invoice, token } = client;
+  return { name, maxRps, concurrency, timeout, invoices, pollStatus, pollInvoice, invoice, token };
 }

@@ -2,15 +2,17 @@
 
 import type { InvoiceAnswer } from '../../../checkout/invoice-details.ts';
 import type { InvoiceSeen } from '../../../domain/deciding/invoice.ts';
-import { afterAnswer, allowance, type Breaker, CLOSED, isUsable, probeSent } from '../../../domain/polling/breaker.ts';
+import { afterAnswer, allowance, type Breaker, isUsable, probeSent } from '../../../domain/polling/breaker.ts';
 import type { Asked } from '../../../domain/polling/reach.ts';
 import { isSiteDoubtful, newSiteAnswers } from '../../../domain/polling/site-answers.ts';
+import type { BreakerNow, TokenTimes } from '../../../domain/polling/site-calls.ts';
 import type { Observation } from '../../../domain/purchases/purchase.ts';
 import type { Milliseconds } from '../../../domain/values/time.ts';
 import type { Sql } from '../../../postgres/connection/database.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 import type { Logger } from '../../../runtime/logger.ts';
 import { createBudget } from './budget.ts';
+import { createKnownBreaker } from './known-breaker.ts';
 import { createSiteReach } from './site-reach.ts';
 import { createTurns, type Turns } from './turns.ts';
 
@@ -29,6 +31,8 @@ export interface PolledSite {
   /** One call each, which never rejects: what may be kept and sent of an invoice, and all of it. */
   pollInvoice(purchaseId: string): Promise<InvoiceSeen>;
   invoice(purchaseId: string): Promise<InvoiceAnswer>;
+  /** When the access token was fetched, ends and was refused; null where the site's calls need none. */
+  token(): TokenTimes | null;
 }
 
 /** Which call an answer is to; `asked` is set when it asked for a purchase's status. */
@@ -68,6 +72,8 @@ export interface SiteCalls {
   look(): void;
   /** How long only probes may leave, as far as that is known; 0: all calls may. */
   restsFor(): Milliseconds;
+  /** The breaker, and how many calls have left since the process began. */
+  seen(): BreakerNow & { readonly calls: number };
 }
 
 export interface SiteCallsOptions {
@@ -90,10 +96,11 @@ const NOTHING_TO_ASK: Milliseconds = 10 * 60_000;
 
 export function createSiteCalls(site: PolledSite, { sql, clock, log, replica, spread, onReported }: SiteCallsOptions): SiteCalls {
   const budget = createBudget(clock.monotonic);
-  let breaker: Breaker = CLOSED;
+  const known = createKnownBreaker(clock);
   const answers = newSiteAnswers();
   const reach = createSiteReach(site.name, { sql, clock, log, replica, onReported });
 
+  let calls = 0;
   let inFlight = 0;
   let wasExtra = false;
 
@@ -107,6 +114,7 @@ export function createSiteCalls(site: PolledSite, { sql, clock, log, replica, sp
       return wasExtra;
     },
     begin: (isExtra) => {
+      calls += 1;
       inFlight += 1;
       wasExtra = isExtra;
     },
@@ -115,20 +123,21 @@ export function createSiteCalls(site: PolledSite, { sql, clock, log, replica, sp
     },
     take: (share) => {
       const now = clock.monotonic();
-      const allowed = allowance(breaker, now);
+      const allowed = allowance(known.get(), now);
       if (allowed.kind === 'none')
         return { wait: allowed.until === null ? Number.POSITIVE_INFINITY : allowed.until - now, probe: false };
       const wait = budget.take((allowed.kind === 'limited' ? Math.min(site.maxRps, allowed.rate) : site.maxRps) * share);
       const probe = wait === 0 && allowed.kind === 'probe';
-      if (probe) breaker = probeSent(breaker);
+      if (probe) known.set(probeSent(known.get()));
       return { wait, probe };
     },
     probes: () => {
+      const breaker = known.get();
       const isWanted = breaker.kind === 'open' ? breaker.probeAt <= clock.monotonic() : isSiteDoubtful(answers);
       return isWanted ? [...answers.well.keys()].reverse() : NONE;
     },
     answered: (seen, { purchase, probe, asked = null }) => {
-      const before = breaker;
+      const before = known.get();
       const taken = reach.answered(seen, asked);
       const context = {
         now: clock.monotonic(),
@@ -138,7 +147,8 @@ export function createSiteCalls(site: PolledSite, { sql, clock, log, replica, sp
         probe,
         awaited: inFlight,
       };
-      breaker = afterAnswer(before, taken, { ...context, answers });
+      const breaker = afterAnswer(before, taken, { ...context, answers });
+      known.set(breaker);
       if (isUsable(taken)) {
         if (isCertain(before) && breaker.kind !== 'open') log.info({ site: site.name }, 'site.answers');
       } else if (isCertain(breaker) && breaker !== before) {
@@ -149,13 +159,18 @@ export function createSiteCalls(site: PolledSite, { sql, clock, log, replica, sp
       }
       reach.report(inFlight);
     },
-    fails: () => breaker.kind !== 'closed',
+    fails: () => known.get().kind !== 'closed',
     excuses: reach.excuses,
     look: () => {
+      const breaker = known.get();
       if (breaker.kind === 'open' && !breaker.probing && clock.monotonic() - breaker.probeAt >= NOTHING_TO_ASK) reach.rest();
       reach.look(inFlight);
     },
-    restsFor: () => (breaker.kind === 'open' ? Math.max(breaker.probeAt - clock.monotonic(), 1) : 0),
+    restsFor: () => {
+      const breaker = known.get();
+      return breaker.kind === 'open' ? Math.max(breaker.probeAt - clock.monotonic(), 1) : 0;
+    },
+    seen: () => ({ ...known.now(), calls }),
   };
 }
 

@@ -40,6 +40,7 @@ beforeEach(() => {
     pollStatus: () => ask('status', status),
     pollInvoice: () => ask('invoice', NOTHING as { kind: 'not_eligible'; detail: string }),
     invoice: () => ask('invoice', invoice),
+    token: () => null,
   };
   calls = createSiteCalls(site, {
     // Nothing here reports: that needs several failures in a row, or a good answer after some.

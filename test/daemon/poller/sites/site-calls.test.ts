@@ -41,7 +41,7 @@ beforeEach(async () => {
       });
   };
   const noInvoice = async () => ({ kind: 'not_eligible', state: 2, detail: '' }) as const;
-  const calls = { pollStatus: async () => good, pollInvoice: noInvoice, invoice: noInvoice };
+  const calls = { pollStatus: async () => good, pollInvoice: noInvoice, invoice: noInvoice, token: () => null };
   const site = { name: 'se', maxRps: 50, concurrency: 4, timeout: SECOND, invoices: false, ...calls };
   const laneOf = (replica: string): SiteCalls =>
     createSiteCalls(site, {
