@@ -203,10 +203,67 @@ test('a secret is replaced, and a subscriber is switched off, on again, and remo
   await context.close();
 });
 
+test.each([true, false])(
+  'a subscriber is edited, and what waits goes to the new address (script: %s)',
+  async (javaScriptEnabled) => {
+    const name = javaScriptEnabled ? 'edited' : 'edited-plain';
+    const other = await startReceiver();
+    const dead = await startReceiver();
+    dead.respondAlways({ status: 503, body: 'no' });
+    await api('POST', '/v1/subscribers', {
+      ...{ name, url: dead.url, headers: { 'x-token': 'first-value' }, types: ['subscriber.test', 'purchase.stuck'] },
+    });
+    await api('POST', `/v1/subscribers/${name}/test?wait=20s`);
+    const { page, context, misdeeds } = await signedIn(OPERATOR, { javaScriptEnabled });
+    await page.goto(`/subscribers/${name}`);
+    const edit = page.locator('#edit');
+    await edit.locator('> summary').click();
+    expect(await edit.locator('.confirm').textContent()).toMatch(/1.delivery waits\. What waits goes to the new address/);
+    expect(await edit.getByLabel('purchase.stuck').isChecked()).toBe(true);
+    await edit.getByRole('button', { name: `Change ${name}` }).click();
+    await page.getByText(`Nothing of ${name} was changed`).waitFor();
+    await edit.locator('> summary').click();
+    await edit.getByLabel('Another address').fill('ftp://nowhere');
+    await edit.getByLabel('What it is for').fill('<b>Books</b>');
+    await edit.getByRole('button', { name: `Change ${name}` }).click();
+    await edit.getByText('Another address must be').waitFor();
+    expect(await edit.getByLabel('What it is for').inputValue()).toBe('<b>Books</b>');
+    await edit.getByLabel('Another address').fill(other.url);
+    await edit.getByLabel('purchase.stuck').uncheck();
+    await edit.getByLabel('purchase.recovered').check();
+    await edit.getByLabel('Format').selectOption('cloudevents');
+    await edit.getByLabel('Other headers').fill('x-token: second-value');
+    await edit.getByRole('button', { name: `Change ${name}` }).click();
+    await page.getByText(`${name} is changed`).waitFor();
+    const [arrived] = await other.waitFor((all) => all.length > 0);
+    expect([arrived!.headers['x-token'], arrived!.headers['content-type']]).toEqual([
+      'second-value',
+      expect.stringContaining('application/cloudevents+json'),
+    ]);
+    expect(await bodyOf(`/v1/subscribers/${name}`)).toMatchObject({
+      ...{
+        types: ['purchase.recovered', 'subscriber.test'],
+        format: 'cloudevents',
+        description: '<b>Books</b>',
+        headers: ['x-token'],
+      },
+    });
+    expect(await page.content()).not.toContain('second-value');
+    await edit.locator('> summary').click();
+    await edit.getByLabel('take its headers away').check();
+    await edit.getByRole('button', { name: `Change ${name}` }).click();
+    await page.getByText(`${name} is changed`).waitFor();
+    expect(await bodyOf(`/v1/subscribers/${name}`)).toMatchObject({ headers: [], format: 'cloudevents', states: null });
+    expect(misdeeds.found.filter((each) => !each.includes('400'))).toEqual([]);
+    await Promise.all([context.close(), other.stop(), dead.stop()]);
+  },
+);
+
 test('one that the settings name is changed there; a channel has its page elsewhere', async () => {
   const { page, context } = await signedIn();
   await page.goto('/subscribers/default');
-  await page.getByText('The settings name default').waitFor();
+  await page.getByText('The settings name default, so it cannot be edited here').waitFor();
+  expect(await page.locator('#edit').count()).toBe(0);
   expect(await page.getByText('Rotate the secret').count()).toBe(0);
   await page.goto('/subscribers/@slack');
   await page.waitForURL('**/channels#channel-slack');

@@ -2,10 +2,11 @@
 
 import { readMoment } from '../../../actions/subscribers/moment.ts';
 import type { NewSecretBody } from '../../../api/subscribers/actions.ts';
-import type { DeliveryDetailsBody, ReplayBody } from '../../../api/subscribers/fields.ts';
+import type { DeliveryDetailsBody, ReplayBody, SubscriberBody } from '../../../api/subscribers/fields.ts';
 import { ApiRefusal } from '../../frame/api-calls.ts';
 import type { View } from '../../frame/page.ts';
 import { type Ask, action, type GoOn, type PageRoute } from '../../frame/page-route.ts';
+import { changesOf } from './edit-form.ts';
 import type { Posted } from './forms.ts';
 import { subscriberView } from './one.ts';
 import { secretView } from './secret.ts';
@@ -26,6 +27,12 @@ export const subscriberActions: readonly PageRoute[] = [
     const status = ask.form.status === 'off' ? 'off' : 'active';
     await ask.api.send('PATCH', apiPath(ask), { status });
     return done(ask, status === 'off' ? 'off' : 'on');
+  }),
+  posting('edit', 'edit', async (ask) => {
+    const changes = changesOf(ask.form, await ask.api.get<SubscriberBody>(apiPath(ask)));
+    if (Object.keys(changes).length === 0) return done(ask, 'same');
+    await ask.api.send('PATCH', apiPath(ask), changes);
+    return done(ask, 'changed');
   }),
   posting('remove', 'other', async (ask) => {
     await ask.api.send('DELETE', apiPath(ask));

@@ -8,7 +8,7 @@ import { field, refusalNote, type Tried } from '../../parts/fields.ts';
 import { tickBoxes, ticked } from '../../parts/tick-boxes.ts';
 
 const FIELDS = ['name', 'url', 'format', 'headers', 'description'];
-const FORMATS = [
+export const FORMATS = [
   { value: 'standard', word: 'standard, as in the feed' },
   { value: 'cloudevents', word: 'CloudEvents' },
 ];
@@ -55,7 +55,7 @@ export function newSubscriber(form: Ask['form']) {
 }
 
 /** `Name: value` lines; what has no colon is a name without a value, which the API refuses. */
-function headersOf(text: string): Record<string, string> | null {
+export function headersOf(text: string): Record<string, string> | null {
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '');
   if (lines.length === 0) return null;
   return Object.fromEntries(

@@ -1,4 +1,5 @@
 /** What a person may do with a subscriber. What sends or takes away says first what will happen to how many. */
+import type { OverviewBody } from '../../../api/health/overview.ts';
 import type { ReplayBody, SubscriberBody } from '../../../api/subscribers/fields.ts';
 import type { Undelivered } from '../../../domain/deliveries/delivery-status.ts';
 import { EVENT_TYPES } from '../../../domain/events/system-event-types.ts';
@@ -9,6 +10,7 @@ import { field, refusalNote, type Tried } from '../../parts/fields.ts';
 import { panel } from '../../parts/lists.ts';
 import { type Receiver, waitingText } from '../../parts/receivers.ts';
 import { when } from '../../parts/time.ts';
+import { editBegins, editForm } from './edit-form.ts';
 
 /** A dry run that was just made, and what its confirmation is posted with. */
 export interface DryRun {
@@ -19,7 +21,7 @@ export interface DryRun {
 
 /** What a form was posted with, and what came of it; which form it was is `at`. */
 export interface Posted extends Tried {
-  readonly at: 'replay' | 'retry' | 'rotate' | 'other';
+  readonly at: 'edit' | 'replay' | 'retry' | 'rotate' | 'other';
   readonly dryRun: DryRun | null;
 }
 
@@ -86,8 +88,15 @@ ${expectedDrain === undefined ? NOTHING : html`<p>Until all have arrived: ${tied
 <p><button class="btn heavy" name="count" value="${count}">${verb} ${deliveries}</button></p></form>`;
 }
 
-/** A new secret, switching off, removing. */
-export function settingsPanel(subscriber: SubscriberBody, receiver: Receiver | undefined, ask: Ask, posted: Posted): Html {
+/** What the forms that change a subscriber need to know of it. */
+export interface Changeable {
+  readonly subscriber: SubscriberBody;
+  readonly receiver: Receiver | undefined;
+  readonly sites: OverviewBody['sites'];
+}
+
+/** Editing, a new secret, switching off, removing. */
+export function settingsPanel({ subscriber, receiver, sites }: Changeable, ask: Ask, posted: Posted): Html {
   const { name, origin, health } = subscriber;
   const path = pathOf(ask, name);
   const waits = receiver === undefined ? '' : waitingText(receiver);
@@ -99,12 +108,12 @@ export function settingsPanel(subscriber: SubscriberBody, receiver: Receiver | u
     return panel({
       id: 'change',
       title: 'Change',
-      body: html`<div class="body"><p class="small">The settings name ${name}: its address, secret and filters are changed there, and hold from the next start of the daemon. Here it can be switched off and on.</p></div>${off}`,
+      body: html`<div class="body"><p class="small">The settings name ${name}, so it cannot be edited here: its address, secret and filters are changed in the settings, and hold from the next start of the daemon. Here it can be switched off and on.</p></div>${off}`,
     });
   return panel({
     id: 'change',
     title: 'Change',
-    body: html`${rotateForm(name, path, posted)}${off}
+    body: html`${editForm({ subscriber, sites, waits, path, tried: triedIn(posted, 'edit', editBegins(subscriber)) })}${rotateForm(name, path, posted)}${off}
 <details class="same" id="remove"><summary>Remove</summary><form class="body stack" method="post" action="${path}/remove"><div class="confirm"><p><b>${name} gets nothing any more, and its address and secret are dropped.</b> ${waits === '' ? 'Nothing waits for it now.' : `${tied(waits)}; that is never sent.`} Its deliveries stay to be read, and its name may be used again.</p><p><button class="btn heavy">Remove ${name}</button></p></div></form></details>`,
   });
 }

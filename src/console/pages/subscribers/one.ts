@@ -45,8 +45,8 @@ export async function subscriberView(ask: Ask, posted: Posted = NOTHING_POSTED):
   // One that was taken out of the settings stays to be read.
   const receiver = overview.subscribers.find((each) => each.name === name);
   const actions = ask.mayOperate
-    ? html`${replayPanel(subscriber, ask, posted)}${retryPanel(subscriber, ask, posted)}${settingsPanel(subscriber, receiver, ask, posted)}`
-    : html`<p class="small">A key with the scope operate can send tests, resume, replay, rotate the secret and remove ${name}.</p>`;
+    ? html`${replayPanel(subscriber, ask, posted)}${retryPanel(subscriber, ask, posted)}${settingsPanel({ subscriber, receiver, sites: overview.sites }, ask, posted)}`
+    : html`<p class="small">A key with the scope operate can send tests, resume, replay, edit, rotate the secret and remove ${name}.</p>`;
   const body = html`${head(receiver, subscriber, ask)}<div class="stack">${done}${posted.at === 'other' ? refusalNote(posted, []) : NOTHING}
 <div class="two"><div class="stack">${healthPanel(receiver, attempts.data, ask)}${deliveryPanel(deliveries, receiver, ask, name)}</div>
 <div class="stack">${getsPanel(subscriber, ask)}${actions}</div></div></div>`;
@@ -86,6 +86,8 @@ async function doneText({ api, query, now }: Ask, name: string): Promise<Html> {
   const text = new Map([
     ['on', `${name} is switched on: what is parked goes out in order.`],
     ['off', `${name} is switched off.`],
+    ['changed', `${name} is changed: what happens from now on is sent as it is below.`],
+    ['same', `Nothing of ${name} was changed: the form held what it is.`],
     ['resumed', `The pause of ${name} is over: what is parked goes out in order, few at once at first.`],
     ['replay', again],
     ['retry', again],

@@ -1,0 +1,82 @@
+/** The form that changes a subscriber of the API, and what the API is asked for with it: what differs, and nothing else. */
+import type { OverviewBody } from '../../../api/health/overview.ts';
+import type { SubscriberBody } from '../../../api/subscribers/fields.ts';
+import { EVENT_TYPES } from '../../../domain/events/system-event-types.ts';
+import { STATE_NAMES } from '../../../domain/purchases/states.ts';
+import { type Html, html, NOTHING, tied } from '../../frame/html.ts';
+import type { Ask } from '../../frame/page-route.ts';
+import { field, refusalNote, type Tried } from '../../parts/fields.ts';
+import { tickBoxes, ticked } from '../../parts/tick-boxes.ts';
+import { FORMATS, headersOf } from './add-form.ts';
+
+const FIELDS = ['url', 'format', 'headers', 'description'];
+
+/** What the form begins with: the subscriber as it is. Its address and the values of its headers are secrets, and are not there. */
+export function editBegins({ types, sites, states, format, publicKey, description }: SubscriberBody): Tried['values'] {
+  const ticks = Object.entries({ types, sites, states }).flatMap(([name, list]) =>
+    (list ?? []).map((each) => [`${name}:${each}`, 'on'] as const),
+  );
+  return {
+    ...Object.fromEntries(ticks),
+    ...{ format, description: description ?? '' },
+    ...(publicKey !== null && { asymmetric: 'on' }),
+  };
+}
+
+export interface EditForm {
+  readonly subscriber: SubscriberBody;
+  readonly sites: OverviewBody['sites'];
+  /** What waits for it, in words; empty when nothing does. */
+  readonly waits: string;
+  readonly path: string;
+  readonly tried: Tried;
+}
+
+/** Everything a person may change, and what will happen to what waits. */
+export function editForm({ subscriber, sites, waits, path, tried }: EditForm): Html {
+  const { name, url, headers } = subscriber;
+  const { values } = tried;
+  const boxes = (field: 'types' | 'sites' | 'states', legend: string, known: readonly string[]): Html => {
+    // What it has, and is no longer known, can be taken away.
+    const choices = [...new Set([...known, ...(subscriber[field] ?? []).map(String)])];
+    return tickBoxes({ name: field, legend, choices, values });
+  };
+  const names = sites.filter(({ configured }) => configured).map(({ site }) => site);
+  const isNamed = names.length > 1 || subscriber.sites !== null;
+  const kept = headers.length === 0 ? 'It has none now.' : `It has ${headers.join(', ')} now; left empty, they stay.`;
+  return html`<details class="same" id="edit"${tried.refusal === null ? NOTHING : html` open`}><summary>Edit</summary><form class="body stack" method="post" action="${path}/edit#edit">${refusalNote(tried, FIELDS)}
+${field({ name: 'url', label: 'Another address', tried, longest: 2_000, placeholder: url ?? 'https://shop.example/hooks', hint: 'Left empty, events go where they went.' })}
+${boxes('types', 'Types of events; none ticked: all', EVENT_TYPES)}
+${isNamed ? boxes('sites', 'Sites; none ticked: all', names) : NOTHING}
+<details class="quiet"><summary>States</summary>${boxes('states', 'Only when a purchase changed to one of these states; none ticked: all', STATE_NAMES)}</details>
+${field({ name: 'format', label: 'Format', tried, choices: FORMATS })}
+<label class="inline"><input type="checkbox" name="asymmetric" value="on"${values.asymmetric === 'on' ? html` checked` : NOTHING}> an ed25519 key signs, too</label>
+${field({ name: 'headers', label: 'Other headers, one a line as Name: value', tried: { ...tried, values: {} }, isLong: true, hint: `${kept} New ones replace them, and no page repeats their values.` })}
+${headers.length === 0 ? NOTHING : html`<label class="inline"><input type="checkbox" name="no-headers" value="on"${values['no-headers'] === 'on' ? html` checked` : NOTHING}> take its headers away</label>`}
+${field({ name: 'description', label: 'What it is for', tried, longest: 500 })}
+<div class="confirm"><p><b>The change holds at once, and its secret stays.</b> ${waits === '' ? 'Nothing waits for it now.' : `${tied(waits)}.`} What waits goes to the new address, in the new format and with the new headers; another address begins without failures, so it is sent at once. Types, sites and states hold for what happens from now on: what waits already is sent all the same.</p><p><button class="btn heavy">Change ${name}</button></p></div></form></details>`;
+}
+
+/** The body for the API; empty when nothing differs. */
+export function changesOf(form: Ask['form'], subscriber: SubscriberBody): Readonly<Record<string, unknown>> {
+  const { url = '', format = subscriber.format, headers = '', description = '' } = form;
+  const asymmetric = form.asymmetric === 'on';
+  const text = description.trim() === '' ? null : description.trim();
+  const lists = (['types', 'sites', 'states'] as const).flatMap((name) => {
+    const wanted = ticked(form, name);
+    return isSame(wanted, subscriber[name]) ? [] : [[name, wanted] as const];
+  });
+  return {
+    ...(url.trim() !== '' && { url: url.trim() }),
+    ...Object.fromEntries(lists),
+    ...(format !== subscriber.format && { format }),
+    ...(asymmetric !== (subscriber.publicKey !== null) && { asymmetric }),
+    ...(headers.trim() !== '' ? { headers: headersOf(headers) } : form['no-headers'] === 'on' && { headers: null }),
+    ...(text !== subscriber.description && { description: text }),
+  };
+}
+
+function isSame(wanted: readonly string[] | null, has: readonly (string | number)[] | null): boolean {
+  if (wanted === null || has === null) return wanted === has;
+  return new Set([...wanted, ...has.map(String)]).size === wanted.length && wanted.length === has.length;
+}
