@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createSweep } from '../../../src/daemon/upkeep/sweep.ts';
 import { findDelivery } from '../../../src/postgres/deliveries/delivery-list.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
 import {
@@ -205,3 +206,23 @@ test('ended incidents and silences, and old answers go; what is open stays', asy
     (select string_agg(encode(key_hash, 'escape'), ',') from purchase_watch_internal.idempotency_keys) as young`;
   expect(row).toEqual({ open: 'open', young: 'young' });
 });
+
+test('recorded changes by operators are kept as long as events, and for ever where these are', async () => {
+  const { sql } = database;
+  const now = Date.now();
+  await sql`
+    insert into purchase_watch_internal.actions (at, key_name, address, via, call, outcome)
+    select now() - n * interval '1 day', 'API_KEY', '127.0.0.1', 'api', 'call of ' || n, 'done' from generate_series(88, 92) n`;
+  const sweep = async (events: number) => {
+    const { step, removed } = createSweep(sql, { ...FOR_EVER, events }, now);
+    while (await step());
+    return removed.actions;
+  };
+  expect(await sweep(Number.NEGATIVE_INFINITY)).toBe(0);
+  // Those of 91 and 92 days ago.
+  expect(await sweep(now - 90.5 * DAY)).toBe(2);
+  const kept = await sql<{ call: string }[]>`select call from purchase_watch_internal.actions order by at`;
+  expect(kept.map(({ call }) => call)).toEqual(['call of 90', 'call of 89', 'call of 88']);
+});
+
+const FOR_EVER = { settled: Number.NEGATIVE_INFINITY, attempts: Number.NEGATIVE_INFINITY };
