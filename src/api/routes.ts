@@ -12,6 +12,7 @@ import { createMeters } from '../runtime/meters.ts';
 import type { Secrets } from '../runtime/secrets/secrets.ts';
 import { mountActions } from './access/actions.ts';
 import { mountKey } from './access/key.ts';
+import { mountSessions } from './access/sessions.ts';
 import { type ChannelParts, mountChannels } from './channels/channels.ts';
 import { mountEvents } from './events/events.ts';
 import { createFeedHub, type FeedHub } from './events/feed-hub.ts';
@@ -90,6 +91,7 @@ export function createApi({ sql, settings, secrets = null, health, log, feed = c
   mountSite(app, { sql, limits, sites: settings.sites });
   mountKey(app);
   mountActions(app, { sql });
+  mountSessions(app, { sql, changes });
   mountInvoice(app, { sql, changes, invoiceOf });
   const channels = channelRules(settings);
   mountWhy(app, { sql, limits, schedule: settings.webhooks.schedule, channels });

@@ -87,6 +87,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./daemon/actions.ts'),
   },
   {
+    usage: 'sessions',
+    summary: 'show who is signed in to the console, and sign browsers out',
+    load: () => import('./daemon/sessions.ts'),
+  },
+  {
     usage: 'forget [options] <id>',
     summary: "erase a purchase, and a person's data with it",
     load: () => import('./purchases/forget.ts'),

@@ -16,6 +16,7 @@ const COMMANDS = [
   'listen',
   'incidents',
   'silences',
+  'sessions',
 ];
 
 test.each(COMMANDS)('%s is in the list and has help with examples', async (command) => {

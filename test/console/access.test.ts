@@ -1,6 +1,7 @@
 /** Signing in to the console, what a role may do, and who is kept out. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { onDatabase } from '../cli/command.ts';
 import { openPage, startBrowser } from '../support/browser.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
@@ -67,6 +68,89 @@ test('signs out here, and everywhere', async () => {
   await post('/sign-out', { from: 'everywhere' }, { cookie: cookieOf(second), 'sec-fetch-site': 'same-origin' });
   expect(await Promise.all([first, second, other].map((each) => status(cookieOf(each))))).toEqual([303, 303, 200]);
   expect(await sessions()).not.toContainEqual({ key_name: 'API_KEY' });
+});
+
+/** Signs in by a form; answers the cookie. */
+const signIn = async (key: string): Promise<string> => cookieOf(await post('/sign-in', { key }));
+const statusOf = async (cookie: string) => (await fetch(origin, { headers: { cookie }, redirect: 'manual' })).status;
+
+test.each([true, false])(
+  'an operator sees who is signed in, and signs one out, then everybody (script: %s)',
+  async (javaScriptEnabled) => {
+    const { sql } = t.database;
+    await sql`delete from purchase_watch_internal.console_sessions`;
+    const [reader, other] = [await signIn(READER), await signIn(OPERATOR)];
+    await sql`update purchase_watch_internal.console_sessions set last_seen_at = now() - interval '2 h', address = '<b>10.0.0.7</b>'`;
+    expect(await statusOf(other)).toBe(200);
+    const { page, context, misdeeds } = await openPage(browser, { origin, javaScriptEnabled });
+    await page.goto('/sign-in?to=/system/sessions');
+    await page.getByLabel('Key of the API').fill(OPERATOR);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.waitForURL(`${origin}/system/sessions`);
+    const rows = page.locator('#sessions').locator('..').locator('..').locator('tbody tr');
+    const texts = async () => (await rows.allTextContents()).map((text) => text.replace(/\s+/g, ' '));
+    // A session that was used is seen again; one that was not stays as it was.
+    expect(await texts()).toEqual([
+      expect.stringMatching(/^API_KEYthis browser ?127\.0\.0\.1/),
+      expect.stringMatching(/^API_KEY ?<b>10\.0\.0\.7<\/b>(?!.*2 h ago)/),
+      expect.stringMatching(/^API_READ_KEY ?<b>10\.0\.0\.7<\/b>.*2 h ago/),
+    ]);
+    expect((await onDatabase(t.database, ['sessions'])).stdout).toMatch(
+      /^ses_\d+ +API_READ_KEY +<b>10\.0\.0\.7<\/b> .* +2 h ago +in 11 h$/m,
+    );
+    await page
+      .getByRole('row', { name: /API_READ_KEY/ })
+      .getByRole('button')
+      .click();
+    await page.getByText('1 browser is signed out').waitFor();
+    expect(await Promise.all([reader, other].map(statusOf))).toEqual([303, 200]);
+    const gone = await post('/system/sessions/end', { id: 'ses_1' }, { cookie: other, 'sec-fetch-site': 'same-origin' });
+    expect([gone.status, await gone.text()]).toEqual([404, expect.stringContaining('There is no session ses_1')]);
+    const forbidden = { cookie: await signIn(READER), 'sec-fetch-site': 'same-origin' };
+    expect((await post('/system/sessions/end', {}, forbidden)).status).toBe(403);
+    expect(await (await fetch(`${origin}/system/sessions`, { headers: forbidden })).text()).not.toContain('Sign out ses_');
+    await page.goto('/system/sessions');
+    await page.locator('#all > summary').click();
+    await page.getByRole('button', { name: 'Sign 3 browsers out' }).click();
+    await page.waitForURL(/\/sign-in/);
+    expect(await statusOf(other)).toBe(303);
+    const [action] =
+      await sql`select call, subject from purchase_watch_internal.actions where call like 'DELETE%' order by id desc limit 1`;
+    expect(action).toMatchObject({ call: 'DELETE /v1/sessions', subject: { ended: expect.anything() } });
+    expect(misdeeds.found).toEqual([]);
+    await context.close();
+  },
+);
+
+test('programs and commands sign browsers out, too; of a token nothing is shown', async () => {
+  const { sql } = t.database;
+  await sql`delete from purchase_watch_internal.console_sessions`;
+  const cookies = [await signIn(READER), await signIn(OPERATOR), await signIn(OPERATOR)];
+  const ask = (method: string, path: string, key = OPERATOR) =>
+    fetch(`${origin}/v1/sessions${path}`, { method, headers: { authorization: `Bearer ${key}` } });
+  const text = await (await ask('GET', '', READER)).text();
+  const { data } = JSON.parse(text) as { data: { id: string; key: string; isOwn: boolean }[] };
+  expect(data.map(({ key, isOwn }) => [key, isOwn])).toEqual([
+    ['API_KEY', false],
+    ['API_KEY', false],
+    ['API_READ_KEY', false],
+  ]);
+  const [{ hash }] = await sql<
+    [{ hash: string }]
+  >`select encode(token_hash, 'hex') as hash from purchase_watch_internal.console_sessions limit 1`;
+  for (const secret of [hash, ...cookies.map((cookie) => cookie.split('=')[1]!)]) expect(text).not.toContain(secret);
+  expect((await ask('DELETE', `/${data[0]!.id}`, READER)).status).toBe(403);
+  expect((await ask('DELETE', `/${data[0]!.id}`)).status).toBe(204);
+  expect((await ask('DELETE', `/${data[0]!.id}`)).status).toBe(404);
+  expect((await ask('DELETE', '/42')).status).toBe(400);
+  expect(await Promise.all(cookies.map(statusOf))).toEqual([200, 200, 303]);
+  expect(await (await ask('DELETE', '?key=API_KEY')).json()).toEqual({ ended: 1 });
+  const command = (...argv: string[]) => onDatabase(t.database, ['sessions', ...argv]);
+  expect((await command('end')).exitCode).toBe(2);
+  expect((await command('end', 'ses_99999')).stderr).toContain('there is no session ses_99999');
+  expect((await command('end', data[2]!.id)).stdout).toBe('1 browser is signed out\n');
+  expect((await command()).stdout).toBe('Nobody is signed in to the console.\n');
+  expect(await Promise.all(cookies.map(statusOf))).toEqual([303, 303, 303]);
 });
 
 test('a session that has expired, or whose key was replaced, opens nothing', async () => {

@@ -21,6 +21,7 @@ const PAGES = [
   '/silences',
   '/system',
   '/system/actions',
+  '/system/sessions',
   '/purchases',
   '/purchases?q=nothing',
   '/purchases/register',

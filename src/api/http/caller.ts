@@ -8,4 +8,6 @@ export interface Caller {
   readonly scopes: readonly Scope[];
   /** When the key expires; null: never. */
   readonly expires: Instant | null;
+  /** The session of the console that calls; absent for programs. */
+  readonly session?: number;
 }

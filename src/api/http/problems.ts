@@ -25,6 +25,7 @@ const KINDS = {
   subscriber_not_found: { status: 404, title: 'There is no such subscriber' },
   incident_not_found: { status: 404, title: 'There is no such incident' },
   silence_not_found: { status: 404, title: 'There is no such silence' },
+  session_not_found: { status: 404, title: 'There is no such session' },
   delivery_not_found: { status: 404, title: 'There is no such delivery' },
   no_invoice: { status: 404, title: 'This purchase has no invoice' },
   method_not_allowed: { status: 405, title: 'This address does not accept the method' },

@@ -4,7 +4,7 @@ import type { Caller } from '../../api/http/caller.ts';
 import type { ApiKey } from '../../config/api-keys.ts';
 import { HOUR, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
-import { addSession, endSession, endSessionsOf, findSession } from '../../postgres/console/sessions.ts';
+import { addSession, endSession, endSessionsOf, findSession, noteSeen } from '../../postgres/console/sessions.ts';
 
 /** A session ends a working day after its sign-in, whatever was done in it. */
 export const SESSION_LIFETIME: Milliseconds = 12 * HOUR;
@@ -28,7 +28,10 @@ export function createSessions(sql: Sql, keys: readonly ApiKey[]): Sessions {
       const key = keys.find(({ name }) => name === row?.keyName);
       if (row === undefined || key === undefined || markOf(key) !== row.keyMark) return null;
       const expires = Math.min(row.expiresAt, key.expires ?? Number.POSITIVE_INFINITY);
-      return expires <= Date.now() ? null : { key: key.name, scopes: key.scopes, expires };
+      if (expires <= Date.now()) return null;
+      // A database that takes no writes still shows pages.
+      if (row.isUnnoted) await noteSeen(sql, row.id).catch(() => undefined);
+      return { key: key.name, scopes: key.scopes, expires, session: row.id };
     },
     begin: async (caller, address) => {
       const key = keys.find(({ name }) => name === caller.key);

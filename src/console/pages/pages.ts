@@ -13,6 +13,7 @@ import { subscriberActions } from './subscribers/actions.ts';
 import { subscriberListPages } from './subscribers/list.ts';
 import { subscriberPages } from './subscribers/one.ts';
 import { actionPages } from './system/actions.ts';
+import { sessionPages } from './system/sessions.ts';
 import { systemPages } from './system/system.ts';
 
 export const PAGES: readonly PageRoute[] = [
@@ -29,5 +30,6 @@ export const PAGES: readonly PageRoute[] = [
   ...purchasePages,
   ...silencePages,
   ...actionPages,
+  ...sessionPages,
   ...systemPages,
 ];

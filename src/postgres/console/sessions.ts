@@ -3,9 +3,12 @@ import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 
 export interface SessionRow {
+  readonly id: number;
   readonly keyName: string;
   readonly keyMark: string;
   readonly expiresAt: Instant;
+  /** Whether `last_seen_at` is more than a minute old. */
+  readonly isUnnoted: boolean;
 }
 
 export interface NewSession {
@@ -35,7 +38,8 @@ export async function addSession(sql: Queries, { tokenHash, keyName, keyMark, ad
 /** The session of a token; undefined when there is none, or it has expired. */
 export async function findSession(sql: Queries, tokenHash: Uint8Array): Promise<SessionRow | undefined> {
   const [row] = await sql<SessionRow[]>`
-    select key_name as "keyName", key_mark as "keyMark", expires_at as "expiresAt"
+    select id::float8 as id, key_name as "keyName", key_mark as "keyMark", expires_at as "expiresAt",
+      last_seen_at < now() - interval '1 min' as "isUnnoted"
     from purchase_watch_internal.console_sessions where token_hash = ${Buffer.from(tokenHash)}::bytea and expires_at > now()`;
   return row;
 }
@@ -45,8 +49,41 @@ export async function endSession(sql: Queries, tokenHash: Uint8Array): Promise<v
   await sql`delete from purchase_watch_internal.console_sessions where token_hash = ${Buffer.from(tokenHash)}::bytea`;
 }
 
-/** Ends every session that was opened with the key of this name. Answers how many. */
-export async function endSessionsOf(sql: Queries, keyName: string): Promise<number> {
-  const { count } = await sql`delete from purchase_watch_internal.console_sessions where key_name = ${keyName}`;
+/** Notes that a session was used now. */
+export async function noteSeen(sql: Queries, id: number): Promise<void> {
+  await sql`update purchase_watch_internal.console_sessions set last_seen_at = now() where id = ${id}::bigint`;
+}
+
+/** Ends every session that was opened with the key of this name, or (null) with any key. Answers how many. */
+export async function endSessionsOf(sql: Queries, keyName: string | null): Promise<number> {
+  const { count } = await sql`
+    delete from purchase_watch_internal.console_sessions where ${keyName === null ? sql`true` : sql`key_name = ${keyName}`}`;
   return count;
+}
+
+/** Ends the session of this id; false when there is none. */
+export async function endSessionOf(sql: Queries, id: number): Promise<boolean> {
+  const { count } = await sql`delete from purchase_watch_internal.console_sessions where id = ${id}::bigint`;
+  return count > 0;
+}
+
+/** A session in a list. */
+export interface ListedSession {
+  readonly id: number;
+  readonly keyName: string;
+  readonly address: string;
+  readonly createdAt: Instant;
+  readonly lastSeenAt: Instant;
+  readonly expiresAt: Instant;
+}
+
+/** A page of the sessions that have not expired, the latest first; there are as many as people signed in within twelve hours. */
+export function listSessions(
+  sql: Queries,
+  { before, limit }: { readonly before: number | null; readonly limit: number },
+): Promise<ListedSession[]> {
+  return sql<ListedSession[]>`
+    select id::float8 as id, key_name as "keyName", address, created_at as "createdAt", last_seen_at as "lastSeenAt", expires_at as "expiresAt"
+    from purchase_watch_internal.console_sessions
+    where expires_at > now() and ${before === null ? sql`true` : sql`id < ${before}::bigint`} order by id desc limit ${limit}`;
 }

@@ -24,7 +24,7 @@ export const systemPages = [
       ['Schema', `migration ${versions.schema}`],
       ['Connections', `${number(database.connections)} of ${number(database.maxConnections)} of the database`],
     ]);
-    const body = html`<div class="head"><h1 class="say" data-said>${sentence(system, replicas)}</h1><p class="sub">What was changed, by whom and from where, is in <a href="${ask.base}/system/actions">Actions</a>. <code>npx purchase-watch doctor</code> also calls sites and receivers.</p></div>
+    const body = html`<div class="head"><h1 class="say" data-said>${sentence(system, replicas)}</h1><p class="sub">What was changed, by whom and from where, is in <a href="${ask.base}/system/actions">Actions</a>, who is signed in, in <a href="${ask.base}/system/sessions">Sessions</a>. <code>npx purchase-watch doctor</code> also calls sites and receivers.</p></div>
 <div class="stack">${findingsPanel(system)}<div class="two even">${replicasPanel(replicas, ask)}${panel({ id: 'versions', title: 'Versions', body: html`<div class="body">${about}</div>` })}</div>${keysPanel(system, ask)}${settingsPanel(system)}</div>`;
     return { title: 'System', place: 'system', crumb: 'System', body };
   }),

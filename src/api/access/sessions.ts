@@ -1,0 +1,90 @@
+/** Who is signed in to the console, and signing browsers out. */
+import { createRoute, z } from '@hono/zod-openapi';
+import { endOneSession, readSessionId, sessionBody } from '../../actions/sessions.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { endSessionsOf, listSessions } from '../../postgres/console/sessions.ts';
+import { type Api, jsonAnswer } from '../http/definitions.ts';
+import { lineParameter, parameter } from '../http/fields.ts';
+import { strict } from '../http/invalid.ts';
+import { pageAnswer, pageParameters, readPage } from '../http/page.ts';
+import { problems } from '../http/problems.ts';
+import { needs } from './scopes.ts';
+
+/** Mounts the list, and the ends of one and of all. */
+export function mountSessions(app: Api, { sql, changes }: { sql: Sql; changes: Sql }): void {
+  app.openapi(listRoute, async (c) => {
+    const own = c.get('caller')?.session ?? null;
+    const { page, nextCursor } = await readPage(
+      c.req.valid('query'),
+      (place) => listSessions(sql, place),
+      (row) => row.id,
+    );
+    return c.json({ data: page.map((row) => sessionBody(row, own)), nextCursor }, 200);
+  });
+
+  app.openapi(endRoute, async (c) => {
+    await endOneSession(changes, c.req.valid('param').id);
+    return c.body(null, 204);
+  });
+
+  app.openapi(endAllRoute, async (c) => {
+    const { key = null } = c.req.valid('query');
+    const ended = await endSessionsOf(changes, key);
+    c.set('subject', { ...(key !== null && { key }), ended });
+    return c.json({ ended }, 200);
+  });
+}
+
+const sessionSchema = z
+  .object({
+    id: z.string().openapi({ example: 'ses_42' }),
+    key: z.string().openapi({ description: 'The name of the key with which the person signed in.' }),
+    address: z.string().openapi({ description: 'From where the person signed in; behind a proxy, its address.' }),
+    signedInAt: z.string(),
+    lastSeenAt: z.string().openapi({ description: 'When a page was last asked for, to the minute.' }),
+    expiresAt: z.string(),
+    isOwn: z.boolean().openapi({ description: 'Whether the session itself asks; false for every program.' }),
+  })
+  .openapi('Session');
+
+/** One of the list. */
+export type SessionBody = z.output<typeof sessionSchema>;
+
+const idField = parameter(readSessionId).openapi({ type: 'string', pattern: '^ses_[1-9][0-9]{0,14}$', example: 'ses_42' });
+const CHANGE_PROBLEMS = ['invalid_request', 'unauthorized', 'unavailable', 'read_only_key', 'cross_site'] as const;
+
+const listRoute = createRoute({
+  method: 'get',
+  path: '/v1/sessions',
+  security: needs('read'),
+  summary: 'List who is signed in to the console',
+  description:
+    'The latest first. A session whose key was replaced or removed opens nothing, and stays in the list until it expires.',
+  tags: ['Operations'],
+  request: { query: strict(pageParameters) },
+  responses: { 200: pageAnswer(sessionSchema), ...problems('invalid_request', 'unauthorized', 'unavailable') },
+});
+
+const endRoute = createRoute({
+  method: 'delete',
+  path: '/v1/sessions/{id}',
+  security: needs('operate'),
+  summary: 'Sign a browser out',
+  tags: ['Operations'],
+  request: { params: z.object({ id: idField }) },
+  responses: { 204: { description: 'It is signed out.' }, ...problems(...CHANGE_PROBLEMS, 'session_not_found') },
+});
+
+const endAllRoute = createRoute({
+  method: 'delete',
+  path: '/v1/sessions',
+  security: needs('operate'),
+  summary: 'Sign all browsers out',
+  description: 'Of one key, or of all.',
+  tags: ['Operations'],
+  request: { query: strict({ key: lineParameter('the name of a key').optional() }) },
+  responses: {
+    200: jsonAnswer('They are signed out.', z.object({ ended: z.int() })),
+    ...problems(...CHANGE_PROBLEMS),
+  },
+});
