@@ -1,4 +1,4 @@
-/** A database as a busy merchant's looks after months: settled, watched and stuck purchases, and all that was told of them. */
+/** A database as a busy merchant's looks after months: settled, watched and stuck purchases, and all their events and deliveries. */
 import type { Sql } from '../src/postgres/connection/database.ts';
 import { purchaseId } from './processes/messages.ts';
 

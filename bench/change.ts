@@ -1,4 +1,4 @@
-/** From the answer that shows a change to the webhook that tells of it: at leisure, and at full speed. */
+/** From the answer that shows a change to the webhook about it: at leisure, and at full speed. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bench, BenchOptions } from './bench.ts';
 import { type Lab, SECRET } from './lab.ts';
@@ -56,18 +56,18 @@ async function latencies(
   const changes = await lab.service.ask<Sighting[]>('changes');
   await lab.service.ask('set', { changeEvery: 0, note: false });
   await delay(1_000);
-  const heard = await receiver.ask<Sighting[]>('heard');
+  const receipts = await receiver.ask<Sighting[]>('receipts');
   await Promise.all([daemon.stop(), receiver.stop()]);
   await database.drop();
-  const took = matched(changes, heard);
+  const took = matched(changes, receipts);
   say(`${purchases} purchases: ${took.length} of ${changes.length} changes told`);
   return { took, untold: changes.length - took.length, window };
 }
 
 /** Each change with the first message about it that came after it, in milliseconds. */
-function matched(changes: readonly Sighting[], heard: readonly Sighting[]): number[] {
+function matched(changes: readonly Sighting[], receipts: readonly Sighting[]): number[] {
   const key = ({ index, state }: Sighting): string => `${index} ${state}`;
-  const messages = Map.groupBy(heard, key);
+  const messages = Map.groupBy(receipts, key);
   return changes.flatMap((seen) => {
     const waiting = messages.get(key(seen)) ?? [];
     const at = waiting.findIndex((message) => message.at >= seen.at);

@@ -14,7 +14,7 @@ import type { DaemonSettings } from './processes/daemon.ts';
 import type { Reply, Usage } from './processes/messages.ts';
 
 export const SECRET = 'whsec_YmVuY2gtYmVuY2gtYmVuY2gtYmVuY2gtYmVuY2g=';
-/** In flight, for whoever polls or sends. */
+/** In flight, for the loop that polls or sends. */
 export const IN_FLIGHT = 64;
 const PARTS = {
   service: new URL('./processes/service.ts', import.meta.url),
@@ -142,7 +142,7 @@ function environment(databaseUrl: string, serviceUrl: string): Record<string, st
 }
 
 async function startPart(file: URL, log: number, onEnd: () => void): Promise<Part> {
-  // A bench must not see the settings of whoever runs it.
+  // A bench must not see the settings of the person who runs it.
   const env = { PATH: process.env.PATH ?? '', NODE_OPTIONS: process.env.BENCH_NODE_OPTIONS ?? '' };
   const child: ChildProcess = fork(file, { stdio: ['ignore', log, 'inherit', 'ipc'], env });
   const asked = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>();

@@ -8,7 +8,7 @@ import { addSilentSubscriber, seed } from './seed.ts';
 const PURCHASES = 60_000;
 /** Less than it takes to poll them all once, so that polls are always due. */
 const EVERY = 400;
-/** Where the bare loop's purchases begin: no daemon hears of their changes. */
+/** Where the bare loop's purchases begin: no daemon is notified of their changes. */
 const OTHERS = 1 << 21;
 
 export const polls: Bench = async (lab, { quick, say }) => {

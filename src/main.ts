@@ -72,7 +72,7 @@ export async function run(argv: readonly string[], context: CliContext, beforeCo
     await program.parseAsync(argv, { from: 'user' });
     return DONE;
   } catch (error) {
-    // Commander has said its errors already.
+    // Commander has printed its errors already.
     if (!(error instanceof CommanderError)) context.stderr.write(`${errorText(error, context.env)}\n`);
     return exitCodeOf(error);
   }

@@ -1,4 +1,4 @@
-/** Deliveries that wait already when the daemon sees them: as if they had come while somebody took nothing. */
+/** Deliveries that wait already when the daemon sees them: as if they had come while a receiver took nothing. */
 import type { Database } from '../lab.ts';
 
 export interface Backlog {
@@ -12,7 +12,7 @@ export interface Backlog {
   readonly sinceMs: number;
 }
 
-/** Writes them, for each of the subscribers. Nobody is woken. */
+/** Writes them, for each of the subscribers. No loop is woken. */
 export async function addBacklog({ sql }: Database, { subscribers, from, to, events, sinceMs }: Backlog): Promise<void> {
   const last = events + 1;
   await sql.begin(async (tx) => {
@@ -43,7 +43,7 @@ export async function addBacklog({ sql }: Database, { subscribers, from, to, eve
   await sql`checkpoint`.catch(() => undefined);
 }
 
-/** The events of a backlog, as a receiver should hear of them. */
+/** The events of a backlog, as a receiver should get them. */
 export function expectedOf({ from, to, events }: Pick<Backlog, 'from' | 'to' | 'events'>): { index: number; sequence: number }[] {
   return Array.from({ length: to - from }, (_, i) =>
     Array.from({ length: events }, (_, k) => ({ index: from + i, sequence: k + 2 })),

@@ -16,7 +16,7 @@ const EVENTS_EACH = 5;
 /** Longer than the slow one takes, so that it is only slow; the silent one's attempts end within a stretch. */
 const TIMEOUT = '3s';
 const SLOW = 2_000;
-/** Before a stretch counts: nobody's caches and connections are what is compared. */
+/** Before a stretch counts, so that caches and connections are filled for both sides. */
 const SETTLES_WITHIN = 1_000;
 /** A trouble is made again this often, so that the daemon never comes to rest. */
 const AGAIN_EVERY = 1_000;
@@ -100,12 +100,12 @@ export async function isolation(lab: Lab, { quick, say }: BenchOptions): Promise
   const draining = await drained(scene, 'back');
   const commits = await scene.end();
   await delay(LAST_RECEIPT);
-  const heard = await receiver!.ask<Receipt[]>('heard');
+  const receipts = await receiver!.ask<Receipt[]>('receipts');
   const { rss } = await scene.daemon.usage();
   await scene.close();
   await Promise.all([receiver, silent, slow, back].map((part) => part!.stop()));
 
-  const byPath = HEALTHY.map((path) => heard.filter((receipt) => receipt.path === path));
+  const byPath = HEALTHY.map((path) => receipts.filter((receipt) => receipt.path === path));
   const p99 = (when: Stretch): number =>
     percentile(
       byPath.flatMap((receipts) => waits(commits, receipts, when).sinceCommit),

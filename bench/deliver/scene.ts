@@ -14,9 +14,9 @@ export interface SceneOptions {
   readonly changing: number;
   /** Those that only the backlog is about; their numbers follow. */
   readonly others?: number;
-  /** Who is told, and where. */
+  /** The subscribers and their addresses. */
   readonly subscribers: Readonly<Record<string, string>>;
-  /** One attempt, headers and body; the usual time unless told. */
+  /** One attempt, headers and body; the usual time by default. */
   readonly timeout?: string;
 }
 
@@ -29,7 +29,7 @@ export interface Scene {
   end(): Promise<Commit[]>;
   /** Switches a subscriber on as if it had always been well, or off. */
   turn(subscriber: string, status: 'active' | 'off'): Promise<void>;
-  /** What is known of a subscriber's failures becomes this, and the daemon hears of it. */
+  /** Sets what is known of a subscriber's failures, and wakes the daemon. */
   health(subscriber: string, health: { failures: number; pauses: number; forMs: number } | null): Promise<void>;
   /** How much waits for a subscriber. */
   waiting(subscriber: string): Promise<number>;
@@ -104,12 +104,12 @@ async function setHealth(
   });
 }
 
-/** What one subscriber got, of all that its receiver heard. */
+/** What one subscriber got, of all that its receiver got. */
 export async function channelsAlerted(receiver: Part, path: string): Promise<Receipt[]> {
-  return (await receiver.ask<Receipt[]>('heard')).filter((receipt) => receipt.path === path);
+  return (await receiver.ask<Receipt[]>('receipts')).filter((receipt) => receipt.path === path);
 }
 
-/** An address of this machine where nobody listens. */
+/** An address of this machine where no process listens. */
 export async function deadUrl(): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));

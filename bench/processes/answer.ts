@@ -1,4 +1,4 @@
-/** A child's end of the line: answers calls by name until whoever started it goes away. */
+/** A child's end of the line: answers calls by name until the process that started it goes away. */
 import type { Handlers, Message, Usage } from './messages.ts';
 
 export function answer(handlers: Handlers): void {

@@ -1,4 +1,4 @@
-/** The daemon, without API and console as `start --worker` runs it unless told, with poll intervals of the bench's choice. */
+/** The daemon, without API and console as `start --worker` runs it by default, with poll intervals of the bench's choice. */
 
 import { createApp } from '../../src/app.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';

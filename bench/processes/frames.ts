@@ -7,7 +7,7 @@ const ZERO = 0x30;
 
 /**
  * A function for the chunks of one connection, which calls `onRequest` for each request that is complete. The head comes
- * as bytes: whoever does not read it does not pay for its text.
+ * as bytes: a reader that skips it does not pay for its text.
  */
 export function requestFrames(onRequest: (head: Buffer, body: Buffer) => void): (chunk: Buffer) => void {
   let rest: Buffer | null = null;

@@ -38,7 +38,7 @@ export function indexOf(id: string): number {
 /** The states that a purchase of the bench goes through, round and round: none of them is final. */
 export const CYCLE = [6, 4, 1, 7, 9] as const;
 
-/** A change of state as the service answered it, or as a receiver heard of it. */
+/** A change of state as the service answered it, or as a receiver got it. */
 export interface Sighting {
   readonly index: number;
   readonly state: number;

@@ -51,7 +51,7 @@ const batches = createBatcher<Planned>(
 );
 
 async function write(events: readonly NewEvent[]): Promise<void> {
-  await sql!`with ${announcing(sql!, events, sql!`true`)} select count(*) from told`;
+  await sql!`with ${announcing(sql!, events, sql!`true`)} select count(*) from notified`;
 }
 
 /** The next event of any purchase: what a poll would announce that finds another state. */

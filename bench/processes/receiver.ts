@@ -1,6 +1,6 @@
 /**
  * A webhook receiver. It says ok to everything, soon, late or never, or refuses connections; and it notes, if asked to,
- * what it heard when. Several subscribers can share it, each with a path of its own.
+ * what it got when. Several subscribers can share it, each with a path of its own.
  */
 import { createServer, type Socket } from 'node:net';
 import { answer } from './answer.ts';
@@ -10,7 +10,7 @@ import { indexOf, machineTime, type Receipt } from './messages.ts';
 const OK = Buffer.from('HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 2\r\n\r\nok');
 const WEBHOOK_ID = /\r\nwebhook-id: *([^\r]*)/i;
 let note = false;
-let heard: Receipt[] = [];
+let receipts: Receipt[] = [];
 let received = 0;
 /** Milliseconds from a request to its answer; 0: at once; null: never. */
 let answerAfter: number | null = 0;
@@ -71,7 +71,7 @@ function hear(target: Target, head: Buffer, body: Buffer, at: number): void {
   const { purchaseId, sequence, to } = data;
   const id = WEBHOOK_ID.exec(head.toString('latin1'))?.[1] ?? '';
   const { path, inFlight } = target;
-  heard.push({ index: indexOf(purchaseId), state: to.value, at, path, id, sequence, inFlight });
+  receipts.push({ index: indexOf(purchaseId), state: to.value, at, path, id, sequence, inFlight });
 }
 
 server.listen(0, '127.0.0.1', () => {
@@ -80,9 +80,9 @@ server.listen(0, '127.0.0.1', () => {
     url: () => `http://127.0.0.1:${port}/events`,
     note: (wanted: boolean) => {
       note = wanted;
-      heard = [];
+      receipts = [];
     },
-    heard: () => heard,
+    receipts: () => receipts,
     received: () => received,
     answerAfter: (ms: number | null) => {
       answerAfter = ms;

@@ -1,6 +1,6 @@
 /**
  * The checkout service, as cheap as Node can be one: a poll that arrives in one piece, as nearly all do, is answered by
- * writing its id and state into bytes that are ready. It must cost much less than whoever asks, or it would be what is
+ * writing its id and state into bytes that are ready. The service must cost much less than its callers, or it would be what is
  * measured; the bench prints its share of a core.
  */
 import { createServer, type Socket } from 'node:net';

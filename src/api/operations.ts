@@ -115,7 +115,7 @@ function requestLog(log: Logger): MiddlewareHandler {
   };
 }
 
-/** Looks up which methods a path has, to tell a wrong method from a wrong address. */
+/** Looks up which methods a path has, to distinguish a wrong method from a wrong address. */
 function methodTable(app: Api): (path: string) => string[] {
   const routes = app.routes
     .filter((route) => route.method !== 'ALL')

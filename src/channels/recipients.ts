@@ -26,7 +26,7 @@ export function configuredSubscribers(settings: Settings): ConfiguredSubscriber[
   return [...named, ...settings.channels.map((channel) => channelForPeople(channel, settings))];
 }
 
-/** A channel for people. What it hears of incidents is chosen when they are told; of other events it hears nothing. */
+/** A channel for people. Which incidents it gets is chosen when their events are written; it gets no other events. */
 function channelForPeople(channel: ChannelSettings, settings: Settings): ConfiguredSubscriber {
   const { kind, sites, webhookUrl } = channel;
   const addressHash = hash('secret' in channel ? `${webhookUrl} ${channel.secret}` : webhookUrl);

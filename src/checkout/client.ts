@@ -48,10 +48,10 @@ interface CheckoutClientOptions {
   readonly clock?: { now(): Instant; monotonic(): Milliseconds };
   /**
    * Fields of the purchase status and of the invoice that are kept (store.fields); nothing else of an answer leaves
-   * `pollStatus`, and `pollInvoice` only adds the facts that everybody is told.
+   * `pollStatus`, and `pollInvoice` only adds the facts that all receivers get.
    */
   readonly fields: readonly string[];
-  /** Of one answer; 256 KiB unless told. */
+  /** Of one answer; 256 KiB by default. */
   readonly maxBytes?: number;
   /** Called with every complete answer to an operation, good or not: for a check of a site. */
   readonly onReply?: (reply: Pick<Reply, 'status' | 'headers'>) => void;
@@ -76,7 +76,7 @@ interface AuthorizationAnswer {
  * token, one for the call with everything that follows (`invoiceDetails` may make two such calls).
  */
 export interface CheckoutClient {
-  /** `known` is the digest of the last good answer about this purchase, or null: the same answer again is only said to be so. */
+  /** `known` is the digest of the last good answer about this purchase, or null: the same answer again is only reported as the same. */
   pollStatus(purchaseId: string, known?: string | null): Promise<Observation>;
   /** Everything the service knows about the purchase, personal data too: for people who ask, never for the store. */
   paymentStatus(purchaseId: string): Promise<PaymentStatusAnswer | TroubleObservation>;
@@ -153,7 +153,7 @@ export function createCheckoutClient(site: CheckoutSite, options: CheckoutClient
 
     async invoiceDetails(purchaseId) {
       const answer = await askInvoice(purchaseId);
-      // What the service answers when there is no invoice is not shown; its status tells why there is none.
+      // What the service answers when there is no invoice is not shown; its status says why there is none.
       return answer.kind === 'unknown' ? askStatus<InvoiceAnswer>(purchaseId, (status) => noInvoice(status.State)) : answer;
     },
     invoice: askInvoice,

@@ -1,4 +1,4 @@
-/** What is told of an invoice: its facts, and of its other fields those that an operator named. Nothing else leaves memory. */
+/** What leaves this process of an invoice: its facts, and of its other fields those that an operator named. Nothing else does. */
 
 import type { InvoiceFacts, InvoiceSeen } from '../domain/deciding/invoice.ts';
 import type { Details } from '../domain/purchases/purchase.ts';
@@ -37,7 +37,7 @@ function factsOf(invoice: Invoice, named: readonly (keyof Invoice)[]): InvoiceFa
   };
 }
 
-/** Text that is no date may be anything, and is not told. */
+/** Text that is no date may be anything, and is dropped. */
 function dateOf(time: LocalTime | null): string | null {
   return time !== null && (time.instant !== null || DAY.test(time.text)) ? time.text : null;
 }

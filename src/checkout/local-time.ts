@@ -46,7 +46,7 @@ export function localTimeReader(timeZone: string): (text: string | null | undefi
         return { text, instant: at('compatible'), ambiguous: at('earlier') !== at('later') };
       }
     } catch {
-      // The form is right and the date does not exist (month 13): told below, like every other text.
+      // The form is right and the date does not exist (month 13): refused below, like every other text.
     }
     return { text, instant: null, ambiguous: false };
   };

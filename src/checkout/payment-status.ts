@@ -114,7 +114,7 @@ export function isTrouble<T extends object>(result: T | TroubleObservation): res
 
 /**
  * Ids are compared letter by letter. Only the letters of a GUID may differ in case: services print the same GUID in
- * either, while in any other kind of id a capital may be all that tells two purchases apart.
+ * either, while in any other kind of id a capital may be all that distinguishes two purchases.
  */
 export function isSamePurchase(asked: string, answered: string): boolean {
   return asked === answered || (GUID.test(asked) && asked.toLowerCase() === answered.toLowerCase());

@@ -63,7 +63,7 @@ export interface PurchaseWatchClient {
   list(filter?: ListFilter): AsyncGenerator<Purchase, void, undefined>;
   /** No more polls; what is known stays. */
   stop(purchaseId: string, options?: CallOptions): Promise<void>;
-  /** Polls now. Waits for the result up to `wait` milliseconds, 30 000 at most; 5 000 unless told. */
+  /** Polls now. Waits for the result up to `wait` milliseconds, 30 000 at most; 5 000 by default. */
   poll(purchaseId: string, options?: CallOptions & { readonly wait?: number | undefined }): Promise<PollResult>;
   /** What the customer is invoiced, asked of the checkout service now. */
   invoice(purchaseId: string, options?: CallOptions): Promise<Invoice>;

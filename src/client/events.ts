@@ -1,4 +1,4 @@
-/** Events as webhooks and the feed bring them, told apart by `type`. */
+/** Events as webhooks and the feed bring them, distinguished by `type`. */
 import type { WatchEvent } from './contract.ts';
 import { withText } from './invoice.ts';
 import { decimalText, type JsonObject } from './json.ts';
@@ -30,10 +30,10 @@ export function eventOf(body: JsonObject): WebhookEvent | null {
   const timestamp = specversion === '1.0' ? time : body.timestamp;
   if (typeof id !== 'string' || typeof type !== 'string' || typeof timestamp !== 'string') return null;
   if (typeof data !== 'object' || data === null || Array.isArray(data)) return null;
-  const said: { price?: unknown; invoice?: unknown } = { ...(data as JsonObject) };
-  if ('price' in said) said.price = decimalText((data as JsonObject).price);
-  if (type === 'purchase.invoice_ready' && typeof said.invoice === 'object') {
-    said.invoice = withText(said.invoice as JsonObject, INVOICE_AMOUNTS);
+  const exact: { price?: unknown; invoice?: unknown } = { ...(data as JsonObject) };
+  if ('price' in exact) exact.price = decimalText((data as JsonObject).price);
+  if (type === 'purchase.invoice_ready' && typeof exact.invoice === 'object') {
+    exact.invoice = withText(exact.invoice as JsonObject, INVOICE_AMOUNTS);
   }
-  return { ...body, timestamp, data: said } as unknown as WebhookEvent;
+  return { ...body, timestamp, data: exact } as unknown as WebhookEvent;
 }

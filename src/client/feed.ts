@@ -18,9 +18,9 @@ export interface FollowOptions {
   readonly limit?: number | undefined;
   /** Ends the following: the loop ends without an error. */
   readonly signal?: AbortSignal | undefined;
-  /** Whether to go on waiting when everything has been read; true unless told. */
+  /** Whether to go on waiting when everything has been read; true by default. */
   readonly follow?: boolean | undefined;
-  /** Told of every failure that is tried again, for a log. */
+  /** Called for every failure after which the feed tries again, for a log. */
   readonly onTrouble?: ((problem: ApiProblem) => void) | undefined;
 }
 

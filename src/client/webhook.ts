@@ -73,7 +73,7 @@ export function verifyWebhook(options: VerifyWebhookOptions): WebhookEvent {
   let good = false;
   for (const key of secrets) {
     const expected = createHmac('sha256', key).update(signed).digest();
-    // All are compared, so that the time taken does not tell which of them was close.
+    // All are compared, so that the time taken does not show which of them was close.
     for (const part of parts) good = isSame(bytesOf(part, 'v1'), expected) || good;
   }
   good ||= publicKeys.some((key) => parts.some((part) => verify(null, signed, key, bytesOf(part, 'v1a'))));

@@ -23,7 +23,7 @@ export function channelTitle({ kind, name }: Named): string {
   return name === DEFAULT_CHANNEL ? kind : `${kind} ${name}`;
 }
 
-/** What each channel wants to hear, by its subscriber's name. */
+/** Which alerts each channel wants, by its subscriber's name. */
 export function channelRules({ channels }: ChannelsOf): ChannelRule[] {
   return channels.map(({ sites, severity, stuck, ...channel }) => ({ name: channelSubscriber(channel), sites, severity, stuck }));
 }
@@ -52,7 +52,7 @@ export function slackSettings(
   return { ...section, deadMansSwitch: environment.isSet('DEAD_MANS_SWITCH_URL') ? deadMansSwitch : section.deadMansSwitch };
 }
 
-/** Makes the channels of the file's sections and of the variable; their problems are told. */
+/** Makes the channels of the file's sections and of the variable; their problems are listed. */
 export function channelSettings(
   sections: Pick<FileSettings, PeopleKind>,
   environment: Environment,
@@ -116,9 +116,9 @@ export function sitesWithoutChannel({ channels, sites }: Pick<Settings, 'channel
 } {
   const of = (site: string): ChannelSettings[] => channels.filter((each) => each.sites?.includes(site) ?? true);
   const names = channels.length === 0 ? [] : sites.map(({ name }) => name);
-  const heard = names.filter((site) => of(site).length > 0);
+  const alerted = names.filter((site) => of(site).length > 0);
   return {
     silentSites: names.filter((site) => of(site).length === 0),
-    criticalOnly: heard.filter((site) => of(site).every(({ severity }) => severity === 'critical')),
+    criticalOnly: alerted.filter((site) => of(site).every(({ severity }) => severity === 'critical')),
   };
 }

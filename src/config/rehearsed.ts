@@ -34,8 +34,8 @@ export function loadAlertSettings(env: NodeJS.ProcessEnv, path: string, present:
   const siteNames = sites === null ? present : Object.keys(sites);
   problems.push(...channelProblems(settings.channels, siteNames));
   // The reader takes every file for the one of the variable.
-  const told = [...new Set(problems)].map((problem) => problem.replace(/^PURCHASE_WATCH_CONFIG: /, '--config: '));
-  if (told.length > 0) throw new AppError('configuration', told.join('\n'));
+  const wrong = [...new Set(problems)].map((problem) => problem.replace(/^PURCHASE_WATCH_CONFIG: /, '--config: '));
+  if (wrong.length > 0) throw new AppError('configuration', wrong.join('\n'));
   return settings;
 }
 

@@ -7,7 +7,7 @@ import { DEFAULT_ROUTING_KEY, DEFAULT_SUBJECT, type FileSettings } from './schem
 import type { SubscriberSettings } from './settings.ts';
 import type { Environment } from './sources/environment.ts';
 
-/** Everybody who is told, the variables' subscriber first. */
+/** All subscribers, the one of the variables first. */
 export function namedSubscribers(
   named: FileSettings['subscribers'],
   environment: Environment,

@@ -43,10 +43,10 @@ const CHECKOUT_PORT = 8_090;
 const API_PORT = 8_080;
 /** What takes a customer minutes takes seconds. */
 const TIME_SCALE = 25;
-/** New purchases a minute once the story is told. */
+/** New purchases a minute after the story. */
 const CALM = 12;
 
-/** Runs until the signal, or with `once` until the story is told. */
+/** Runs until the signal, or with `once` until the end of the story. */
 export async function runDemo({ dataDir, once, stage, signal }: DemoOptions): Promise<void> {
   const home = resolve(dataDir, 'demo');
   const began = performance.now();

@@ -1,4 +1,4 @@
-/** What to open and try once the story is told. */
+/** What to open and try after the story. */
 import { isAbsolute, relative } from 'node:path';
 import type { Control } from '../simulator/control/control.ts';
 import { BROKEN_SITE } from './settings.ts';

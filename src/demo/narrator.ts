@@ -18,7 +18,7 @@ export interface Narrator {
 }
 
 const LINES_A_SECOND = 4;
-/** Ids are long; so much tells them apart here. */
+/** Ids are long; so much distinguishes them here. */
 const ID_LENGTH = 8;
 const SITE_WIDTH = 7;
 /** The longest change: BeingProcessed → WaitingForFinnishDirectPayment. */

@@ -43,7 +43,7 @@ export function demoSettings(places: DemoPlaces): { env: Record<string, string>;
     SLACK_WEBHOOK_URL: places.slackUrl,
     CONSOLE_URL: places.consoleUrl,
   };
-  // What is wrong is said here, not by a process that ends.
+  // Problems are shown here, not by a process that ends.
   loadSettings(env);
   return { env, file };
 }

@@ -23,7 +23,7 @@ export interface Shop {
   close(): Promise<void>;
 }
 
-/** Starts the shop; `onArrival` hears of each event once, when its signature is good, and `onForged` of every other request. */
+/** Starts the shop; `onArrival` is called once for each event with a good signature, and `onForged` for every other request. */
 export async function openShop({
   secret,
   onArrival,
@@ -33,7 +33,7 @@ export async function openShop({
   onArrival(arrival: Arrival): void;
   onForged(): void;
 }): Promise<Shop> {
-  // Webhooks come at least once: the id tells a repeat.
+  // Webhooks come at least once: the id shows a repeat.
   const known = new Set<string>();
   const receive: Receive = (posted) => {
     const verdict = judge(posted, { secrets: [secret], publicKeys: [] });

@@ -1,4 +1,4 @@
-/** The story that the demo tells: shopping, one customer who does not come back, a page that breaks, customers who get stuck, the message, the fix, the end. */
+/** The story of the demo: shopping, one customer who does not come back, a page that breaks, customers who get stuck, the message, the fix, the end. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Control } from '../simulator/control/control.ts';
 import type { Narrator } from './narrator.ts';
@@ -53,7 +53,7 @@ const READING = 5_000;
 const PATIENCE = 45_000;
 const LOOK_AGAIN = 50;
 
-/** Tells the story; takes about 85 seconds. Throws when the signal says so. */
+/** Runs the story; takes about 85 seconds. Throws when the signal says so. */
 export async function runStory({ control, narrator, progress, messages, signal }: StoryParts): Promise<void> {
   const until = async (happened: () => boolean): Promise<void> => {
     const deadline = performance.now() + PATIENCE;

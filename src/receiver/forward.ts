@@ -4,7 +4,7 @@ import { request } from 'undici';
 import type { Milliseconds } from '../domain/values/time.ts';
 import type { PostAnswer, Posted } from './posts.ts';
 
-/** Longer than a daemon waits unless told otherwise. */
+/** Longer than a daemon waits by default. */
 const PATIENCE: Milliseconds = 30_000;
 /** What belongs to one connection, or is written again by the next one. */
 const OF_THE_CONNECTION = new Set([
@@ -22,7 +22,7 @@ const OF_THE_CONNECTION = new Set([
   'upgrade',
 ]);
 
-/** Names everybody who passed a request on, so that one who gets it again can tell. */
+/** Names everybody who passed a request on, so that a receiver that gets it again sees that. */
 const PASSED_ON_BY = 'purchase-watch-passed-on-by';
 
 /** Whether it was passed on by this listener before. */

@@ -29,9 +29,9 @@ export interface PostAnswer {
 export type Receive = (posted: Posted) => PostAnswer | Promise<PostAnswer>;
 
 export interface PostOptions {
-  /** 127.0.0.1 unless told. */
+  /** 127.0.0.1 by default. */
   readonly host?: string;
-  /** 0, any that is free, unless told. */
+  /** 0 by default: any that is free. */
   readonly port?: number;
   /** Hears of requests that were answered without asking `receive`, with the reason for people. */
   onRefused?(detail: string): void;

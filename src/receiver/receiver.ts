@@ -1,4 +1,4 @@
-/** A receiver as a developer wants it: checks, remembers, and answers well or, when told so, badly. */
+/** A receiver as a developer wants it: checks, remembers, and answers well or, when asked to, badly. */
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -30,7 +30,7 @@ export interface Manners {
   readonly fail: number;
   /** Where events are passed on; what is answered there is the answer. */
   readonly forwardTo: string | null;
-  /** Answers true to keep an event to itself: it is answered 200 and not told. */
+  /** Answers true to keep an event to itself: it is answered 200 and not reported. */
   isOwn?(event: ArrivedEvent): boolean;
   onEvent(taken: Taken): void;
   onRefused(detail: string, posted: Posted): void;
@@ -46,7 +46,7 @@ const GIVEN_UP = 503;
 /** What is answered to a request that came back. */
 const LOOP = 508;
 
-/** Makes what answers requests. Every verified request is told once, when its answer is known. */
+/** Makes what answers requests. Every verified request is reported once, when its answer is known. */
 export function createReceiver({ onEvent, onRefused, ...manners }: Manners): (posted: Posted) => Promise<PostAnswer> {
   const journal = createJournal();
   const self = randomUUID();

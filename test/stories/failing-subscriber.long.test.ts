@@ -198,7 +198,7 @@ describe('Slack itself', () => {
         said: expect.stringMatching(
           /^@slack is switched off: Slack refuses this webhook for good \(no_service\).*subscribers show @slack$/,
         ),
-        advice: expect.stringContaining('said here only'),
+        advice: expect.stringContaining('only the log has this'),
       }),
     ]);
     expect(JSON.stringify(t.log)).not.toContain('a-secret-path');

@@ -17,6 +17,6 @@ export async function announce(sql: Queries, event: Announced = {}): Promise<str
   const draft: EventDraft = { type, sequence, at: Date.now(), state: null, data: { site: 'default', ...data } };
   const [row] = await sql<{ id: string }[]>`
     with ${announcing(sql, [{ draft, site: 'default', purchase, shard: SITE_SHARD }], sql`true`)}
-    select e.id from event e, (select count(*) from told) t`;
+    select e.id from event e, (select count(*) from notified) t`;
   return row!.id;
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 /** A real broker of a test, alone on its port and in its folder. */
 export interface Broker {
-  /** Of somebody who may do everything. */
+  /** Of a user who may do everything. */
   readonly url: string;
   /** Kills it: connections break at once. What it has confirmed is still there after `start`. */
   kill(): Promise<void>;

@@ -1,4 +1,4 @@
-/** Purchases that go on changing, as polls show it, and what of it waits to be told. */
+/** Purchases that go on changing, as polls show it, and the deliveries of it that wait. */
 import { expect } from 'vitest';
 import { requestPoll } from '../../src/postgres/purchases/purchases.ts';
 import type { TestApp } from './test-app.ts';
@@ -6,7 +6,7 @@ import type { TestApp } from './test-app.ts';
 /** States that a purchase can be in for long without anybody being called stuck or anything being final. */
 const STATES = ['New', 'BeingProcessed'] as const;
 
-/** So many purchases that were seen once, with one event each of which nothing is told yet. */
+/** So many purchases that were seen once, with one event each that no subscriber has got yet. */
 export async function watchMany(t: TestApp, count: number): Promise<string[]> {
   const ids = await Promise.all(Array.from({ length: count }, () => t.watch({ script: [{ state: STATES[0] }] })));
   keepUp(t);
@@ -14,7 +14,7 @@ export async function watchMany(t: TestApp, count: number): Promise<string[]> {
   return ids;
 }
 
-/** Has each of these purchases seen in another state, `state` or one that is not final: one more event for each. Nothing is told. */
+/** Has each of these purchases seen in another state, `state` or one that is not final: one more event for each. Nothing is delivered. */
 export async function change(t: TestApp, purchaseIds: readonly string[], state?: string): Promise<void> {
   const before = await rowsOf(t, purchaseIds);
   for (const [index, { id, current }] of before.entries()) {

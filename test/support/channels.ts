@@ -134,7 +134,7 @@ export async function startChannels({
       const [row] = await sql<{ id: number | null }[]>`
         select max(id) as id from purchase_watch_internal.subscribers where name = ${about ?? ''}`;
       const told = events.map((event) => ({ ...event, about: row?.id ?? null }));
-      await sql`with ${announcing(sql, told, sql`true`)} select count(*) from told`;
+      await sql`with ${announcing(sql, told, sql`true`)} select count(*) from notified`;
     },
     statuses: async (subscriber = '@slack') => {
       const rows = await sql<{ status: string; count: number }[]>`

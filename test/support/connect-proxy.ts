@@ -1,4 +1,4 @@
-/** An egress proxy that makes tunnels to this machine, whatever name is asked for, and can be told to fail. */
+/** An egress proxy that makes tunnels to this machine, whatever name is asked for, and can be set to fail. */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';

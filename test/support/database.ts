@@ -1,4 +1,4 @@
-/** A migrated database of its own for whoever asks. */
+/** A migrated database of its own for each caller. */
 import { createHash, randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ export interface TestDatabase {
   readonly url: string;
   /** A pool on it, as the daemon would have. */
   readonly sql: Sql;
-  /** Ends the pool and removes the database, whoever is still connected. */
+  /** Ends the pool and removes the database, also with clients that are still connected. */
   drop(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** What somebody who runs a NATS server does there and sees there. */
+/** What the operator of a NATS server does there and sees there. */
 import { jetstreamManager, type StreamConfig } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { NATS_PASSWORD, NATS_USER, type NatsServer } from './nats-server.ts';

@@ -18,7 +18,7 @@ export const NATS_PASSWORD = 'p@ss/w:rd%å';
 
 export interface NatsServer extends Broker {
   readonly port: number;
-  /** Where it tells of itself over HTTP. */
+  /** Where its monitoring answers over HTTP. */
   readonly monitor: string;
 }
 

@@ -1,4 +1,4 @@
-/** What somebody who runs RabbitMQ does there and sees there. */
+/** What the operator of RabbitMQ does there and sees there. */
 import { type ChannelModel, connect, type GetMessage, type Channel as Wire } from 'amqplib';
 
 /** Connects when it has something to do, and again after the broker was away. */

@@ -1,4 +1,4 @@
-/** A real RabbitMQ on free ports and in a folder of its own: own node name, own epmd, no plugins, whoever runs the tests. */
+/** A real RabbitMQ on free ports and in a folder of its own: own node name, own epmd, no plugins, under any user. */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -21,7 +21,7 @@ export const noRabbit: string | null =
 
 /** The largest message it takes. */
 export const MOST_BYTES = 300_000;
-/** Somebody who may write to `amq.topic` and nothing else, with a password full of what an address has to escape. */
+/** A user who may write to `amq.topic` and nothing else, with a password full of what an address has to escape. */
 export const WRITER = { name: 'writer', password: 'p@ss/w:rd%å' };
 
 const SALT = Buffer.from('salt');

@@ -36,7 +36,7 @@ function typeOf(body: string): string {
   }
 }
 
-/** Starts a receiver that answers 200 to everything unless told otherwise. */
+/** Starts a receiver that answers 200 to everything by default. */
 export async function startReceiver({ secret, host }: { secret?: string; host?: string } = {}): Promise<Receiver> {
   const standIn = await startStandIn<ReceivedEvent>(({ body, headers, at }) => {
     const verified = secret === undefined ? null : isVerified(secret, body, headers);

@@ -83,7 +83,7 @@ export function messageProblem({ text, blocks }: { text: string; blocks?: readon
   return blocks.map(blockProblem).find((problem) => problem !== null) ?? null;
 }
 
-/** Starts a stand-in that answers `ok` to good messages and `invalid_blocks` to others, unless told otherwise. */
+/** Starts a stand-in that answers `ok` to good messages and `invalid_blocks` to others, by default. */
 export async function startSlackStandIn(): Promise<SlackStandIn> {
   const seen: IncomingHttpHeaders[] = [];
   const standIn = await startStandIn<ReceivedMessage>(({ body, headers, at }) => {

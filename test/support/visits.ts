@@ -1,5 +1,5 @@
 /**
- * Customers of a simulated page, as polls would tell of them: lives are drawn like the simulator's, polls are made as planned, and
+ * Customers of a simulated page, as polls would show them: lives are drawn like the simulator's, polls are made as planned, and
  * what comes out are the stays that the judge would read, in the order in which they would be recorded.
  */
 
@@ -133,8 +133,8 @@ export interface Heard {
 }
 
 /**
- * Goes through stays as the judge does, with a look whenever it is due. `usual` may learn: it is asked with each stay, which it is
- * told of as well.
+ * Goes through stays as the judge does, with a look whenever it is due. `usual` may learn: it is asked with each stay, which it
+ * then gets as well.
  */
 export function alarmsIn(
   stays: readonly SiteStay[],

@@ -10,7 +10,7 @@ export type Fault =
   | { readonly kind: 'black hole' }
   /** Keeps what is sent in both directions, and hands it on, in order, once the line is mended: a path that fails and heals. */
   | { readonly kind: 'held' }
-  /** Nobody listens. Connections that are open are broken. */
+  /** No process listens. Connections that are open are broken. */
   | { readonly kind: 'refused' }
   /** The request arrives; the connection is reset in place of the answer's first byte. */
   | { readonly kind: 'reset before the answer' }
@@ -28,7 +28,7 @@ export interface Tap {
 }
 
 export interface Line {
-  /** Says something to whoever dialled, as if the other end had. */
+  /** Sends bytes to the side that dialled, as if the other end had. */
   answer(bytes: string): void;
   /** Resets it. */
   reset(): void;

@@ -96,19 +96,19 @@ function notificationQueue(report: Reporter, facts: ServerFacts): Finding[] {
   return trouble === null ? [] : [report.warning(trouble.found, trouble.advice)];
 }
 
-/** A pooler in transaction mode takes LISTEN and never tells anything. */
+/** A pooler in transaction mode takes LISTEN and never passes a notification on. */
 async function notifications(report: Reporter, sql: Sql, url: string): Promise<Finding> {
   const channel = `purchase_watch_doctor_${randomBytes(4).toString('hex')}`;
-  const heard = Promise.withResolvers<true>();
+  const arrived = Promise.withResolvers<true>();
   const session = openSession(url, 'doctor', (name) => {
-    if (name === channel) heard.resolve(true);
+    if (name === channel) arrived.resolve(true);
   });
   const over = new AbortController();
   try {
     await session.sql`listen ${session.sql(channel)}`;
     await sql`select pg_notify(${channel}, '')`;
     const silence = delay(ARRIVES_WITHIN, false as const, { signal: over.signal }).catch(() => false as const);
-    if (await Promise.race([heard.promise, silence])) return report.ok('notifications arrive');
+    if (await Promise.race([arrived.promise, silence])) return report.ok('notifications arrive');
     const todo =
       'let DATABASE_URL lead to Postgres itself, or to a pooler in session mode; without them changes are noticed up to 5 s later';
     return report.warning('notifications do not arrive', todo);

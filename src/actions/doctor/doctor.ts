@@ -75,7 +75,7 @@ export async function* examine({ env, migrations, site, quiet, all }: DoctorOpti
     }
     const webhooks = checked('receivers', DATABASE_WITHIN + settings.webhooks.timeout + MARGIN, async () => {
       if (quiet) return [];
-      // Those that asked for a rest are not disturbed; what is said of them comes with the daemons.
+      // Sites that asked for a rest get no call; the findings about daemons name them.
       const resting = data === null || all ? [] : await restingOf(data);
       const isTried = ({ name }: { name: string }): boolean => !resting.includes(name);
       const found = (await webhooksOf(settings, data)).filter(isTried);

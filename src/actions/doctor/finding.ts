@@ -17,7 +17,7 @@ export interface Finding {
   readonly todo: string | null;
 }
 
-/** What is said about one thing. */
+/** A finding about one thing. */
 export interface Reporter {
   ok(found: string): Finding;
   warning(found: string, todo: string): Finding;

@@ -1,4 +1,4 @@
-/** Checks who is told: webhooks and brokers get a really signed test event over the real channel, channels for people are asked as their kind allows. */
+/** Checks the receivers: webhooks and brokers get a really signed test event over the real channel, channels for people are asked as their kind allows. */
 
 import { isIP } from 'node:net';
 import { ulid } from 'ulid';

@@ -109,7 +109,7 @@ async function letsAnybodyIn(site: SiteSettings, purchaseId: string): Promise<bo
   return (await ask(nobody, 'basic', purchaseId)).answer.kind === 'unknown';
 }
 
-/** Whether the service let the call in: only then it has something to say about an id. Null: its answer does not tell. */
+/** Whether the service let the call in: only then it has something to say about an id. Null: its answer leaves that open. */
 function letsIn({ answer, token }: Asked, alike: boolean): boolean | null {
   if (answer.kind === 'answer') return true;
   if (answer.kind === 'unknown') return alike && !token ? null : true;

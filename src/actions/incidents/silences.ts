@@ -8,7 +8,7 @@ import { addSilence, endSilence, findSilence, type SilenceRow } from '../../post
 import { Refused } from '../subscribers/refused.ts';
 import { silenceName } from './body.ts';
 
-/** What was said before a person asked for silence cannot be unsaid; clocks differ by so much. */
+/** How far in the past a silence may begin, for clocks that differ: an alert that was sent cannot be taken back. */
 const SKEW: Milliseconds = 10_000;
 /** A forgotten silence must not hide what breaks later. */
 const LONGEST: Milliseconds = 30 * DAY;
@@ -29,11 +29,11 @@ export interface SilenceWish {
 /** What the check needs to know, and how fields are called where the wish was written. */
 export interface SilenceFacts {
   readonly now: Instant;
-  /** Who is told. */
+  /** The subscribers there are. */
   readonly subscribers: readonly string[];
   /** Why a name is none of a site, or null. */
   siteProblem(name: string): string | null;
-  /** Fields that are wrong already: they were given, and nothing more is said of them. */
+  /** Fields that are wrong already: they were given, and get no second error. */
   isWrong(field: SilenceField): boolean;
   readonly words: { readonly yes: string; readonly endsAt: string; readonly listSubscribers: string };
 }

@@ -28,7 +28,7 @@ export function whatOf({ kind, state, count, peak, endedAt, parts }: IncidentRow
   return `${counted(most, 'customer')} overdue in ${where}${endedAt === null ? '' : ' at worst'}`;
 }
 
-/** Who looks after it and until when nothing is said of it, as the end of a line. */
+/** The owner and the end of a silence of an incident, as the end of a line. */
 export function careOf({ acknowledgedAt, acknowledgedBy, silencedUntil }: IncidentRow, now: Instant): string {
   const owner = acknowledgedAt === null ? '' : `; ${acknowledgedBy ?? 'somebody'} looks after it`;
   const quiet = silencedUntil === null ? '' : `; silenced until ${untilText(silencedUntil, now)}`;

@@ -6,7 +6,7 @@ import { countErasable, type ErasedCounts, erase, eraseMentions } from '../../po
 import type { PurchaseRow } from '../../postgres/purchases/purchases.ts';
 import { findRemarks, namesOf, type Remark, referencesOf } from '../../postgres/purchases/remarks.ts';
 
-/** By then the judge has said what it was about to say. */
+/** By then the judge has written the alerts that it was writing. */
 const JUDGED_BY: Milliseconds = 1_000;
 
 /** What is not erased with a purchase, for people. */

@@ -1,4 +1,4 @@
-/** A rehearsed message as the event that the daemon would have written, without what only the moment itself could tell. */
+/** A rehearsed message as the event that the daemon would have written, without the fields that were known at that moment only. */
 
 import { draftOf, eventBody, stateOrNull } from '../../domain/events/make-event.ts';
 import type { IncidentEventData } from '../../domain/events/people-event-types.ts';

@@ -1,4 +1,4 @@
-/** Sending again what a subscriber was not told: what was given up after the last try, or never sent while it was off. */
+/** Sends again the deliveries that did not reach a subscriber: given up after the last attempt, or never sent while it was off. */
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
 import { type GivenUp, givenUpStep, lastDelivery } from '../../postgres/deliveries/given-up.ts';

@@ -20,7 +20,7 @@ import { offAdvice } from './test-event.ts';
 /** The key that opens addresses. Left out, nothing is known of whether they can be read. */
 export type Opening = Pick<Means, 'secrets'>;
 
-/** Why what is for a subscriber waits, and how to change that; null while it is told and reached. */
+/** Why a subscriber's deliveries wait, and how to change that; null while they are delivered. */
 export function waitAdvice(subscriber: StoredSubscriber, now: Instant, opening?: Opening): string | null {
   return offAdvice(subscriber) ?? unreadableAdvice(subscriber, opening) ?? pauseAdvice(subscriber, now) ?? wayAdvice(subscriber);
 }

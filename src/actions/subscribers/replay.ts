@@ -34,11 +34,11 @@ export interface ReplayOptions {
   /** Counts and changes nothing. */
   readonly dryRun: boolean;
   readonly signal?: AbortSignal | undefined;
-  /** Told after each step how many there are so far. */
+  /** Called after each step with the count so far. */
   readonly onProgress?: (count: number) => void;
 }
 
-/** Why a subscriber cannot be sent past events again, or null. What people were told is past: old alarms would be taken for new ones. */
+/** Why a subscriber cannot be sent past events again, or null. People would take old alarms for new ones. */
 export function whyNoReplay({ audience, name }: Pick<StoredSubscriber, 'audience' | 'name'>): string | null {
   if (audience !== 'people') return null;
   return `${name} is a channel for people, where old alarms would be taken for new ones, so nothing is sent there again; GET /v1/incidents lists what there was`;
@@ -76,7 +76,7 @@ export async function drainOf(
   return expectedDrain({ count, purchases }, { ...(await paceOf(sql, subscriber)), concurrency });
 }
 
-/** The same for programs. `advice` tells why they wait, of a subscriber that is off or paused. */
+/** The same for programs. `advice` is why they wait, for a subscriber that is off or paused. */
 export function replayedBody(
   { count, waiting, oldest, newest }: Replayed,
   { dryRun, advice, drain }: { dryRun: boolean; advice: string | null; drain: Drain | null },

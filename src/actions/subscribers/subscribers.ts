@@ -43,7 +43,7 @@ export interface Means {
   readonly secrets: Secrets | null;
 }
 
-/** Of what a subscriber is told; null means of everything. */
+/** Which events a subscriber gets; null: all. */
 export interface Wishes {
   readonly types: readonly string[] | null;
   readonly sites: readonly string[] | null;
@@ -60,7 +60,7 @@ export interface Extras {
   readonly asymmetric?: boolean | undefined;
 }
 
-/** How long a replaced key goes on signing unless told otherwise. */
+/** How long a replaced key goes on signing by default. */
 export const DEFAULT_OVERLAP: Milliseconds = DAY;
 /** An operator who needs longer has lost sight of the change. */
 export const MOST_OVERLAP: Milliseconds = 30 * DAY;

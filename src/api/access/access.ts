@@ -31,7 +31,7 @@ export interface AccessParts {
   readonly wrongKeys: WrongKeys;
 }
 
-/** Asks for a key with the scope that the route declares. Below `/v1` nothing is said without a key, not even what there is. */
+/** Asks for a key with the scope that the route declares. Below `/v1` a request without a key learns nothing, not even which paths there are. */
 export function requireKey(parts: AccessParts, ruleOf: (c: Context) => Rule | undefined): MiddlewareHandler {
   const identify = createIdentify(parts);
   return async (c, next) => {
@@ -58,7 +58,7 @@ function createIdentify({ keys, wrongKeys }: AccessParts): (c: Context, call: st
     const [, given] = /^Bearer +(\S+) *$/i.exec(c.req.header('authorization') ?? '') ?? [];
     if (given === undefined) return null;
     const digest = digestOf(hashOfKey(given));
-    // All are compared, so that the time taken tells nothing. A short key may have been hashed by hand.
+    // All are compared, so that the time taken shows nothing. A short key may have been hashed by hand.
     const [key] = known.filter((each) => timingSafeEqual(digest, each.digest) && given.length >= SHORTEST_KEY);
     const isExpired = key !== undefined && key.expires !== null && key.expires <= Date.now();
     if (key !== undefined && !isExpired) return { key: key.name, scopes: key.scopes, expires: key.expires };
@@ -92,7 +92,7 @@ export function senderOf(c: Context, call: string | null): { readonly address: s
 
 /**
  * Without keys, being on this machine is what gives access. A browser on this machine would lend that to any page: one
- * whose name was made to resolve to this machine (told by its Host), or one that posts here (told by its Origin). A proxy
+ * whose name was made to resolve to this machine (its Host shows that), or one that posts here (its Origin shows that). A proxy
  * on this machine would lend it to everybody whom it serves.
  */
 export function guardKeyless(keys: readonly ApiKey[]): MiddlewareHandler {

@@ -36,7 +36,7 @@ export async function beginFeed(hub: FeedHub, after: After | undefined, field: s
   }
   const place = await placeOfEvent(hub.sql, after.event, EVENT_TYPES);
   if (place === null) throw unknownEvent(field, `names the event ${after.event}, which is not kept here`, after.event);
-  // Told by a webhook, an event may be known before the feed has got there; what the feed has before it must not be skipped.
+  // An event may be known from a webhook before the feed has got there; what the feed has before it must not be skipped.
   return comparePlaces(place, horizon.place) < 0 ? place : horizon.place;
 }
 

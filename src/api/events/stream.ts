@@ -135,7 +135,7 @@ function message({ place, type, body }: FedEvent): string {
   return `id: ${feedCursor(place)}\nevent: ${type}\ndata: ${body}\n\n`;
 }
 
-/** A comment keeps proxies from closing; the id tells a client how far there was nothing for it, and is no event. */
+/** A comment keeps proxies from closing; the id says how far there was nothing for the client, and is no event. */
 function heartbeat(next: Follow['after']): string {
   return `: nothing new\nid: ${feedCursor(next)}\n\n`;
 }

@@ -29,8 +29,8 @@ export function mountMetrics(app: Api, { sql, health, engine }: { sql: Sql; heal
 }
 
 /**
- * Drops the meters of subscribers that are not told any more. Two readings have to agree: one that was made since the
- * last reading was told something before anybody knew of it.
+ * Drops the meters of subscribers that get no more events. Two readings have to agree: a subscriber made since
+ * the last reading has a meter before the reading names it.
  */
 export function goneForgetter(meters: Meters): (numbers: Pick<DatabaseNumbers, 'at' | 'subscribers'>) => void {
   let missing: ReadonlySet<string> = new Set();
@@ -38,8 +38,8 @@ export function goneForgetter(meters: Meters): (numbers: Pick<DatabaseNumbers, '
   return ({ at, subscribers }) => {
     if (at === readAt) return;
     readAt = at;
-    const told = new Set(subscribers.map(({ name }) => name));
-    const absent = [...meters.subscribers().keys()].filter((name) => !told.has(name));
+    const present = new Set(subscribers.map(({ name }) => name));
+    const absent = [...meters.subscribers().keys()].filter((name) => !present.has(name));
     for (const name of absent) if (missing.has(name)) meters.forgetSubscriber(name);
     missing = new Set(absent);
   };

@@ -1,4 +1,4 @@
-/** Who sends a request, as far as keys tell. */
+/** Who sends a request, as far as keys show. */
 import type { Scope } from '../../config/kinds/key-kinds.ts';
 import type { Instant } from '../../domain/values/time.ts';
 

@@ -14,7 +14,7 @@ export interface EntryLimits {
   readonly outsideSize: number;
   /** Levels of lists and objects. */
   readonly depth: number;
-  /** Values in the whole body, as far as commas and brackets tell. */
+  /** Values in the whole body, as far as commas and brackets show. */
   readonly values: number;
 }
 

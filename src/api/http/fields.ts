@@ -78,7 +78,7 @@ export const metadataField = z
     example: { cart: 7 },
   });
 
-/** The name of one of these sites. `terse`: what is wrong is told without a hint. */
+/** The name of one of these sites. `terse`: the error has no hint. */
 export function siteField(names: readonly string[], { terse = false } = {}) {
   const problem = (value: string) =>
     terse ? (names.includes(value) ? null : 'is not a site of the configuration') : siteProblem(value, names);
@@ -88,7 +88,7 @@ export function siteField(names: readonly string[], { terse = false } = {}) {
   });
 }
 
-/** Why this is not one of these sites, or null. The names that come closest are told first. */
+/** Why this is not one of these sites, or null. The names that come closest stand first. */
 export function siteProblem(name: string, names: readonly string[]): string | null {
   if (names.includes(name)) return null;
   if (names.length === 0) return 'there are no sites in the configuration';

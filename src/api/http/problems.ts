@@ -95,7 +95,7 @@ export function problemResponse({ code, message, errors, headers }: Problem): Re
   return new Response(stringifyExact(body), { status, headers: own });
 }
 
-/** What a caller is told of anything that was thrown. */
+/** The answer to a caller after anything that was thrown. */
 export function problemFrom(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof Refused) return new Problem(error.reason, sentence(error.message));

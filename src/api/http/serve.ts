@@ -67,7 +67,7 @@ export interface ServeOptions {
   readonly times?: Partial<Times>;
   /** How long, and for how many bytes, a connection is read on whose answer left before its request had come in whole. */
   readonly linger?: LingerLimits;
-  /** Told of each connection that was closed for another one, and of each request that was refused. */
+  /** Called for each connection that was closed for another one, and for each request that was refused. */
   readonly onCrowded?: () => void;
 }
 

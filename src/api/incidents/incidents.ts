@@ -1,4 +1,4 @@
-/** Incidents: reading them, looking after one, and saying what it was. */
+/** Incidents: reading them, looking after one, and answering what it was. */
 
 import { createRoute, z } from '@hono/zod-openapi';
 import { incidentBody, incidentDetails, listedIncidentBody } from '../../actions/incidents/body.ts';

@@ -1,4 +1,4 @@
-/** Silences: times in which people want to hear nothing of some incidents. */
+/** Silences: times in which people want no alerts about some incidents. */
 
 import { createRoute, z } from '@hono/zod-openapi';
 import { silenceBody, silenceName } from '../../actions/incidents/body.ts';
@@ -67,7 +67,7 @@ interface Wish {
 }
 type Moment = (now: Instant) => Instant;
 
-/** Adds what the fields say together to what is wrong with single ones, so that the caller is told of everything at once. */
+/** Adds what the fields say together to what is wrong with single ones, so that the caller gets all errors at once. */
 async function checkSense(sql: Sql, wish: Wish, ctx: z.core.$RefinementCtx<Wish>): Promise<void> {
   const wrong = new Set(ctx.issues.map(({ path }) => path?.[0]));
   const isWrong = (field: SilenceField): boolean => wrong.has(field);

@@ -46,7 +46,7 @@ export function openFilesLimit(): number {
   return typeof soft === 'number' ? soft : Number.POSITIVE_INFINITY;
 }
 
-/** Watches over the connections of a server. `onClosed` is told of each that was closed for another one. */
+/** Watches over the connections of a server. `onClosed` is called for each that was closed for another one. */
 export function limitConnections(server: Server, { most, stalledAfter }: ConnectionLimits, onClosed: () => void): Connections {
   /** Those that have sent no request yet, the oldest first. */
   const silent = new Set<Socket>();

@@ -14,7 +14,7 @@ export interface Rejected {
 
 export interface EntryChecks<Schema extends z.ZodType, Good> {
   readonly full: Schema;
-  /** The same checks, which tell less of what is wrong. */
+  /** The same checks, with shorter errors. */
   readonly terse: Schema;
   /** Bytes of an entry. */
   readonly largest: number;
@@ -22,7 +22,7 @@ export interface EntryChecks<Schema extends z.ZodType, Good> {
   readonly keep: (checked: z.output<Schema>) => Good;
 }
 
-/** Rejected entries that are explained in full; of each further one the first fault is told. */
+/** Rejected entries that are explained in full; of each further one the first fault is named. */
 const MOST_EXPLAINED = 100;
 /** With no good one among so many, a batch is not worth the work of checking the rest. */
 const MOST_INVALID = 1_000;
@@ -61,7 +61,7 @@ function hopeless({ index, detail }: Rejected): Problem {
 function rejection(index: number, item: unknown, error: z.core.$ZodError, isExplained: boolean): Rejected {
   const { code, errors } = faultsOf(error, item);
   if (!isJsonObject(item)) return { index, code, detail: 'must be an object: {"purchaseId": "…"}' };
-  const told = isExplained ? errors : errors.slice(0, 1);
-  const more = errors.length - told.length;
-  return { index, code, detail: inOneSentence(told) + (more > 0 ? `; and ${more} more` : '') };
+  const named = isExplained ? errors : errors.slice(0, 1);
+  const more = errors.length - named.length;
+  return { index, code, detail: inOneSentence(named) + (more > 0 ? `; and ${more} more` : '') };
 }

@@ -1,4 +1,4 @@
-/** The parts of an OpenAPI 3.1 document that the page reads, and how a schema is said in a few words. */
+/** The parts of an OpenAPI 3.1 document that the page reads, and a schema in a few words. */
 import { HOUR } from '../../domain/values/time.ts';
 
 export interface Schema {
@@ -90,17 +90,17 @@ export function propertiesOf(document: OpenApiDocument, given: Schema): { name: 
 
 /** Bounds and formats as a reader would say them. */
 export function limitsOf(schema: Schema): string {
-  const said: string[] = [];
-  if (schema.format !== undefined) said.push(schema.format);
+  const parts: string[] = [];
+  if (schema.format !== undefined) parts.push(schema.format);
   if (schema.minLength !== undefined || schema.maxLength !== undefined) {
-    said.push(`${range(schema.minLength, schema.maxLength)} characters`);
+    parts.push(`${range(schema.minLength, schema.maxLength)} characters`);
   }
-  if (schema.minimum !== undefined || schema.maximum !== undefined) said.push(range(schema.minimum, schema.maximum));
+  if (schema.minimum !== undefined || schema.maximum !== undefined) parts.push(range(schema.minimum, schema.maximum));
   if (schema.minItems !== undefined || schema.maxItems !== undefined) {
-    said.push(`${range(schema.minItems, schema.maxItems)} entries`);
+    parts.push(`${range(schema.minItems, schema.maxItems)} entries`);
   }
-  if (schema.default !== undefined) said.push(`${JSON.stringify(schema.default)} when left out`);
-  return said.join(', ');
+  if (schema.default !== undefined) parts.push(`${JSON.stringify(schema.default)} when left out`);
+  return parts.join(', ');
 }
 
 function range(from: number | undefined, to: number | undefined): string {

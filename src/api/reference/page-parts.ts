@@ -68,8 +68,8 @@ export function parameterTable(document: OpenApiDocument, parameters: readonly P
 export function fieldTable(document: OpenApiDocument, schema: Schema): Html {
   const rows = fieldRows(document, schema, '', 0);
   if (rows.length === 0) {
-    const said = limitsOf(resolved(document, schema));
-    return html`<p class="quiet">${typeOf(resolved(document, schema))}${said === '' ? '' : `, ${said}`}</p>`;
+    const limits = limitsOf(resolved(document, schema));
+    return html`<p class="quiet">${typeOf(resolved(document, schema))}${limits === '' ? '' : `, ${limits}`}</p>`;
   }
   return html`<div class="scroll"><table><thead><tr><th>field</th><th>type</th><th>meaning</th></tr></thead><tbody>${rows}</tbody></table></div>`;
 }
@@ -93,6 +93,6 @@ function meaning(document: OpenApiDocument, schema: Schema, description: string 
   if (example !== undefined && schema.format !== 'date-time') {
     notes.push(html`such as <code>${typeof example === 'string' ? example : JSON.stringify(example)}</code>`);
   }
-  const said = description === undefined ? '' : html`${words(description)} `;
-  return html`${said}${notes.length === 0 ? '' : html`<span class="quiet">${listed(notes, ', ')}</span>`}`;
+  const text = description === undefined ? '' : html`${words(description)} `;
+  return html`${text}${notes.length === 0 ? '' : html`<span class="quiet">${listed(notes, ', ')}</span>`}`;
 }

@@ -75,7 +75,7 @@ function metadataTrouble(text: string): string | null {
 }
 
 /**
- * Reads line after line. What kind of lines they are is told by the file's name, or else by the first line: an object is
+ * Reads line after line. The file's name says what kind of lines they are, or else the first line does: an object is
  * JSON, a header that names the purchase ID is CSV, and anything else is plain ids. Throws AppError `invalid` when the
  * first line shows that the whole cannot be read. Lines that a person pasted (`isPasted`) need no header: their columns are
  * purchase ID, site, reference and metadata, of which only the first must be there.

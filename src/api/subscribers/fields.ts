@@ -95,7 +95,7 @@ function listOf<Item extends z.ZodType>(item: Item, description: string) {
 
 export const typesField = listOf(typeField, 'Which events it gets; null for all.');
 
-/** Of what a subscriber is told; what is absent stays as it is, or is all. */
+/** Which events a subscriber gets; what is absent stays as it is, or is all. */
 export function wishFields({ sites }: CheckedAgainst) {
   return {
     types: typesField.nullish(),

@@ -1,4 +1,4 @@
-/** Who is told: listing, adding, changing and removing subscribers. */
+/** Subscribers: listing, adding, changing and removing them. */
 
 import { createRoute, z } from '@hono/zod-openapi';
 import { type Addresses, subscriberBody } from '../../actions/subscribers/body.ts';

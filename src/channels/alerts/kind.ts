@@ -1,4 +1,4 @@
-/** Alert webhooks as a kind of channel: what people are told, as signed events for the system that pages them. */
+/** Alert webhooks as a kind of channel: alerts as signed events for the system that pages people. */
 
 import type { ChannelOf } from '../../config/settings.ts';
 import type { PeopleKindOf } from '../outgoing/channel-kind.ts';

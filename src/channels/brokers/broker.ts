@@ -20,13 +20,13 @@ export class BrokerFailure extends Error {
 /** An open connection. */
 export interface BrokerLink {
   /**
-   * Hands a message over and waits until the broker has confirmed that it keeps it; answers what the broker said.
+   * Hands a message over and waits until the broker has confirmed that it keeps it; answers what the broker answered.
    * Rejects with a BrokerFailure, or with an error of a socket.
    */
   publish(message: BrokerMessage, within: Milliseconds): Promise<string>;
   /** Resolves when the connection is gone, whichever end closed it. */
   readonly ended: Promise<void>;
-  /** Why the broker holds back what it was given, as it has said itself; null when it does not. */
+  /** Why the broker holds back what it was given, in its own words; null when it does not. */
   heldBack(): NetworkFailure | null;
   /** Takes leave of the broker. May never resolve when that does not answer. */
   close(): Promise<void>;
@@ -94,9 +94,9 @@ export function createBrokerChannel({ open, compose, timeout }: BrokerChannelOpt
     if (mayLeave?.() === false) throw new BrokerFailure(STOPPED);
     slot.handedOver += 1;
     const number = slot.handedOver;
-    const answer = link.publish(message, until - performance.now()).then((said) => {
+    const answer = link.publish(message, until - performance.now()).then((answered) => {
       slot.confirmed = Math.max(slot.confirmed, number);
-      return said;
+      return answered;
     });
     return await before(until, answer, () => {
       const heldBack = link.heldBack();
@@ -152,7 +152,7 @@ export function createBrokerChannel({ open, compose, timeout }: BrokerChannelOpt
 /**
  * Connects to one of several servers of a cluster: the one that served last, or the one after it when that connection was
  * lost, then the others in turn. Each has its part of the time, so that one that says nothing does not keep the rest from
- * being asked. Rejects with what the last one said.
+ * being asked. Rejects with the error of the last one.
  */
 export function takingTurns<Server>(
   servers: readonly Server[],

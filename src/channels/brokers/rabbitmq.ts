@@ -134,7 +134,7 @@ function createLink(connection: ChannelModel, channel: ConfirmChannel, exchange:
   channel.on('error', (error) => {
     closedFor = error;
   });
-  // Before the library tells each message that its channel is gone.
+  // Before the library rejects each message because its channel is gone.
   channel.prependListener('close', end);
   connection.on('close', end);
   connection.on('blocked', () => {

@@ -1,6 +1,6 @@
 /**
  * Which addresses may be called. A caller who may name a receiver must not reach this machine, its network or its cloud's
- * metadata through us. Judged when a subscriber is made, as far as its address tells, and always at the socket.
+ * metadata through us. Judged when a subscriber is made, as far as its address shows, and always at the socket.
  */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
@@ -122,7 +122,7 @@ export function isThisMachine(hostname: string): boolean {
 const LOCALHOST = ['127.0.0.1', '::1'];
 
 /**
- * What keeps a receiver's address from being called, as far as it tells without a name server, with the setting that
+ * What keeps a receiver's address from being called, as far as that shows without a name server, with the setting that
  * would allow it beside what is allowed already; null when nothing does.
  */
 export function refusedUrl(

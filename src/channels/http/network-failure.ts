@@ -11,7 +11,7 @@ export interface NetworkFailure {
 }
 
 const KNOWN: Readonly<Record<NetworkCause, NetworkFailure>> = {
-  // Of one name alone it may be the receiver's own name server. That cannot be told from here, so it stays ours, and is shown.
+  // Of one name alone it may be the receiver's own name server. That cannot be seen from here, so the failure counts as on our side, and is shown.
   name_server: { reason: 'dns_failed', detail: 'The name server did not answer', fault: 'ours' },
   no_socket: { reason: 'no_socket', detail: 'No free socket on this machine', fault: 'ours' },
   no_port: { reason: 'no_socket', detail: 'No free socket on this machine', fault: 'ours' },

@@ -20,7 +20,7 @@ export class AddressRefused extends Error {
   readonly code = 'ERR_ADDRESS_REFUSED';
 }
 
-/** No name server said anything in time. */
+/** No name server answered in time. */
 class LookupTimedOut extends Error {
   // Client errors with a code of undici's own would be tried again inside the pool.
   readonly code = 'ERR_LOOKUP_TIMED_OUT';
@@ -28,7 +28,7 @@ class LookupTimedOut extends Error {
 
 /**
  * How long our own part of the way to a receiver may take, within an attempt that may take so long: name servers and
- * proxies that hang must be told as what they are before the attempt's own deadline blames the receiver.
+ * proxies that hang must be named as the cause before the attempt's own deadline blames the receiver.
  */
 export function ownPart(timeout: Milliseconds): Milliseconds {
   return Math.min(timeout / 2, LONGEST_OWN_PART);

@@ -19,13 +19,13 @@ export interface Opened {
   readonly maxPerHour?: number;
 }
 
-/** Systems are told of purchases, each as its subscriber says. */
+/** Systems get the events of purchases that their subscriber wants. */
 export interface SystemsKind<Subscriber> {
   readonly audience: 'systems';
   open(subscriber: Subscriber, settings: Settings): Opened;
 }
 
-/** People are told of incidents. The sections of the settings file and the names of these kinds are in `config/kinds/people-kinds.ts`. */
+/** People are alerted of incidents. The sections of the settings file and the names of these kinds are in `config/kinds/people-kinds.ts`. */
 export interface PeopleKindOf<Named = ChannelSettings> {
   readonly audience: 'people';
   /** The longest that one attempt may take. */

@@ -71,7 +71,7 @@ export interface Channel {
   /** Makes one attempt. Never rejects: whatever happens is a result. */
   send(event: OutgoingEvent, options: SendOptions): Promise<SendResult>;
   /**
-   * Tells events that waited, the oldest first, or one that comes late, in one message: as one attempt. A channel that has it is for people, who are
+   * Sends events that waited, the oldest first, or one that comes late, in one message: as one attempt. A channel that has it is for people, who are
    * not to be sent one message after the other. Never rejects either.
    */
   sendAll?(events: readonly OutgoingEvent[], options: TogetherOptions): Promise<SendResult>;

@@ -49,6 +49,6 @@ function meaningOf(status: number, word: string, tookMs: Milliseconds): Ping {
   if (status === 404 || status === 410) return { kind: 'dead', detail: `Slack answered ${status}` };
   if (status === 429) return { kind: 'unclear', detail: 'Slack asks for fewer messages (429)' };
   // A word of Slack's is short; a page may hold anything.
-  const said = /^[a-z_]{3,40}$/.test(word) ? ` ${word}` : '';
-  return { kind: 'unclear', detail: `the answer was ${status}${said}, not that of Slack to an empty message` };
+  const text = /^[a-z_]{3,40}$/.test(word) ? ` ${word}` : '';
+  return { kind: 'unclear', detail: `the answer was ${status}${text}, not that of Slack to an empty message` };
 }

@@ -57,7 +57,7 @@ export function createSlackChannel({ url, consoleUrl, timeout, setting = 'SLACK_
   const pool = new Pool(origin, { allowH2: false, headersTimeout: 0, bodyTimeout: 0, connect: { timeout } });
   let closing: Promise<void> | undefined;
 
-  async function tell(
+  async function postMessage(
     message: SlackMessage | { text: string },
     { now, mayLeave }: SendOptions,
     signal: AbortSignal,
@@ -84,11 +84,11 @@ export function createSlackChannel({ url, consoleUrl, timeout, setting = 'SLACK_
     const started = performance.now();
     const deadline = AbortSignal.timeout(timeout);
     const ended = signal === undefined ? deadline : AbortSignal.any([signal, deadline]);
-    let answer = await tell(message, options, ended);
+    let answer = await postMessage(message, options, ended);
     if (answer.kind === 'answered' && answer.status === 400 && BAD_PAYLOAD.test(answer.word.trim())) {
       // One message a second, whatever it answered.
       await setTimeout(BETWEEN_MESSAGES, undefined, { signal: ended }).catch(() => undefined);
-      answer = await tell({ text: message.text }, options, ended);
+      answer = await postMessage({ text: message.text }, options, ended);
     }
     return judge(answer, {
       ...{ hide, setting, timeout },

@@ -89,9 +89,9 @@ function messageOf({ headline, page }: Pick<Draft, 'headline' | 'page'>, pieces:
       weight: 'Bolder',
     },
     ...(facts.length === 0 ? [] : [{ type: 'FactSet', facts } as const]),
-    ...of('paragraph').flatMap(({ label, text: said }): TextBlock[] => [
+    ...of('paragraph').flatMap(({ label, text: body }): TextBlock[] => [
       { type: 'TextBlock', text: markdown(label), wrap: true, weight: 'Bolder', spacing: 'Medium' },
-      { type: 'TextBlock', text: text(said), wrap: true, spacing: 'None' },
+      { type: 'TextBlock', text: text(body), wrap: true, spacing: 'None' },
     ]),
     ...of('note').map(
       ({ text: note }): TextBlock => ({ type: 'TextBlock', text: text(note), wrap: true, size: 'Small', isSubtle: true }),

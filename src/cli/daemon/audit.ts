@@ -21,7 +21,7 @@ interface Options {
   readonly json?: true;
 }
 
-/** What each check proves, said after the count of what it looked at. */
+/** What each check proves, printed after the count of what it looked at. */
 const PROVEN: Readonly<Record<AuditCheck, (checked: number) => string>> = {
   transitions: (n) => `${counted(n, 'transition')}, each with its event and the same states`,
   announcements: (n) => `${counted(n, 'announced change')}, each with its transition`,
@@ -76,15 +76,15 @@ function gapText({ site, purchaseId, sequence, detail }: Gap): string {
 
 function progressOn(context: CliContext): { show: NonNullable<AuditOptions['onProgress']>; clear(): void } {
   const isShown = context.isTTY && context.env.TERM !== 'dumb';
-  let said = 0;
+  let printed = 0;
   return {
     show: (kind, count) => {
       // A terminal shows it in place; elsewhere a line now and then is enough.
       if (isShown) context.stderr.write(`\r\u001b[K${grouped(count)} ${kind} …`);
-      else if (count - said >= LINE_EVERY) {
+      else if (count - printed >= LINE_EVERY) {
         context.stderr.write(`${grouped(count)} ${kind} …\n`);
-        said = count;
-      } else if (count < said) said = 0;
+        printed = count;
+      } else if (count < printed) printed = 0;
     },
     clear: () => {
       if (isShown) context.stderr.write('\r\u001b[K');

@@ -1,4 +1,4 @@
-/** Shows how everything is: sites, purchases, what is stuck, whether polling and telling keep up. */
+/** Shows how everything is: sites, purchases, what is stuck, whether polls and deliveries keep up. */
 
 import { siteCallsBody } from '../../actions/flow/site-calls.ts';
 import { careOf, lengthOf, placeOf, whatOf } from '../../actions/incidents/words.ts';

@@ -1,4 +1,4 @@
-/** `start`: the daemon, until it is told to stop. */
+/** `start`: the daemon, until a signal stops it. */
 
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -67,15 +67,15 @@ async function spanOf(sql: Sql, { from, to }: Options): Promise<RehearsedSpan> {
 
 function progressOn(context: CliContext): { show(stays: number, share: number): void; clear(): void } {
   const isShown = context.isTTY && context.env.TERM !== 'dumb';
-  let said = 0;
+  let printed = 0;
   return {
     show: (stays, share) => {
       const text = `${Math.floor(share * 100)} %, ${counted(stays, 'stay')} …`;
       // A terminal shows it in place; elsewhere a line now and then is enough.
       if (isShown) context.stderr.write(`\r\u001b[K${text}`);
-      else if (stays - said >= LINE_EVERY) {
+      else if (stays - printed >= LINE_EVERY) {
         context.stderr.write(`${text}\n`);
-        said = stays;
+        printed = stays;
       }
     },
     clear: () => {

@@ -1,4 +1,4 @@
-/** A silence as the command line takes it, checked by the rules of the API. All that is wrong is told at once. */
+/** A silence as the command line takes it, checked by the rules of the API. All that is wrong is listed at once. */
 
 import { INCIDENT_KINDS, LONGEST_REASON, readComing, readWord, readWords } from '../../actions/incidents/rules.ts';
 import { type CheckedSilence, type SilenceField, silenceProblems } from '../../actions/incidents/silences.ts';

@@ -1,4 +1,4 @@
-/** `silences`: times in which people want to hear nothing of some incidents. */
+/** `silences`: times in which people want no alerts about some incidents. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { silenceBody, silenceName } from '../../actions/incidents/body.ts';

@@ -126,7 +126,7 @@ async function receiverOf(
   return async (posted) => (signal.aborted ? { status: 503, body: 'nobody listens any more\n' } : receive(posted));
 }
 
-/** Listens as a subscriber of its own until told to end. */
+/** Listens as a subscriber of its own until a signal ends it. */
 async function listenAs(
   context: CliContext,
   subscribed: Subscribed,
@@ -141,10 +141,10 @@ async function listenAs(
       screen.say(`Your program needs this secret, made for this run; with WEBHOOK_SECRET set here, too, it stays the same:`);
       screen.say(`  export WEBHOOK_SECRET=${secret}`);
     }
-    const tell = (text: string): void => {
+    const show = (text: string): void => {
       if (!signal.aborted) screen.say(text);
     };
-    subscription.test(signal).then(tell, (error: Error) => tell(`no test could be made: ${error.message}`));
+    subscription.test(signal).then(show, (error: Error) => show(`no test could be made: ${error.message}`));
     await aborted(signal);
   } finally {
     await subscription.end();

@@ -23,7 +23,7 @@ export function watchPauses(
   { name, say, signal }: { name: string; say: (text: string) => void; signal: AbortSignal },
 ): Answered {
   let isLooking = false;
-  let told: Instant | 'off' | null = null;
+  let shown: Instant | 'off' | null = null;
 
   const look = async (): Promise<void> => {
     const { subscriber, now } = await withDatabase(context, async ({ sql }) => ({
@@ -31,15 +31,15 @@ export function watchPauses(
       now: await databaseNow(sql),
     }));
     const off = subscriber === null ? null : offAdvice(subscriber);
-    if (off !== null && told !== 'off') say(off);
+    if (off !== null && shown !== 'off') say(off);
     const health = subscriber?.health ?? null;
     const until = off === null ? (health?.pausedUntil ?? null) : 'off';
-    if (typeof until === 'number' && until > now && until !== told) {
+    if (typeof until === 'number' && until > now && until !== shown) {
       say(
         `${name} is paused until ${untilText(until, now)} ${afterFailures(health!.failures)}; then one delivery tries. At once: purchase-watch subscribers resume ${name}`,
       );
     }
-    told = until;
+    shown = until;
   };
 
   const lookAfterwards = async (): Promise<void> => {

@@ -15,7 +15,7 @@ export interface Screen {
   refused(detail: string): void;
   /** A line beside the events. */
   say(text?: string): void;
-  /** Where it listens, and what a daemon has to be told so that it sends here; `made` is a secret that no sender knows yet. */
+  /** Where it listens, and the settings with which a daemon sends here; `made` is a secret that no sender knows yet. */
   introduce(here: { readonly url: string; readonly made: string | null }): void;
   /** Says at the end what came. */
   sum(): void;
@@ -31,7 +31,7 @@ export interface ScreenOptions {
   readonly forward?: string;
 }
 
-/** A refused request is told in a line; it may hold anything. */
+/** A refused request is shown in a line; it may hold anything. */
 const LONGEST_REFUSAL = 300;
 
 /** Begins to count. */

@@ -15,9 +15,9 @@ export interface RegisterFileOptions {
   readonly file: string;
   readonly stdin: NodeJS.ReadableStream;
   readonly defaults: Defaults;
-  /** Told of each line that could not be registered; of columns that mean nothing, without a line. */
+  /** Called for each line that could not be registered; for columns that mean nothing, without a line. */
   onProblem(problem: string, line: number | null): void;
-  /** Told of what is done so far: after each batch, and when the work breaks off. */
+  /** Called with what is done so far: after each batch, and when the work breaks off. */
   onProgress(reached: Reached, counts: RegistrationCounts): void;
 }
 

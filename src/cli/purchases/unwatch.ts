@@ -21,11 +21,11 @@ async function unwatch(context: CliContext, purchaseId: string, { site, json }: 
     await recordCommand(sql, 'unwatch', { id: purchaseId, site: purchase.site });
     const was = purchase.status;
     if (json) return printJson(context, { purchaseId, site: purchase.site, status: 'stopped', was });
-    const said =
+    const text =
       was === 'stopped'
         ? `${purchaseId} at site ${purchase.site} was stopped already`
         : `stopped ${purchaseId} at site ${purchase.site}; what is known of it stays, and "watch" takes it up again`;
-    printLine(context, said);
+    printLine(context, text);
   });
 }
 

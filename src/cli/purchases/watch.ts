@@ -37,7 +37,7 @@ interface FileResult extends RegistrationCounts {
 const LISTED = 20;
 /** So much of a wrong id is repeated. */
 const SHOWN = 60;
-/** So many bad lines are repeated in JSON; all of them are told on standard error. */
+/** So many bad lines are repeated in JSON; all of them are listed on standard error. */
 const MOST_PROBLEMS = 1_000;
 
 async function watch(context: CliContext, ids: readonly string[], options: WatchOptions): Promise<void> {
@@ -120,7 +120,7 @@ async function watchFile(
     });
     return { ...counts, problems };
   } catch (error) {
-    // What is wrong with the file, or with the command, is told by itself.
+    // What is wrong with the file, or with the command, has an error of its own.
     if (!(error instanceof AppError)) progress.say(`${soFar} Running the same again is safe, and registers the rest.`);
     throw error;
   } finally {

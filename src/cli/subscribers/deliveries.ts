@@ -116,7 +116,7 @@ async function show(context: CliContext, id: number, { json }: JsonOption): Prom
   });
 }
 
-/** Why its subscriber cannot be sent anything, as the settings at hand tell, or null. */
+/** Why its subscriber cannot be sent anything, by the settings of this process, or null. */
 async function unreadable({ sql, settings }: OpenDatabase, name: string): Promise<string | null> {
   const subscriber = await findSubscriber(sql, name);
   const secrets = secretsOf(settings);

@@ -1,4 +1,4 @@
-/** `deliveries retry --subscriber`: everything that one was not told. */
+/** `deliveries retry --subscriber`: all deliveries that did not reach the subscriber. */
 
 import { retryGivenUp } from '../../actions/subscribers/given-up.ts';
 import type { Undelivered } from '../../domain/deliveries/delivery-status.ts';

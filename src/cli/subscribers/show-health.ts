@@ -32,7 +32,7 @@ function reasonText({ statusReason, health }: Shown): string | null {
   return ` ${afterFailures(health.failures)}${health.lastError === null ? '' : `: ${health.lastError}`}`;
 }
 
-/** Below a table: why each of those is as it is that are not simply told. A sentence in a column would wrap every row. */
+/** Below a table: why each subscriber is as it is that does not simply get its events. A sentence in a column would wrap every row. */
 export function printReasons(context: CliContext, all: readonly (Shown & { readonly name: string })[]): void {
   const lines = all.filter((each) => reasonText(each) !== null).map((each) => `${each.name} is ${statusText(each)}`);
   if (lines.length > 0) printLine(context);

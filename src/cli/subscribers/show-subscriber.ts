@@ -5,7 +5,7 @@ import { printFacts } from '../terminal/output.ts';
 import { statusText } from './show-health.ts';
 
 /** A filter in words. */
-export function told(list: readonly (string | number)[] | null): string {
+export function listed(list: readonly (string | number)[] | null): string {
   return list === null ? 'all' : list.join(', ');
 }
 
@@ -20,9 +20,9 @@ export function printSubscriber(context: CliContext, body: ReturnType<typeof sub
     ['format', body.format === 'standard' ? null : body.format],
     ['headers', body.headers.length === 0 ? null : `${body.headers.join(', ')} (values are not shown)`],
     ['public key', body.publicKey],
-    ['types', told(body.types)],
-    ['sites', told(body.sites)],
-    ['states', told(body.states)],
+    ['types', listed(body.types)],
+    ['sites', listed(body.sites)],
+    ['states', listed(body.states)],
     ['about', body.description],
     ['old secrets', body.oldSecretsUntil === null ? null : `sign until ${body.oldSecretsUntil}`],
     ['since', body.createdAt],

@@ -12,10 +12,10 @@ import { counted, printable, printLine, styled } from '../terminal/output.ts';
 /** Prints a line for each of them, or nothing. */
 export function printTrouble(context: CliContext, troubled: readonly TroubledSubscriber[], now: Instant): void {
   if (troubled.length > 0) printLine(context);
-  for (const each of troubled) printLine(context, styled(context, 'red', printable(said(each, now))));
+  for (const each of troubled) printLine(context, styled(context, 'red', printable(troubleLine(each, now))));
 }
 
-function said(trouble: TroubledSubscriber, now: Instant): string {
+function troubleLine(trouble: TroubledSubscriber, now: Instant): string {
   const { name, offBecause, failing, lastError, givenUpAt, pausedUntil, ourFailingSince, ourError, untried, parked } = trouble;
   const look = `purchase-watch deliveries --subscriber ${name}`;
   if (offBecause !== null) {
@@ -61,7 +61,7 @@ function sentence(text: string): string {
   return /[.!?…]$/.test(text) ? text : `${text}.`;
 }
 
-/** What waits for one that is not told, as a sentence. */
+/** How many deliveries wait for a subscriber that gets none, as a sentence. */
 function parkedText({ parked }: Pick<TroubledSubscriber, 'parked'>): string {
   if (parked === 0) return '';
   const many = `${parked < MOST_PARKED ? '' : 'At least '}${counted(parked, 'delivery is parked and goes', 'deliveries are parked and go')}`;

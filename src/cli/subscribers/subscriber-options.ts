@@ -51,7 +51,7 @@ export function typesOption(text: string | undefined): string[] | null | undefin
   return listed('--types', text, readType);
 }
 
-/** What is to be told, from the options given; what is absent is undefined. */
+/** Which events are wanted, from the options given; what is absent is undefined. */
 export async function wishesOf(sql: Sql, { types, sites, states, description }: WishOptions) {
   const known = sites === undefined ? [] : (await listSites(sql)).filter(({ configured }) => configured).map(({ name }) => name);
   if (description !== undefined && description.length > LONGEST_DESCRIPTION) {

@@ -1,4 +1,4 @@
-/** `subscribers`: who is told, and of what. */
+/** `subscribers`: who gets events, and which. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { subscriberBody } from '../../actions/subscribers/body.ts';
@@ -25,7 +25,7 @@ import { type OpenDatabase, withDatabase } from '../terminal/database.ts';
 import { counted, printJson, printLine, printTable } from '../terminal/output.ts';
 import { recordCommand } from '../terminal/record.ts';
 import { printReasons, statusWord } from './show-health.ts';
-import { printSubscriber, told } from './show-subscriber.ts';
+import { listed, printSubscriber } from './show-subscriber.ts';
 import {
   checked,
   type ExtraOptions,
@@ -65,9 +65,9 @@ async function list(context: CliContext, { json }: JsonOption): Promise<void> {
         name,
         origin,
         statusWord({ status, health }),
-        told(types),
-        told(sites),
-        told(states),
+        listed(types),
+        listed(sites),
+        listed(states),
         url ?? '-',
       ]),
     );

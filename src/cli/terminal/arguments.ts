@@ -12,7 +12,7 @@ export function examples(command: Command, lines: readonly (readonly [call: stri
   return command.addHelpText('after', `\nExamples:\n${text}`);
 }
 
-/** A command that lists unless told otherwise: a word that is none of its commands is no argument of the list. */
+/** A command that lists by default: a word that is none of its commands is no argument of the list. */
 export function namesItsCommands(command: Command): Command {
   return command.hook('preSubcommand', (_, chosen) => {
     const [word = '-'] = command.args;

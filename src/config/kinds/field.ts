@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import type { Kind } from './kinds.ts';
 
-/** What people are told about a setting. */
+/** What the reference shows of a setting. */
 export interface Note {
   readonly meaning: string;
   // biome-ignore lint/suspicious/noExplicitAny: notes of all kinds live in one registry; each kind only meets its own values

@@ -54,7 +54,7 @@ export function isHeaderName(name: string): boolean {
 /** Why there can be no header of this name, or null. */
 export function headerNameProblem(name: string): string | null {
   if (!isHeaderName(name)) return NO_NAME;
-  // Receivers that hand headers on as variables (CGI, WSGI) cannot tell the two apart.
+  // Receivers that hand headers on as variables (CGI, WSGI) cannot distinguish the two.
   const lower = name.toLowerCase().replaceAll('_', '-');
   const why = FORBIDDEN.get(lower) ?? RESERVED.find(([prefix]) => lower.startsWith(prefix))?.[1];
   return why === undefined ? null : `cannot be set: it ${why}`;

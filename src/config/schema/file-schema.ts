@@ -74,7 +74,7 @@ const stateKey = z.string().refine((key) => key === 'default' || kind.state.read
   params: { names: stateKeys },
 });
 
-/** Lets a check of a mapping see it although something in it is wrong already, so that all is told at once. */
+/** Lets a check of a mapping see it although something in it is wrong already, so that all problems are listed at once. */
 const EVEN_WHEN_WRONG = {
   when: ({ value }: { readonly value: unknown }) => typeof value === 'object' && value !== null && !Array.isArray(value),
 };
@@ -149,7 +149,7 @@ const polling = section({
 const messagesPerHour = kind.whole(3, 1_000);
 const stuckMode = kind.oneOf(STUCK_MODES);
 
-/** What a channel for people hears. What is not given is that of all channels. */
+/** Which alerts a channel for people gets. A field that is absent is that of all channels. */
 const hearing = {
   sites: openList(kind.text, 'Names of the sites that it gets incidents of', 'all'),
   severity: preset(

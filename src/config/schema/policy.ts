@@ -41,9 +41,9 @@ function check(where: string, plan: StatePlan, merged: StatePolicy): string[] {
   const { first, most } = merged.poll;
   const problems: string[] = [];
   if (first > most) {
-    const told = (given: unknown) => (given === undefined ? ', the default,' : '');
+    const origin = (given: unknown) => (given === undefined ? ', the default,' : '');
     problems.push(
-      `${where}.poll: first (${formatDuration(first)}${told(plan.poll.first)}) is longer than most (${formatDuration(most)}${told(plan.poll.most)})`.replaceAll(
+      `${where}.poll: first (${formatDuration(first)}${origin(plan.poll.first)}) is longer than most (${formatDuration(most)}${origin(plan.poll.most)})`.replaceAll(
         ',)',
         ')',
       ),

@@ -12,7 +12,7 @@ type Values = { [Name in VariableName]: z.output<(typeof VARIABLES)[Name]> };
 export interface Environment {
   /** The value of any variable, or what the file named by `…_FILE` holds; undefined when neither is there. */
   readonly lookUp: (name: string, problems: string[]) => string | undefined;
-  /** A checked variable. One that has a problem counts as absent, and its problem is told. */
+  /** A checked variable. One that has a problem counts as absent, and its problem is listed. */
   readonly read: <Name extends VariableName>(name: Name, problems: string[]) => Values[Name];
   readonly isSet: (name: VariableName) => boolean;
   /** Where each variable that is set came from. */

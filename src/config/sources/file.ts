@@ -120,7 +120,7 @@ export function readSettingsFile(path: string, environment: Environment, problem
   const given = Object.fromEntries(Object.entries(tree).filter(([, value]) => value !== null));
   const spoilt = new Set<string>();
   const filled = fill(given, [], environment, spoilt, problems) as Record<string, unknown>;
-  const tell = (issues: readonly z.core.$ZodIssue[], at: readonly PropertyKey[]) => {
+  const list = (issues: readonly z.core.$ZodIssue[], at: readonly PropertyKey[]) => {
     // What came of a placeholder that could not be filled in has its problem already, unless it is not about the value.
     const isBeside = (issue: z.core.$ZodIssue) => issue.code === 'custom' && issue.params?.problem !== undefined;
     const fresh = issues.filter((issue) => isBeside(issue) || !spoilt.has(pathText([...at, ...issue.path])));
@@ -135,12 +135,12 @@ export function readSettingsFile(path: string, environment: Environment, problem
     strays.delete(key);
     if (result.success) sections.set(key, result.data);
     else {
-      tell(result.error.issues, [key]);
-      // What is well is compared with the rest of the settings, so that those problems are told as well.
+      list(result.error.issues, [key]);
+      // What is well is compared with the rest of the settings, so that those problems are listed, too.
       const rest = schema.safeParse(without(filled[key], result.error.issues));
       if (rest.success) sections.set(key, rest.data);
     }
   }
-  tell(file.safeParse(Object.fromEntries(strays)).error?.issues ?? [], []);
+  list(file.safeParse(Object.fromEntries(strays)).error?.issues ?? [], []);
   return { sections: Object.fromEntries(sections) as Partial<FileSettings>, written, origins: originsOf(given, [], path) };
 }

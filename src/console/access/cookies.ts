@@ -16,7 +16,7 @@ export interface CookieScope {
 }
 
 const optionsOf = ({ base, isSecure }: CookieScope) =>
-  // Lax: whoever follows a link in Slack is signed in; posts are checked for their origin besides.
+  // Lax: a person who follows a link in Slack is signed in; posts are checked for their origin besides.
   ({ path: `${base}/`, httpOnly: true, sameSite: 'Lax', secure: isSecure }) as const;
 
 export function sessionToken(c: Context): string | null {

@@ -1,4 +1,4 @@
-/** Lets in whoever is signed in, and mounts signing in and out. */
+/** Lets in visitors who are signed in, and mounts signing in and out. */
 import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { KEYLESS } from '../../api/access/access.ts';
 import type { Caller } from '../../api/http/caller.ts';

@@ -94,7 +94,7 @@ ${keys()}`,
   );
 }
 
-/** A page for somebody who is not known: without navigation. */
+/** A page for a visitor who is not signed in: without navigation. */
 export function barePage({ title, body }: View, { base, theme }: Pick<Frame, 'base' | 'theme'>): Html {
   return documentOf({ title, base, theme }, html`<div class="door"><main id="main">${body}</main></div>`);
 }

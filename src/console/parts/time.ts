@@ -1,4 +1,4 @@
-/** Moments and lengths of time on pages: relative words, with the exact instant and its zone for whoever points at them. */
+/** Moments and lengths of time on pages: relative words, with the exact instant and its zone under the pointer. */
 import { humanDuration } from '../../domain/values/duration.ts';
 import { relative } from '../../domain/values/relative-time.ts';
 import { DAY, type Instant, type Milliseconds } from '../../domain/values/time.ts';

@@ -15,7 +15,7 @@ export interface Chart {
   /** The oldest first; null: nothing was measured. */
   readonly values: readonly (number | null)[];
   readonly kind: 'line' | 'good' | 'bad';
-  /** A value for whoever points at it; its number unless given. */
+  /** The text of a value when the pointer is on it; its number unless given. */
   readonly valueText?: (value: number) => string;
   /** Times of the values, as they are shown. */
   readonly times: readonly string[];

@@ -10,7 +10,7 @@ export interface SharePicture {
   readonly marks: { readonly first: Instant; readonly noticed: Instant } | null;
   /** From 0 to 1; null: not known. */
   readonly usual: number | null;
-  /** The picture in a sentence, for whoever does not see it. */
+  /** The picture in a sentence, for a reader who does not see it. */
   readonly label: string;
 }
 

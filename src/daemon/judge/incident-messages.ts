@@ -165,7 +165,7 @@ async function troublesAlerted(sql: Sql, incident: string): Promise<readonly Rep
   return data?.kind === 'replica' ? data.troubles : [];
 }
 
-/** What the merchant's own systems hear of a site that does not answer: once when it lasts, once when it is over. */
+/** The event about a site that does not answer, for the merchant's own systems: once when that lasts, once when it is over. */
 function siteEvent(
   incident: Incident,
   announce: 'opened' | 'ended',

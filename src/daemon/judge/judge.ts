@@ -17,7 +17,7 @@ export interface JudgeOptions extends LookOptions {
   readonly sessionLength: Milliseconds;
   /** When digests are sent, as a cron expression; null: never. */
   readonly digest: string | null;
-  /** Something was written: the notifier has work. */
+  /** Events were written: the notifier has work. */
   onEvents(): void;
 }
 

@@ -48,7 +48,7 @@ export interface LookOptions {
   readonly limits: Limits;
   /** The sites that are polled. */
   readonly sites: readonly { readonly name: string; readonly timeZone: string }[];
-  /** What the channels for people want to hear, by the names of their subscribers. */
+  /** Which alerts the channels for people want, by the names of their subscribers. */
   readonly channels: readonly ChannelRule[];
   /** This replica alerted people of its own trouble by itself: they need no second alert of it. */
   isReplicaPosted(): boolean;
@@ -87,7 +87,7 @@ interface Read {
   readonly symptoms: Symptom[];
 }
 
-const ONLY_HERE = 'no channel for people takes messages, so this is said here only; see: purchase-watch subscribers';
+const ONLY_HERE = 'no channel for people takes messages, so only the log has this; see: purchase-watch subscribers';
 /** Stays added up in one statement. */
 const STAYS_AT_ONCE = 2_000;
 /** While a post of this replica stands, looked at again after this. */

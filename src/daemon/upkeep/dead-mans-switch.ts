@@ -46,12 +46,12 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
   const { sql, clock, log, replica, url, health, ceilings, timeout = TIMEOUT } = options;
   const agent = new Agent({ connect: { timeout } });
   const startedAt = clock.monotonic();
-  /** What was said last, so that it is said once. */
-  let said: string | null = null;
+  /** The last line logged, so that each is logged once. */
+  let logged: string | null = null;
   let closed = false;
   const say = (event: 'heartbeat.withheld' | 'heartbeat.failed', detail: string): void => {
-    if (said !== event + detail && !closed) log.warn({ detail }, event);
-    said = event + detail;
+    if (logged !== event + detail && !closed) log.warn({ detail }, event);
+    logged = event + detail;
   };
 
   /** Null when it was taken. */
@@ -73,7 +73,7 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
   return {
     tick: async () => {
       if ((await takeLease(sql, { name: LEASES.judge, replica })) === null) {
-        said = null;
+        logged = null;
         return AGAIN;
       }
       // Right after the start nothing is wrong yet.
@@ -89,8 +89,8 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
         say('heartbeat.failed', failure);
         return AGAIN;
       }
-      if (said !== null) log.info('heartbeat.resumed');
-      said = null;
+      if (logged !== null) log.info('heartbeat.resumed');
+      logged = null;
       await noteHeartbeat(sql, clock.now());
       return EVERY;
     },

@@ -95,12 +95,12 @@ export function createTroubles(options: TroublesOptions): Troubles {
     const next = directAlert(alert, { isTroubled: troubles.length > 0, isBlind, mayAlert: mayAlert(), now });
     alert = next.after;
     if (next.post === null || alert === null || now < notBefore) return;
-    const said = next.post === 'opened' ? troubles : alerted;
-    if (await post(next.post, dataOf(said, next.post, clock.now()))) {
+    const named = next.post === 'opened' ? troubles : alerted;
+    if (await post(next.post, dataOf(named, next.post, clock.now()))) {
       alert = posted(alert, next.post);
-      alerted = said;
+      alerted = named;
       rest = FIRST_REST;
-      log.warn({ stage: next.post, detail: replicaSentence(said, next.post === 'ended') }, 'replica.posted');
+      log.warn({ stage: next.post, detail: replicaSentence(named, next.post === 'ended') }, 'replica.posted');
       return;
     }
     notBefore = clock.monotonic() + rest;

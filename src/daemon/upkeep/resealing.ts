@@ -32,12 +32,12 @@ export function createResealing({
   let lookAt: Milliseconds = Number.NEGATIVE_INFINITY;
   let after = 0;
   let resealed = 0;
-  /** What was logged last: it is said once. */
-  let said = '';
+  /** The last line logged: each is logged once. */
+  let logged = '';
   const say = (event: string, about: Readonly<Record<string, unknown>>): void => {
     const line = `${event} ${JSON.stringify(about)}`;
-    if (line !== said) log.info(about, event);
-    said = line;
+    if (line !== logged) log.info(about, event);
+    logged = line;
   };
 
   return {

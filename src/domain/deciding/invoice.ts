@@ -1,5 +1,5 @@
 /**
- * Invoices of completed purchases: what is told of one, and what follows from asking for it. A purchase whose invoice is
+ * Invoices of completed purchases: what events have of one, and what follows from asking for it. A purchase whose invoice is
  * wanted is due; its poll asks for the status as always and then, when that says Completed, for the invoice. Pure.
  */
 
@@ -63,7 +63,7 @@ export const MOST_INVOICE_FAILURES = 8;
 /** A call that found no place in the site's calls a second looks for one again after this. */
 const NO_TURN = 1_000;
 
-/** Whether a poll of a purchase whose invoice is wanted goes on to ask for it: only when nothing else is to be told first. */
+/** Whether a poll of a purchase whose invoice is wanted goes on to ask for it: only when no other event comes first. */
 export function asksForInvoice({ invoice, state }: Purchase, seen: Observation): boolean {
   if (invoice !== 'wanted' || state !== COMPLETED) return false;
   return seen.kind === 'same' || (seen.kind === 'seen' && seen.state === COMPLETED);
@@ -76,14 +76,14 @@ export function decideInvoice(before: Purchase, seen: number, context: InvoiceCo
   if (before.invoice !== 'wanted' && !completes) return null;
   if (seen !== COMPLETED) return over('none');
   const { now, spread, invoice = null } = context;
-  // The change is told first; whatever becomes of the invoice must not hold it up.
+  // The event of the change comes first; whatever becomes of the invoice must not hold it up.
   if (moved) return { invoice: 'wanted', ready: null, again: now, failures: 0, lastError: null };
   if (invoice === null) return { ...over('wanted'), again: now + withJitter(NO_TURN, spread), failures: before.failures };
   switch (invoice.kind) {
     case 'invoice':
       return { ...over('ready'), ready: invoice.facts };
     case 'not_eligible':
-    // It knows the purchase, for it has just said that it is completed: what it does not know is an invoice of it.
+    // The service knows the purchase, for it has just answered that the purchase is completed: it knows no invoice of it.
     case 'unknown':
       return over('none');
     case 'not_completed':

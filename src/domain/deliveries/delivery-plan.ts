@@ -18,7 +18,7 @@ export const DEFAULT_DELIVERY_SCHEDULE: readonly Milliseconds[] = [
 ];
 
 /**
- * The waits with people, who must hear soon: every five minutes for as long as systems are tried. What waits meanwhile goes
+ * The waits for channels for people, who must know soon: every five minutes for as long as systems are tried. What waits meanwhile goes
  * out in one message, so that trying often costs them nothing.
  */
 export const SCHEDULE_WITH_PEOPLE: readonly Milliseconds[] = [

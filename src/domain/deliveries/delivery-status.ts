@@ -12,7 +12,7 @@ export type StoredStatus = 'pending' | 'delivered' | 'exhausted' | 'suppressed';
 export const DELIVERY_STATUSES = ['pending', 'in_flight', 'parked', 'delivered', 'exhausted', 'suppressed'] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
-/** Of what is settled: what its subscriber was not told. */
+/** Settled deliveries that did not reach their subscriber. */
 export const NOT_TOLD = ['exhausted', 'suppressed'] as const satisfies readonly StoredStatus[];
 export type Undelivered = (typeof NOT_TOLD)[number];
 

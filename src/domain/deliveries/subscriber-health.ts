@@ -17,7 +17,7 @@ export interface SubscriberHealth {
   readonly lastError: string | null;
   /** The word for the last failure, as far as it is known. */
   readonly cause?: string | null;
-  /** When the last of them ended, as this process saw it: what began before tells nothing new. */
+  /** When the last of them ended, as this process saw it: an attempt that began before shows nothing new. */
   readonly failedAt?: Instant;
 }
 
@@ -48,7 +48,7 @@ const FIRST_PAUSE: Milliseconds = MINUTE;
 /** So many in a row, nearly a month of daily tries at the end, switch a system off. */
 export const FAILURES_TO_SWITCH_OFF = 40;
 
-/** For whom a subscriber is: people, who are told of incidents, or systems, which are told of purchases. */
+/** For whom a subscriber is: people, who are alerted of incidents, or systems, which get the events of purchases. */
 export type Audience = 'people' | 'systems';
 
 /** How patient we are with a subscriber. */

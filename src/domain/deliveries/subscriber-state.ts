@@ -1,8 +1,8 @@
-/** How a subscriber stands: whether it is told at present, and if not, why. The view `subscriber_status` says the same. */
+/** The state of a subscriber: whether it gets deliveries now, and if not, why. The view `subscriber_status` says the same. */
 import { type Instant, isoTime } from '../values/time.ts';
 import { FAILURES_TO_PAUSE, type SubscriberHealth, type Unreached } from './subscriber-health.ts';
 
-/** What decides whether a subscriber is told. */
+/** What decides whether a subscriber gets deliveries. */
 export interface SubscriberState {
   /** Named by the configuration, or made by the API. */
   readonly configured: boolean;
@@ -45,7 +45,7 @@ export function afterFailures(failures: number): string {
   return failures === 1 ? 'after one failure' : `after ${failures} failures in a row`;
 }
 
-/** Why nothing is sent to it, as the end of a sentence; null when it is told. The function `parked_because` says the same. */
+/** Why nothing is sent to it, as the end of a sentence; null when deliveries are sent. The function `parked_because` says the same. */
 export function parkedBecause(
   { configured, status, statusReason, health }: Omit<SubscriberState, 'unreached'>,
   now: Instant,

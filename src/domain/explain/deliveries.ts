@@ -235,7 +235,7 @@ function attemptStep({ at, number, outcome, fault, httpStatus, tookMs }: Attempt
 const counted = (attempts: number): string => (attempts === 1 ? 'one attempt' : `${attempts} attempts`);
 const error = ({ lastError }: DeliveryFacts): string => (lastError === null ? '' : ` (${sentence(lastError)})`);
 
-/** What holds of the subscribers whatever the event; `skip` are those of whom nothing needs to be said event by event. */
+/** What holds of the subscribers whatever the event; `skip` are those of whom one reason holds for all events. */
 export function subscriberSteps(facts: Facts): { steps: Step[]; skip: Set<number> } {
   const excluded = new Map(
     facts.subscribers.flatMap((subscriber) => {
@@ -262,7 +262,7 @@ function reasonForAll({ events, deliveries, purchase }: Facts, subscriber: Subsc
   return reasons.size === 1 ? (only ?? null) : null;
 }
 
-/** What is to be said of a subscriber that gets events of this purchase; null while all is well. */
+/** What is the matter with a subscriber that gets events of this purchase; null while all is well. */
 function stateStep(facts: Facts, subscriber: SubscriberFacts): Pick<Step, 'text' | 'reason' | 'wrong'> | null {
   const { name, kind, status, statusReason, unreached } = subscriber;
   if (!subscriber.configured) {

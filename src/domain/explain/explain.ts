@@ -125,7 +125,7 @@ function watchAgain({ purchase: { status, purchaseId } }: Facts): string {
   return status === 'settled' ? `; "purchase-watch poll ${purchaseId}" asks once more` : '';
 }
 
-/** Attempts that will be made; what only waits behind another event is told with its event. */
+/** Attempts that will be made; what only waits behind another event stands with its event. */
 function attemptSteps({ deliveries, subscribers, events, owner }: Facts): Step[] {
   return deliveries.flatMap((delivery): Step[] => {
     const subscriber = subscribers.find(({ id }) => id === delivery.subscriber);

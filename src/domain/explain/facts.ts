@@ -136,14 +136,14 @@ export interface IncidentFacts {
   readonly state: number | null;
   readonly since: Instant;
   readonly openedAt: Instant;
-  /** When it was last time to tell people; null while it never was. */
+  /** When people were last to be alerted; null while they never were. */
   readonly alertedAt: Instant | null;
-  /** Whether any channel was told of it. */
+  /** Whether any channel was alerted of it. */
   readonly hasChannel: boolean;
   readonly count: number;
   readonly acknowledgedAt: Instant | null;
   readonly acknowledgedBy: string | null;
-  /** Until when nothing is said of it, because of a silence. */
+  /** Until when a silence keeps people from being alerted of it. */
   readonly silencedUntil: Instant | null;
 }
 
@@ -186,7 +186,7 @@ export interface Facts {
   readonly singles: readonly SingleFacts[];
   /** What is known of its state at its site. */
   readonly known: CountedUsual;
-  /** Whether there is a channel for people, without which no person hears of incidents. */
+  /** Whether there is a channel for people, without which no person is alerted of incidents. */
   readonly hasPeople: boolean;
   /** What there is beyond the bounds. */
   readonly more: {

@@ -21,7 +21,7 @@ export function wayText({ subscriber: { unreached }, delivery, attempts }: Held)
   return `we do not get through to it, for a reason on this side${delivery.lastError === null && unreached?.error ? ` (${sentence(unreached.error)})` : ''}`;
 }
 
-/** Until when nothing is sent to it, and why; null while it is told. */
+/** Until when nothing is sent to it, and why; null while deliveries are sent. */
 export function pauseText({ now }: Facts, { health }: SubscriberFacts): string | null {
   if (health === null || health.pausedUntil === null) return null;
   const why = health.lastError === null ? '' : ` (${sentence(health.lastError)})`;

@@ -64,10 +64,10 @@ function moreSteps({ more }: Facts): Step[] {
     ([, count]) => count > 0,
   );
   if (earlier.length === 0) return [];
-  const said = earlier.map(
+  const left = earlier.map(
     ([noun, count]) => `${count} more ${count === 1 ? noun : noun.replace(/y$/, 'ie')}${count === 1 ? '' : 's'}`,
   );
-  return [{ at: null, kind: 'more', text: `${said.join(', ')} that are older and not shown` }];
+  return [{ at: null, kind: 'more', text: `${left.join(', ')} that are older and not shown` }];
 }
 
 /** A change of state and its event are one thing that happened. */

@@ -16,7 +16,7 @@ import type { Step } from './step.ts';
 
 export interface StandingOptions {
   limitOf(state: number): Limit;
-  /** Without them nothing is said of when single checkouts alert. */
+  /** Without them the answer leaves out when single checkouts alert. */
   readonly channels?: readonly ChannelRule[] | undefined;
 }
 
@@ -134,9 +134,9 @@ function stuckClockStep(facts: Facts, policy: PollPolicy, limitOf: (state: numbe
 const excusedText = (excused: number): string =>
   excused === 0 ? '' : `, without ${humanDuration(excused)} in which nobody could ask`;
 
-/** Nothing can be said without a channel for people, whatever the incident's own times are. */
+/** Without a channel for people no alert can be sent, whatever the incident's own times are. */
 export const NOBODY_HEARS = 'nobody is alerted, because no channel for people is set (SLACK_WEBHOOK_URL or slack.channels)';
-/** It was time to tell, and all channels are about something else. */
+/** An alert was due, and no channel wants it. */
 export const NO_CHANNEL_HEARS = 'no channel gets it (by its sites and severity)';
 
 /** Until when something lasts: `15:19:29Z (2 h more)`, with the date when that is not soon. */
@@ -151,7 +151,7 @@ function incidentStep({ now, purchase, hasPeople }: Facts, incident: IncidentFac
     kind === 'stuck'
       ? `${count === 1 ? '1 customer' : `${count} customers`} stuck in ${stateName(state ?? 0)}`
       : `site ${purchase.site} does not answer`;
-  const told = !hasPeople
+  const alerts = !hasPeople
     ? NOBODY_HEARS
     : alertedAt === null
       ? silencedUntil === null
@@ -165,7 +165,7 @@ function incidentStep({ now, purchase, hasPeople }: Facts, incident: IncidentFac
       ? ''
       : `; acknowledged ${humanDuration(now - acknowledgedAt)} ago${acknowledgedBy === null ? '' : ` by ${acknowledgedBy}`}`;
   const quiet = silencedUntil === null ? '' : `; silenced until ${untilText(silencedUntil, now)}`;
-  return { at: since, kind: 'incident', text: `incident ${id}: ${what}; ${told}${seen}${quiet}`, incidentId: id };
+  return { at: since, kind: 'incident', text: `incident ${id}: ${what}; ${alerts}${seen}${quiet}`, incidentId: id };
 }
 
 /** Stuck, and no incident is open: one customer who left says nothing of the page. */

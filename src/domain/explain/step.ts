@@ -87,7 +87,7 @@ export interface Explanation {
   /** What is the matter, or that all is well. */
   readonly verdict: string;
   readonly matters: readonly Matter[];
-  /** What happened, event by event; who was told follows its event. */
+  /** What happened, event by event; the deliveries follow their event. */
   readonly steps: readonly Step[];
   /** How things stand: polling, site, shard, stuck clock, incident, subscribers. */
   readonly standing: readonly Step[];

@@ -111,17 +111,19 @@ function lasting(since: Instant, now: Instant): string {
   return now - since < 1_000 ? 'less than a second' : humanDuration(now - since);
 }
 
-/** So many matters are said in full. */
-const SAID = 2;
+/** Matters that are shown in full. */
+const MOST_SHOWN = 2;
 
 /** The verdict: the gravest matters, or how well all is. `none`: why a subscriber gets no event. */
 export function verdict(facts: Facts, matters: readonly Matter[], none: readonly string[]): string {
   if (matters.length === 0) return wellText(facts, none);
-  const said = matters.slice(0, SAID).map(({ text }) => text);
-  const rest = matters.length - said.length;
+  const shown = matters.slice(0, MOST_SHOWN).map(({ text }) => text);
+  const rest = matters.length - shown.length;
   if (rest > 0)
-    said.push(`And ${rest} more ${rest === 1 ? 'thing is not as it should be' : 'things are not as they should be'}; see below.`);
-  return said.join(' ');
+    shown.push(
+      `And ${rest} more ${rest === 1 ? 'thing is not as it should be' : 'things are not as they should be'}; see below.`,
+    );
+  return shown.join(' ');
 }
 
 function wellText(facts: Facts, none: readonly string[]): string {

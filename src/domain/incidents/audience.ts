@@ -1,20 +1,20 @@
-/** Which channels are told of an incident. Pure. */
+/** Which channels are alerted of an incident. Pure. */
 import { type Incident, type Level, levelOf } from './incident.ts';
 
 /** When a stuck checkout alerts people by itself: while no share can be judged, always, or never. */
 export const STUCK_MODES = ['auto', 'each', 'incidents'] as const;
 export type StuckMode = (typeof STUCK_MODES)[number];
 
-/** What a channel for people wants to hear. */
+/** Which alerts a channel for people wants. */
 export interface ChannelRule {
   readonly name: string;
   /** Null: of all sites, and of what is of no site. */
   readonly sites: readonly string[] | null;
-  /** The least urgent that it wants to hear. */
+  /** The least urgent alert that the channel wants. */
   readonly severity: Level;
   /** When it is alerted of single stuck checkouts; `auto` unless given. */
   readonly stuck?: StuckMode;
-  /** It takes nothing at present; false unless said. */
+  /** It takes nothing at present; false by default. */
   readonly isDeaf?: boolean;
 }
 

@@ -7,7 +7,7 @@ import { numberOf, stateName } from '../purchases/states.ts';
 import type { Instant, Milliseconds } from '../values/time.ts';
 import type { Exits } from './detection.ts';
 
-/** What people are told of a cause; plain texts of 280 characters at most. */
+/** What an alert has of a cause; plain texts of 280 characters at most. */
 export interface Cause {
   /** A few words. */
   readonly title: string;
@@ -137,7 +137,7 @@ export interface CauseEvidence {
   readonly parts: readonly CausePart[];
   /** Sites that are watched. */
   readonly sites: number;
-  /** Orders of overdue purchases, as far as references tell them, and those of them that have a purchase registered later. */
+  /** Orders of overdue purchases, as far as references show them, and those of them that have a purchase registered later. */
   readonly orders: number;
   readonly begunAgain: number;
   /** How purchases that had been overdue left since the alarm. */
@@ -176,7 +176,7 @@ const BEGUN_AGAIN = 0.5;
 const NEARLY_ALL = 0.8;
 /** Some of the session has passed before the customer is sent away, and a poll sees its end later: this share of it. */
 const ABOUT_SESSION_END = 0.2;
-/** More than these are not told: a list of guesses helps no reader. */
+/** More than these are not shown: a list of guesses helps no reader. */
 const TOLD = 2;
 
 /** A rule: the sentence that speaks for its cause, or null. */

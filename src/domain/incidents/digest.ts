@@ -1,5 +1,5 @@
 /**
- * The digest: what has happened at sites since the last one, who is overdue now, and who could not be told. Pure: whether
+ * The digest: what has happened at sites since the last one, who is overdue now, and which subscribers could not get their events. Pure: whether
  * there is anything to say, and what the event holds.
  */
 
@@ -14,7 +14,7 @@ const LONGEST_LOOK_BACK: Milliseconds = 31 * DAY;
 /** A state is worth a line when the slow ones need this share of the limit: no customer who gets on should come near it. */
 const NEAR_THE_LIMIT = 0.5;
 
-/** An incident that people were told of and that was open since the last digest. */
+/** An incident of which people were alerted and that was open since the last digest. */
 export interface DigestIncident {
   readonly id: string;
   readonly kind: 'stuck' | 'unreachable';
@@ -65,7 +65,7 @@ export interface DigestPace {
 
 export interface SiteFacts {
   readonly site: string;
-  /** Since when this is told. */
+  /** The beginning of the time that this digest covers. */
   readonly since: Instant;
   readonly incidents: readonly DigestIncident[];
   readonly overdue: readonly DigestOverdue[];
@@ -76,7 +76,7 @@ export interface SiteFacts {
   readonly expired: number;
 }
 
-/** A subscriber that could not be told everything. */
+/** A subscriber that did not get all its events. */
 export interface SubscriberFacts {
   readonly id: number;
   readonly name: string;
@@ -100,7 +100,7 @@ export function isDigestDue(named: Instant | null, madeUpTo: Instant, now: Insta
   return named !== null && named > madeUpTo && now - named < LATEST_DIGEST;
 }
 
-/** Since when a digest tells, given up to when the last one did. */
+/** Where the time of a digest begins, given where the time of the last one ended. */
 export function digestSince(madeUpTo: Instant, now: Instant): Instant {
   return Math.max(madeUpTo, now - LONGEST_LOOK_BACK);
 }
@@ -110,33 +110,33 @@ export interface DigestSite {
   readonly site: string;
   /** Up to when digests were made. */
   readonly madeUpTo: Instant;
-  /** Subscribers that are told of it. */
+  /** Subscribers that get it. */
   readonly recipients: readonly number[];
 }
 
-/** Sites whose digests are one message, because the same subscribers are told of them. */
+/** Sites whose digests are one message, because the same subscribers get them. */
 export interface DigestGroup {
   readonly recipients: readonly number[];
   readonly sites: readonly string[];
-  /** Since when subscribers' trouble is told: all these recipients have heard of it before. */
+  /** Since when subscribers' trouble is included: all these recipients got what was before. */
   readonly troubleSince: Instant;
 }
 
 /**
  * Puts the sites that are due together. Sites without a channel are in no group. `all` are the sites with digests: what
- * a recipient heard with another site's digest, it is not told again.
+ * a recipient got with another site's digest, it does not get again.
  */
 export function digestGroups(due: readonly DigestSite[], all: readonly DigestSite[], now: Instant): DigestGroup[] {
   const key = ({ recipients }: DigestSite): string => recipients.toSorted((a, b) => a - b).join();
-  const told = due.filter(({ recipients }) => recipients.length > 0);
-  // Those with most recipients first: who hears a large one needs to hear the same of no smaller one.
-  const groups = [...Map.groupBy(told, key).values()].sort((a, b) => b[0]!.recipients.length - a[0]!.recipients.length);
-  const heard = new Map(all.map((each) => [each.site, each.madeUpTo]));
+  const wanted = due.filter(({ recipients }) => recipients.length > 0);
+  // Those with most recipients first: a recipient of a large one needs the same from no smaller one.
+  const groups = [...Map.groupBy(wanted, key).values()].sort((a, b) => b[0]!.recipients.length - a[0]!.recipients.length);
+  const upTo = new Map(all.map((each) => [each.site, each.madeUpTo]));
   return groups.map((sites) => {
     const { recipients } = sites[0]!;
     const same = all.filter((each) => recipients.every((id) => each.recipients.includes(id)));
-    const troubleSince = Math.max(...same.map(({ site, madeUpTo }) => heard.get(site) ?? madeUpTo));
-    for (const { site } of sites) heard.set(site, now);
+    const troubleSince = Math.max(...same.map(({ site, madeUpTo }) => upTo.get(site) ?? madeUpTo));
+    for (const { site } of sites) upTo.set(site, now);
     return { recipients, sites: sites.map(({ site }) => site), troubleSince: digestSince(troubleSince, now) };
   });
 }

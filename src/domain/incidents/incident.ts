@@ -1,6 +1,6 @@
 /**
- * From many symptoms to one incident, and what to say of it and when. Pure: the judge brings what is wrong now and the
- * incident that is open, if any; this returns how the incident goes on and what, if anything, is said.
+ * From many symptoms to one incident, and when to alert people of it. Pure: the judge brings what is wrong now and the
+ * incident that is open, if any; this returns how the incident goes on and the alert that is due, if any.
  */
 
 import { isWaiting } from '../values/clock-ahead.ts';
@@ -38,12 +38,12 @@ export interface Incident {
   readonly endedAt: Instant | null;
   readonly count: number;
   readonly peak: number;
-  /** When people were last told, and how many it were then; null while no alert was sent. */
+  /** When people were last alerted, and the count then; null while no alert was sent. */
   readonly alertedAt: Instant | null;
   readonly alertedCount: number | null;
-  /** How bad it was at most when people were told. */
+  /** The greatest severity of which people were alerted. */
   readonly alertedSeverity: number | null;
-  /** When machines were told, which no silence keeps them from. */
+  /** When the event for systems was written, which no silence holds back. */
   readonly announcedAt: Instant | null;
   /** Since when a person looks after it: then no reminder is sent. */
   readonly acknowledgedAt: Instant | null;
@@ -55,13 +55,13 @@ export interface Incident {
   readonly alarm: Alarm | null;
   /** When it came back after it had ended. */
   readonly reopenedAt: Instant | null;
-  /** Reminders since people last heard news. */
+  /** Reminders since the last alert with news. */
   readonly reminders: number;
   /** Of those who were overdue, how many got on after all while it lasted. */
   readonly movedOn: number;
 }
 
-/** A time in which people want to hear nothing of some incidents. What is null matches all. */
+/** A time in which people want no alerts about some incidents. A field that is null matches all. */
 export interface Silence {
   readonly kind: IncidentKind | null;
   readonly site: string | null;
@@ -76,7 +76,7 @@ export interface AlertPolicy {
   readonly groupWait: Milliseconds;
   /** Stuck purchases: be quiet this long before it counts as over. What answers again is over after `groupWait`. */
   readonly quietFor: Milliseconds;
-  /** Say at most so often that it grew. */
+  /** Alert people of growth at most so often. */
   readonly groupInterval: Milliseconds;
   /** Remind after this long. */
   readonly repeatInterval: Milliseconds;
@@ -84,16 +84,16 @@ export interface AlertPolicy {
 
 export interface Verdict {
   readonly incident: Incident;
-  /** What machines are told. */
+  /** The event that systems get. */
   readonly announce: 'opened' | 'ended' | null;
-  /** What people are told. */
+  /** The alert that people get. */
   readonly alert: 'opened' | 'reopened' | 'grew' | 'reminder' | 'ended' | null;
   readonly reason: string;
   /** When to look again even if nothing happens; null: not before something does. */
   readonly lookAgainAt: Instant | null;
 }
 
-/** Symptoms that must have been told before a growth is: twice as many. */
+/** An incident has grown when it has so many times the count of the last alert. */
 const GROWTH = 2;
 /** After the first reminder, one a day. */
 const LATER_REMINDERS: Milliseconds = DAY;
@@ -129,7 +129,7 @@ export function openIncident(id: string, symptom: Symptom, now: Instant): Incide
   };
 }
 
-/** Until when silences keep people from hearing of an incident, as far as they are known now; null when none does. */
+/** Until when silences keep people from being alerted of an incident, as far as they are known now; null when none does. */
 export function silencedUntil(
   incident: Pick<Incident, 'kind' | 'site' | 'state' | 'subscriber'>,
   silences: readonly Silence[],
@@ -151,7 +151,7 @@ export function silencedUntil(
 
 /**
  * How an open incident goes on. `symptom` is null when nothing is wrong any more; `silent` is when the silence ends in
- * which it lies, if it lies in one; `arePartsAlerted` is whether people heard of one of its parts. One whose alerts
+ * which it lies, if it lies in one; `arePartsAlerted` is whether people were alerted of one of its parts. One whose alerts
  * another incident sends sends none itself.
  */
 export function judgeIncident(
@@ -164,18 +164,18 @@ export function judgeIncident(
   return symptom === null ? judgeQuiet(before, now, policy, arePartsAlerted) : judgeActive(before, symptom, now, policy, silent);
 }
 
-/** Whether people were told of it since it began, or began again. */
+/** Whether people were alerted of it since it began, or began again. */
 export function wasAlerted({ alertedAt, reopenedAt }: Incident): boolean {
   return alertedAt !== null && (reopenedAt === null || alertedAt >= reopenedAt);
 }
 
-/** A channel that heard that it began hears that it is over, in a silence too: it is what an alarm is waiting for. */
+/** A channel that was alerted of the beginning is alerted of the end, in a silence too: the end is what a reader of an alarm waits for. */
 function judgeQuiet(before: Incident, now: Instant, policy: AlertPolicy, arePartsAlerted: boolean): Verdict {
   const quietSince = before.quietSince ?? now;
   const incident: Incident = { ...before, count: 0, quietSince };
   const over: Incident = { ...incident, endedAt: now };
   const endsAt = quietSince + (before.kind === 'stuck' ? policy.quietFor : policy.groupWait);
-  // No channel heard of it: it ends without a message.
+  // No channel was alerted of it: it ends without a message.
   if (before.alertedAt === null && before.announcedAt === null && !arePartsAlerted)
     return { incident: over, announce: null, alert: null, reason: 'over-before-alert', lookAgainAt: null };
   if (isWaiting(quietSince, endsAt - quietSince, now))
@@ -269,7 +269,7 @@ export function isLookedAfter({ acknowledgedAt, reopenedAt }: Pick<Incident, 'ac
   return acknowledgedAt !== null && (reopenedAt === null || acknowledgedAt >= reopenedAt);
 }
 
-/** An incident that had ended, and whose symptom is back: people hear that it is the same one. */
+/** An incident that had ended, and whose symptom is back: people are alerted that it is the same one. */
 export function reopened(ended: Incident, now: Instant): Incident {
   return { ...ended, endedAt: null, quietSince: null, reopenedAt: now };
 }

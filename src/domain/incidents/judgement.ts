@@ -1,6 +1,6 @@
 /**
  * Everything that is judged at one moment: what became of stays, which alarms are on, which incidents open, go on and end,
- * and who is told what. Pure: the daemon's judge and a rehearsal of settings ask the same questions here.
+ * and which alerts are sent to whom. Pure: the daemon's judge and a rehearsal of settings ask the same questions here.
  */
 
 import type { SiteStay } from '../stays/stay.ts';
@@ -85,13 +85,13 @@ export interface Situation {
   readonly incidents: readonly Incident[];
   readonly silences: readonly Silence[];
   readonly channels: readonly ChannelRule[];
-  /** Names of the channels that heard of an incident. */
+  /** Names of the channels that were alerted of an incident. */
   alertedChannels(incident: string): readonly string[];
   readonly policy: AlertPolicy;
   newId(): string;
 }
 
-/** Something that is said of an incident, and to whom. */
+/** An alert about an incident, and the channels that get it. */
 export interface Message {
   readonly stage: NonNullable<Verdict['alert']>;
   readonly channels: readonly string[];
@@ -112,7 +112,7 @@ export interface Judgement {
   readonly lookAgainAt: Instant | null;
 }
 
-/** Judges a moment. Of each incident at most one thing is said, and only by those that have no parent. */
+/** Judges a moment. Each incident sends at most one alert, and only if it has no parent. */
 export function judge(situation: Situation): Judgement {
   const { now, policy, newId, incidents: known } = situation;
   const seen = situation.detections.map((each) => {
@@ -152,7 +152,7 @@ export function judge(situation: Situation): Judgement {
   });
   // What its parent says of it is as it is after the judgement.
   const after = new Map(verdicts.map(({ incident }) => [incident.id, incident]));
-  const whole = verdicts.map((told) => ({ ...told, parts: told.parts.map((part) => after.get(part.id) ?? part) }));
+  const whole = verdicts.map((verdict) => ({ ...verdict, parts: verdict.parts.map((part) => after.get(part.id) ?? part) }));
   const before = new Map(known.map((incident) => [incident.id, JSON.stringify(incident)]));
   const next = [
     ...verdicts.flatMap(({ lookAgainAt }) => (lookAgainAt === null ? [] : [lookAgainAt])),
@@ -211,7 +211,7 @@ function returned(symptom: Symptom, known: readonly Incident[], now: Instant): I
     : { ...reopened(ended, now), since: symptom.since, count: symptom.count, alarm: symptom.alarm ?? ended.alarm };
 }
 
-/** Parents that ended a moment ago, of which several parts are back: one alone is told by itself. */
+/** Parents that ended a moment ago, of which several parts are back: one alone is alerted by itself. */
 function parentsOf(begun: readonly Incident[], known: readonly Incident[], open: readonly Incident[], now: Instant): Incident[] {
   const ended = known.filter(({ endedAt }) => endedAt !== null && now - endedAt <= REOPENS_WITHIN);
   const parts = new Map<string, number>();
@@ -253,7 +253,7 @@ function silentFor(incident: Incident, parts: readonly Incident[], { silences, n
   return own === null ? all : Math.max(own, all ?? own);
 }
 
-/** A channel that heard of it hears on; a channel that it concerns from now on hears that it is open. */
+/** A channel that was alerted of it gets its next alerts; a channel that it concerns from now on is alerted that it is open. */
 function messagesOf(
   { incident, alert }: Verdict,
   parts: readonly Incident[],
@@ -268,7 +268,7 @@ function messagesOf(
   const concerned = audienceOf(incident, sites, channels);
   const fresh = concerned.filter((name) => !before.has(name));
   if (alert === 'opened') return [{ stage: 'opened', channels: [...new Set([...concerned, ...before])] }];
-  // The channels that heard of it are gone, as when one was given another name: the channels that it concerns take their place.
+  // The channels that were alerted of it are gone, as when one was given another name: the channels that it concerns take their place.
   if (before.size === 0) return [{ stage: alert === 'reminder' || alert === 'grew' ? 'opened' : alert, channels: concerned }];
   const isNews = alert === 'grew' || alert === 'reopened';
   return [

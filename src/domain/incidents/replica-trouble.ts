@@ -94,7 +94,7 @@ export const REPLICA_WORDS: Readonly<Record<ReplicaTroubleReason, Words>> = {
 
 interface Cause {
   /** What Postgres, the network or this program says then. */
-  readonly said: RegExp;
+  readonly pattern: RegExp;
   /** A clause. */
   readonly cause: string;
   /** What to do, as a clause. */
@@ -104,33 +104,34 @@ interface Cause {
 /** Why the database does not do what is asked of it, and what to do; the first that fits. */
 const CAUSES: readonly Cause[] = [
   {
-    said: /\b25006\b|read-only transaction|\bis read-only\b/i,
+    pattern: /\b25006\b|read-only transaction|\bis read-only\b/i,
     cause: 'the database is read-only',
     cure: 'point DATABASE_URL at the primary server, or end its read-only mode',
   },
-  { said: /\b53100\b|no space left/i, cause: 'the disk of the database is full', cure: 'free space there' },
+  { pattern: /\b53100\b|no space left/i, cause: 'the disk of the database is full', cure: 'free space there' },
   {
-    said: /NOTIFY queue/i,
+    pattern: /NOTIFY queue/i,
     cause: 'the notification queue of the database is full',
     cure: 'end the session with the oldest transaction in pg_stat_activity (xact_start)',
   },
   {
-    said: /\b42501\b|permission denied/i,
+    pattern: /\b42501\b|permission denied/i,
     cause: 'the role of DATABASE_URL lacks a permission',
     cure: 'grant it what `purchase-watch migrate` names',
   },
   {
-    said: /\b53300\b|too many (clients|connections)/i,
+    pattern: /\b53300\b|too many (clients|connections)/i,
     cause: 'the database has no connection left',
     cure: 'end some, or raise max_connections',
   },
   {
-    said: /\b(55P03|57014|40P01)\b|(lock|statement) timeout/i,
+    pattern: /\b(55P03|57014|40P01)\b|(lock|statement) timeout/i,
     cause: 'another session holds a lock, or the database is overloaded',
     cure: 'look into pg_stat_activity and end that session',
   },
   {
-    said: /\b(ECONN\w+|CONNECT\w*|CONNECTION_\w+|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_\w+|57P0\d|08\w{3}|28\w{3}|3D000)\b/,
+    pattern:
+      /\b(ECONN\w+|CONNECT\w*|CONNECTION_\w+|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_\w+|57P0\d|08\w{3}|28\w{3}|3D000)\b/,
     cause: 'the daemon gets no usable connection to the database',
     cure: 'check that it runs, that the network leads there and that DATABASE_URL is right',
   },
@@ -141,7 +142,7 @@ const NETWORK = 'Check the network, name server and proxy of the host that is na
 
 /** Why the database refuses, and what to do, by the text or the code of its error; null for what is not known here. */
 export function databaseCause(error: string): Pick<Cause, 'cause' | 'cure'> | null {
-  return CAUSES.find(({ said }) => said.test(error)) ?? null;
+  return CAUSES.find(({ pattern }) => pattern.test(error)) ?? null;
 }
 
 /** What to do about a trouble. */
@@ -172,9 +173,9 @@ export function replicaSentence(troubles: readonly ReplicaTrouble[], isOver: boo
   return [`${sentence(clauses.join('; '))}.`, ...rest].filter((part) => part !== '').join(' ');
 }
 
-/** What another program said, as a sentence that the next one may follow. */
-function ended(said: string): string {
-  const text = said.replace(/\s+/g, ' ').trim();
+/** The error of another program, as a sentence that the next one may follow. */
+function ended(error: string): string {
+  const text = error.replace(/\s+/g, ' ').trim();
   return sentence(/^$|[.!?]$/.test(text) ? text : `${text}.`);
 }
 

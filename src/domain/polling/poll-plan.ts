@@ -51,7 +51,7 @@ export function withJitter(interval: Milliseconds, spread: number): Milliseconds
 
 /**
  * The next poll of a purchase that was just seen in a state that is not final.
- * `stuckAt` is the moment from which a poll would confirm it as stuck, or null when that is told already or never happens.
+ * `stuckAt` is the moment from which a poll would confirm it as stuck, or null when that is known already or never happens.
  */
 export function nextPoll(
   policy: StatePolicy,

@@ -70,7 +70,7 @@ export function reachAfter(
   return { ...reach, trouble: { ...counted, reason: seen.kind, error: seen.detail } };
 }
 
-/** Of a purchase, what tells whether its failure speaks of the site. */
+/** Of a purchase, what shows whether its failure is one of the site. */
 export type Asked = Pick<Purchase, 'id' | 'status' | 'failures' | 'seenAt'>;
 
 /** Only purchases that are watched: a service may forget settled ones. */

@@ -115,7 +115,7 @@ export function noteFailure(answers: SiteAnswers, purchase: number, now: Moment)
   if (row.purchases.size < MOST_FAILING) row.purchases.add(purchase);
 }
 
-/** Whether the row may be the site's fault, so that purchases that answered well lately are asked first: they tell. */
+/** Whether the row may be the site's fault, so that purchases that answered well lately are asked first: their answers show it. */
 export function isSiteDoubtful({ row }: SiteAnswers): boolean {
   return row.failures >= FAILURES_OF_SILENT && row.purchases.size >= PURCHASES_AT_LEAST && row.fresh > 0;
 }
@@ -123,7 +123,7 @@ export function isSiteDoubtful({ row }: SiteAnswers): boolean {
 /** Whether the latest failures are the site's. */
 export function isSiteAtFault(answers: SiteAnswers, now: Moment): boolean {
   const { well, row, usual, answeredAt } = answers;
-  // Where few purchases are all there is to ask about, only time tells.
+  // Where few purchases are all there is to ask about, only time shows it.
   if (answeredAt === null || now - answeredAt >= LATELY) return row.failures >= FAILURES_OF_SILENT;
   if (areMostLateFailures(answers)) return true;
   if (row.failures < FAILURES_OF_ANSWERING || row.purchases.size < PURCHASES_AT_LEAST || row.fresh === 0) return false;

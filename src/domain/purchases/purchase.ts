@@ -42,7 +42,7 @@ export interface Purchase {
   readonly unknowns: number;
   /** Whether its invoice is to be asked for, was announced, or does not exist; null when no setting asks for it. */
   readonly invoice: 'wanted' | 'ready' | 'none' | null;
-  /** Number of events told so far: the last event's `sequence`. */
+  /** Number of events so far: the last event's `sequence`. */
   readonly sequence: number;
   /** Digest of the stored Details, as last recorded: enough to see that they changed. */
   readonly detailsDigest: string | null;

@@ -6,7 +6,7 @@ import type { Limit } from '../stays/dwell.ts';
 import type { Instant } from '../values/time.ts';
 import type { RehearsedCheckouts } from './rehearsed-checkouts.ts';
 
-/** Something that would have been said. */
+/** An alert that would have been sent. */
 export interface RehearsedMessage extends Message {
   readonly at: Instant;
   readonly incident: Incident;
@@ -37,7 +37,7 @@ export interface RehearsalResult {
   readonly opened: number;
   readonly openBefore: number;
   readonly openAfter: number;
-  /** Of those opened, how many were over without anybody having been told. */
+  /** Of those opened, how many were over without an alert. */
   readonly unsaid: number;
   /** Limits at the end, where any stay was: for settings that have them learned. */
   readonly limits: readonly { readonly site: string; readonly state: number; readonly limit: Limit }[];
@@ -50,15 +50,15 @@ export interface RehearsalCounts {
   readonly checkouts: RehearsedCheckouts[];
   /** Incidents that were open in the time, as they are now. */
   readonly seen: Map<string, Incident>;
-  /** Incidents of which any channel was told. */
-  readonly said: Set<string>;
+  /** Incidents of which any channel was alerted. */
+  readonly alerted: Set<string>;
   overdue: number;
   /** Null until the time begins. */
   openBefore: number | null;
 }
 
 export function newRehearsalCounts(from: Instant): RehearsalCounts {
-  return { from, messages: [], checkouts: [], seen: new Map(), said: new Set(), overdue: 0, openBefore: null };
+  return { from, messages: [], checkouts: [], seen: new Map(), alerted: new Set(), overdue: 0, openBefore: null };
 }
 
 /** The judge is about to look: at the first look in the time, these incidents are those of before. */
@@ -80,7 +80,7 @@ export function noteIncident(counts: RehearsalCounts, incident: Incident, now: I
 
 export function noteMessage(counts: RehearsalCounts, message: RehearsedMessage): void {
   if (message.channels.length === 0) return;
-  counts.said.add(message.incident.id);
+  counts.alerted.add(message.incident.id);
   if (message.at >= counts.from) counts.messages.push(message);
 }
 
@@ -92,7 +92,7 @@ export function resultOf(
   counts: RehearsalCounts,
   { stays, incidents, limits }: Pick<RehearsalResult, 'stays' | 'limits'> & { readonly incidents: readonly Incident[] },
 ): RehearsalResult {
-  const { messages, checkouts, overdue, said, from } = counts;
+  const { messages, checkouts, overdue, alerted, from } = counts;
   const seen = [...counts.seen.values()].filter(({ parent }) => parent === null).toSorted((a, b) => a.openedAt - b.openedAt);
   const own = seen.filter(({ openedAt }) => openedAt >= from);
   const openAfter = speaking(incidents).length;
@@ -105,7 +105,7 @@ export function resultOf(
     opened: own.length,
     openBefore: counts.openBefore ?? openAfter,
     openAfter,
-    unsaid: own.filter(({ id, endedAt }) => endedAt !== null && !said.has(id)).length,
+    unsaid: own.filter(({ id, endedAt }) => endedAt !== null && !alerted.has(id)).length,
     limits: limits.toSorted((a, b) => (a.site < b.site ? -1 : a.site > b.site ? 1 : a.state - b.state)),
   };
 }

@@ -1,5 +1,5 @@
 /**
- * Goes through recorded stays again under other settings, from moment to moment, and says what would have been said. It asks
+ * Goes through recorded stays again under other settings, from moment to moment, and answers which alerts would have been sent. It asks
  * the same questions as the judge (`judgement.ts`), at moments as far apart as its ticks. Deterministic, without I/O.
  */
 
@@ -36,7 +36,7 @@ const USUAL_FOR: Milliseconds = 10 * 60_000;
 const LEARN: Milliseconds = HOUR;
 
 export interface RehearsalOptions {
-  /** What is said before is not reported: it only teaches what is usual. */
+  /** Alerts before are not reported: the time only teaches what is usual. */
   readonly from: Instant;
   readonly to: Instant;
   readonly policy: PollPolicy;
@@ -184,7 +184,7 @@ function look(state: State, now: Instant, happened: readonly Happening[]): void 
   const overdue = overdueOf(state.waiting, detections);
   const symptoms = symptomsAt(options.outages, now);
   const { memory, judgement } = judgeOnce(state.memory, { now, detections, overdue, symptoms, silences, channels, policy });
-  for (const told of judgement.verdicts) note(state, told, now, usual);
+  for (const verdict of judgement.verdicts) note(state, verdict, now, usual);
   const checkouts = singles.look(now, memory.incidents, usual);
   noteCheckouts(counts, now, checkouts.messages);
   const again = [judgement.lookAgainAt, checkouts.lookAgainAt].filter((at) => at !== null);

@@ -32,10 +32,10 @@ export interface RehearsedCheckouts {
 }
 
 export interface CheckoutRehearsal {
-  /** A stay became overdue; `place` tells it from all others. */
+  /** A stay became overdue; `place` distinguishes it from all others. */
   stuck(place: number, stay: RecordedStay, at: Instant): void;
   over(place: number, at: Instant, toState: number | null): void;
-  /** Incidents were said to have begun. */
+  /** Incidents of which an alert said that they began. */
   takenOver(incidents: readonly Incident[], known: KnownOf): void;
   /** One look of the judge: what would have been sent, and when to look again. */
   look(now: Instant, incidents: readonly Incident[], known: KnownOf): Look;

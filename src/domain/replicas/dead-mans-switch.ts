@@ -39,7 +39,7 @@ export function hasBegun(loops: readonly LoopSeen[], runningFor: Milliseconds): 
   return runningFor > HANGS_AFTER || NEEDED.every((name) => loops.some((loop) => loop.name === name && loop.goodAgo !== null));
 }
 
-/** The first channel that should have been told something long ago and was not; null when there is none. */
+/** The first channel that should have got a message long ago and did not; null when there is none. */
 export function lateChannel(queues: readonly ChannelQueue[], now: Instant): string | null {
   const late = queues.find(({ dueAt, messages, maxPerHour }) => {
     const allowed = maxPerHour === null ? dueAt : allowedFrom({ messages, maxPerHour }, false);

@@ -8,7 +8,7 @@ import type { StatePolicy } from '../purchases/states.ts';
 import type { Instant, Milliseconds } from '../values/time.ts';
 import { isGoodExit, type SiteStay } from './stay.ts';
 
-/** A stay as two transitions tell it. */
+/** A stay between two transitions. */
 export interface RecordedStay {
   readonly site: string;
   readonly state: number;

@@ -23,7 +23,7 @@ export interface Stay {
   /** Its first observation: where the clock of the limit began. */
   readonly enteredAt: Instant;
   readonly at: Instant;
-  /** How long it lasted, as polls can tell: up to the last one in the state, and up to the first one after it. */
+  /** How long it lasted, as far as polls show: up to the last one in the state, and up to the first one after it. */
   readonly shortest: Milliseconds;
   readonly longest: Milliseconds;
   /** It was overdue for long when it was found so, as when a limit was set or shortened: nothing is concluded from it. */

@@ -2,7 +2,7 @@
 
 /** Of fewer stays, a share says little. */
 export const ENOUGH_STAYS = 100;
-/** A first day that is not over yet tells how busy a state is only when so many came already: as many as make it not sparse. */
+/** A first day that is not over yet shows how busy a state is only when so many came already: as many as make it not sparse. */
 const FIRST_STAYS = 5;
 
 /** Stays that ended well or became overdue, over some days. */

@@ -73,7 +73,7 @@ export const wanting = (sql: Queries) => sql`
 
 /**
  * The part of a statement that writes events, one delivery for each subscriber that wants them, and the notifications:
- * `with … ${announcing(…)} select … from told`, where `told` are the notifications. `guard` is a condition on the event `e`, by
+ * `with … ${announcing(…)} select … from notified`, where `notified` are the notifications. `guard` is a condition on the event `e`, by
  * which an earlier part of the statement decides whether the event is written. Positions rise in the order given; lanes rely on that.
  */
 export function announcing(sql: Queries, events: readonly NewEvent[], guard: Fragment) {
@@ -116,7 +116,7 @@ export function announcing(sql: Queries, events: readonly NewEvent[], guard: Fra
       -- A channel for people that is off keeps its deliveries: once it is on again, one message shows what goes on and what is over.
       cross join lateral (select s.status = 'active' or s.audience = 'people' as waits) w
       order by e.position, s.id),
-    told as (
+    notified as (
       select pg_notify('purchase_watch_events', id) from event where type not like 'incident.%'
       union all select pg_notify('purchase_watch_wake', case when ${bulk.length > 0} then 'replays' else 'deliveries' end) where exists (select from event))`;
 }

@@ -164,6 +164,6 @@ export async function saveDigests(
       update purchase_watch_internal.sites set digest_at = ${madeUpTo}::timestamptz
       where name in (select name from ready) and (select count(*) from ready) = ${sites.length} returning name),
     ${announcing(sql, events, sql`(select count(*) from ready) = ${sites.length}`)}
-    select true as made from made union all select null from told`;
+    select true as made from made union all select null from notified`;
   return rows.some(({ made }) => made);
 }

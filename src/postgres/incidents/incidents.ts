@@ -191,6 +191,6 @@ export async function saveVerdicts(
     ${notingStuck(sql, stuck)},
     ${notingTakenOver(sql, takenOver)},
     ${announcing(sql, events, sql`exists (select from held)`)}
-    select true as held from held union all select null from told`;
+    select true as held from held union all select null from notified`;
   return rows.some((row) => row.held);
 }

@@ -179,6 +179,6 @@ export async function saveCheckouts(
     dropped as (
       delete from purchase_watch_internal.stuck_alerts where id = any(${`{${dropped.join()}}`}::bigint[]) and exists (select from whole)),
     ${announcing(sql, events, sql`exists (select from whole)`)}
-    select true as saved from whole union all select null from told`;
+    select true as saved from whole union all select null from notified`;
   return rows.some(({ saved }) => saved);
 }

@@ -114,7 +114,7 @@ export async function recordChanged(
     ${announcing(sql, events, guard)}
     select id, null::smallint as shard from written
     union all select null, id from held
-    union all select null, null from told`;
+    union all select null, null from notified`;
   return summarize(rows, holdings, events);
 }
 

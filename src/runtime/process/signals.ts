@@ -11,18 +11,18 @@ const addHandlers: TakeSignals = (handle) => {
 /** Resolves with the first SIGINT or SIGTERM. A second one ends the process at once, for people who cannot wait. */
 export function untilStopSignal(takeSignals: TakeSignals = addHandlers): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
-    let told = false;
-    const heard = (signal: NodeJS.Signals): void => {
-      if (told) process.exit(signal === 'SIGINT' ? 130 : 143);
-      told = true;
+    let isStopping = false;
+    const stop = (signal: NodeJS.Signals): void => {
+      if (isStopping) process.exit(signal === 'SIGINT' ? 130 : 143);
+      isStopping = true;
       resolve(signal);
     };
-    takeSignals(heard);
+    takeSignals(stop);
     // npx runs us below a shell, and a SIGTERM for npx ends both of them and not us.
     if (process.env.npm_command === undefined) return;
     const parent = process.ppid;
     const look = (): void => {
-      if (!told && process.ppid !== parent) heard('SIGTERM');
+      if (!isStopping && process.ppid !== parent) stop('SIGTERM');
     };
     setInterval(look, 250).unref();
   });

@@ -9,7 +9,7 @@ import { ControlError } from '../values/control-error.ts';
 import type { Control } from './control.ts';
 import { controlPage, purchaseRows } from './page.ts';
 
-/** An object with these fields and no others; who writes another one is told them all. */
+/** An object with these fields and no others; the error for another field lists them all. */
 function fields<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   const known = Object.keys(shape);
   return z.strictObject(shape, {

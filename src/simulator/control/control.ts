@@ -43,7 +43,7 @@ export interface Control {
   addMany(count: number, spec?: Omit<PurchaseSpec, 'purchaseId'>): PurchaseView[];
   /** A purchase as it is now, with the true times of its changes; null when there is none of this id. */
   get(purchaseId: string): PurchaseView | null;
-  /** Purchases from the newest to the oldest, 100 unless told otherwise. */
+  /** Purchases from the newest to the oldest, 100 by default. */
   list(filter?: ListFilter): PurchaseView[];
   /** Purchases made after the one with this number (from the first on by default), oldest first, and the number to ask with next. */
   recent(query?: { after?: number | undefined; limit?: number | undefined }): { purchases: PurchaseView[]; last: number };

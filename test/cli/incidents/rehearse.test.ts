@@ -50,7 +50,7 @@ async function reallySaid(): Promise<void> {
     draft: { type: 'incident.opened' as const, sequence: null, at, state: null, data },
     ...{ site: 'se', purchase: null, shard: SITE_SHARD },
   }));
-  await sql`with ${announcing(sql, events, sql`true`)} select count(*) from told`;
+  await sql`with ${announcing(sql, events, sql`true`)} select count(*) from notified`;
 }
 
 const SPAN = ['--from', isoTime(T), '--to', isoTime(T + 4 * HOUR)];

@@ -239,7 +239,7 @@ test('people hear through channels that take messages', async () => {
 describe('an event about a subscriber', () => {
   const told = async (about: number | null) => {
     const draft = { type: 'incident.opened', sequence: null, at: now, state: null, data: {} } as const;
-    await sql`with ${announcing(sql, [{ draft, site: '', purchase: null, shard: SITE_SHARD, about }], sql`true`)} select count(*) from told`;
+    await sql`with ${announcing(sql, [{ draft, site: '', purchase: null, shard: SITE_SHARD, about }], sql`true`)} select count(*) from notified`;
     const rows = await sql<{ name: string }[]>`
       select s.name from purchase_watch_internal.deliveries d join purchase_watch_internal.subscribers s on s.id = d.subscriber
       where d.event = (select max(position) from purchase_watch_internal.events) order by s.id`;

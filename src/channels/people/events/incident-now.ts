@@ -1,4 +1,4 @@
-/** An event about an incident, brought up to how the incident is when it is told. */
+/** An event about an incident, brought up to how the incident is when the message is sent. */
 
 import { namedState } from '../../../domain/purchases/states.ts';
 import type { Instant } from '../../../domain/values/time.ts';

@@ -11,7 +11,7 @@ export type StuckPart = StuckIncident['parts'][number];
 export type Working = NonNullable<StuckIncident['dwell']>;
 /** What the incident rests on, as it was when it was noticed. */
 export type EventAlarm = NonNullable<StuckIncident['alarm']>;
-/** What it was, as a person said. */
+/** What it was, by the answer of a person. */
 export type Answer = Omit<NonNullable<StuckIncident['earlier']>, 'site' | 'state'> &
   Partial<Pick<NonNullable<StuckIncident['earlier']>, 'site' | 'state'>>;
 

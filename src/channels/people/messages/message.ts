@@ -102,7 +102,7 @@ function checkoutsPage({ stuck, stuckCount, over, overCount }: Checkouts): strin
   return `/purchases/${encodeURIComponent(first.site.toWellFormed())}/${encodeURIComponent(first.purchaseId.toWellFormed())}`;
 }
 
-/** Told once, when a site is asked for the first time and a customer has been waiting there. */
+/** Sent once, when a site is asked for the first time and a customer has been waiting there. */
 function firstLookDraft({ site, count, parts, registered, unseen, since }: FirstLook): Draft {
   const where = plain(site, LONGEST_NAME);
   const those = counted(count, 'purchase has', 'purchases have');

@@ -121,9 +121,9 @@ function partsParagraph({ parts, stage, site, state, includes }: StuckIncident):
     const more = Math.max(sorted.length, includes.length) - most;
     return [...sorted.slice(0, most).map(line), ...(more > 0 ? [`and ${grouped(more)} more`] : [])].join('\n');
   };
-  const told = includes.length > 1 ? `\nThis one message stands for ${grouped(includes.length)} incidents.` : '';
+  const more = includes.length > 1 ? `\nThis one message stands for ${grouped(includes.length)} incidents.` : '';
   const shorter = [lines(NAMED_PARTS), lines(4), lines(2)];
-  return [['Where', `${lines(NAMED_PARTS)}${told}`, { order: 40, shorter }]];
+  return [['Where', `${lines(NAMED_PARTS)}${more}`, { order: 40, shorter }]];
 }
 
 function purchasesParagraph({ site, purchases, count }: StuckIncident, consoleUrl: string | null): Labelled[] {

@@ -1,6 +1,6 @@
 /**
  * What waited as one message: because the service did not take it, the channel has had enough for now, or there is much at once.
- * Of each incident only what is true by now is said; what came and went meanwhile is told as past.
+ * Of each incident the message has only what is true by now; what came and went meanwhile stands there as past.
  */
 
 import type { TogetherReason } from '../../../domain/deliveries/channel-pace.ts';
@@ -28,13 +28,13 @@ export interface FoldOptions {
   readonly until: Instant;
   readonly now: Instant;
   readonly reason: TogetherReason;
-  /** How incidents are by now, by their ids; one that is missing is told as of its last event. */
+  /** How incidents are by now, by their ids; one that is missing is shown as of its last event. */
   readonly incidents: ReadonlyMap<string, IncidentNow>;
 }
 
 /** What waited of one incident. */
 interface Thread {
-  /** Whether its beginning is among what waited: this channel has not heard of it. */
+  /** Whether its beginning is among what waited: this channel was not alerted of it before. */
   readonly isNew: boolean;
   /** The latest of its events, and its place among all. */
   readonly last: IncidentEvent;
@@ -44,7 +44,7 @@ interface Thread {
   readonly isKnown: boolean;
 }
 
-/** What is older than this is told with its time. */
+/** An event older than this is shown with its time. */
 const FRESH = 60_000;
 
 /** Lines of one kind at most. */
@@ -118,7 +118,7 @@ function draftTogether(threads: readonly Thread[], others: readonly PeopleEvent[
   return withPage(draft, consoleUrl, '/incidents');
 }
 
-/** By incident, in the order in which they were last told of. One that another one told of later tells is left out. */
+/** By incident, in the order of their last events. An incident that a later message about another one includes is left out. */
 function threadsOf(events: readonly PeopleEvent[]): Thread[] {
   const threads = new Map<string, Thread>();
   for (const [place, event] of events.entries()) {
@@ -128,20 +128,20 @@ function threadsOf(events: readonly PeopleEvent[]): Thread[] {
     threads.delete(key);
     threads.set(key, { isNew, last: event, place, madeAt: event.at, isKnown: false });
   }
-  const toldBy = new Map<string, number>();
+  const includedBy = new Map<string, number>();
   for (const { last, place } of threads.values()) {
-    if (last.kind === 'stuck') for (const id of last.includes) if (id !== last.incidentId) toldBy.set(id, place);
+    if (last.kind === 'stuck') for (const id of last.includes) if (id !== last.incidentId) includedBy.set(id, place);
   }
-  return [...threads.values()].filter(({ last, place }) => (toldBy.get(last.incidentId) ?? -1) < place);
+  return [...threads.values()].filter(({ last, place }) => (includedBy.get(last.incidentId) ?? -1) < place);
 }
 
-/** As it is when it is sent. No channel is reminded of what it has not heard of. */
+/** As it is when it is sent. No channel is reminded of an incident of which it was not alerted. */
 function current(thread: Thread, { incidents, now }: FoldOptions): Thread {
   const { last, isNew } = thread;
   const known = incidents.get(last.incidentId);
-  const told = known === undefined ? last : broughtUpToDate(last, known, now);
-  const stage = isNew && told.stage === 'reminder' ? 'grew' : told.stage;
-  return { ...thread, last: { ...told, stage }, isKnown: known !== undefined };
+  const current = known === undefined ? last : broughtUpToDate(last, known, now);
+  const stage = isNew && current.stage === 'reminder' ? 'grew' : current.stage;
+  return { ...thread, last: { ...current, stage }, isKnown: known !== undefined };
 }
 
 function isIncident(event: PeopleEvent): event is IncidentEvent {
@@ -192,7 +192,7 @@ function openLine(thread: Thread, { consoleUrl, now }: FoldOptions): string {
   return `• ${headline}${then}${cause}${address === null ? '' : ` (${linked(address, 'show')})`}`;
 }
 
-/** What is over without a channel having heard of it. */
+/** An incident that is over and of which the channel was not alerted before. */
 function pastLine(incident: IncidentEvent): string {
   const period = (from: Instant): string => `from ${moment(from)} to ${moment(incident.endedAt ?? incident.at)}`;
   if (incident.kind === 'subscriber' || incident.kind === 'replica') return draftOf(incident, null).headline;

@@ -161,7 +161,7 @@ function testForm({ name, title }: ChannelBody, { base, mayOperate }: Ask): Html
   return html`<form class="acts" method="post" action="${base}/channels/${encodeURIComponent(name)}/test"><button class="btn">Send ${EXAMPLES} test messages to ${name}</button><span class="small">Everybody in the channel sees them; each is marked as a test. ${title} is asked at once, which takes some seconds.</span></form>`;
 }
 
-/** How the test messages look: at their longest, so that nobody is surprised by one at night. */
+/** How the test messages look: at their longest, as they may come at night. */
 function examplePanel({ now }: Ask): Html {
   return panel({
     id: 'examples',

@@ -50,7 +50,7 @@ interface Sentence {
 /** Of fewer purchases than this that usually complete, less than half is no wonder. */
 const ENOUGH_USUAL = 10;
 
-/** Whoever reads only this knows whether something has to be done. */
+/** A person who reads only this sentence knows whether something has to be done. */
 function sentence({ purchases, sites, replicas }: OverviewBody, open: readonly ListedIncidentBody[], flow: FlowBody): Sentence {
   const [worst, ...others] = open;
   if (worst !== undefined) {
