@@ -103,7 +103,7 @@ async function bar(switches: ReadonlyMap<string, Switch>, back: string): Promise
     html`<form method="post" action="${PATH}"><input type="hidden" name="what" value="${name}"><input type="hidden" name="back" value="${back}"><button class="btn" name="to" value="${isOn() ? 'off' : 'on'}">${isOn() ? wordOn : word}</button></form>`;
   const group = ([name, members]: [string, [string, Switch][]]): Html =>
     html`<fieldset><legend>${name}</legend>${members.map(button)}</fieldset>`;
-  const made = html`<section class="demo" aria-label="Demo"><p class="lead"><b>Demo.</b> A simulated checkout service on this machine. Break something, and watch what is noticed, said and delivered.</p>${[...groups].map(group)}</section>`;
+  const made = html`<section class="demo" aria-label="Demo"><p class="lead"><b>Demo.</b> A simulated checkout service on this machine. Break something, and watch incidents, alerts and deliveries.</p>${[...groups].map(group)}</section>`;
   return String(await made);
 }
 

@@ -1,4 +1,5 @@
 /** The map of the flow for answers that are rare: open incidents, many who wait, ways back, numbers that nobody knows. */
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { FlowBody } from '../../src/api/health/flow.ts';
 import { flowMap } from '../../src/console/pictures/flow-map.ts';
@@ -106,4 +107,14 @@ test('every way is drawn with numbers, in whatever direction it goes', async () 
   expect(svg).not.toMatch(/NaN|undefined|Infinity/);
   expect(svg.match(/<path class="e/g)).toHaveLength(ways.length);
   expect(svg.match(/class="arrow"/g)!.length).toBeGreaterThan(10);
+});
+
+test('the dark colours are the same by system and by switch', () => {
+  const tokens = readFileSync(new URL('../../assets/tokens.css', import.meta.url), 'utf8');
+  const [bySystem, bySwitch] = [':root:not([data-theme="light"])', ':root[data-theme="dark"]'].map((selector) => {
+    const block = tokens.slice(tokens.indexOf(`${selector} {`));
+    return [...block.slice(0, block.indexOf('}')).matchAll(/^ *([\w-]+): *(.+);/gm)].map(([, name, value]) => `${name} ${value}`);
+  });
+  expect(bySystem!.length).toBeGreaterThan(10);
+  expect(bySwitch).toEqual(bySystem);
 });

@@ -50,7 +50,7 @@ const eventsRoute = createRoute({
   operationId: 'listEvents',
   summary: 'Read the events',
   description:
-    'In an order into which nothing is inserted later: whoever goes on from `nextCursor` misses no event, even one whose transaction commits late. With `wait`, the answer waits for a first event.',
+    'In an order into which nothing is inserted later: a reader who goes on from `nextCursor` misses no event, even one whose transaction commits late. With `wait`, the answer waits for a first event.',
   tags: ['Events'],
   request: {
     query: strict({

@@ -28,11 +28,11 @@ const edgeSchema = z
     count: z.int().openapi({ description: 'Purchases that went this way between `from` and `to` of the answer.' }),
     usual: z.number().nullable().openapi({
       description:
-        'The mean of the days before at this time of day, over the sites of which it is known; null while it is known of none.',
+        'The mean of the same minutes on the last 14 days (24, 48, … hours before, weekends among them), over the sites with at least three such days; null while there is no such site.',
     }),
   })
   .openapi('FlowEdge', {
-    description: 'A way from state to state on which somebody went, or on which at least one usually goes.',
+    description: 'A way from state to state that a purchase went in the hour, or that at least one purchase usually goes.',
   });
 
 const agesSchema = z
@@ -126,7 +126,7 @@ const flowRoute = createRoute({
   security: needs('read'),
   summary: 'How purchases flow from state to state',
   description:
-    "The last hour's transitions beside what is usual at this time of day, and for each state how many are there, how long they have waited, the limits and open incidents. Costs the same whatever is registered.",
+    "The last hour's transitions beside the usual ones at this time of day, and for each state how many are there, how long they have waited, the limits and open incidents. Costs the same whatever is registered.",
   tags: ['Operations'],
   request: { query: strict({ site: siteParameter.optional() }) },
   responses: {

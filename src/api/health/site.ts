@@ -76,7 +76,7 @@ const siteSchema = z
           usual: z
             .object({ usualMs: z.int(), p95Ms: z.int(), purchases: z.int() })
             .nullable()
-            .openapi({ description: 'From however few; null: nobody got on yet.' }),
+            .openapi({ description: 'From however few; null: no customer got on yet.' }),
           stays: z
             .array(z.object({ fromMs: z.int(), belowMs: z.int(), count: z.int() }))
             .openapi({ description: 'Stays by the longest time that the polls around the exit allow; empty buckets left out.' }),

@@ -107,7 +107,7 @@ const acknowledgeRoute = createRoute({
   security: needs('operate'),
   summary: 'Say that you look after an incident',
   description:
-    'Nobody is reminded of it any more; people are still alerted when it grows and when it is over. It counts for its parts, too, but for those that somebody looks after already. Said again, it counts for whoever said it last.',
+    'No more reminders are sent; people are still alerted when the incident grows and when it is over. Its parts without an owner get the same owner. The last person who says so is the owner.',
   tags: ['Incidents'],
   middleware: [exactJson(BODY_LIMIT)] as const,
   request: {
@@ -129,11 +129,11 @@ const releaseRoute = createRoute({
   method: 'delete',
   path: '/v1/incidents/{id}/acknowledge',
   security: needs('operate'),
-  summary: 'Say that nobody looks after an incident any more',
+  summary: 'Say that you look after an incident no longer',
   description: 'People are reminded of it again. May be repeated.',
   tags: ['Incidents'],
   request: oneIncident,
-  responses: { 200: answer('The incident, which nobody looks after.'), ...problems(...CHANGE_PROBLEMS, 'incident_ended') },
+  responses: { 200: answer('The incident, without an owner.'), ...problems(...CHANGE_PROBLEMS, 'incident_ended') },
 });
 
 const answerRoute = createRoute({
@@ -142,7 +142,7 @@ const answerRoute = createRoute({
   security: needs('operate'),
   summary: 'Say what an incident was',
   description:
-    'While it is open or afterwards; it does not end it. The answer is cited when customers get stuck there again. Said again, it replaces what was said before.',
+    'While the incident is open or afterwards; the answer does not end the incident. It is cited when customers get stuck there again. A second answer replaces the first.',
   tags: ['Incidents'],
   middleware: [exactJson(BODY_LIMIT)] as const,
   request: {

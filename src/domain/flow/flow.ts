@@ -5,7 +5,7 @@ import { HOUR, type Instant, MINUTE, type Milliseconds } from '../values/time.ts
 
 /** Transitions are counted in buckets of this length, which begin at the same minutes everywhere (postgres/polling/transition-counts.ts). */
 const BUCKET: Milliseconds = 10 * MINUTE;
-/** What is usual is the mean of this number of days before. */
+/** The usual number of transitions is the mean over this number of days before, working days and weekends alike: counts are kept for 15 days, too few for one weekday. */
 export const USUAL_DAYS = 14;
 /** Of fewer days, a mean says little. */
 export const ENOUGH_DAYS = 3;

@@ -30,7 +30,7 @@ export function flowPanel(flow: FlowBody, sites: readonly string[], { base, orig
   const usual =
     usualDays === null
       ? 'What is usual at this hour is known after three days.'
-      : `Usual: the mean at this hour on ${usualDays} of the last 14 days.`;
+      : `Usual: the mean of the same minutes on ${usualDays} of the last 14 days, weekends among them.`;
   const body =
     picture.nodes.length === 0
       ? nothingHere(
