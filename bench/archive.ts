@@ -33,8 +33,8 @@ export async function fillArchive(sql: Sql, { purchases, events }: ArchiveSize, 
       insert into purchase_watch.purchases (purchase_id, site, status, state, state_since, stuck_since, seen_at, last_polled_at,
         registered_at, polls, sequence, next_poll_at, ended_at, reference)
       select '00000000-0000-4000-8000-' || lpad(to_hex(i), 12, '0'), ${sql.unsafe(SITE)}, status, state,
-        case when state is not null then now() - i * interval '1 second' end,
-        case when i % 100 = 99 then now() end, now(), now(), now() - i * interval '1 second', 7, ${events},
+        case when state is not null then now() - (${purchases} - i) * interval '1 second' end,
+        case when i % 100 = 99 then now() end, now(), now(), now() - (${purchases} - i) * interval '1 second', 7, ${events},
         now() + interval '60 days', case when status in ('settled', 'stopped', 'expired') then now() end, 'ORD-' || i
       from (select i, ${sql.unsafe(STATUS)} as status, ${sql.unsafe(STATE)} as state
         from generate_series(${from}::integer, ${to}::integer) as i) s order by i`;

@@ -8,6 +8,7 @@ import { type ArchiveSize, anyPurchase, fillArchive } from './archive.ts';
 import type { Bench } from './bench.ts';
 import type { Part } from './lab.ts';
 import { median } from './measure.ts';
+import { fillRecent, OPEN_INCIDENT } from './recent.ts';
 import type { Row } from './report.ts';
 
 const FULL: ArchiveSize = { purchases: 1_000_000, events: 5 };
@@ -15,18 +16,31 @@ const QUICK: ArchiveSize = { purchases: 50_000, events: 5 };
 /** Addresses that are asked, by name. */
 const PAGES: Readonly<Record<string, (size: ArchiveSize) => string>> = {
   now: () => '/',
+  'now, one site': () => '/?site=default',
   incidents: () => '/incidents',
+  'incidents, ended': () => '/incidents?status=ended',
+  'an incident': () => `/incidents/${OPEN_INCIDENT}`,
   purchases: () => '/purchases',
   'purchases, stuck': () => '/purchases?stuck=true',
-  'a purchase': (size) => `/purchases/${anyPurchase(size).site}/${anyPurchase(size).id}`,
+  'purchases, one site and state': () => '/purchases?site=no&state=Completed',
+  'purchases, found by reference': (size) => `/purchases?q=ORD-${anyPurchase(size).number}`,
+  'purchases, found by id': (size) => `/purchases?q=${anyPurchase(size).id}`,
+  'register a purchase': () => '/purchases/register',
+  'a purchase': (size) => {
+    const { site, id } = anyPurchase(size);
+    return `/purchases/${site}/${id}`;
+  },
   sites: () => '/sites',
   'a site': () => '/sites/default',
   subscribers: () => '/subscribers',
   'a subscriber': () => '/subscribers/archive',
   deliveries: () => '/deliveries',
+  'deliveries, given up': () => '/deliveries?status=exhausted',
+  'a delivery': (size) => `/deliveries/dlv_${1 + anyPurchase(size).number}`,
   channels: () => '/channels',
   silences: () => '/silences',
   system: () => '/system',
+  actions: () => '/system/actions',
 };
 const OPEN_PAGES = 200;
 const PAINTS = 5;
@@ -36,6 +50,7 @@ export const pages: Bench = async (lab, { quick, say }) => {
   const times = quick ? 50 : 200;
   const database = await lab.database();
   await fillArchive(database.sql, size, say);
+  await fillRecent(database.sql, say);
   const { daemon } = await lab.daemon(database, { every: null, api: true, env: { CHECKOUT_MAX_RPS: '50' } });
   const url = await daemon.ask<string>('url');
   const agent = new Agent({ connections: 4 });

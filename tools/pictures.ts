@@ -1,27 +1,54 @@
 /**
- * Pictures of the console's pages, in both themes, made from the demo: `npm run pictures` writes them to docs/pictures. The demo
- * needs about two minutes, until a page is broken and its incident is there.
+ * Pictures of the console's pages in both themes, and of some as a phone shows them, made from the demo: `npm run pictures` writes
+ * them to docs/pictures. The demo takes about two minutes until a page is broken and people are alerted; from then on the page stays
+ * broken and the receiver is dead, so that all pictures show the same night.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Page } from 'playwright-core';
 import { startBrowser } from '../test/support/browser.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const FOLDER = join(ROOT, 'docs/pictures');
 const THEMES = ['light', 'dark'] as const;
-const WIDTHS = [
-  ['', 1280],
-  ['-narrow', 360],
-] as const;
-/** How long the demo may take until an incident is open. */
-const PATIENCE = 180_000;
+const WIDE = { width: 1_440, height: 900 };
+const NARROW = { width: 320, height: 640 };
+/** Pages that are also shown as a phone shows them: those that a message leads to. */
+const ON_PHONES: ReadonlySet<string> = new Set(['now', 'incident', 'purchase']);
+/** The rest of a longer page is more of the same. */
+const TALLEST = 1_500;
+/** A silence that somebody plans. */
+const PLANNED = { site: 'demo-fi', startsAt: '1h', endsAt: '3h', reason: 'The bank changes its page tonight', by: 'Aino' };
+/** How long the demo may take until what is waited for is there. */
+const PATIENCE = 240_000;
+/** Of the pictures, in percent: letters stay sharp, and a page takes a fifth of what it takes without loss. */
+const QUALITY = 75;
 
 interface Purchase {
   readonly site: string;
   readonly purchaseId: string;
+}
+
+interface Delivery {
+  readonly id: string;
+  readonly event: { readonly type: string };
+  readonly tries: number;
+}
+
+interface BrokenPage {
+  readonly site: string;
+  readonly state: string;
+}
+
+interface Addresses {
+  /** Of the console and its API. */
+  readonly console: string;
+  /** Of the simulated service. */
+  readonly control: string;
 }
 
 const data = mkdtempSync(join(tmpdir(), 'pw-pictures-'));
@@ -30,75 +57,137 @@ const demo = spawn(process.execPath, [join(ROOT, 'bin/purchase-watch.mjs'), 'dem
   env: { ...process.env, DATA_DIR: data },
 });
 try {
-  await takeAll(await addressOf(demo));
+  mkdirSync(FOLDER, { recursive: true });
+  await takeAll(await addressesOf(demo));
 } finally {
-  demo.kill('SIGINT');
-  await new Promise((resolve) => demo.once('exit', resolve));
+  if (demo.exitCode === null && demo.kill('SIGINT')) await once(demo, 'exit');
   rmSync(data, { recursive: true, force: true });
 }
 
-/** Where the demo serves the console, as it prints. */
-async function addressOf({ stdout }: ChildProcess): Promise<string> {
+/** The addresses that the demo prints. */
+async function addressesOf({ stdout }: ChildProcess): Promise<Addresses> {
   let printed = '';
-  for await (const chunk of stdout!) {
-    printed += chunk;
-    const [, address] = /(?:console|API):? +(http:\S+)/.exec(printed) ?? [];
-    if (address !== undefined) {
-      stdout!.resume();
-      return address.replace(/\/$/, '');
-    }
-  }
-  throw new Error(`the demo ended:\n${printed}`);
+  stdout!.setEncoding('utf8').on('data', (text: string) => {
+    printed += text;
+  });
+  return soon('an address', async () => {
+    const [, console] = /Open (http:\S+) in a browser/.exec(printed) ?? [];
+    const [, control] = /controls: (http:\S+)\/control/.exec(printed) ?? [];
+    if (demo.exitCode !== null) throw new Error(`the demo ended:\n${printed}`);
+    return console === undefined || control === undefined ? undefined : { console, control };
+  });
 }
 
-/** The first resource of a list of the API; waits until there is one. */
-async function firstOf<Body>(api: string, path: string): Promise<Body> {
-  for (const end = Date.now() + PATIENCE; Date.now() < end; await delay(1_000)) {
-    const response = await fetch(api + path).catch(() => null);
-    const { data: [found] = [] } = response?.ok ? ((await response.json()) as { data: Body[] }) : {};
+/** Waits until there is something. */
+async function soon<Found>(what: string, look: () => Promise<Found | undefined>): Promise<Found> {
+  for (const end = Date.now() + PATIENCE; Date.now() < end; await delay(250)) {
+    const found = await look();
     if (found !== undefined) return found;
   }
-  throw new Error(`${path} is empty after ${PATIENCE / 1_000} s`);
+  throw new Error(`there is not ${what} after ${PATIENCE / 1_000} s`);
 }
 
-async function takeAll(address: string): Promise<void> {
-  const incident = await firstOf<{ id: string }>(address, '/v1/incidents?status=open');
-  const purchase = await firstOf<Purchase>(address, '/v1/purchases?stuck=true');
-  const pages: readonly (readonly [name: string, path: string])[] = [
+async function post(address: string, body: unknown): Promise<void> {
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch(address, { method: 'POST', headers, body: JSON.stringify(body) });
+  if (!response.ok) throw new Error(`${address} answered ${response.status}: ${await response.text()}`);
+}
+
+/** The first resource of a list of the API that is as wanted; waits until there is one. */
+function firstOf<Body>(api: string, path: string, isWanted: (body: Body) => boolean = () => true): Promise<Body> {
+  return soon(path, async () => {
+    const response = await fetch(api + path).catch(() => null);
+    return response?.ok ? ((await response.json()) as { data: Body[] }).data.find(isWanted) : undefined;
+  });
+}
+
+/** Where the daemon itself serves the console: without the demo's bar. */
+async function daemonOf(demoUrl: string): Promise<string> {
+  const { settings } = (await (await fetch(`${demoUrl}/v1/system`)).json()) as { settings: { name: string; text: string }[] };
+  return `http://127.0.0.1:${settings.find(({ name }) => name === 'PORT')!.text}`;
+}
+
+/** Waits until people are alerted of the broken page, and lets the night stay as it is. */
+async function breakIt(api: string, control: string): Promise<void> {
+  await firstOf(api, '/v1/incidents?status=open&kind=stuck');
+  const pages = async () => {
+    const { brokenPages } = (await (await fetch(`${control}/control/settings`)).json()) as { brokenPages: BrokenPage[] };
+    return brokenPages;
+  };
+  const [broken] = await pages();
+  await firstOf(api, '/v1/deliveries?subscriber=@slack', ({ event }: Delivery) => event.type === 'incident.opened');
+  await post(`${api}/v1/silences`, PLANNED);
+  // The demo's story mends the page a few seconds after the message.
+  await soon('a mended page', async () => ((await pages()).length === 0 ? true : undefined));
+  await post(`${control}/control/page/break`, { site: broken!.site, states: [broken!.state] });
+  await post(`${control}/control/load`, { perMinute: 40 });
+}
+
+/** Each page by the name of its picture. */
+async function pagesOf(api: string): Promise<ReadonlyMap<string, string>> {
+  const incident = await firstOf<{ id: string }>(api, '/v1/incidents?status=open&kind=stuck');
+  const stuck = await firstOf<Purchase>(api, '/v1/purchases?stuck=true');
+  const delivery = await firstOf(api, '/v1/deliveries?subscriber=shop', ({ tries }: Delivery) => tries > 1);
+  return new Map([
     ['now', '/'],
     ['incidents', '/incidents'],
     ['incident', `/incidents/${incident.id}`],
     ['purchases', '/purchases'],
     ['register', '/purchases/register'],
-    ['purchase', `/purchases/${purchase.site}/${purchase.purchaseId}`],
+    ['purchase', `/purchases/${stuck.site}/${stuck.purchaseId}`],
     ['sites', '/sites'],
-    ['site', `/sites/${purchase.site}`],
+    ['site', `/sites/${stuck.site}`],
     ['subscribers', '/subscribers'],
     ['subscriber', '/subscribers/shop'],
     ['deliveries', '/deliveries'],
+    ['delivery', `/deliveries/${delivery.id}`],
     ['channels', '/channels'],
     ['silences', '/silences'],
     ['system', '/system'],
     ['actions', '/system/actions'],
-  ];
-  mkdirSync(FOLDER, { recursive: true });
+  ]);
+}
+
+async function takeAll({ console: demoUrl, control }: Addresses): Promise<void> {
   const browser = await startBrowser();
   try {
-    for (const colorScheme of THEMES) {
-      for (const [suffix, width] of WIDTHS) {
-        if (suffix !== '' && colorScheme === 'dark') continue;
-        const context = await browser.newContext({ baseURL: address, colorScheme, viewport: { width, height: 800 } });
-        const page = await context.newPage();
-        for (const [name, path] of pages) {
-          const response = await page.goto(path, { waitUntil: 'load' });
-          if (response?.status() !== 200) throw new Error(`${path} answered ${response?.status()}`);
-          await delay(500);
-          await page.screenshot({ path: join(FOLDER, `${name}-${colorScheme}${suffix}.png`), fullPage: true });
-        }
-        await context.close();
-      }
+    const page = await (await browser.newContext()).newPage();
+    const api = await daemonOf(demoUrl);
+    await breakIt(api, control);
+    await open(page, demoUrl, WIDE);
+    await page.getByRole('button', { name: /receiver/i }).click();
+    await soon('a paused subscriber', async () => {
+      const { health } = (await (await fetch(`${api}/v1/subscribers/shop`)).json()) as { health: { status: string } };
+      return health.status === 'paused' ? true : undefined;
+    });
+    await open(page, demoUrl, WIDE);
+    await take(page, 'demo', 'light');
+    for (const [name, path] of await pagesOf(api)) {
+      await open(page, api + path, WIDE);
+      for (const theme of THEMES) await take(page, `${name}-${theme}`, theme);
+      if (!ON_PHONES.has(name)) continue;
+      await open(page, api + path, NARROW);
+      await take(page, `${name}-narrow`, 'light');
     }
   } finally {
     await browser.close();
   }
+}
+
+async function open(page: Page, address: string, size: { width: number; height: number }): Promise<void> {
+  await page.setViewportSize(size);
+  const response = await page.goto(address, { waitUntil: 'load' });
+  if (response?.status() !== 200) throw new Error(`${address} answered ${response?.status()}`);
+  // As tall as the page, so that what sticks to the window's edges stands where a person sees it.
+  const [height] = (await page.evaluate('[document.documentElement.scrollHeight]')) as [number];
+  await page.setViewportSize({ ...size, height: Math.min(Math.max(height, size.height), TALLEST) });
+}
+
+/** Writes a picture of the window. */
+async function take(page: Page, name: string, colorScheme: 'light' | 'dark'): Promise<void> {
+  await page.emulateMedia({ colorScheme });
+  const session = await page.context().newCDPSession(page);
+  const { data: bytes } = await session.send('Page.captureScreenshot', { format: 'webp', quality: QUALITY });
+  await session.detach();
+  writeFileSync(join(FOLDER, `${name}.webp`), Buffer.from(bytes, 'base64'));
 }

@@ -74,6 +74,16 @@ test.each(['light', 'dark'] as const)('nothing keeps a person out, in %s', { tim
       );
       const isWide = await page.locator('html').evaluate(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth);
       if (isWide) violations.push(`${path} at ${width} scrolls sideways`);
+      const panels = await page.locator('.panel').evaluateAll((all) =>
+        all.flatMap((panel) => {
+          const end = panel.getBoundingClientRect().right;
+          const cells = [...panel.querySelectorAll('th, td, dd')].filter((each) => each.closest('.scroll') === null);
+          return cells.some((each) => each.getBoundingClientRect().right > end + 1)
+            ? [panel.id, panel.textContent.slice(0, 60)]
+            : [];
+        }),
+      );
+      if (panels.length > 0) violations.push(`${path} at ${width}: wider than its panel: ${panels}`);
     }
   }
   expect(violations).toEqual([]);

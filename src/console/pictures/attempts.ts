@@ -10,11 +10,13 @@ const WIDTH = 6.5;
 const BASE = 34;
 const TALLEST = 24;
 const LOWEST = 3;
+/** Room for this many, so that few bars are as wide as many. */
+const ROOM = 72;
 
 /** `attempts`: the oldest first. */
 export function attemptsPicture(attempts: readonly Attempt[], most = attempts.length): Html {
   const slowest = Math.max(...attempts.map((each) => (isTaken(each) ? each.tookMs : 0)), 1);
-  const wide = Math.max(most, 24) * STEP;
+  const wide = Math.max(most, ROOM) * STEP;
   return html`<div class="fig"><svg viewBox="0 0 ${wide} 40" role="img" aria-label="${textOf(attempts)}">${attempts.map((each, at) => bar(each, at * STEP, slowest))}<path class="c-base" d="M0 ${BASE}H${wide}"/></svg><p class="small">${textOf(attempts)}; the oldest at the left. Height: the time it took. Full height with a cross: failed.</p></div>`;
 }
 

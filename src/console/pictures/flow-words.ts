@@ -19,7 +19,7 @@ function waitingItem(node: FlowNode, picture: FlowPicture, listOf: ListOf): Html
   const mark = flag === null ? 'waiting' : 'stuck';
   const usually = usual === null ? 'What is usual is not known' : `Usual ${length(usual.usualMs)}`;
   const on = waysFrom(node, picture).map(({ edge, to }) => wayText(edge, `${number(edge.count)} to ${to.name}`));
-  return html`<li${flag === null ? NOTHING : html` class="is-stuck"`}><span>${icon(mark, mark)} <a href="${listOf(node)}">${name}</a></span><span class="counts"><b>${number(watching)}</b> now${stuck === 0 ? NOTHING : html` <b class="stuck">${number(stuck)} overdue</b>`}</span><svg class="go" viewBox="0 0 304 16" aria-hidden="true">${agesLine(state, { x: 0, y: 8, width: 300 })}</svg><span class="go">${flag === null ? NOTHING : html`<span class="${flag.isCritical ? 'critical' : 'warning'}">${flag.text}</span>. `}${usually}, ${limitText(node)}. ${number(came)} came; ${on.length === 0 ? 'none went on' : on.map((text, place) => html`${place === 0 ? '' : ', '}${text}`)}.</span></li>`;
+  return html`<li${flag === null ? NOTHING : html` class="is-stuck"`}><span>${icon(mark, mark)} <a href="${listOf(node)}">${name}</a></span><span class="counts"><b>${number(watching)}</b> now${stuck === 0 ? NOTHING : html` <b class="stuck">${number(stuck)} overdue</b>`}</span>${watching === 0 ? NOTHING : html`<svg class="go" viewBox="0 0 304 16" aria-hidden="true">${agesLine(state, { x: 0, y: 8, width: 300 })}</svg>`}<span class="go">${flag === null ? NOTHING : html`<span class="${flag.isCritical ? 'critical' : 'warning'}">${flag.text}</span>. `}${[usually, limitText(node)].filter(Boolean).join(', ')}. ${number(came)} came; ${on.length === 0 ? 'none went on' : on.map((text, place) => html`${place === 0 ? '' : ', '}${text}`)}.</span></li>`;
 }
 
 function item(node: FlowNode, listOf: ListOf): Html {
@@ -40,8 +40,9 @@ function wayText({ isMissed, usual }: FlowEdge, text: string): Html {
   return isMissed ? html`${text} <b class="stuck">(usually ${usualText(usual!)})</b>` : html`${text}`;
 }
 
+/** Empty where nothing is known: the limits of all sites are those of the sites that watch purchases in the state. */
 function limitText({ state }: FlowNode): string {
-  if (state.limits.length === 0) return 'no limit';
+  if (state.limits.length === 0) return state.watching === 0 ? '' : 'no limit';
   const limit = oneLimit(state);
   return limit === null ? 'limits differ by site' : `limit ${length(limit)}`;
 }

@@ -23,15 +23,26 @@ const STEPS: readonly Milliseconds[] = [
   ...[1, 2, 5, 10, 15, 30, 60, 120, 240, 480, 720, 1_440].map((minutes) => minutes * 60_000),
 ];
 
+/** Of the time that is drawn, before the first customer. */
+const LEAD = 0.05;
+
 /** In both widths: the page shows the one that fits. */
-export function sharePicture(picture: SharePicture): Html {
-  const { marks } = picture;
+export function sharePicture(asked: SharePicture): Html {
+  const { marks } = asked;
+  const picture = { ...asked, came: { ...asked.came, from: beginOf(asked) } };
   const legend =
     marks === null
       ? NOTHING
       : html`<p class="small">1: ${clockTime(marks.first)} the first of them came. 2: ${clockTime(marks.noticed)} noticed.</p>`;
   return html`<div class="only-wide">${drawn(picture, 620)}</div><div class="only-narrow">${drawn(picture, 330)}${legend}</div>
 <div class="legend"><span>Each customer at the time he came:</span><span>${trusted('<svg width="10" height="12" viewBox="0 0 10 12" aria-hidden="true"><path class="d-stuck" d="M5 1l4 5-4 5-4-5z"/></svg>')}became overdue</span><span>${trusted('<svg width="6" height="12" viewBox="0 0 6 12" aria-hidden="true"><rect class="d-got" x="1" y="1" width="3" height="10"/></svg>')}got on</span><span>${trusted('<svg width="10" height="12" viewBox="0 0 10 12" aria-hidden="true"><circle class="d-open" cx="5" cy="6" r="3"/></svg>')}not known yet, or ended otherwise</span></div>`;
+}
+
+/** Not long before the first customer: nothing is known of the time before. */
+function beginOf({ came: { from, until, stays }, marks }: SharePicture): string {
+  const first = Math.min(...stays.map(({ enteredAt }) => Date.parse(enteredAt)), marks?.first ?? Number.POSITIVE_INFINITY);
+  const begin = first - (Date.parse(until) - first) * LEAD;
+  return Number.isFinite(begin) ? new Date(Math.max(begin, Date.parse(from))).toISOString() : from;
 }
 
 const f = (value: number): string => String(Math.round(value * 10) / 10);
@@ -80,19 +91,23 @@ function line({ came: { share, until } }: SharePicture, scale: Scale): Html {
   return html`<path class="c-area bad" d="${path}V${String(BOTTOM)}H${begin}Z"/><path class="c-line bad" d="${path}"/><text class="t-stuck t-halo" x="${String(scale.right)}" y="${f(Math.max(scale.y(percent / 100) - 8, 12))}" text-anchor="end">${String(percent)} %</text>`;
 }
 
+/** Room that the second mark's words need. */
+const NOTICED = 160;
+
 /** Two moments; numbered where there is no room for words. */
 function pins({ first, noticed }: NonNullable<SharePicture['marks']>, { x, width, right }: Scale): Html {
   const places = [
     { at: x(first), word: `${clockTime(first)} first of them came`, number: 1 },
     { at: Math.max(x(noticed), x(first) + (width < 500 ? 18 : 0)), word: `${clockTime(noticed)} noticed`, number: 2 },
   ];
+  const isOneSided = places[0]!.at <= 200 || places[1]!.at > right - NOTICED;
   const pin = ({ at, word, number }: (typeof places)[number]): Html => {
     const stem = html`<path class="c-mark" d="M${f(at)} 16V${String(BOTTOM)}"/>`;
     if (width < 500)
       return html`${stem}<circle class="c-fill" cx="${f(at)}" cy="16" r="8"/><text class="strong" x="${f(at)}" y="20" text-anchor="middle">${String(number)}</text>`;
-    // The first is written to the left, the second to the right: they never meet. Near an edge both go inwards.
-    const isLeft = (number === 1 && at > 200) || at > right - 110;
-    return html`${stem}<circle class="c-fill" cx="${f(at)}" cy="16" r="3"/><text class="strong t-halo" x="${f(at + (isLeft ? -9 : 9))}" y="${number === 2 && places[0]!.at <= 200 ? '34' : '20'}" text-anchor="${isLeft ? 'end' : 'start'}">${word}</text>`;
+    // The first is written to the left, the second to the right. Near an edge both go inwards, one below the other.
+    const isLeft = (number === 1 && at > 200) || at > right - NOTICED;
+    return html`${stem}<circle class="c-fill" cx="${f(at)}" cy="16" r="3"/><text class="strong t-halo" x="${f(at + (isLeft ? -9 : 9))}" y="${number === 2 && isOneSided ? '34' : '20'}" text-anchor="${isLeft ? 'end' : 'start'}">${word}</text>`;
   };
   return html`${places.map(pin)}`;
 }
