@@ -10,20 +10,22 @@ interface Question {
   readonly times: number;
   /** Milliseconds that 99 of 100 may take. */
   readonly atMost: number;
+  /** The status of a good answer; 200 unless given. */
+  readonly status?: number;
   say(line: string): void;
 }
 
-/** Not counted: the first answers warm up connections, plans and pages. */
-const WARMING = 30;
+/** Asked before, and not counted: the first answers warm up connections, plans and pages. */
+export const WARMING = 30;
 
-/** Asks, and answers the median and the slowest of a hundred. Throws on any status but 200. */
-export async function timesOf(dispatcher: Dispatcher, { what, url, times, atMost, say }: Question): Promise<Row[]> {
+/** Asks, and answers the median and the slowest of a hundred. Throws on any other status. */
+export async function timesOf(dispatcher: Dispatcher, { what, url, times, atMost, status = 200, say }: Question): Promise<Row[]> {
   const took: number[] = [];
   for (let asked = 0; asked < times + WARMING; asked++) {
     const begun = performance.now();
     const { statusCode, body } = await request(url(), { dispatcher });
     const text = await body.text();
-    if (statusCode !== 200) throw new Error(`${what}: HTTP ${statusCode}: ${text}`);
+    if (statusCode !== status) throw new Error(`${what}: HTTP ${statusCode}: ${text}`);
     if (asked >= WARMING) took.push(performance.now() - begun);
   }
   say(`${what}: p50 ${percentile(took, 0.5).toFixed(1)} ms`);

@@ -3,10 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { brotliCompressSync } from 'node:zlib';
 import { Agent, request } from 'undici';
 import { startBrowser } from '../test/support/browser.ts';
-import { timesOf } from './answer-times.ts';
+import { timesOf, WARMING } from './answer-times.ts';
 import { type ArchiveSize, anyPurchase, fillArchive } from './archive.ts';
 import type { Bench } from './bench.ts';
-import type { Part } from './lab.ts';
+import type { Lab, Part } from './lab.ts';
 import { median } from './measure.ts';
 import { fillRecent, OPEN_INCIDENT } from './recent.ts';
 import type { Row } from './report.ts';
@@ -42,6 +42,8 @@ const PAGES: Readonly<Record<string, (size: ArchiveSize) => string>> = {
   system: () => '/system',
   actions: () => '/system/actions',
 };
+/** What leads to the page of a purchase where it finds one. */
+const REDIRECTED: ReadonlySet<string> = new Set(['purchases, found by reference', 'purchases, found by id']);
 const OPEN_PAGES = 200;
 const PAINTS = 5;
 
@@ -52,11 +54,19 @@ export const pages: Bench = async (lab, { quick, say }) => {
   await fillArchive(database.sql, size, say);
   await fillRecent(database.sql, say);
   const { daemon } = await lab.daemon(database, { every: null, api: true, env: { CHECKOUT_MAX_RPS: '50' } });
+  // The settings do not name it, so the start took it out.
+  await database.sql`update purchase_watch_internal.subscribers set configured = true where name = 'archive'`;
   const url = await daemon.ask<string>('url');
   const agent = new Agent({ connections: 4 });
   const rows: Row[] = [];
   for (const [what, path] of Object.entries(PAGES)) {
-    rows.push(...(await timesOf(agent, { what, times, url: () => `${url}${path(size)}`, atMost: 100, say })));
+    const spent = () => processorTime(lab, daemon);
+    const before = await spent();
+    const status = REDIRECTED.has(what) ? 303 : 200;
+    rows.push(...(await timesOf(agent, { what, times, url: () => `${url}${path(size)}`, status, atMost: 100, say })));
+    const [ofDaemon, ofPostgres] = (await spent()).map((ms, at) => (ms - before[at]!) / (times + WARMING)) as [number, number];
+    say(`  processor time: ${ofDaemon.toFixed(1)} ms of the daemon, ${ofPostgres.toFixed(1)} ms of Postgres`);
+    rows.push({ what: `${what}, processor time`, value: ofDaemon + ofPostgres, unit: 'ms CPU', atMost: 100 });
   }
   rows.push(...(await paints(url, say)), {
     what: 'script and style, compressed',
@@ -71,6 +81,11 @@ export const pages: Bench = async (lab, { quick, say }) => {
   const how = `at ${size.purchases} purchases and ${size.purchases * size.events} events; pages over HTTP one after the other, ${times} of each`;
   return { bench: 'pages', how, rows };
 };
+
+/** Milliseconds so far: of the daemon, and of Postgres, which is not known on other machines. */
+async function processorTime(lab: Lab, daemon: Part): Promise<[number, number]> {
+  return [(await daemon.usage()).cpuMs, lab.postgres() ?? Number.NaN];
+}
 
 /** First contentful paint in Chromium, of a browser that has loaded nothing before. */
 async function paints(url: string, say: (line: string) => void): Promise<Row[]> {

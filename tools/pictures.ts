@@ -21,7 +21,7 @@ const NARROW = { width: 320, height: 640 };
 const ON_PHONES: ReadonlySet<string> = new Set(['now', 'incident', 'purchase']);
 /** The rest of a longer page is more of the same. */
 const TALLEST = 1_500;
-/** A silence that somebody plans. */
+/** A silence for later, so that the list of silences has an entry. */
 const PLANNED = { site: 'demo-fi', startsAt: '1h', endsAt: '3h', reason: 'The bank changes its page tonight', by: 'Aino' };
 /** How long the demo may take until what is waited for is there. */
 const PATIENCE = 240_000;

@@ -71,10 +71,14 @@ export async function openIncidents(sql: Queries, now: Instant): Promise<Inciden
       announced_at as "announcedAt", acknowledged_at as "acknowledgedAt",
       parent, severity, alarm, reopened_at as "reopenedAt", reminders, moved_on as "movedOn"
     from purchase_watch_internal.incidents
-    where ended_at is null or (ended_at > ${now - REOPENS_WITHIN}::timestamptz and kind = 'stuck')
-      or id in (
-        select c.id from purchase_watch_internal.incidents p join purchase_watch_internal.incidents c on c.parent = p.id
-        where p.ended_at is null and p.kind = 'stuck' and (p.site is null or p.state is null))
+    -- Each of the three by its index: with "or" all incidents that are kept would be read.
+    where id in (
+      select id from purchase_watch_internal.incidents where ended_at is null
+      union all
+      select id from purchase_watch_internal.incidents where ended_at > ${now - REOPENS_WITHIN}::timestamptz and kind = 'stuck'
+      union all
+      select c.id from purchase_watch_internal.incidents p join purchase_watch_internal.incidents c on c.parent = p.id
+      where p.ended_at is null and p.kind = 'stuck' and (p.site is null or p.state is null))
     order by opened_at`;
   return rows.map(({ alarm, ...row }) => ({ ...row, alarm: alarm === null ? null : (JSON.parse(alarm) as Alarm) })).map(ordered);
 }

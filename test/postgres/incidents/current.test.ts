@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { incidentsNow } from '../../../src/postgres/incidents/current.ts';
+import { openIncidents } from '../../../src/postgres/incidents/incidents.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
+import { rowsRead } from '../../support/rows-read.ts';
 
 const AT = 1_800_000_000_000;
 let database: TestDatabase;
@@ -57,4 +59,18 @@ test('of none, nothing is asked, and of very many, only as many as a message hol
   expect((await incidentsNow(database.sql, [])).size).toBe(0);
   const many = Array.from({ length: 500 }, (_, index) => `inc_${index}`);
   expect((await incidentsNow(database.sql, [...many, 'inc_all'])).size).toBe(0);
+});
+
+test('the judge reads open incidents and those that ended lately, however many are kept', async () => {
+  await database.sql`
+    insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, ended_at, quiet_since, count, peak)
+    select 'inc_old' || n, 'stuck', 'se', 4, at, at, at, at, 0, 5
+    from generate_series(1, 10000) n cross join lateral (select to_timestamp(${AT}::float8 / 1000) - n * interval '20 minutes' as at) t`;
+  await database.sql`analyze purchase_watch_internal.incidents`;
+  const found: string[] = [];
+  const { scanned, fetched } = await rowsRead(database.sql, 'incidents', async (tx) => {
+    found.push(...(await openIncidents(tx, AT)).map(({ id }) => id));
+  });
+  expect(found.sort()).toEqual(['inc_all', 'inc_no6', 'inc_old1', 'inc_se', 'inc_se4', 'inc_se6']);
+  expect([scanned, fetched < 50]).toEqual([0, true]);
 });
