@@ -1,6 +1,7 @@
 /** The daemon, once, for the process and for tests: opens the database, builds the parts, starts the loops, stops in time. */
 import { join } from 'node:path';
 import { testChannel } from './actions/channels/test-channel.ts';
+import { createExaminer } from './actions/doctor/doctor.ts';
 import { type Front, openFront } from './api/access/front.ts';
 import type { ServedApp } from './api/http/serve.ts';
 import { type OpenApi, openApi } from './api/open.ts';
@@ -170,6 +171,8 @@ async function start(parts: Runnable, front: Front): Promise<void> {
       ...{ databaseUrl, settings, secrets, health, log, engine, limits, invoiceOf: poller.invoiceOf },
       testChannel: (channel) => testChannel(channel, settings),
       describe: () => describeSettings(settings),
+      // The embedded Postgres has another address with each start.
+      examine: createExaminer({ ...settings, databaseUrl }, MIGRATIONS),
     },
     { ...patience, worker: replacements.worker ?? false, connections: front.connections },
   );

@@ -1,5 +1,6 @@
 /** The HTTP API for programs: mounts the resources; access; failures to problems. */
 
+import type { Examiner } from '../actions/doctor/doctor.ts';
 import { channelRules } from '../config/channels.ts';
 import type { DescribedSetting } from '../config/describe.ts';
 import type { Settings } from '../config/settings.ts';
@@ -18,6 +19,7 @@ import { mountEvents } from './events/events.ts';
 import { createFeedHub, type FeedHub } from './events/feed-hub.ts';
 import { mountStream, type StreamLimits } from './events/stream.ts';
 import { mountActivity } from './health/activity.ts';
+import { mountDoctor } from './health/doctor.ts';
 import { mountFlow } from './health/flow.ts';
 import type { Engine } from './health/metric.ts';
 import { mountOverview } from './health/overview.ts';
@@ -69,6 +71,8 @@ export interface ApiParts {
   readonly describe?: () => readonly DescribedSetting[];
   /** Absent where nothing polls: then no site can be asked. */
   readonly invoiceOf?: InvoiceParts['invoiceOf'];
+  /** Absent where nothing runs: then nothing is found. */
+  readonly examine?: Examiner;
   /** Absent where nothing delivers: then no channel can be tried. */
   readonly testChannel?: ChannelParts['testChannel'];
 }
@@ -88,6 +92,7 @@ export function createApi({ sql, settings, secrets = null, health, log, feed = c
   mountFlow(app, { sql, limits });
   mountActivity(app, { sql });
   mountSystem(app, { sql, keys: settings.apiKeys, describe: parts.describe ?? (() => []) });
+  mountDoctor(app, { examine: parts.examine ?? (async () => []) });
   mountSite(app, { sql, limits, sites: settings.sites });
   mountKey(app);
   mountActions(app, { sql });

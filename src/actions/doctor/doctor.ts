@@ -27,7 +27,6 @@ import { checkSecrets } from './secrets.ts';
 import { checkSite } from './site.ts';
 
 export interface DoctorOptions {
-  readonly env: NodeJS.ProcessEnv;
   /** Where the schema's files are. */
   readonly migrations: string;
   /** Only this site, when given. */
@@ -43,12 +42,14 @@ const QUERY_WITHIN: Milliseconds = 3_000;
 /** On top of what a call may take by its own deadline. */
 const MARGIN: Milliseconds = 3_000;
 
-export async function* examine({ env, migrations, site, quiet, all }: DoctorOptions): AsyncGenerator<Finding> {
+/** Checks the settings of an environment, and everything that they name. */
+export async function* examine({ env, ...options }: DoctorOptions & { env: NodeJS.ProcessEnv }): AsyncGenerator<Finding> {
   const settings = readSettings(env);
-  if (!('sites' in settings)) {
-    yield* settings;
-    return;
-  }
+  yield* 'sites' in settings ? examineSettings(settings, options) : settings;
+}
+
+/** Checks everything that settings name. Throws AppError `invalid` for a site that they do not name. */
+async function* examineSettings(settings: Settings, { migrations, site, quiet, all }: DoctorOptions): AsyncGenerator<Finding> {
   const wrong = wrongSite(settings, site);
   if (wrong !== null) throw wrong;
   yield* aboutSettings(settings);
@@ -106,6 +107,23 @@ export async function* examine({ env, migrations, site, quiet, all }: DoctorOpti
   } finally {
     await close();
   }
+}
+
+/** Runs the checks for callers of a daemon; `send`: with test events to receivers. Answers every finding. */
+export type Examiner = (send: boolean) => Promise<readonly Finding[]>;
+
+/** Checks what the settings of a running daemon name. Callers at the same time who ask for the same share one run. */
+export function createExaminer(settings: Settings, migrations: string): Examiner {
+  const underWay = new Map<boolean, Promise<readonly Finding[]>>();
+  return (send) => {
+    const run =
+      underWay.get(send) ??
+      Array.fromAsync(examineSettings(settings, { migrations, site: null, quiet: !send, all: false })).finally(() =>
+        underWay.delete(send),
+      );
+    underWay.set(send, run);
+    return run;
+  };
 }
 
 /** Addresses to which what is sent goes in the clear. */

@@ -21,6 +21,16 @@ export function mountSystem(app: Api, { sql, keys, describe }: SystemParts): voi
   app.openapi(systemRoute, async (c) => c.json(await readSystem(sql, { keys, described: describe() }), 200));
 }
 
+/** What a check found, without secrets. */
+export const findingSchema = z
+  .object({
+    about: z.string().openapi({ description: 'What was checked.', example: 'site default' }),
+    verdict: z.enum(['ok', 'warning', 'failed']),
+    found: z.string(),
+    todo: z.string().nullable().openapi({ description: 'What to do about it; null when there is nothing to do.' }),
+  })
+  .openapi('Finding');
+
 const systemSchema = z
   .object({
     versions: z.object({
@@ -34,14 +44,7 @@ const systemSchema = z
       .array(z.object({ name: z.string(), scopes: z.array(z.enum(SCOPES)), expiresAt: timeSchema.nullable() }))
       .openapi({ description: 'Keys of the API by their names.' }),
     findings: z
-      .array(
-        z.object({
-          about: z.string(),
-          verdict: z.enum(['ok', 'warning', 'failed']),
-          found: z.string(),
-          todo: z.string().nullable(),
-        }),
-      )
+      .array(findingSchema)
       .openapi({ description: 'What `purchase-watch doctor` finds in the database, and keys that end soon; words may change.' }),
     settings: z.array(z.object({ name: z.string(), text: z.string(), origin: z.string() })).openapi({
       description: 'As `purchase-watch config` shows them, without secrets: those that the answering process was started with.',

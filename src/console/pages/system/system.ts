@@ -1,34 +1,45 @@
 /** The system: versions, replicas and shards, findings, keys and settings with their origin. */
+import type { DoctorBody } from '../../../api/health/doctor.ts';
 import type { OverviewBody } from '../../../api/health/overview.ts';
 import type { SystemBody } from '../../../api/health/system.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type Html, html, number } from '../../frame/html.ts';
-import { status } from '../../frame/icons.ts';
-import { type Ask, page } from '../../frame/page-route.ts';
+import type { View } from '../../frame/page.ts';
+import { type Ask, action, page } from '../../frame/page-route.ts';
 import { facts, nothingHere, panel, written } from '../../parts/lists.ts';
 import { when } from '../../parts/time.ts';
+import { doctorPanel, findingList } from './doctor.ts';
 
 const SHARDS = 64;
 
 export const systemPages = [
-  page('/system', async (ask) => {
-    const [system, { replicas }] = await Promise.all([
-      ask.api.get<SystemBody>('/v1/system'),
-      ask.api.get<OverviewBody>('/v1/overview'),
-    ]);
-    const { versions, database } = system;
-    const about = facts([
-      ['Package', versions.package],
-      ['Node.js', versions.node],
-      ['Postgres', versions.postgres],
-      ['Schema', `migration ${versions.schema}`],
-      ['Connections', `${number(database.connections)} of ${number(database.maxConnections)} of the database`],
-    ]);
-    const body = html`<div class="head"><h1 class="say" data-said>${sentence(system, replicas)}</h1><p class="sub">What was changed, by whom and from where, is in <a href="${ask.base}/system/actions">Actions</a>, who is signed in, in <a href="${ask.base}/system/sessions">Sessions</a>. <code>npx purchase-watch doctor</code> also calls sites and receivers.</p></div>
-<div class="stack">${findingsPanel(system)}<div class="two even">${replicasPanel(replicas, ask)}${panel({ id: 'versions', title: 'Versions', body: html`<div class="body">${about}</div>` })}</div>${keysPanel(system, ask)}${settingsPanel(system)}</div>`;
-    return { title: 'System', place: 'system', crumb: 'System', body };
+  page('/system', (ask) => view(ask, null)),
+  // The address after a run: asked for again, it runs nothing.
+  page('/system/doctor', (ask) => view(ask, null)),
+  action('/system/doctor', async (ask) => {
+    const found = await ask.api.send<DoctorBody>('POST', '/v1/doctor', { send: ask.form.send === 'on' });
+    return view({ ...ask, now: Date.now() }, found);
   }),
 ];
+
+/** `doctor`: what a run just now found; null without a run. */
+async function view(ask: Ask, doctor: DoctorBody | null): Promise<View> {
+  const [system, { replicas }] = await Promise.all([
+    ask.api.get<SystemBody>('/v1/system'),
+    ask.api.get<OverviewBody>('/v1/overview'),
+  ]);
+  const { versions, database } = system;
+  const about = facts([
+    ['Package', versions.package],
+    ['Node.js', versions.node],
+    ['Postgres', versions.postgres],
+    ['Schema', `migration ${versions.schema}`],
+    ['Connections', `${number(database.connections)} of ${number(database.maxConnections)} of the database`],
+  ]);
+  const body = html`<div class="head"><h1 class="say" data-said>${sentence(system, replicas)}</h1><p class="sub">What was changed, by whom and from where, is in <a href="${ask.base}/system/actions">Actions</a>, who is signed in, in <a href="${ask.base}/system/sessions">Sessions</a>.</p></div>
+<div class="stack">${findingsPanel(system)}${doctorPanel(doctor, ask)}<div class="two even">${replicasPanel(replicas, ask)}${panel({ id: 'versions', title: 'Versions', body: html`<div class="body">${about}</div>` })}</div>${keysPanel(system, ask)}${settingsPanel(system)}</div>`;
+  return { title: 'System', place: 'system', crumb: 'System', body, ...(doctor !== null && { isLive: false }) };
+}
 
 function sentence({ findings }: SystemBody, replicas: OverviewBody['replicas']): string {
   const wrong = findings.filter(({ verdict }) => verdict !== 'ok').length;
@@ -36,17 +47,8 @@ function sentence({ findings }: SystemBody, replicas: OverviewBody['replicas']):
   return `${runs}. ${wrong === 0 ? 'Nothing needs to be done.' : `${counted(wrong, 'finding needs', 'findings need')} somebody.`}`;
 }
 
-const SHAPES = { ok: 'ok', warning: 'warning', failed: 'critical' } as const;
-
 function findingsPanel({ findings }: SystemBody): Html {
-  const item = ({ about, verdict, found, todo }: SystemBody['findings'][number]): Html =>
-    html`<li>${status(SHAPES[verdict], verdict)} <b>${about}</b>: ${found}${todo === null ? '' : html`<p class="small">${todo}</p>`}</li>`;
-  return panel({
-    id: 'findings',
-    title: 'Findings',
-    note: 'what doctor finds in the database',
-    body: html`<ul class="rows">${findings.map(item)}</ul>`,
-  });
+  return panel({ id: 'findings', title: 'Findings', note: 'what doctor finds in the database', body: findingList(findings) });
 }
 
 function replicasPanel(replicas: OverviewBody['replicas'], { now }: Ask): Html {
