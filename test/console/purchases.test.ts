@@ -189,11 +189,33 @@ test('stops a purchase, watches it again, and says why an invoice is refused', a
   // A page that was opened before the purchase changed.
   const completed = await seen('Completed');
   await page.goto(`/purchases/default/${completed}`);
-  await page.getByRole('button', { name: 'Fetch the invoice' }).waitFor();
+  await page.getByRole('button', { name: 'Have the invoice announced' }).waitFor();
   await t.database
     .sql`update purchase_watch.purchases set status = 'stopped', next_poll_at = null, due_slot = null, ended_at = now() where purchase_id = ${completed}`;
-  await page.getByRole('button', { name: 'Fetch the invoice' }).click();
+  await page.getByRole('button', { name: 'Have the invoice announced' }).click();
   await page.getByText('is not watched any more, so nothing of it is announced').waitFor();
+  await context.close();
+});
+
+test('shows what an invoice holds, to whoever may read it, and says why there is none', async () => {
+  const paid = await t.watch({ script: [{ state: 'Completed' }], paymentMethod: 'invoice', price: '1249.50', currency: 'SEK' });
+  await expect.poll(async () => (await t.rowOf(paid)).state, { timeout: 20_000 }).toBe(2);
+  const { page, context, misdeeds } = await opened(READER, { javaScriptEnabled: false });
+  await page.goto(`/purchases/default/${paid}`);
+  await page.getByRole('link', { name: 'Show the invoice' }).click();
+  expect(await heading(page)).toMatch(/^Invoice of 1\s249\.50, due \d{4}-\d\d-\d\d$/);
+  expect((await page.getByRole('row', { name: /Shipping/ }).textContent())!).toMatch(/Delivered to the door/);
+  expect(await page.locator('section[aria-labelledby="sums"]').textContent()).toMatch(/Pay at least249\.90/);
+  expect(await page.locator('section[aria-labelledby="customer"]').textContent()).toContain('The Checkout Operator');
+  expect(t.log.join('')).toContain('api.personal_data_read');
+  expect(misdeeds.found).toEqual([]);
+  const unpaid = await seen('New');
+  await page.goto(`/purchases/default/${unpaid}`);
+  expect(await page.getByRole('link', { name: 'Show the invoice' }).count()).toBe(0);
+  const response = await page.goto(`/purchases/default/${unpaid}/invoice`);
+  expect(response!.status()).toBe(409);
+  await page.getByText('The purchase is not completed.').waitFor();
+  expect((await page.goto('/purchases/default/nowhere/invoice'))!.status()).toBe(404);
   await context.close();
 });
 

@@ -58,6 +58,9 @@ export const invoiceSchema = z
   })
   .openapi('Invoice');
 
+/** An invoice in an answer. */
+export type InvoiceContentBody = z.output<typeof invoiceSchema>;
+
 /** An invoice of a site as its body. */
 export function invoiceBody(site: string, invoice: Invoice): z.output<typeof invoiceSchema> {
   return {

@@ -75,12 +75,14 @@ function actions(purchase: PurchaseDetailsBody, { base, mayOperate, mayRegister 
   const hasEnded = status === 'stopped' || status === 'expired';
   const button = (action: string, word: string, classes = ''): Html =>
     html`<form method="post" action="${path}/${action}"><button class="btn ${classes}">${word}</button></form>`;
+  const isCompleted = state?.name === 'Completed';
+  const invoice = isCompleted ? html`<a class="btn" href="${path}/invoice">Show the invoice</a>` : NOTHING;
   const again = hasEnded && mayRegister ? button('again', 'Watch again', 'first') : NOTHING;
   if (!mayOperate) {
     const scopes = hasEnded && !mayRegister ? 'the scope operate, watching it again one with register' : 'the scope operate';
-    return html`<div class="acts">${again}</div><p class="small">To poll, stop or forget it, or to send an event again, sign in with a key that has ${scopes}.</p>`;
+    return html`<div class="acts">${again}${invoice}</div><p class="small">To poll, stop or forget it, or to send an event again, sign in with a key that has ${scopes}.</p>`;
   }
-  return html`<div class="acts">${again}${button('poll', 'Poll now', hasEnded ? '' : 'first')}${state?.name === 'Completed' && status !== 'stopped' ? button('invoice', 'Fetch the invoice') : NOTHING}
+  return html`<div class="acts">${again}${button('poll', 'Poll now', hasEnded ? '' : 'first')}${invoice}${isCompleted && status !== 'stopped' ? button('invoice', 'Have the invoice announced') : NOTHING}
 ${isPolled ? html`<a class="btn" href="#stop">Stop watching</a>` : NOTHING}<a class="btn heavy" href="${path}/forget">Forget</a></div>
 ${isPolled ? html`<details id="stop" class="quiet"><summary>Stop watching it</summary><div class="confirm"><p>It is not polled any more, and no event of it is made. What is known of it stays, and it can be watched again.</p><form method="post" action="${path}/stop"><button class="btn heavy">Stop watching 1 purchase</button></form></div></details>` : NOTHING}`;
 }

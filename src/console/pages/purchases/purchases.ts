@@ -2,9 +2,17 @@
 import type { PageRoute } from '../../frame/page-route.ts';
 import { purchaseActions } from './actions.ts';
 import { forgetPages } from './forget.ts';
+import { invoicePage } from './invoice.ts';
 import { listPage } from './list.ts';
 import { onePage } from './one.ts';
 import { registerPages } from './register.ts';
 
 // The pages of registering come first: their addresses look like those of a purchase.
-export const purchasePages: readonly PageRoute[] = [listPage, ...registerPages, onePage, ...purchaseActions, ...forgetPages];
+export const purchasePages: readonly PageRoute[] = [
+  listPage,
+  ...registerPages,
+  onePage,
+  invoicePage,
+  ...purchaseActions,
+  ...forgetPages,
+];

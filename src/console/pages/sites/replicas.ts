@@ -43,7 +43,7 @@ export function replicasPanel({ replicas }: SiteBody, { now }: Ask): Html {
     const probe = breaker.nextProbeAt === null ? NOTHING : html`<small>next probe ${when(breaker.nextProbeAt, now)}</small>`;
     return html`<tr><th scope="row" class="id">${written(replica)}</th>
 <td class="wide">${status(kind, word)}<small>for ${since(breaker.since, now)}${why}</small>${probe}</td>
-<td class="num" data-l="calls a second">${calls.perSecond} of ${calls.ceiling}<small>${used(calls)}</small></td>
+<td class="num wide left" data-l="calls a second">${calls.perSecond} of ${calls.ceiling}<small>${used(calls)}</small></td>
 <td class="wide" data-l="token">${tokenText(token, now)}</td><td data-l="as of">${when(writtenAt, now)}</td></tr>`;
   };
   const body =
