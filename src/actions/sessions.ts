@@ -3,7 +3,6 @@ import { isoTime } from '../domain/values/time.ts';
 import type { Queries } from '../postgres/connection/database.ts';
 import { endSessionOf, type ListedSession } from '../postgres/console/sessions.ts';
 import { Refused } from './subscribers/refused.ts';
-import type { Checked } from './subscribers/rules.ts';
 
 /** A session as its body; `own` is the session that asks. */
 export function sessionBody({ id, keyName, address, createdAt, lastSeenAt, expiresAt }: ListedSession, own: number | null) {
@@ -21,12 +20,6 @@ export function sessionBody({ id, keyName, address, createdAt, lastSeenAt, expir
 /** A session's id as people and programs see it. */
 export function sessionName(id: number): string {
   return `ses_${id}`;
-}
-
-/** The row behind `ses_42`. */
-export function readSessionId(value: string): Checked<number> {
-  const [, digits] = /^ses_([1-9]\d{0,14})$/.exec(value) ?? [];
-  return digits === undefined ? { problem: 'is not a session id; session ids look like ses_42' } : { is: Number(digits) };
 }
 
 /** Signs one browser out; throws Refused. */

@@ -44,12 +44,6 @@ export function readIncidentId(value: string): Checked<string> {
   return { problem: 'is not an incident id; incident ids look like inc_01JD0M9Q2V6QW3E7T8Y9Z0A1B2' };
 }
 
-/** The row behind `sil_42`. */
-export function readSilenceId(value: string): Checked<number> {
-  const [, digits] = /^sil_([1-9]\d{0,14})$/.exec(value) ?? [];
-  return digits === undefined ? { problem: 'is not a silence id; silence ids look like sil_42' } : { is: Number(digits) };
-}
-
 /** A moment to come, as a time or as a duration; its meaning depends on the database's clock. */
 export function readComing(value: string): Checked<(now: Instant) => Instant> {
   const ahead = parseDuration(value);

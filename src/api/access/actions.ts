@@ -7,7 +7,7 @@ import type { Api } from '../http/definitions.ts';
 import { lineParameter, wordParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { pageAnswer, pageParameters, readPage } from '../http/page.ts';
-import { problems } from '../http/problems.ts';
+import { problems, READ_PROBLEMS } from '../http/problems.ts';
 import { needs } from './scopes.ts';
 
 /** Mounts the list. */
@@ -63,5 +63,5 @@ const listRoute = createRoute({
       ...pageParameters,
     }),
   },
-  responses: { 200: pageAnswer(actionSchema), ...problems('invalid_request', 'unauthorized', 'unavailable') },
+  responses: { 200: pageAnswer(actionSchema), ...problems(...READ_PROBLEMS) },
 });

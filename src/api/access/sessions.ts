@@ -1,13 +1,14 @@
 /** Who is signed in to the console, and signing browsers out. */
 import { createRoute, z } from '@hono/zod-openapi';
-import { endOneSession, readSessionId, sessionBody } from '../../actions/sessions.ts';
+import { rowIdOf } from '../../actions/row-ids.ts';
+import { endOneSession, sessionBody } from '../../actions/sessions.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { endSessionsOf, listSessions } from '../../postgres/console/sessions.ts';
 import { type Api, jsonAnswer } from '../http/definitions.ts';
 import { lineParameter, parameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { pageAnswer, pageParameters, readPage } from '../http/page.ts';
-import { problems } from '../http/problems.ts';
+import { CHANGE_PROBLEMS, problems, READ_PROBLEMS } from '../http/problems.ts';
 import { needs } from './scopes.ts';
 
 /** Mounts the list, and the ends of one and of all. */
@@ -50,8 +51,7 @@ const sessionSchema = z
 /** One of the list. */
 export type SessionBody = z.output<typeof sessionSchema>;
 
-const idField = parameter(readSessionId).openapi({ type: 'string', pattern: '^ses_[1-9][0-9]{0,14}$', example: 'ses_42' });
-const CHANGE_PROBLEMS = ['invalid_request', 'unauthorized', 'unavailable', 'read_only_key', 'cross_site'] as const;
+const idField = parameter(rowIdOf('ses')).openapi({ type: 'string', pattern: '^ses_[1-9][0-9]{0,15}$', example: 'ses_42' });
 
 const listRoute = createRoute({
   method: 'get',
@@ -62,7 +62,7 @@ const listRoute = createRoute({
     'The latest first. A session whose key was replaced or removed opens nothing, and stays in the list until it expires.',
   tags: ['Operations'],
   request: { query: strict(pageParameters) },
-  responses: { 200: pageAnswer(sessionSchema), ...problems('invalid_request', 'unauthorized', 'unavailable') },
+  responses: { 200: pageAnswer(sessionSchema), ...problems(...READ_PROBLEMS) },
 });
 
 const endRoute = createRoute({

@@ -12,7 +12,7 @@ import type { Sql } from '../../postgres/connection/database.ts';
 import { readSubscribers, type StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
 import { needs } from '../access/scopes.ts';
 import { type Api, jsonAnswer } from '../http/definitions.ts';
-import { problems } from '../http/problems.ts';
+import { CHANGE_PROBLEMS, problems } from '../http/problems.ts';
 import { healthSchema, subscriberName } from '../subscribers/fields.ts';
 
 export interface ChannelParts {
@@ -101,6 +101,6 @@ const testRoute = createRoute({
   request: { params: z.object({ id: subscriberName }) },
   responses: {
     200: jsonAnswer('How it went.', testedSchema),
-    ...problems('invalid_request', 'unauthorized', 'read_only_key', 'cross_site', 'unavailable', 'subscriber_not_found'),
+    ...problems(...CHANGE_PROBLEMS, 'subscriber_not_found'),
   },
 });

@@ -7,7 +7,7 @@ import { type Api, goneSignal, jsonAnswer } from '../http/definitions.ts';
 import { durationParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { limitParameter } from '../http/page.ts';
-import { problems } from '../http/problems.ts';
+import { problems, READ_PROBLEMS } from '../http/problems.ts';
 import { afterParameter, feedCursor, typesParameter } from './feed-fields.ts';
 import type { FeedHub } from './feed-hub.ts';
 import { beginFeed, followFeed } from './follow-feed.ts';
@@ -67,6 +67,6 @@ const eventsRoute = createRoute({
       'Up to `limit` events, or as many as have 1 MiB. `nextCursor` is always there; an empty page means that there is nothing yet.',
       z.object({ data: eventsSchema, nextCursor: z.string() }),
     ),
-    ...problems('invalid_request', 'unknown_event', 'unauthorized', 'unavailable'),
+    ...problems(...READ_PROBLEMS, 'unknown_event'),
   },
 });

@@ -9,7 +9,7 @@ import { expirySignal } from '../access/access.ts';
 import { needs } from '../access/scopes.ts';
 import type { Api } from '../http/definitions.ts';
 import { strict } from '../http/invalid.ts';
-import { Problem, problemFrom, problems } from '../http/problems.ts';
+import { Problem, problemFrom, problems, READ_PROBLEMS } from '../http/problems.ts';
 import { afterParameter, feedCursor, lastEventIdHeader, typesParameter } from './feed-fields.ts';
 import type { FeedHub } from './feed-hub.ts';
 import { beginFeed, type Follow, followFeed } from './follow-feed.ts';
@@ -165,6 +165,6 @@ const streamRoute = createRoute({
         },
       },
     },
-    ...problems('invalid_request', 'unknown_event', 'unauthorized', 'unavailable', 'too_many_streams'),
+    ...problems(...READ_PROBLEMS, 'unknown_event', 'too_many_streams'),
   },
 });

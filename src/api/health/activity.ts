@@ -8,7 +8,7 @@ import { type Api, jsonAnswer } from '../http/definitions.ts';
 import { siteParameter, subscriberParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { limitParameter } from '../http/page.ts';
-import { problems } from '../http/problems.ts';
+import { problems, READ_PROBLEMS } from '../http/problems.ts';
 import { requireSite, requireSubscriber } from '../purchases/find-purchase.ts';
 import { timeSchema } from '../purchases/purchase-body.ts';
 
@@ -68,6 +68,6 @@ const activityRoute = createRoute({
         })
         .openapi('Activity'),
     ),
-    ...problems('invalid_request', 'unknown_site', 'unauthorized', 'unavailable'),
+    ...problems(...READ_PROBLEMS, 'unknown_site'),
   },
 });

@@ -8,7 +8,7 @@ import { needs } from '../access/scopes.ts';
 import { type Api, jsonAnswer } from '../http/definitions.ts';
 import { siteParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
-import { problems } from '../http/problems.ts';
+import { problems, READ_PROBLEMS } from '../http/problems.ts';
 import { requireSite } from '../purchases/find-purchase.ts';
 import { limitSchema, stateOrNull, stateSchema, timeSchema } from '../purchases/purchase-body.ts';
 
@@ -131,6 +131,6 @@ const flowRoute = createRoute({
   request: { query: strict({ site: siteParameter.optional() }) },
   responses: {
     200: jsonAnswer('As it is now.', flowSchema),
-    ...problems('invalid_request', 'unknown_site', 'unauthorized', 'unavailable'),
+    ...problems(...READ_PROBLEMS, 'unknown_site'),
   },
 });

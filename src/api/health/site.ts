@@ -8,7 +8,7 @@ import { needs } from '../access/scopes.ts';
 import { type Api, jsonAnswer } from '../http/definitions.ts';
 import { siteParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
-import { problems } from '../http/problems.ts';
+import { problems, READ_PROBLEMS } from '../http/problems.ts';
 import { requireSite } from '../purchases/find-purchase.ts';
 import { limitSchema, stateSchema, timeSchema } from '../purchases/purchase-body.ts';
 
@@ -100,6 +100,6 @@ const siteRoute = createRoute({
   request: { params: z.object({ name: siteParameter }), query: strict({}) },
   responses: {
     200: jsonAnswer('As it is now.', siteSchema),
-    ...problems('invalid_request', 'unknown_site', 'unauthorized', 'unavailable'),
+    ...problems(...READ_PROBLEMS, 'unknown_site'),
   },
 });

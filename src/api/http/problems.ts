@@ -178,6 +178,11 @@ const CHANGE_CODES: readonly ProblemCode[] = ['too_large'];
 /** What each call that looks at a key may answer. */
 const KEY_CODES: readonly ProblemCode[] = ['missing_scope', 'too_many_wrong_keys'];
 
+/** Problems of each call that reads; of a purchase besides; of each call that changes something. */
+export const READ_PROBLEMS = ['invalid_request', 'unauthorized', 'unavailable'] as const;
+export const PURCHASE_PROBLEMS = ['unknown_site', 'purchase_not_found', 'ambiguous_purchase'] as const;
+export const CHANGE_PROBLEMS = [...READ_PROBLEMS, 'read_only_key', 'cross_site'] as const;
+
 /** For a route's definition: the problems it may answer with, by code. Those that every such route has are added. */
 export function problems(...codes: readonly ProblemCode[]): Record<`${number}`, ProblemAnswer> {
   const all = new Set<ProblemCode>([

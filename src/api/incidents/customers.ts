@@ -5,7 +5,7 @@ import { STAY_FATES } from '../../domain/incidents/customers.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { needs } from '../access/scopes.ts';
 import { type Api, jsonAnswer } from '../http/definitions.ts';
-import { problems } from '../http/problems.ts';
+import { problems, READ_PROBLEMS } from '../http/problems.ts';
 import { stateOrNull, stateSchema, timeSchema } from '../purchases/purchase-body.ts';
 import { incidentIdField } from './fields.ts';
 
@@ -79,6 +79,6 @@ const customersRoute = createRoute({
   request: { params: z.object({ id: incidentIdField }) },
   responses: {
     200: jsonAnswer('The customers as they are known now.', customersSchema),
-    ...problems('invalid_request', 'unauthorized', 'unavailable', 'incident_not_found'),
+    ...problems(...READ_PROBLEMS, 'incident_not_found'),
   },
 });

@@ -10,9 +10,9 @@ import {
   readCause,
   readComing,
   readIncidentId,
-  readSilenceId,
   readWords,
 } from '../../actions/incidents/rules.ts';
+import { rowIdOf } from '../../actions/row-ids.ts';
 import { DELIVERY_STATUSES } from '../../domain/deliveries/delivery-status.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import { parameter, wordParameter } from '../http/fields.ts';
@@ -48,9 +48,9 @@ export const incidentIdField = parameter(readIncidentId).openapi({
   example: 'inc_01JD0M9Q2V6QW3E7T8Y9Z0A1B2',
 });
 
-export const silenceIdField = parameter(readSilenceId).openapi({
+export const silenceIdField = parameter(rowIdOf('sil')).openapi({
   type: 'string',
-  pattern: '^sil_[1-9][0-9]{0,14}$',
+  pattern: '^sil_[1-9][0-9]{0,15}$',
   example: 'sil_42',
 });
 

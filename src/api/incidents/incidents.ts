@@ -13,7 +13,7 @@ import { type Api, BODY_PROBLEMS, jsonAnswer, jsonBody } from '../http/definitio
 import { siteParameter, wordParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { pageAnswer, pageParameters, readPage } from '../http/page.ts';
-import { problems } from '../http/problems.ts';
+import { CHANGE_PROBLEMS, problems, READ_PROBLEMS } from '../http/problems.ts';
 import { requireSite } from '../purchases/find-purchase.ts';
 import {
   byField,
@@ -61,8 +61,6 @@ export function mountIncidents(app: Api, { sql, changes, alerts }: IncidentsPart
   });
 }
 
-const READ_PROBLEMS = ['invalid_request', 'unauthorized', 'unavailable'] as const;
-const CHANGE_PROBLEMS = [...READ_PROBLEMS, 'read_only_key', 'cross_site', 'incident_not_found'] as const;
 const oneIncident = { params: z.object({ id: incidentIdField }) };
 const answer = (description: string) => jsonAnswer(description, incidentSchema);
 
@@ -121,7 +119,7 @@ const acknowledgeRoute = createRoute({
   },
   responses: {
     200: answer('The incident, with who looks after it.'),
-    ...problems(...CHANGE_PROBLEMS, ...BODY_PROBLEMS, 'incident_ended'),
+    ...problems(...CHANGE_PROBLEMS, 'incident_not_found', ...BODY_PROBLEMS, 'incident_ended'),
   },
 });
 
@@ -133,7 +131,10 @@ const releaseRoute = createRoute({
   description: 'People are reminded of it again. May be repeated.',
   tags: ['Incidents'],
   request: oneIncident,
-  responses: { 200: answer('The incident, without an owner.'), ...problems(...CHANGE_PROBLEMS, 'incident_ended') },
+  responses: {
+    200: answer('The incident, without an owner.'),
+    ...problems(...CHANGE_PROBLEMS, 'incident_not_found', 'incident_ended'),
+  },
 });
 
 const answerRoute = createRoute({
@@ -155,5 +156,8 @@ const answerRoute = createRoute({
       }).openapi('IncidentAnswer'),
     ),
   },
-  responses: { 200: answer('The incident, with the answer.'), ...problems(...CHANGE_PROBLEMS, ...BODY_PROBLEMS) },
+  responses: {
+    200: answer('The incident, with the answer.'),
+    ...problems(...CHANGE_PROBLEMS, 'incident_not_found', ...BODY_PROBLEMS),
+  },
 });

@@ -25,7 +25,7 @@ import { needs } from '../access/scopes.ts';
 import { exactJson } from '../http/body.ts';
 import { type Api, BODY_PROBLEMS, goneSignal, jsonAnswer, jsonBody } from '../http/definitions.ts';
 import { inOneSentence } from '../http/invalid.ts';
-import { busy, type FieldError, Problem, problems } from '../http/problems.ts';
+import { busy, type FieldError, Problem, problems, READ_PROBLEMS } from '../http/problems.ts';
 import { createTurns } from '../limits/turns.ts';
 import { alertSettingsSchema, askedSchema, rehearsalSchema } from './rehearsal-fields.ts';
 
@@ -155,6 +155,6 @@ const rehearseRoute = (sites: readonly string[]) =>
     request: { body: jsonBody(askedSchema(sites)) },
     responses: {
       200: jsonAnswer('What would have been.', rehearsalSchema),
-      ...problems('invalid_request', 'unknown_site', 'unauthorized', 'cross_site', 'unavailable', ...BODY_PROBLEMS),
+      ...problems(...READ_PROBLEMS, 'unknown_site', 'cross_site', ...BODY_PROBLEMS),
     },
   });

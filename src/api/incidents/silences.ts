@@ -19,7 +19,7 @@ import { siteParameter, siteProblem, stateField, wordParameter } from '../http/f
 import { IDEMPOTENCY_PROBLEMS, idempotencyHeader, idempotent } from '../http/idempotency.ts';
 import { type IssueNote, strict } from '../http/invalid.ts';
 import { pageAnswer, pageParameters, readPage } from '../http/page.ts';
-import { problems } from '../http/problems.ts';
+import { CHANGE_PROBLEMS, problems, READ_PROBLEMS } from '../http/problems.ts';
 import { byField, comingField, kindParameter, silenceIdField, silenceSchema, wordsField } from './fields.ts';
 
 const BODY_LIMIT = 16 * 1024;
@@ -94,8 +94,6 @@ async function checkSense(sql: Sql, wish: Wish, ctx: z.core.$RefinementCtx<Wish>
   }
 }
 
-const READ_PROBLEMS = ['invalid_request', 'unauthorized', 'unavailable'] as const;
-const CHANGE_PROBLEMS = [...READ_PROBLEMS, 'read_only_key', 'cross_site'] as const;
 const oneSilence = { params: z.object({ id: silenceIdField }) };
 const answer = (description: string) => jsonAnswer(description, silenceSchema);
 

@@ -10,7 +10,7 @@ import { exactJson } from '../http/body.ts';
 import { type Api, BODY_PROBLEMS, jsonAnswer, jsonBody } from '../http/definitions.ts';
 import { purchaseIdField, siteParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
-import { Problem, problems } from '../http/problems.ts';
+import { CHANGE_PROBLEMS, Problem, PURCHASE_PROBLEMS, problems } from '../http/problems.ts';
 import { findPurchase } from './find-purchase.ts';
 import { timeSchema } from './purchase-body.ts';
 import { remarkSchema } from './remarks.ts';
@@ -91,16 +91,6 @@ const forgetRoute = createRoute({
   },
   responses: {
     200: jsonAnswer('What was erased, or would be.', erasureSchema),
-    ...problems(
-      'invalid_request',
-      'unknown_site',
-      'unauthorized',
-      'read_only_key',
-      'cross_site',
-      'unavailable',
-      'purchase_not_found',
-      'ambiguous_purchase',
-      ...BODY_PROBLEMS,
-    ),
+    ...problems(...CHANGE_PROBLEMS, ...PURCHASE_PROBLEMS, ...BODY_PROBLEMS),
   },
 });

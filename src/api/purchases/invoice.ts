@@ -11,7 +11,7 @@ import { needs } from '../access/scopes.ts';
 import { type Api, goneSignal, jsonAnswer } from '../http/definitions.ts';
 import { purchaseIdField, siteParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
-import { Problem, problems } from '../http/problems.ts';
+import { Problem, PURCHASE_PROBLEMS, problems, READ_PROBLEMS } from '../http/problems.ts';
 import { findPurchase } from './find-purchase.ts';
 import { invoiceBody, invoiceSchema } from './invoice-body.ts';
 
@@ -106,15 +106,7 @@ function quoted(purchaseId: string): string {
 }
 
 const onePurchase = { params: z.object({ id: purchaseIdField }), query: strict({ site: siteParameter.optional() }) };
-const ONE_PROBLEMS = [
-  'invalid_request',
-  'unknown_site',
-  'unauthorized',
-  'unavailable',
-  'purchase_not_found',
-  'ambiguous_purchase',
-  'not_completed',
-] as const;
+const ONE_PROBLEMS = [...READ_PROBLEMS, ...PURCHASE_PROBLEMS, 'not_completed'] as const;
 const announcementSchema = (invoice: 'wanted' | 'ready') =>
   z.object({ purchaseId: z.string(), site: z.string(), invoice: z.literal(invoice) });
 

@@ -12,7 +12,7 @@ import { needs } from '../access/scopes.ts';
 import { type Api, goneSignal, jsonAnswer } from '../http/definitions.ts';
 import { durationParameter, purchaseIdField, siteParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
-import { problems } from '../http/problems.ts';
+import { CHANGE_PROBLEMS, PURCHASE_PROBLEMS, problems } from '../http/problems.ts';
 import { findPurchase } from './find-purchase.ts';
 import { answerText, purchaseSchema, purchaseText } from './purchase-body.ts';
 
@@ -78,15 +78,6 @@ const pollRoute = createRoute({
       'It will be polled: the purchase as it was known before, and why there is no result yet.',
       purchaseSchema.extend({ note: z.string() }),
     ),
-    ...problems(
-      'invalid_request',
-      'unknown_site',
-      'unauthorized',
-      'read_only_key',
-      'cross_site',
-      'purchase_not_found',
-      'ambiguous_purchase',
-      'unavailable',
-    ),
+    ...problems(...CHANGE_PROBLEMS, ...PURCHASE_PROBLEMS),
   },
 });

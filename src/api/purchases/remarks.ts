@@ -9,7 +9,7 @@ import { needs } from '../access/scopes.ts';
 import { type Api, jsonAnswer } from '../http/definitions.ts';
 import { purchaseIdField } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
-import { problems } from '../http/problems.ts';
+import { problems, READ_PROBLEMS } from '../http/problems.ts';
 import { timeSchema } from './purchase-body.ts';
 
 /** One text of a person. */
@@ -51,6 +51,6 @@ const remarksRoute = createRoute({
         isWhole: z.boolean().openapi({ description: 'False when there are more than the 200 that are listed.' }),
       }),
     ),
-    ...problems('invalid_request', 'unauthorized', 'unavailable'),
+    ...problems(...READ_PROBLEMS),
   },
 });

@@ -11,7 +11,7 @@ import { needs } from '../access/scopes.ts';
 import { type Api, jsonAnswer } from '../http/definitions.ts';
 import { purchaseIdField, siteParameter, subscriberParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
-import { Problem, problems } from '../http/problems.ts';
+import { Problem, PURCHASE_PROBLEMS, problems, READ_PROBLEMS } from '../http/problems.ts';
 import { explanationBody, explanationSchema } from './explanation-body.ts';
 import { findPurchase, noSubscriber } from './find-purchase.ts';
 
@@ -53,6 +53,6 @@ const whyRoute = createRoute({
   },
   responses: {
     200: jsonAnswer('The explanation.', explanationSchema),
-    ...problems('invalid_request', 'unknown_site', 'unauthorized', 'purchase_not_found', 'ambiguous_purchase', 'unavailable'),
+    ...problems(...READ_PROBLEMS, ...PURCHASE_PROBLEMS),
   },
 });

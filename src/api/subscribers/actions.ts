@@ -19,7 +19,7 @@ import { type Api, BODY_PROBLEMS, goneSignal, jsonAnswer, jsonBody } from '../ht
 import { durationParameter, parameter } from '../http/fields.ts';
 import { IDEMPOTENCY_PROBLEMS, idempotencyHeader, idempotent } from '../http/idempotency.ts';
 import { strict } from '../http/invalid.ts';
-import { Problem, problems } from '../http/problems.ts';
+import { CHANGE_PROBLEMS, Problem, problems } from '../http/problems.ts';
 import { deliveryDetailsSchema, replaySchema, subscriberName, subscriberSchema, typesField } from './fields.ts';
 
 const MOST_WAIT = 30_000;
@@ -96,7 +96,7 @@ export function mountSubscriberActions(app: Api, parts: ActionParts): void {
   });
 }
 
-const COMMON = ['invalid_request', 'unauthorized', 'read_only_key', 'cross_site', 'unavailable', 'subscriber_not_found'] as const;
+const COMMON = [...CHANGE_PROBLEMS, 'subscriber_not_found'] as const;
 const oneSubscriber = { params: z.object({ id: subscriberName }), headers: idempotencyHeader };
 type Connection = { sql: Sql; secrets: Secrets | null };
 

@@ -10,7 +10,7 @@ import { needs } from '../access/scopes.ts';
 import { type Api, jsonAnswer } from '../http/definitions.ts';
 import { strict } from '../http/invalid.ts';
 import { limitParameter } from '../http/page.ts';
-import { problems } from '../http/problems.ts';
+import { problems, READ_PROBLEMS } from '../http/problems.ts';
 import { attemptSchema, subscriberName } from './fields.ts';
 
 const DEFAULT_LIMIT = 50;
@@ -48,6 +48,6 @@ const attemptsRoute = createRoute({
   },
   responses: {
     200: jsonAnswer('The attempts.', attemptsSchema),
-    ...problems('invalid_request', 'unauthorized', 'unavailable', 'subscriber_not_found'),
+    ...problems(...READ_PROBLEMS, 'subscriber_not_found'),
   },
 });

@@ -12,7 +12,7 @@ import { type Api, jsonAnswer } from '../http/definitions.ts';
 import { notText, purchaseIdField, siteParameter, subscriberParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { pageAnswer, pageParameters, readPage } from '../http/page.ts';
-import { Problem, problems } from '../http/problems.ts';
+import { Problem, problems, READ_PROBLEMS } from '../http/problems.ts';
 import { deliveryDetailsSchema, deliveryIdField, deliverySchema, deliveryStatusParameter } from './fields.ts';
 
 /** Mounts list, read and retry. */
@@ -57,7 +57,6 @@ function notFound(id: number): Problem {
   return new Problem('delivery_not_found', `There is no delivery ${deliveryName(id)}.`);
 }
 
-const READ_PROBLEMS = ['invalid_request', 'unauthorized', 'unavailable'] as const;
 const oneDelivery = { params: z.object({ id: deliveryIdField }) };
 const answer = (description: string) => jsonAnswer(description, deliveryDetailsSchema);
 

@@ -1,6 +1,6 @@
 /** The fields of subscribers and deliveries: how they are checked and how they are shown. */
 import { z } from '@hono/zod-openapi';
-import { deliveryNumber } from '../../actions/subscribers/names.ts';
+import { rowIdOf } from '../../actions/row-ids.ts';
 import {
   LONGEST_DESCRIPTION,
   MOST_LISTED,
@@ -164,10 +164,11 @@ export const subscriberSchema = z
 
 export type SubscriberBody = z.output<typeof subscriberSchema>;
 
-export const deliveryIdField = parameter((value) => {
-  const id = deliveryNumber(value);
-  return id === null ? { problem: 'is not a delivery id; delivery ids look like dlv_42' } : { is: id };
-}).openapi({ type: 'string', pattern: '^dlv_[1-9][0-9]{0,15}$', example: 'dlv_42' });
+export const deliveryIdField = parameter(rowIdOf('dlv')).openapi({
+  type: 'string',
+  pattern: '^dlv_[1-9][0-9]{0,15}$',
+  example: 'dlv_42',
+});
 
 export const deliveryStatusParameter = wordParameter(DELIVERY_STATUSES, 'status');
 

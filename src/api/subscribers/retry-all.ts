@@ -5,7 +5,7 @@ import { retryGivenUp } from '../../actions/subscribers/given-up.ts';
 import { waitAdvice } from '../../actions/subscribers/outlook.ts';
 import { drainOf, replayedBody, whyNoReplay } from '../../actions/subscribers/replay.ts';
 import { requireSubscriber } from '../../actions/subscribers/subscribers.ts';
-import { NOT_TOLD } from '../../domain/deliveries/delivery-status.ts';
+import { NOT_DELIVERED } from '../../domain/deliveries/delivery-status.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
 import { needs } from '../access/scopes.ts';
 import { exactJson } from '../http/body.ts';
@@ -13,7 +13,7 @@ import { type Api, BODY_PROBLEMS, jsonAnswer, jsonBody } from '../http/definitio
 import { wordParameter } from '../http/fields.ts';
 import { IDEMPOTENCY_PROBLEMS, idempotencyHeader, idempotent } from '../http/idempotency.ts';
 import { strict } from '../http/invalid.ts';
-import { Problem, problems } from '../http/problems.ts';
+import { CHANGE_PROBLEMS, Problem, problems } from '../http/problems.ts';
 import type { ActionParts } from './actions.ts';
 import { replaySchema, subscriberName } from './fields.ts';
 
@@ -56,17 +56,13 @@ const retryAllRoute = (connection: Pick<Parts, 'sql' | 'secrets'>) =>
       headers: idempotencyHeader,
       body: jsonBody(
         strict({
-          status: wordParameter(NOT_TOLD, 'status').optional(),
+          status: wordParameter(NOT_DELIVERED, 'status').optional(),
           dryRun: z.boolean({ error: 'must be true or false' }).optional().openapi({ description: 'Only counts.' }),
         }),
       ),
     },
     responses: {
       200: jsonAnswer('What is sent again, or would be; `waiting` is 0.', replaySchema),
-      ...problems(
-        ...(['invalid_request', 'unauthorized', 'read_only_key', 'cross_site', 'unavailable', 'subscriber_not_found'] as const),
-        ...BODY_PROBLEMS,
-        ...IDEMPOTENCY_PROBLEMS,
-      ),
+      ...problems(...CHANGE_PROBLEMS, 'subscriber_not_found', ...BODY_PROBLEMS, ...IDEMPOTENCY_PROBLEMS),
     },
   });

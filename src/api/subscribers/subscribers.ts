@@ -12,7 +12,7 @@ import { type Api, BODY_PROBLEMS, jsonAnswer, jsonBody } from '../http/definitio
 import { IDEMPOTENCY_PROBLEMS, idempotencyHeader, idempotent } from '../http/idempotency.ts';
 import { strict } from '../http/invalid.ts';
 import { pageAnswer, pageParameters, readPage } from '../http/page.ts';
-import { problems } from '../http/problems.ts';
+import { CHANGE_PROBLEMS, problems, READ_PROBLEMS } from '../http/problems.ts';
 import {
   type CheckedAgainst,
   extraFields,
@@ -78,9 +78,7 @@ function distinct<List extends readonly unknown[] | null | undefined>(list: List
   return (Array.isArray(list) ? [...new Set(list)] : list) as List;
 }
 
-const READ_PROBLEMS = ['unauthorized', 'unavailable'] as const;
-const CHANGE_PROBLEMS = [...READ_PROBLEMS, 'read_only_key', 'cross_site'] as const;
-const FIELD_PROBLEMS = ['invalid_request', 'unknown_site', ...BODY_PROBLEMS] as const;
+const FIELD_PROBLEMS = ['unknown_site', ...BODY_PROBLEMS] as const;
 const oneSubscriber = { params: z.object({ id: subscriberName }) };
 const answer = (description: string) => jsonAnswer(description, subscriberSchema);
 
@@ -96,7 +94,7 @@ const listRoute = createRoute({
   },
   responses: {
     200: pageAnswer(subscriberSchema),
-    ...problems(...READ_PROBLEMS, 'invalid_request'),
+    ...problems(...READ_PROBLEMS),
   },
 });
 
@@ -148,7 +146,7 @@ const readRoute = createRoute({
   request: oneSubscriber,
   responses: {
     200: answer('The subscriber, without its secret.'),
-    ...problems(...READ_PROBLEMS, 'invalid_request', 'subscriber_not_found'),
+    ...problems(...READ_PROBLEMS, 'subscriber_not_found'),
   },
 });
 
@@ -196,6 +194,6 @@ const removeRoute = createRoute({
   request: oneSubscriber,
   responses: {
     204: { description: 'It gets nothing any more.' },
-    ...problems(...CHANGE_PROBLEMS, 'invalid_request', 'subscriber_not_found', 'subscriber_configured'),
+    ...problems(...CHANGE_PROBLEMS, 'subscriber_not_found', 'subscriber_configured'),
   },
 });

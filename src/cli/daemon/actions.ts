@@ -1,8 +1,9 @@
 /** `actions`: what was changed, by whom and from where. */
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { actionBody } from '../../actions/recorded.ts';
+import { rowIdOf } from '../../actions/row-ids.ts';
 import { DOORS, type Door, listActions } from '../../postgres/console/actions.ts';
-import { examples } from '../terminal/arguments.ts';
+import { examples, limitOption, ruled } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
 import { printJson, printLine, printTable } from '../terminal/output.ts';
@@ -36,19 +37,6 @@ async function list(context: CliContext, { key, via, about, limit, cursor, json 
   });
 }
 
-/** The row behind `act_42`. */
-function actionArgument(text: string): number {
-  const id = Number(/^act_([1-9]\d{0,14})$/.exec(text)?.[1]);
-  if (!Number.isSafeInteger(id)) throw new InvalidArgumentError('Expected the id of an action, such as act_42.');
-  return id;
-}
-
-function limitArgument(text: string): number {
-  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
-  if (limit < 1 || limit > 1_000) throw new InvalidArgumentError('Expected a whole number from 1 to 1000.');
-  return limit;
-}
-
 /** Declares the command. */
 export function register(command: Command, context: CliContext): void {
   command
@@ -58,8 +46,8 @@ export function register(command: Command, context: CliContext): void {
     .option('--key <name>', 'only with this key of the API')
     .addOption(new Option('--via <door>', 'only by this door').choices(DOORS))
     .option('--about <id>', 'only what was about this incident, purchase, subscriber, delivery or silence')
-    .addOption(new Option('--limit <count>', 'so many at most').argParser(limitArgument).default(50))
-    .addOption(new Option('--cursor <action>', 'go on after this one').argParser(actionArgument))
+    .addOption(limitOption())
+    .addOption(new Option('--cursor <action>', 'go on after this one').argParser(ruled(rowIdOf('act'))))
     .option('--json', 'write JSON')
     .action((options: ActionOptions) => list(context, options));
   examples(command, [

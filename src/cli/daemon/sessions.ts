@@ -1,11 +1,12 @@
 /** `sessions`: who is signed in to the console, and signing browsers out. */
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import { endOneSession, readSessionId, sessionBody, sessionName } from '../../actions/sessions.ts';
+import { type Command, Option } from 'commander';
+import { rowIdOf } from '../../actions/row-ids.ts';
+import { endOneSession, sessionBody, sessionName } from '../../actions/sessions.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { relative } from '../../domain/values/relative-time.ts';
 import { readClock } from '../../postgres/connection/database.ts';
 import { endSessionsOf, listSessions } from '../../postgres/console/sessions.ts';
-import { examples, namesItsCommands } from '../terminal/arguments.ts';
+import { examples, namesItsCommands, ruled } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
 import { counted, printJson, printLine, printTable } from '../terminal/output.ts';
@@ -52,12 +53,6 @@ async function end(
   });
 }
 
-function sessionArgument(text: string): number {
-  const read = readSessionId(text);
-  if ('is' in read) return read.is;
-  throw new InvalidArgumentError(`It ${read.problem}.`);
-}
-
 /** Declares the command and what it can do. */
 export function register(command: Command, context: CliContext): void {
   command.description('Shows who is signed in to the console: with which key, from where, and when a page was last asked for.');
@@ -69,7 +64,7 @@ export function register(command: Command, context: CliContext): void {
   command
     .command('end')
     .summary('sign one browser out, those of a key, or all')
-    .argument('[id]', 'the id of a session, such as ses_42', sessionArgument)
+    .argument('[id]', 'the id of a session, such as ses_42', ruled(rowIdOf('ses')))
     .addOption(new Option('--key <name>', 'all that were opened with this key'))
     .addOption(new Option('--all', 'all of them'))
     .option('--json', 'write JSON')

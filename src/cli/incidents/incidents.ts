@@ -1,13 +1,12 @@
 /** `incidents`: what is wrong, who looks after it, and what it was. */
 
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { incidentBody } from '../../actions/incidents/body.ts';
 import { release as giveUp, acknowledge as lookAfter, remindingOf, answer as say } from '../../actions/incidents/incidents.ts';
 import { CAUSE_KEYS, INCIDENT_KINDS, readCause, readIncidentId, readWord } from '../../actions/incidents/rules.ts';
-import type { Checked } from '../../actions/subscribers/rules.ts';
 import { CAUSES } from '../../domain/incidents/causes.ts';
 import type { IncidentKind } from '../../domain/incidents/symptom.ts';
-import { examples, namesItsCommands } from '../terminal/arguments.ts';
+import { examples, limitOption, namesItsCommands, ruled } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
 import { printJson, printLine } from '../terminal/output.ts';
@@ -86,21 +85,6 @@ async function answer(
   });
 }
 
-/** An argument that a rule of the API reads. */
-function read<T>(rule: (text: string) => Checked<T>): (text: string) => T {
-  return (text) => {
-    const found = rule(text);
-    if ('is' in found) return found.is;
-    throw new InvalidArgumentError(`It ${found.problem}.`);
-  };
-}
-
-function limitArgument(text: string): number {
-  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
-  if (limit < 1 || limit > 1_000) throw new InvalidArgumentError('Expected a whole number from 1 to 1000.');
-  return limit;
-}
-
 const ID = 'its id, such as inc_01JD0M9Q2V6QW3E7T8Y9Z0A1B2';
 const BY = new Option('--by <name>', "who says so; without it the name of your account, where that is nobody else's ($USER)");
 const causesText = (): string => {
@@ -114,7 +98,7 @@ export function register(command: Command, context: CliContext): void {
     'Many symptoms with one cause: a page where customers get stuck, a site that does not answer, a subscriber that takes nothing.',
   );
   const json = (sub: Command): Command => sub.option('--json', 'write JSON');
-  const one = (name: string): Command => json(command.command(name)).argument('<id>', ID, read(readIncidentId));
+  const one = (name: string): Command => json(command.command(name)).argument('<id>', ID, ruled(readIncidentId));
   json(command.command('list', { isDefault: true }))
     .summary('list those that are open, the latest first')
     .option('--open', 'only open ones, as without it')
@@ -122,11 +106,11 @@ export function register(command: Command, context: CliContext): void {
     .option('--site <name>', 'only of this site')
     .addOption(
       new Option('--kind <kind>', `only these: ${INCIDENT_KINDS.join(', ')}`).argParser(
-        read((text) => readWord(text, INCIDENT_KINDS, 'kind of incident')),
+        ruled((text) => readWord(text, INCIDENT_KINDS, 'kind of incident')),
       ),
     )
-    .addOption(new Option('--limit <count>', 'so many at most').argParser(limitArgument).default(50))
-    .addOption(new Option('--cursor <incident>', 'go on after this one').argParser(read(readIncidentId)))
+    .addOption(limitOption())
+    .addOption(new Option('--cursor <incident>', 'go on after this one').argParser(ruled(readIncidentId)))
     .action((options: ListOptions) => list(context, options));
   one('show')
     .summary('show one: what it rests on, likely causes, who was alerted of what, who looks after it')
@@ -141,7 +125,7 @@ export function register(command: Command, context: CliContext): void {
     .action((id: string, options: JsonOption) => release(context, id, options));
   one('answer')
     .summary('say what it was, while it is open or afterwards; cited when customers get stuck there again')
-    .addOption(new Option('--cause <cause>', 'what it was; see below').argParser(read(readCause)).makeOptionMandatory())
+    .addOption(new Option('--cause <cause>', 'what it was; see below').argParser(ruled(readCause)).makeOptionMandatory())
     .option('--note <text>', 'more of it, in your words')
     .addOption(BY)
     .addHelpText('after', causesText)

@@ -1,14 +1,15 @@
 /** `silences`: times in which people want no alerts about some incidents. */
 
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { silenceBody, silenceName } from '../../actions/incidents/body.ts';
 import { lift, requireSilence, silence } from '../../actions/incidents/silences.ts';
+import { rowIdOf } from '../../actions/row-ids.ts';
 import { policyOf } from '../../domain/polling/poll-plan.ts';
 import { stateName } from '../../domain/purchases/states.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { listSilences } from '../../postgres/incidents/silences.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
-import { durationArgument, examples, namesItsCommands } from '../terminal/arguments.ts';
+import { durationArgument, examples, limitOption, namesItsCommands, ruled } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
 import { printJson, printLine, printTable } from '../terminal/output.ts';
@@ -76,19 +77,6 @@ async function end(context: CliContext, id: number, { json }: JsonOption): Promi
   });
 }
 
-/** The row behind `sil_42`. */
-function silenceArgument(text: string): number {
-  const id = Number(/^sil_([1-9]\d{0,14})$/.exec(text)?.[1]);
-  if (!Number.isSafeInteger(id)) throw new InvalidArgumentError('Expected the id of a silence, such as sil_42.');
-  return id;
-}
-
-function limitArgument(text: string): number {
-  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
-  if (limit < 1 || limit > 1_000) throw new InvalidArgumentError('Expected a whole number from 1 to 1000.');
-  return limit;
-}
-
 /** Declares the command and what it can do. */
 export function register(command: Command, context: CliContext): void {
   command.description(
@@ -98,8 +86,8 @@ export function register(command: Command, context: CliContext): void {
   json(command.command('list', { isDefault: true }))
     .summary('list those that hold or are to come, newest first')
     .option('--all', 'also those that are over')
-    .addOption(new Option('--limit <count>', 'so many at most').argParser(limitArgument).default(50))
-    .addOption(new Option('--cursor <silence>', 'go on after this one').argParser(silenceArgument))
+    .addOption(limitOption())
+    .addOption(new Option('--cursor <silence>', 'go on after this one').argParser(ruled(rowIdOf('sil'))))
     .action((options: ListOptions) => list(context, options));
   json(command.command('add'))
     .summary('add one; what it does not name matches everything')
@@ -116,7 +104,7 @@ export function register(command: Command, context: CliContext): void {
     .action((options: SilenceOptions & JsonOption & { readonly for?: Milliseconds }) => add(context, options));
   json(command.command('end'))
     .summary('end one before its time')
-    .argument('<id>', 'its id, such as sil_42', silenceArgument)
+    .argument('<id>', 'its id, such as sil_42', ruled(rowIdOf('sil')))
     .action((id: number, options: JsonOption) => end(context, id, options));
   namesItsCommands(command);
   command.addHelpText('after', '\nOptions of the list: purchase-watch silences list --help');

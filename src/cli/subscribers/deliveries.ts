@@ -1,6 +1,7 @@
 /** `deliveries`: what was sent to whom, and sending one again. */
 
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
+import { rowIdOf } from '../../actions/row-ids.ts';
 import { deliveryBody, deliveryDetails } from '../../actions/subscribers/body.ts';
 import { deliveryName } from '../../actions/subscribers/names.ts';
 import { Refused } from '../../actions/subscribers/refused.ts';
@@ -8,7 +9,7 @@ import { sendAgain } from '../../actions/subscribers/replay.ts';
 import { secretsOf } from '../../actions/subscribers/secrets.ts';
 import { unreachableReason } from '../../actions/subscribers/subscribers.ts';
 import { suggestion } from '../../config/kinds/nearest.ts';
-import { DELIVERY_STATUSES, NOT_TOLD } from '../../domain/deliveries/delivery-status.ts';
+import { DELIVERY_STATUSES, NOT_DELIVERED } from '../../domain/deliveries/delivery-status.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { relative } from '../../domain/values/relative-time.ts';
 import type { Instant } from '../../domain/values/time.ts';
@@ -17,7 +18,7 @@ import { type DeliveryFilter, type DeliveryRow, findDelivery, listDeliveries } f
 import { isSubscriberKnown, subscriberNames } from '../../postgres/reports/explain.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
 import { findSubscriber } from '../../postgres/subscribers/subscribers.ts';
-import { examples, namesItsCommands } from '../terminal/arguments.ts';
+import { examples, limitOption, namesItsCommands, ruled } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { type OpenDatabase, withDatabase } from '../terminal/database.ts';
 import { printFacts, printJson, printLine, printTable } from '../terminal/output.ts';
@@ -169,19 +170,6 @@ async function sendEachAgain({ sql, settings }: OpenDatabase, ids: readonly numb
   return { again, refused };
 }
 
-/** The row behind `dlv_42`. */
-function deliveryArgument(text: string): number {
-  const id = Number(/^dlv_([1-9]\d{0,15})$/.exec(text)?.[1]);
-  if (!Number.isSafeInteger(id)) throw new InvalidArgumentError('Expected the id of a delivery, such as dlv_42.');
-  return id;
-}
-
-function limitArgument(text: string): number {
-  const limit = /^\d{1,5}$/.test(text) ? Number(text) : 0;
-  if (limit < 1 || limit > 10_000) throw new InvalidArgumentError('Expected a whole number from 1 to 10000.');
-  return limit;
-}
-
 /** Declares the command and what it can do. */
 export function register(command: Command, context: CliContext): void {
   command.description('One event for one subscriber each, newest first. A delivery that is sent again keeps its id and bytes.');
@@ -193,14 +181,14 @@ export function register(command: Command, context: CliContext): void {
     .option('--purchase <id>', 'only of this purchase')
     .option('--site <name>', 'the site of the purchase, when several have its id')
     .option('--event <id>', 'only of this event')
-    .addOption(new Option('--limit <count>', 'so many at most').argParser(limitArgument).default(50))
-    .addOption(new Option('--cursor <delivery>', 'go on after this one').argParser(deliveryArgument))
+    .addOption(limitOption(10_000))
+    .addOption(new Option('--cursor <delivery>', 'go on after this one').argParser(ruled(rowIdOf('dlv'))))
     .option('--json', 'write JSON')
     .action((options: ListOptions) => list(context, options));
   command
     .command('show')
     .summary('show one with its attempts')
-    .argument('<id>', 'its id, such as dlv_42', deliveryArgument)
+    .argument('<id>', 'its id, such as dlv_42', ruled(rowIdOf('dlv')))
     .option('--json', 'write JSON')
     .action((id: number, options: JsonOption) => show(context, id, options));
   command
@@ -208,10 +196,10 @@ export function register(command: Command, context: CliContext): void {
     .summary('send it again, whatever became of it')
     .argument('[id...]', 'ids, such as dlv_42', (text, before: number[] | undefined) => [
       ...(before ?? []),
-      deliveryArgument(text),
+      ruled(rowIdOf('dlv'))(text),
     ])
     .option('--subscriber <name>', 'instead of ids: all that was not delivered to this one, after what is new')
-    .addOption(new Option('--status <status>', 'with it: those given up (by default), or never sent').choices(NOT_TOLD))
+    .addOption(new Option('--status <status>', 'with it: those given up (by default), or never sent').choices(NOT_DELIVERED))
     .option('--dry-run', 'with it: only count, and say how long it would take')
     .option('--yes', 'with it: do not ask')
     .option('--json', 'write JSON')

@@ -217,6 +217,8 @@ export function register(command: Command, context: CliContext): void {
     'Who gets events by webhook, and which. Running daemons follow changes at once. What the settings name is shown, and changed there.',
   );
   const json = (sub: Command): Command => sub.option('--json', 'write JSON');
+  const wishes = (sub: Command): Command =>
+    [TYPES, SITES, STATES, DESCRIPTION, FORMAT, HEADER].reduce((all, option) => all.addOption(option), sub);
   json(command.command('list', { isDefault: true }).summary('show all of them')).action((options: JsonOption) =>
     list(context, options),
   );
@@ -224,29 +226,12 @@ export function register(command: Command, context: CliContext): void {
     show(context, name, options),
   );
   json(
-    command
-      .command('add <name> <url>')
-      .summary('add one; its secret is shown once')
-      .addOption(TYPES)
-      .addOption(SITES)
-      .addOption(STATES)
-      .addOption(DESCRIPTION)
-      .addOption(FORMAT)
-      .addOption(HEADER)
+    wishes(command.command('add <name> <url>').summary('add one; its secret is shown once'))
       .option('--asymmetric', 'sign with an ed25519 key beside the secret, and show its public key')
       .option('--secret-stdin', 'read a secret of your own from standard input'),
   ).action((name: string, url: string, options: WishOptions & JsonOption) => add(context, name, url, options));
   json(
-    command
-      .command('change <name>')
-      .summary('change what is given')
-      .option('--url <url>', 'another address')
-      .addOption(TYPES)
-      .addOption(SITES)
-      .addOption(STATES)
-      .addOption(DESCRIPTION)
-      .addOption(FORMAT)
-      .addOption(HEADER)
+    wishes(command.command('change <name>').summary('change what is given').option('--url <url>', 'another address'))
       .addOption(NO_HEADER)
       .option('--asymmetric', 'sign with an ed25519 key beside the secret')
       .option('--no-asymmetric', 'sign with the secret only')

@@ -1,6 +1,7 @@
 /** Pieces that the commands' declarations share. */
 
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Checked } from '../../actions/subscribers/rules.ts';
 import { nearest } from '../../config/kinds/nearest.ts';
 import { parseDuration } from '../../domain/values/duration.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
@@ -21,6 +22,24 @@ export function namesItsCommands(command: Command): Command {
     const meant = nearest(word, names);
     const hint = meant === null ? `(there are ${names.join(', ')})` : `(Did you mean ${meant}?)`;
     command.error(`error: unknown command '${word}'\n${hint}`, { code: 'commander.unknownCommand' });
+  });
+}
+
+/** An argument that a rule of the API reads. */
+export function ruled<T>(rule: (text: string) => Checked<T>): (text: string) => T {
+  return (text) => {
+    const found = rule(text);
+    if ('is' in found) return found.is;
+    throw new InvalidArgumentError(`It ${found.problem}.`);
+  };
+}
+
+/** `--limit` of a list: from 1 to `most`. */
+export function limitOption(most = 1_000): Option {
+  return new Option('--limit <count>', 'so many at most').default(50).argParser((text) => {
+    const limit = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+    if (limit < 1 || limit > most) throw new InvalidArgumentError(`Expected a whole number from 1 to ${most}.`);
+    return limit;
   });
 }
 

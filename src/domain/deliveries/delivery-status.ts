@@ -13,8 +13,8 @@ export const DELIVERY_STATUSES = ['pending', 'in_flight', 'parked', 'delivered',
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
 /** Settled deliveries that did not reach their subscriber. */
-export const NOT_TOLD = ['exhausted', 'suppressed'] as const satisfies readonly StoredStatus[];
-export type Undelivered = (typeof NOT_TOLD)[number];
+export const NOT_DELIVERED = ['exhausted', 'suppressed'] as const satisfies readonly StoredStatus[];
+export type Undelivered = (typeof NOT_DELIVERED)[number];
 
 export interface StoredDelivery {
   readonly stored: StoredStatus;
