@@ -1,7 +1,7 @@
 /** From the answer that shows a change to the webhook about it: at leisure, and at full speed. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bench, BenchOptions } from './bench.ts';
-import { type Lab, SECRET } from './lab.ts';
+import { type Database, type Lab, type Part, SECRET } from './lab.ts';
 import { observe, percentile, type Window } from './measure.ts';
 import type { Sighting } from './processes/messages.ts';
 import { seed } from './seed.ts';
@@ -31,11 +31,7 @@ export const change: Bench = async (lab, options) => {
   };
 };
 
-async function latencies(
-  lab: Lab,
-  { purchases, every, changeEvery, ms }: Load,
-  { say, quick }: BenchOptions,
-): Promise<{ took: number[]; untold: number; window: Window }> {
+async function latencies(lab: Lab, { purchases, every, changeEvery, ms }: Load, { say, quick }: BenchOptions): Promise<Telling> {
   await lab.service.ask('reset');
   await lab.service.ask('set', { changeEvery, note: false });
   const database = await lab.database();
@@ -50,17 +46,40 @@ async function latencies(
     },
   });
   await delay(quick ? 2_000 : 8_000);
+  const told = await changesTold(lab, { database, daemon, receiver, changeEvery, ms });
+  await Promise.all([daemon.stop(), receiver.stop()]);
+  await database.drop();
+  say(`${purchases} purchases: ${told.took.length} of ${told.took.length + told.untold} changes told`);
+  return told;
+}
+
+interface Telling {
+  /** Milliseconds from the answer that showed a change to its webhook. */
+  readonly took: number[];
+  /** Changes without a webhook by the end. */
+  readonly untold: number;
+  readonly window: Window;
+}
+
+/** Observes a daemon that polls and delivers to this receiver. */
+export async function changesTold(
+  lab: Lab,
+  {
+    database,
+    daemon,
+    receiver,
+    changeEvery,
+    ms,
+  }: { database: Database; daemon: Part; receiver: Part; changeEvery: number; ms: number },
+): Promise<Telling> {
   await receiver.ask('note', true);
   await lab.service.ask('set', { changeEvery, note: true });
   const window = await observe(lab, database, daemon, ms);
   const changes = await lab.service.ask<Sighting[]>('changes');
-  await lab.service.ask('set', { changeEvery: 0, note: false });
+  await lab.service.ask('set', { changeEvery, note: false });
   await delay(1_000);
   const receipts = await receiver.ask<Sighting[]>('receipts');
-  await Promise.all([daemon.stop(), receiver.stop()]);
-  await database.drop();
   const took = matched(changes, receipts);
-  say(`${purchases} purchases: ${took.length} of ${changes.length} changes told`);
   return { took, untold: changes.length - took.length, window };
 }
 

@@ -1,5 +1,4 @@
 /** How soon the console's pages answer and are painted where much is kept, what browsers load, and what open pages cost. */
-import { setTimeout as delay } from 'node:timers/promises';
 import { brotliCompressSync } from 'node:zlib';
 import { Agent, request } from 'undici';
 import { startBrowser } from '../test/support/browser.ts';
@@ -8,6 +7,7 @@ import { type ArchiveSize, anyPurchase, fillArchive } from './archive.ts';
 import type { Bench } from './bench.ts';
 import type { Lab, Part } from './lab.ts';
 import { median } from './measure.ts';
+import { busyPages, idlePages } from './open-pages.ts';
 import { fillRecent, OPEN_INCIDENT } from './recent.ts';
 import type { Row } from './report.ts';
 
@@ -44,10 +44,10 @@ const PAGES: Readonly<Record<string, (size: ArchiveSize) => string>> = {
 };
 /** What leads to the page of a purchase where it finds one. */
 const REDIRECTED: ReadonlySet<string> = new Set(['purchases, found by reference', 'purchases, found by id']);
-const OPEN_PAGES = 200;
 const PAINTS = 5;
 
-export const pages: Bench = async (lab, { quick, say }) => {
+export const pages: Bench = async (lab, options) => {
+  const { quick, say } = options;
   const size = quick ? QUICK : FULL;
   const times = quick ? 50 : 200;
   const database = await lab.database();
@@ -74,10 +74,11 @@ export const pages: Bench = async (lab, { quick, say }) => {
     unit: 'kB',
     atMost: 120,
   });
-  rows.push(await openPages(url, daemon, quick ? 10_000 : 30_000));
+  rows.push(await idlePages(url, daemon, quick ? 10_000 : 60_000));
   await agent.close();
   await daemon.stop();
   await database.drop();
+  rows.push(...(await busyPages(lab, options)));
   const how = `at ${size.purchases} purchases and ${size.purchases * size.events} events; pages over HTTP one after the other, ${times} of each`;
   return { bench: 'pages', how, rows };
 };
@@ -95,6 +96,7 @@ async function paints(url: string, say: (line: string) => void): Promise<Row[]> 
     for (const [what, path] of [
       ['now', '/'],
       ['purchases', '/purchases'],
+      ['a short page, to compare', '/sign-in'],
     ] as const) {
       const took: number[] = [];
       for (let paint = 0; paint < PAINTS; paint++) {
@@ -122,21 +124,4 @@ async function loadedKb(url: string): Promise<number> {
   const addresses = [...html.matchAll(/(?:src|href)="([^"]+\.(?:js|css))"/g)].map(([, address]) => address!);
   const bodies = await Promise.all(addresses.map(async (address) => (await request(url + address)).body.bytes()));
   return bodies.reduce((sum, bytes) => sum + brotliCompressSync(bytes).length, 0) / 1_000;
-}
-
-/** What the daemon spends on pages that are open while nothing happens, beside what it spends without them. */
-async function openPages(url: string, daemon: Part, ms: number): Promise<Row> {
-  const spent = async (): Promise<number> => {
-    const before = await daemon.usage();
-    await delay(ms);
-    return ((await daemon.usage()).cpuMs - before.cpuMs) / ms;
-  };
-  const without = await spent();
-  const agent = new Agent({ connections: OPEN_PAGES, bodyTimeout: 0 });
-  const streams = await Promise.all(Array.from({ length: OPEN_PAGES }, () => request(`${url}/live`, { dispatcher: agent })));
-  for (const { body } of streams) body.on('data', () => undefined).on('error', () => undefined);
-  await delay(2_000);
-  const beside = await spent();
-  await agent.destroy();
-  return { what: `${OPEN_PAGES} open pages, nothing happening`, value: (beside - without) * 100, unit: '% of a core', atMost: 5 };
 }

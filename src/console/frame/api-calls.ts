@@ -5,7 +5,7 @@
 import type { Caller } from '../../api/http/caller.ts';
 import type { FieldError, ProblemCode } from '../../api/http/problems.ts';
 import type { ApiBindings, ServedApp } from '../../api/http/serve.ts';
-import { parseExact } from '../../domain/values/exact-json.ts';
+import { parseExactQuickly } from '../../domain/values/exact-json.ts';
 
 /** What the API refused, or could not do. */
 export class ApiRefusal extends Error {
@@ -49,7 +49,7 @@ export function apiCalls(api: ServedApp, asker: Asker): ApiCalls {
     const json = body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
     const response = await api.fetch(new Request(`http://console${path}`, { method, ...json }), { ...asker, via: 'console' });
     const text = await response.text();
-    const parsed = text === '' ? undefined : parseExact(text);
+    const parsed = text === '' ? undefined : parseExactQuickly(text);
     if (!response.ok) throw new ApiRefusal(parsed as never);
     return parsed as Body;
   };

@@ -74,7 +74,7 @@ function drawn(picture: SharePicture, width: number): Html {
 ${[0, 0.5, 1].map((share) => html`<path class="c-grid" d="M${String(LEFT)} ${f(scale.y(share))}H${String(right)}"/><text x="34" y="${f(scale.y(share) + 4)}" text-anchor="end">${String(share * 100)} %</text>`)}
 ${line(picture, scale)}${usual === null ? NOTHING : html`<path class="c-usual" d="M${String(LEFT)} ${f(scale.y(usual))}H${String(right)}"/><text class="t-halo" x="44" y="${f(scale.y(usual) - 7)}">usual ${String(Math.round(usual * 1_000) / 10)} %</text>`}
 ${marks === null ? NOTHING : pins(marks, scale)}<path class="c-base" d="M${String(LEFT)} ${String(BOTTOM)}H${String(right)}"/>${axis(came, scale)}
-<path class="c-grid" d="M${String(LEFT)} ${String(STRIP)}H${String(right)}"/>${came.stays.map((stay) => mark(stay, scale))}</svg>`;
+<path class="c-grid" d="M${String(LEFT)} ${String(STRIP)}H${String(right)}"/>${marksOf(came, scale)}</svg>`;
 }
 
 /** Steps: the share holds from one outcome to the next. Before the first outcome nothing is known, and nothing is drawn. */
@@ -84,7 +84,9 @@ function line({ came: { share, until } }: SharePicture, scale: Scale): Html {
   if (first === undefined || last === undefined) return NOTHING;
   const value = ({ overdue, of }: typeof first): string => f(scale.y(overdue / of));
   const begin = f(scale.x(Date.parse(first.at)));
-  const steps = share.slice(1).map((step) => `H${f(scale.x(Date.parse(step.at)))}V${value(step)}`);
+  // Within one point of the picture the last step counts.
+  const places = new Map(share.slice(1).map((step) => [f(scale.x(Date.parse(step.at))), value(step)]));
+  const steps = [...places].map(([at, height]) => `H${at}V${height}`);
   const end = f(scale.x(Date.parse(until)));
   const path = `M${begin} ${value(first)}${steps.join('')}H${end}`;
   const percent = Math.round((last.overdue / last.of) * 100);
@@ -122,9 +124,15 @@ function axis({ from, until }: SharePicture['came'], { x, width }: Scale): Html 
   return html`${times.map((at) => html`<text x="${f(Math.min(Math.max(x(at), LEFT + 14), width - 28))}" y="182" text-anchor="middle">${text(at)}</text>`)}`;
 }
 
+/** Each customer; of several with one fate who came within one point of the picture, one is drawn. */
+function marksOf({ stays }: SharePicture['came'], { x }: Scale): Html[] {
+  const places = stays.map(({ enteredAt, fate }) => ({ at: x(Date.parse(enteredAt)), fate }));
+  const apart = new Map(places.map((place) => [`${Math.round(place.at)} ${place.fate}`, place]));
+  return [...apart.values()].map(mark);
+}
+
 /** Down: got on. Diamond: became overdue. Ring: not known. */
-function mark({ enteredAt, fate }: SharePicture['came']['stays'][number], { x }: Scale): Html {
-  const at = x(Date.parse(enteredAt));
+function mark({ at, fate }: { at: number; fate: SharePicture['came']['stays'][number]['fate'] }): Html {
   if (fate === 'overdue' || fate === 'late') return html`<path class="d-stuck" d="M${f(at)} 203l4 5-4 5-4-5z"/>`;
   if (fate === 'well') return html`<rect class="d-got" x="${f(at - 1.25)}" y="216" width="2.5" height="9"/>`;
   return html`<circle class="d-open" cx="${f(at)}" cy="${String(STRIP)}" r="2.6"/>`;
