@@ -160,7 +160,7 @@
     d: '/deliveries',
     c: '/channels',
     l: '/silences',
-
+    r: '/rehearse',
     y: '/system',
   };
   let went = 0;

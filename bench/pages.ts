@@ -39,6 +39,7 @@ const PAGES: Readonly<Record<string, (size: ArchiveSize) => string>> = {
   'a delivery': (size) => `/deliveries/dlv_${1 + anyPurchase(size).number}`,
   channels: () => '/channels',
   silences: () => '/silences',
+  rehearse: () => '/rehearse',
   system: () => '/system',
   actions: () => '/system/actions',
 };

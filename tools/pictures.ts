@@ -143,6 +143,7 @@ async function pagesOf(api: string): Promise<ReadonlyMap<string, string>> {
     ['delivery', `/deliveries/${delivery.id}`],
     ['channels', '/channels'],
     ['silences', '/silences'],
+    ['rehearse', '/rehearse?from=10m&settings.slack.quietFor=5m'],
     ['system', '/system'],
     ['actions', '/system/actions'],
   ]);

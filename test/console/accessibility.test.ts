@@ -19,6 +19,8 @@ const PAGES = [
   '/deliveries/dlv_1',
   '/channels',
   '/silences',
+  '/rehearse',
+  '/rehearse?from=1h&settings.slack.quietFor=5m',
   '/system',
   '/system/actions',
   '/system/sessions',

@@ -6,7 +6,7 @@ import type { ChangedSetting, ShownAlertSettings } from '../../config/rehearsed.
 import { levelOf } from '../../domain/incidents/incident.ts';
 import type { IncidentKind } from '../../domain/incidents/symptom.ts';
 import { type NamedState, namedState } from '../../domain/purchases/states.ts';
-import { type Comparison, compareIncidents } from '../../domain/rehearsal/comparison.ts';
+import { type ComparedIncident, type Comparison, compareIncidents } from '../../domain/rehearsal/comparison.ts';
 import type { RehearsalResult, RehearsedIncident } from '../../domain/rehearsal/rehearsal-result.ts';
 import { workingText } from '../../domain/stays/dwell.ts';
 import { DAY, type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
@@ -108,7 +108,7 @@ export function rehearsalBody(rehearsed: Rehearsed, asked: RehearsalAsked): Rehe
   const compared =
     rehearsed.present === null
       ? null
-      : compareIncidents(rehearsed.incidents.map(comparable), rehearsed.present.incidents.map(comparable));
+      : compareIncidents(comparable(rehearsed.incidents), comparable(rehearsed.present.incidents));
   // With channels, an alert that none of them got was not sent; without any, every alert is shown.
   const sent = rehearsed.really.messages.filter(({ channels }) => invented || channels.length > 0);
   const really = sent.map(({ at, channels, body }) => shown(body, at, channels));
@@ -181,4 +181,7 @@ function shownIncident({ incident, alertedAt }: RehearsedIncident): ShownInciden
   };
 }
 
-const comparable = ({ incident, alertedAt }: RehearsedIncident) => ({ ...incident, alertedAt });
+/** Incidents of stuck purchases: sites that do not answer are repeated as they were recorded, whatever the settings. */
+function comparable(incidents: readonly RehearsedIncident[]): ComparedIncident[] {
+  return incidents.flatMap(({ incident, alertedAt }) => (incident.kind === 'stuck' ? [{ ...incident, alertedAt }] : []));
+}

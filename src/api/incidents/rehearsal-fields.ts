@@ -148,7 +148,8 @@ export const rehearsalSchema = z
     compared: z
       .object({
         both: z.int().openapi({
-          description: 'Incidents of `rehearsed` with a counterpart in `present`: at the same place at the same time.',
+          description:
+            'Incidents of stuck purchases of `rehearsed` with a counterpart in `present`: at the same place at the same time.',
         }),
         onlyTried: z.int(),
         onlyPresent: z.int(),

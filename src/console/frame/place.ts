@@ -10,4 +10,5 @@ export type Place =
   | 'deliveries'
   | 'channels'
   | 'silences'
+  | 'rehearse'
   | 'system';

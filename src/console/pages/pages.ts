@@ -7,6 +7,7 @@ import { incidentPages } from './incidents/incident.ts';
 import { incidentListPages } from './incidents/list.ts';
 import { nowPages } from './now/now.ts';
 import { purchasePages } from './purchases/purchases.ts';
+import { rehearsePages } from './rehearse/rehearse.ts';
 import { silencePages } from './silences/silences.ts';
 import { sitePages } from './sites/sites.ts';
 import { subscriberActions } from './subscribers/actions.ts';
@@ -29,6 +30,7 @@ export const PAGES: readonly PageRoute[] = [
   ...channelPages,
   ...purchasePages,
   ...silencePages,
+  ...rehearsePages,
   ...actionPages,
   ...sessionPages,
   ...systemPages,

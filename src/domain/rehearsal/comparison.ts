@@ -1,14 +1,12 @@
-/** Two rehearsals of one time beside each other: which incidents both find, and which of the two alerts people earlier. Pure. */
+/** Two rehearsals of one time beside each other: which incidents of stuck purchases both find, and which of the two alerts people earlier. Pure. */
 
-import type { IncidentKind } from '../incidents/symptom.ts';
 import type { Instant, Milliseconds } from '../values/time.ts';
 
 /** What tells incidents of two rehearsals apart. */
 export interface ComparedIncident {
-  readonly kind: IncidentKind;
   /** Null: several. */
   readonly site: string | null;
-  /** Null: several, or none. */
+  /** Null: several. */
   readonly state: number | null;
   readonly openedAt: Instant;
   readonly endedAt: Instant | null;
@@ -17,7 +15,7 @@ export interface ComparedIncident {
 }
 
 export interface Comparison {
-  /** Incidents of the tried settings that overlap with one of the present settings, at the same place and of the same kind. */
+  /** Incidents of the tried settings that overlap with one of the present settings, at the same place. */
   readonly both: number;
   readonly onlyTried: number;
   readonly onlyPresent: number;
@@ -43,13 +41,7 @@ export function compareIncidents(tried: readonly ComparedIncident[], present: re
 /** An incident of several sites or states is the counterpart of one in any of them. */
 function isSame(one: ComparedIncident, other: ComparedIncident): boolean {
   const isPlace = <T>(a: T | null, b: T | null): boolean => a === null || b === null || a === b;
-  return (
-    one.kind === other.kind &&
-    isPlace(one.site, other.site) &&
-    isPlace(one.state, other.state) &&
-    isBefore(one, other) &&
-    isBefore(other, one)
-  );
+  return isPlace(one.site, other.site) && isPlace(one.state, other.state) && isBefore(one, other) && isBefore(other, one);
 }
 
 /** Whether one opened before the other was over. */

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { type ComparedIncident, compareIncidents } from '../../../src/domain/rehearsal/comparison.ts';
 
 const incident = (openedAt: number, differs: Partial<ComparedIncident> = {}): ComparedIncident => ({
-  ...{ kind: 'stuck', site: 'se', state: 6, openedAt, endedAt: openedAt + 100, alertedAt: openedAt + 10 },
+  ...{ site: 'se', state: 6, openedAt, endedAt: openedAt + 100, alertedAt: openedAt + 10 },
   ...differs,
 });
 
@@ -17,7 +17,7 @@ test('incidents at one place at one time are counterparts, each of one at most',
     ...{ both: 1, onlyTried: 1, onlyPresent: 0 },
     earlierMs: 60,
   });
-  for (const differs of [{ site: 'no' }, { state: 4 }, { kind: 'unreachable' as const }]) {
+  for (const differs of [{ site: 'no' }, { state: 4 }]) {
     expect(compareIncidents([incident(0)], [incident(0, differs)]), JSON.stringify(differs)).toMatchObject({
       both: 0,
       onlyPresent: 1,

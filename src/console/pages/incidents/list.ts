@@ -39,7 +39,7 @@ export const incidentListPages = [
       wanted === 'open' ? NO_PAGE : read('ended', ENDED_AT_ONCE),
     ]);
     const says = sentence(overview);
-    const body = html`<div class="head"><h1 class="say" data-said>${overview.incidents.open === 0 ? NOTHING : icon('critical', 's-ico critical')}${says}</h1></div>
+    const body = html`<div class="head"><h1 class="say" data-said>${overview.incidents.open === 0 ? NOTHING : icon('critical', 's-ico critical')}${says}</h1><p class="sub"><a href="${ask.base}/rehearse">What would another limit have alerted of?</a></p></div>
 <div class="stack">${filterForm(filters, overview, ask)}${lists({ open, ended }, filters, ask)}</div>`;
     return { title: 'Incidents', place: 'incidents', crumb: 'Incidents', body };
   }),
@@ -131,7 +131,7 @@ function nothing({ status: wanted, site, kind }: Filters, { base, query }: Ask):
     : nothingHere(
         'There was no incident yet.',
         `An incident opens when too many customers get stuck in a state of a site, when a site does not answer, when a subscriber does not get everything, or when a replica cannot do its work. It is alerted once, and ends by itself.`,
-        html`See which alerts other settings would have sent: <code>npx purchase-watch rehearse</code>. Get alerts on Slack: set <code>SLACK_WEBHOOK_URL</code>, then <code>npx purchase-watch slack test</code>.`,
+        html`Get alerts on Slack: set <code>SLACK_WEBHOOK_URL</code>, then <code>npx purchase-watch slack test</code>.`,
       );
   return panel({ id: 'open', title: 'Incidents', body });
 }
