@@ -33,7 +33,7 @@ const BODY_LIMIT = 16 * 1024;
 /** What one rehearsal may cost the daemon. The command `rehearse` is a process of its own, and has no such bounds. */
 const LONGEST: Milliseconds = 31 * DAY;
 const MOST_STAYS = 200_000;
-/** A batch takes the process about 10 ms, in which nothing else is done; the rest after a batch is as long as the batch. */
+/** While the process goes through a batch it does nothing else; the rest after a batch is as long as the batch. */
 const BATCH = 500;
 const STATEMENT_WITHIN: Milliseconds = 10_000;
 /** Messages that are listed of each side. */

@@ -57,7 +57,7 @@ const SORT_MEMORY = '64MB';
  */
 export function readingPast<T>(sql: Sql, work: (past: Queries) => Promise<T>, { within }: ReadBounds = {}): Promise<T> {
   return sql.begin('isolation level repeatable read read only', async (past) => {
-    await past`select set_config('work_mem', ${SORT_MEMORY}, true)`;
+    await past`select set_config('work_mem', ${SORT_MEMORY}, true), set_config('cursor_tuple_fraction', '1', true)`;
     if (within !== undefined)
       await past`select set_config('statement_timeout', ${`${within}`}, true), set_config('max_parallel_workers_per_gather', '0', true)`;
     return work(past);
@@ -75,8 +75,9 @@ export async function* recordedStays(
 ): AsyncGenerator<readonly RecordedStay[]> {
   const begun = await firstAsked(past);
   const chosen = past`t.to_state = any(${`{${states.listed.join()}}`}::integer[])`;
-  const rows = past<(RecordedStay & { readonly registeredAt: Instant; readonly isFirst: boolean })[]>`
-    select p.site, t.to_state as state,
+  // Fetched by statements of their own: the server's limit of time is then for each batch, and not for all of them.
+  await past`
+    declare recorded_stays no scroll cursor for select p.site, t.to_state as state,
       ${customerOf(past)}::text as customer,
       t.not_after as "enteredAt", coalesce(n.not_before, p.seen_at, t.not_after) as "seenAt",
       n.not_after as "leftAt", n.to_state as "toState",
@@ -92,13 +93,17 @@ export async function* recordedStays(
       and t.not_after < ${to}::timestamptz
       and coalesce(n.not_after, p.ended_at, 'infinity') >= ${from}::timestamptz
       and ${site === null ? past`true` : past`p.site = ${site}`}
-    order by t.not_after, t.purchase, t.sequence`.cursor(batch);
-  for await (const some of rows) {
+    order by t.not_after, t.purchase, t.sequence`;
+  for (;;) {
+    const some = await past<(RecordedStay & { readonly registeredAt: Instant; readonly isFirst: boolean })[]>`
+      fetch forward ${past.unsafe(String(batch))} from recorded_stays`;
+    if (some.length === 0) break;
     yield some.map(({ registeredAt, isFirst, ...stay }) => ({
       ...stay,
       firstSight: isFirst && registeredAt <= (begun.get(stay.site) ?? Number.POSITIVE_INFINITY) + FIRST_LOOK,
     }));
   }
+  await past`close recorded_stays`;
 }
 
 /** A purchase registered this soon after a site's first answer counts as older than the daemon's watching. */
