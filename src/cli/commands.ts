@@ -29,6 +29,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: 'show how purchases go from state to state, and where they wait',
     load: () => import('./daemon/flow.ts'),
   },
+  {
+    usage: 'activity [options]',
+    summary: 'show polls, lag and deliveries of each of the last minutes',
+    load: () => import('./daemon/activity.ts'),
+  },
   { usage: 'poll [options] <id>', summary: 'ask for a purchase now', load: () => import('./purchases/poll.ts') },
   { usage: 'invoice [options] <id>', summary: "show a purchase's invoice", load: () => import('./purchases/invoice.ts') },
   {

@@ -8,6 +8,8 @@ const COMMANDS = [
   'watch',
   'unwatch',
   'status',
+  'flow',
+  'activity',
   'poll',
   'plan',
   'rehearse',

@@ -13,6 +13,7 @@ import { printJson, printLine } from '../terminal/output.ts';
 import { recordCommand } from '../terminal/record.ts';
 import { nameOf, noteOf } from './care-options.ts';
 import { printIncidents } from './list-incidents.ts';
+import { showCustomers } from './show-customers.ts';
 import { showIncident } from './show-incident.ts';
 
 interface JsonOption {
@@ -37,6 +38,10 @@ async function list(context: CliContext, options: ListOptions): Promise<void> {
 
 async function show(context: CliContext, id: string, { json }: JsonOption): Promise<void> {
   await withDatabase(context, (database) => showIncident(context, database, id, { json: json === true }));
+}
+
+async function customers(context: CliContext, id: string, { json }: JsonOption): Promise<void> {
+  await withDatabase(context, ({ sql }) => showCustomers(context, sql, { id, json: json === true }));
 }
 
 async function acknowledge(context: CliContext, id: string, { json, ...options }: CareOptions): Promise<void> {
@@ -115,6 +120,9 @@ export function register(command: Command, context: CliContext): void {
   one('show')
     .summary('show one: what it rests on, likely causes, who was alerted of what, who looks after it')
     .action((id: string, options: JsonOption) => show(context, id, options));
+  one('customers')
+    .summary('show who waits in one, with the money that waits, and what became of those who came')
+    .action((id: string, options: JsonOption) => customers(context, id, options));
   one('acknowledge')
     .summary('say that you look after it: no more reminders are sent')
     .addOption(BY)
@@ -136,6 +144,7 @@ export function register(command: Command, context: CliContext): void {
     ['incidents', 'what is wrong now'],
     ['incidents --all --site se', 'also what is over'],
     ['incidents show inc_01JD0M9Q2V6QW3E7T8Y9Z0A1B2', 'all that is known of one'],
+    ['incidents customers inc_01JD0M9Q2V6QW3E7T8Y9Z0A1B2', 'who waits, to call customers back'],
     ['incidents acknowledge inc_01JD0M9Q2V6QW3E7T8Y9Z0A1B2 --by Kim', 'you look after it'],
     ['incidents answer inc_01JD0M9Q2V6QW3E7T8Y9Z0A1B2 --cause deploy --by Kim', 'what it was'],
   ]);

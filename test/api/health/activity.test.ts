@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { addActivity, addDeliveryActivity } from '../../../src/postgres/shards/activity.ts';
+import { onDatabase } from '../../cli/command.ts';
 import { startTestApi, type TestApi } from '../api.ts';
 
 let api: TestApi;
@@ -49,6 +50,17 @@ test('is added up over sites and subscribers, or of one of each', async () => {
     { polls: 10, failedPolls: 2, changes: 1, greatestLagMs: 700, delivered: 7, failedAttempts: 1 },
   ]);
   expect(busy(await activity('?minutes=2'))).toEqual([]);
+  const command = (...argv: string[]) => onDatabase({ url: api.databaseUrl }, ['activity', ...argv]);
+  expect(busy(JSON.parse((await command('--minutes', '5', '--json')).stdout))).toMatchObject([all]);
+  const { exitCode, stdout } = await command('--site', 'se', '--subscriber', 'shop');
+  expect(exitCode).toBe(0);
+  expect(stdout).toMatch(/^The last 60 minutes up to .* UTC, site se, subscriber shop$/m);
+  expect(stdout).toMatch(/^\d\d:\d\d +10 +2 +1 +700 ms +7 +1$/m);
+  expect(stdout).toContain('Nothing was polled or delivered in 59 other minutes.');
+  expect((await command('--minutes', '1')).stdout).toContain('Nothing was polled or delivered.');
+  expect(await command('--site', 'see')).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('did you mean se?') });
+  expect(await command('--subscriber', 'shopp')).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('shopp') });
+  expect(await command('--minutes', '1441')).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('from 1 to 1440') });
   await back(-5);
   expect(busy(await activity('?minutes=1440')), 'minutes ahead of the clock').toEqual([]);
 });

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { numberOf } from '../../../src/domain/purchases/states.ts';
 import { overduePurchases, staysBetween } from '../../../src/postgres/incidents/customers.ts';
 import { moneyWaiting } from '../../../src/postgres/stays/evidence.ts';
+import { onDatabase } from '../../cli/command.ts';
 import { rowsRead } from '../../support/rows-read.ts';
 import { startTestApi, type TestApi } from '../api.ts';
 
@@ -92,6 +93,22 @@ test('shows who waits, what became of everybody who came, and the share over tim
     ['again', 'overdue'],
     ['waits', 'open'],
   ]);
+  const command = (...argv: string[]) => onDatabase({ url: api.databaseUrl }, ['incidents', 'customers', ...argv]);
+  expect(JSON.parse((await command('inc_card', '--json')).stdout)).toMatchObject({
+    data,
+    came: { stays: around.stays, share: around.share },
+  });
+  const { exitCode, stdout } = await command('inc_card');
+  expect(exitCode).toBe(0);
+  expect(stdout).toMatch(/^3 purchases overdue now, the longest waiting first$/m);
+  expect(stdout).toMatch(/^stuck-2 +se +WaitingForCardPayments +ORD-2 +- +\d+ min ago +\d+ min ago$/m);
+  expect(stdout).toMatch(/^Money waiting: not known; 2 orders without a known amount$/m);
+  expect(stdout).toMatch(/^ {2}3 still there, overdue$/m);
+  expect(stdout).toMatch(/^3 of the latest 4 customers became overdue\.$/m);
+  expect(await command('inc_none')).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('there is no incident inc_none'),
+  });
   // Two purchases of one order are one customer.
   expect(around.share).toEqual([
     { at: iso(began - 4 * MINUTE), overdue: 0, of: 1 },

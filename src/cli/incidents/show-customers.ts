@@ -1,0 +1,62 @@
+/** How `incidents customers` shows who waits in an incident, and what became of those who came. */
+
+import { customersIn } from '../../actions/incidents/customers.ts';
+import { STAY_FATES, type StayFate } from '../../domain/incidents/customers.ts';
+import { apart, counted } from '../../domain/values/counts.ts';
+import { relative } from '../../domain/values/relative-time.ts';
+import { readClock, type Sql } from '../../postgres/connection/database.ts';
+import type { CliContext } from '../terminal/context.ts';
+import { printJson, printLine, printTable } from '../terminal/output.ts';
+
+type Customers = Awaited<ReturnType<typeof customersIn>>;
+
+export async function showCustomers(context: CliContext, sql: Sql, { id, json }: { id: string; json: boolean }): Promise<void> {
+  const customers = await customersIn(sql, id);
+  if (json) return printJson(context, customers);
+  const { data, counted: count, atLeast, waiting, unpriced } = customers;
+  if (count === 0) printLine(context, `No purchase is overdue in ${id} now.`);
+  else {
+    const { now } = await readClock(sql);
+    printLine(context, `${counted(count, 'purchase')}${atLeast ? ' or more' : ''} overdue now, the longest waiting first`);
+    printTable(
+      context,
+      ['purchase', 'site', 'state', 'order', 'amount', 'there since', 'overdue since'],
+      data.map((each) => [
+        each.purchaseId,
+        each.site,
+        each.state.name,
+        each.reference ?? each.orderReference,
+        each.price === null ? null : `${apart(each.price)} ${each.currency ?? ''}`.trim(),
+        relative(Date.parse(each.stateSince), now),
+        relative(Date.parse(each.stuckSince), now),
+      ]),
+    );
+    const sums = waiting.map(({ amount, currency }) => `${apart(amount)} ${currency}`).join(', ');
+    const unknown = unpriced === 0 ? '' : `; ${counted(unpriced, 'order')} without a known amount`;
+    printLine(context, `\nMoney waiting: ${sums === '' ? 'not known' : sums}${unknown}`);
+    if (count > data.length) printLine(context, `${count - data.length}${atLeast ? ' or more' : ''} more are not listed.`);
+  }
+  printFates(context, customers);
+}
+
+const FATES: Readonly<Record<StayFate, string>> = {
+  well: 'got on in time',
+  other: 'left in time otherwise',
+  overdue: 'still there, overdue',
+  late: 'left after the limit',
+  open: 'not known yet',
+};
+
+/** What became of those who came to the state around its beginning. */
+function printFates(context: CliContext, { came }: Customers): void {
+  if (came === null || came.stays.length === 0) return;
+  const time = (iso: string): string => iso.slice(0, 16).replace('T', ' ');
+  const only = came.isComplete ? '' : ', of the purchases registered last';
+  printLine(context, `\nCame from ${time(came.from)} to ${time(came.until)} UTC${only}:`);
+  for (const fate of STAY_FATES) {
+    const count = came.stays.filter((stay) => stay.fate === fate).length;
+    if (count > 0) printLine(context, `  ${count} ${FATES[fate]}`);
+  }
+  const last = came.share.at(-1);
+  if (last !== undefined) printLine(context, `${last.overdue} of the latest ${last.of} customers became overdue.`);
+}
