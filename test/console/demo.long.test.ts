@@ -32,7 +32,7 @@ beforeAll(async () => {
   await vi.waitFor(() => expect(text).toContain('Calm traffic goes on'), { ...WITHIN, timeout: 280_000 });
   origin = /Open (http:\S+) in a browser/.exec(text)![1]!;
   control = /controls: (\S+)/.exec(text)![1]!;
-}, 300_000);
+});
 
 afterAll(async () => {
   await browser?.close();
@@ -40,7 +40,7 @@ afterAll(async () => {
   demo.kill('SIGTERM');
   await ended;
   rmSync(DATA_DIR, { recursive: true, force: true });
-}, 60_000);
+});
 
 const overview = async (): Promise<OverviewBody> => (await (await fetch(`${origin}/v1/overview`)).json()) as OverviewBody;
 const shop = async () => (await overview()).subscribers.find(({ name }) => name === 'shop')!;

@@ -59,7 +59,7 @@ beforeAll(async () => {
   await sql`
     insert into purchase_watch_internal.incidents (id, kind, site, opened_at, since, ended_at, quiet_since, count, peak)
     select 'inc_old' || n, 'unreachable', 'default', now() - interval '3 d', now() - interval '3 d', now() - interval '2 d', now() - interval '2 d', 0, 1 from generate_series(1, 40) n`;
-}, 120_000);
+});
 
 afterAll(async () => {
   await t?.stop();

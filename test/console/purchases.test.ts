@@ -18,7 +18,11 @@ beforeAll(async () => {
   browser = await startBrowser();
   // Polls of the plan are far apart, so that a change is seen by the poll that a person asks for.
   const change = (settings: TestApp['settings']) => {
-    for (const plan of settings.policy.states.values()) Object.assign(plan.poll, { first: 3_600_000, most: 3_600_000 });
+    const poll = { first: 3_600_000, growth: 0, most: 3_600_000 };
+    settings.policy = {
+      ...settings.policy,
+      states: new Map([...settings.policy.states].map(([state, plan]) => [state, { ...plan, poll }])),
+    };
   };
   t = await startTestApp({ realClock: true, env: { API_KEY: OPERATOR, API_READ_KEY: READER }, change });
   await t.app.start();
@@ -46,7 +50,7 @@ const isThere = async (purchaseId: string): Promise<boolean> =>
 /** A purchase in a state, which was polled. */
 async function seen(state: string, registration: { reference?: string; metadata?: string } = {}): Promise<string> {
   const id = await t.watch({ script: [{ state }] }, registration);
-  await expect.poll(async () => (await t.rowOf(id)).state, { timeout: 20_000 }).not.toBeNull();
+  await expect.poll(async () => (await t.rowOf(id)).state).not.toBeNull();
   return id;
 }
 
@@ -199,7 +203,7 @@ test('stops a purchase, watches it again, and says why an invoice is refused', a
 
 test('shows what an invoice holds, to whoever may read it, and says why there is none', async () => {
   const paid = await t.watch({ script: [{ state: 'Completed' }], paymentMethod: 'invoice', price: '1249.50', currency: 'SEK' });
-  await expect.poll(async () => (await t.rowOf(paid)).state, { timeout: 20_000 }).toBe(2);
+  await expect.poll(async () => (await t.rowOf(paid)).state).toBe(2);
   const { page, context, misdeeds } = await opened(READER, { javaScriptEnabled: false });
   await page.goto(`/purchases/default/${paid}`);
   await page.getByRole('link', { name: 'Show the invoice' }).click();
@@ -223,7 +227,7 @@ test.each([true, false])('sends an event again (script: %s)', async (javaScriptE
   const id = await seen('BeingProcessed');
   await t.receiver.waitFor((received) => received.some(({ body }) => body.includes(id)));
   const [first] = t.receiver.received.filter(({ body }) => body.includes(id));
-  await expect.poll(async () => (await deliveriesOf(id))[0]?.status, { timeout: 20_000 }).toBe('delivered');
+  await expect.poll(async () => (await deliveriesOf(id))[0]?.status).toBe('delivered');
   const { page, context } = await opened(OPERATOR, { javaScriptEnabled });
   await page.goto(`/purchases/default/${id}`);
   await page.getByText('Send an event again').click();

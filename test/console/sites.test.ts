@@ -75,7 +75,7 @@ test('shows and says how its replica calls a site, and how one does that may not
     await page.goto('/sites/default');
     return (await page.locator('section[aria-labelledby="replicas"]').textContent())!.replaceAll('\u00a0', ' ');
   };
-  await expect.poll(read, { timeout: 30_000 }).toMatch(/closed: every call may leave.*of \d+.*fetched .*valid until in /s);
+  await expect.poll(read).toMatch(/closed: every call may leave.*of \d+.*fetched .*valid until in /s);
   await sql`insert into purchase_watch_internal.replicas (id, process, expires_at) values ('rep_other', 'test', now() + interval '5 min') on conflict do nothing`;
   const refusal = '<b>The token endpoint</b> does not accept it';
   await writeSiteCalls(sql, 'rep_other', [

@@ -54,7 +54,7 @@ const says = (page: Page): Promise<string | null> => page.locator('h1').textCont
 /** Fails so often that it is paused. */
 async function pause(name: string): Promise<void> {
   for (let failed = 0; failed < 4; failed++) await api('POST', `/v1/subscribers/${name}/test?wait=20s`);
-  await expect.poll(async () => (await bodyOf(`/v1/subscribers/${name}`)).health.status, { timeout: 30_000 }).toBe('paused');
+  await expect.poll(async () => (await bodyOf(`/v1/subscribers/${name}`)).health.status).toBe('paused');
 }
 
 test.each([true, false])(
@@ -138,7 +138,7 @@ test.each([true, false])('past events are counted, then sent again (script: %s)'
   await addByApi(name);
   const id = await t.watch({ script: [{ state: 'Completed' }] });
   const of = () => receiver.received.filter(({ body }) => body.includes(id)).length;
-  await expect.poll(of, { timeout: 30_000 }).toBeGreaterThanOrEqual(1);
+  await expect.poll(of).toBeGreaterThanOrEqual(1);
   const { page, context } = await signedIn(OPERATOR, { javaScriptEnabled });
   await page.goto(`/subscribers/${name}`);
   const replay = page.locator('section', { has: page.locator('#replay') });
@@ -169,7 +169,7 @@ test('what was given up is counted and retried, and a single delivery is sent ag
   await retry.getByRole('button', { name: 'Count first' }).click();
   await retry.getByRole('button', { name: 'Retry 1 delivery' }).click();
   await page.getByText('1 delivery is scheduled to be sent again').waitFor();
-  await expect.poll(async () => (await bodyOf(`/v1/deliveries/${id}`)).status, { timeout: 30_000 }).toBe('delivered');
+  await expect.poll(async () => (await bodyOf(`/v1/deliveries/${id}`)).status).toBe('delivered');
   const before = receiver.received.length;
   await page.goto(`/deliveries/${id}`);
   await page.getByRole('button', { name: 'Send this 1 delivery again' }).click();
@@ -272,7 +272,7 @@ test('one that the settings name is changed there; a channel has its page elsewh
 
 test('deliveries are found by status, subscriber and purchase; a wrong filter says so', async () => {
   const id = await t.watch({ script: [{ state: 'Completed' }] });
-  await expect.poll(() => t.changesOf(id).length, { timeout: 30_000 }).toBe(1);
+  await expect.poll(() => t.changesOf(id).length).toBe(1);
   const { page, context } = await signedIn(READER, { javaScriptEnabled: false });
   await page.goto('/deliveries');
   await page.getByRole('textbox', { name: 'Purchase' }).fill(id);

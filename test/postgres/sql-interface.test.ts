@@ -536,5 +536,5 @@ describe('roles, which belong to a whole cluster', () => {
       rmSync(folder, { recursive: true, force: true });
     }
     // A cluster of its own, and four migrations of it.
-  }, 120_000);
+  });
 });

@@ -95,7 +95,7 @@ test.each<Side>(['before', 'after'])(
         t.clock.advance('10s');
         return (await statusesOf(t, 'default')).pending ?? 0;
       };
-      await expect.poll(open, { timeout: 30_000, interval: 10, message: `${side} request ${request}` }).toBe(0);
+      await expect.poll(open, { interval: 10, message: `${side} request ${request}` }).toBe(0);
       const arrived = t.receiver.received.slice(before);
       expect(new Set(arrived.map(({ id }) => id)).size, `${side} request ${request}`).toBe(12);
       // Twelve, and the one that was refused: what it could not write at once it writes late, and repeats nothing.
@@ -128,10 +128,10 @@ test('a connection to the database that breaks while it is being set up ends no 
   await daemon.says('"started"');
   // Each of these connections is lost at its first request, which the driver makes for itself.
   wire.breakNew(8);
-  await expect.poll(() => wire.toBreak() === 0 || daemon.process.exitCode !== null, { timeout: 45_000 }).toBe(true);
+  await expect.poll(() => wire.toBreak() === 0 || daemon.process.exitCode !== null).toBe(true);
   expect(daemon.process.exitCode, daemon.output().slice(-2_000)).toBeNull();
   const id = await t.watch({ script: [{ state: 'Completed' }] });
   // The driver may lose a query on such a connection: then it is given up when its answer is overdue, and asked again.
   await t.receiver.waitFor((received) => received.length === 1, 60_000);
   expect(t.changesOf(id)).toEqual(['Completed']);
-}, 150_000);
+});

@@ -48,7 +48,7 @@ describe.skipIf(missing !== null)('brokers of the settings file', () => {
 `,
     );
     t = await startTestApp({ env: { PURCHASE_WATCH_CONFIG: file } });
-  }, 120_000);
+  });
   afterAll(async () => {
     await t?.stop();
     await operator?.close();

@@ -77,7 +77,7 @@ test('Teams is told what Slack is told, and each hears when the other one is gon
   const summaries = teams.received.map(({ summary }) => summary);
   expect(summaries).toContainEqual(expect.stringContaining('@slack was switched off'));
   expect(t.log.join('')).not.toContain('a-secret-signature');
-}, 60_000);
+});
 
 /** The daemon with another address for Slack, as after a restart; it shares the clock. */
 async function withAddress(t: TestApp, webhookUrl: string) {

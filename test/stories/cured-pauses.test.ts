@@ -55,7 +55,7 @@ test('when Slack asks for fewer messages the next try is when it asked for it, h
   const [{ attempts, counted }] = await channels.sql<[{ attempts: number; counted: number }]>`
     select attempts, attempts - attempts_before as counted from purchase_watch_internal.deliveries order by id limit 1`;
   expect([attempts, counted]).toEqual([6, 1]);
-}, 60_000);
+});
 
 test('a pause for an address that was refused ends at the start of a daemon that allows it, and not before', async () => {
   let allowed: string[] = [];
@@ -82,7 +82,7 @@ test('a pause for an address that was refused ends at the start of a daemon that
   await other.deliverOnce();
   expect(t.receiver.received).toHaveLength(5);
   expect(t.log.join('')).toContain('other addresses are allowed now');
-}, 60_000);
+});
 
 test.each([
   ['secret', (means: Parameters<typeof rotateSecret>[0], now: number) => rotateSecret(means, 'books', { overlap: 60_000, now })],

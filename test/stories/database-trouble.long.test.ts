@@ -46,14 +46,14 @@ test('a daemon whose connections are broken again and again under load lives on 
   }
   await kill.end();
   const done = () => ids.every((id) => t.changesOf(id).at(-1) === 'Completed');
-  await expect.poll(done, { timeout: 60_000, interval: 500 }).toBe(true);
+  await expect.poll(done, { interval: 500 }).toBe(true);
   expect(daemon.process.exitCode).toBeNull();
   for (const id of ids) {
     const sequences = [...new Map(t.eventsOf(id).map((event) => [event.id, event.data.sequence])).values()];
     expect(sequences).toEqual(sequences.map((_, index) => index + 1));
   }
   expect(await daemon.end('SIGTERM')).toBe(0);
-}, 120_000);
+});
 
 test('a connection that silently leads nowhere is given up, and work goes on over a new one; a stop ends all the same', async () => {
   t = await startTestApp({ realClock: true });
@@ -86,4 +86,4 @@ test('a connection that silently leads nowhere is given up, and work goes on ove
   await t.receiver.waitFor((received) => received.some(({ body }) => body.includes('Completed')), 60_000);
   expect(await daemon.end('SIGTERM')).toBe(0);
   wire.close();
-}, 120_000);
+});

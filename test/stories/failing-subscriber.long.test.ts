@@ -230,5 +230,5 @@ describe('Slack itself', () => {
       { subscriber: 'default', ended: false },
       { subscriber: '@slack', ended: true },
     ]);
-  }, 90_000);
+  });
 });

@@ -52,7 +52,7 @@ test('after forget no table names the purchase, its reference or its metadata, a
   for (const [name, id] of Object.entries({ stuck, odd }))
     for (const trace of [id, `ORD-${name}`, `cust-${name}`]) expect(after).not.toContain(trace);
   for (const trace of [other, 'ORD-other', 'cust-other']) expect(after).toContain(trace);
-}, 60_000);
+});
 
 test('a daemon in the middle of polls and deliveries brings nothing back and stumbles over nothing', async () => {
   t = await startTestApp({
@@ -97,7 +97,7 @@ test('a daemon in the middle of polls and deliveries brings nothing back and stu
   // The one attempt that could not be called back ended as a failure; nothing else went wrong.
   const troubles = t.log.map((line) => JSON.parse(line)).filter(({ level }) => ['warn', 'error', 'fatal'].includes(level));
   expect(troubles.map(({ event }) => event)).toEqual(['delivery.failed']);
-}, 60_000);
+});
 
 test('what waits in memory for its next poll is not asked for any more', async () => {
   t = await startTestApp({

@@ -64,7 +64,7 @@ test('a record that reaches the database after the daemon gave it up takes nothi
     await daemon.pollOnce();
     return (await t.rowOf(purchase)).status;
   };
-  await expect.poll(settled, { timeout: 30_000 }).toBe('settled');
+  await expect.poll(settled).toBe('settled');
   const before = await t.rowOf(purchase);
 
   await line.release();
@@ -74,7 +74,7 @@ test('a record that reaches the database after the daemon gave it up takes nothi
   expect(t.eventsOf(purchase).map(({ data }) => data.sequence)).toEqual([1, 2]);
   expect((await transitionsOf(t.database.sql, before.id)).map(({ to }) => to)).toEqual([1, 2]);
   expect(said('poll.unrecordable')).toEqual([]);
-}, 60_000);
+});
 
 test('a record that rests on an older row than there is, is refused once; the next poll rests on the row', async () => {
   const purchase = await t.watch({ script: [{ state: 'New' }] });
@@ -89,7 +89,7 @@ test('a record that rests on an older row than there is, is refused once; the ne
   await t.app.deliverOnce();
   expect(t.eventsOf(purchase).map(({ data }) => data.sequence)).toEqual([1, 2]);
   expect(t.log.filter((line) => line.includes('"level":"error"'))).toEqual([]);
-}, 60_000);
+});
 
 test('a purchase whose row was taken back is repaired from its last transition, reported once, and polled on', async () => {
   const purchase = await t.watch({ script: [{ state: 'New' }] });
@@ -109,7 +109,7 @@ test('a purchase whose row was taken back is repaired from its last transition, 
     await daemon.pollOnce();
     return (await t.rowOf(purchase)).status;
   };
-  await expect.poll(settled, { timeout: 30_000 }).toBe('settled');
+  await expect.poll(settled).toBe('settled');
   await daemon.deliverOnce();
   expect(t.changesOf(purchase)).toEqual(['New', 'BeingProcessed', 'Completed']);
   expect(t.eventsOf(purchase).map(({ data }) => data.sequence)).toEqual([1, 2, 3]);
@@ -122,7 +122,7 @@ test('a purchase whose row was taken back is repaired from its last transition, 
     was: { state: 'New', sequence: 1 },
     is: { state: 'BeingProcessed', sequence: 2 },
   });
-}, 60_000);
+});
 
 test('what the judge gave up is not added up a second time when it reaches the database later', async () => {
   const purchase = await t.watch({ script: [{ state: 'New' }] });
@@ -143,7 +143,7 @@ test('what the judge gave up is not added up a second time when it reaches the d
   await line.release();
   const counted = await sql`select state, well, overdue, other from purchase_watch_internal.stay_days`;
   expect([...counted]).toEqual([{ state: 6, well: 1, overdue: 0, other: 0 }]);
-}, 60_000);
+});
 
 test('statements that wait for a lock are ended by the server and do not pile up', async () => {
   const purchase = await t.watch({ script: [{ state: 'New' }] });
@@ -161,7 +161,7 @@ test('statements that wait for a lock are ended by the server and do not pile up
     await daemon.pollOnce();
     return said('poll.not_recorded').length;
   };
-  await expect.poll(failures, { timeout: 60_000 }).toBeGreaterThanOrEqual(2);
+  await expect.poll(failures).toBeGreaterThanOrEqual(2);
   const waiting =
     await sql`select from pg_locks where not granted and relation = 'purchase_watch_internal.purchase_transitions'::regclass`;
   expect(waiting).toHaveLength(0);
@@ -172,5 +172,5 @@ test('statements that wait for a lock are ended by the server and do not pile up
     await daemon.pollOnce();
     return (await t.rowOf(purchase)).state;
   };
-  await expect.poll(seen, { timeout: 30_000 }).toBe(0);
-}, 120_000);
+  await expect.poll(seen).toBe(0);
+});

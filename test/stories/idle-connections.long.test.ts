@@ -8,7 +8,7 @@ import { SECRET, startTestApp, type TestApp } from '../support/test-app.ts';
 const OPEN_FILES = 400;
 const CONNECTIONS = OPEN_FILES - 150 - 32 - 64 - 64;
 const STREAMS = Math.floor((CONNECTIONS * 2) / 3);
-const PATIENCE = { timeout: 20_000, interval: 50 };
+const PATIENCE = { interval: 50 };
 
 let t: TestApp;
 let daemon: Daemon;
@@ -82,11 +82,11 @@ test('connections that send no whole request are closed within half a minute, al
   const dripping = [...(await dial(10, head)), ...(await dial(10, `${head}X-Slow: `))].slice(10);
   const drip = setInterval(() => dripping.map((socket) => socket.write('x')), 1_000);
   expect(open()).toBe(30);
-  await expect.poll(open, { timeout: 60_000, interval: 500 }).toBe(0);
+  await expect.poll(open, { interval: 500 }).toBe(0);
   clearInterval(drip);
   // Clients of a slow line have their time.
   expect(performance.now() - begun).toBeGreaterThan(15_000);
-}, 90_000);
+});
 
 test('with all connections at work, health is answered and other requests are refused until one ends', async () => {
   const head = 'HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';

@@ -126,16 +126,14 @@ test('a daemon that is killed while an incident is open goes on with it, and say
   // Between Slack's answer and its record a crash would repeat the message, as every delivery.
   const isTold = async (): Promise<boolean> =>
     (await t.app.sql`select from purchase_watch_internal.deliveries where lane <= 0 and status = 'delivered'`).length === 1;
-  await expect.poll(isTold, { timeout: 30_000, interval: 20 }).toBe(true);
+  await expect.poll(isTold, { interval: 20 }).toBe(true);
   expect(await first.end('SIGKILL')).toBe('SIGKILL');
   const second = start();
   await second.says('started');
   // Four more, and a word of the judge that it has counted them.
   await becomeOverdue(6);
   await t.app.sql`select pg_notify('purchase_watch_wake', 'judge')`;
-  await expect
-    .poll(async () => (await t.app.sql`select from purchase_watch_internal.stays`).length, { timeout: 30_000, interval: 50 })
-    .toBe(0);
+  await expect.poll(async () => (await t.app.sql`select from purchase_watch_internal.stays`).length, { interval: 50 }).toBe(0);
   expect(messages()).toEqual([expect.stringContaining('4 customers stuck')]);
   // Five customers who came later and got on: the page works again.
   await t.app.sql`
@@ -147,7 +145,7 @@ test('a daemon that is killed while an incident is open goes on with it, and say
   expect(messages()[1]).toContain('✅');
   await second.end('SIGTERM');
   expect(messages()).toHaveLength(2);
-}, 120_000);
+});
 
 test('with two daemons that judge in turn, everything is said once', async () => {
   t = await startTestApp();

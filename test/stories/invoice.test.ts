@@ -267,7 +267,7 @@ test('with two replicas, one of them killed in the middle, every invoice is told
     t.app.sql,
     ids.map((purchaseId) => ({ purchaseId, site: null, reference: null, metadata: null })),
   );
-  await expect.poll(invoiceCalls, { timeout: 40_000, interval: 5 }).toBeGreaterThan(20);
+  await expect.poll(invoiceCalls, { interval: 5 }).toBeGreaterThan(20);
   await daemons[0]!.end('SIGKILL');
   await t.receiver.waitFor(
     (received) => new Set(received.filter(({ type }) => type === 'purchase.invoice_ready').map(({ id }) => id)).size >= 150,
@@ -288,4 +288,4 @@ test('with two replicas, one of them killed in the middle, every invoice is told
   );
   const repeats = Map.groupBy(t.receiver.received, ({ id }) => id);
   for (const same of repeats.values()) expect(new Set(same.map(({ body }) => body)).size).toBe(1);
-}, 120_000);
+});

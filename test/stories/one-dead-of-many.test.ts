@@ -71,6 +71,6 @@ test('with a dozen subscribers that never answer and hold all that a replica sen
   release.resolve();
   const isDone = async (): Promise<boolean> =>
     (await Promise.all(names.map((name) => statusesOf(t, name)))).every(({ delivered }) => delivered === 400);
-  await expect.poll(isDone, { timeout: 40_000, interval: 200 }).toBe(true);
+  await expect.poll(isDone, { interval: 200 }).toBe(true);
   expect(dead.arrivals).toHaveLength(12 * 400);
-}, 180_000);
+});

@@ -98,7 +98,7 @@ test('a replica that reaches no service leaves its purchases to one that does, i
   // One alert and its end, and nothing of the site, which always answered.
   expect(headlines()).toHaveLength(2);
   expect(await t.app.sql`select kind from purchase_watch_internal.incidents where kind = 'replica'`).toHaveLength(1);
-}, 120_000);
+});
 
 test('a service that no replica reaches is given up by none', async () => {
   await startFar('sites');
@@ -111,7 +111,7 @@ test('a service that no replica reaches is given up by none', async () => {
     expect(await owners()).toEqual([32, 32]);
   }
   expect(farLog.join('')).not.toContain('replica.away');
-}, 120_000);
+});
 
 test('a replica that reaches no receiver leaves its deliveries to one that does, and takes its share back', async () => {
   await startFar('receiver');
@@ -135,4 +135,4 @@ test('a replica that reaches no receiver leaves its deliveries to one that does,
   await wire.spoil(null);
   await liveUntil(async () => (await owners()).join() === '32,32', 1_200);
   for (const id of ids) expect(t.changesOf(id)).toEqual(['BeingProcessed', 'Completed']);
-}, 120_000);
+});

@@ -181,7 +181,7 @@ test('a change is recorded and delivered while first sights of a bulk load wait 
     return t.changesOf(known);
   };
   try {
-    await expect.poll(delivered, { timeout: 20_000, interval: 100 }).toEqual(['New', 'Completed']);
+    await expect.poll(delivered, { interval: 100 }).toEqual(['New', 'Completed']);
   } finally {
     release.resolve();
     await Promise.all([holding, polling]);

@@ -74,7 +74,7 @@ test('while a daemon starts its port is open: it lives, is not ready, and says w
   await expect.poll(() => ask(`${url}/readyz`), PATIENCE).toMatchObject({ status: 200, body: { status: 'ready' } });
   expect((await ask(`${url}/v1/purchases`, reading)).status).toBe(200);
   await holder.end();
-}, 60_000);
+});
 
 test('a worker serves health and metrics and nothing else, and a port that is taken stops it', async () => {
   database = await testDatabase();
@@ -90,4 +90,4 @@ test('a worker serves health and metrics and nothing else, and a port that is ta
   await second.says(`port ${port} of 127.0.0.1 is in use`);
   expect(await second.end('SIGCONT')).toBe(1);
   expect(await worker.end('SIGTERM')).toBe(0);
-}, 60_000);
+});

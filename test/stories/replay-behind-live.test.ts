@@ -117,7 +117,7 @@ test('while hundreds are replayed, what is new goes first, of the same purchases
   expect(overtaken).toBeGreaterThanOrEqual(0);
   expect(overtaken).toBeLessThanOrEqual(LIMIT);
   expect(await statusesOf(t, 'default')).toEqual({ delivered: 360 });
-}, 60_000);
+});
 
 test('a replay to a subscriber that is paused waits with the rest, and what is new goes first when it is well again', async () => {
   const ids = await watchMany(t, 20);
@@ -143,4 +143,4 @@ test('a replay to a subscriber that is paused waits with the rest, and what is n
     const sequences = receiver.arrivals.slice(before).filter(({ purchaseId }) => purchaseId === id);
     expect(sequences.map(({ sequence }) => sequence)).toEqual([2, 1]);
   }
-}, 30_000);
+});

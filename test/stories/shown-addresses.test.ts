@@ -190,4 +190,4 @@ test('what of an address may give access is shown nowhere: paths, queries and lo
       ),
   );
   expect(leaks).toEqual([]);
-}, 90_000);
+});

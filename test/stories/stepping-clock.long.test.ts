@@ -73,7 +73,7 @@ test.skipIf(!canStep())(
     postgres.step(0);
     await first.says('clock.step_followed', 30_000);
     for (const id of ids) simulator.control.setState(id, 'Completed');
-    await expect.poll(arrived(ids, 'Completed'), { timeout: 40_000 }).toBe(40);
+    await expect.poll(arrived(ids, 'Completed')).toBe(40);
 
     // Another one is killed while the clock is ahead; its successor finds the clock set back.
     postgres.step(9_000);
@@ -84,11 +84,11 @@ test.skipIf(!canStep())(
     for (const id of more) simulator.control.setState(id, 'Completed');
     const second = await start();
     await second.says('clock.step_followed', 30_000);
-    await expect.poll(arrived(more, 'Completed'), { timeout: 40_000 }).toBe(40);
+    await expect.poll(arrived(more, 'Completed')).toBe(40);
 
     // And one is stopped while the clock is ahead: its shards have no owner when the clock is set back.
     postgres.step(9_000);
-    await expect.poll(second.output, { timeout: 10_000 }).toMatch(/"byMs":\d+,.*clock\.stepped/);
+    await expect.poll(second.output).toMatch(/"byMs":\d+,.*clock\.stepped/);
     const last = await watch(40);
     await expect.poll(arrived(last, 'BeingProcessed')).toBe(40);
     expect(await second.end('SIGTERM')).toBe(0);
@@ -96,7 +96,7 @@ test.skipIf(!canStep())(
     for (const id of last) simulator.control.setState(id, 'Completed');
     const third = await start();
     await third.says('clock.step_followed', 30_000);
-    await expect.poll(arrived(last, 'Completed'), { timeout: 20_000 }).toBe(40);
+    await expect.poll(arrived(last, 'Completed')).toBe(40);
 
     // Receivers check the timestamp against their own clocks.
     expect(receiver.received.every(({ verified }) => verified)).toBe(true);
@@ -114,11 +114,11 @@ test.skipIf(!canStep())(
     const first = await start();
     const ids = await watch(4);
     for (const id of ids.slice(1)) simulator.control.setState(id, 'Completed');
-    await expect.poll(arrived(ids, 'Completed'), { timeout: 20_000 }).toBe(3);
+    await expect.poll(arrived(ids, 'Completed')).toBe(3);
     // Longer than purchases are watched, and kept.
     postgres.step(100 * 86_400);
     const skips = async () => (await sql`select from purchase_watch_internal.database_clock, unnest(skipped)`).count;
-    await expect.poll(skips, { timeout: 10_000 }).toBe(1);
+    await expect.poll(skips).toBe(1);
     await first.end('SIGKILL');
     await sql`update purchase_watch_internal.leases set done_at = now() - interval '200 days' where name = 'upkeep'`;
     const polls = async () =>
@@ -129,20 +129,20 @@ test.skipIf(!canStep())(
     const before = await polls();
     const second = await start();
     await second.says('retention.done', 20_000);
-    await expect.poll(async () => (await polls()).polls, { timeout: 20_000 }).toBeGreaterThan(before.polls);
+    await expect.poll(async () => (await polls()).polls).toBeGreaterThan(before.polls);
     expect((await polls()).left).toBe(4);
     postgres.step(0);
     await second.says('clock.step_followed', 10_000);
-    await expect.poll(skips, { timeout: 10_000 }).toBe(0);
+    await expect.poll(skips).toBe(0);
     // Its plan would wait for minutes, as after 100 days in a state. The poll finds it where it was, and does not end its watch.
     const [waiting] = await sql<
       [{ id: number }]
     >`select id::float8 as id from purchase_watch.purchases where status = 'watching'`;
     const known = await requestPoll(sql, waiting.id);
-    await expect.poll(() => countPolls(sql, waiting.id), { timeout: 20_000 }).toBeGreaterThan(known);
+    await expect.poll(() => countPolls(sql, waiting.id)).toBeGreaterThan(known);
     simulator.control.setState(ids[0]!, 'Completed');
     await requestPoll(sql, waiting.id);
-    await expect.poll(arrived(ids, 'Completed'), { timeout: 20_000 }).toBe(4);
+    await expect.poll(arrived(ids, 'Completed')).toBe(4);
     expect(receiver.received.filter(({ type }) => type !== 'purchase.state_changed')).toEqual([]);
   },
   120_000,

@@ -64,7 +64,7 @@ test('a stop while the database is frozen ends within SHUTDOWN_TIMEOUT, with a l
   expect(await daemon.end('SIGTERM')).toBe(1);
   expect(daemon.output()).toMatch(/"part":"the release of shards".*"stop.cut_short"/);
   expect(daemon.output()).toContain('"event":"stop.broken_off"');
-}, 60_000);
+});
 
 test('a start that waits for the schema lock ends with the first signal', async () => {
   const database = await testDatabase();
@@ -75,7 +75,7 @@ test('a start that waits for the schema lock ends with the first signal', async 
   await untilSomebodyWaits(database.url);
   expect(await daemon.end('SIGTERM')).toBe(0);
   expect(daemon.output()).toContain('"event":"stopped"');
-}, 60_000);
+});
 
 test('a stop hands over at once every shard on which nothing is under way, and the last one when its delivery has ended', async () => {
   const t = await startTestApp({
@@ -99,14 +99,14 @@ test('a stop hands over at once every shard on which nothing is under way, and t
       select count(*)::integer as n from purchase_watch_internal.shards where owner is not null group by owner order by 1`;
     return rows.map(({ n }) => n);
   };
-  await expect.poll(owners, { timeout: 30_000 }).toEqual([32, 32]);
+  await expect.poll(owners).toEqual([32, 32]);
   const stopped = t.app.stop();
-  await expect.poll(owners, { timeout: 30_000 }).toEqual([1, 63]);
+  await expect.poll(owners).toEqual([1, 63]);
   held.resolve();
   expect(await stopped).toBe(true);
-  await expect.poll(owners, { timeout: 30_000 }).toEqual([64]);
+  await expect.poll(owners).toEqual([64]);
   expect(t.receiver.received).toHaveLength(1);
-}, 90_000);
+});
 
 async function holdSchemaLock(databaseUrl: string): Promise<void> {
   const holder = connect(databaseUrl, { max: 1 });
@@ -121,7 +121,7 @@ async function untilSomebodyWaits(databaseUrl: string): Promise<void> {
   const waiting = () => sql`
     select from pg_stat_activity where datname = current_database() and (wait_event_type = 'Lock'
       or application_name in ('purchase-watch migrate', 'purchase-watch command') and state = 'idle in transaction')`;
-  await expect.poll(async () => (await waiting()).length, { timeout: 30_000 }).toBe(1);
+  await expect.poll(async () => (await waiting()).length).toBe(1);
 }
 
 // `unshare` needs rights that containers of a CI often lack; process 1 can then not be played.

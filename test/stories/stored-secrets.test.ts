@@ -163,7 +163,7 @@ test('people hear after a quarter of an hour that an address cannot be read, and
   const said = JSON.stringify(t.slack.received);
   expect(said).toContain('We cannot reach books');
   expect(said).toContain('Give every daemon the settings that it was added under, `SECRETS_KEY` above all');
-}, 60_000);
+});
 
 test('that a subscriber is not tried is said by who lives, and taken back as no more than that', async () => {
   t = await startTestApp({ env: { SECRETS_KEY: KEY } });
@@ -316,7 +316,7 @@ test('SECRETS_KEY is replaced while daemons run: nothing is unreadable for any o
     expect(await uses()).toEqual({ old: 63, new: 0 });
 
     await old.stop();
-    await expect.poll(() => lines.join(''), { timeout: 30_000 }).toContain('secrets.previous_unused');
+    await expect.poll(() => lines.join('')).toContain('secrets.previous_unused');
     const { sql } = next;
     expect(lines.join('')).toMatch(/"subscribers":63[^\n]*"secrets.resealed"/);
     expect(await keyUse(sql, both)).toEqual({ current: 63, previous: 0, unreadable: 0 });
@@ -342,7 +342,7 @@ test('SECRETS_KEY is replaced while daemons run: nothing is unreadable for any o
   } finally {
     await next.stop();
   }
-}, 60_000);
+});
 
 test('a key kept beside the embedded database is replaced by SECRETS_KEY, and several previous keys open', () => {
   const dataDir = join(mkdtempSync(join(tmpdir(), 'purchase-watch-test-')), 'data');

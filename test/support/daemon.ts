@@ -49,7 +49,7 @@ export function startDaemon(
   return {
     process: child,
     output: () => text,
-    says: (wanted, timeout = 25_000) =>
+    says: (wanted, timeout = 60_000) =>
       new Promise((resolve, reject) => {
         const timer = setTimeout(() => reject(new Error(`the daemon never said "${wanted}"; it said:\n${text}`)), timeout);
         const look = (): void => {

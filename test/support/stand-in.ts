@@ -106,7 +106,7 @@ export async function startStandIn<T>(
     respondAlways: (answer) => {
       always = answer;
     },
-    waitFor: (predicate, timeout = 20_000) =>
+    waitFor: (predicate, timeout = 60_000) =>
       new Promise((resolve, reject) => {
         const end = (settle: () => void) => {
           waiting.delete(look);

@@ -212,7 +212,7 @@ slack: { channels: { nordic: { webhookUrl: "http://slack.invalid/secret-path" } 
       .toSorted(),
   ).toEqual(expected.map(([about, address]) => [about, `what goes to ${address} is not encrypted`, 'warning']));
   await database.drop();
-}, 60_000);
+});
 
 test.runIf(process.platform === 'linux')(
   'start tells glibc and V8 to give memory back, unless somebody has chosen otherwise',
