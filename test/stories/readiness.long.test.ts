@@ -7,7 +7,7 @@ import { type Daemon, startDaemon } from '../support/daemon.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 
 const SCHEMA_LOCK = 7_236_019_444;
-const PATIENCE = { timeout: 30_000 };
+
 let database: TestDatabase;
 let daemons: Daemon[] = [];
 afterEach(async () => {
@@ -49,7 +49,7 @@ test('while a daemon starts its port is open: it lives, is not ready, and says w
   const url = await addressOf(daemon);
   expect(await ask(`${url}/healthz`)).toMatchObject({ status: 200, body: { status: 'alive' } });
   await expect
-    .poll(() => ask(`${url}/readyz`, reading), PATIENCE)
+    .poll(() => ask(`${url}/readyz`, reading))
     .toMatchObject({
       status: 503,
       body: {
@@ -71,7 +71,7 @@ test('while a daemon starts its port is open: it lives, is not ready, and says w
   await holder`select pg_advisory_unlock(${SCHEMA_LOCK})`;
   await daemon.says('"started"');
   expect(daemon.output()).toMatch(/"doing":"migrating: 0001_replicas.sql \(1 of \d+\)"/);
-  await expect.poll(() => ask(`${url}/readyz`), PATIENCE).toMatchObject({ status: 200, body: { status: 'ready' } });
+  await expect.poll(() => ask(`${url}/readyz`)).toMatchObject({ status: 200, body: { status: 'ready' } });
   expect((await ask(`${url}/v1/purchases`, reading)).status).toBe(200);
   await holder.end();
 });
@@ -81,7 +81,7 @@ test('a worker serves health and metrics and nothing else, and a port that is ta
   const worker = start(['--worker']);
   const url = await addressOf(worker);
   await worker.says('"started"');
-  await expect.poll(() => ask(`${url}/readyz`), PATIENCE).toMatchObject({ status: 200, body: { status: 'ready' } });
+  await expect.poll(() => ask(`${url}/readyz`)).toMatchObject({ status: 200, body: { status: 'ready' } });
   expect((await ask(`${url}/healthz`)).status).toBe(200);
   expect((await ask(`${url}/metrics`)).text).toContain('purchase_watch_polls_total');
   expect((await ask(`${url}/v1/purchases`)).status).toBe(404);
