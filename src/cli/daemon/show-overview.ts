@@ -168,7 +168,7 @@ function printSiteCalls(context: CliContext, { calls, isOneSite, now }: Overview
       row.site,
       row.replica,
       `${row.breaker} since ${relative(row.since, now).replace(/ ago$/, '')}${row.cause === null ? '' : `, ${row.cause}`}`,
-      row.nextProbeAt === null ? '-' : relative(row.nextProbeAt, now),
+      row.nextProbeAt === null ? '-' : row.nextProbeAt <= now ? 'due' : relative(row.nextProbeAt, now),
       `${row.callsPerSecond} of ${row.ceiling}`,
       tokenText(row, now),
     ]),

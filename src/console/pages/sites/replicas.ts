@@ -24,7 +24,8 @@ export function breakerOf(replicas: readonly Replica[]): { state: string; says: 
   if (replicas.length === 0) return { state: 'not known', says: 'breaker: no replica has called the site' };
   if (worst.length === 0) return { state: 'closed', says: 'breaker: every call may leave' };
   const where = replicas.length === 1 ? '' : ` at ${worst.length} of ${counted(replicas.length, 'replica')}`;
-  return { state: worst[0]!.breaker.state, says: `breaker${where}` };
+  const lets = open!.length > 0 ? 'only probes may leave' : 'calls return step by step';
+  return { state: worst[0]!.breaker.state, says: `breaker${where}: ${lets}` };
 }
 
 /** The access token that ends first. */
@@ -40,7 +41,9 @@ export function replicasPanel({ replicas }: SiteBody, { now }: Ask): Html {
   const row = ({ replica, writtenAt, breaker, calls, token }: Replica): Html => {
     const [kind, word] = BREAKERS[breaker.state];
     const why = breaker.cause === null ? NOTHING : breaker.cause === 'throttled' ? ', asked for fewer calls' : ', the site fails';
-    const probe = breaker.nextProbeAt === null ? NOTHING : html`<small>next probe ${when(breaker.nextProbeAt, now)}</small>`;
+    const { nextProbeAt } = breaker;
+    const isDue = nextProbeAt !== null && Date.parse(nextProbeAt) <= now;
+    const probe = nextProbeAt === null ? NOTHING : html`<small>next probe ${isDue ? 'is due' : when(nextProbeAt, now)}</small>`;
     return html`<tr><th scope="row" class="id">${written(replica)}</th>
 <td class="wide">${status(kind, word)}<small>for ${since(breaker.since, now)}${why}</small>${probe}</td>
 <td class="num wide left" data-l="calls a second">${calls.perSecond} of ${calls.ceiling}<small>${used(calls)}</small></td>

@@ -44,7 +44,7 @@ export const sitePages = [
     const site = overview.sites.find((each) => each.site === name);
     // A name that there is not is refused by the API, with the names that there are.
     const found = await read(name, ask);
-    const body = html`<div class="head"><h1 class="say" data-said>${siteSentence(site!)}</h1><p class="sub">${site!.lastError === null ? NOTHING : written(site!.lastError)}</p></div>
+    const body = html`<div class="head"><h1 class="say" data-said>${siteSentence(site!)}</h1><p class="sub"><bdi>${site!.lastError ?? ''}</bdi></p></div>
 <div class="stack">${sitePanel(site!, found, overview, ask)}${replicasPanel(found.details, ask)}${counts(site!, overview, ask)}</div>`;
     return { title: name, place: 'sites', crumb: html`<a href="${ask.base}/sites">Sites</a> / ${written(name)}`, body };
   }),
