@@ -6,10 +6,9 @@ import { type MoneyWaiting, moneyWaiting } from '../../postgres/stays/evidence.t
 
 /** States of sites of which the money is added up, for one incident. */
 const MOST_PLACES = 50;
-/** Purchases that are read for a whole list, and those of each state of a site that are read in any case, and at most. */
-const READ = 2_000;
+/** Purchases that are read for a whole list, and those of each state of a site that are read in any case. */
+const READ = 1_000;
 const LEAST_OF_PLACE = 10;
-const MOST_OF_PLACE = 1_000;
 
 /** An incident of a list; `money` is null for one that is over, or about no stuck purchases. */
 export type ListedIncident = IncidentRow & { readonly money: MoneyWaiting | null };
@@ -22,7 +21,7 @@ export async function withMoney(sql: Sql, rows: readonly IncidentRow[]): Promise
   const share = Math.floor(READ / Math.max(places.length, 1));
   const sums = await moneyWaiting(sql, {
     groups: stuck.map(({ id }) => places.filter(({ incident }) => incident === id)),
-    most: Math.min(Math.max(share, LEAST_OF_PLACE), MOST_OF_PLACE),
+    most: Math.max(share, LEAST_OF_PLACE),
   });
   const byId = new Map(stuck.map(({ id }, index) => [id, sums[index]!]));
   return rows.map((row) => ({ ...row, money: byId.get(row.id) ?? null }));

@@ -50,19 +50,20 @@ export async function overduePurchases(
   { places, limit, most }: { places: readonly Place[]; limit: number; most: number },
 ): Promise<{ purchases: OverduePurchase[]; counted: number; atLeast: boolean }> {
   const rows = await sql<(OverduePurchase & { counted: number; atLeast: boolean })[]>`
-    with o as materialized (
-      select g.place, q.* from ${listed(sql, places)}
+    with f as materialized (
+      select g.place, p.*, ${paidByAnother(sql)} as paid from ${listed(sql, places)}
+      -- The front of an index, before anything is asked of single rows: otherwise each row of the place is.
       cross join lateral (
-        select p.id, p.site, p.purchase_id, p.state, p.reference, p.state_since, p.stuck_since from purchase_watch.purchases p
-        where p.stuck_since is not null and p.site = g.site and p.state = g.state and p.state_since >= g.since
-          and p.status = 'watching' and not ${paidByAnother(sql)}
-        order by p.state_since limit ${most + 1}) q)
+        select id, site, purchase_id, state, reference, registered_at, state_since, stuck_since from purchase_watch.purchases p
+        where p.stuck_since is not null and p.site = g.site and p.state = g.state and p.state_since >= g.since and p.status = 'watching'
+        order by p.state_since limit ${most + 1}) p),
+    o as (select * from f where not paid)
     select o.site, o.purchase_id as "purchaseId", o.state, o.reference, o.state_since as "stateSince", o.stuck_since as "stuckSince",
       purchase_watch_internal.stored_text(d.fields, 'OrderReference') as "orderReference",
       purchase_watch_internal.stored_number(d.fields, 'Price')::text as price,
       nullif(btrim(purchase_watch_internal.stored_text(d.fields, 'CurrencyCode')), '') as currency,
       (select count(*) from o)::float8 as counted,
-      (select coalesce(max(n), 0) > ${most} from (select count(*) as n from o group by place) c) as "atLeast"
+      (select coalesce(max(n), 0) > ${most} from (select count(*) as n from f group by place) c) as "atLeast"
     from (select * from o order by state_since, purchase_id limit ${limit}) o
     left join purchase_watch_internal.purchase_details d on d.purchase = o.id
     order by o.state_since, o.purchase_id`;

@@ -124,7 +124,7 @@ export async function stuckDetails(
 /**
  * The money that the overdue purchases of each group of places wait with, in the order of the groups. Several purchases of one order
  * count once, with the latest price; those whose order was paid by another purchase are left out. Of each place at most `most + 1`
- * purchases are read, those that have waited longest.
+ * purchases are read, those that have waited longest, paid ones included.
  */
 export async function moneyWaiting(
   sql: Queries,
@@ -135,16 +135,17 @@ export async function moneyWaiting(
   const sums = await sql<{ group: number; amount: string | null; currency: string | null; orders: number; read: number }[]>`
     with overdue as (
       select g.place, p.id, p.site, ${orderOf(sql)} as key, purchase_watch_internal.stored_number(d.fields, 'Price') as price,
-        nullif(btrim(purchase_watch_internal.stored_text(d.fields, 'CurrencyCode')), '') as currency
+        nullif(btrim(purchase_watch_internal.stored_text(d.fields, 'CurrencyCode')), '') as currency,
+        count(*) over (partition by g.place) as read, ${paidByAnother(sql)} as paid
       from ${listed(sql, places)}
+      -- The front of an index, before anything is asked of single rows: otherwise each row of the place is.
       cross join lateral (
-        select id, site, reference from purchase_watch.purchases p
-        where p.stuck_since is not null and p.site = g.site and p.state = g.state and p.state_since >= g.since
-        and p.status = 'watching' and not ${paidByAnother(sql)}
+        select id, site, reference, registered_at from purchase_watch.purchases p
+        where p.stuck_since is not null and p.site = g.site and p.state = g.state and p.state_since >= g.since and p.status = 'watching'
         order by p.state_since limit ${most + 1}) p
       left join purchase_watch_internal.purchase_details d on d.purchase = p.id),
     grouped as (
-      select (${`{${places.map(({ group }) => group).join()}}`}::integer[])[o.place] as "group", count(*) over (partition by place) as read, o.* from overdue o),
+      select (${`{${places.map(({ group }) => group).join()}}`}::integer[])[o.place] as "group", o.* from overdue o where not o.paid),
     shared as (select *, count(*) over (partition by "group", site, key) as sharing from grouped),
     orders as (
       select distinct on ("group", site, coalesce(key, id), key is null) "group", price, currency, read
