@@ -24,7 +24,7 @@ async function open(url: string): Promise<OpenPages> {
   const pages = new Agent({ connections: 4 });
   let refreshed = 0;
   const refresh = async (): Promise<void> => {
-    const { body } = await request(`${url}/`, { dispatcher: pages });
+    const { body } = await request(`${url}/`, { dispatcher: pages, headers: { 'hx-request': 'true' } });
     await body.dump();
     refreshed += 1;
   };

@@ -9,8 +9,13 @@ import type { Milliseconds } from '../domain/values/time.ts';
 
 /** A page is refreshed at most this often, however much happens. */
 const REST: Milliseconds = 1_000;
-/** Pages are refreshed one after the other with this between them, so that many open pages take nothing from polls. */
+/**
+ * Pages are refreshed one after the other with at least this between them, and with so many times as long as a page took lately:
+ * however many are open, and however slow the machine is, they take no more than a small share from polls and deliveries.
+ */
 const SPACING: Milliseconds = 100;
+const RESTS_FOR = 20;
+const LONGEST_SPACING: Milliseconds = 2_000;
 /** After a change pages look again, because deliveries, alerts and counts follow it within seconds. */
 const LOOK_AGAIN: readonly Milliseconds[] = [2_000, 10_000];
 /** A comment this often keeps proxies from closing the stream, and shows the page that the daemon lives. */
@@ -23,6 +28,8 @@ export interface Live {
   stream(c: Context, caller: Caller): Response;
   /** Something changed that brings no event, such as an action of a person. */
   changed(): void;
+  /** An open page was answered again, which took so long. */
+  refreshed(took: Milliseconds): void;
 }
 
 interface Follower {
@@ -35,20 +42,24 @@ export function createLive(feed: FeedHub): Live {
   let following = new AbortController();
   let timers: NodeJS.Timeout[] = [];
   let changedAt = Number.NEGATIVE_INFINITY;
+  let spacing = SPACING;
   /** How long one refresh of all pages takes. */
-  const round = (): Milliseconds => Math.max(REST, followers.size * SPACING);
-  const refreshAll = (after: Milliseconds): void => {
-    let at = after;
+  const round = (): Milliseconds => Math.max(REST, followers.size * spacing);
+  /** Plans a refresh of all pages; answers when the next one may begin. */
+  const refreshAll = (from: Milliseconds): Milliseconds => {
+    let at = from;
     for (const follower of followers) {
       timers.push(setTimeout(follower.refresh, at).unref());
-      at += SPACING;
+      at += spacing;
     }
+    return at;
   };
   const changed = (): void => {
     for (const timer of timers) clearTimeout(timer);
     timers = [];
     changedAt = performance.now();
-    for (const after of [0, ...LOOK_AGAIN]) refreshAll(after);
+    let free = 0;
+    for (const after of [0, ...LOOK_AGAIN]) free = refreshAll(Math.max(after, free));
   };
   /** Runs while a page is open. */
   const follow = async (signal: AbortSignal): Promise<void> => {
@@ -81,6 +92,9 @@ export function createLive(feed: FeedHub): Live {
   };
   return {
     changed,
+    refreshed: (took) => {
+      spacing = Math.min(Math.max(took * RESTS_FOR, SPACING), LONGEST_SPACING);
+    },
     stream: (c, caller) => {
       if (followers.size >= MOST) return c.text('Too many pages are open.', 503, { 'retry-after': '30' });
       const gone = AbortSignal.any([...[c.env?.closing].filter((signal) => signal !== undefined), ...expirySignal(caller)]);

@@ -76,10 +76,13 @@ export function createConsole({ api, feed, sql, log, keys, consoleUrl }: Console
   const answer = async (c: Context<ConsoleEnv>, route: PageRoute): Promise<Response> => {
     const ask = await askOf(c, { api: callsOf(c), base, consoleUrl });
     if (!ask.caller.scopes.includes(route.scope)) return show(c, refusedView(ask, route.scope));
+    const begun = performance.now();
     const answered = await route.answer(ask);
     if (route.method === 'POST') live.changed();
-    if (!('goTo' in answered)) return show(c, answered);
-    return c.redirect(base + answered.goTo, 303);
+    if ('goTo' in answered) return c.redirect(base + answered.goTo, 303);
+    const page = await show(c, answered);
+    if (c.req.header('hx-request') !== undefined) live.refreshed(performance.now() - begun);
+    return page;
   };
   for (const route of PAGES) app.on(route.method, route.path, (c) => answer(c, route));
   app.notFound((c) => show(c, notFoundView(base)));
