@@ -1,4 +1,5 @@
 /** What the page for receivers shows is taken from the page and tried with requests of the daemon's own channel. */
+
 import { execFile, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
@@ -11,8 +12,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createWebhookChannel } from '../../src/channels/webhook/webhook.ts';
 import { newSigningKey, publicKeyOf } from '../../src/config/kinds/signing-key.ts';
-import { DEFAULT_DELIVERY_SCHEDULE } from '../../src/domain/deliveries/delivery-plan.ts';
 import { FAILURES_TO_PAUSE, FAILURES_TO_SWITCH_OFF, pauseAfter } from '../../src/domain/deliveries/subscriber-health.ts';
+import { DEFAULT_DELIVERY_SCHEDULE } from '../support/delivery-schedule.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { allExamples, ROOT } from './examples.ts';
 import { which } from './shell.ts';

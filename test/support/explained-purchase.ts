@@ -1,11 +1,11 @@
 /** A purchase with a story to explain: stuck at the card payment, and a shop that stopped answering. */
 
-import { DEFAULT_DELIVERY_SCHEDULE } from '../../src/domain/deliveries/delivery-plan.ts';
 import { namedState } from '../../src/domain/purchases/states.ts';
 import { isoTime } from '../../src/domain/values/time.ts';
 import type { Sql } from '../../src/postgres/connection/database.ts';
 import { syncSites } from '../../src/postgres/polling/sites.ts';
 import { syncSubscribers } from '../../src/postgres/subscribers/subscribers.ts';
+import { DEFAULT_DELIVERY_SCHEDULE } from './delivery-schedule.ts';
 
 export const STORY_ID = '3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11';
 const SECOND = 1_000;

@@ -4,19 +4,6 @@
  */
 import { HOUR, type Instant, MINUTE, type Milliseconds, SECOND } from '../values/time.ts';
 
-/** The waits after the first, second, … failed attempt: ten attempts within a little more than three days. */
-export const DEFAULT_DELIVERY_SCHEDULE: readonly Milliseconds[] = [
-  5 * SECOND,
-  5 * MINUTE,
-  30 * MINUTE,
-  2 * HOUR,
-  5 * HOUR,
-  10 * HOUR,
-  14 * HOUR,
-  20 * HOUR,
-  24 * HOUR,
-];
-
 /**
  * The waits for channels for people, who must know soon: every five minutes for as long as systems are tried. What waits meanwhile goes
  * out in one message, so that trying often costs them nothing.

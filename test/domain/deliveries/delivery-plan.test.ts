@@ -1,11 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  afterLimit,
-  afterOurFailure,
-  DEFAULT_DELIVERY_SCHEDULE,
-  nextAttempt,
-} from '../../../src/domain/deliveries/delivery-plan.ts';
+import { afterLimit, afterOurFailure, nextAttempt } from '../../../src/domain/deliveries/delivery-plan.ts';
+import { DEFAULT_DELIVERY_SCHEDULE } from '../../support/delivery-schedule.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_DELIVERY_SCHEDULE } from '../../../src/domain/deliveries/delivery-plan.ts';
 import { explainPurchase } from '../../../src/domain/explain/explain.ts';
 import type {
   DeliveryFacts,
@@ -16,6 +15,7 @@ import { DEFAULT_POLL_POLICY, type PollPolicy } from '../../../src/domain/pollin
 import type { PollReason } from '../../../src/domain/polling/poll-reason.ts';
 import type { Limit } from '../../../src/domain/stays/dwell.ts';
 import { aStatePolicy } from '../../support/a-purchase.ts';
+import { DEFAULT_DELIVERY_SCHEDULE } from '../../support/delivery-schedule.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
