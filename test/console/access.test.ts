@@ -2,11 +2,8 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { onDatabase } from '../cli/command.ts';
-import { openPage, startBrowser } from '../support/browser.ts';
+import { KEYS, OPERATOR, openPage, READER, startBrowser } from '../support/browser.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
-
-const OPERATOR = 'operator-key-0123456789abcdef0123456789';
-const READER = 'reader-key-0123456789abcdef0123456789abc';
 
 let browser: Browser;
 let t: TestApp;
@@ -14,7 +11,7 @@ let origin: string;
 
 beforeAll(async () => {
   browser = await startBrowser();
-  t = await startTestApp({ realClock: true, env: { API_KEY: OPERATOR, API_READ_KEY: READER } });
+  t = await startTestApp({ realClock: true, env: KEYS });
   await t.app.start();
   origin = t.app.url()!;
 });

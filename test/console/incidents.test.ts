@@ -3,11 +3,9 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { policyOf } from '../../src/domain/polling/poll-plan.ts';
 import { numberOf } from '../../src/domain/purchases/states.ts';
-import { openPage, startBrowser } from '../support/browser.ts';
+import { KEYS, OPERATOR, openSignedIn, READER, startBrowser } from '../support/browser.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
-const OPERATOR = 'operator-key-0123456789abcdef0123456789';
-const READER = 'reader-key-0123456789abcdef0123456789abc';
 const HOSTILE = `<img src=x onerror=alert(1)>\u202e${'long '.repeat(90)}`;
 const CARD = numberOf('WaitingForCardPayments');
 
@@ -21,7 +19,7 @@ beforeAll(async () => {
   browser = await startBrowser();
   t = await startTestApp({
     realClock: true,
-    env: { API_KEY: OPERATOR, API_READ_KEY: READER },
+    env: KEYS,
     change: (settings) => {
       // Customers are stuck after a moment, and people are alerted of it at once.
       const card = {
@@ -66,14 +64,10 @@ afterAll(async () => {
   await browser?.close();
 });
 
-/** A page of somebody who is signed in. */
+/** A page of a person who is signed in. */
 async function signedIn(key: string, to: string, options: BrowserContextOptions = {}) {
-  const opened = await openPage(browser, { origin, ...options });
+  const opened = await openSignedIn(browser, { origin, key, to, ...options });
   opened.page.setDefaultTimeout(10_000);
-  await opened.page.goto(`/sign-in?to=${encodeURIComponent(to)}`);
-  await opened.page.getByLabel('Key of the API').fill(key);
-  await opened.page.getByRole('button', { name: 'Sign in' }).click();
-  await opened.page.waitForURL(`${origin}${to}`);
   return opened;
 }
 

@@ -2,11 +2,9 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { register } from '../../src/postgres/purchases/purchases.ts';
-import { openPage, startBrowser } from '../support/browser.ts';
+import { KEYS, OPERATOR, openSignedIn, READER, startBrowser } from '../support/browser.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
-const OPERATOR = 'operator-key-0123456789abcdef0123456789';
-const READER = 'reader-key-0123456789abcdef0123456789abc';
 /** What a shop may send as its reference: markup, quotes, and a character that turns the direction of writing. */
 const HOSTILE = `<img src=x onerror="globalThis.hit=1">'&lt;\u202eevil\u200f`;
 
@@ -24,7 +22,7 @@ beforeAll(async () => {
       states: new Map([...settings.policy.states].map(([state, plan]) => [state, { ...plan, poll }])),
     };
   };
-  t = await startTestApp({ realClock: true, env: { API_KEY: OPERATOR, API_READ_KEY: READER }, change });
+  t = await startTestApp({ realClock: true, env: KEYS, change });
   await t.app.start();
   origin = t.app.url()!;
 });
@@ -34,15 +32,9 @@ afterAll(async () => {
   await browser?.close();
 });
 
-/** A page of somebody who has signed in. */
-async function opened(key = OPERATOR, options: { javaScriptEnabled?: boolean } = {}) {
-  const all = await openPage(browser, { origin, ...options });
-  await all.page.goto('/sign-in');
-  await all.page.getByLabel('Key of the API').fill(key);
-  await all.page.getByRole('button', { name: 'Sign in' }).click();
-  await all.page.waitForURL(`${origin}/`);
-  return all;
-}
+/** A page of a person who has signed in. */
+const opened = (key = OPERATOR, options: { javaScriptEnabled?: boolean } = {}) =>
+  openSignedIn(browser, { origin, key, to: '/', ...options });
 
 const heading = (page: Page) => page.getByRole('heading', { level: 1 }).textContent();
 const isThere = async (purchaseId: string): Promise<boolean> =>

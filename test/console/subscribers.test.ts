@@ -1,13 +1,11 @@
 /** Subscribers, deliveries and channels in a real browser: what operators do with them, and what they must never see. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openPage, startBrowser } from '../support/browser.ts';
+import { OPERATOR, openSignedIn, READER, startBrowser } from '../support/browser.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { SLACK_ANSWERS } from '../support/slack-stand-in.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
-const OPERATOR = 'operator-key-0123456789abcdef0123456789';
-const READER = 'reader-key-0123456789abcdef0123456789abc';
 const HOSTILE = `<img src=x onerror="document.title='taken'"><b>bold</b> & \u202eesrever ${'long '.repeat(800)}`;
 
 let browser: Browser;
@@ -30,15 +28,9 @@ afterAll(async () => {
   await browser?.close();
 });
 
-/** A page of a person who has signed in; the caller closes its context. */
-async function signedIn(key = OPERATOR, options: { javaScriptEnabled?: boolean } = {}) {
-  const opened = await openPage(browser, { origin, ...options });
-  await opened.page.goto('/sign-in?to=/subscribers');
-  await opened.page.getByLabel('Key of the API').fill(key);
-  await opened.page.getByRole('button', { name: 'Sign in' }).click();
-  await opened.page.waitForURL('**/subscribers');
-  return opened;
-}
+/** The page of subscribers of a person who has signed in; the caller closes its context. */
+const signedIn = (key = OPERATOR, options: { javaScriptEnabled?: boolean } = {}) =>
+  openSignedIn(browser, { origin, key, to: '/subscribers', ...options });
 
 const api = (method: string, path: string, json?: unknown) =>
   fetch(origin + path, {

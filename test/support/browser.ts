@@ -40,3 +40,21 @@ export async function openPage(
   });
   return { page, context, misdeeds: { found } };
 }
+
+/** Keys for a daemon with `env: KEYS`: one may change things, one only look. */
+export const OPERATOR = 'operator-key-0123456789abcdef0123456789';
+export const READER = 'reader-key-0123456789abcdef0123456789abc';
+export const KEYS = { API_KEY: OPERATOR, API_READ_KEY: READER };
+
+/** Opens the console's page at a path as a person who signs in with a key; the caller closes its context. */
+export async function openSignedIn(
+  browser: Browser,
+  { key, to, ...options }: { readonly key: string; readonly to: string } & Parameters<typeof openPage>[1],
+): ReturnType<typeof openPage> {
+  const opened = await openPage(browser, options);
+  await opened.page.goto(`/sign-in?to=${encodeURIComponent(to)}`);
+  await opened.page.getByLabel('Key of the API').fill(key);
+  await opened.page.getByRole('button', { name: 'Sign in' }).click();
+  await opened.page.waitForURL(`${options.origin}${to}`);
+  return opened;
+}
