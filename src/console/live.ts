@@ -43,6 +43,8 @@ export function createLive(feed: FeedHub): Live {
   let timers: NodeJS.Timeout[] = [];
   let changedAt = Number.NEGATIVE_INFINITY;
   let spacing = SPACING;
+  /** For each of the times at which pages look again: when the next page that opens meanwhile may. */
+  let free = LOOK_AGAIN.map(() => 0);
   /** How long one refresh of all pages takes. */
   const round = (): Milliseconds => Math.max(REST, followers.size * spacing);
   /** Plans a refresh of all pages; answers when the next one may begin. */
@@ -58,8 +60,9 @@ export function createLive(feed: FeedHub): Live {
     for (const timer of timers) clearTimeout(timer);
     timers = [];
     changedAt = performance.now();
-    let free = 0;
-    for (const after of [0, ...LOOK_AGAIN]) free = refreshAll(Math.max(after, free));
+    free = LOOK_AGAIN.map(() => 0);
+    let next = 0;
+    for (const after of [0, ...LOOK_AGAIN]) next = refreshAll(Math.max(after, next));
   };
   /** Runs while a page is open. */
   const follow = async (signal: AbortSignal): Promise<void> => {
@@ -76,9 +79,12 @@ export function createLive(feed: FeedHub): Live {
   const join = (follower: Follower): void => {
     followers.add(follower);
     // A page that opens just after a change, as the one that follows an action does, looks again with the others.
-    for (const after of LOOK_AGAIN) {
-      const left = changedAt + after - performance.now();
-      if (left > 0) timers.push(setTimeout(follower.refresh, left).unref());
+    const now = performance.now();
+    for (const [place, after] of LOOK_AGAIN.entries()) {
+      if (changedAt + after <= now) continue;
+      const at = Math.max(changedAt + after, free[place]!);
+      free[place] = at + spacing;
+      timers.push(setTimeout(follower.refresh, at - now).unref());
     }
     if (followers.size > 1) return;
     following = new AbortController();
