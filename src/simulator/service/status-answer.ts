@@ -75,7 +75,7 @@ function statusText(purchase: Purchase): string {
     DeliveryCountry: customer.country,
     Phone: customer.phone,
     Mail: customer.mail,
-    OrderReference: `ORD-${String(purchase.number).padStart(6, '0')}`,
+    OrderReference: orderOf(purchase),
     AuthenticationType: opened ? (card ? 0 : 1) : null,
     PaymentMethod: opened ? paymentMethod : null,
     IsRecurringPayment: false,
@@ -90,6 +90,12 @@ function statusText(purchase: Purchase): string {
     Attachment: customer.attachment,
     CustomerBalance: purchase.state === STATE.Completed ? rawJSON(purchase.price) : null,
   });
+}
+
+/** A store that is kept over runs of the simulator must not take a purchase for a second try at an order of an earlier run. */
+function orderOf({ number, seed }: Purchase): string {
+  const run = (seed % 36 ** 3).toString(36).padStart(3, '0').toUpperCase();
+  return `ORD-${String(number).padStart(6, '0')}-${run}`;
 }
 
 function cardFields(payer: Customer | typeof NOBODY_ANYWHERE | null) {
