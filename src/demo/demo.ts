@@ -16,17 +16,22 @@ import { listenForPosts } from '../receiver/posts.ts';
 import { createLogger, type Logger } from '../runtime/logger.ts';
 import { isGone, processIdentity } from '../runtime/process/process-identity.ts';
 import { createSimulator, type Simulator } from '../simulator/simulator.ts';
-import { switchesOf } from './controls.ts';
-import { createDaemon } from './daemon.ts';
-import { freePort, freePortOrAny } from './free-port.ts';
-import { openFront, type SlackPost } from './front.ts';
-import { hints, isLeftToTheReader, purchasesToTry, typed } from './hints.ts';
-import { createNarrator, type Narrator } from './narrator.ts';
-import { createProgress, type Progress } from './progress.ts';
-import { CREDENTIALS, demoSettings, newSecret, SHORT_TIMES, SITES, writePrivately } from './settings.ts';
-import { openShop } from './shop.ts';
-import type { Stage } from './stage.ts';
-import { runStory } from './story.ts';
+import { type Auditor, createAuditor } from './browser/auditor.ts';
+import { type Board, createBoard } from './browser/board.ts';
+import { readFacts, type SlackPost } from './browser/facts.ts';
+import { openFront } from './browser/front.ts';
+import type { SideParts } from './browser/side.ts';
+import { switchesOf } from './browser/switches.ts';
+import { createDaemon } from './cast/daemon.ts';
+import { freePort, freePortOrAny } from './cast/free-port.ts';
+import { createProgress, type Progress } from './cast/progress.ts';
+import { CREDENTIALS, demoSettings, newSecret, SHORT_TIMES, SITES, writePrivately } from './cast/settings.ts';
+import { openShop, type Shop } from './cast/shop.ts';
+import { GOOD_DAY, sendCustomers } from './cast/traffic.ts';
+import { hints, isLeftToTheReader, purchasesToTry, typed } from './terminal/hints.ts';
+import { createNarrator, type Narrator } from './terminal/narrator.ts';
+import type { Stage } from './terminal/stage.ts';
+import { runStory } from './terminal/story.ts';
 
 export interface DemoOptions {
   /** DATA_DIR; the demo has a folder of its own in it, so that it never touches what a real daemon keeps there. */
@@ -43,8 +48,11 @@ const CHECKOUT_PORT = 8_090;
 const API_PORT = 8_080;
 /** What takes a customer minutes takes seconds. */
 const TIME_SCALE = 25;
-/** New purchases a minute after the story. */
-const CALM = 12;
+/** Customers after the story: one comes every so many milliseconds, and a few a minute live as they happen to. */
+const ARRIVALS = 1_500;
+const DRAWN_A_MINUTE = 6;
+/** Slack's messages that are kept for the page. */
+const POSTS_KEPT = 50;
 
 /** Runs until the signal, or with `once` until the end of the story. */
 export async function runDemo({ dataDir, once, stage, signal }: DemoOptions): Promise<void> {
@@ -66,7 +74,7 @@ export async function runDemo({ dataDir, once, stage, signal }: DemoOptions): Pr
     const log = createLogger({ level: 'info', destination: createWriteStream(logFile, { flags: 'a' }) });
 
     const opened = await openProduct({ home, isFirst, stage, narrator, log, logFile, closers });
-    const { simulator, progress, slack, postgres, file, apiUrl, port } = opened;
+    const { simulator, progress, slack, postgres, board, story, file, apiUrl, port } = opened;
     const elsewhere = port === 0 ? ` (port ${API_PORT} is taken)` : '';
     stage.write(
       stage.paint('bold', `  Open ${apiUrl} in a browser: the console, with switches to break and mend things${elsewhere}`),
@@ -87,17 +95,23 @@ export async function runDemo({ dataDir, once, stage, signal }: DemoOptions): Pr
     ];
     for (const remark of remarks) stage.write(stage.paint('gray', `    ${remark}`));
 
-    await runStory({ control: simulator.control, narrator, progress, messages: slack.messages, signal });
-    narrator.headline('6  What you saw', recap(progress, { messages: slack.messages(), took: took() }));
+    const { control } = simulator;
+    const isWhole = await untilSwitched({ control, narrator, progress, messages: slack.messages, board, story, signal });
+    if (isWhole) narrator.headline('6  What you saw', recap(progress, { messages: slack.messages(), took: took() }));
     if (once) return void stage.write('  Without --once the demo goes on, and shows what to open and try.');
 
     const databaseFile = join(home, 'database-url');
     writePrivately(databaseFile, postgres.url);
-    const ids = purchasesToTry(simulator.control);
+    const ids = purchasesToTry(control);
     for (const line of hints({ home, apiUrl, checkoutUrl: simulator.url, databaseFile, ids }))
       stage.write(line === '' ? '' : `  ${line}`);
-    narrator.headline(`Calm traffic goes on: ${CALM} customers a minute, of whom a few give up. Ctrl-C ends the demo.`, []);
-    simulator.control.setLoad(CALM);
+    narrator.headline(
+      `Calm traffic goes on: a customer every ${humanDuration(ARRIVALS)}, of whom a few give up. Ctrl-C ends the demo.`,
+      [],
+    );
+    const customers = sendCustomers(control, GOOD_DAY, { every: ARRIVALS });
+    closers.push(async () => customers.stop());
+    control.setLoad(DRAWN_A_MINUTE);
     await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -107,6 +121,33 @@ export async function runDemo({ dataDir, once, stage, signal }: DemoOptions): Pr
     for (const close of closers.reverse()) await close();
     if (signal.aborted)
       stage.write(`Stopped. The data stays in ${typed(home)}, so the next start is quick; delete the folder to begin again.`);
+  }
+}
+
+interface StoryUntilSwitched extends Omit<Parameters<typeof runStory>[0], 'onPage'> {
+  readonly board: Board;
+  readonly story: Story;
+}
+
+/** The story, until a person turns a switch. */
+interface Story {
+  isRunning: boolean;
+  readonly ended: AbortController;
+}
+
+/** Runs the story until a person turns a switch; answers whether the story came to its end. Throws when the signal says so. */
+async function untilSwitched({ board, story, signal, ...parts }: StoryUntilSwitched): Promise<boolean> {
+  story.isRunning = true;
+  try {
+    const onPage = (isBroken: boolean): void => board.note('card', isBroken);
+    await runStory({ ...parts, onPage, signal: AbortSignal.any([signal, story.ended.signal]) });
+    return true;
+  } catch (error) {
+    if (signal.aborted || !story.ended.signal.aborted) throw error;
+    parts.narrator.headline('A switch was turned in the browser: the story ends here.', []);
+    return false;
+  } finally {
+    story.isRunning = false;
   }
 }
 
@@ -125,7 +166,9 @@ interface ProductParts {
 async function openProduct({ home, isFirst, stage, narrator, log, logFile, closers }: ProductParts) {
   const postgres = await startDatabase({ home, isFirst, stage });
   closers.push(() => postgres.stop());
-  const sql = connect(postgres.url, { max: 2, name: 'demo' });
+  // One for registrations, one for the audit.
+  const sql = connect(postgres.url, { max: 3, name: 'demo' });
+  const auditor = createAuditor(sql);
   closers.push(() => sql.end({ timeout: 1 }));
   await retireEverything(sql);
   const simulator = await startCheckout();
@@ -159,12 +202,41 @@ async function openProduct({ home, isFirst, stage, narrator, log, logFile, close
   });
   const daemon = createDaemon(env, { port: daemonPort, logFile });
   closers.push(daemon.stop);
-  const switches = switchesOf({ control: simulator.control, daemon, shop });
-  const front = await openFront({ port: consolePort, daemonUrl: () => daemon.url, switches, lastPost: slack.lastPost });
+  const story: Story = { isRunning: false, ended: new AbortController() };
+  const board = createBoard({
+    switches: switchesOf({ control: simulator.control, daemon, shop }),
+    readFacts: () => readFacts(daemon.url),
+    since: (moment) => ({
+      arrivals: progress.arrivals().filter(({ at }) => at >= moment),
+      posts: slack.posts().filter(({ at }) => at >= moment),
+    }),
+    onPerson: () => story.ended.abort(),
+  });
+  closers.push(async () => board.close());
+  const front = await openFront({
+    port: consolePort,
+    daemonUrl: () => daemon.url,
+    board,
+    side: () => sideParts({ board, shop, auditor, progress, posts: slack.posts }),
+    isStory: () => story.isRunning,
+  });
   closers.push(front.close);
   registerNewPurchases(simulator, sql, log);
   await daemon.start();
-  return { simulator, progress, slack, postgres, file, apiUrl, port };
+  return { simulator, progress, slack, postgres, board, story, file, apiUrl, port };
+}
+
+interface SideSources {
+  readonly board: Board;
+  readonly shop: Shop;
+  readonly auditor: Auditor;
+  readonly progress: Progress;
+  posts(): readonly SlackPost[];
+}
+
+/** What stands beside the pages now. */
+function sideParts({ board, shop, auditor, progress, posts }: SideSources): SideParts {
+  return { facts: board.facts(), isShopOpen: shop.isOpen(), verdict: auditor.verdict(), progress, posts: posts() };
 }
 
 /** Starts the database and brings its schema up to date: what changes at the service is registered while the daemon is dead, too. */
@@ -198,19 +270,20 @@ async function startCheckout(): Promise<Simulator> {
 
 async function openSlack(narrator: Narrator) {
   let messages = 0;
-  let last: SlackPost | null = null;
+  const posts: SlackPost[] = [];
   const listener = await listenForPosts(({ body }) => {
     const message = JSON.parse(body.toString()) as Partial<Parameters<typeof renderForTerminal>[0]>;
     // As Slack does: a message without text is not shown. `doctor` asks so whether the address lives.
     const { text, blocks } = message;
     if (text === undefined) return { status: 400, body: 'no_text' };
     messages += 1;
-    last = { text, at: Date.now() };
+    posts.push({ at: Date.now(), text, blocks: blocks === undefined ? null : [...blocks] });
+    if (posts.length > POSTS_KEPT) posts.shift();
     narrator.say('Slack gets a message:');
     narrator.show(renderForTerminal(blocks === undefined ? { text } : { text, blocks }));
     return { status: 200, body: 'ok' };
   });
-  return { listener, messages: () => messages, lastPost: () => last };
+  return { listener, messages: () => messages, posts: () => posts };
 }
 
 /** Every purchase of the service is registered as a shop would do it, but for those that are left to the reader. */

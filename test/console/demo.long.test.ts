@@ -1,10 +1,11 @@
-/** The demo in a browser: things are broken and mended by its bar, also while the daemon is dead. */
+/** The demo in a browser: what its switches break and mend, what follows, and that all of it holds while the daemon is dead. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { OverviewBody } from '../../src/api/health/overview.ts';
@@ -28,8 +29,7 @@ beforeAll(async () => {
   demo.stdout!.setEncoding('utf8').on('data', (chunk: string) => {
     text += chunk;
   });
-  // The story breaks and mends a page, too; people have the switches to themselves afterwards.
-  await vi.waitFor(() => expect(text).toContain('Calm traffic goes on'), { ...WITHIN, timeout: 280_000 });
+  await vi.waitFor(() => expect(text).toContain('1  Customers shop'), WITHIN);
   origin = /Open (http:\S+) in a browser/.exec(text)![1]!;
   control = /controls: (\S+)/.exec(text)![1]!;
 });
@@ -44,87 +44,229 @@ afterAll(async () => {
 
 const overview = async (): Promise<OverviewBody> => (await (await fetch(`${origin}/v1/overview`)).json()) as OverviewBody;
 const shop = async () => (await overview()).subscribers.find(({ name }) => name === 'shop')!;
-const press = async (page: Page, name: string): Promise<void> => {
-  await page.getByRole('button', { name, exact: true }).click();
-  await page.waitForLoadState();
-};
-const load = (perMinute: number) =>
-  fetch(`${control}/load`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ perMinute }),
-  });
+const settings = async () => (await (await fetch(`${control}/settings`)).json()) as Settings;
 
-test('a page breaks and is mended: the incident, and what Slack got, stand on the open page', { timeout: 600_000 }, async () => {
+interface Settings {
+  readonly latency: number;
+  readonly faults: readonly { readonly kind: string }[];
+  readonly brokenPages: readonly { readonly site: string; readonly state: string }[];
+}
+
+/** Presses a switch, or releases it, and waits until the button says so. */
+async function turn(page: Page, word: string, isOn: boolean): Promise<void> {
+  const toggle = page.getByRole('button', { name: word, exact: true });
+  expect(await toggle.getAttribute('aria-pressed')).toBe(String(!isOn));
+  await toggle.click();
+  await page.getByRole('button', { name: word, exact: true, pressed: isOn }).waitFor(WITHIN);
+}
+/** Waits for what follows a switch, as the bar says of each step once it has happened. */
+const happened = (page: Page, words: RegExp) =>
+  page.locator('#demo-steps li.done').filter({ hasText: words }).first().waitFor(WITHIN);
+const lead = (page: Page) => page.locator('#demo-lead').textContent();
+
+test('a switch ends the story of the terminal', { timeout: 300_000 }, async () => {
+  const { page, context } = await openPage(browser, { origin });
+  await page.goto('/');
+  expect(await lead(page)).toContain('A story runs in the terminal');
+  await turn(page, 'Slow', true);
+  await vi.waitFor(() => expect(text).toContain('the story ends here'), WITHIN);
+  await turn(page, 'Slow', false);
+  await vi.waitFor(() => expect(text).toContain('Calm traffic goes on'), WITHIN);
+  expect(text).not.toContain('6  What you saw');
+  await context.close();
+});
+
+test.each([
+  ['card', 'WaitingForCardPayments'],
+  ['identity', 'WaitingForIdentityProvider'],
+])(
+  'the %s page breaks and is mended: the incident, and what Slack got, stand on the open page',
+  { timeout: 400_000 },
+  async (name, state) => {
+    const { page, context, misdeeds } = await openPage(browser, { origin });
+    const watched = await context.newPage();
+    await watched.goto('/');
+    await page.goto('/incidents');
+    await turn(page, `Break ${name} page`, true);
+    expect(new URL(page.url()).pathname).toBe('/incidents');
+    expect((await settings()).brokenPages).toEqual([{ site: 'demo-se', state }]);
+    expect(await lead(page)).toMatch(
+      new RegExp(`At [0-9:]+ you pressed Break ${name} page: the ${name} page of demo-se is broken`),
+    );
+    // Nobody touches this page: it is kept up to date.
+    await watched
+      .locator('article.inc')
+      .getByText(new RegExp(`overdue in ${state}`))
+      .first()
+      .waitFor(WITHIN);
+    await happened(watched, /the incident opens/);
+    await happened(watched, /Slack gets one message/);
+    await watched
+      .locator('#demo-slack')
+      .getByText(/demo-se: .*stuck/)
+      .first()
+      .waitFor(WITHIN);
+    await turn(page, `Break ${name} page`, false);
+    expect((await settings()).brokenPages).toEqual([]);
+    await happened(watched, /come back and pay/);
+    await happened(watched, /the incident ends/);
+    await happened(watched, /the message that it is over/);
+    await watched.locator('article.inc').waitFor({ ...WITHIN, state: 'detached' });
+    await watched
+      .locator('#demo-slack')
+      .getByText(/no longer stuck/)
+      .first()
+      .waitFor(WITHIN);
+    expect(misdeeds.found).toEqual([]);
+    await context.close();
+  },
+);
+
+test('the service is slow, throttles and refuses, one fault at a time; customers are not called stuck for it', {
+  timeout: 400_000,
+}, async () => {
   const { page, context, misdeeds } = await openPage(browser, { origin });
-  const watched = await context.newPage();
-  expect((await load(90)).ok).toBe(true);
-  await watched.goto('/');
-  await page.goto('/incidents');
-  await press(page, 'Break the card page');
-  expect(new URL(page.url()).pathname).toBe('/incidents');
-  await page.getByRole('button', { name: 'The card page is broken: mend it' }).waitFor();
-  // Nobody touches this page: it is kept up to date.
-  await watched.locator('article.inc').waitFor(WITHIN);
-  await watched
-    .locator('#demo-slack')
-    .getByText(/demo-se: .*stuck/)
-    .first()
-    .waitFor(WITHIN);
-  await press(page, 'The card page is broken: mend it');
-  await watched.locator('article.inc').waitFor({ ...WITHIN, state: 'detached' });
-  await watched
-    .locator('#demo-slack')
-    .getByText(/no longer stuck/)
-    .first()
-    .waitFor(WITHIN);
+  await page.goto('/');
+  const kinds = async () => (await settings()).faults.map(({ kind }) => kind);
+  await turn(page, 'Slow', true);
+  expect((await settings()).latency).toBe(3_000);
+  await happened(page, /recorded and delivered all the same/);
+  await turn(page, 'Slow', false);
+  expect((await settings()).latency).toBe(0);
+  await turn(page, 'Throttle', true);
+  expect(await kinds()).toEqual(['429-seconds']);
+  await vi.waitFor(async () => expect((await overview()).polling.perMinute.last5Minutes.failedPolls).toBeGreaterThan(0), WITHIN);
+  await turn(page, 'Refuse', true);
+  expect(await kinds()).toEqual(['503']);
+  await page.getByRole('button', { name: 'Throttle', pressed: false }).waitFor(WITHIN);
+  await happened(page, /an incident opens/);
+  await page.getByRole('heading', { level: 1 }).getByText('no purchase can be read').waitFor(WITHIN);
+  expect((await overview()).purchases.stuck).toBe(0);
+  await turn(page, 'Refuse', false);
+  expect(await kinds()).toEqual([]);
+  await happened(page, /a probe is answered/);
+  await happened(page, /the incident ends/);
   expect(misdeeds.found).toEqual([]);
   await context.close();
 });
 
-test('the daemon is killed and started with the page open: the page says so and goes on', { timeout: 300_000 }, async () => {
+test('the daemon is killed and started with a page open: both say so and go on by themselves', { timeout: 300_000 }, async () => {
   const { page, context } = await openPage(browser, { origin });
-  const watched = await context.newPage();
-  await watched.goto('/');
-  await watched.getByText(/^Live, updated/).waitFor();
+  const later = await context.newPage();
   await page.goto('/');
-  await press(page, 'Kill the daemon');
-  await page.getByRole('heading', { name: 'The daemon does not run' }).waitFor();
-  await watched.getByText(/^No answer from the daemon since/).waitFor(WITHIN);
-  await press(page, 'The daemon is dead: start it');
-  await page.getByRole('button', { name: 'Kill the daemon' }).waitFor(WITHIN);
-  await watched.getByText(/^Live, updated/).waitFor(WITHIN);
+  await page.getByText(/^Live, updated/).waitFor();
+  await turn(page, 'Daemon', true);
+  await page.getByText(/^No answer from the daemon since/).waitFor(WITHIN);
+  expect(await page.getByRole('heading', { level: 1 }).textContent()).not.toContain('does not run');
+  // Who comes now gets a page in its place, which gives way to the page that was asked for.
+  expect((await later.goto('/sites'))!.status()).toBe(503);
+  await later.getByRole('heading', { name: 'The daemon does not run' }).waitFor();
+  await later.getByText('wait: no daemon answers').waitFor(WITHIN);
+  await turn(page, 'Daemon', false);
+  await happened(page, /and is delivered/);
+  await page.getByText(/^Live, updated/).waitFor(WITHIN);
+  await later.getByRole('heading', { name: 'sites answer' }).waitFor(WITHIN);
   await context.close();
 });
 
-test('the receiver is dead for a while: deliveries wait, and all go out afterwards', { timeout: 300_000 }, async () => {
-  const { page, context } = await openPage(browser, { origin });
+test('the receiver is dead for a while: it catches up in order and without a gap, and audit finds all whole', {
+  timeout: 400_000,
+}, async () => {
+  const { page, context, misdeeds } = await openPage(browser, { origin });
   await page.goto('/');
-  await press(page, 'Kill the receiver');
-  await vi.waitFor(async () => expect((await shop()).waiting.parked).toBeGreaterThan(0), WITHIN);
-  await press(page, 'The receiver is dead: revive it');
-  await load(0);
-  expect((await fetch(`${origin}/v1/subscribers/shop/resume`, { method: 'POST' })).ok).toBe(true);
-  await vi.waitFor(async () => expect((await shop()).waiting).toMatchObject({ pending: 0, parked: 0 }), WITHIN);
+  await turn(page, 'Receiver', true);
+  await happened(page, /the shop is paused/);
+  await vi.waitFor(async () => expect((await shop()).waiting.parked).toBeGreaterThan(20), WITHIN);
+  await page.locator('#demo-shop').getByText('audit: whole').waitFor(WITHIN);
+  await turn(page, 'Receiver', false);
+  await page.locator('#demo-shop').getByRole('link', { name: 'resume it now' }).click();
+  await page.waitForURL('**/subscribers/shop');
+  await page.getByRole('button', { name: 'Resume now' }).click();
+  await happened(page, /all that waited arrives, in order/);
+  // The shop itself counts what came out of order or is missing.
+  await page.locator('#demo-shop').getByText('arrived, all in order, without a gap').waitFor(WITHIN);
+  await page
+    .locator('#demo-shop')
+    .getByText(/^[0-9\s]+events, 0 gaps, looked at/)
+    .waitFor(WITHIN);
+  expect(await inOrder()).toEqual([]);
   const audit = spawn(process.execPath, [BIN, 'audit'], { env: { DATA_DIR: join(DATA_DIR, 'demo') }, stdio: 'inherit' });
   expect(await once(audit, 'exit')).toEqual([0, null]);
+  expect(misdeeds.found).toEqual([]);
   await context.close();
 });
 
-test.each([true, false])('the bar works with and without script (script: %s)', async (javaScriptEnabled) => {
-  const { page, context } = await openPage(browser, { origin, javaScriptEnabled });
+/** Purchases whose deliveries to the shop were taken in another order than that of their events, by the daemon's own record. */
+async function inOrder(): Promise<string[]> {
+  interface Delivered {
+    readonly purchaseId: string | null;
+    readonly sequence: number | null;
+    readonly settledAt: string | null;
+  }
+  const answer = await fetch(`${origin}/v1/deliveries?subscriber=shop&status=delivered&limit=500`);
+  const { data } = (await answer.json()) as { data: Delivered[] };
+  expect(data.length).toBeGreaterThan(100);
+  const byPurchase = Map.groupBy(
+    data.filter(({ purchaseId }) => purchaseId !== null),
+    ({ purchaseId }) => purchaseId!,
+  );
+  const sorted = (all: readonly Delivered[]) => all.toSorted((a, b) => Date.parse(a.settledAt!) - Date.parse(b.settledAt!));
+  return [...byPurchase]
+    .filter(([, all]) => sorted(all).some(({ sequence }, at, one) => at > 0 && sequence! <= one[at - 1]!.sequence!))
+    .map(([id]) => id);
+}
+
+test('without script the switches are forms, and lead back to their page', async () => {
+  const { page, context, misdeeds } = await openPage(browser, { origin, javaScriptEnabled: false });
+  // A form that starts the daemon is answered once the daemon runs.
+  page.setDefaultTimeout(WITHIN.timeout);
+  await page.goto('/sites?a=b');
+  await turn(page, 'Slow', true);
+  expect((await settings()).latency).toBe(3_000);
+  expect(new URL(page.url()).pathname).toBe('/sites');
+  await turn(page, 'Slow', false);
+  await turn(page, 'Daemon', true);
+  await page.getByRole('heading', { name: 'The daemon does not run' }).waitFor();
+  await page.getByRole('button', { name: 'Start the daemon' }).click();
+  await page.getByRole('heading', { name: 'sites answer' }).waitFor(WITHIN);
+  expect(misdeeds.found.filter((each) => !each.includes('503'))).toEqual([]);
+  await context.close();
+}, 400_000);
+
+test.each(['light', 'dark'] as const)('nothing keeps a person out, in %s', { timeout: 300_000 }, async (colorScheme) => {
+  const { page, context, misdeeds } = await openPage(browser, { origin, colorScheme, bypassCSP: true });
+  const violations: string[] = [];
+  const look = async (when: string) => {
+    await page.evaluate(axe.source);
+    for (const width of [320, 768, 1440]) {
+      await page.setViewportSize({ width, height: 900 });
+      const { violations: all } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run());
+      violations.push(...all.map(({ id, nodes }) => `${when} at ${width}: ${id} ${nodes.map(({ html }) => html).join(' ')}`));
+      const isWide = await page.locator('html').evaluate(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth);
+      if (isWide) violations.push(`${when} at ${width} scrolls sideways`);
+    }
+  };
   await page.goto('/');
-  await press(page, 'Make it slow');
-  await press(page, 'Slow: make it quick');
-  await page.getByRole('button', { name: 'Make it slow' }).waitFor();
+  await page.getByText('What each switch does').click();
+  await look('calm');
+  await page.goto('/incidents');
+  await turn(page, 'Slow', true);
+  await look('pressed');
+  await turn(page, 'Slow', false);
+  await turn(page, 'Daemon', true);
+  await page.goto('/');
+  await look('dead');
+  await turn(page, 'Daemon', false);
+  expect(violations).toEqual([]);
+  expect(misdeeds.found.filter((each) => !each.includes('503'))).toEqual([]);
   await context.close();
 });
 
 test('a form of another site turns nothing', async () => {
   const answer = await fetch(`${origin}/demo/switch`, {
-    ...{ method: 'POST', redirect: 'manual', body: new URLSearchParams({ what: 'daemon', to: 'on' }) },
+    ...{ method: 'POST', redirect: 'manual', body: new URLSearchParams({ turn: 'slow:on' }) },
     headers: { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },
   });
   expect(answer.status).toBe(403);
-  expect((await fetch(`${origin}/readyz`)).status).toBe(200);
+  expect((await settings()).latency).toBe(0);
 });

@@ -1,7 +1,7 @@
 /** What to open and try after the story. */
 import { isAbsolute, relative } from 'node:path';
-import type { Control } from '../simulator/control/control.ts';
-import { BROKEN_SITE } from './settings.ts';
+import type { Control } from '../../simulator/control/control.ts';
+import { BROKEN_SITE } from '../cast/settings.ts';
 
 /** Purchases with such ids are at the service and not registered: that is left to the person who watches. */
 const UNREGISTERED = 'try-';

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { loadSettings } from '../config/load-settings.ts';
+import { loadSettings } from '../../config/load-settings.ts';
 
 export const SITES = ['demo-se', 'demo-fi'] as const;
 /** Where the page breaks. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { createSigner } from '../../src/channels/outgoing/signature.ts';
-import { createNarrator } from '../../src/demo/narrator.ts';
-import { openShop, type ShopEvent } from '../../src/demo/shop.ts';
+import { createSigner } from '../../../src/channels/outgoing/signature.ts';
+import { openShop, type ShopEvent } from '../../../src/demo/cast/shop.ts';
+import { createNarrator } from '../../../src/demo/terminal/narrator.ts';
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 
@@ -34,7 +34,7 @@ test('what is about no purchase is told in a line, too', () => {
   const tested: ShopEvent = { id: 'evt_1', type: 'subscriber.test', timestamp, data: { subscriber: 'shop', note: 'a test' } };
   const outage = { site: 'demo-se', since: timestamp, reason: null, lastError: null };
   const away: ShopEvent = { id: 'evt_2', type: 'site.unreachable', timestamp, data: outage };
-  for (const event of [tested, away]) narrator.arrival({ event, took: 3 });
+  for (const event of [tested, away]) narrator.arrival({ event, at: 0, took: 3 });
   narrator.stop();
   expect(lines.map((line) => line.slice(10).trim())).toEqual([
     expect.stringMatching(/^a test: it arrives, and is well signed +webhook ✓ +3 ms$/),

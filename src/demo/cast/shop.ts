@@ -1,14 +1,17 @@
 /** The shop's own system in the demo: takes webhooks as a merchant's would, and trusts only those with a good signature. */
 
-import type { SystemEvent } from '../domain/events/system-event-types.ts';
-import { judge } from '../receiver/genuine.ts';
-import { listenForPosts, type PostListener, type Receive } from '../receiver/posts.ts';
+import type { SystemEvent } from '../../domain/events/system-event-types.ts';
+import type { Instant } from '../../domain/values/time.ts';
+import { judge } from '../../receiver/genuine.ts';
+import { listenForPosts, type PostListener, type Receive } from '../../receiver/posts.ts';
 
 /** An event with its id and when it was seen (ISO 8601). */
 export type ShopEvent = SystemEvent & { readonly id: string; readonly timestamp: string };
 
 export interface Arrival {
   readonly event: ShopEvent;
+  /** When it came. */
+  readonly at: Instant;
   /** Milliseconds from the poll that saw it to the shop. */
   readonly took: number;
 }
@@ -44,7 +47,7 @@ export async function openShop({
     const event = verdict.event.body as unknown as ShopEvent;
     if (!known.has(event.id)) {
       known.add(event.id);
-      onArrival({ event, took: Math.max(0, posted.at - Date.parse(event.timestamp)) });
+      onArrival({ event, at: posted.at, took: Math.max(0, posted.at - Date.parse(event.timestamp)) });
     }
     return { status: 200, body: 'ok' };
   };

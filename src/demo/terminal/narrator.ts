@@ -1,10 +1,9 @@
 /** Puts into words what happens: headlines for the story, one line for each webhook, the box that Slack would show. */
-import { checkoutEnd } from '../domain/purchases/states.ts';
-import { humanDuration } from '../domain/values/duration.ts';
-import { isDecimal } from '../domain/values/exact-json.ts';
+
+import { wordsFor } from '../cast/event-words.ts';
+import type { Arrival } from '../cast/shop.ts';
 import { createPace } from './pace.ts';
-import type { Arrival } from './shop.ts';
-import type { Stage, Style } from './stage.ts';
+import type { Stage } from './stage.ts';
 
 export interface Narrator {
   /** Begins a part of the story. */
@@ -56,31 +55,4 @@ export function createNarrator(stage: Stage): Narrator {
     show,
     stop: pace.stop,
   };
-}
-
-function wordsFor(event: Arrival['event']): { text: string; style: Style | null } {
-  const stay = (since: string | null): string =>
-    since === null ? '' : ` after ${humanDuration(Date.parse(event.timestamp) - Date.parse(since))}`;
-  switch (event.type) {
-    case 'purchase.state_changed': {
-      const { from, to } = event.data;
-      const end = checkoutEnd(to.name);
-      const style = end === 'paid' ? 'green' : end === null ? null : 'yellow';
-      return { text: from === null ? `first seen: ${to.name}` : `${from.name} → ${to.name}`, style };
-    }
-    case 'purchase.stuck':
-      return { text: `STUCK in ${event.data.state.name}${stay(event.data.stateSince)}`, style: 'red' };
-    case 'purchase.recovered':
-      return { text: `moved on${stay(event.data.stateSince)}`, style: 'green' };
-    case 'purchase.invoice_ready': {
-      const { totalAmount, dueDate } = event.data.invoice;
-      const amount = isDecimal(totalAmount) ? totalAmount.rawJSON : (totalAmount ?? '?');
-      const price = `${amount} ${event.data.currency ?? ''}`.trimEnd();
-      return { text: `invoice of ${price}, due ${dueDate?.slice(0, 10) ?? '?'}`, style: null };
-    }
-    case 'subscriber.test':
-      return { text: 'a test: it arrives, and is well signed', style: null };
-    default:
-      return { text: event.type, style: 'yellow' };
-  }
 }

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { AppError } from '../domain/values/errors.ts';
-import type { Milliseconds } from '../domain/values/time.ts';
+import { AppError } from '../../domain/values/errors.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 
 export interface DaemonProcess {
   /** The address of its API and console. */
@@ -19,7 +19,7 @@ export interface DaemonProcess {
   stop(): Promise<void>;
 }
 
-const BIN = fileURLToPath(new URL('../../bin/purchase-watch.mjs', import.meta.url));
+const BIN = fileURLToPath(new URL('../../../bin/purchase-watch.mjs', import.meta.url));
 const LOOK_AGAIN: Milliseconds = 100;
 
 /** A daemon with these settings as its environment, which listens at `port`. */

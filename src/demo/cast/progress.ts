@@ -3,6 +3,10 @@ import type { Arrival } from './shop.ts';
 
 export interface Progress {
   count(arrival: Arrival): void;
+  /** The last webhooks, oldest first, at most a thousand. */
+  arrivals(): readonly Arrival[];
+  /** Webhooks of purchases whose sequence was not the next number of their purchase. */
+  misplaced(): number;
   readonly purchases: ReadonlySet<string>;
   /** Purchases that were stuck at some time, and those of them that are. */
   readonly everStuck: ReadonlySet<string>;
@@ -14,7 +18,7 @@ export interface Progress {
   medianTook(): number;
 }
 
-/** The last so many are enough for a median. */
+/** The last so many are enough for a median, and for the steps that follow a switch. */
 const REMEMBERED = 1_000;
 
 /** Starts with nothing. */
@@ -22,7 +26,10 @@ export function createProgress(): Progress {
   const purchases = new Set<string>();
   const everStuck = new Set<string>();
   const stuckNow = new Set<string>();
-  const took: number[] = [];
+  const last: Arrival[] = [];
+  /** The last sequence of each purchase. */
+  const sequences = new Map<string, number>();
+  let misplaced = 0;
   let changes = 0;
   let completed = 0;
   let webhooks = 0;
@@ -30,12 +37,20 @@ export function createProgress(): Progress {
     purchases,
     everStuck,
     stuckNow,
-    count: ({ event: { type, data }, took: milliseconds }) => {
+    arrivals: () => last,
+    misplaced: () => misplaced,
+    count: (arrival) => {
+      const { type, data } = arrival.event;
       webhooks += 1;
-      took.push(milliseconds);
-      if (took.length > REMEMBERED) took.shift();
+      last.push(arrival);
+      if (last.length > REMEMBERED) last.shift();
       if (!('purchaseId' in data)) return;
       const id = data.purchaseId;
+      if ('sequence' in data) {
+        // A purchase of an earlier run begins with what was still waiting.
+        if (data.sequence !== (sequences.get(id) ?? data.sequence - 1) + 1) misplaced += 1;
+        sequences.set(id, data.sequence);
+      }
       purchases.add(id);
       if (type === 'purchase.state_changed') changes += 1;
       if (type === 'purchase.state_changed' && data.to.name === 'Completed') completed += 1;
@@ -48,6 +63,6 @@ export function createProgress(): Progress {
     changes: () => changes,
     completed: () => completed,
     webhooks: () => webhooks,
-    medianTook: () => took.toSorted((a, b) => a - b)[Math.floor(took.length / 2)] ?? 0,
+    medianTook: () => last.map(({ took }) => took).sort((a, b) => a - b)[Math.floor(last.length / 2)] ?? 0,
   };
 }

@@ -1,9 +1,10 @@
 /** The story of the demo: shopping, one customer who does not come back, a page that breaks, customers who get stuck, the message, the fix, the end. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Control } from '../simulator/control/control.ts';
+import type { Control } from '../../simulator/control/control.ts';
+import type { Progress } from '../cast/progress.ts';
+import { BROKEN_SITE, BROKEN_STATE } from '../cast/settings.ts';
+import { GOOD_DAY, type Life, quickLife, sendCustomers } from '../cast/traffic.ts';
 import type { Narrator } from './narrator.ts';
-import type { Progress } from './progress.ts';
-import { BROKEN_SITE, BROKEN_STATE } from './settings.ts';
 
 export interface StoryParts {
   readonly control: Control;
@@ -11,33 +12,15 @@ export interface StoryParts {
   readonly progress: Progress;
   /** Slack messages so far. */
   messages(): number;
+  /** Called when the story has broken a page, and when it has mended the page. */
+  onPage(isBroken: boolean): void;
   /** Ends the story early: its next wait throws. */
   readonly signal: AbortSignal;
 }
 
-type Life = Pick<NonNullable<Parameters<Control['add']>[0]>, 'site' | 'script'>;
-
-/** Lives of customers on a good day; drawn ones would abandon their purchase just when it spoils the plot. */
-const GOOD_DAY: readonly Life[] = [
-  { site: 'demo-se', script: 'card-paid' },
-  { site: 'demo-fi', script: 'invoice-eid-app' },
-  { site: 'demo-se', script: 'mobile-payment' },
-  { site: 'demo-fi', script: 'card-paid' },
-  { site: 'demo-se', script: 'invoice-identity-provider' },
-  { site: 'demo-fi', script: 'finnish-direct-payment' },
-];
-/** Quick at the form, and then two of three run into the broken page; the other site goes on as before. */
-const QUICK = [
-  { state: 'New' },
-  { state: 'BeingProcessed', after: '20s' },
-  { state: BROKEN_STATE, after: '40s' },
-  { state: 'Completed', after: '60s' },
-];
-const BAD_DAY: readonly Life[] = [
-  { site: BROKEN_SITE, script: QUICK },
-  { site: BROKEN_SITE, script: QUICK },
-  { site: 'demo-fi', script: 'card-paid' },
-];
+const QUICK = quickLife(BROKEN_STATE);
+/** Two of three run into the broken page; the other site goes on as before. */
+const BAD_DAY: readonly Life[] = [QUICK, QUICK, { site: 'demo-fi', script: 'card-paid' }];
 /** Does not come back from the bank for longer than a person would wait: the story brings this customer back. */
 const LOST: Life = {
   site: 'demo-fi',
@@ -54,7 +37,7 @@ const PATIENCE = 45_000;
 const LOOK_AGAIN = 50;
 
 /** Runs the story; takes about 85 seconds. Throws when the signal says so. */
-export async function runStory({ control, narrator, progress, messages, signal }: StoryParts): Promise<void> {
+export async function runStory({ control, narrator, progress, messages, onPage, signal }: StoryParts): Promise<void> {
   const until = async (happened: () => boolean): Promise<void> => {
     const deadline = performance.now() + PATIENCE;
     while (!happened()) {
@@ -69,7 +52,7 @@ export async function runStory({ control, narrator, progress, messages, signal }
     'The service never calls back, so purchase-watch asks. Each change becomes one webhook to the shop:',
     'a line below is a webhook that just arrived, with its signature checked (✓) and the time since the poll.',
   ]);
-  let customers = sendCustomers(control, GOOD_DAY, ARRIVALS.good);
+  let customers = sendCustomers(control, GOOD_DAY, { every: ARRIVALS.good });
   const lost = control.add(LOST);
   try {
     await delay(SHOPPING, undefined, { signal });
@@ -91,8 +74,9 @@ export async function runStory({ control, narrator, progress, messages, signal }
       `No error shows anywhere: the service answers ${BROKEN_STATE} on every poll. The other site works.`,
     ]);
     control.breakPage({ site: BROKEN_SITE, states: [BROKEN_STATE] });
+    onPage(true);
     customers.stop();
-    customers = sendCustomers(control, BAD_DAY, ARRIVALS.bad);
+    customers = sendCustomers(control, BAD_DAY, { every: ARRIVALS.bad });
     await until(() => progress.stuckNow.size >= 1);
     narrator.say('The first customer has waited longer than the limit, and one more poll confirmed it: stuck.');
     narrator.headline('4  Slack gets one message, however many are stuck', [
@@ -104,31 +88,22 @@ export async function runStory({ control, narrator, progress, messages, signal }
     await delay(READING, undefined, { signal });
 
     customers.stop();
-    customers = sendCustomers(control, BAD_DAY, ARRIVALS.bad);
+    customers = sendCustomers(control, BAD_DAY, { every: ARRIVALS.bad });
     narrator.headline('5  The page is fixed', [
       'A person who read the message rolls the deploy back. Customers come back and pay.',
     ]);
     const alertedBefore = messages();
     control.fixPage({ site: BROKEN_SITE, states: [BROKEN_STATE] });
+    onPage(false);
     await until(() => progress.stuckNow.size === 0);
     narrator.say('All of them have moved on. After five later customers got on as well, Slack gets a message that it is over.');
     await until(() => messages() > alertedBefore);
     customers.stop();
-    customers = sendCustomers(control, GOOD_DAY, ARRIVALS.recovery);
+    customers = sendCustomers(control, GOOD_DAY, { every: ARRIVALS.recovery });
     await delay(READING, undefined, { signal });
   } finally {
     customers.stop();
+    // Of a story that ended early no customer stays behind who could be taken for an effect of a switch.
+    if (control.get(lost.purchaseId)?.state.name !== 'Completed') control.setState(lost.purchaseId, 'Completed');
   }
-}
-
-/** Lets customers arrive one after the other, in turn. */
-function sendCustomers(control: Control, lives: readonly Life[], every: number): { stop(): void } {
-  let next = 0;
-  const send = (): void => {
-    control.add(lives[next % lives.length]);
-    next += 1;
-  };
-  send();
-  const timer = setInterval(send, every);
-  return { stop: () => clearInterval(timer) };
 }

@@ -1,0 +1,52 @@
+/** Runs `audit` again and again while a page of the demo is open, for the panel of the receiver. */
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { audit } from '../../postgres/upkeep/audit.ts';
+
+export interface Verdict {
+  readonly at: Instant;
+  /** Announced changes that were checked. */
+  readonly events: number;
+  readonly gaps: number;
+  /** What is wrong with the first gap, in words. */
+  readonly first: string | null;
+}
+
+export interface Auditor {
+  /** The last verdict; null before the first. Asks for another when the last is old. */
+  verdict(): Verdict | null;
+}
+
+const REST: Milliseconds = 5_000;
+/** Of the time, at most a share of this is spent on audits, however much is kept. */
+const SHARE = 1 / 20;
+
+/** Audits all that the database holds. */
+export function createAuditor(sql: Sql): Auditor {
+  let last: Verdict | null = null;
+  let nextAt = 0;
+  const run = async (): Promise<void> => {
+    nextAt = Number.POSITIVE_INFINITY;
+    const begun = performance.now();
+    try {
+      const result = await audit(sql, { site: null, since: null });
+      const checks = Object.values(result);
+      last = {
+        at: Date.now(),
+        events: result.announcements.checked,
+        gaps: checks.reduce((sum, { gaps }) => sum + gaps, 0),
+        first: checks.flatMap(({ first }) => first)[0]?.detail ?? null,
+      };
+    } catch {
+      // The demo ends; the last verdict keeps its time.
+    }
+    const took = performance.now() - begun;
+    nextAt = performance.now() + Math.max(REST, took / SHARE);
+  };
+  return {
+    verdict: () => {
+      if (performance.now() >= nextAt) void run();
+      return last;
+    },
+  };
+}

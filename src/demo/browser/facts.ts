@@ -1,0 +1,59 @@
+/** What the daemon, the shop and Slack show, for the bar and for the steps that follow a switch. */
+import type { OverviewBody } from '../../api/health/overview.ts';
+import type { IncidentBody } from '../../api/incidents/fields.ts';
+import type { SlackMessage } from '../../channels/slack/message.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import type { Arrival } from '../cast/shop.ts';
+
+/** A message as Slack got it. */
+export interface SlackPost {
+  readonly at: Instant;
+  readonly text: string;
+  readonly blocks: SlackMessage['blocks'] | null;
+}
+
+/** What the daemon answers now; null and nothing while it answers nothing. */
+export interface DaemonFacts {
+  readonly overview: OverviewBody | null;
+  readonly incidents: readonly IncidentBody[];
+}
+
+/** What is so, and what came since a moment. */
+export interface Seen extends DaemonFacts {
+  /** Webhooks that the shop got since then. */
+  readonly arrivals: readonly Arrival[];
+  readonly posts: readonly SlackPost[];
+}
+
+export const SILENT: DaemonFacts = { overview: null, incidents: [] };
+
+const PATIENCE: Milliseconds = 2_000;
+
+/** Asks the daemon's API; never throws. */
+export async function readFacts(daemonUrl: string): Promise<DaemonFacts> {
+  const read = async <Body>(path: string): Promise<Body> => {
+    const response = await fetch(daemonUrl + path, { signal: AbortSignal.timeout(PATIENCE) });
+    if (!response.ok) throw new Error(`${path} answered ${response.status}`);
+    return (await response.json()) as Body;
+  };
+  try {
+    const [overview, incidents] = await Promise.all([
+      read<OverviewBody>('/v1/overview'),
+      read<{ data: IncidentBody[] }>('/v1/incidents?status=open&limit=20'),
+    ]);
+    return { overview, incidents: incidents.data };
+  } catch {
+    return SILENT;
+  }
+}
+
+/** The shop as the daemon sees the shop; null while the daemon answers nothing. */
+export function shopOf({ overview }: DaemonFacts): OverviewBody['subscribers'][number] | null {
+  return overview?.subscribers.find(({ name }) => name === 'shop') ?? null;
+}
+
+/** How many deliveries wait for the shop; null while the daemon answers nothing. */
+export function waitingOf(facts: DaemonFacts): number | null {
+  const shop = shopOf(facts);
+  return shop === null ? null : shop.waiting.pending + shop.waiting.parked;
+}
