@@ -1,4 +1,4 @@
-/** An open page: it follows what happens, waits for its reader, and says when the daemon is gone. */
+/** An open page: it follows what happens, and waits for its reader. How it loses and regains the daemon: journey.test.ts. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openPage, startBrowser } from '../support/browser.ts';
@@ -41,29 +41,15 @@ test('a page follows what happens without being loaded again, unless its reader 
   await page.getByRole('button', { name: 'Go on' }).click();
   await expect.poll(() => watched(page)).toContain('2 purchases are watched');
   expect(misdeeds.found).toEqual([]);
-  await context.close();
-  await t.stop();
-});
 
-test('a page says that the daemon is gone, keeps what it shows, and goes on with the next daemon', async () => {
-  const t = await startTestApp({ realClock: true });
-  await t.app.start();
-  const origin = t.app.url()!;
-  const { page, context } = await openPage(browser, { origin });
-  await page.goto('/');
-  await page.getByText('Live, updated').waitFor();
-  await t.app.stop();
+  // What a proxy answers while it reaches no daemon takes the place of nothing.
+  await page.route('**/', (route) => route.fulfill({ status: 503, body: '<main id="main">from the proxy</main>' }));
+  await t.watch();
   await page.getByText('No answer from the daemon since').waitFor();
-  expect(await page.getByRole('heading', { level: 1 }).isVisible()).toBe(true);
-
-  t.settings.port = Number(new URL(origin).port);
-  const next = await t.another();
-  await next.start();
-  await page.getByText('Live, updated').waitFor();
-  const { purchaseId } = t.simulator.control.add({});
-  const headers = { 'content-type': 'application/json' };
-  await fetch(`${origin}/v1/purchases`, { method: 'POST', headers, body: JSON.stringify({ purchaseId }) });
-  await expect.poll(() => watched(page)).toContain('1 purchase is watched');
+  expect(await watched(page)).toContain('2 purchases are watched');
+  await page.unroute('**/');
+  await t.watch();
+  await expect.poll(() => watched(page)).toContain('4 purchases are watched');
   await context.close();
   await t.stop();
 });

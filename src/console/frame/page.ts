@@ -66,7 +66,7 @@ export function documentOf({ title, base, theme }: { title: string; base: string
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title} · purchase-watch</title>
 <meta name="color-scheme" content="light dark">
-<meta name="htmx-config" content='{"includeIndicatorCSS":false,"history":false,"defaultTimeout":15000}'>
+<meta name="htmx-config" content='{"includeIndicatorCSS":false,"history":false,"noSwap":[204,304,"5xx"],"defaultTimeout":15000}'>
 <link rel="icon" href="${base}${assetAddresses.icon}">
 <link rel="stylesheet" href="${base}${assetAddresses.tokens}">
 <link rel="stylesheet" href="${base}${assetAddresses.styles}">
