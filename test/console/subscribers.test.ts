@@ -49,47 +49,44 @@ async function pause(name: string): Promise<void> {
   await expect.poll(async () => (await bodyOf(`/v1/subscribers/${name}`)).health.status).toBe('paused');
 }
 
-test.each([true, false])(
-  'a subscriber is added, its secret is shown once, and its test arrives (script: %s)',
-  async (javaScriptEnabled) => {
-    const { page, context, misdeeds } = await signedIn(OPERATOR, { javaScriptEnabled });
-    const name = javaScriptEnabled ? 'shop' : 'plain';
-    await page.locator('#add > summary').click();
-    await page.locator('[name=name]').fill('Shop!');
-    await page.locator('[name=url]').fill(receiver.url);
-    await page.getByLabel('purchase.stuck').check();
-    await page.getByRole('button', { name: 'Add the subscriber' }).click();
-    await page.getByText('must be up to 63 small letters').first().waitFor();
-    expect(await page.locator('[name=url]').inputValue()).toBe(receiver.url);
-    expect(await page.getByLabel('purchase.stuck').isChecked()).toBe(true);
-    await page.locator('[name=name]').fill(name);
-    await page.getByLabel('subscriber.test').check();
-    await page.getByText('States, format, headers and more').click();
-    await page.getByLabel('Headers, one a line').fill('x-shop-token: very-secret-value');
-    await page.getByRole('button', { name: 'Add the subscriber' }).click();
-    const secret = (await page.locator('#secret').textContent())!;
-    expect(secret).toMatch(/^whsec_/);
-    expect(page.url()).not.toContain(secret);
-    await page.getByRole('button', { name: 'send a test' }).click();
-    await page.getByText('The test arrived').waitFor();
-    const [arrived] = await receiver.waitFor((all) => all.some(({ type }) => type === 'subscriber.test'));
-    expect(arrived!.headers['x-shop-token']).toBe('very-secret-value');
-    expect(await page.locator('#what').locator('..').locator('..').textContent()).toMatch(/purchase\.stuck, subscriber\.test/);
-    for (const path of ['/subscribers', `/subscribers/${name}`, '/deliveries']) {
-      await page.goto(path);
-      const shown = await page.content();
-      expect(shown).not.toContain(secret);
-      expect(shown).not.toContain('very-secret-value');
-    }
-    expect(t.log.join('')).not.toContain(secret);
-    expect(t.log.join('')).not.toContain('very-secret-value');
-    const rows = await t.database.sql`select s::text as row from purchase_watch_internal.subscribers s`;
-    expect(JSON.stringify(rows)).not.toContain(secret.slice(6));
-    // The refused form is an answer with 400, which the browser prints.
-    expect(misdeeds.found.filter((each) => !each.includes('400'))).toEqual([]);
-    await context.close();
-  },
-);
+test('a subscriber is added, its secret is shown once, and its test arrives', async () => {
+  const { page, context, misdeeds } = await signedIn();
+  const name = 'shop';
+  await page.locator('#add > summary').click();
+  await page.locator('[name=name]').fill('Shop!');
+  await page.locator('[name=url]').fill(receiver.url);
+  await page.getByLabel('purchase.stuck').check();
+  await page.getByRole('button', { name: 'Add the subscriber' }).click();
+  await page.getByText('must be up to 63 small letters').first().waitFor();
+  expect(await page.locator('[name=url]').inputValue()).toBe(receiver.url);
+  expect(await page.getByLabel('purchase.stuck').isChecked()).toBe(true);
+  await page.locator('[name=name]').fill(name);
+  await page.getByLabel('subscriber.test').check();
+  await page.getByText('States, format, headers and more').click();
+  await page.getByLabel('Headers, one a line').fill('x-shop-token: very-secret-value');
+  await page.getByRole('button', { name: 'Add the subscriber' }).click();
+  const secret = (await page.locator('#secret').textContent())!;
+  expect(secret).toMatch(/^whsec_/);
+  expect(page.url()).not.toContain(secret);
+  await page.getByRole('button', { name: 'send a test' }).click();
+  await page.getByText('The test arrived').waitFor();
+  const [arrived] = await receiver.waitFor((all) => all.some(({ type }) => type === 'subscriber.test'));
+  expect(arrived!.headers['x-shop-token']).toBe('very-secret-value');
+  expect(await page.locator('#what').locator('..').locator('..').textContent()).toMatch(/purchase\.stuck, subscriber\.test/);
+  for (const path of ['/subscribers', `/subscribers/${name}`, '/deliveries']) {
+    await page.goto(path);
+    const shown = await page.content();
+    expect(shown).not.toContain(secret);
+    expect(shown).not.toContain('very-secret-value');
+  }
+  expect(t.log.join('')).not.toContain(secret);
+  expect(t.log.join('')).not.toContain('very-secret-value');
+  const rows = await t.database.sql`select s::text as row from purchase_watch_internal.subscribers s`;
+  expect(JSON.stringify(rows)).not.toContain(secret.slice(6));
+  // The refused form is an answer with 400, which the browser prints.
+  expect(misdeeds.found.filter((each) => !each.includes('400'))).toEqual([]);
+  await context.close();
+});
 
 test('a receiver that fails is seen as paused in words, its answer as text, and is resumed', async () => {
   await addByApi('books');
@@ -122,30 +119,6 @@ test('a receiver that fails is seen as paused in words, its answer as text, and 
   // The page is live: it says by itself that everything was taken.
   await page.getByRole('heading', { name: 'books takes what it is sent. Nothing waits.' }).waitFor({ timeout: 60_000 });
   expect(misdeeds.found).toEqual([]);
-  await context.close();
-});
-
-test.each([true, false])('past events are counted, then sent again (script: %s)', async (javaScriptEnabled) => {
-  const name = javaScriptEnabled ? 'again' : 'again-plain';
-  await addByApi(name);
-  const id = await t.watch({ script: [{ state: 'Completed' }] });
-  const of = () => receiver.received.filter(({ body }) => body.includes(id)).length;
-  await expect.poll(of).toBeGreaterThanOrEqual(1);
-  const { page, context } = await signedIn(OPERATOR, { javaScriptEnabled });
-  await page.goto(`/subscribers/${name}`);
-  const replay = page.locator('section', { has: page.locator('#replay') });
-  await replay.getByLabel('From').fill('yesterday');
-  await replay.getByRole('button', { name: 'Count first' }).click();
-  await page.getByText('must be a time with its zone').waitFor();
-  expect(await replay.getByLabel('From').inputValue()).toBe('yesterday');
-  await replay.getByLabel('From').fill('1h');
-  await replay.getByLabel('Types').selectOption('purchase.state_changed');
-  await replay.getByRole('button', { name: 'Count first' }).click();
-  const button = replay.getByRole('button', { name: /^Replay / });
-  const count = Number(/Replay (\d+) deliver/.exec((await button.textContent())!)![1]);
-  expect(count).toBeGreaterThanOrEqual(1);
-  await button.click();
-  await page.getByText(`${count} ${count === 1 ? 'delivery is' : 'deliveries are'} scheduled to be sent again`).waitFor();
   await context.close();
 });
 
