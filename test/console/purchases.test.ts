@@ -1,12 +1,9 @@
-/** The pages of purchases in a real browser: found, opened, polled, registered, forgotten; with and without script; with hostile text. */
+/** The pages of purchases in a real browser: found, opened, polled, registered, forgotten; with and without script. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { register } from '../../src/postgres/purchases/purchases.ts';
 import { KEYS, OPERATOR, openSignedIn, READER, startBrowser } from '../support/browser.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
-
-/** What a shop may send as its reference: markup, quotes, and a character that turns the direction of writing. */
-const HOSTILE = `<img src=x onerror="globalThis.hit=1">'&lt;\u202eevil\u200f`;
 
 let browser: Browser;
 let t: TestApp;
@@ -255,29 +252,14 @@ test.each([true, false])('forgets a purchase once its id is typed (script: %s)',
   await context.close();
 });
 
-test('what shops write stays text', async () => {
-  const { purchaseId } = t.simulator.control.add({ script: [{ state: 'New' }] });
+test('a purchase whose id looks like a path and a query is opened by its link', async () => {
   const odd = 'odd/../id?%2F<b>&"\u202e';
-  const metadata = JSON.stringify({ note: HOSTILE, control: '\u0000\u001b[31m'.slice(1), long: 'x'.repeat(4_000) });
-  await register(t.database.sql, [
-    { purchaseId, site: null, reference: HOSTILE, metadata },
-    { purchaseId: odd, site: null, reference: HOSTILE, metadata: null },
-  ]);
+  await register(t.database.sql, [{ purchaseId: odd, site: null, reference: null, metadata: null }]);
   const { page, context, misdeeds } = await opened();
-  await page.setViewportSize({ width: 320, height: 800 });
-  for (const path of ['/purchases', `/purchases?q=${encodeURIComponent(HOSTILE)}`, `/purchases/default/${purchaseId}`]) {
-    await page.goto(path);
-    await page.getByText(HOSTILE).first().waitFor({ state: 'attached' });
-    expect(await page.locator('main img, main b b').count()).toBe(0);
-    expect(await page.evaluate(() => 'hit' in globalThis)).toBe(false);
-    expect(await page.locator('html').evaluate(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)).toBe(false);
-  }
-  expect(JSON.parse((await page.locator('#metadata').textContent())!).note).toBe(HOSTILE);
   await page.goto('/purchases');
   await page.getByRole('link', { name: odd }).click();
+  await page.waitForURL('**/purchases/default/*');
   expect(await page.locator('.head .id').textContent()).toBe(odd);
-  await page.goto(`/purchases?q=${encodeURIComponent('<script>globalThis.hit=1</script>')}`);
-  expect(await heading(page)).toContain('<script>');
   expect(misdeeds.found).toEqual([]);
   await context.close();
 });
