@@ -41,7 +41,7 @@ function printEdges(context: CliContext, { site, from, to, usualDays, edges }: F
     context,
     usualDays === null
       ? 'What is usual at this time of day is not known before three days have been counted.'
-      : `usual: the mean of the same minutes on ${usualDays} of the last 14 days, weekends among them`,
+      : `usual: the mean of the same minutes on ${usualDays} of the last 14 days, weekends too`,
   );
   printLine(context);
   if (edges.length === 0) return void printLine(context, 'No purchase changed its state.');

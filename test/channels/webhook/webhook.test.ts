@@ -131,7 +131,7 @@ test.each([301, 302, 307, 308])('a redirect (%i) is a failure and is not followe
 test('an answer that is never begun ends at the deadline', async () => {
   const to = await receiver();
   to.respond({ hang: 'answer' });
-  const result = failed(await channel(to.url).sendOnce());
+  const result = failed(await channel(to.url, { timeout: 150 }).sendOnce());
   expect(result).toMatchObject({ reason: 'timeout', httpStatus: null, fault: 'receiver' });
   expect(result.tookMs).toBeGreaterThanOrEqual(145);
   // Nothing else would end it for minutes.
@@ -144,7 +144,7 @@ test.each([
 ])('a good answer whose body %s ends at the deadline and does not count', async (_how, answer) => {
   const to = await receiver();
   to.respond(answer);
-  const result = failed(await channel(to.url).sendOnce());
+  const result = failed(await channel(to.url, { timeout: 1_200 }).sendOnce());
   expect(result).toMatchObject({ reason: 'timeout', httpStatus: 200, fault: 'receiver' });
   expect(result.detail).toContain('begun to answer with 200');
   // Nothing else would end it for minutes.
@@ -160,7 +160,9 @@ test('an answer whose headers trickle ends at the deadline', async () => {
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => void server.close());
-  const result = failed(await channel(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`).sendOnce());
+  const result = failed(
+    await channel(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, { timeout: 300 }).sendOnce(),
+  );
   // A deadline that every byte put off would have let the answer come to its end, which is a delivery.
   expect(result).toMatchObject({ reason: 'timeout', httpStatus: null, fault: 'receiver' });
 });
@@ -168,7 +170,7 @@ test('an answer whose headers trickle ends at the deadline', async () => {
 test('a refusal counts as such although its body never ends', async () => {
   const to = await receiver();
   to.respond({ status: 503, headers: { 'retry-after': '9' }, hang: 'body', body: 'busy' });
-  expect(failed(await channel(to.url).sendOnce())).toMatchObject({
+  expect(failed(await channel(to.url, { timeout: 1_200 }).sendOnce())).toMatchObject({
     reason: 'http_503',
     httpStatus: 503,
     retryAfter: 9_000,

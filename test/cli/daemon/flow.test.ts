@@ -43,7 +43,7 @@ test('shows edges, states, who waits and incidents within 80 columns', async () 
   expect(lines.filter((line) => line.length > 80)).toEqual([]);
   expect(lines[0]).toMatch(/^Changes of state from \d{4}-\d\d-\d\d \d\d:\d0 to \d\d:\d\d UTC, site se$/);
   expect(lines.slice(1).map((line) => line.replace(/ {2,}/g, ' | '))).toEqual([
-    'usual: the mean of the same minutes on 3 of the last 14 days, weekends among them',
+    'usual: the mean of the same minutes on 3 of the last 14 days, weekends too',
     '',
     'from | to | count | usual',
     'BeingProcessed | WaitingForCardPayments | 60 | 62',

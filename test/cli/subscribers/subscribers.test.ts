@@ -207,7 +207,7 @@ describe('without a daemon', () => {
     ['a day that there is not', ['replay', '--subscriber', 'a', '--since', '2026-02-30T09:00:00Z'], 2, /--since: must be a time/],
     ['no time', ['replay', '--subscriber', 'a'], 2, /--since/],
     ['a delivery that there is not', ['deliveries', 'retry', 'dlv_7'], 1, /there is no delivery dlv_7/],
-    ['no id', ['deliveries', 'show', '7'], 2, /such as dlv_42/],
+    ['no id', ['deliveries', 'show', '7'], 2, /look like dlv_42/],
     ['a command that there is not', ['subscribers', 'frobnicate'], 2, /unknown command 'frobnicate'\n\(there are list, show,/],
     ['a mistyped command', ['subscribers', 'ad', 'a'], 2, /unknown command 'ad'\n\(Did you mean add\?\)/],
     ['one with options', ['deliveries', 'retyr', '--json'], 2, /unknown command 'retyr'\n\(Did you mean retry\?\)/],
