@@ -77,6 +77,7 @@ async function known(collection: string): Promise<Known> {
       insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, count, peak, announced_at, said_at, said_count)
       select 'inc_' || n, 'stuck', 'default', 100 + n, now(), now(), 1, 1, now(), now(), 1 from generate_series(${incidents - 9}::int, ${incidents}) as n`;
   }
+  if (collection === '/v1/sessions') await Promise.all(Array.from({ length: 10 }, openSession));
   const path = Object.keys(document.paths).find((each) => each === collection);
   if (path !== undefined && 'get' in document.paths[path]!) {
     const answer = await fetch(`${origin}${path}?limit=20`, { headers: { authorization: `Bearer ${KEY}` } });
@@ -91,6 +92,13 @@ async function known(collection: string): Promise<Known> {
   }
   const subscribers = 'subscribers' in document.paths || '/v1/subscribers' in document.paths ? await list('/v1/subscribers') : [];
   return { ...found, id: ids, subscriber: subscribers.flatMap((each) => [String(each.id), String(each.name)]) };
+}
+
+/** Signs somebody in to the console. */
+async function openSession(): Promise<void> {
+  const headers = { origin, 'content-type': 'application/x-www-form-urlencoded' };
+  const answer = await fetch(`${origin}/sign-in`, { method: 'POST', headers, body: `key=${KEY}`, redirect: 'manual' });
+  expect(answer.status).toBe(303);
 }
 
 /** Without anything to vary but access. */
