@@ -1,0 +1,195 @@
+/** What the demo starts around the daemon: database, simulated service, shop, Slack, and the page with switches. */
+import { randomInt } from 'node:crypto';
+import { join } from 'node:path';
+import { renderForTerminal } from '../channels/slack/terminal.ts';
+import { AppError } from '../domain/values/errors.ts';
+import type { Sql } from '../postgres/connection/database.ts';
+import { connect } from '../postgres/connection/database.ts';
+import { type EmbeddedPostgres, startEmbedded } from '../postgres/embedded/embedded.ts';
+import { migrateOrExplain } from '../postgres/migrations/migrate-or-explain.ts';
+import { retireEverything } from '../postgres/polling/retire.ts';
+import { register } from '../postgres/purchases/purchases.ts';
+import { listenForPosts } from '../receiver/posts.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { createSimulator, type Simulator } from '../simulator/simulator.ts';
+import { type Auditor, createAuditor } from './browser/auditor.ts';
+import { type Board, createBoard } from './browser/board.ts';
+import { readFacts, type SlackPost } from './browser/facts.ts';
+import { openFront } from './browser/front.ts';
+import type { SideParts } from './browser/side.ts';
+import { switchesOf } from './browser/switches.ts';
+import { createDaemon } from './cast/daemon.ts';
+import { freePort, freePortOrAny } from './cast/free-port.ts';
+import { createProgress, type Progress } from './cast/progress.ts';
+import { CREDENTIALS, demoSettings, newSecret } from './cast/settings.ts';
+import { openShop, type Shop } from './cast/shop.ts';
+import { isLeftToTheReader, typed } from './terminal/hints.ts';
+import type { Narrator } from './terminal/narrator.ts';
+import type { Stage } from './terminal/stage.ts';
+
+/** Where the console listens, unless something else does. */
+export const API_PORT = 8_080;
+const CHECKOUT_PORT = 8_090;
+const MIGRATIONS = join(import.meta.dirname, '../../migrations');
+/** What takes a customer minutes takes seconds. */
+const TIME_SCALE = 25;
+/** Slack's messages that are kept for the page. */
+const POSTS_KEPT = 50;
+
+/** The story, until a person turns a switch. */
+export interface Story {
+  isRunning: boolean;
+  readonly ended: AbortController;
+}
+
+export interface ProductParts {
+  readonly home: string;
+  readonly isFirst: boolean;
+  readonly stage: Stage;
+  readonly narrator: Narrator;
+  readonly log: Logger;
+  readonly logFile: string;
+  /** Gets what ends each part, in the order in which they begin. */
+  readonly closers: (() => Promise<unknown>)[];
+}
+
+/** Starts everything, the daemon last. */
+export async function openProduct({ home, isFirst, stage, narrator, log, logFile, closers }: ProductParts) {
+  const postgres = await startDatabase({ home, isFirst, stage });
+  closers.push(() => postgres.stop());
+  // One for registrations, one for the audit.
+  const sql = connect(postgres.url, { max: 3, name: 'demo' });
+  const auditor = createAuditor(sql);
+  closers.push(() => sql.end({ timeout: 1 }));
+  await retireEverything(sql);
+  const simulator = await startCheckout();
+  closers.push(simulator.stop);
+
+  const progress = createProgress();
+  const secret = newSecret();
+  const shop = await openShop({
+    secret,
+    onArrival: (arrival) => {
+      progress.count(arrival);
+      narrator.arrival(arrival);
+    },
+    onForged: () => narrator.say('The shop refused a request whose signature is not good.'),
+  });
+  closers.push(shop.close);
+  const slack = await openSlack(narrator);
+  closers.push(slack.listener.close);
+
+  const port = await freePortOrAny(API_PORT);
+  const daemonPort = await freePort();
+  const consolePort = port === 0 ? await freePort() : port;
+  const apiUrl = `http://127.0.0.1:${consolePort}`;
+  const { env, file } = demoSettings({
+    home,
+    checkoutUrl: simulator.url,
+    shopUrl: `${shop.origin}/webhooks`,
+    secret,
+    slackUrl: `${slack.listener.origin}/services/demo`,
+    consoleUrl: apiUrl,
+  });
+  const daemon = createDaemon(env, { port: daemonPort, logFile });
+  closers.push(daemon.stop);
+  const story: Story = { isRunning: false, ended: new AbortController() };
+  const board = createBoard({
+    switches: switchesOf({ control: simulator.control, daemon, shop }),
+    readFacts: () => readFacts(daemon.url),
+    since: (moment) => ({
+      arrivals: progress.arrivals().filter(({ at }) => at >= moment),
+      posts: slack.posts().filter(({ at }) => at >= moment),
+    }),
+    onPerson: () => story.ended.abort(),
+  });
+  closers.push(async () => board.close());
+  const front = await openFront({
+    port: consolePort,
+    daemonUrl: () => daemon.url,
+    board,
+    side: () => sideParts({ board, shop, auditor, progress, posts: slack.posts }),
+    isStory: () => story.isRunning,
+  });
+  closers.push(front.close);
+  registerNewPurchases(simulator, sql, log);
+  await daemon.start();
+  return { simulator, progress, slack, postgres, board, story, file, apiUrl, port };
+}
+
+interface SideSources {
+  readonly board: Board;
+  readonly shop: Shop;
+  readonly auditor: Auditor;
+  readonly progress: Progress;
+  posts(): readonly SlackPost[];
+}
+
+/** What stands beside the pages now. */
+function sideParts({ board, shop, auditor, progress, posts }: SideSources): SideParts {
+  return { facts: board.facts(), isShopOpen: shop.isOpen(), verdict: auditor.verdict(), progress, posts: posts() };
+}
+
+/** Starts the database and brings its schema up to date: what changes at the service is registered while the daemon is dead, too. */
+async function startDatabase({
+  home,
+  isFirst,
+  stage,
+}: {
+  home: string;
+  isFirst: boolean;
+  stage: Stage;
+}): Promise<EmbeddedPostgres> {
+  if (isFirst) stage.write(stage.paint('gray', '    making the database, which takes a few seconds the first time …'));
+  const postgres = await startEmbedded({ dataDir: home });
+  try {
+    await migrateOrExplain(postgres.url, MIGRATIONS);
+    return postgres;
+  } catch (error) {
+    await postgres.stop();
+    throw withRemedy(error, home);
+  }
+}
+
+async function startCheckout(): Promise<Simulator> {
+  const port = await freePortOrAny(CHECKOUT_PORT);
+  // A database that is kept remembers the ids of earlier runs.
+  const simulator = createSimulator({ ...CREDENTIALS, port, timeScale: TIME_SCALE, seed: randomInt(2 ** 31) });
+  await simulator.start();
+  return simulator;
+}
+
+async function openSlack(narrator: Narrator) {
+  let messages = 0;
+  const posts: SlackPost[] = [];
+  const listener = await listenForPosts(({ body }) => {
+    const message = JSON.parse(body.toString()) as Partial<Parameters<typeof renderForTerminal>[0]>;
+    // As Slack does: a message without text is not shown. `doctor` asks so whether the address lives.
+    const { text, blocks } = message;
+    if (text === undefined) return { status: 400, body: 'no_text' };
+    messages += 1;
+    posts.push({ at: Date.now(), text, blocks: blocks === undefined ? null : [...blocks] });
+    if (posts.length > POSTS_KEPT) posts.shift();
+    narrator.say('Slack gets a message:');
+    narrator.show(renderForTerminal(blocks === undefined ? { text } : { text, blocks }));
+    return { status: 200, body: 'ok' };
+  });
+  return { listener, messages: () => messages, posts: () => posts };
+}
+
+/** Every purchase of the service is registered as a shop would do it, but for those that are left to the reader. */
+function registerNewPurchases(simulator: Simulator, sql: Sql, log: Logger): void {
+  simulator.control.onPurchase(({ purchaseId, site }) => {
+    if (isLeftToTheReader(purchaseId)) return;
+    register(sql, [{ purchaseId, site, reference: null, metadata: null }]).catch((error: unknown) => {
+      log.warn({ error, purchaseId }, 'demo.not_registered');
+    });
+  });
+}
+
+/** A schema of another version stands in the way of a daemon for good reason; here nothing is lost. */
+function withRemedy(error: unknown, home: string): unknown {
+  if (!(error instanceof AppError) || error.code !== 'conflict') return error;
+  const remedy = `the demo's data is of no use to anybody: delete ${typed(home)} and start again`;
+  return new AppError('conflict', `${error.message}; ${remedy}`, { cause: error });
+}
