@@ -10,8 +10,8 @@ import type { Milliseconds } from '../domain/values/time.ts';
 /** A page is refreshed at most this often, however much happens. */
 const REST: Milliseconds = 1_000;
 /**
- * Pages are refreshed one after the other with at least this between them, and with so many times as long as a page took lately:
- * however many are open, and however slow the machine is, they take no more than a small share from polls and deliveries.
+ * Pages are refreshed one after the other. Between two refreshes lies at least SPACING, or RESTS_FOR times what the last page took:
+ * however many pages are open, and however slow the machine is, pages take no more than a small share from polls and deliveries.
  */
 const SPACING: Milliseconds = 100;
 const RESTS_FOR = 20;

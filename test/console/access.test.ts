@@ -146,7 +146,7 @@ test('programs and commands sign browsers out, too; of a token nothing is shown'
   expect((await command('end')).exitCode).toBe(2);
   expect((await command('end', 'ses_99999')).stderr).toContain('there is no session ses_99999');
   expect((await command('end', data[2]!.id)).stdout).toBe('1 browser is signed out\n');
-  expect((await command()).stdout).toBe('Nobody is signed in to the console.\n');
+  expect((await command()).stdout).toBe('No browser is signed in to the console.\n');
   expect(await Promise.all(cookies.map(statusOf))).toEqual([303, 303, 303]);
 });
 

@@ -22,7 +22,7 @@ async function list(context: CliContext, { json }: JsonOption): Promise<void> {
   await withDatabase(context, async ({ sql }) => {
     const rows = await listSessions(sql, { before: null, limit: MOST_LISTED });
     if (json) return printJson(context, { data: rows.map((row) => sessionBody(row, null)) });
-    if (rows.length === 0) return printLine(context, 'Nobody is signed in to the console.');
+    if (rows.length === 0) return printLine(context, 'No browser is signed in to the console.');
     const { now } = await readClock(sql);
     printTable(
       context,

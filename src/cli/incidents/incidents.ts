@@ -67,10 +67,12 @@ async function release(context: CliContext, id: string, { json }: JsonOption): P
     await recordCommand(sql, 'incidents release', { id });
     if (json) return printJson(context, incidentBody(incident));
     const owner = incident.acknowledgedBy;
-    const who = owner === null ? 'nobody looks after' : `${owner}, who looks after ${incident.parent}, still looks after`;
     const speaker = owner === null ? await remindingOf(sql, incident) : null;
     const reminds = owner !== null ? '' : speaker === null ? ': people are reminded of it again' : `; it is part of ${speaker}`;
-    printLine(context, `${who} ${id}${reminds}`);
+    printLine(
+      context,
+      `${id} ${owner === null ? 'has no owner any more' : `still has the owner ${owner}, as part of ${incident.parent}`}${reminds}`,
+    );
   });
 }
 

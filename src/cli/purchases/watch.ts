@@ -37,7 +37,7 @@ interface FileResult extends RegistrationCounts {
 const LISTED = 20;
 /** So much of a wrong id is repeated. */
 const SHOWN = 60;
-/** So many bad lines are repeated in JSON; all of them are listed on standard error. */
+/** Bad lines that JSON lists at most; standard error lists all bad lines. */
 const MOST_PROBLEMS = 1_000;
 
 async function watch(context: CliContext, ids: readonly string[], options: WatchOptions): Promise<void> {

@@ -36,7 +36,7 @@ export function ruled<T>(rule: (text: string) => Checked<T>): (text: string) => 
 
 /** `--limit` of a list: from 1 to `most`. */
 export function limitOption(most = 1_000): Option {
-  return new Option('--limit <count>', 'so many at most').default(50).argParser((text) => {
+  return new Option('--limit <count>', 'how many entries at most').default(50).argParser((text) => {
     const limit = /^\d{1,5}$/.test(text) ? Number(text) : 0;
     if (limit < 1 || limit > most) throw new InvalidArgumentError(`Expected a whole number from 1 to ${most}.`);
     return limit;

@@ -227,16 +227,18 @@ describe('looking after one', () => {
     );
     expect((await command('incidents')).stdout).toMatch(/^inc_fi .* Kim$/m);
     expect((await command('incidents', 'release', 'inc_fi')).stdout).toBe(
-      'Kim, who looks after inc_both, still looks after inc_fi\n',
+      'inc_fi still has the owner Kim, as part of inc_both\n',
     );
     expect((await command('incidents', 'release', 'inc_both')).stdout).toBe(
-      'nobody looks after inc_both: people are reminded of it again\n',
+      'inc_both has no owner any more: people are reminded of it again\n',
     );
     expect((await json('incidents', 'show', 'inc_card')).owner).toBeNull();
     expect((await command('incidents', 'acknowledge', 'inc_fi', '--by', 'Ann')).stdout).toMatch(
       /^Ann looks after inc_fi\. It is part of inc_both, which still reminds: purchase-watch incidents acknowledge inc_both$/m,
     );
-    expect((await command('incidents', 'release', 'inc_fi')).stdout).toBe('nobody looks after inc_fi; it is part of inc_both\n');
+    expect((await command('incidents', 'release', 'inc_fi')).stdout).toBe(
+      'inc_fi has no owner any more; it is part of inc_both\n',
+    );
     expect((await command('incidents', 'release', 'inc_old')).stderr).toMatch(/the incident inc_old is over/);
   });
 

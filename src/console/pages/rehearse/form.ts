@@ -78,7 +78,7 @@ ${limits(states.filter(isLimited))}${unlimited.length === 0 ? NOTHING : html`<de
 <h3>People are alerted</h3>
 ${field({ name: slackField('stuck'), label: 'Of single stuck checkouts', tried, choices: STUCK_MODES.map((value) => ({ value, word: MODES[value] })), hint: modeHint(tried, present) })}
 <div class="fields even">${TIMES.map(([name, label, hint]) => setting(slackField(name), label, hint))}</div>
-<button class="btn first">Rehearse</button><p class="small">Nothing is changed, written or sent. It takes a few seconds where much is recorded.</p></form></section>`;
+<button class="btn first">Rehearse</button><p class="small">Nothing is changed, written or sent. The answer takes seconds, or up to a minute where very much is recorded.</p></form></section>`;
 }
 
 function valueIn(values: ReadonlyMap<string, string> | Readonly<Record<string, string>>, name: string): string | undefined {

@@ -79,7 +79,7 @@ function teaching({ origin }: Ask): Html {
     body: nothingHere(
       'Would a shorter limit have found the last trouble sooner, or only sent more alerts? A rehearsal goes through the recorded changes of state of a past time again, and shows which alerts would have been sent with the settings that you try, beside those of the present settings and those that were really sent.',
       'The 14 days before the time teach what is usual, as far as they are recorded. Nothing is changed, written or sent: to use a setting, write it into the settings file and start the daemon again.',
-      'The address of a result holds all that was tried, so the result can be sent to somebody else. The API answers the same:',
+      'The address of a result holds all that was tried: send the address to share the result. The API answers the same:',
       html`<div class="copy"><pre id="example" tabindex="0" role="region" aria-label="A call of the API">${command}</pre><button class="btn" type="button" data-copy="example">Copy</button></div>`,
       html`Longer times, and settings of channels, are left to the command: <code>npx purchase-watch rehearse --from 90d --config new.yaml</code>`,
     ),

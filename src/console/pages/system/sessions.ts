@@ -51,7 +51,7 @@ async function view(ask: Ask, refusal: ApiRefusal | null): Promise<View> {
   const list =
     found.data.length === 0
       ? nothingHere(
-          caller.key === null ? 'No keys are set, so nobody signs in: this machine alone is served.' : 'Nobody is signed in.',
+          caller.key === null ? 'No keys are set, so nobody signs in: this machine alone is served.' : 'No browser is signed in.',
         )
       : table(found.data, ask);
   const body = html`<div class="head"><h1 class="say">Sessions</h1><p class="sub">Browsers that are signed in to this console, the latest first. A session lasts twelve hours, and ends with its key.</p></div>
