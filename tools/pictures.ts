@@ -1,7 +1,7 @@
 /**
  * Pictures of the console's pages in both themes, and of some as a phone shows them, made from the demo: `npm run pictures` writes
- * them to docs/pictures. The demo takes about two minutes until a page is broken and people are alerted; from then on the page stays
- * broken and the receiver is dead, so that all pictures show the same night.
+ * them to docs/pictures. Once the demo's story has alerted people of one checkout, the switches break a page and kill the receiver,
+ * so that all pictures show the same night.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -39,18 +39,6 @@ interface Delivery {
   readonly tries: number;
 }
 
-interface BrokenPage {
-  readonly site: string;
-  readonly state: string;
-}
-
-interface Addresses {
-  /** Of the console and its API. */
-  readonly console: string;
-  /** Of the simulated service. */
-  readonly control: string;
-}
-
 const data = mkdtempSync(join(tmpdir(), 'pw-pictures-'));
 const demo = spawn(process.execPath, [join(ROOT, 'bin/purchase-watch.mjs'), 'demo'], {
   stdio: ['ignore', 'pipe', 'inherit'],
@@ -58,23 +46,21 @@ const demo = spawn(process.execPath, [join(ROOT, 'bin/purchase-watch.mjs'), 'dem
 });
 try {
   mkdirSync(FOLDER, { recursive: true });
-  await takeAll(await addressesOf(demo));
+  await takeAll(await addressOf(demo));
 } finally {
   if (demo.exitCode === null && demo.kill('SIGINT')) await once(demo, 'exit');
   rmSync(data, { recursive: true, force: true });
 }
 
-/** The addresses that the demo prints. */
-async function addressesOf({ stdout }: ChildProcess): Promise<Addresses> {
+/** The address of the console that the demo prints. */
+async function addressOf({ stdout }: ChildProcess): Promise<string> {
   let printed = '';
   stdout!.setEncoding('utf8').on('data', (text: string) => {
     printed += text;
   });
   return soon('an address', async () => {
-    const [, console] = /Open (http:\S+) in a browser/.exec(printed) ?? [];
-    const [, control] = /controls: (http:\S+)\/control/.exec(printed) ?? [];
     if (demo.exitCode !== null) throw new Error(`the demo ended:\n${printed}`);
-    return console === undefined || control === undefined ? undefined : { console, control };
+    return /Open (http:\S+) in a browser/.exec(printed)?.[1];
   });
 }
 
@@ -107,20 +93,23 @@ async function daemonOf(demoUrl: string): Promise<string> {
   return `http://127.0.0.1:${settings.find(({ name }) => name === 'PORT')!.text}`;
 }
 
-/** Waits until people are alerted of the broken page, and lets the night stay as it is. */
-async function breakIt(api: string, control: string): Promise<void> {
-  await firstOf(api, '/v1/incidents?status=open&kind=stuck');
-  const pages = async () => {
-    const { brokenPages } = (await (await fetch(`${control}/control/settings`)).json()) as { brokenPages: BrokenPage[] };
-    return brokenPages;
-  };
-  const [broken] = await pages();
+/** Breaks a page, waits until people are alerted, and kills the receiver: a switch that a person presses ends the demo's story. */
+async function breakThings(page: Page, demoUrl: string, api: string): Promise<void> {
+  await firstOf(api, '/v1/deliveries?subscriber=@slack');
+  // The charts leave out the minute that is not over yet.
+  await soon('a whole minute', async () => {
+    const { minutes } = (await (await fetch(`${api}/v1/activity?minutes=3`)).json()) as { minutes: { polls: number }[] };
+    return minutes.slice(0, -1).some(({ polls }) => polls > 0) ? true : undefined;
+  });
+  await open(page, demoUrl, WIDE);
+  await page.getByRole('button', { name: 'Break card page' }).click();
   await firstOf(api, '/v1/deliveries?subscriber=@slack', ({ event }: Delivery) => event.type === 'incident.opened');
   await post(`${api}/v1/silences`, PLANNED);
-  // The demo's story mends the page a few seconds after the message.
-  await soon('a mended page', async () => ((await pages()).length === 0 ? true : undefined));
-  await post(`${control}/control/page/break`, { site: broken!.site, states: [broken!.state] });
-  await post(`${control}/control/load`, { perMinute: 40 });
+  await page.getByRole('button', { name: 'Receiver' }).click();
+  await soon('a paused subscriber', async () => {
+    const { health } = (await (await fetch(`${api}/v1/subscribers/shop`)).json()) as { health: { status: string } };
+    return health.status === 'paused' ? true : undefined;
+  });
 }
 
 /** Each page by the name of its picture. */
@@ -143,24 +132,18 @@ async function pagesOf(api: string): Promise<ReadonlyMap<string, string>> {
     ['delivery', `/deliveries/${delivery.id}`],
     ['channels', '/channels'],
     ['silences', '/silences'],
-    ['rehearse', '/rehearse?from=10m&settings.slack.quietFor=5m'],
+    ['rehearse', '/rehearse?from=10m&settings.states.WaitingForCardPayments.stuckAfter=20s'],
     ['system', '/system'],
     ['actions', '/system/actions'],
   ]);
 }
 
-async function takeAll({ console: demoUrl, control }: Addresses): Promise<void> {
+async function takeAll(demoUrl: string): Promise<void> {
   const browser = await startBrowser();
   try {
     const page = await (await browser.newContext()).newPage();
     const api = await daemonOf(demoUrl);
-    await breakIt(api, control);
-    await open(page, demoUrl, WIDE);
-    await page.getByRole('button', { name: /receiver/i }).click();
-    await soon('a paused subscriber', async () => {
-      const { health } = (await (await fetch(`${api}/v1/subscribers/shop`)).json()) as { health: { status: string } };
-      return health.status === 'paused' ? true : undefined;
-    });
+    await breakThings(page, demoUrl, api);
     await open(page, demoUrl, WIDE);
     await take(page, 'demo', 'light');
     for (const [name, path] of await pagesOf(api)) {
