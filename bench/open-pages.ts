@@ -39,7 +39,7 @@ async function open(url: string): Promise<OpenPages> {
 }
 
 /** What the daemon spends on open pages while nothing happens, beside what it spends without them. */
-export async function idlePages(url: string, daemon: Part, ms: number): Promise<Row> {
+export async function idlePages(url: string, daemon: Part, ms: number, say: (line: string) => void): Promise<Row> {
   const spent = async (): Promise<number> => {
     const before = await daemon.usage();
     await delay(ms);
@@ -49,7 +49,9 @@ export async function idlePages(url: string, daemon: Part, ms: number): Promise<
   const pages = await open(url);
   // A page that opens just after a change looks again for ten seconds.
   await delay(15_000);
+  const before = pages.refreshed();
   const beside = await spent();
+  say(`open pages, nothing happening: ${pages.refreshed() - before} were asked for again`);
   await pages.close();
   return { what: `${OPEN_PAGES} open pages, nothing happening`, value: (beside - without) * 100, unit: '% of a core', atMost: 5 };
 }

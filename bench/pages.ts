@@ -75,7 +75,7 @@ export const pages: Bench = async (lab, options) => {
     unit: 'kB',
     atMost: 120,
   });
-  rows.push(await idlePages(url, daemon, quick ? 10_000 : 60_000));
+  rows.push(await idlePages(url, daemon, quick ? 10_000 : 60_000, say));
   await agent.close();
   await daemon.stop();
   await database.drop();
@@ -104,10 +104,9 @@ async function paints(url: string, say: (line: string) => void): Promise<Row[]> 
         const context = await browser.newContext();
         const page = await context.newPage();
         await page.goto(url + path, { waitUntil: 'load' });
-        const [entry] = await page.evaluate(() =>
-          performance.getEntriesByName('first-contentful-paint').map((each) => each.startTime),
-        );
-        took.push(entry ?? Number.NaN);
+        // A page may be loaded before it is painted.
+        const painted = await page.waitForFunction(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime);
+        took.push((await painted.jsonValue())!);
         await context.close();
       }
       say(`${what}, first paint: ${median(took).toFixed(0)} ms`);

@@ -76,15 +76,26 @@ export function createConsole({ api, feed, sql, log, keys, consoleUrl }: Console
   const answer = async (c: Context<ConsoleEnv>, route: PageRoute): Promise<Response> => {
     const ask = await askOf(c, { api: callsOf(c), base, consoleUrl });
     if (!ask.caller.scopes.includes(route.scope)) return show(c, refusedView(ask, route.scope));
-    const begun = performance.now();
     const answered = await route.answer(ask);
-    if (route.method === 'POST') live.changed();
-    if ('goTo' in answered) return c.redirect(base + answered.goTo, 303);
-    const page = await show(c, answered);
-    if (c.req.header('hx-request') !== undefined) live.refreshed(performance.now() - begun);
-    return page;
+    if (route.method === 'POST') {
+      live.refreshes.forget();
+      live.refreshes.changed();
+    }
+    return 'goTo' in answered ? c.redirect(base + answered.goTo, 303) : show(c, answered);
   };
-  for (const route of PAGES) app.on(route.method, route.path, (c) => answer(c, route));
+  /** Answers an open page that asks for itself again; people who look at the same page with the same key share the answer. */
+  const answerAgain = async (c: Context<ConsoleEnv>, route: PageRoute): Promise<Response> => {
+    const { key, session } = c.get('caller');
+    const what = [c.req.url, key, themeOf(c), route.isOfSession ? session : ''].join(' ');
+    const { body, status } = await live.refreshes.answer(what, async () => {
+      const made = await answer(c, route);
+      return { body: await made.text(), status: made.status };
+    });
+    return c.html(body, status as 200);
+  };
+  const isAsked = (c: Context, route: PageRoute): boolean => route.method === 'GET' && c.req.header('hx-request') !== undefined;
+  for (const route of PAGES)
+    app.on(route.method, route.path, (c) => (isAsked(c, route) ? answerAgain(c, route) : answer(c, route)));
   app.notFound((c) => show(c, notFoundView(base)));
   app.onError((error, c) => {
     if (error instanceof HTTPException && error.status === 403)

@@ -71,6 +71,26 @@ test('signs out here, and everywhere', async () => {
 const signIn = async (key: string): Promise<string> => cookieOf(await post('/sign-in', { key }));
 const statusOf = async (cookie: string) => (await fetch(origin, { headers: { cookie }, redirect: 'manual' })).status;
 
+test('pages that ask for themselves again share an answer only with browsers that see the same', async () => {
+  const [reader, operator, other] = [await signIn(READER), await signIn(OPERATOR), await signIn(OPERATOR)];
+  const again = async (path: string, cookie: string): Promise<string> =>
+    (await fetch(origin + path, { headers: { cookie, 'hx-request': 'true' } })).text();
+  const shown = await again('/channels', operator);
+  expect(shown).toContain('Signed in with key <b>API_KEY</b>, operator');
+  await t.database.sql`delete from purchase_watch_internal.subscribers where kind = 'slack'`;
+  expect(await again('/channels', other)).toBe(shown);
+  expect(await again('/channels', reader)).toContain('Signed in with key <b>API_READ_KEY</b>, may only read');
+  expect(await again('/channels?theme', operator)).not.toBe(shown);
+  expect(await again('/channels', `${operator}; purchase_watch_theme=dark`)).toContain('data-theme="dark"');
+  const own = (page: string) => /<tr id="(ses_\d+)">(?:(?!<tr).)*this browser/s.exec(page)?.[1];
+  const [one, two] = [await again('/system/sessions', operator), await again('/system/sessions', other)].map(own);
+  expect(one).toMatch(/^ses_/);
+  expect(two).not.toBe(one);
+  // Who changes something sees it at once.
+  await post('/sign-out', { from: 'here' }, { cookie: other, 'sec-fetch-site': 'same-origin' });
+  expect(await again('/channels', other)).toContain('Key of the API');
+});
+
 test.each([true, false])(
   'an operator sees who is signed in, and signs one out, then everybody (script: %s)',
   async (javaScriptEnabled) => {

@@ -17,7 +17,7 @@ interface Page {
 }
 
 export const sessionPages = [
-  page('/system/sessions', (ask) => view(ask, null)),
+  { ...page('/system/sessions', (ask) => view(ask, null)), isOfSession: true },
   action('/system/sessions/end', async (ask) => {
     const { id = '' } = ask.form;
     try {
