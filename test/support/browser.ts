@@ -28,7 +28,8 @@ export async function openPage(
   browser: Browser,
   { origin, ...options }: { readonly origin: string } & Parameters<Browser['newContext']>[0],
 ): Promise<{ page: Page; context: BrowserContext; misdeeds: Misdeeds }> {
-  const context = await browser.newContext({ baseURL: origin, ...options });
+  // What moves is drawn by the processor here, and takes it from the rest of the test.
+  const context = await browser.newContext({ baseURL: origin, reducedMotion: 'reduce', ...options });
   const page = await context.newPage();
   const found: string[] = [];
   page.on('console', (message) => {
