@@ -149,6 +149,8 @@ export function createPoller(options: PollerOptions): Poller {
         while (await loader.load());
         const next = await startAll();
         if (recorder.pending() > 0) await recorder.drain();
+        // Everything may be recorded by now, which made room for purchases that had none.
+        else if ([...windows.values()].some((window) => window.hasRoomAgain())) continue;
         // A due purchase waits for its turn in the site's calls a second.
         else if (next < LONGEST_SPACING && isAnythingDue()) await new Promise((resolve) => setTimeout(resolve, next));
         else return;
