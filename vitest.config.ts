@@ -21,7 +21,7 @@ export default defineConfig({
       { extends: true, test: { name: 'pure', include: PURE, exclude: [LONG], isolate: false } },
       // A process loads the product once for all its files: to load it for each took a third of the processor time.
       { extends: true, test: { name: 'stories', include: ['test/**/*.test.ts'], exclude: [LONG, ...PURE], isolate: false } },
-      // What kills processes and waits for them, waits in real seconds, or goes through thousands of cases.
+      // What kills processes and waits for them, waits in real seconds, goes through thousands of cases, or through every form of the console.
       { extends: true, test: { name: 'long', include: [LONG] } },
     ],
   },
