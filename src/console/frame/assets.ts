@@ -22,21 +22,23 @@ interface Asset {
   readonly gzip: Buffer<ArrayBuffer>;
 }
 
-function assetOf(name: string, file: string): Asset {
-  const bytes = readFileSync(file);
+/** An asset of these files, one after the other. */
+function assetOf(name: string, ...files: readonly string[]): Asset {
+  const bytes = Buffer.concat(files.map((file) => readFileSync(file)));
   const hash = createHash('sha256').update(bytes).digest('base64url').slice(0, 12);
   const [base, extension] = [name.slice(0, -extname(name).length), extname(name)];
   const address = `/assets/${base}.${hash}${extension}`;
   return { address, type: TYPES.get(extension)!, bytes, br: brotliCompressSync(bytes), gzip: gzipSync(bytes) };
 }
 
-const own = (name: string): Asset => assetOf(name, join(FOLDER, name));
+const own = (name: string, ...names: readonly string[]): Asset =>
+  assetOf(name, ...[...names, name].map((each) => join(FOLDER, each)));
 const packaged = (name: string, path: string): Asset => assetOf(name, fileURLToPath(import.meta.resolve(path)));
 
 /** Read once, when the console is opened. */
 const ASSETS = {
-  tokens: own('tokens.css'),
-  styles: own('console.css'),
+  // One file: a page is painted when all of its styles are there.
+  styles: own('console.css', 'tokens.css'),
   script: own('console.js'),
   icon: own('icon.svg'),
   htmx: packaged('htmx.js', 'htmx.org/dist/htmx.min.js'),

@@ -68,10 +68,9 @@ export function documentOf({ title, base, theme }: { title: string; base: string
 <meta name="color-scheme" content="light dark">
 <meta name="htmx-config" content='{"includeIndicatorCSS":false,"history":false,"noSwap":[204,304,"5xx"],"defaultTimeout":15000}'>
 <link rel="icon" href="${base}${assetAddresses.icon}">
-<link rel="stylesheet" href="${base}${assetAddresses.tokens}">
 <link rel="stylesheet" href="${base}${assetAddresses.styles}">
-<script src="${base}${assetAddresses.htmx}" defer></script>
-<script src="${base}${assetAddresses.script}" defer></script>
+<script src="${base}${assetAddresses.htmx}" defer fetchpriority="low"></script>
+<script src="${base}${assetAddresses.script}" defer fetchpriority="low"></script>
 </head>
 <body data-base="${base}">
 ${SPRITE}
