@@ -1,13 +1,11 @@
 /** Incidents as lists, silences, and what a reader does not see. What a person does about an incident: journey.test.ts. */
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { policyOf } from '../../src/domain/polling/poll-plan.ts';
-import { numberOf } from '../../src/domain/purchases/states.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { KEYS, OPERATOR, openSignedIn, READER, startBrowser } from '../support/browser.ts';
-import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { startStuckShop } from '../support/stuck-shop.ts';
+import type { TestApp } from '../support/test-app.ts';
 
 const HOSTILE = `<img src=x onerror=alert(1)>\u202e${'long '.repeat(90)}`;
-const CARD = numberOf('WaitingForCardPayments');
 
 let browser: Browser;
 let t: TestApp;
@@ -17,38 +15,9 @@ let stuck: string;
 
 beforeAll(async () => {
   browser = await startBrowser();
-  t = await startTestApp({
-    realClock: true,
-    env: KEYS,
-    change: (settings) => {
-      // Customers are stuck after a moment, and people are alerted of it at once.
-      const card = {
-        ...policyOf(settings.policy, CARD),
-        stuckAfter: 1_000,
-        auto: false,
-        poll: { first: 200, growth: 0, most: 200 },
-      };
-      settings.policy = { ...settings.policy, states: new Map([...settings.policy.states, [CARD, card]]) };
-      settings.slack = { ...settings.slack, groupWait: 0 };
-    },
-  });
-  await t.app.start();
+  ({ t, stuck } = await startStuckShop(KEYS));
   origin = t.app.url()!;
-  for (let each = 1; each <= 5; each++)
-    await t.watch(
-      { script: [{ state: 'New' }, { state: 'WaitingForCardPayments', after: '1s' }], price: '100.10', currency: 'SEK' },
-      { reference: `ORD-${each}` },
-    );
   const { sql } = t.database;
-  stuck = await vi.waitFor(
-    async () => {
-      const [open] = await sql<
-        { id: string }[]
-      >`select id from purchase_watch_internal.incidents where said_at is not null and count = 5`;
-      return open!.id;
-    },
-    { timeout: 60_000, interval: 100 },
-  );
   // One of each that ended, with words that a person or a system might have written there.
   await sql`
     insert into purchase_watch_internal.incidents (id, kind, site, subscriber, opened_at, since, ended_at, quiet_since, count, peak, severity, acknowledged_at, acknowledged_by, acknowledged_note, answer_cause, answer_note, answered_by, answered_at)

@@ -3,15 +3,13 @@
  * subscriber, replay, and lose and regain the daemon with a page open. With script, and with forms alone.
  */
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { App } from '../../src/app.ts';
-import { policyOf } from '../../src/domain/polling/poll-plan.ts';
-import { numberOf } from '../../src/domain/purchases/states.ts';
 import { OPERATOR, openPage, startBrowser } from '../support/browser.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
-import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { startStuckShop } from '../support/stuck-shop.ts';
+import type { TestApp } from '../support/test-app.ts';
 
-const CARD = numberOf('WaitingForCardPayments');
 /** Whatever the machine is busy with. */
 const SLOWLY = { timeout: 60_000 };
 
@@ -25,39 +23,11 @@ let stuck: string;
 
 beforeAll(async () => {
   browser = await startBrowser();
-  t = await startTestApp({
-    realClock: true,
-    env: { API_KEY: OPERATOR, SECRETS_KEY: 'a key to encrypt with, of many characters' },
-    change: (settings) => {
-      // Customers are stuck after a moment, and people are alerted of it at once.
-      const card = {
-        ...policyOf(settings.policy, CARD),
-        stuckAfter: 1_000,
-        auto: false,
-        poll: { first: 200, growth: 0, most: 200 },
-      };
-      settings.policy = { ...settings.policy, states: new Map([...settings.policy.states, [CARD, card]]) };
-      settings.slack = { ...settings.slack, groupWait: 0 };
-    },
-  });
+  ({ t, stuck } = await startStuckShop({ API_KEY: OPERATOR, SECRETS_KEY: 'a key to encrypt with, of many characters' }));
   running = t.app;
-  await running.start();
   origin = running.url()!;
   // The next daemon answers at the same address.
   t.settings.port = Number(new URL(origin).port);
-  for (let each = 1; each <= 5; each++)
-    await t.watch(
-      { script: [{ state: 'New' }, { state: 'WaitingForCardPayments', after: '1s' }], price: '100.10', currency: 'SEK' },
-      { reference: `ORD-${each}` },
-    );
-  stuck = await vi.waitFor(
-    async () => {
-      const [open] = await t.database.sql<{ id: string }[]>`
-        select id from purchase_watch_internal.incidents where said_at is not null and count = 5`;
-      return open!.id;
-    },
-    { ...SLOWLY, interval: 100 },
-  );
 });
 
 afterAll(async () => {
