@@ -78,6 +78,9 @@ test('forty stuck purchases are one Slack message, and one more when they have m
   for (const purchase of purchases) t.simulator.control.setState(purchase, 'Completed');
   await t.live(38 * MINUTE, 30_000);
   expect(t.slack.received).toHaveLength(1);
+  const [quiet] = await t.app.sql<[{ held: number }]>`
+    select extract(epoch from ends_at - quiet_since)::integer as held from purchase_watch_internal.incidents`;
+  expect(quiet.held).toBe(600);
   // Nobody was stuck for half an hour, and that held for ten minutes.
   await t.live(10 * MINUTE, 10_000);
   expect(t.slack.received).toHaveLength(2);

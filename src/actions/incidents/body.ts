@@ -33,6 +33,7 @@ export function incidentBody(row: IncidentRow) {
     openedAt: isoTime(row.openedAt),
     since: isoTime(row.since),
     quietSince: isoTimeOrNull(row.quietSince),
+    endsAt: isoTimeOrNull(row.endsAt),
     endedAt: isoTimeOrNull(row.endedAt),
     reopenedAt: isoTimeOrNull(row.reopenedAt),
     count,

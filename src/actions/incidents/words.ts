@@ -1,6 +1,7 @@
 /** Incidents in a few words, for lists and the overview. */
 
 import { untilText } from '../../domain/explain/standing.ts';
+import { ENDS_UNLESS } from '../../domain/incidents/incident.ts';
 import { stateName } from '../../domain/purchases/states.ts';
 import { counted } from '../../domain/values/counts.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
@@ -26,6 +27,12 @@ export function whatOf({ kind, state, count, peak, endedAt, parts }: IncidentRow
   const where = state !== null ? stateName(state) : states < 2 ? 'several states' : `${states} states`;
   if (most === 0) return `no customer is overdue in ${where} any more, ${peak} at worst`;
   return `${counted(most, 'customer')} overdue in ${where}${endedAt === null ? '' : ' at worst'}`;
+}
+
+/** When an open incident in which nothing is wrong any more ends: `ends at 10:21:07Z (4 min more) unless …`; null while something is wrong. */
+export function comingEnd({ kind, endsAt }: Pick<IncidentRow, 'kind' | 'endsAt'>, now: Instant): string | null {
+  if (endsAt === null) return null;
+  return `ends ${endsAt <= now ? 'in a moment' : `at ${untilText(endsAt, now)}`} ${ENDS_UNLESS[kind]}`;
 }
 
 /** The owner and the end of a silence of an incident, as the end of a line. */

@@ -3,7 +3,7 @@
 import { listedIncidentBody } from '../../actions/incidents/body.ts';
 import { requireIncident } from '../../actions/incidents/incidents.ts';
 import { type ListedIncident, withMoney } from '../../actions/incidents/money.ts';
-import { lengthOf, placeOf, whatOf } from '../../actions/incidents/words.ts';
+import { comingEnd, lengthOf, placeOf, whatOf } from '../../actions/incidents/words.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
 import type { IncidentKind } from '../../domain/incidents/symptom.ts';
 import { apart, counted } from '../../domain/values/counts.ts';
@@ -78,5 +78,6 @@ function statusOf(row: IncidentRow, now: Instant): string {
   const { endedAt, silencedUntil, parent } = row;
   const length = lengthOf(row, now);
   if (endedAt !== null) return `over after ${length}`;
-  return `open for ${length}${silencedUntil === null ? '' : ', silenced'}${parent === null ? '' : `, part of ${parent}`}`;
+  const end = comingEnd(row, now);
+  return `open for ${length}${end === null ? '' : `, ${end}`}${silencedUntil === null ? '' : ', silenced'}${parent === null ? '' : `, part of ${parent}`}`;
 }

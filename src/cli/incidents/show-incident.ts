@@ -2,7 +2,7 @@
 
 import { incidentDetails } from '../../actions/incidents/body.ts';
 import { type IncidentStory, storyOf } from '../../actions/incidents/incidents.ts';
-import { lengthOf, placeOf, whatOf } from '../../actions/incidents/words.ts';
+import { comingEnd, lengthOf, placeOf, whatOf } from '../../actions/incidents/words.ts';
 import { untilText } from '../../domain/explain/standing.ts';
 import { CAUSES, isCauseKey } from '../../domain/incidents/causes.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
@@ -46,7 +46,9 @@ function printHead(context: CliContext, incident: IncidentRow, { now, limit }: {
     endedAt === null
       ? `open for ${lengthOf(incident, now)}`
       : `over since ${when(endedAt, now)}, after ${lengthOf(incident, now)}`;
-  const quiet = endedAt !== null || quietSince === null ? '' : `, quiet since ${when(quietSince, now)}`;
+  const end = comingEnd(incident, now);
+  const quiet =
+    endedAt !== null || quietSince === null ? '' : `, quiet since ${when(quietSince, now)}${end === null ? '' : `, ${end}`}`;
   const level = levelOf(incident);
   printFacts(context, [
     ['incident', id],

@@ -35,6 +35,8 @@ export interface Incident {
   readonly since: Instant;
   /** Since when nothing is wrong any more; null while something is. */
   readonly quietSince: Instant | null;
+  /** When it ends if nothing goes wrong again; null while something is wrong, and once it has ended. */
+  readonly endsAt: Instant | null;
   readonly endedAt: Instant | null;
   readonly count: number;
   readonly peak: number;
@@ -112,6 +114,7 @@ export function openIncident(id: string, symptom: Symptom, now: Instant): Incide
     openedAt: now,
     since,
     quietSince: null,
+    endsAt: null,
     endedAt: null,
     count,
     peak: count,
@@ -172,9 +175,9 @@ export function wasAlerted({ alertedAt, reopenedAt }: Incident): boolean {
 /** A channel that was alerted of the beginning is alerted of the end, in a silence too: the end is what a reader of an alarm waits for. */
 function judgeQuiet(before: Incident, now: Instant, policy: AlertPolicy, arePartsAlerted: boolean): Verdict {
   const quietSince = before.quietSince ?? now;
-  const incident: Incident = { ...before, count: 0, quietSince };
-  const over: Incident = { ...incident, endedAt: now };
   const endsAt = quietSince + (before.kind === 'stuck' ? policy.quietFor : policy.groupWait);
+  const incident: Incident = { ...before, count: 0, quietSince, endsAt };
+  const over: Incident = { ...incident, endsAt: null, endedAt: now };
   // No channel was alerted of it: it ends without a message.
   if (before.alertedAt === null && before.announcedAt === null && !arePartsAlerted)
     return { incident: over, announce: null, alert: null, reason: 'over-before-alert', lookAgainAt: null };
@@ -197,6 +200,7 @@ function judgeActive(before: Incident, symptom: Symptom, now: Instant, policy: A
   const going: Incident = {
     ...before,
     quietSince: null,
+    endsAt: null,
     count: symptom.count,
     peak: Math.max(before.peak, symptom.count),
     since: Math.min(before.since, symptom.since),
@@ -268,6 +272,14 @@ export function nextReminderAt(incident: Incident, policy: Pick<AlertPolicy, 're
 export function isLookedAfter({ acknowledgedAt, reopenedAt }: Pick<Incident, 'acknowledgedAt' | 'reopenedAt'>): boolean {
   return acknowledgedAt !== null && (reopenedAt === null || acknowledgedAt >= reopenedAt);
 }
+
+/** What keeps an incident that is quiet from its end. */
+export const ENDS_UNLESS: Readonly<Record<IncidentKind, string>> = {
+  stuck: 'unless another customer gets stuck',
+  unreachable: 'unless calls fail again',
+  subscriber: 'unless deliveries fail again',
+  replica: 'unless a replica fails again',
+};
 
 /** An incident that had ended, and whose symptom is back: people are alerted that it is the same one. */
 export function reopened(ended: Incident, now: Instant): Incident {

@@ -65,7 +65,7 @@ type Row = Omit<Incident, 'alarm'> & { readonly alarm: string | null };
 export async function openIncidents(sql: Queries, now: Instant): Promise<Incident[]> {
   const rows = await sql<Row[]>`
     select id, kind, site, state, subscriber, opened_at as "openedAt",
-      since, quiet_since as "quietSince",
+      since, quiet_since as "quietSince", ends_at as "endsAt",
       ended_at as "endedAt", count, peak, said_at as "alertedAt",
       said_count as "alertedCount", said_severity as "alertedSeverity",
       announced_at as "announcedAt", acknowledged_at as "acknowledgedAt",
@@ -94,6 +94,7 @@ function ordered(incident: Incident): Incident {
     openedAt,
     since,
     quietSince,
+    endsAt,
     endedAt,
     count,
     peak,
@@ -104,7 +105,7 @@ function ordered(incident: Incident): Incident {
   const { announcedAt, acknowledgedAt, parent, severity, alarm, reopenedAt, reminders, movedOn } = incident;
   const alerted = { alertedAt, alertedCount, alertedSeverity, announcedAt, acknowledgedAt };
   const tree = { parent, severity, alarm, reopenedAt, reminders, movedOn };
-  return { id, kind, site, state, subscriber, openedAt, since, quietSince, endedAt, count, peak, ...alerted, ...tree };
+  return { id, kind, site, state, subscriber, openedAt, since, quietSince, endsAt, endedAt, count, peak, ...alerted, ...tree };
 }
 
 /** The channels for people that were alerted of the given incidents, by incident id. */
@@ -158,9 +159,9 @@ export async function saveVerdicts(
     with held as materialized (
       select from purchase_watch_internal.leases where name = ${lease.name} and owner = ${lease.replica} and epoch = ${lease.epoch} for share),
     saved as (
-      insert into purchase_watch_internal.incidents as incidents (id, kind, site, state, subscriber, opened_at, since, ended_at, quiet_since, count, peak, said_at, said_count, said_severity, announced_at, parent, severity, alarm, reopened_at, reminders, moved_on, heard)
+      insert into purchase_watch_internal.incidents as incidents (id, kind, site, state, subscriber, opened_at, since, ended_at, quiet_since, ends_at, count, peak, said_at, said_count, said_severity, announced_at, parent, severity, alarm, reopened_at, reminders, moved_on, heard)
       select id, kind, site, state, subscriber, opened, since, ended,
-        quiet, count, peak, said, said_count, said_severity, announced,
+        quiet, ends, count, peak, said, said_count, said_severity, announced,
         parent, severity, alarm, reopened, reminders, moved_on, heard::integer[]
       from ${columns(sql, incidents, 'r', {
         id: ['text', (i) => i.id],
@@ -172,6 +173,7 @@ export async function saveVerdicts(
         since: ['timestamptz', (i) => i.since],
         ended: ['timestamptz', (i) => i.endedAt],
         quiet: ['timestamptz', (i) => i.quietSince],
+        ends: ['timestamptz', (i) => i.endsAt],
         count: ['integer', (i) => i.count],
         peak: ['integer', (i) => i.peak],
         said: ['timestamptz', (i) => i.alertedAt],
@@ -187,7 +189,7 @@ export async function saveVerdicts(
         heard: ['text', alertedNow],
       })}
       where exists (select from held)
-      on conflict (id) do update set heard = array(select unnest(incidents.heard) union select unnest(excluded.heard)), state = excluded.state, since = excluded.since, ended_at = excluded.ended_at, quiet_since = excluded.quiet_since,
+      on conflict (id) do update set heard = array(select unnest(incidents.heard) union select unnest(excluded.heard)), state = excluded.state, since = excluded.since, ended_at = excluded.ended_at, quiet_since = excluded.quiet_since, ends_at = excluded.ends_at,
         count = excluded.count, peak = excluded.peak, said_at = excluded.said_at, said_count = excluded.said_count, said_severity = excluded.said_severity,
         announced_at = excluded.announced_at, parent = excluded.parent, severity = excluded.severity, alarm = excluded.alarm,
         reopened_at = excluded.reopened_at, reminders = excluded.reminders, moved_on = excluded.moved_on),

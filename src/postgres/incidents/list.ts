@@ -53,7 +53,7 @@ const silencedUntil = (incident: string): string => `
 const COLUMNS = `
   i.position::float8 as position, i.id, i.kind, i.site, i.state, i.subscriber, i.count, i.peak, i.said_count as "alertedCount",
   i.said_severity as "alertedSeverity", i.parent, i.severity, i.reminders, i.moved_on as "movedOn", i.alarm as "alarmText",
-  i.opened_at as "openedAt", i.since, i.quiet_since as "quietSince", i.ended_at as "endedAt",
+  i.opened_at as "openedAt", i.since, i.quiet_since as "quietSince", i.ends_at as "endsAt", i.ended_at as "endedAt",
   i.reopened_at as "reopenedAt", i.said_at as "alertedAt", i.announced_at as "announcedAt",
   coalesce(i.acknowledged_at, p.acknowledged_at, g.acknowledged_at) as "acknowledgedAt",
   coalesce(i.acknowledged_by, p.acknowledged_by, g.acknowledged_by) as "acknowledgedBy",

@@ -21,6 +21,7 @@ const TIMES: ReadonlyMap<string, readonly string[]> = new Map([
 /** Columns of times that may lie in the future. They move with the row's first column in `TIMES`, because they were computed from it. */
 const ENDS: ReadonlyMap<string, readonly string[]> = new Map([
   ['idempotency_keys', ['busy_until']],
+  ['incidents', ['ends_at']],
   ['silences', ['starts_at', 'ends_at']],
 ]);
 

@@ -180,6 +180,7 @@ describe('reading', () => {
       openedAt: '2026-11-20T09:15:00.000Z',
       since: '2026-11-20T09:00:00.123Z',
       quietSince: null,
+      endsAt: null,
       endedAt: null,
       reopenedAt: null,
       count: 3,

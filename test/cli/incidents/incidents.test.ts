@@ -97,6 +97,21 @@ describe('list', () => {
     expect((await command('status')).stdout).toMatch(/^incident inc_card, open for 4 min( \d+ s)?: se: /m);
   });
 
+  test('one in which nobody is stuck any more says when it ends, and what would keep it open', async () => {
+    const { sql } = database;
+    await sql`
+      update purchase_watch_internal.incidents set count = 0, quiet_since = now() - interval '6 minutes', ends_at = now() + interval '4 minutes 30 seconds' where id = 'inc_card'`;
+    const end = /ends at \d\d:\d\d:\d\dZ \(4 min( \d+ s)? more\) unless another customer gets stuck/;
+    const { stdout } = await command('incidents');
+    expect(stdout).toMatch(/^inc_card .* no customer is overdue in WaitingForCardPayments any more, 14 at worst /m);
+    expect(stdout).toMatch(end);
+    expect((await command('incidents', 'show', 'inc_card')).stdout).toMatch(
+      new RegExp(`^status +open for 10 min.*, quiet since .*, ${end.source}, critical$`, 'm'),
+    );
+    await sql`update purchase_watch_internal.incidents set ends_at = now() - interval '1 second' where id = 'inc_card'`;
+    expect((await command('incidents')).stdout).toContain('ends in a moment unless another customer gets stuck');
+  });
+
   test('the help of the command names that of the list', async () => {
     expect((await command('incidents', '--help')).stdout).toContain('purchase-watch incidents list --help');
     expect((await command('silences', '--help')).stdout).toContain('purchase-watch silences list --help');

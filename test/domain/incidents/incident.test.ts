@@ -106,18 +106,18 @@ describe('an incident that people know of', () => {
     const quiet = judge(alerted, T + HOUR, 0);
     expect(quiet).toMatchObject({
       alert: null,
-      incident: { count: 0, quietSince: T + HOUR, endedAt: null },
+      incident: { count: 0, quietSince: T + HOUR, endsAt: T + HOUR + 10 * MINUTE, endedAt: null },
       lookAgainAt: T + HOUR + 10 * MINUTE,
     });
     expect(judge(quiet.incident, T + HOUR + 10 * MINUTE - 1, 0).alert).toBeNull();
     const ended = judge(quiet.incident, T + HOUR + 10 * MINUTE, 0);
-    expect(ended).toMatchObject({ alert: 'ended', incident: { endedAt: T + HOUR + 10 * MINUTE, peak: 2 }, lookAgainAt: null });
+    expect(ended).toMatchObject({ alert: 'ended', incident: { endsAt: null, endedAt: T + HOUR + 10 * MINUTE, peak: 2 }, lookAgainAt: null });
   });
 
   test('that comes back while it is quiet goes on as if nothing had been', () => {
     const quiet = judge(alerted, T + HOUR, 0).incident;
     const back = judge(quiet, T + HOUR + 20 * SECOND, 2);
-    expect(back).toMatchObject({ alert: null, incident: { quietSince: null, count: 2 } });
+    expect(back).toMatchObject({ alert: null, incident: { quietSince: null, endsAt: null, count: 2 } });
     expect(judge(back.incident, T + HOUR + 40 * SECOND, 0)).toMatchObject({
       alert: null,
       incident: { quietSince: T + HOUR + 40 * SECOND },

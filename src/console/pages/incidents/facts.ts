@@ -1,6 +1,7 @@
 /** What is known of an incident: its numbers, likely causes, parts, and what was sent about it. */
 import type { IncidentCustomersBody } from '../../../api/incidents/customers.ts';
 import type { IncidentBody, IncidentDetailsBody } from '../../../api/incidents/fields.ts';
+import { ENDS_UNLESS } from '../../../domain/incidents/incident.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
 import { type Shape, status, tag } from '../../frame/icons.ts';
@@ -37,6 +38,7 @@ export function numbers(incident: IncidentDetailsBody, customers: IncidentCustom
     openedAt,
     reopenedAt,
     quietSince,
+    endsAt,
     endedAt,
     alarm,
     parent,
@@ -52,7 +54,11 @@ export function numbers(incident: IncidentDetailsBody, customers: IncidentCustom
     rows.push(['Subscriber', html`<a href="${base}/subscribers/${encodeURIComponent(subscriber)}">${written(subscriber)}</a>`]);
   if (reopenedAt !== null) rows.push(['Came back', when(reopenedAt, now)]);
   if (endedAt !== null) rows.push(['Ended', html`${when(endedAt, now)}<small>after ${span(openedAt, endedAt)}</small>`]);
-  else if (quietSince !== null) rows.push(['Quiet', html`${when(quietSince, now)}<small>it ends when that lasts</small>`]);
+  else if (quietSince !== null)
+    rows.push([
+      'Quiet',
+      html`${when(quietSince, now)}${endsAt === null ? NOTHING : html`<small>ends ${when(endsAt, now)} ${ENDS_UNLESS[kind]}</small>`}`,
+    ]);
   if (alarm?.falseAlarmEvery != null) rows.push(['By chance alone', byChance(alarm.falseAlarmEvery, alarm.perDay)]);
   if (parent !== null) rows.push(['Part of', html`<a class="id" href="${base}/incidents/${parent}">${parent}</a>`]);
   return panel({ id: 'numbers', title: 'Numbers', body: html`<div class="body">${facts(rows)}</div>` });
