@@ -110,11 +110,9 @@ export const incidentSchema = z
     openedAt: timeSchema,
     since: timeSchema.openapi({ description: 'The earliest symptom.' }),
     quietSince: timeSchema.nullable().openapi({ description: 'Since when nothing is wrong any more; it ends when that lasts.' }),
-    endsAt: timeSchema
-      .nullable()
-      .openapi({
-        description: 'When it ends if nothing goes wrong again; null while something is wrong, and once it has ended.',
-      }),
+    endsAt: timeSchema.nullable().openapi({
+      description: 'When it ends if nothing goes wrong again; null while something is wrong, and once it has ended.',
+    }),
     endedAt: timeSchema.nullable(),
     reopenedAt: timeSchema.nullable().openapi({ description: 'When it came back after it had ended.' }),
     count: z.int().openapi({

@@ -111,7 +111,11 @@ describe('an incident that people know of', () => {
     });
     expect(judge(quiet.incident, T + HOUR + 10 * MINUTE - 1, 0).alert).toBeNull();
     const ended = judge(quiet.incident, T + HOUR + 10 * MINUTE, 0);
-    expect(ended).toMatchObject({ alert: 'ended', incident: { endsAt: null, endedAt: T + HOUR + 10 * MINUTE, peak: 2 }, lookAgainAt: null });
+    expect(ended).toMatchObject({
+      alert: 'ended',
+      incident: { endsAt: null, endedAt: T + HOUR + 10 * MINUTE, peak: 2 },
+      lookAgainAt: null,
+    });
   });
 
   test('that comes back while it is quiet goes on as if nothing had been', () => {
