@@ -1,10 +1,9 @@
 /** The process: arguments to a command, a failure to an exit code. */
-import { Command, CommanderError, Help } from 'commander';
-import { COMMANDS } from './cli/commands.ts';
+import { CommanderError } from 'commander';
+import { createProgram } from './cli/program.ts';
 import type { CliContext } from './cli/terminal/context.ts';
 import { printable } from './cli/terminal/output.ts';
 import { AppError } from './domain/values/errors.ts';
-import { packageVersion } from './runtime/process/package-version.ts';
 import type { TakeSignals } from './runtime/process/signals.ts';
 
 /** These run until a signal, and handle it themselves. */
@@ -13,38 +12,6 @@ const LONG_RUNNING: ReadonlySet<string> = new Set(['start', 'demo', 'simulate', 
 const DONE = 0;
 const FAILED = 1;
 const WRONG_USAGE = 2;
-
-/** The program with every command in its help, and with the one that `argv` names as a whole. */
-async function createProgram(argv: readonly string[], context: CliContext): Promise<Command> {
-  const usages = new Map<Command, string>();
-  const help = new Help();
-  const program = new Command('purchase-watch')
-    .description(
-      'Watches purchases at a checkout service that has no callbacks: records every change of state once, detects stuck checkouts, alerts people, and delivers signed webhooks to your own systems.',
-    )
-    .version(packageVersion(), '-V, --version', 'show the version')
-    .helpOption('-h, --help', 'show this help')
-    .helpCommand('help [command]', 'show the help of a command')
-    .addHelpText(
-      'after',
-      '\nExit codes: 0 done, 1 failed, 2 wrong usage or configuration.\nSettings: see "purchase-watch config --help".',
-    )
-    .configureOutput({
-      writeOut: (text) => void context.stdout.write(text),
-      writeErr: (text) => void context.stderr.write(text),
-    })
-    .configureHelp({ subcommandTerm: (command) => usages.get(command) ?? help.subcommandTerm(command) })
-    .showHelpAfterError('(--help shows what is possible)')
-    .exitOverride();
-  const wanted = argv.find((each) => !each.startsWith('-') && each !== 'help');
-  for (const { usage, summary, load } of COMMANDS) {
-    const name = usage.split(' ', 1)[0]!;
-    const command = program.command(name).summary(summary);
-    usages.set(command, usage);
-    if (name === wanted) (await load()).register(command, context);
-  }
-  return program;
-}
 
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? DONE : WRONG_USAGE;

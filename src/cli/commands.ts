@@ -10,103 +10,188 @@ export interface CommandEntry {
   /** Its name, with its arguments as the help of the program shows them. */
   readonly usage: string;
   readonly summary: string;
+  /** Names that work, too, and that the help does not show: people type a noun in the singular and in the plural. */
+  readonly aliases?: readonly string[];
   load(): Promise<{ register(command: Command, context: CliContext): void }>;
 }
 
-export const COMMANDS: readonly CommandEntry[] = [
-  { usage: 'start [options]', summary: 'run the daemon', load: () => import('./daemon/start.ts') },
-  { usage: 'demo [options]', summary: 'see the whole product at work, on this machine', load: () => import('./daemon/demo.ts') },
-  { usage: 'simulate [options]', summary: 'run a stand-in for the checkout service', load: () => import('./daemon/simulate.ts') },
-  { usage: 'watch [options] [id...]', summary: 'register purchases', load: () => import('./purchases/watch.ts') },
-  { usage: 'unwatch [options] <id>', summary: 'stop watching a purchase', load: () => import('./purchases/unwatch.ts') },
+interface CommandGroup {
+  /** What stands above them in the help. */
+  readonly heading: string;
+  readonly commands: readonly CommandEntry[];
+}
+
+export const COMMAND_GROUPS: readonly CommandGroup[] = [
   {
-    usage: 'status [options] [id]',
-    summary: 'show how everything is, or one purchase',
-    load: () => import('./daemon/status.ts'),
+    heading: 'Run:',
+    commands: [
+      { usage: 'start [options]', summary: 'run the daemon', load: () => import('./daemon/start.ts') },
+      {
+        usage: 'demo [options]',
+        summary: 'see the whole product at work, on this machine',
+        load: () => import('./daemon/demo.ts'),
+      },
+      {
+        usage: 'simulate [options]',
+        summary: 'run a stand-in for the checkout service',
+        load: () => import('./daemon/simulate.ts'),
+      },
+    ],
   },
   {
-    usage: 'flow [options]',
-    summary: 'show how purchases go from state to state, and where they wait',
-    load: () => import('./daemon/flow.ts'),
+    heading: 'Watch purchases:',
+    commands: [
+      {
+        usage: 'watch [options] [id...]',
+        summary: 'register purchases',
+        load: () => import('./purchases/watch.ts'),
+      },
+      {
+        usage: 'unwatch [options] <id>',
+        summary: 'stop watching a purchase',
+        load: () => import('./purchases/unwatch.ts'),
+      },
+      {
+        usage: 'status [options] [id]',
+        summary: 'show how everything is, or one purchase',
+        aliases: ['purchase', 'purchases'],
+        load: () => import('./daemon/status.ts'),
+      },
+      {
+        usage: 'poll [options] <id>',
+        summary: 'ask for a purchase now',
+        load: () => import('./purchases/poll.ts'),
+      },
+      {
+        usage: 'why [options] <id>',
+        summary: 'why a purchase has (not) been polled, flagged or announced',
+        load: () => import('./purchases/why.ts'),
+      },
+      {
+        usage: 'invoice [options] <id>',
+        summary: "show a purchase's invoice",
+        load: () => import('./purchases/invoice.ts'),
+      },
+      {
+        usage: 'forget [options] <id>',
+        summary: "erase a purchase, and a person's data with it",
+        load: () => import('./purchases/forget.ts'),
+      },
+    ],
   },
   {
-    usage: 'activity [options]',
-    summary: 'show polls, lag and deliveries of each of the last minutes',
-    load: () => import('./daemon/activity.ts'),
-  },
-  { usage: 'poll [options] <id>', summary: 'ask for a purchase now', load: () => import('./purchases/poll.ts') },
-  { usage: 'invoice [options] <id>', summary: "show a purchase's invoice", load: () => import('./purchases/invoice.ts') },
-  {
-    usage: 'why [options] <id>',
-    summary: 'why a purchase has (not) been polled, flagged or announced',
-    load: () => import('./purchases/why.ts'),
-  },
-  {
-    usage: 'audit [options]',
-    summary: 'prove that every change was announced to everybody who wants it',
-    load: () => import('./daemon/audit.ts'),
-  },
-  {
-    usage: 'incidents',
-    summary: 'show what is wrong, look after it, say what it was',
-    load: () => import('./incidents/incidents.ts'),
-  },
-  { usage: 'silences', summary: 'get no alerts about some incidents for a time', load: () => import('./incidents/silences.ts') },
-  {
-    usage: 'plan [options] [state]',
-    summary: 'show when purchases will be polled, and how many calls that makes',
-    load: () => import('./daemon/plan.ts'),
-  },
-  {
-    usage: 'rehearse [options]',
-    summary: 'show which alerts would have been sent in a past time under other settings',
-    load: () => import('./incidents/rehearse.ts'),
-  },
-  { usage: 'subscribers', summary: 'show, add, change and test receivers', load: () => import('./subscribers/subscribers.ts') },
-  {
-    usage: 'deliveries',
-    summary: 'show what was sent to whom, and send one again',
-    load: () => import('./subscribers/deliveries.ts'),
-  },
-  { usage: 'replay [options]', summary: 'send a subscriber past events again', load: () => import('./subscribers/replay.ts') },
-  {
-    usage: 'listen [options]',
-    summary: 'show verified events as they come, on this machine',
-    load: () => import('./listen/listen.ts'),
-  },
-  { usage: 'migrate [options]', summary: 'bring the database schema up to date', load: () => import('./daemon/migrate.ts') },
-  {
-    usage: 'config [options]',
-    summary: 'show every setting and where it came from, without secrets',
-    load: () => import('./daemon/config.ts'),
-  },
-  { usage: 'key', summary: 'make keys of the API', load: () => import('./daemon/key.ts') },
-  {
-    usage: 'doctor [options]',
-    summary: 'check credentials, clocks, database and receivers',
-    load: () => import('./daemon/doctor.ts'),
+    heading: 'Look:',
+    commands: [
+      {
+        usage: 'flow [options]',
+        summary: 'show how purchases go from state to state, and where they wait',
+        load: () => import('./daemon/flow.ts'),
+      },
+      {
+        usage: 'activity [options]',
+        summary: 'show polls, lag and deliveries of each of the last minutes',
+        load: () => import('./daemon/activity.ts'),
+      },
+      {
+        usage: 'plan [options] [state]',
+        summary: 'show when purchases will be polled, and how many calls that makes',
+        load: () => import('./daemon/plan.ts'),
+      },
+      {
+        usage: 'audit [options]',
+        summary: 'prove that every change was announced to everybody who wants it',
+        load: () => import('./daemon/audit.ts'),
+      },
+      {
+        usage: 'actions [options]',
+        summary: 'show what was changed, by whom and from where',
+        aliases: ['action'],
+        load: () => import('./daemon/actions.ts'),
+      },
+    ],
   },
   {
-    usage: 'actions [options]',
-    summary: 'show what was changed, by whom and from where',
-    load: () => import('./daemon/actions.ts'),
+    heading: 'Alert people:',
+    commands: [
+      {
+        usage: 'incidents',
+        summary: 'show what is wrong, look after it, say what it was',
+        aliases: ['incident'],
+        load: () => import('./incidents/incidents.ts'),
+      },
+      {
+        usage: 'silences',
+        summary: 'get no alerts about some incidents for a time',
+        aliases: ['silence'],
+        load: () => import('./incidents/silences.ts'),
+      },
+      {
+        usage: 'rehearse [options]',
+        summary: 'show which alerts would have been sent in a past time under other settings',
+        load: () => import('./incidents/rehearse.ts'),
+      },
+      ...PEOPLE_KIND_NAMES.map((kind) => ({
+        usage: kind,
+        summary: `see that messages arrive in ${PEOPLE_KINDS[kind].title}, and how they look`,
+        load: async () => {
+          const { registerKind } = await import('./subscribers/test-channels.ts');
+          return { register: (command: Command, context: CliContext) => registerKind(command, context, kind) };
+        },
+      })),
+    ],
   },
   {
-    usage: 'sessions',
-    summary: 'show who is signed in to the console, and sign browsers out',
-    load: () => import('./daemon/sessions.ts'),
+    heading: 'Send events:',
+    commands: [
+      {
+        usage: 'subscribers',
+        summary: 'show, add, change and test receivers',
+        aliases: ['subscriber'],
+        load: () => import('./subscribers/subscribers.ts'),
+      },
+      {
+        usage: 'deliveries',
+        summary: 'show what was sent to whom, and send one again',
+        aliases: ['delivery'],
+        load: () => import('./subscribers/deliveries.ts'),
+      },
+      {
+        usage: 'replay [options]',
+        summary: 'send a subscriber past events again',
+        load: () => import('./subscribers/replay.ts'),
+      },
+      {
+        usage: 'listen [options]',
+        summary: 'show verified events as they come, on this machine',
+        load: () => import('./listen/listen.ts'),
+      },
+    ],
   },
   {
-    usage: 'forget [options] <id>',
-    summary: "erase a purchase, and a person's data with it",
-    load: () => import('./purchases/forget.ts'),
+    heading: 'Set up:',
+    commands: [
+      {
+        usage: 'config [options]',
+        summary: 'show every setting and where it came from, without secrets',
+        load: () => import('./daemon/config.ts'),
+      },
+      {
+        usage: 'doctor [options]',
+        summary: 'check credentials, clocks, database and receivers',
+        load: () => import('./daemon/doctor.ts'),
+      },
+      {
+        usage: 'migrate [options]',
+        summary: 'bring the database schema up to date',
+        load: () => import('./daemon/migrate.ts'),
+      },
+      { usage: 'key', summary: 'make keys of the API', aliases: ['keys'], load: () => import('./daemon/key.ts') },
+      {
+        usage: 'sessions',
+        summary: 'show who is signed in to the console, and sign browsers out',
+        aliases: ['session'],
+        load: () => import('./daemon/sessions.ts'),
+      },
+    ],
   },
-  ...PEOPLE_KIND_NAMES.map((kind) => ({
-    usage: kind,
-    summary: `see that messages arrive in ${PEOPLE_KINDS[kind].title}, and how they look`,
-    load: async () => {
-      const { registerKind } = await import('./subscribers/test-channels.ts');
-      return { register: (command: Command, context: CliContext) => registerKind(command, context, kind) };
-    },
-  })),
 ];

@@ -6,7 +6,7 @@ import { AppError } from '../../domain/values/errors.ts';
 import { relative } from '../../domain/values/relative-time.ts';
 import { readClock } from '../../postgres/connection/database.ts';
 import { endSessionsOf, listSessions } from '../../postgres/console/sessions.ts';
-import { examples, namesItsCommands, ruled } from '../terminal/arguments.ts';
+import { examples, ruled } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
 import { counted, printJson, printLine, printTable } from '../terminal/output.ts';
@@ -69,7 +69,6 @@ export function register(command: Command, context: CliContext): void {
     .addOption(new Option('--all', 'all of them'))
     .option('--json', 'write JSON')
     .action((id: number | undefined, options: JsonOption & { all?: true; key?: string }) => end(context, id, options));
-  namesItsCommands(command);
   examples(command, [
     ['sessions', 'who is signed in'],
     ['sessions end ses_42', 'sign one out'],

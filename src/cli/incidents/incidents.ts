@@ -6,7 +6,7 @@ import { release as giveUp, acknowledge as lookAfter, remindingOf, answer as say
 import { CAUSE_KEYS, INCIDENT_KINDS, readCause, readIncidentId, readWord } from '../../actions/incidents/rules.ts';
 import { CAUSES } from '../../domain/incidents/causes.ts';
 import type { IncidentKind } from '../../domain/incidents/symptom.ts';
-import { examples, limitOption, namesItsCommands, ruled } from '../terminal/arguments.ts';
+import { examples, limitOption, ruled } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
 import { printJson, printLine } from '../terminal/output.ts';
@@ -140,7 +140,6 @@ export function register(command: Command, context: CliContext): void {
     .addOption(BY)
     .addHelpText('after', causesText)
     .action((id: string, options: CareOptions & { readonly cause: string }) => answer(context, id, options));
-  namesItsCommands(command);
   command.addHelpText('after', '\nOptions of the list: purchase-watch incidents list --help');
   examples(command, [
     ['incidents', 'what is wrong now'],

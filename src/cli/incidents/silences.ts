@@ -9,7 +9,7 @@ import { stateName } from '../../domain/purchases/states.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { listSilences } from '../../postgres/incidents/silences.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
-import { durationArgument, examples, limitOption, namesItsCommands, ruled } from '../terminal/arguments.ts';
+import { durationArgument, examples, limitOption, ruled } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
 import { printJson, printLine, printTable } from '../terminal/output.ts';
@@ -106,7 +106,6 @@ export function register(command: Command, context: CliContext): void {
     .summary('end one before its time')
     .argument('<id>', 'its id, such as sil_42', ruled(rowIdOf('sil')))
     .action((id: number, options: JsonOption) => end(context, id, options));
-  namesItsCommands(command);
   command.addHelpText('after', '\nOptions of the list: purchase-watch silences list --help');
   examples(command, [
     ['silences', 'what is silenced, and what will be'],

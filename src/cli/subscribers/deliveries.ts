@@ -18,7 +18,7 @@ import { type DeliveryFilter, type DeliveryRow, findDelivery, listDeliveries } f
 import { isSubscriberKnown, subscriberNames } from '../../postgres/reports/explain.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
 import { findSubscriber } from '../../postgres/subscribers/subscribers.ts';
-import { examples, limitOption, namesItsCommands, ruled } from '../terminal/arguments.ts';
+import { examples, limitOption, ruled } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { type OpenDatabase, withDatabase } from '../terminal/database.ts';
 import { printFacts, printJson, printLine, printTable } from '../terminal/output.ts';
@@ -204,7 +204,6 @@ export function register(command: Command, context: CliContext): void {
     .option('--yes', 'with it: do not ask')
     .option('--json', 'write JSON')
     .action((ids: number[], options: JsonOption & Partial<RetryAllOptions>) => retry(context, ids ?? [], options));
-  namesItsCommands(command);
   examples(command, [
     ['deliveries --status exhausted --subscriber shop', 'what was given up'],
     ['deliveries --status parked', 'what waits for a subscriber that is paused or off'],

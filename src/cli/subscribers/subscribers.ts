@@ -18,7 +18,7 @@ import { DAY, isoTimeOrNull, type Milliseconds } from '../../domain/values/time.
 import { databaseNow } from '../../postgres/reports/overview.ts';
 import { MOST_WAITING, waitingFor } from '../../postgres/subscribers/changes.ts';
 import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
-import { durationArgument, examples, namesItsCommands } from '../terminal/arguments.ts';
+import { durationArgument, examples } from '../terminal/arguments.ts';
 import { confirmed } from '../terminal/confirm.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { type OpenDatabase, withDatabase } from '../terminal/database.ts';
@@ -262,7 +262,6 @@ export function register(command: Command, context: CliContext): void {
         new Option('--overlap <duration>', 'how long the old one signs too').argParser(durationArgument).default(DAY, '24h'),
       ),
   ).action((name: string, options: JsonOption & { overlap: Milliseconds }) => rotate(context, name, options));
-  namesItsCommands(command);
   examples(command, [
     ['subscribers', 'who gets events'],
     ['subscribers add books https://books.example/hooks --types purchase.state_changed', 'one more'],

@@ -2,7 +2,6 @@
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Checked } from '../../actions/subscribers/rules.ts';
-import { nearest } from '../../config/kinds/nearest.ts';
 import { parseDuration } from '../../domain/values/duration.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 
@@ -11,18 +10,6 @@ export function examples(command: Command, lines: readonly (readonly [call: stri
   const width = Math.max(...lines.map(([call]) => call.length));
   const text = lines.map(([call, meaning]) => `  $ purchase-watch ${call.padEnd(width)}  ${meaning}`).join('\n');
   return command.addHelpText('after', `\nExamples:\n${text}`);
-}
-
-/** A command that lists by default: a word that is none of its commands is no argument of the list. */
-export function namesItsCommands(command: Command): Command {
-  return command.hook('preSubcommand', (_, chosen) => {
-    const [word = '-'] = command.args;
-    const names = command.commands.map((each) => each.name());
-    if (word.startsWith('-') || word === chosen.name()) return;
-    const meant = nearest(word, names);
-    const hint = meant === null ? `(there are ${names.join(', ')})` : `(Did you mean ${meant}?)`;
-    command.error(`error: unknown command '${word}'\n${hint}`, { code: 'commander.unknownCommand' });
-  });
 }
 
 /** An argument that a rule of the API reads. */

@@ -1,0 +1,102 @@
+/** The program: all commands in its help, and the one that is called with all that it takes. */
+import { Command, Help } from 'commander';
+import { nearest } from '../config/kinds/nearest.ts';
+import { packageVersion } from '../runtime/process/package-version.ts';
+import { COMMAND_GROUPS } from './commands.ts';
+import type { CliContext } from './terminal/context.ts';
+import { printLine } from './terminal/output.ts';
+
+/** The program with every command in its help, and with the one that `argv` names as a whole. Throws when a word names no command. */
+export async function createProgram(argv: readonly string[], context: CliContext): Promise<Command> {
+  const usages = new Map<Command, string>();
+  const program = emptyProgram(context, usages);
+  const wanted = argv.find((each) => !each.startsWith('-') && each !== 'help');
+  for (const { heading, commands } of COMMAND_GROUPS) {
+    program.commandsGroup(heading);
+    for (const { usage, summary, aliases = [], load } of commands) {
+      const name = usage.split(' ', 1)[0]!;
+      const command = program.command(name).summary(summary).aliases(aliases);
+      usages.set(command, usage);
+      if (wanted === undefined || ![name, ...aliases].includes(wanted)) continue;
+      (await load()).register(command, context);
+      completeGroup(command);
+    }
+  }
+  addHelpCommand(program);
+  program.command('version', { hidden: true }).action(() => printLine(context, packageVersion()));
+  refuseUnknown(program, argv);
+  return program;
+}
+
+function emptyProgram(context: CliContext, usages: ReadonlyMap<Command, string>): Command {
+  const help = new Help();
+  // Other names of a command are for those who type them; in the help they would be noise.
+  const withoutAlias = (text: string, command: Command) => text.replace(`|${command.alias()}`, '');
+  return new Command('purchase-watch')
+    .description(
+      'Watches purchases at a checkout service that has no callbacks: records every change of state once, detects stuck checkouts, alerts people, and delivers signed webhooks to your own systems.',
+    )
+    .version(packageVersion(), '-V, --version', 'show the version')
+    .helpOption('-h, --help', 'show this help')
+    .helpCommand(false)
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 done, 1 failed, 2 wrong usage or configuration.\nSettings: see "purchase-watch config --help".',
+    )
+    .configureOutput({
+      writeOut: (text) => void context.stdout.write(text),
+      writeErr: (text) => void context.stderr.write(text),
+    })
+    .configureHelp({
+      subcommandTerm: (command) => usages.get(command) ?? withoutAlias(help.subcommandTerm(command), command),
+      commandUsage: (command) => withoutAlias(help.commandUsage(command), command),
+    })
+    .showHelpAfterError('(--help shows what is possible)')
+    .exitOverride();
+}
+
+/** What every command that consists of commands has: help for each of them, and a short name of its list. */
+function completeGroup(command: Command): void {
+  if (command.commands.length === 0) return;
+  subcommand(command, 'list')?.alias('ls');
+  addHelpCommand(command.helpCommand(false));
+}
+
+/** Instead of commander's own, which answers an unknown name with the help of all, and knows one level only. */
+function addHelpCommand(to: Command): void {
+  to.command('help [command...]')
+    .summary('show the help of a command')
+    .action((words: readonly string[]) => {
+      words.reduce((command, word) => subcommand(command, word) ?? unknown(command, word), to).help();
+    });
+}
+
+/** Refuses a word that names no command, before a help or a command that runs by default takes its place. */
+function refuseUnknown(program: Command, argv: readonly string[]): void {
+  let command = program;
+  for (const word of argv) {
+    // Options of the program have no value; below it, what follows an option may be one.
+    if (word.startsWith('-') && command === program) continue;
+    if (word.startsWith('-') || command.commands.length === 0) return;
+    command = subcommand(command, word) ?? unknown(command, word);
+  }
+}
+
+function subcommand({ commands }: Command, word: string): Command | undefined {
+  return commands.find((each) => each.name() === word || each.aliases().includes(word));
+}
+
+function unknown(command: Command, word: string): never {
+  const known = command.createHelp().visibleCommands(command);
+  const meant = nearest(
+    word,
+    known.flatMap((each) => [each.name(), ...each.aliases()]),
+  );
+  const names = known.map((each) => each.name()).filter((name) => name !== 'help');
+  const others =
+    command.parent === null || names.length === 0
+      ? ''
+      : `\n(${names.length === 1 ? 'there is' : 'there are'} ${names.join(', ')})`;
+  const hint = meant === null ? others : `\n(Did you mean ${subcommand(command, meant)!.name()}?)`;
+  return command.error(`error: unknown command '${word}'${hint}`, { code: 'commander.unknownCommand' });
+}
