@@ -9,6 +9,7 @@ import { DEFAULT_STATE_POLICIES, STATE_NAMES } from '../../src/domain/purchases/
 import { formatDuration, humanDuration } from '../../src/domain/values/duration.ts';
 import { LIFE_NAMES, PAYMENT_METHOD } from '../../src/simulator/purchases/lives.ts';
 import { FAULT_KINDS } from '../../src/simulator/service/faults.ts';
+import { commandsPage } from '../../tools/commands.ts';
 import { DEFAULT_DELIVERY_SCHEDULE } from '../support/delivery-schedule.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -29,6 +30,10 @@ function blocks(path: string, language: string): string[] {
 
 test('the configuration page holds the reference that the schema makes', () => {
   expect(read('docs/configuration.md')).toContain(markdownReference().trim());
+});
+
+test('the page of commands is what the commands declare', async () => {
+  expect(read('docs/commands.md'), 'write it again: npm run commands').toBe(await commandsPage());
 });
 
 test("the configuration page's example is a file that works", () => {

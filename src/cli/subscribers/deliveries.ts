@@ -204,6 +204,7 @@ export function register(command: Command, context: CliContext): void {
     .option('--yes', 'with it: do not ask')
     .option('--json', 'write JSON')
     .action((ids: number[], options: JsonOption & Partial<RetryAllOptions>) => retry(context, ids ?? [], options));
+  command.addHelpText('after', '\nOptions of the list: purchase-watch deliveries list --help');
   examples(command, [
     ['deliveries --status exhausted --subscriber shop', 'what was given up'],
     ['deliveries --status parked', 'what waits for a subscriber that is paused or off'],

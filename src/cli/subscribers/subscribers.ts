@@ -262,6 +262,7 @@ export function register(command: Command, context: CliContext): void {
         new Option('--overlap <duration>', 'how long the old one signs too').argParser(durationArgument).default(DAY, '24h'),
       ),
   ).action((name: string, options: JsonOption & { overlap: Milliseconds }) => rotate(context, name, options));
+  command.addHelpText('after', '\nOptions of the list: purchase-watch subscribers list --help');
   examples(command, [
     ['subscribers', 'who gets events'],
     ['subscribers add books https://books.example/hooks --types purchase.state_changed', 'one more'],

@@ -112,9 +112,8 @@ describe('list', () => {
     expect((await command('incidents')).stdout).toContain('ends in a moment unless another customer gets stuck');
   });
 
-  test('the help of the command names that of the list', async () => {
-    expect((await command('incidents', '--help')).stdout).toContain('purchase-watch incidents list --help');
-    expect((await command('silences', '--help')).stdout).toContain('purchase-watch silences list --help');
+  test.each(['incidents', 'silences', 'subscribers', 'deliveries'])('the help of %s names that of the list', async (name) => {
+    expect((await command(name, '--help')).stdout).toContain(`purchase-watch ${name} list --help`);
   });
 
   test('those with one cause say so', async () => {
