@@ -23,7 +23,6 @@ import { createShell, type Shell, which } from './shell.ts';
 const NOT_RUN: readonly string[] = [
   'README.md: npm ci && npm run demo',
   'README.md: npm ci && npm test # every check and the quick tes',
-  'README.md: npx purchase-watch simulate --load 30 --time-scale',
   'docs/client.md: npm run package # in this repository, after npm ci',
   'docs/operations.md: docker buildx imagetools inspect node:26-bookworm-',
   "docs/receiving.md: // receiver.mjs import { createServer } from 'node",
