@@ -2,7 +2,7 @@
 import { CommanderError } from 'commander';
 import { createProgram } from './cli/program.ts';
 import type { CliContext } from './cli/terminal/context.ts';
-import { printable } from './cli/terminal/output.ts';
+import { errorLines, printable } from './cli/terminal/output.ts';
 import { AppError } from './domain/values/errors.ts';
 import type { TakeSignals } from './runtime/process/signals.ts';
 
@@ -40,7 +40,7 @@ export async function run(argv: readonly string[], context: CliContext, beforeCo
     return DONE;
   } catch (error) {
     // Commander has printed its errors already.
-    if (!(error instanceof CommanderError)) context.stderr.write(`${errorText(error, context.env)}\n`);
+    if (!(error instanceof CommanderError)) context.stderr.write(errorLines(context, `${errorText(error, context.env)}\n`));
     return exitCodeOf(error);
   }
 }

@@ -1,10 +1,11 @@
 /** The program: all commands in its help, and the one that is called with all that it takes. */
+import { styleText } from 'node:util';
 import { Command, Help } from 'commander';
 import { nearest } from '../config/kinds/nearest.ts';
 import { packageVersion } from '../runtime/process/package-version.ts';
 import { COMMAND_GROUPS } from './commands.ts';
 import type { CliContext } from './terminal/context.ts';
-import { printLine } from './terminal/output.ts';
+import { errorLines, hasColours, printLine, toStandardError } from './terminal/output.ts';
 
 /** The program with every command in its help, and with the one that `argv` names as a whole. Throws when a word names no command. */
 export async function createProgram(argv: readonly string[], context: CliContext): Promise<Command> {
@@ -39,6 +40,10 @@ function emptyProgram(context: CliContext, usages: ReadonlyMap<Command, string>)
     .version(packageVersion(), '-V, --version', 'show the version')
     .helpOption('-h, --help', 'show this help')
     .helpCommand(false)
+    .option('--color', 'write colours, also where the output is no terminal')
+    .option('--no-color', 'write no colours')
+    .on('option:color', () => setColours(context, true))
+    .on('option:no-color', () => setColours(context, false))
     .addHelpText(
       'after',
       '\nExit codes: 0 done, 1 failed, 2 wrong usage or configuration.\nSettings: see "purchase-watch config --help".',
@@ -46,13 +51,23 @@ function emptyProgram(context: CliContext, usages: ReadonlyMap<Command, string>)
     .configureOutput({
       writeOut: (text) => void context.stdout.write(text),
       writeErr: (text) => void context.stderr.write(text),
+      outputError: (text, write) => write(errorLines(context, text)),
+      getOutHasColors: () => hasColours(context),
+      getErrHasColors: () => hasColours(toStandardError(context)),
     })
     .configureHelp({
+      styleTitle: (text) => styleText('bold', text, { validateStream: false }),
       subcommandTerm: (command) => usages.get(command) ?? withoutAlias(help.subcommandTerm(command), command),
       commandUsage: (command) => withoutAlias(help.commandUsage(command), command),
     })
     .showHelpAfterError('(--help shows what is possible)')
     .exitOverride();
+}
+
+/** By the variables that say the same, so that the log and the processes that a command starts follow, too. */
+function setColours({ env }: CliContext, wanted: boolean): void {
+  for (const name of ['FORCE_COLOR', 'NO_COLOR', 'NODE_DISABLE_COLORS']) delete env[name];
+  env[wanted ? 'FORCE_COLOR' : 'NO_COLOR'] = '1';
 }
 
 /** What every command that consists of commands has: help for each of them, and a short name of its list. */

@@ -7,7 +7,7 @@ import { isoTime } from '../../domain/values/time.ts';
 import type { Taken } from '../../receiver/receiver.ts';
 import { eventLines } from '../purchases/show-event.ts';
 import type { CliContext } from '../terminal/context.ts';
-import { counted, harmlessJson, printable, printLine, styled } from '../terminal/output.ts';
+import { counted, harmlessJson, printable, printLine, styled, toStandardError } from '../terminal/output.ts';
 
 export interface Screen {
   event(taken: Taken): void;
@@ -37,7 +37,7 @@ const LONGEST_REFUSAL = 300;
 /** Begins to count. */
 export function createScreen(outside: CliContext, { json, full, forward }: ScreenOptions): Screen {
   const context = { ...outside };
-  const beside = { ...outside, stdout: outside.stderr, isTTY: (outside.stderr as { isTTY?: boolean }).isTTY === true };
+  const beside = { ...toStandardError(outside) };
   const say = (text = ''): void => printLine(beside, text);
   const lineOf = eventLines(context);
   const began = performance.now();

@@ -1,13 +1,31 @@
-/** How commands write: tables for people, JSON for programs, colours only on a terminal. */
+/** How commands write: tables for people, JSON for programs, colours where they are wanted. */
+import { WriteStream } from 'node:tty';
 import { styleText } from 'node:util';
+import { fittingWidths, tableLine, textWidth } from './columns.ts';
 import type { CliContext } from './context.ts';
 
 type Style = Parameters<typeof styleText>[0];
 
-/** The text in a style, or plain when the output is not a terminal or NO_COLOR is set. */
+/** The text in a style, or plain where there are no colours. */
 export function styled(context: CliContext, style: Style, text: string): string {
-  const plain = !context.isTTY || (context.env.NO_COLOR ?? '') !== '';
-  return plain ? text : styleText(style, text, { validateStream: false });
+  return hasColours(context) ? styleText(style, text, { validateStream: false }) : text;
+}
+
+/** As Node.js decides: FORCE_COLOR says it for every output; NO_COLOR and what is known of the terminal for a terminal. */
+export function hasColours({ env, isTTY }: Pick<CliContext, 'env' | 'isTTY'>): boolean {
+  if (env.FORCE_COLOR === undefined && !isTTY) return false;
+  return WriteStream.prototype.getColorDepth(env) > 2;
+}
+
+/** Standard error as an output: it may be a terminal where standard output is none, and the other way round. */
+export function toStandardError(context: CliContext): CliContext {
+  const stream: NodeJS.WritableStream & { readonly isTTY?: boolean } = context.stderr;
+  return { ...context, stdout: stream, isTTY: stream.isTTY === true };
+}
+
+/** What is written to standard error, with its `error:` in red where that is a terminal. */
+export function errorLines(context: CliContext, text: string): string {
+  return text.replace(/^error:/, (word) => styled(toStandardError(context), 'red', word));
 }
 
 /** Text from outside on one line: a terminal obeys control characters, and invisible marks change what is read. */
@@ -35,20 +53,31 @@ export function printJson(context: CliContext, value: unknown): void {
   printLine(context, harmlessJson(context, JSON.stringify(value, null, 2)));
 }
 
-/** Writes aligned columns under their titles. A column whose cells are all numbers is aligned to the right. */
+/** How many columns a line may have; a pipe takes any. */
+function lineWidth({ stdout, isTTY }: CliContext): number {
+  const { columns }: { columns?: number } = stdout as NodeJS.WritableStream & { columns?: number };
+  // A terminal that does not know its width says 0.
+  return isTTY && columns ? columns : Number.POSITIVE_INFINITY;
+}
+
+/**
+ * Writes aligned columns under their titles. A column whose cells are all numbers is aligned to the right. On a terminal cells
+ * that do not fit end with …
+ */
 export function printTable(
   context: CliContext,
   titles: readonly string[],
   rows: readonly (readonly (string | number | null)[])[],
 ): void {
+  const most = lineWidth(context);
   const texts = rows.map((row) => row.map((cell) => (cell === null ? '-' : printable(String(cell)))));
-  const widths = titles.map((title, column) => Math.max(title.length, ...texts.map((row) => row[column]?.length ?? 0)));
-  const isNumeric = titles.map((_, column) => rows.length > 0 && rows.every((row) => typeof row[column] === 'number'));
-  const line = (cells: readonly string[]) =>
-    cells
-      .map((cell, column) => (isNumeric[column] ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!)))
-      .join('  ')
-      .trimEnd();
+  const columns = titles.map((title, at) => ({
+    width: Math.max(title.length, ...texts.map((row) => textWidth(row[at] ?? ''))),
+    isNumeric: rows.length > 0 && rows.every((row) => typeof row[at] === 'number'),
+    isProse: texts.some((row) => row[at]?.includes(' ')),
+  }));
+  const widths = fittingWidths(columns, most);
+  const line = (cells: readonly string[]) => tableLine(cells, { columns, widths, most });
   printLine(context, styled(context, 'bold', line(titles)));
   for (const row of texts) printLine(context, line(row));
 }

@@ -10,13 +10,6 @@ test('config shows settings as an aligned table', async () => {
   expect(stdout).toMatch(/^There is no site yet/m);
 });
 
-test('colours are for terminals without NO_COLOR', async () => {
-  const colour = '\u001b[';
-  expect((await runCommand(['config'], {}, { isTTY: true })).stdout).toContain(colour);
-  expect((await runCommand(['config'], { NO_COLOR: '1' }, { isTTY: true })).stdout).not.toContain(colour);
-  expect((await runCommand(['config'])).stdout).not.toContain(colour);
-});
-
 test('config --json, --schema and --markdown are for programs', async () => {
   const { stdout } = await runCommand(['config', '--json'], { PORT: '81' });
   expect(JSON.parse(stdout)).toMatchObject({ settings: { PORT: { value: 81, origin: 'environment' } }, ignored: [] });
