@@ -22,7 +22,7 @@ function sections(command: Command, help: Help, path: string, level: number): st
   const options = help.visibleOptions(command).filter(isShown);
   const own = [
     `${'#'.repeat(level)} ${path}\n\n`,
-    `\`purchase-watch ${path} ${help.commandUsage(command).split(' ').slice(1).join(' ')}\`\n\n`,
+    `\`purchase-watch ${path} ${command.usage()}\`\n\n`,
     `${cell(command.description() || command.summary())}\n`,
     table(
       'argument',

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { audienceOfKind, CHANNEL_KINDS, peopleKind } from '../../src/channels/registry.ts';
 import { PEOPLE_KIND_NAMES } from '../../src/config/kinds/people-kinds.ts';
+import { eventFault } from '../support/event-contract.ts';
 
 const SOURCE = join(import.meta.dirname, '../../src');
 
@@ -12,11 +13,14 @@ test('each kind is for people or for systems, and those of the settings are the 
   expect(CHANNEL_KINDS.filter((kind) => audienceOfKind(kind) === 'systems')).toEqual(['webhook', 'nats', 'rabbitmq']);
 });
 
-test('each kind for people has messages to try it with, which say that they are a test', () => {
+test.each(['typical', 'longest'] as const)('each kind for people has %s messages, which say that they are a test', (size) => {
   for (const kind of PEOPLE_KIND_NAMES) {
-    const examples = peopleKind(kind).examples(Date.UTC(2026, 10, 20));
+    const examples = peopleKind(kind).examples(Date.UTC(2026, 10, 20), size);
     expect(examples.length).toBeGreaterThan(0);
-    for (const { body } of examples) expect(JSON.parse(body)).toMatchObject({ data: { test: true } });
+    for (const { body } of examples) {
+      expect(JSON.parse(body)).toMatchObject({ data: { test: true } });
+      expect(eventFault(body)).toBeNull();
+    }
   }
 });
 

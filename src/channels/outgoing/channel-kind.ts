@@ -33,7 +33,7 @@ export interface PeopleKindOf<Named = ChannelSettings> {
   /** `setting` is where its address is set, for the message to the person who must set another one. */
   open(channel: Named, means: { readonly setting: string; readonly settings: Settings }): Opened;
   /** Messages to see there, marked as a test. */
-  examples(now: Instant): OutgoingEvent[];
+  examples(now: Instant, size: 'typical' | 'longest'): OutgoingEvent[];
   /** Finds out whether it is alive and shows nothing there; missing where that cannot be known. */
   readonly ping?: PingedKind;
 }

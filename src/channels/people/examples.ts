@@ -1,4 +1,4 @@
-/** Messages as long as real ones can become, to see them in Slack: names and numbers are made up, and they say so. */
+/** Messages to see in a channel, as they usually are and as long as real ones can become: names and numbers are made up, and they say so. */
 
 import { draftOf, type EventDraft, eventBody } from '../../domain/events/make-event.ts';
 import type { IncidentEventData } from '../../domain/events/people-event-types.ts';
@@ -13,11 +13,16 @@ const LONGEST_SITE = 63;
 const LONGEST_ID = 200;
 const CURRENCIES = ['SEK', 'NOK', 'DKK', 'EUR', 'PLN', 'GBP', 'CHF', 'USD'];
 
-/** An incident at many sites that has just been found, one that is over, and single stuck checkouts. */
-export function exampleEvents(now: Instant): OutgoingEvent[] {
-  const opened = draftOf('incident.opened', { at: now }, openedData(now));
-  const ended = draftOf('incident.ended', { at: now }, endedData(now));
-  return [example(opened), example(ended), example(draftOf('incident.checkouts', { at: now }, checkoutsData(now)))];
+/** `typical`: one page of one shop; `longest`: as much of everything as one message can hold. */
+export type ExampleSize = 'typical' | 'longest';
+
+/** An incident that has just been noticed, one that is over, and single stuck checkouts. */
+export function exampleEvents(now: Instant, size: ExampleSize): OutgoingEvent[] {
+  const isTypical = size === 'typical';
+  const opened = draftOf('incident.opened', { at: now }, isTypical ? typicalOpened(now) : openedData(now));
+  const ended = draftOf('incident.ended', { at: now }, isTypical ? typicalEnded(now) : endedData(now));
+  const checkouts = draftOf('incident.checkouts', { at: now }, isTypical ? typicalCheckouts(now) : checkoutsData(now));
+  return [example(opened), example(ended), example(checkouts)];
 }
 
 function example(draft: EventDraft): OutgoingEvent {
@@ -26,7 +31,7 @@ function example(draft: EventDraft): OutgoingEvent {
 }
 
 /** More checkouts than one message names, each with the longest id. */
-function checkoutsData(now: Instant): IncidentEventData<'incident.checkouts'> {
+function checkoutsData(now: Instant) {
   const place = { site: long('test-site-', LONGEST_SITE), state: namedState(6) };
   const named = (number: number) => ({
     ...{ ...place, purchaseId: long(`test-purchase-${number}-`, LONGEST_ID), orderReference: `TEST-${number}` },
@@ -42,7 +47,7 @@ function checkoutsData(now: Instant): IncidentEventData<'incident.checkouts'> {
       { ...place, mode: 'auto', counted: 14, perDay: 5, isLast: false, count: 30, lastWellAt: isoTime(now - 180 * MINUTE) },
     ],
     causes: longestCauses().map((cause) => ({ cause, why: 'Somebody made this up for the test.' })),
-  };
+  } satisfies IncidentEventData<'incident.checkouts'>;
 }
 
 /** What an example about stuck customers holds whatever it reports. */
@@ -57,7 +62,7 @@ const COMMON = {
   singles: null,
 } as const;
 
-function openedData(now: Instant): IncidentEventData<'incident.opened'> {
+function openedData(now: Instant) {
   const parts = Array.from({ length: MEMBERS }, (_, index) => {
     const count = MEMBERS - index;
     return {
@@ -91,10 +96,10 @@ function openedData(now: Instant): IncidentEventData<'incident.opened'> {
     },
     movedOn: null,
     includes: parts.map((_, index) => `inc_test_${index}`),
-  };
+  } satisfies IncidentEventData<'incident.opened'>;
 }
 
-function endedData(now: Instant): IncidentEventData<'incident.ended'> {
+function endedData(now: Instant) {
   const [openedAt, endedAt] = [isoTime(now - 95 * MINUTE), isoTime(now)];
   const [site, state] = [long('test-site-', LONGEST_SITE), namedState(6)];
   const causes = longestCauses().map((cause) => ({ cause, why: null }));
@@ -102,6 +107,34 @@ function endedData(now: Instant): IncidentEventData<'incident.ended'> {
     ...{ ...COMMON, site, state, openedAt, endedAt, since: openedAt, count: 3, peak: MEMBERS, movedOn: 180, causes },
     ...{ parts: [], limitMs: null, dwell: null, alarm: null, lately: null, noticedAfterMs: null, purchases: [] },
     ...{ waiting: [], unpriced: 0, earlier: null, includes: [] },
+  } satisfies IncidentEventData<'incident.ended'>;
+}
+
+const TYPICAL = { site: 'test-shop', state: namedState(6) };
+
+function typicalOpened(now: Instant): IncidentEventData<'incident.opened'> {
+  return {
+    ...openedData(now),
+    ...{ ...TYPICAL, count: 14, peak: 14, parts: [], limitMs: 15 * MINUTE, lately: { entrants: 16, overdue: 14 } },
+    purchases: [1, 2, 3, 4, 5].map((number) => `test-purchase-${number}`),
+    ...{ waiting: [{ amount: '17493.00', currency: 'SEK' }], unpriced: 0, earlier: null, includes: [] },
+    causes: [{ cause: 'return_request', why: 'All 14 customers overdue wait for the card payment provider.' }],
+  };
+}
+
+function typicalEnded(now: Instant): IncidentEventData<'incident.ended'> {
+  return { ...endedData(now), ...TYPICAL, count: 1, peak: 14, movedOn: 9, causes: [{ cause: 'return_request', why: null }] };
+}
+
+function typicalCheckouts(now: Instant): IncidentEventData<'incident.checkouts'> {
+  const longest = checkoutsData(now);
+  const short = <Checkout extends object>(checkout: Checkout, index: number) => ({
+    ...{ ...checkout, ...TYPICAL, purchaseId: `test-purchase-${index + 1}` },
+  });
+  return {
+    ...{ ...longest, stuckCount: 2, overCount: 0, stuck: longest.stuck.slice(0, 2).map(short), over: [] },
+    reasons: longest.reasons.map((reason) => ({ ...reason, ...TYPICAL, count: 2 })),
+    causes: [{ cause: 'return_request', why: 'Both customers wait for the card payment provider.' }],
   };
 }
 

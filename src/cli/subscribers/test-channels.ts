@@ -13,16 +13,20 @@ import { counted, printJson, printLine, styled } from '../terminal/output.ts';
 
 interface TestOptions {
   readonly channel?: string;
+  readonly longest?: true;
   readonly json?: true;
 }
 
 type Tested = TestedChannel & { readonly channel: string };
 
-async function test(context: CliContext, kind: PeopleKind, { channel, json }: TestOptions): Promise<void> {
+async function test(context: CliContext, kind: PeopleKind, { channel, longest, json }: TestOptions): Promise<void> {
   const settings = loadSettings(context.env);
   const ofKind = settings.channels.filter((each) => each.kind === kind);
   const chosen = chooseChannels(ofKind, kind, channel ?? null);
-  const tested = await Promise.all(chosen.map(async (each) => ({ channel: each.name, ...(await testChannel(each, settings)) })));
+  const size = longest ? 'longest' : 'typical';
+  const tested = await Promise.all(
+    chosen.map(async (each) => ({ channel: each.name, ...(await testChannel(each, settings, size)) })),
+  );
   const failed = tested.filter(({ ok }) => !ok);
   if (json) printJson(context, { ok: failed.length === 0, channels: tested });
   else for (const each of tested) printLine(context, sentence(context, kind, each));
@@ -71,9 +75,10 @@ export function registerKind(ofKind: Command, context: CliContext, kind: PeopleK
     .command('test')
     .summary('post three messages, marked as a test')
     .description(
-      'Posts three messages that are marked as a test to every configured channel: an incident at its very longest, one that is over, and single stuck checkouts. They are built and sent as alerts are. Needs no daemon and no database.',
+      'Posts three messages that are marked as a test to every configured channel: an incident, one that is over, and single stuck checkouts. They are built and sent as alerts are. Needs no daemon and no database.',
     )
     .option('--channel <name>', `only this channel${variable === null ? '' : `; that of ${variable} is called default`}`)
+    .option('--longest', 'the longest messages there can be, instead of typical ones')
     .option('--json', 'write JSON')
     .action((options: TestOptions) => test(context, kind, options));
   examples(command, [

@@ -8,7 +8,7 @@ import { plainText } from '../../../src/channels/teams/markdown.ts';
 const MOST_OF_TEAMS = 28 * 1024;
 const NO_CONSOLE = { consoleUrl: null };
 const NOW = Date.UTC(2026, 10, 20, 9, 15);
-const examples = exampleEvents(NOW).map(({ body }) => body);
+const examples = exampleEvents(NOW, 'longest').map(({ body }) => body);
 
 test('a card has the words of the message in Slack', () => {
   for (const body of examples) {

@@ -6,7 +6,7 @@ import type { Answer } from '../../support/stand-in.ts';
 import { startTeamsStandIn, type TeamsStandIn } from '../../support/teams-stand-in.ts';
 
 const NOW = Date.UTC(2026, 10, 20, 9, 17);
-const [event] = exampleEvents(NOW);
+const [event] = exampleEvents(NOW, 'longest');
 
 async function teams(): Promise<TeamsStandIn> {
   const started = await startTeamsStandIn();

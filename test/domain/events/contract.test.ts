@@ -44,7 +44,7 @@ test('an event that lacks a field, or has one of another type, is refused by the
 });
 
 describe('an event for people', () => {
-  const [opened, ended, checkouts] = exampleEvents(NOW).map(({ body }) => body) as [string, string, string];
+  const [opened, ended, checkouts] = exampleEvents(NOW, 'longest').map(({ body }) => body) as [string, string, string];
   const changed = (body: string, data: object): string => {
     const event = JSON.parse(body);
     return JSON.stringify({ ...event, data: { ...event.data, ...data } });

@@ -78,7 +78,7 @@ function lookedAfter(incident: IncidentHead, draft: Draft): Draft {
 
 function aboutTest({ isTest }: IncidentHead, draft: Draft): Draft {
   if (!isTest) return draft;
-  const said: Labelled = ['This is a TEST', 'Nothing is wrong: names and numbers are made up, and long on purpose.'];
+  const said: Labelled = ['This is a TEST', 'Nothing is wrong: names and numbers are made up.'];
   return { ...draft, paragraphs: [said, ...draft.paragraphs] };
 }
 

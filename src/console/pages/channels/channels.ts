@@ -161,13 +161,13 @@ function testForm({ name, title }: ChannelBody, { base, mayOperate }: Ask): Html
   return html`<form class="acts" method="post" action="${base}/channels/${encodeURIComponent(name)}/test"><button class="btn">Send ${EXAMPLES} test messages to ${name}</button><span class="small">Everybody in the channel sees them; each is marked as a test. ${title} is asked at once, which takes some seconds.</span></form>`;
 }
 
-/** How the test messages look: at their longest, as they may come at night. */
+/** How the test messages look. */
 function examplePanel({ now }: Ask): Html {
   return panel({
     id: 'examples',
     title: 'The test messages, as Slack shows them',
-    note: 'as long as a message can become, with made-up names',
-    body: html`${exampleEvents(now).map(({ id, body }, at) => html`<details class="same" id="example-${id}"${at === 1 ? html` open` : NOTHING}><summary>${EXAMPLE_NAMES[at] ?? id}</summary>${slackCard(slackMessage(body, { consoleUrl: null }))}</details>`)}`,
+    note: 'with made-up names and numbers',
+    body: html`${exampleEvents(now, 'typical').map(({ id, body }, at) => html`<details class="same" id="example-${id}"${at === 0 ? html` open` : NOTHING}><summary>${EXAMPLE_NAMES[at] ?? id}</summary>${slackCard(slackMessage(body, { consoleUrl: null }))}</details>`)}`,
   });
 }
 

@@ -117,7 +117,7 @@ test('beside an incident that goes on, each is named all the same', () => {
 });
 
 test('ids at their longest fit into one message, and the number says how many there are', () => {
-  const example = exampleEvents(Date.parse(at(16))).find(({ type }) => type === 'incident.checkouts')!;
+  const example = exampleEvents(Date.parse(at(16)), 'longest').find(({ type }) => type === 'incident.checkouts')!;
   const made = slackMessage(example.body, { consoleUrl: null });
   expect(messageProblem(made)).toBeNull();
   expect(headline(made)).toContain('TEST: ');
@@ -139,7 +139,7 @@ test('each id links to its purchase, and the headline to the only one, where the
 });
 
 test('links go before names do where there are many checkouts', () => {
-  const example = exampleEvents(Date.parse(at(16))).find(({ type }) => type === 'incident.checkouts')!;
+  const example = exampleEvents(Date.parse(at(16)), 'longest').find(({ type }) => type === 'incident.checkouts')!;
   const [plain, linked] = [null, 'https://watch.example/ops'].map((consoleUrl) => slackMessage(example.body, { consoleUrl }));
   const andMore = /and \d+ more: /.exec(plain!.text)![0];
   expect(messageProblem(linked!)).toBeNull();

@@ -256,7 +256,7 @@ describe('the message that it is over', () => {
 });
 
 test('the examples are the longest plausible messages, and say that they are a test', () => {
-  const messages = exampleEvents(Date.UTC(2026, 10, 20)).map(({ body }) => slackMessage(body, { consoleUrl: null }));
+  const messages = exampleEvents(Date.UTC(2026, 10, 20), 'longest').map(({ body }) => slackMessage(body, { consoleUrl: null }));
   for (const made of messages) {
     expect(messageProblem(made)).toBeNull();
     expect(headline(made)).toContain('TEST');
