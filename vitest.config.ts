@@ -8,8 +8,6 @@ export default defineConfig({
   test: {
     globalSetup: ['test/support/global-setup.ts'],
     setupFiles: ['test/support/shared-process.ts'],
-    // Stories share two cores with daemons, databases and a browser; those of the browser are new. What fails twice, fails.
-    retry: 1,
     // For what hangs. A story of a minute's work takes several where other processes have the processors.
     testTimeout: 300_000,
     hookTimeout: 300_000,
@@ -22,7 +20,8 @@ export default defineConfig({
       // A process loads the product once for all its files: to load it for each took a third of the processor time.
       { extends: true, test: { name: 'stories', include: ['test/**/*.test.ts'], exclude: [LONG, ...PURE], isolate: false } },
       // What kills processes and waits for them, waits in real seconds, goes through thousands of cases, or through every form of the console.
-      { extends: true, test: { name: 'long', include: [LONG] } },
+      // These tests share two cores with daemons, brokers and a browser that they start and kill. What fails twice, fails.
+      { extends: true, test: { name: 'long', include: [LONG], retry: 1 } },
     ],
   },
 });
