@@ -192,6 +192,11 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
         aliases: ['session'],
         load: () => import('./daemon/sessions.ts'),
       },
+      {
+        usage: 'completion <shell>',
+        summary: 'write what lets bash, zsh or fish complete commands and options',
+        load: () => import('./completion/completion.ts'),
+      },
     ],
   },
 ];

@@ -18,7 +18,8 @@ export async function createProgram(argv: readonly string[], context: CliContext
       const name = usage.split(' ', 1)[0]!;
       const command = program.command(name).summary(summary).aliases(aliases);
       usages.set(command, usage);
-      if (wanted === undefined || ![name, ...aliases].includes(wanted)) continue;
+      // The scripts of completion are made from all of them.
+      if (wanted !== 'completion' && ![name, ...aliases].includes(wanted ?? '')) continue;
       (await load()).register(command, context);
       completeGroup(command);
     }

@@ -112,9 +112,9 @@ export function register(command: Command, context: CliContext): void {
     .addOption(new Option('--all', 'also those that are over').conflicts('open'))
     .option('--site <name>', 'only of this site')
     .addOption(
-      new Option('--kind <kind>', `only these: ${INCIDENT_KINDS.join(', ')}`).argParser(
-        ruled((text) => readWord(text, INCIDENT_KINDS, 'kind of incident')),
-      ),
+      new Option('--kind <kind>', 'only these')
+        .choices(INCIDENT_KINDS)
+        .argParser(ruled((text) => readWord(text, INCIDENT_KINDS, 'kind of incident'))),
     )
     .addOption(limitOption())
     .addOption(new Option('--cursor <incident>', 'go on after this one').argParser(ruled(readIncidentId)))
