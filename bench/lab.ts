@@ -46,7 +46,8 @@ export interface Lab {
   readonly service: Part;
   readonly serviceUrl: string;
   readonly postgres: PostgresCpu;
-  start(name: PartName): Promise<Part>;
+  /** A part of the lab by its name, or another process by its file. */
+  start(part: PartName | URL): Promise<Part>;
   /** A fresh database with the schema and the site named default. */
   database(): Promise<Database>;
   /** A daemon on a database, started, with the time that took. */
@@ -70,8 +71,8 @@ export async function openLab(databaseUrl: string | null): Promise<Lab> {
   let embedded: EmbeddedPostgres | null = null;
   let admin: Sql | null = null;
 
-  const start = async (name: PartName): Promise<Part> => {
-    const part = await startPart(PARTS[name], log, () => parts.delete(part));
+  const start = async (name: PartName | URL): Promise<Part> => {
+    const part = await startPart(name instanceof URL ? name : PARTS[name], log, () => parts.delete(part));
     parts.add(part);
     return part;
   };

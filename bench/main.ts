@@ -10,15 +10,16 @@ import { idle } from './idle.ts';
 import { insert } from './insert.ts';
 import { openLab } from './lab.ts';
 import { pages } from './pages.ts';
+import { peers } from './peers/peers.ts';
 import { polls } from './polls.ts';
 import { read } from './read.ts';
 import { holds, type Result, table } from './report.ts';
 import { scale } from './scale.ts';
 import { send } from './send.ts';
 
-const BENCHES: Readonly<Record<string, Bench>> = { polls, change, insert, idle, send, deliver, scale, read, pages };
-/** These take minutes and gigabytes: only by name. */
-const BY_NAME = new Set(['scale', 'read', 'pages']);
+const BENCHES: Readonly<Record<string, Bench>> = { polls, change, insert, idle, send, deliver, peers, scale, read, pages };
+/** These take minutes, gigabytes or packages from a registry: only by name. */
+const BY_NAME = new Set(['peers', 'scale', 'read', 'pages']);
 
 const USAGE = `npm run bench -- [names] [options]
 

@@ -26,7 +26,13 @@ export interface Window {
 }
 
 /** Counts between two snapshots, and costs between the readings inside them: counting a large table costs something too. */
-export async function observe(lab: Lab, database: Database, daemon: Part, ms: number): Promise<Window> {
+export async function observe(
+  lab: Lab,
+  database: Database,
+  daemon: Part,
+  ms: number,
+  counts: (database: Database) => Promise<Counts> = countsOfDaemon,
+): Promise<Window> {
   const first = await counts(database);
   const before = await costs(lab, daemon);
   await delay(ms);
@@ -49,9 +55,16 @@ export async function observe(lab: Lab, database: Database, daemon: Part, ms: nu
   };
 }
 
-/** By the database's own clock, at the moment of its snapshot. */
-async function counts({ sql }: Database) {
-  const [row] = await sql<[{ at: number; polls: number; events: number }]>`
+/** What was recorded so far. */
+export interface Counts {
+  /** By the database's own clock, at the moment of its snapshot, in milliseconds. */
+  readonly at: number;
+  readonly polls: number;
+  readonly events: number;
+}
+
+async function countsOfDaemon({ sql }: Database): Promise<Counts> {
+  const [row] = await sql<[Counts]>`
     select (extract(epoch from statement_timestamp()) * 1000)::float8 as at,
       (select sum(polls)::float8 from purchase_watch.purchases) as polls,
       (select max(position)::float8 from purchase_watch_internal.events) as events`;

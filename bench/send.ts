@@ -1,8 +1,8 @@
 /** Sending a prepared outbox, settled row by row, beside a bare loop that posts the same signed bytes. */
-import { createHmac } from 'node:crypto';
 import { type Bench, compete } from './bench.ts';
 import { type Database, IN_FLIGHT, type Part, SECRET } from './lab.ts';
 import { median, until } from './measure.ts';
+import { signedHeaders } from './processes/signed-headers.ts';
 import { seed } from './seed.ts';
 
 const EVENT_ID = 'evt_01JD3K7Q6V2N8Y4T5R9W0XABCD';
@@ -19,7 +19,7 @@ export const send: Bench = async (lab, { quick, say }) => {
     every: null,
     env: { WEBHOOK_URL: url, WEBHOOK_SECRET: SECRET, WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8' },
   });
-  const headers = signedHeaders();
+  const headers = signedHeaders({ id: EVENT_ID, body: BODY, secret: SECRET });
   let sequence = 1;
   const costs: { daemon: number; receiver: number; postgres: number }[] = [];
   const bareCosts: number[] = [];
@@ -100,17 +100,4 @@ async function prepare({ sql }: Database, sequence: number): Promise<void> {
 async function isEmpty({ sql }: Database): Promise<boolean> {
   const rows = await sql`select from purchase_watch_internal.deliveries where status = 'pending' limit 1`;
   return rows.length === 0;
-}
-
-function signedHeaders(): Record<string, string> {
-  const timestamp = Math.floor(Date.now() / 1_000);
-  const key = Buffer.from(SECRET.slice('whsec_'.length), 'base64');
-  const signature = createHmac('sha256', key).update(`${EVENT_ID}.${timestamp}.${BODY}`).digest('base64');
-  return {
-    'content-type': 'application/json',
-    'user-agent': 'purchase-watch',
-    'webhook-id': EVENT_ID,
-    'webhook-timestamp': String(timestamp),
-    'webhook-signature': `v1,${signature}`,
-  };
 }

@@ -1,0 +1,178 @@
+/** Polls recorded a second, beside what merchants would run otherwise: each does the same work in its own way. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Bench, type Contender, compete } from '../bench.ts';
+import { type Database, IN_FLIGHT, type Lab, type Part, SECRET } from '../lab.ts';
+import { type Counts, median, observe, type Window } from '../measure.ts';
+import type { Row } from '../report.ts';
+import { seed } from '../seed.ts';
+import { installPeers } from './packages.ts';
+import type { PeerSettings } from './settings.ts';
+import { countsOfShop, createShop } from './shop.ts';
+
+interface Peer {
+  readonly name: string;
+  readonly file: URL;
+  /** Whose versions matter. */
+  readonly packages: readonly string[];
+  /** How many times the peer's rate the daemon's is to be. */
+  readonly target: number;
+}
+
+const PEERS: readonly Peer[] = [
+  {
+    name: 'usual script',
+    file: new URL('./processes/usual-script.ts', import.meta.url),
+    packages: ['pg', 'p-limit'],
+    target: 10,
+  },
+  {
+    name: 'undici script',
+    file: new URL('./processes/undici-script.ts', import.meta.url),
+    packages: ['undici', 'pg', 'p-limit'],
+    target: 5,
+  },
+];
+
+const PURCHASES = 60_000;
+/** Less than it takes any of them to poll all purchases once, so that polls are always due. */
+const EVERY = 400;
+/** How many numbers of purchases each contender has for itself: the stand-in must not show one of them another's changes. */
+const RANGE = 1 << 18;
+/** From being resumed to being measured. */
+const SETTLE = 1_000;
+
+/** One that records: its process, its database, and what was measured of it in each round. */
+interface Runner extends Contender {
+  readonly windows: Window[];
+  stop(): Promise<void>;
+}
+
+export const peers: Bench = async (lab, { quick, say }) => {
+  const versions = installPeers(say);
+  const turn = quick ? 1_500 : 5_000;
+  await lab.service.ask('reset');
+  await lab.service.ask('set', { changeEvery: 50, note: false });
+  const receiver = await lab.start('receiver');
+  const receiverUrl = await receiver.ask<string>('url');
+  const daemon = await startDaemon(lab, { receiverUrl, turn });
+  const bare = await startBare(lab, { from: RANGE, turn });
+  const others: Runner[] = [];
+  for (const [index, { name, file }] of PEERS.entries()) {
+    others.push(await startPeer(lab, { name, file, receiverUrl, turn, from: (index + 2) * RANGE }));
+  }
+  const runners = [daemon, bare, ...others];
+  for (const runner of runners) {
+    say(`warming up: ${runner.name}`);
+    for (let turns = 0; turns < 2; turns++) await runner.turn();
+    runner.windows.splice(0);
+  }
+
+  const rounds = quick ? 3 : 7;
+  const [, bareStanding, ...standings] = await compete(runners, rounds, say);
+  const received = await receiver.ask<number>('received');
+  for (const runner of runners) await runner.stop();
+  await receiver.stop();
+  const named = PEERS.flatMap(({ packages }) => packages).map((name) => `${name} ${versions.get(name)}`);
+  return {
+    bench: 'peers',
+    how: `${PURCHASES} purchases each, always more due than can be asked, medians of ${rounds} rounds in one run, ${received} webhooks; ${[...new Set(named)].join(', ')}`,
+    rows: [
+      { what: 'bare loop, nothing kept', value: bareStanding!.rate, unit: '/s' },
+      ...rowsOf(daemon),
+      { what: 'daemon to bare loop', value: 1 / bareStanding!.ratio, unit: 'ratio', atLeast: 0.8 },
+      ...PEERS.flatMap(({ name, target }, index): Row[] => [
+        ...rowsOf(others[index]!),
+        { what: `daemon to ${name}`, value: 1 / standings[index]!.ratio, unit: 'ratio', atLeast: target },
+      ]),
+    ],
+  };
+};
+
+function rowsOf({ name, windows }: Runner): Row[] {
+  const of = (value: (window: Window) => number | null): number => median(windows.map((window) => value(window) ?? Number.NaN));
+  const each = (cores: (window: Window) => number | null) =>
+    of((window) => ((cores(window) ?? Number.NaN) / window.pollsPerSecond) * 1e6);
+  return [
+    { what: `${name}, outcomes recorded`, value: of((window) => window.pollsPerSecond), unit: '/s' },
+    { what: `${name}, outcomes that brought an event`, value: of((window) => window.changes * 100), unit: '%' },
+    { what: `${name}, processor time of an outcome`, value: each((window) => window.daemonCores), unit: 'µs' },
+    { what: `${name}, processor time of an outcome in Postgres`, value: each((window) => window.postgresCores), unit: 'µs' },
+    { what: `${name}, memory (RSS)`, value: of((window) => window.daemonRss / 1e6), unit: 'MB' },
+  ];
+}
+
+interface Turns {
+  readonly receiverUrl: string;
+  readonly turn: number;
+}
+
+async function startDaemon(lab: Lab, { receiverUrl, turn }: Turns): Promise<Runner> {
+  const database = await lab.database();
+  await seed(database.sql, { count: PURCHASES, dueEach: 1 });
+  const env = { WEBHOOK_URL: receiverUrl, WEBHOOK_SECRET: SECRET, WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8' };
+  const { daemon } = await lab.daemon(database, { every: EVERY, env });
+  return recording(lab, { name: 'daemon', database, part: daemon, turn });
+}
+
+async function startPeer(
+  lab: Lab,
+  { name, file, receiverUrl, turn, from }: Turns & Pick<Peer, 'name' | 'file'> & { from: number },
+): Promise<Runner> {
+  const database = await lab.database();
+  await createShop(database, { from, count: PURCHASES });
+  const part = await lab.start(file);
+  const settings: PeerSettings = {
+    ...{ databaseUrl: database.url, serviceUrl: lab.serviceUrl, receiverUrl, secret: SECRET },
+    ...{ inFlight: IN_FLIGHT, every: EVERY, redisPort: null },
+  };
+  await part.ask('start', settings);
+  return recording(lab, { name, database, part, turn, counts: countsOfShop });
+}
+
+interface Recording {
+  readonly name: string;
+  readonly database: Database;
+  readonly part: Part;
+  readonly turn: number;
+  readonly counts?: (database: Database) => Promise<Counts>;
+}
+
+/** Held still except in its turns: the process goes on where it was. */
+function recording(lab: Lab, { name, database, part, turn, counts }: Recording): Runner {
+  const windows: Window[] = [];
+  part.pause();
+  return {
+    name,
+    windows,
+    turn: async () => {
+      part.resume();
+      await delay(SETTLE);
+      const window = await observe(lab, database, part, turn, counts);
+      part.pause();
+      if (window.changes < 0.01)
+        throw new Error(`${name} recorded ${window.changes * 100} % of its polls as changes instead of 2 %`);
+      windows.push(window);
+      return window.pollsPerSecond;
+    },
+    stop: async () => {
+      await part.stop();
+      await database.drop();
+    },
+  };
+}
+
+async function startBare(lab: Lab, { from, turn }: { from: number; turn: number }): Promise<Runner> {
+  const part = await lab.start('bare-polls');
+  return {
+    name: 'bare loop',
+    windows: [],
+    turn: async () => {
+      const ids = { from, count: PURCHASES };
+      const { count, ms } = await part.ask<{ count: number; ms: number }>('run', {
+        ...{ url: lab.serviceUrl, ids, inFlight: IN_FLIGHT, ms: turn },
+      });
+      return (count / ms) * 1_000;
+    },
+    stop: () => part.stop(),
+  };
+}
