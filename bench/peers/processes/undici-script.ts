@@ -1,4 +1,4 @@
-/** The usual script by somebody who measured it: undici's `request`, as many at once as the daemon has, and a larger pool. */
+/** The usual script, tuned: undici's `request`, as many calls at once as the daemon has, and a larger pool. */
 import { answer } from '../../processes/answer.ts';
 import type { PeerSettings } from '../settings.ts';
 import { httpByUndici } from './http-undici.ts';
