@@ -171,7 +171,8 @@ async function startPart(file: URL, log: number, onEnd: () => void): Promise<Par
       new Promise((resolve, reject) => {
         last += 1;
         asked.set(last, { resolve: resolve as (value: unknown) => void, reject });
-        child.send({ id: last, name, argument });
+        // With a callback, a process that has ended fails this call in place of the bench, which then stops the others.
+        child.send({ id: last, name, argument }, (error) => error !== null && reject(error));
       }),
     usage: () => part.ask<Usage>('usage'),
     pause: () => void child.kill('SIGSTOP'),

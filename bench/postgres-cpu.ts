@@ -33,6 +33,12 @@ export async function postgresCpu(sql: Sql): Promise<PostgresCpu> {
   };
 }
 
+/** Milliseconds of processor time that a process has used, or null where that cannot be read. */
+export function processCpu(pid: number): number | null {
+  const stat = statOf(pid);
+  return stat === null ? null : stat.own * TICK_MS;
+}
+
 function statOf(pid: number): Stat | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1');

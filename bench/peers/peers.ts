@@ -3,9 +3,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Bench, type Contender, compete } from '../bench.ts';
 import { type Database, IN_FLIGHT, type Lab, type Part, SECRET } from '../lab.ts';
 import { type Counts, median, observe, type Window } from '../measure.ts';
+import { processCpu } from '../postgres-cpu.ts';
 import type { Row } from '../report.ts';
 import { seed } from '../seed.ts';
 import { installPeers } from './packages.ts';
+import { type Redis, startRedis } from './redis.ts';
 import type { PeerSettings } from './settings.ts';
 import { countsOfShop, createShop } from './shop.ts';
 
@@ -16,9 +18,24 @@ interface Peer {
   readonly packages: readonly string[];
   /** How many times the peer's rate the daemon's is to be. */
   readonly target: number;
+  readonly usesRedis?: true;
 }
 
 const PEERS: readonly Peer[] = [
+  { name: 'pg-boss', file: new URL('./processes/pg-boss.ts', import.meta.url), packages: ['pg-boss', 'pg'], target: 3 },
+  {
+    name: 'graphile-worker',
+    file: new URL('./processes/graphile-worker.ts', import.meta.url),
+    packages: ['graphile-worker', 'pg'],
+    target: 12,
+  },
+  {
+    name: 'BullMQ',
+    file: new URL('./processes/bullmq.ts', import.meta.url),
+    packages: ['bullmq', 'ioredis', 'pg'],
+    target: 4,
+    usesRedis: true,
+  },
   {
     name: 'usual script',
     file: new URL('./processes/usual-script.ts', import.meta.url),
@@ -44,11 +61,14 @@ const SETTLE = 1_000;
 /** One that records: its process, its database, and what was measured of it in each round. */
 interface Runner extends Contender {
   readonly windows: Window[];
+  /** Cores that Redis took in each round, for the one that uses it. */
+  readonly redisCores: number[];
   stop(): Promise<void>;
 }
 
 export const peers: Bench = async (lab, { quick, say }) => {
   const versions = installPeers(say);
+  const redis = await startRedis();
   const turn = quick ? 1_500 : 5_000;
   await lab.service.ask('reset');
   await lab.service.ask('set', { changeEvery: 50, note: false });
@@ -57,14 +77,16 @@ export const peers: Bench = async (lab, { quick, say }) => {
   const daemon = await startDaemon(lab, { receiverUrl, turn });
   const bare = await startBare(lab, { from: RANGE, turn });
   const others: Runner[] = [];
-  for (const [index, { name, file }] of PEERS.entries()) {
-    others.push(await startPeer(lab, { name, file, receiverUrl, turn, from: (index + 2) * RANGE }));
+  for (const [index, peer] of PEERS.entries()) {
+    say(`preparing: ${peer.name}`);
+    others.push(await startPeer(lab, { peer, redis, receiverUrl, turn, from: (index + 2) * RANGE }));
   }
   const runners = [daemon, bare, ...others];
   for (const runner of runners) {
     say(`warming up: ${runner.name}`);
     for (let turns = 0; turns < 2; turns++) await runner.turn();
     runner.windows.splice(0);
+    runner.redisCores.splice(0);
   }
 
   const rounds = quick ? 3 : 7;
@@ -72,6 +94,7 @@ export const peers: Bench = async (lab, { quick, say }) => {
   const received = await receiver.ask<number>('received');
   for (const runner of runners) await runner.stop();
   await receiver.stop();
+  await redis.stop();
   const named = PEERS.flatMap(({ packages }) => packages).map((name) => `${name} ${versions.get(name)}`);
   return {
     bench: 'peers',
@@ -88,15 +111,20 @@ export const peers: Bench = async (lab, { quick, say }) => {
   };
 };
 
-function rowsOf({ name, windows }: Runner): Row[] {
+function rowsOf({ name, windows, redisCores }: Runner): Row[] {
   const of = (value: (window: Window) => number | null): number => median(windows.map((window) => value(window) ?? Number.NaN));
-  const each = (cores: (window: Window) => number | null) =>
-    of((window) => ((cores(window) ?? Number.NaN) / window.pollsPerSecond) * 1e6);
+  const each = (cores: (window: Window, round: number) => number | null): number =>
+    median(windows.map((window, round) => ((cores(window, round) ?? Number.NaN) / window.pollsPerSecond) * 1e6));
+  const redis: Row[] =
+    redisCores.length === 0
+      ? []
+      : [{ what: `${name}, processor time of an outcome in Redis`, value: each((_, round) => redisCores[round]!), unit: 'µs' }];
   return [
     { what: `${name}, outcomes recorded`, value: of((window) => window.pollsPerSecond), unit: '/s' },
     { what: `${name}, outcomes that brought an event`, value: of((window) => window.changes * 100), unit: '%' },
     { what: `${name}, processor time of an outcome`, value: each((window) => window.daemonCores), unit: 'µs' },
     { what: `${name}, processor time of an outcome in Postgres`, value: each((window) => window.postgresCores), unit: 'µs' },
+    ...redis,
     { what: `${name}, memory (RSS)`, value: of((window) => window.daemonRss / 1e6), unit: 'MB' },
   ];
 }
@@ -111,22 +139,24 @@ async function startDaemon(lab: Lab, { receiverUrl, turn }: Turns): Promise<Runn
   await seed(database.sql, { count: PURCHASES, dueEach: 1 });
   const env = { WEBHOOK_URL: receiverUrl, WEBHOOK_SECRET: SECRET, WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8' };
   const { daemon } = await lab.daemon(database, { every: EVERY, env });
-  return recording(lab, { name: 'daemon', database, part: daemon, turn });
+  return recording(lab, { name: 'daemon', database, part: daemon, turn, redis: null });
 }
 
 async function startPeer(
   lab: Lab,
-  { name, file, receiverUrl, turn, from }: Turns & Pick<Peer, 'name' | 'file'> & { from: number },
+  { peer: { name, file, usesRedis }, redis, receiverUrl, turn, from }: Turns & { peer: Peer; redis: Redis; from: number },
 ): Promise<Runner> {
   const database = await lab.database();
   await createShop(database, { from, count: PURCHASES });
   const part = await lab.start(file);
   const settings: PeerSettings = {
     ...{ databaseUrl: database.url, serviceUrl: lab.serviceUrl, receiverUrl, secret: SECRET },
-    ...{ inFlight: IN_FLIGHT, every: EVERY, redisPort: null },
+    ...{ inFlight: IN_FLIGHT, every: EVERY, redisPort: redis.port },
   };
   await part.ask('start', settings);
-  return recording(lab, { name, database, part, turn, counts: countsOfShop });
+  // The queues' tables were filled a moment ago: without this they would be planned as empty until autovacuum comes by.
+  await database.sql`analyze`;
+  return recording(lab, { name, database, part, turn, counts: countsOfShop, redis: usesRedis ? redis : null });
 }
 
 interface Recording {
@@ -135,23 +165,30 @@ interface Recording {
   readonly part: Part;
   readonly turn: number;
   readonly counts?: (database: Database) => Promise<Counts>;
+  readonly redis: Redis | null;
 }
 
 /** Held still except in its turns: the process goes on where it was. */
-function recording(lab: Lab, { name, database, part, turn, counts }: Recording): Runner {
+function recording(lab: Lab, { name, database, part, turn, counts, redis }: Recording): Runner {
   const windows: Window[] = [];
+  const redisCores: number[] = [];
+  const redisAt = () => ({ cpuMs: redis === null ? null : processCpu(redis.pid), at: performance.now() });
   part.pause();
   return {
     name,
     windows,
+    redisCores,
     turn: async () => {
       part.resume();
       await delay(SETTLE);
+      const before = redisAt();
       const window = await observe(lab, database, part, turn, counts);
+      const after = redisAt();
       part.pause();
       if (window.changes < 0.01)
         throw new Error(`${name} recorded ${window.changes * 100} % of its polls as changes instead of 2 %`);
       windows.push(window);
+      if (redis !== null) redisCores.push(((after.cpuMs ?? Number.NaN) - (before.cpuMs ?? 0)) / (after.at - before.at));
       return window.pollsPerSecond;
     },
     stop: async () => {
@@ -166,6 +203,7 @@ async function startBare(lab: Lab, { from, turn }: { from: number; turn: number 
   return {
     name: 'bare loop',
     windows: [],
+    redisCores: [],
     turn: async () => {
       const ids = { from, count: PURCHASES };
       const { count, ms } = await part.ask<{ count: number; ms: number }>('run', {

@@ -10,5 +10,5 @@ export interface PeerSettings {
   /** Milliseconds from an outcome to the next poll that is planned. */
   readonly every: number;
   /** Port of the Redis that the bench started. */
-  readonly redisPort: number | null;
+  readonly redisPort: number;
 }

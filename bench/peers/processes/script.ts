@@ -8,12 +8,8 @@ import type { PeerSettings } from '../settings.ts';
 import type { Http } from './http.ts';
 import { createRecorder } from './record.ts';
 
-export function runScript(
-  { databaseUrl, every }: PeerSettings,
-  http: Http,
-  { atOnce, pool: max }: { atOnce: number; pool: number },
-): void {
-  const pool = new pg.Pool({ connectionString: databaseUrl, max });
+export function runScript({ databaseUrl, every }: PeerSettings, http: Http, atOnce: number): void {
+  const pool = new pg.Pool({ connectionString: databaseUrl });
   const record = createRecorder(pool, every);
   const limit = pLimit(atOnce);
   const check = async (id: string): Promise<void> => {

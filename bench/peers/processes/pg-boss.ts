@@ -1,0 +1,62 @@
+/**
+ * pg-boss: a job for each poll, in batches. `transactional` lets the outcomes, the jobs of the next polls and of the webhooks, and the
+ * end of the batch commit together; `burstWhenBatchFull` fetches the next batch at once while there is more; `partition` gives
+ * the queue a table of its own.
+ */
+import { type Job, PgBoss } from 'pg-boss';
+import { answer } from '../../processes/answer.ts';
+import type { PeerSettings } from '../settings.ts';
+import type { ShopEvent } from './http.ts';
+import { httpByUndici } from './http-undici.ts';
+import { recordBatch } from './record-batch.ts';
+
+/** Batches under way, and jobs in each: as many polls are in flight as the daemon may have, and more wait in memory. */
+const WORKERS = 4;
+const BATCH = 250;
+
+interface Poll {
+  readonly id: string;
+}
+
+answer({
+  start: async (settings: PeerSettings) => {
+    const { databaseUrl, every } = settings;
+    const http = httpByUndici(settings);
+    const boss = new PgBoss({ connectionString: databaseUrl, max: 10 });
+    boss.on('error', (error) => process.stderr.write(`${error.stack}\n`));
+    await boss.start();
+    await boss.createQueue('poll', { partition: true });
+    await boss.createQueue('webhook', { retryLimit: 5, retryBackoff: true });
+    const { rows } = await boss.getDb().executeSql('select id from shop.purchases');
+    for (let at = 0; at < rows.length; at += 5_000) {
+      await boss.insert(
+        'poll',
+        rows.slice(at, at + 5_000).map(({ id }: Poll) => ({ data: { id } })),
+      );
+    }
+    const options = { batchSize: BATCH, localConcurrency: WORKERS, burstWhenBatchFull: true, pollingIntervalSeconds: 0.5 };
+    await boss.work('poll', { ...options, transactional: true }, async (jobs: Job<Poll>[], tx) => {
+      const outcomes = await Promise.all(jobs.map(async ({ data: { id } }) => ({ id, state: await http.poll(id) })));
+      const events = await recordBatch(tx, outcomes, every);
+      const startAfter = new Date(Date.now() + every);
+      await boss.insert(
+        'poll',
+        outcomes.map(({ id }) => ({ data: { id }, startAfter })),
+        { db: tx },
+      );
+      if (events.length > 0)
+        await boss.insert(
+          'webhook',
+          events.map((data) => ({ data })),
+          { db: tx },
+        );
+    });
+    await boss.work<ShopEvent>(
+      'webhook',
+      { batchSize: 50, burstWhenBatchFull: true, pollingIntervalSeconds: 0.5 },
+      async (jobs) => {
+        await Promise.all(jobs.map(({ data }) => http.post(data)));
+      },
+    );
+  },
+});
