@@ -31,6 +31,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
         summary: 'see the whole product at work, on this machine',
         load: () => import('./daemon/demo.ts'),
       },
+      { usage: 'open [options]', summary: 'open the console in a browser', load: () => import('./console/open.ts') },
       {
         usage: 'simulate [options]',
         summary: 'run a stand-in for the checkout service',
@@ -190,7 +191,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
         usage: 'sessions',
         summary: 'show who is signed in to the console, and sign browsers out',
         aliases: ['session'],
-        load: () => import('./daemon/sessions.ts'),
+        load: () => import('./console/sessions.ts'),
       },
       {
         usage: 'completion <shell>',

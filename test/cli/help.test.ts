@@ -4,6 +4,7 @@ import { runCommand } from './run.ts';
 const COMMANDS = [
   'start',
   'demo',
+  'open',
   'simulate',
   'watch',
   'unwatch',
@@ -19,6 +20,7 @@ const COMMANDS = [
   'incidents',
   'silences',
   'sessions',
+  'completion',
 ];
 
 test.each(COMMANDS)('%s is in the list and has help with examples', async (command) => {

@@ -1,0 +1,86 @@
+/** `open`: the console in a browser. */
+import { spawn } from 'node:child_process';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Command } from 'commander';
+import { request } from 'undici';
+import { loadSettings } from '../../config/load-settings.ts';
+import type { Settings } from '../../config/settings.ts';
+import { AppError } from '../../domain/values/errors.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
+import { examples } from '../terminal/arguments.ts';
+import type { CliContext } from '../terminal/context.ts';
+import { printLine, toStandardError } from '../terminal/output.ts';
+
+/** A daemon on this machine answers at once. */
+const PATIENCE: Milliseconds = 3_000;
+/** Some openers end when they have handed the address on, others with the browser. */
+const HANDED_ON: Milliseconds = 2_000;
+
+async function openConsole(context: CliContext, { print }: { readonly print?: true }): Promise<void> {
+  const settings = loadSettings(context.env);
+  const address = addressOf(settings);
+  const origin = settings.consoleUrl === null ? 'HOST and PORT' : 'CONSOLE_URL';
+  // Not among the results: the address may be read by a program.
+  printLine(
+    toStandardError(context),
+    `The address comes from ${origin} in the settings of this terminal; a daemon with other settings has another one.`,
+  );
+  if (print) return printLine(context, address);
+  if (settings.consoleUrl === null) await requireDaemon(address);
+  printLine(context, address);
+  if (!(await openedBrowser(context.env, address))) {
+    printLine(toStandardError(context), 'No browser could be opened here: open the address yourself.');
+  }
+}
+
+function addressOf({ consoleUrl, host, port }: Settings): string {
+  if (consoleUrl !== null) return `${consoleUrl}/`;
+  if (port === 0) throw new AppError('invalid', 'PORT is 0: the daemon took a free port, which its log names in api.listening');
+  // What listens on every address of the machine is reached on this one.
+  const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
+  return `http://${name.includes(':') ? `[${name}]` : name}:${port}/`;
+}
+
+async function requireDaemon(address: string): Promise<void> {
+  try {
+    const { body } = await request(address, { signal: AbortSignal.timeout(PATIENCE) });
+    await body.dump();
+  } catch (cause) {
+    const advice = 'run "purchase-watch start" first, or name the console\'s address with CONSOLE_URL';
+    const { code, name } = cause as { readonly code?: unknown; readonly name?: unknown };
+    throw new AppError('unavailable', `nothing answers at ${address} (${code ?? name}): ${advice}`, { cause });
+  }
+}
+
+/** Whether a browser was given the address. */
+async function openedBrowser(env: NodeJS.ProcessEnv, address: string): Promise<boolean> {
+  const isMac = process.platform === 'darwin';
+  // Without a display xdg-open tries browsers for text, which would take the terminal.
+  if (!isMac && !env.DISPLAY && !env.WAYLAND_DISPLAY && !env.BROWSER) return false;
+  const opener = spawn(isMac ? 'open' : 'xdg-open', [address], { env, stdio: 'ignore', detached: true });
+  const ended = new Promise<boolean>((tell) => {
+    opener.once('error', () => tell(false)).once('exit', (code) => tell(code === 0));
+  });
+  const waiting = new AbortController();
+  const handedOn = delay(HANDED_ON, true, { signal: waiting.signal }).catch(() => true);
+  try {
+    return await Promise.race([ended, handedOn]);
+  } finally {
+    waiting.abort();
+    opener.unref();
+  }
+}
+
+/** Declares the command. */
+export function register(command: Command, context: CliContext): void {
+  command
+    .description(
+      'Opens the console in a browser, and prints its address: CONSOLE_URL, or HOST and PORT, of the settings. Where no browser can be opened, it only prints the address.',
+    )
+    .option('--print', 'only print the address')
+    .action((options: { readonly print?: true }) => openConsole(context, options));
+  examples(command, [
+    ['open', 'the console of the daemon on this machine'],
+    ['open --print', 'for a program, or a browser elsewhere'],
+  ]);
+}
