@@ -68,6 +68,7 @@ test('a nudge is kept until its purchase is in memory, and a purchase that was s
   const [answer] = await t.app.sql<{ watch: string }[]>`select purchase_watch.watch(${purchase})`;
   expect(answer).toEqual({ watch: 'watched again' });
   expect(await t.app.sql`select from purchase_watch_internal.nudges`).toHaveLength(1);
+  t.clock.catchUp();
   await t.app.pollOnce();
   expect(t.simulator.control.callsOf(purchase)).toBe(2);
   expect(await t.app.sql`select from purchase_watch_internal.nudges`).toHaveLength(0);

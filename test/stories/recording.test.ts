@@ -133,12 +133,7 @@ test('what is overdue is due for ever, oldest first, however little fits into me
   // A daemon that was away for weeks: due at another minute each, far back.
   await sql`insert into purchase_watch.purchases (purchase_id, next_poll_at)
     select 'p-' || i, now() - interval '20 days' + i * interval '1 minute' from generate_series(0, 599) i`;
-  // A pass ends with its lease, before a slow machine has polled all.
-  const unpolled = async (): Promise<number> => {
-    await t.app.pollOnce();
-    return (await sql`select from purchase_watch.purchases where polls = 0`).length;
-  };
-  await expect.poll(unpolled, { interval: 1 }).toBe(0);
+  await t.app.pollOnce();
   const rows = await sql<{ purchaseId: string; polls: number }[]>`
     select purchase_id as "purchaseId", polls::integer from purchase_watch.purchases order by last_polled_at, id`;
   expect(rows).toHaveLength(600);

@@ -17,7 +17,7 @@ import { createPolls } from './polls.ts';
 import { createRecorder } from './recorder.ts';
 import { createRepair } from './repair.ts';
 import { createExtraCalls, type InvoiceOf } from './sites/extra-calls.ts';
-import { createSiteCalls, type PolledSite, type SiteCalls } from './sites/site-calls.ts';
+import { createSiteCalls, needOf, type PolledSite, type SiteCalls } from './sites/site-calls.ts';
 import { createSiteOutside, type SiteOutside } from './sites/site-outside.ts';
 import { createSiteStates } from './sites/site-states.ts';
 import { createPurchaseLoader } from './window/purchase-loader.ts';
@@ -55,10 +55,10 @@ export interface Poller {
    */
   tick(): Promise<Milliseconds>;
   /**
-   * Polls everything that is due now, once, and waits until the outcomes are recorded. For tests and the command `poll`,
-   * without `tick`.
+   * Polls everything that is due now, once, and waits until the outcomes are recorded; false when the lease became too short for
+   * what is left. For tests, without `tick`.
    */
-  pollDue(): Promise<void>;
+  pollDue(): Promise<boolean>;
   /** Asks the service for a purchase's whole invoice for a caller; nothing is recorded. Never rejects. */
   invoiceOf(purchase: InvoiceOf): Promise<InvoiceReply>;
   /** Whether this replica reaches the checkout services, for the decision to give its shards away. */
@@ -131,6 +131,7 @@ export function createPoller(options: PollerOptions): Poller {
       await rest.take(Math.min(next, SWEEP));
     }
   };
+  const outlasts = (): boolean => [...siteCalls.values()].every(({ site }) => ownership.outlasts(needOf(site)));
   const isAnythingDue = (): boolean => {
     const now = clock.now();
     return [...windows.values()].some((window) => (window.nextDue() ?? Number.POSITIVE_INFINITY) <= now);
@@ -153,7 +154,7 @@ export function createPoller(options: PollerOptions): Poller {
         else if ([...windows.values()].some((window) => window.hasRoomAgain())) continue;
         // A due purchase waits for its turn in the site's calls a second.
         else if (next < LONGEST_SPACING && isAnythingDue()) await new Promise((resolve) => setTimeout(resolve, next));
-        else return;
+        else return !isAnythingDue() || outlasts();
       }
     },
     invoiceOf: extraCalls.invoiceOf,
