@@ -1,7 +1,6 @@
 /** The program: all commands in its help, and the one that is called with all that it takes. */
 import { styleText } from 'node:util';
 import { Command, Help } from 'commander';
-import { nearest } from '../config/kinds/nearest.ts';
 import { packageVersion } from '../runtime/process/package-version.ts';
 import { COMMAND_GROUPS } from './commands.ts';
 import type { CliContext } from './terminal/context.ts';
@@ -26,7 +25,7 @@ export async function createProgram(argv: readonly string[], context: CliContext
   }
   addHelpCommand(program);
   program.command('version', { hidden: true }).action(() => printLine(context, packageVersion()));
-  refuseUnknown(program, argv);
+  await refuseUnknown(program, argv);
   return program;
 }
 
@@ -82,19 +81,21 @@ function completeGroup(command: Command): void {
 function addHelpCommand(to: Command): void {
   to.command('help [command...]')
     .summary('show the help of a command')
-    .action((words: readonly string[]) => {
-      words.reduce((command, word) => subcommand(command, word) ?? unknown(command, word), to).help();
+    .action(async (words: readonly string[]) => {
+      let command = to;
+      for (const word of words) command = subcommand(command, word) ?? (await unknown(command, word));
+      command.help();
     });
 }
 
 /** Refuses a word that names no command, before a help or a command that runs by default takes its place. */
-function refuseUnknown(program: Command, argv: readonly string[]): void {
+async function refuseUnknown(program: Command, argv: readonly string[]): Promise<void> {
   let command = program;
   for (const word of argv) {
     // Options of the program have no value; below it, what follows an option may be one.
     if (word.startsWith('-') && command === program) continue;
     if (word.startsWith('-') || command.commands.length === 0) return;
-    command = subcommand(command, word) ?? unknown(command, word);
+    command = subcommand(command, word) ?? (await unknown(command, word));
   }
 }
 
@@ -102,7 +103,8 @@ function subcommand({ commands }: Command, word: string): Command | undefined {
   return commands.find((each) => each.name() === word || each.aliases().includes(word));
 }
 
-function unknown(command: Command, word: string): never {
+async function unknown(command: Command, word: string): Promise<never> {
+  const { nearest } = await import('../config/kinds/nearest.ts');
   const known = command.createHelp().visibleCommands(command);
   const meant = nearest(
     word,

@@ -9,8 +9,9 @@ import { endSessionsOf, listSessions } from '../../postgres/console/sessions.ts'
 import { examples, ruled } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
-import { counted, printJson, printLine, printTable } from '../terminal/output.ts';
+import { counted, printJson, printLine } from '../terminal/output.ts';
 import { recordCommand } from '../terminal/record.ts';
+import { printTable } from '../terminal/table.ts';
 
 const MOST_LISTED = 500;
 

@@ -6,7 +6,8 @@ import { DOORS, type Door, listActions } from '../../postgres/console/actions.ts
 import { examples, limitOption, ruled } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
-import { printJson, printLine, printTable } from '../terminal/output.ts';
+import { printJson, printLine } from '../terminal/output.ts';
+import { printTable } from '../terminal/table.ts';
 
 interface ActionOptions {
   readonly key?: string;

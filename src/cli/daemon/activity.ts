@@ -8,8 +8,9 @@ import { listSites } from '../../postgres/polling/sites.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
-import { counted, printJson, printLine, printTable } from '../terminal/output.ts';
+import { counted, printJson, printLine } from '../terminal/output.ts';
 import { knownSite } from '../terminal/site.ts';
+import { printTable } from '../terminal/table.ts';
 
 interface Options {
   readonly site?: string;

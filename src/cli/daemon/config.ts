@@ -6,7 +6,8 @@ import { loadSettings } from '../../config/load-settings.ts';
 import { markdownReference, publishedSchema } from '../../config/reference.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
-import { printJson, printLine, printTable, styled } from '../terminal/output.ts';
+import { printJson, printLine, styled } from '../terminal/output.ts';
+import { printTable } from '../terminal/table.ts';
 
 interface ConfigOptions {
   readonly json?: true;

@@ -10,8 +10,9 @@ import { learnedLimits } from '../../postgres/stays/limits.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
-import { printJson, printLine, printTable, styled } from '../terminal/output.ts';
+import { printJson, printLine, styled } from '../terminal/output.ts';
 import { knownSite } from '../terminal/site.ts';
+import { printTable } from '../terminal/table.ts';
 
 interface FlowOptions {
   readonly site?: string;

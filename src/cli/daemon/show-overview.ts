@@ -22,8 +22,9 @@ import { statusWord } from '../subscribers/show-health.ts';
 import { printTrouble } from '../subscribers/show-trouble.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { livingDaemons } from '../terminal/database.ts';
-import { counted, printable, printJson, printLine, printTable, styled } from '../terminal/output.ts';
+import { counted, printable, printJson, printLine, styled } from '../terminal/output.ts';
 import { knownSite } from '../terminal/site.ts';
+import { printTable } from '../terminal/table.ts';
 
 type Overview = Awaited<ReturnType<typeof readOverview>>;
 

@@ -12,8 +12,9 @@ import { readClock, type Sql } from '../../postgres/connection/database.ts';
 import { type IncidentRow, listIncidents } from '../../postgres/incidents/list.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
 import type { CliContext } from '../terminal/context.ts';
-import { printJson, printLine, printTable } from '../terminal/output.ts';
+import { printJson, printLine } from '../terminal/output.ts';
 import { knownSite } from '../terminal/site.ts';
+import { printTable } from '../terminal/table.ts';
 
 interface Wanted {
   readonly all?: true;

@@ -6,7 +6,8 @@ import { apart, counted } from '../../domain/values/counts.ts';
 import { relative } from '../../domain/values/relative-time.ts';
 import { readClock, type Sql } from '../../postgres/connection/database.ts';
 import type { CliContext } from '../terminal/context.ts';
-import { printJson, printLine, printTable } from '../terminal/output.ts';
+import { printJson, printLine } from '../terminal/output.ts';
+import { printTable } from '../terminal/table.ts';
 
 type Customers = Awaited<ReturnType<typeof customersIn>>;
 

@@ -16,7 +16,8 @@ import type { IncidentRow } from '../../postgres/incidents/list.ts';
 import { learnedLimits } from '../../postgres/stays/limits.ts';
 import type { CliContext } from '../terminal/context.ts';
 import type { OpenDatabase } from '../terminal/database.ts';
-import { counted, printable, printFacts, printJson, printLine, printTable, styled } from '../terminal/output.ts';
+import { counted, printable, printFacts, printJson, printLine, styled } from '../terminal/output.ts';
+import { printTable } from '../terminal/table.ts';
 
 /** Reads and prints it. */
 export async function showIncident(

@@ -2,7 +2,8 @@
 
 import { type MessageSums, type RehearsalBody, type ShownMessage, STAGES } from '../../actions/rehearse/body.ts';
 import type { CliContext } from '../terminal/context.ts';
-import { counted, printLine, printTable, styled } from '../terminal/output.ts';
+import { counted, printLine, styled } from '../terminal/output.ts';
+import { printTable } from '../terminal/table.ts';
 
 /** Writes it for people: first the sum of it, then the messages, then the numbers, then those that were really sent. */
 export function showRehearsal(context: CliContext, body: RehearsalBody): void {

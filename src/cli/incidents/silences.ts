@@ -12,8 +12,9 @@ import { databaseNow } from '../../postgres/reports/overview.ts';
 import { durationArgument, examples, limitOption, ruled } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
-import { printJson, printLine, printTable } from '../terminal/output.ts';
+import { printJson, printLine } from '../terminal/output.ts';
 import { recordCommand } from '../terminal/record.ts';
+import { printTable } from '../terminal/table.ts';
 import { type SilenceOptions, silenceOf } from './silence-options.ts';
 import { matterOf, spanOf } from './silence-words.ts';
 

@@ -14,8 +14,9 @@ import { findPurchases } from '../../postgres/purchases/purchases.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
-import { printFacts, printJson, printLine, printTable, styled } from '../terminal/output.ts';
+import { printFacts, printJson, printLine, styled } from '../terminal/output.ts';
 import { knownSite } from '../terminal/site.ts';
+import { printTable } from '../terminal/table.ts';
 
 interface InvoiceOptions {
   readonly site?: string;

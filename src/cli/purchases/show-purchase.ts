@@ -14,7 +14,8 @@ import { deliveriesOfPurchase, type PurchaseDelivery } from '../../postgres/repo
 import { limitOfPurchase } from '../../postgres/reports/shown.ts';
 import { learnedLimits } from '../../postgres/stays/limits.ts';
 import type { CliContext } from '../terminal/context.ts';
-import { counted, printFacts, printJson, printLine, printTable, styled } from '../terminal/output.ts';
+import { counted, printFacts, printJson, printLine, styled } from '../terminal/output.ts';
+import { printTable } from '../terminal/table.ts';
 
 /** Prints the purchase with its transitions and deliveries. */
 export async function showPurchase(

@@ -21,8 +21,9 @@ import { findSubscriber } from '../../postgres/subscribers/subscribers.ts';
 import { examples, limitOption, ruled } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { type OpenDatabase, withDatabase } from '../terminal/database.ts';
-import { printFacts, printJson, printLine, printTable } from '../terminal/output.ts';
+import { printFacts, printJson, printLine } from '../terminal/output.ts';
 import { recordCommand } from '../terminal/record.ts';
+import { printTable } from '../terminal/table.ts';
 import { type RetryAllOptions, retryAll } from './retry-all.ts';
 
 interface JsonOption {

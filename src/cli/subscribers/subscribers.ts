@@ -22,8 +22,9 @@ import { durationArgument, examples } from '../terminal/arguments.ts';
 import { confirmed } from '../terminal/confirm.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { type OpenDatabase, withDatabase } from '../terminal/database.ts';
-import { counted, printJson, printLine, printTable } from '../terminal/output.ts';
+import { counted, printJson, printLine } from '../terminal/output.ts';
 import { recordCommand } from '../terminal/record.ts';
+import { printTable } from '../terminal/table.ts';
 import { printReasons, statusWord } from './show-health.ts';
 import { listed, printSubscriber } from './show-subscriber.ts';
 import {

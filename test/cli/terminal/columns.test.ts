@@ -4,7 +4,7 @@ import { PassThrough, Writable } from 'node:stream';
 import { afterAll, describe, expect, test } from 'vitest';
 import { textWidth } from '../../../src/cli/terminal/columns.ts';
 import type { CliContext } from '../../../src/cli/terminal/context.ts';
-import { printTable } from '../../../src/cli/terminal/output.ts';
+import { printTable } from '../../../src/cli/terminal/table.ts';
 import { run } from '../../../src/main.ts';
 
 /** Node.js knows how wide texts are, and tells it by where its line editor has the cursor. */
