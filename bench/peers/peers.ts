@@ -57,6 +57,9 @@ const EVERY = 400;
 const RANGE = 1 << 18;
 /** From being resumed to being measured. */
 const SETTLE = 1_000;
+const MOST_WARMING_TURNS = 6;
+/** By how much a turn must be quicker for another one to follow. */
+const WARMER = 1.15;
 
 /** One that records: its process, its database, and what was measured of it in each round. */
 interface Runner extends Contender {
@@ -84,7 +87,7 @@ export const peers: Bench = async (lab, { quick, say }) => {
   const runners = [daemon, bare, ...others];
   for (const runner of runners) {
     say(`warming up: ${runner.name}`);
-    for (let turns = 0; turns < 2; turns++) await runner.turn();
+    await warmUp(runner);
     runner.windows.splice(0);
     runner.redisCores.splice(0);
   }
@@ -110,6 +113,16 @@ export const peers: Bench = async (lab, { quick, say }) => {
     ],
   };
 };
+
+/** Turns until one is not much quicker than those before it: code is compiled while it runs. */
+async function warmUp({ turn }: Contender): Promise<void> {
+  let best = 0;
+  for (let turns = 0; turns < MOST_WARMING_TURNS; turns++) {
+    const rate = await turn();
+    if (rate < best * WARMER) return;
+    best = Math.max(best, rate);
+  }
+}
 
 function rowsOf({ name, windows, redisCores }: Runner): Row[] {
   const of = (value: (window: Window) => number | null): number => median(windows.map((window) => value(window) ?? Number.NaN));
