@@ -94,6 +94,10 @@ export const peers: Bench = async (lab, { quick, say }) => {
 
   const rounds = quick ? 3 : 7;
   const [, bareStanding, ...standings] = await compete(runners, rounds, say);
+  for (const { name, windows } of [daemon, ...others]) {
+    const share = median(windows.map(({ changes }) => changes));
+    if (!(share > 0.01)) throw new Error(`${name} brought events for ${share * 100} % of its outcomes instead of 2 %`);
+  }
   const received = await receiver.ask<number>('received');
   for (const runner of runners) await runner.stop();
   await receiver.stop();
@@ -198,8 +202,6 @@ function recording(lab: Lab, { name, database, part, turn, counts, redis }: Reco
       const window = await observe(lab, database, part, turn, counts);
       const after = redisAt();
       part.pause();
-      if (window.changes < 0.01)
-        throw new Error(`${name} recorded ${window.changes * 100} % of its polls as changes instead of 2 %`);
       windows.push(window);
       if (redis !== null) redisCores.push(((after.cpuMs ?? Number.NaN) - (before.cpuMs ?? 0)) / (after.at - before.at));
       return window.pollsPerSecond;
