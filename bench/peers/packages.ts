@@ -12,8 +12,12 @@ export function installPeers(say: (line: string) => void): ReadonlyMap<string, s
     Object.entries((JSON.parse(read('package.json')) as { dependencies: Record<string, string> }).dependencies),
   );
   if ([...wanted].some(([name, version]) => installed(name) !== version)) {
-    say(`installing the peers: npm ci in ${FOLDER}`);
-    execFileSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: FOLDER, stdio: ['ignore', 'ignore', 'inherit'] });
+    say(`installing the peers: npm install in ${FOLDER}`);
+    // `npm ci` refuses a lock without the packages for other platforms, which some registries lack; `--no-save` keeps the lock as it is.
+    execFileSync('npm', ['install', '--no-save', '--no-audit', '--no-fund'], {
+      cwd: FOLDER,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
   }
   return wanted;
 }
