@@ -43,7 +43,7 @@
     setLine();
   };
   const isStill = matchMedia('(prefers-reduced-motion: reduce)');
-  /** The dot fades once for each message of the stream. Fading all the time costs a seventh of a core where no graphics card draws. */
+  /** The dot fades once for each message of the stream. Fading all the time would keep the processor busy where no graphics card draws. */
   const beat = () => {
     if (!isStill.matches)
       main()

@@ -1,7 +1,7 @@
 /** Incidents in a few words, for lists and the overview. */
 
 import { untilText } from '../../domain/explain/standing.ts';
-import { ENDS_UNLESS } from '../../domain/incidents/incident.ts';
+import { ENDS_UNLESS } from '../../domain/incidents/symptom.ts';
 import { stateName } from '../../domain/purchases/states.ts';
 import { counted } from '../../domain/values/counts.ts';
 import { humanDuration } from '../../domain/values/duration.ts';

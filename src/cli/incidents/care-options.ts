@@ -18,6 +18,9 @@ const SHARED: ReadonlySet<string> = new Set([
   'postgres',
 ]);
 
+/** The help of `--by`. */
+export const BY = 'your name; unless given, that of your account ($USER), where one person alone has the account';
+
 /** Who says so: `--by`, or the person whose account this is. Throws AppError `invalid` where that account is shared. */
 export function nameOf({ env }: Pick<CliContext, 'env'>, by: string | undefined): string {
   if (by !== undefined) return checked('--by', readWords(by, LONGEST_NAME, 'a name'));

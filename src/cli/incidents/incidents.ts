@@ -11,7 +11,7 @@ import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
 import { printJson, printLine } from '../terminal/output.ts';
 import { recordCommand } from '../terminal/record.ts';
-import { nameOf, noteOf } from './care-options.ts';
+import { BY, nameOf, noteOf } from './care-options.ts';
 import { printIncidents } from './list-incidents.ts';
 import { showCustomers } from './show-customers.ts';
 import { showIncident } from './show-incident.ts';
@@ -93,7 +93,7 @@ async function answer(
 }
 
 const ID = 'its id, such as inc_01JD0M9Q2V6QW3E7T8Y9Z0A1B2';
-const BY = new Option('--by <name>', "who says so; without it the name of your account, where that is nobody else's ($USER)");
+const BY_OPTION = new Option('--by <name>', BY);
 const causesText = (): string => {
   const width = Math.max(...CAUSE_KEYS.map((key) => key.length));
   return `\nCauses (docs/alerts.md says more):\n${CAUSE_KEYS.map((key) => `  ${key.padEnd(width)}  ${CAUSES[key].title}`).join('\n')}`;
@@ -127,17 +127,17 @@ export function register(command: Command, context: CliContext): void {
     .action((id: string, options: JsonOption) => customers(context, id, options));
   one('acknowledge')
     .summary('say that you look after it: no more reminders are sent')
-    .addOption(BY)
+    .addOption(BY_OPTION)
     .option('--note <text>', 'for the others')
     .action((id: string, options: CareOptions) => acknowledge(context, id, options));
   one('release')
-    .summary('say that nobody looks after it any more')
+    .summary('give it up again, so that reminders go on')
     .action((id: string, options: JsonOption) => release(context, id, options));
   one('answer')
     .summary('say what it was, while it is open or afterwards; cited when customers get stuck there again')
     .addOption(new Option('--cause <cause>', 'what it was; see below').argParser(ruled(readCause)).makeOptionMandatory())
     .option('--note <text>', 'more of it, in your words')
-    .addOption(BY)
+    .addOption(BY_OPTION)
     .addHelpText('after', causesText)
     .action((id: string, options: CareOptions & { readonly cause: string }) => answer(context, id, options));
   command.addHelpText('after', '\nOptions of the list: purchase-watch incidents list --help');

@@ -15,6 +15,7 @@ import { withDatabase } from '../terminal/database.ts';
 import { printJson, printLine } from '../terminal/output.ts';
 import { recordCommand } from '../terminal/record.ts';
 import { printTable } from '../terminal/table.ts';
+import { BY } from './care-options.ts';
 import { type SilenceOptions, silenceOf } from './silence-options.ts';
 import { matterOf, spanOf } from './silence-words.ts';
 
@@ -101,7 +102,7 @@ export function register(command: Command, context: CliContext): void {
     .addOption(new Option('--until <time>', 'when it ends: a time with its zone, or a duration from now').conflicts('for'))
     .option('--from <time>', 'when it begins: a time with its zone, or a duration from now; now, without it')
     .option('--reason <text>', 'why, for the others')
-    .option('--by <name>', "who says so; without it the name of your account, where that is nobody else's ($USER)")
+    .option('--by <name>', BY)
     .action((options: SilenceOptions & JsonOption & { readonly for?: Milliseconds }) => add(context, options));
   json(command.command('end'))
     .summary('end one before its time')

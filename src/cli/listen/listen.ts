@@ -225,7 +225,9 @@ export function register(command: Command, context: CliContext): void {
       new Option('--fail <count>', 'answer the first tries of each event with 500').argParser(wholeArgument(0, 1_000)).default(0),
     )
     .addOption(
-      new Option('--count <count>', 'end after so many events; 0 is never').argParser(wholeArgument(0, 1_000_000_000)).default(0),
+      new Option('--count <count>', 'end after this many events; 0: do not end')
+        .argParser(wholeArgument(0, 1_000_000_000))
+        .default(0),
     )
     .action((options: ListenOptions) => listen(context, options));
   examples(command, [

@@ -9,7 +9,7 @@ import type { Writes } from '../../runtime/loops/health.ts';
 import type { Meters } from '../../runtime/meters.ts';
 import { logOutcome } from './outcome-log.ts';
 import type { DecidedPoll } from './recorder.ts';
-import type { Windows } from './window/due-reads.ts';
+import { hasRoomAgain, type Windows } from './window/due-reads.ts';
 import type { PurchaseLoader } from './window/purchase-loader.ts';
 import type { Window } from './window/window.ts';
 
@@ -158,8 +158,4 @@ function settle(
   if (isReread) loader.readAgain(id, 0);
   window.settle(entry, next);
   return isReread;
-}
-
-function hasRoomAgain(windows: Windows): boolean {
-  return [...windows.values()].some((window) => window.hasRoomAgain());
 }

@@ -20,6 +20,7 @@ import { createExtraCalls, type InvoiceOf } from './sites/extra-calls.ts';
 import { createSiteCalls, needOf, type PolledSite, type SiteCalls } from './sites/site-calls.ts';
 import { createSiteOutside, type SiteOutside } from './sites/site-outside.ts';
 import { createSiteStates } from './sites/site-states.ts';
+import { hasRoomAgain } from './window/due-reads.ts';
 import { createPurchaseLoader } from './window/purchase-loader.ts';
 import { createWindow } from './window/window.ts';
 
@@ -151,7 +152,7 @@ export function createPoller(options: PollerOptions): Poller {
         const next = await startAll();
         if (recorder.pending() > 0) await recorder.drain();
         // Everything may be recorded by now, which made room for purchases that had none.
-        else if ([...windows.values()].some((window) => window.hasRoomAgain())) continue;
+        else if (hasRoomAgain(windows)) continue;
         // A due purchase waits for its turn in the site's calls a second.
         else if (next < LONGEST_SPACING && isAnythingDue()) await new Promise((resolve) => setTimeout(resolve, next));
         else return !isAnythingDue() || outlasts();

@@ -273,14 +273,6 @@ export function isLookedAfter({ acknowledgedAt, reopenedAt }: Pick<Incident, 'ac
   return acknowledgedAt !== null && (reopenedAt === null || acknowledgedAt >= reopenedAt);
 }
 
-/** What keeps an incident that is quiet from its end. */
-export const ENDS_UNLESS: Readonly<Record<IncidentKind, string>> = {
-  stuck: 'unless another customer gets stuck',
-  unreachable: 'unless calls fail again',
-  subscriber: 'unless deliveries fail again',
-  replica: 'unless a replica fails again',
-};
-
 /** An incident that had ended, and whose symptom is back: people are alerted that it is the same one. */
 export function reopened(ended: Incident, now: Instant): Incident {
   return { ...ended, endedAt: null, quietSince: null, reopenedAt: now };

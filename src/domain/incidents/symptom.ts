@@ -19,3 +19,11 @@ export interface Symptom {
   /** Of those who were overdue, how many got on after all so far. */
   readonly movedOn?: number;
 }
+
+/** What keeps an incident that is quiet from its end. */
+export const ENDS_UNLESS: Readonly<Record<IncidentKind, string>> = {
+  stuck: 'unless another customer gets stuck',
+  unreachable: 'unless calls fail again',
+  subscriber: 'unless deliveries fail again',
+  replica: 'unless a replica fails again',
+};

@@ -1,7 +1,7 @@
 /** What is known of an incident: its numbers, likely causes, parts, and what was sent about it. */
 import type { IncidentCustomersBody } from '../../../api/incidents/customers.ts';
 import type { IncidentBody, IncidentDetailsBody } from '../../../api/incidents/fields.ts';
-import { ENDS_UNLESS } from '../../../domain/incidents/incident.ts';
+import { ENDS_UNLESS } from '../../../domain/incidents/symptom.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
 import { type Shape, status, tag } from '../../frame/icons.ts';

@@ -53,6 +53,11 @@ export function setPressures(windows: Windows, now: Instant): boolean {
   return isMore;
 }
 
+/** Whether something due had no room at a site, and polls have made some. */
+export function hasRoomAgain(windows: Windows): boolean {
+  return [...windows.values()].some((window) => window.hasRoomAgain());
+}
+
 function nextRead(site: string, window: Window, now: Instant): WindowRead | null {
   const slot = dueSlot(now);
   // Overdue purchases first, whatever their age; then those due in this slot; then those due soon.
