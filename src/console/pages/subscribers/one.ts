@@ -107,7 +107,10 @@ async function testText({ api, now }: Pick<Ask, 'api' | 'now'>, name: string, id
     return flash(
       html`The test arrived: ${name} took ${id} ${when(last.at, now)}, after ${took(last.tookMs)}, and answered ${last.httpStatus ?? ''} ${excerptText(last.excerpt)}`,
     );
-  if (last === undefined && test.reason === null) return flash(`The test ${id} is on its way to ${name}.`);
+  if (last === undefined && test.reason === null) {
+    const look = html`<noscript><a href="?done=test&delivery=${id}">See whether it arrived</a></noscript>`;
+    return flash(html`The test ${id} is on its way to ${name}. ${look}`);
+  }
   const why = test.reason ?? test.lastError ?? 'no reason is known';
   return html`<div class="note warning" role="status">${icon('warning', 'warning')}<p>The test did not arrive yet: <bdi>${why}</bdi> It is tried again like every delivery. ${last === undefined ? NOTHING : excerptText(last.excerpt)}</p></div>`;
 }
