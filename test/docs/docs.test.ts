@@ -7,8 +7,7 @@ import { markdownReference } from '../../src/config/reference.ts';
 import { EVENT_TYPES } from '../../src/domain/events/system-event-types.ts';
 import { DEFAULT_STATE_POLICIES, STATE_NAMES } from '../../src/domain/purchases/states.ts';
 import { formatDuration, humanDuration } from '../../src/domain/values/duration.ts';
-import { LIFE_NAMES, PAYMENT_METHOD } from '../../src/simulator/purchases/lives.ts';
-import { FAULT_KINDS } from '../../src/simulator/service/faults.ts';
+import { FAULT_KINDS, LIFE_NAMES, PAYMENT_METHOD } from '../../src/simulator/contract/names.ts';
 import { commandsPage } from '../../tools/commands.ts';
 import { DEFAULT_DELIVERY_SCHEDULE } from '../support/delivery-schedule.ts';
 

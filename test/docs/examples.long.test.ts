@@ -283,6 +283,11 @@ describe('the types of the package', () => {
     writeFileSync(
       path,
       `import { createPurchaseWatchClient, verifyWebhook, type WatchEvent } from 'purchase-watch';
+import { type Simulator, startSimulator } from 'purchase-watch/simulator';
+const checkout: Simulator = await startSimulator({ timeScale: 20 });
+checkout.control.negotiate({ script: 'card-paid', price: '249.50' });
+// @ts-expect-error there is no such life
+checkout.control.negotiate({ script: 'card-payed' });
 const client = createPurchaseWatchClient({ baseUrl: 'http://127.0.0.1:8080' });
 const { price } = await client.get('p');
 const digits: string | null = price;

@@ -2,7 +2,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { listSites } from '../../src/postgres/polling/sites.ts';
 import { stopPurchase } from '../../src/postgres/purchases/purchases.ts';
-import type { FaultKind } from '../../src/simulator/service/faults.ts';
+import type { FaultKind } from '../../src/simulator/contract/names.ts';
 import { ALL_PASSES, startTestApp, type TestApp, type TestAppOptions } from '../support/test-app.ts';
 
 const SECOND = 1_000;

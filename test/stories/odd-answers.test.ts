@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { listSites } from '../../src/postgres/polling/sites.ts';
 import { findPurchases, stopPurchase } from '../../src/postgres/purchases/purchases.ts';
-import type { FaultKind } from '../../src/simulator/service/faults.ts';
+import type { FaultKind } from '../../src/simulator/contract/names.ts';
 import { startTestApi } from '../api/api.ts';
 import { ID, json, STATUS, startService, statusText } from '../checkout/service.ts';
 import { startTcp } from '../support/not-http.ts';

@@ -12,8 +12,9 @@ import type { Purchase } from '../../src/domain/purchases/purchase.ts';
 import { createRehearsal } from '../../src/domain/rehearsal/rehearsal.ts';
 import type { RehearsalResult } from '../../src/domain/rehearsal/rehearsal-result.ts';
 import type { RecordedStay } from '../../src/domain/stays/recorded-stay.ts';
-import type { Control } from '../../src/simulator/control/control.ts';
-import { drawLifeName, type LifeName } from '../../src/simulator/purchases/lives.ts';
+import type { Control } from '../../src/simulator/contract/control.ts';
+import type { LifeName } from '../../src/simulator/contract/names.ts';
+import { drawLifeName } from '../../src/simulator/purchases/lives.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
 import { createRandom, type Random } from '../../src/simulator/values/random.ts';
 

@@ -9,7 +9,8 @@ import { stuckMoment } from '../../src/domain/polling/stuck.ts';
 import { numberOf } from '../../src/domain/purchases/states.ts';
 import { type SiteStay, stayThatBecameOverdue, stayThatEnded } from '../../src/domain/stays/stay.ts';
 import type { Usual } from '../../src/domain/stays/usual.ts';
-import { drawLifeName, drawSteps, type LifeName } from '../../src/simulator/purchases/lives.ts';
+import type { LifeName } from '../../src/simulator/contract/names.ts';
+import { drawLifeName, drawSteps } from '../../src/simulator/purchases/lives.ts';
 import { createRandom, type Random } from '../../src/simulator/values/random.ts';
 import { aPurchase } from './a-purchase.ts';
 

@@ -1,6 +1,6 @@
 /** What to open and try after the story. */
 import { isAbsolute, relative } from 'node:path';
-import type { Control } from '../../simulator/control/control.ts';
+import type { Control } from '../../simulator/contract/control.ts';
 import { BROKEN_SITE } from '../cast/settings.ts';
 
 /** Purchases with such ids are at the service and not registered: that is left to the person who watches. */

@@ -1,6 +1,6 @@
 /** The story of the demo: shopping, one customer who does not come back, a page that breaks, customers who get stuck, the message, the fix, the end. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Control } from '../../simulator/control/control.ts';
+import type { Control } from '../../simulator/contract/control.ts';
 import type { Progress } from '../cast/progress.ts';
 import { BROKEN_SITE, BROKEN_STATE } from '../cast/settings.ts';
 import { GOOD_DAY, type Life, quickLife, sendCustomers } from '../cast/traffic.ts';

@@ -1,10 +1,9 @@
 /** The page for people: what is going on at the service, and buttons to disturb it. One file, no assets from elsewhere. */
 import { html, raw } from 'hono/html';
-import { LIFE_NAMES } from '../purchases/lives.ts';
-import type { PurchaseView } from '../purchases/purchase.ts';
-import { FAULT_KINDS } from '../service/faults.ts';
+import type { Control } from '../contract/control.ts';
+import { FAULT_KINDS, LIFE_NAMES } from '../contract/names.ts';
+import type { PurchaseView } from '../contract/purchases.ts';
 import { STATE } from '../values/states.ts';
-import type { Control } from './control.ts';
 
 const SHOWN = 40;
 const GOOD: readonly number[] = [STATE.Completed, STATE.PaymentHandledByMerchant];
@@ -26,22 +25,22 @@ export function controlPage(control: Control) {
 <header><h1>Checkout simulator</h1><p>A stand-in for the checkout service. Break something and see who notices.</p></header>
 <main>
 <section class="controls">
-<form data-post="/control/purchases"><h2>Add purchases</h2>
+<form data-post="control/purchases"><h2>Add purchases</h2>
 <label>life <select name="script"><option value="">any</option>${LIFE_NAMES.map((name) => html`<option>${name}</option>`)}</select></label>
 <label>site ${siteChoice}</label>
 <label>how many <input name="count" type="number" min="1" max="10000" value="1"></label>
 <button>Add</button></form>
-<form data-post="/control/page/break"><h2>Merchant's page</h2>
+<form data-post="control/page/break"><h2>Merchant's page</h2>
 <label>site ${siteChoice}</label><label>page ${stateChoice}</label>
-<div class="row"><button class="danger">Break</button><button formaction="/control/page/fix">Fix</button></div></form>
-<form data-post="/control/faults"><h2>Let calls fail</h2>
+<div class="row"><button class="danger">Break</button><button formaction="control/page/fix">Fix</button></div></form>
+<form data-post="control/faults"><h2>Let calls fail</h2>
 <label>how <select name="kind">${FAULT_KINDS.map((kind) => html`<option>${kind}</option>`)}</select></label>
 <label>how long <input name="for" value="30s" pattern="\\d+(ms|s|m|h)"></label>
-<div class="row"><button class="danger">Fail</button><button type="button" data-delete="/control/faults">Stop</button></div></form>
-<form data-post="/control/load"><h2>Traffic</h2>
+<div class="row"><button class="danger">Fail</button><button type="button" data-delete="control/faults">Stop</button></div></form>
+<form data-post="control/load"><h2>Traffic</h2>
 <label>new purchases per minute <input name="perMinute" type="number" min="0" value="${control.settings().load}"></label>
 <button>Set</button></form>
-<form data-post="/control/down"><h2>Outage</h2>
+<form data-post="control/down"><h2>Outage</h2>
 <label>refuse connections for <input name="for" value="30s" pattern="\\d+(ms|s|m|h)"></label>
 <button class="danger">Go down</button></form>
 </section>
@@ -73,7 +72,7 @@ function row({ purchaseId, number, site, life, state, price, currency }: Purchas
   const tone = toneOf(state.value);
   return html`<tr><td>${number}</td><td><code>${purchaseId}</code></td><td>${site}</td><td>${life}</td>
 <td><span class="state ${tone}">${state.name}</span></td><td class="price">${price} ${currency}</td><td>${calls}</td>
-<td><select aria-label="state of purchase ${number}" data-state="/control/purchases/${encodeURIComponent(purchaseId)}/state"><option value="">…</option>
+<td><select aria-label="state of purchase ${number}" data-state="control/purchases/${encodeURIComponent(purchaseId)}/state"><option value="">…</option>
 ${Object.entries(STATE).map(([name, value]) => html`<option value="${value}">${name}</option>`)}<option value="17">17 (unknown)</option></select></td></tr>`;
 }
 
@@ -111,12 +110,12 @@ const SCRIPT = `
 const said = document.getElementById('said'), rows = document.getElementById('rows');
 async function ask(method, path, wish) {
   const answer = await fetch(path, { method, headers: { 'content-type': 'application/json' }, body: method === 'POST' ? JSON.stringify(wish) : undefined }).catch(() => null);
-  said.textContent = answer === null ? 'The service does not answer.' : answer.ok ? 'Done.' : (await answer.json()).error;
+  said.textContent = answer === null ? 'The service does not answer.' : answer.ok ? 'Done.' : (await answer.json()).detail;
   refresh();
 }
 async function refresh() {
   if (rows.contains(document.activeElement)) return;
-  const answer = await fetch('/control/rows').catch(() => null);
+  const answer = await fetch('control/rows').catch(() => null);
   if (answer?.ok) rows.innerHTML = await answer.text();
 }
 document.addEventListener('submit', (event) => {

@@ -1,5 +1,5 @@
 /** Pages of merchants that are broken: customers who are on one do not come back. */
-import type { Site } from './purchase.ts';
+import type { Site } from '../contract/purchases.ts';
 
 export interface Page {
   readonly site: Site;
@@ -10,6 +10,7 @@ export interface BrokenPages {
   keeps(site: Site, state: number): boolean;
   break(pages: readonly Page[]): void;
   fix(pages: readonly Page[]): void;
+  fixAll(): void;
   /** As pairs of site code and state. */
   list(): { site: string; state: number }[];
 }
@@ -26,6 +27,7 @@ export function createBrokenPages(): BrokenPages {
     fix: (pages) => {
       for (const page of pages) broken.delete(keyOf(page));
     },
+    fixAll: () => broken.clear(),
     list: () => [...broken.values()],
   };
 }

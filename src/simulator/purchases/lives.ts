@@ -2,10 +2,12 @@
  * What happens to purchases: a life is a list of states and how long each is waited for. Named lives are drawn with
  * dwell times as customers, banks and credit officers have them; tests may spell out their own.
  */
-import { ControlError } from '../values/control-error.ts';
+import { SimulatorError } from '../contract/error.ts';
+import { LIFE_NAMES, type LifeName, PAYMENT_METHOD, type PaymentMethodName } from '../contract/names.ts';
+import type { ScriptStep } from '../contract/purchases.ts';
 import { milliseconds } from '../values/duration.ts';
 import type { Random } from '../values/random.ts';
-import { numberOfState, STATE, type StateName } from '../values/states.ts';
+import { STATE, type StateName, stateIn } from '../values/states.ts';
 
 /** One move of a life. The first step of a life is its beginning. */
 export interface Step {
@@ -16,28 +18,8 @@ export interface Step {
   readonly afterPolls?: number;
 }
 
-/** A step as tests and the control API write it. `after` is a duration, or `page-fixed`. */
-export interface ScriptStep {
-  readonly state: number | string;
-  readonly after?: number | string | undefined;
-  readonly afterPolls?: number | undefined;
-}
-
-/** Numbers of PaymentMethod. The specification shows none; these are what the simulator says. */
-export const PAYMENT_METHOD = {
-  invoice: 0,
-  loan: 1,
-  card: 2,
-  'direct-payment': 3,
-  'part-payment': 4,
-  'mobile-payment': 5,
-  external: 7,
-  'business-invoice': 9,
-} as const;
-export type PaymentMethodName = keyof typeof PAYMENT_METHOD;
-
 /** How long a session lives; a customer who went away and did not come back times out at its end. */
-const SESSION_SECONDS = 30 * 60;
+export const SESSION_SECONDS = 30 * 60;
 const DAY_SECONDS = 24 * 3_600;
 
 /** Seconds: shortest and longest, `session-end`, `page-fixed`, or `poll` (when the state before it was shown once). */
@@ -91,10 +73,8 @@ const LIVES = {
     moves: [...OPENED, ['WaitingForIdentityProvider', FORM], ['Completed', 'page-fixed']],
   },
   'paid-at-second-poll': { pays: 'card', moves: [['Completed', 'poll']] },
-} satisfies Record<string, { pays: PaymentMethodName; moves: readonly Move[] }>;
-
-export type LifeName = keyof typeof LIVES;
-export const LIFE_NAMES = Object.keys(LIVES) as LifeName[];
+  'waits-for-customer': { pays: 'card', moves: [['SessionTimedOut', [3_600, 3_600]]] },
+} satisfies Record<LifeName, { pays: PaymentMethodName; moves: readonly Move[] }>;
 
 /** How often the load draws each life, in parts of their sum. Those that are missing are only lived on request. */
 const MIX: readonly (readonly [LifeName, number])[] = [
@@ -129,7 +109,7 @@ export function drawLifeName(random: Random, country: string): LifeName {
 
 /** Whether there is a life of this name. */
 export function isLifeName(name: string): name is LifeName {
-  return Object.hasOwn(LIVES, name);
+  return (LIFE_NAMES as readonly string[]).includes(name);
 }
 
 /** How the customer of a named life pays. Invoice is what the shopper sees; loans and part payments hide behind it. */
@@ -166,12 +146,13 @@ function drawSeconds([shortest, longest]: readonly [number, number], random: Ran
 /** Reads a script that is spelled out. Without a first step that begins at once, a purchase begins as New. */
 export function readScript(script: readonly ScriptStep[], timeScale: number): Step[] {
   const steps = script.map((written, index): Step => {
-    const state = numberOfState(written.state);
-    if (state === null) throw new ControlError(400, `step ${index + 1}: "${written.state}" is not a state`);
+    const at = `script[${index}]`;
+    const state = stateIn(`${at}.state`, written.state);
     if (written.afterPolls !== undefined) return { state, after: 0, afterPolls: written.afterPolls };
     if (written.after === 'page-fixed') return { state, after: null };
-    if (written.after === undefined && index > 0) throw new ControlError(400, `step ${index + 1} needs "after" or "afterPolls"`);
-    return { state, after: milliseconds(written.after ?? 0) / timeScale };
+    if (written.after === undefined && index > 0)
+      throw new SimulatorError('invalid_request', 'says not when it comes; give "after" or "afterPolls"', { field: at });
+    return { state, after: milliseconds(written.after ?? 0, `${at}.after`) / timeScale };
   });
   const first = steps[0];
   const beginsAtOnce = first !== undefined && first.after === 0 && first.afterPolls === undefined;

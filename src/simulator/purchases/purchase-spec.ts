@@ -1,33 +1,10 @@
 /** What a caller may ask of a new purchase, and what is drawn otherwise. */
+import { SimulatorError } from '../contract/error.ts';
+import { LIFE_NAMES, type LifeName, PAYMENT_METHOD } from '../contract/names.ts';
+import type { PurchaseSpec, Site } from '../contract/purchases.ts';
 import { parseAmount } from '../values/amounts.ts';
-import { ControlError } from '../values/control-error.ts';
 import { pick, type Random } from '../values/random.ts';
-import {
-  drawLifeName,
-  drawPaymentMethod,
-  drawSteps,
-  isLifeName,
-  LIFE_NAMES,
-  type LifeName,
-  PAYMENT_METHOD,
-  readScript,
-  type ScriptStep,
-  type Step,
-} from './lives.ts';
-import type { Site } from './purchase.ts';
-
-/** What a new purchase should be like; everything that is missing is drawn. */
-export interface PurchaseSpec {
-  readonly purchaseId?: string | undefined;
-  /** Code of the site. */
-  readonly site?: string | undefined;
-  /** The name of a life, or its steps. */
-  readonly script?: string | readonly ScriptStep[] | undefined;
-  readonly paymentMethod?: string | number | undefined;
-  /** A text like `249.50` keeps its digits; a number gets two decimals. */
-  readonly price?: string | number | undefined;
-  readonly currency?: string | undefined;
-}
+import { drawLifeName, drawPaymentMethod, drawSteps, isLifeName, readScript, type Step } from './lives.ts';
 
 /** The life that was asked for, or one drawn as the load draws them, and how its customer usually pays. */
 export function lifeOf(
@@ -39,18 +16,21 @@ export function lifeOf(
   if (typeof script === 'object')
     return { life: 'script', steps: readScript(script, timeScale), usualMethod: PAYMENT_METHOD.card };
   if (script !== undefined && !isLifeName(script)) {
-    throw new ControlError(400, `there is no life "${script}"; there are ${LIFE_NAMES.join(', ')}`);
+    const detail = `is not a life; there are ${LIFE_NAMES.join(', ')}`;
+    throw new SimulatorError('invalid_request', detail, { field: 'script', value: script });
   }
   const life: LifeName = script ?? drawLifeName(random, site.country);
   return { life, steps: drawSteps(life, random, timeScale), usualMethod: drawPaymentMethod(life, random) };
 }
 
 /** The number of a payment method given by name or number. */
-export function paymentMethodOf(given: string | number | undefined): number | undefined {
+export function paymentMethodOf(given: PurchaseSpec['paymentMethod']): number | undefined {
   if (given === undefined || typeof given === 'number') return given;
-  const number = Object.hasOwn(PAYMENT_METHOD, given) ? PAYMENT_METHOD[given as keyof typeof PAYMENT_METHOD] : undefined;
-  if (number === undefined)
-    throw new ControlError(400, `there is no payment method "${given}"; there are ${Object.keys(PAYMENT_METHOD).join(', ')}`);
+  const number = Object.hasOwn(PAYMENT_METHOD, given) ? PAYMENT_METHOD[given] : undefined;
+  if (number === undefined) {
+    const detail = `is not a payment method; there are ${Object.keys(PAYMENT_METHOD).join(', ')}`;
+    throw new SimulatorError('invalid_request', detail, { field: 'paymentMethod', value: given });
+  }
   return number;
 }
 
@@ -58,7 +38,7 @@ export function paymentMethodOf(given: string | number | undefined): number | un
 export function priceOf(given: string | number | undefined): string | undefined {
   const text = typeof given === 'number' ? given.toFixed(2) : given;
   if (text !== undefined && parseAmount(text) === null)
-    throw new ControlError(400, `"${text}" is not a price; write it like 249.50`);
+    throw new SimulatorError('invalid_request', 'is not a price; write it like 249.50', { field: 'price', value: given });
   return text;
 }
 

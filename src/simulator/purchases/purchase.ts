@@ -1,16 +1,8 @@
 /** One purchase and its way through its life. Time only passes when a purchase is read, so a clock may stand still or jump. */
 
+import type { PurchaseView, Site } from '../contract/purchases.ts';
 import { nameOfState, STATE } from '../values/states.ts';
 import type { Step } from './lives.ts';
-
-/** One merchant account. */
-export interface Site {
-  readonly code: string;
-  readonly currency: string;
-  /** ISO 3166-1 alpha-3. */
-  readonly country: string;
-  readonly timeZone: string;
-}
 
 export interface Purchase {
   readonly id: string;
@@ -23,6 +15,10 @@ export interface Purchase {
   readonly paymentMethod: number;
   readonly price: string;
   readonly currency: string;
+  readonly reference: string;
+  readonly description: string;
+  /** Where the page sends the customer's browser; null: nowhere. */
+  readonly returnUrl: string | null;
   readonly createdAt: number;
   steps: readonly Step[];
   /** Index of the step that comes next. */
@@ -39,22 +35,6 @@ export interface Purchase {
   /** Whether an answer has shown what the customer typed. */
   customerShown: boolean;
   readonly history: { readonly state: number; readonly at: number }[];
-}
-
-/** A purchase as the controls show it: the truth, to compare with what a watcher found out. */
-export interface PurchaseView {
-  readonly purchaseId: string;
-  readonly number: number;
-  readonly site: string;
-  readonly life: string;
-  readonly state: { readonly value: number; readonly name: string };
-  readonly stateSince: number;
-  readonly createdAt: number;
-  /** Nothing more will happen by itself. */
-  readonly finished: boolean;
-  readonly price: string;
-  readonly currency: string;
-  readonly history: readonly { readonly state: number; readonly at: number }[];
 }
 
 /** Whether the broken page of a site keeps customers in a state. */
@@ -125,6 +105,8 @@ export function viewOf(purchase: Purchase): PurchaseView {
     finished: isFinished(purchase),
     price: purchase.price,
     currency: purchase.currency,
+    reference: purchase.reference,
+    returnUrl: purchase.returnUrl,
     history: [...purchase.history],
   };
 }

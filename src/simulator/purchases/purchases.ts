@@ -1,22 +1,15 @@
 /** All purchases: how they come to be, by request or as the load, and how the oldest are forgotten. */
-import { ControlError } from '../values/control-error.ts';
+import { SimulatorError } from '../contract/error.ts';
+import type { CustomerAct } from '../contract/names.ts';
+import type { PurchaseSpec, PurchaseView, Site } from '../contract/purchases.ts';
 import { between, pick, type Random, uuid } from '../values/random.ts';
-import { createBrokenPages } from './broken-pages.ts';
+import { act } from './acts.ts';
+import { type BrokenPages, createBrokenPages } from './broken-pages.ts';
 import { customerOf, personalValues } from './customer.ts';
 import { drawLifeName } from './lives.ts';
 import { createLoad } from './load.ts';
-import {
-  advance,
-  comeBack,
-  enter,
-  isFinished,
-  type Purchase,
-  type PurchaseView,
-  putIntoState,
-  type Site,
-  viewOf,
-} from './purchase.ts';
-import { drawPrice, lifeOf, type PurchaseSpec, paymentMethodOf, priceOf } from './purchase-spec.ts';
+import { advance, comeBack, enter, isFinished, type Purchase, putIntoState, viewOf } from './purchase.ts';
+import { drawPrice, lifeOf, paymentMethodOf, priceOf } from './purchase-spec.ts';
 
 /** Which page of which site breaks or is fixed: without a site all of them, without states both kinds of page. */
 export interface PageSelection {
@@ -25,7 +18,8 @@ export interface PageSelection {
 }
 
 export interface Purchases {
-  add(spec: PurchaseSpec): Purchase;
+  /** `returnUrl` is where the page sends the customer's browser; null: nowhere. */
+  add(spec: PurchaseSpec, returnUrl?: string | null): Purchase;
   /** The purchase as it is now, or null when there is none of this id. */
   find(id: string): Purchase | null;
   /** Another purchase than the one given; null when there is no other. */
@@ -33,6 +27,8 @@ export interface Purchases {
   /** From the newest to the oldest, as they are now. */
   newestFirst(): Generator<Purchase>;
   putIntoState(id: string, state: number): Purchase;
+  /** Lets the customer of a purchase act. */
+  act(id: string, doing: CustomerAct): Purchase;
   breakPage(selection: PageSelection): void;
   fixPage(selection: PageSelection): void;
   /** Broken pages as pairs of site code and state. */
@@ -46,6 +42,8 @@ export interface Purchases {
   /** Personal values of all purchases whose customers were shown in an answer. */
   personalValues(): Iterable<string>;
   count(): number;
+  /** Forgets all purchases, fixes all pages and sets the load. What is drawn from now on continues, so that no id and no number comes again. */
+  reset(perMinute: number): void;
 }
 
 export interface PurchasesOptions {
@@ -73,12 +71,13 @@ export function createPurchases({ now, random, timeScale, sites, keep, onForget 
   };
 
   const siteOf = (code: string | undefined): Site => (code === undefined ? pick(random, sites) : siteNamed(code, sites));
+  const all = () => byId.values().map(current);
 
-  function create(spec: PurchaseSpec, at: number): Purchase {
+  function create(spec: PurchaseSpec, at: number, returnUrl: string | null = null): Purchase {
     const site = siteOf(spec.site);
     const id = spec.purchaseId ?? uuid(random);
-    if (byId.has(id)) throw new ControlError(409, `purchase ${id} exists already`);
-    const purchase = newPurchase(spec, { id, number: lastNumber + 1, site, at, random, timeScale });
+    if (byId.has(id)) throw takenId(id);
+    const purchase = newPurchase(spec, { id, number: lastNumber + 1, site, at, random, timeScale, returnUrl });
     enter(purchase, purchase.steps[0]?.state ?? 0, at);
     lastNumber += 1;
     byId.set(id, purchase);
@@ -100,13 +99,14 @@ export function createPurchases({ now, random, timeScale, sites, keep, onForget 
     tidyAt = Math.max(keep, Math.ceil(byId.size * 1.05));
   }
 
-  function selected({ site, states }: PageSelection): { site: Site; state: number }[] {
-    const chosen = site === null ? sites : [siteOf(site)];
-    return chosen.flatMap((each) => states.map((state) => ({ site: each, state })));
+  function known(id: string): Purchase {
+    const purchase = byId.get(id);
+    if (purchase === undefined) throw missingPurchase(id);
+    return current(purchase);
   }
 
   return {
-    add: (spec) => current(create(spec, now())),
+    add: (spec, returnUrl = null) => current(create(spec, now(), returnUrl)),
     find(id) {
       const purchase = byId.get(id);
       return purchase === undefined ? null : current(purchase);
@@ -119,24 +119,16 @@ export function createPurchases({ now, random, timeScale, sites, keep, onForget 
       for (const purchase of [...byId.values()].reverse()) yield current(purchase);
     },
     putIntoState(id, state) {
-      const purchase = byId.get(id);
-      if (purchase === undefined) throw new ControlError(404, `there is no purchase ${id}`);
-      putIntoState(current(purchase), state, now());
+      const purchase = known(id);
+      putIntoState(purchase, state, now());
       return purchase;
     },
-    breakPage(selection) {
-      // A customer who was due back before this moment was on time.
-      for (const purchase of byId.values()) current(purchase);
-      pages.break(selected(selection));
+    act(id, doing) {
+      const purchase = known(id);
+      act(purchase, doing, { now: now(), timeScale });
+      return current(purchase);
     },
-    fixPage(selection) {
-      const fixed = selected(selection);
-      const isFixed = ({ site, state }: Purchase): boolean => fixed.some((page) => page.site === site && page.state === state);
-      for (const purchase of byId.values())
-        if (isFixed(current(purchase))) comeBack(purchase, now(), between(random, 2_000, 20_000) / timeScale);
-      pages.fix(fixed);
-    },
-    broken: pages.list,
+    ...pageControls({ pages, sites, comeBackIn: () => between(random, 2_000, 20_000) / timeScale, now, all }),
     setLoad: load.set,
     load: load.perMinute,
     arrive() {
@@ -154,31 +146,88 @@ export function createPurchases({ now, random, timeScale, sites, keep, onForget 
         if (customerShown) yield* personalValues(customerOf(seed, site.country));
     },
     count: () => byId.size,
+    reset(perMinute) {
+      for (const id of byId.keys()) onForget(id);
+      byId.clear();
+      pages.fixAll();
+      tidyAt = keep;
+      load.set(perMinute);
+    },
   };
+}
+
+interface PageParts {
+  readonly pages: BrokenPages;
+  readonly sites: readonly Site[];
+  readonly now: () => number;
+  /** Milliseconds until a customer is back once the page is fixed. */
+  readonly comeBackIn: () => number;
+  /** Every purchase as it is now. */
+  readonly all: () => IteratorObject<Purchase>;
+}
+
+/** Breaking and fixing pages, and what that does to the customers on them. */
+function pageControls({ pages, sites, now, comeBackIn, all }: PageParts): Pick<Purchases, 'breakPage' | 'fixPage' | 'broken'> {
+  const selected = ({ site, states }: PageSelection): { site: Site; state: number }[] => {
+    const chosen = site === null ? sites : [siteNamed(site, sites)];
+    return chosen.flatMap((each) => states.map((state) => ({ site: each, state })));
+  };
+  return {
+    breakPage(selection) {
+      const broken = selected(selection);
+      // A customer who was due back before this moment was on time.
+      all().toArray();
+      pages.break(broken);
+    },
+    fixPage(selection) {
+      const fixed = selected(selection);
+      const isFixed = ({ site, state }: Purchase): boolean => fixed.some((page) => page.site === site && page.state === state);
+      for (const purchase of all()) if (isFixed(purchase)) comeBack(purchase, now(), comeBackIn());
+      pages.fix(fixed);
+    },
+    broken: pages.list,
+  };
+}
+
+/** The error about an id that no purchase has. */
+export function missingPurchase(id: string): SimulatorError {
+  return new SimulatorError(
+    'purchase_not_found',
+    `there is no purchase ${JSON.stringify(id)} here; another namespace may have it`,
+  );
+}
+
+function takenId(id: string): SimulatorError {
+  return new SimulatorError('purchase_exists', 'exists already; give another id, or none', { field: 'purchaseId', value: id });
 }
 
 function siteNamed(code: string, sites: readonly Site[]): Site {
   const site = sites.find((known) => known.code === code);
   if (site !== undefined) return site;
-  throw new ControlError(404, `there is no site "${code}"; there are ${sites.map((known) => known.code).join(', ')}`);
+  const detail = `is not a site; there are ${sites.map((known) => known.code).join(', ')}`;
+  throw new SimulatorError('unknown_site', detail, { field: 'site', value: code });
 }
 
 /** A purchase that has entered no state yet. */
 function newPurchase(
   spec: PurchaseSpec,
-  about: { id: string; number: number; site: Site; at: number; random: Random; timeScale: number },
+  about: { id: string; number: number; site: Site; at: number; random: Random; timeScale: number; returnUrl: string | null },
 ): Purchase {
-  const { id, number, site, at, random, timeScale } = about;
+  const { id, number, site, at, random, timeScale, returnUrl } = about;
   const { life, steps, usualMethod } = lifeOf(spec.script, site, random, timeScale);
+  const seed = Math.floor(random() * 2 ** 31);
   return {
     id,
     number,
     site,
-    seed: Math.floor(random() * 2 ** 31),
+    seed,
     life,
     paymentMethod: paymentMethodOf(spec.paymentMethod) ?? usualMethod,
     price: priceOf(spec.price) ?? drawPrice(random),
     currency: spec.currency ?? site.currency,
+    reference: spec.reference ?? orderNumber(number, seed),
+    description: spec.description ?? `Order ${number} at ${site.code}`,
+    returnUrl,
     createdAt: at,
     steps,
     next: 1,
@@ -192,4 +241,10 @@ function newPurchase(
     customerShown: false,
     history: [],
   };
+}
+
+/** A store that is kept over runs of the simulator must not take a purchase for a second try at an order of an earlier run. */
+function orderNumber(number: number, seed: number): string {
+  const run = (seed % 36 ** 3).toString(36).padStart(3, '0').toUpperCase();
+  return `ORD-${String(number).padStart(6, '0')}-${run}`;
 }

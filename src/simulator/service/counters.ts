@@ -1,20 +1,7 @@
 /** What the service was asked: enough to prove that ceilings hold and that no purchase is asked about twice at a time. */
-import { type Call, OPERATIONS, type Operation } from '../values/call.ts';
-
-export interface Counts {
-  readonly calls: Readonly<Record<Operation, number>>;
-  /** Requests to addresses that are none of the operations, for example after a redirect. */
-  readonly elsewhere: number;
-  /** Calls that were made to fail. */
-  readonly faults: number;
-  /** Most calls in any window of one second: of all operations together, and of each. */
-  readonly mostPerSecond: Readonly<Record<Operation | 'all', number>>;
-  readonly inFlight: number;
-  readonly mostInFlight: number;
-  /** Most calls about one and the same purchase at a time, and which purchases had more than one (the first 20). */
-  readonly mostInFlightPerPurchase: number;
-  readonly overlapping: readonly string[];
-}
+import type { Counts } from '../contract/control.ts';
+import { OPERATIONS, type Operation } from '../contract/names.ts';
+import type { Call } from '../values/call.ts';
 
 export interface Counters {
   /** Counts a call that has come in; call the result when it is over. */

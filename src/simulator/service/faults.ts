@@ -1,51 +1,14 @@
 /** Which calls are to go wrong, and how. What each kind does to an answer is in faulty-answers.ts. */
-import type { Call, Operation } from '../values/call.ts';
-import { ControlError } from '../values/control-error.ts';
+import type { Fault, FaultSpec } from '../contract/control.ts';
+import { SimulatorError } from '../contract/error.ts';
+import { FAULT_KINDS, type FaultKind, GOOD_ANSWER, PURCHASE_ANSWER, REFUSALS, type RefusalKind } from '../contract/names.ts';
+import type { Call } from '../values/call.ts';
 import { milliseconds } from '../values/duration.ts';
 import type { Random } from '../values/random.ts';
-
-/** Refusals: well-formed errors with this status. 429 comes with Retry-After in seconds or as a date. */
-const REFUSALS = ['400', '401', '403', '404', '410', '422', '429-seconds', '429-date', '500', '502', '503'] as const;
-/** Answers that have nothing to do with what was asked. */
-const ANY_CALL = ['redirect', 'html', 'empty', 'null', 'deep', 'endless', 'hang', 'reset'] as const;
-/** Spoils of a good answer: they wait for one. */
-const GOOD_ANSWER = ['null-fields', 'cut', 'huge', 'slow-body', 'content-type', 'invalid-json', 'invalid-utf8'] as const;
-/** Spoils of a good answer about a purchase. */
-const PURCHASE_ANSWER = ['null-state', 'string-state', 'unknown-state', 'other-purchase'] as const;
-
-export const FAULT_KINDS = [...REFUSALS, ...ANY_CALL, ...GOOD_ANSWER, ...PURCHASE_ANSWER] as const;
-export type FaultKind = (typeof FAULT_KINDS)[number];
-export type RefusalKind = (typeof REFUSALS)[number];
 
 /** Whether a fault is a refusal, that is a well-formed error. */
 export function isRefusal(kind: FaultKind): kind is RefusalKind {
   return (REFUSALS as readonly string[]).includes(kind);
-}
-
-/** Which calls fail and how. Without `times` and `for`, one call. */
-export interface FaultSpec {
-  readonly kind: FaultKind;
-  /** So many calls. */
-  readonly times?: number | undefined;
-  /** All calls during this time, for example `30s`; with `times`, at most so many of them. */
-  readonly for?: number | string | undefined;
-  /** Only calls of this operation. */
-  readonly only?: Operation | undefined;
-  /** Only calls about this purchase. */
-  readonly purchaseId?: string | undefined;
-  /** Only this share of the calls, drawn at random: 0.1 is every tenth. */
-  readonly share?: number | undefined;
-  /** Seconds, for 429 and 503. */
-  readonly retryAfter?: number | undefined;
-  /** The state in `unknown-state`. */
-  readonly state?: number | undefined;
-}
-
-export interface Fault extends FaultSpec {
-  readonly id: number;
-  /** Calls that are still to fail; infinite when only time ends it. */
-  remaining: number;
-  readonly until: number;
 }
 
 export interface Faults {
@@ -69,13 +32,16 @@ export function createFaults(now: () => number, random: Random): Faults {
   return {
     add(spec) {
       if (!FAULT_KINDS.includes(spec.kind))
-        throw new ControlError(400, `there is no fault "${spec.kind}"; there are ${FAULT_KINDS.join(', ')}`);
+        throw new SimulatorError('invalid_request', `is not a fault; there are ${FAULT_KINDS.join(', ')}`, {
+          field: 'kind',
+          value: spec.kind,
+        });
       lastId += 1;
       const fault: Fault = {
         ...spec,
         id: lastId,
         remaining: spec.times ?? (spec.for === undefined ? 1 : Number.POSITIVE_INFINITY),
-        until: spec.for === undefined ? Number.POSITIVE_INFINITY : now() + milliseconds(spec.for),
+        until: spec.for === undefined ? Number.POSITIVE_INFINITY : now() + milliseconds(spec.for, 'for'),
       };
       faults.push(fault);
       return fault;

@@ -2,8 +2,10 @@
 import type { ServerResponse } from 'node:http';
 import { pipeline, Readable } from 'node:stream';
 import { setTimeout as rest } from 'node:timers/promises';
+import type { Fault } from '../contract/control.ts';
+import type { FaultKind, RefusalKind } from '../contract/names.ts';
 import { type Answer, type Call, errorAnswer, tokenErrorAnswer } from '../values/call.ts';
-import { type Fault, type FaultKind, isRefusal, type RefusalKind } from './faults.ts';
+import { isRefusal } from './faults.ts';
 
 /** A client that never hangs up must not keep a connection for ever. */
 const LONGEST_ANSWER_MS = 60_000;

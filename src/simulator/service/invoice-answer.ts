@@ -1,7 +1,7 @@
 /** The invoice details object, for completed purchases that are paid by invoice of some kind. */
 
+import { PAYMENT_METHOD } from '../contract/names.ts';
 import { customerOf } from '../purchases/customer.ts';
-import { PAYMENT_METHOD } from '../purchases/lives.ts';
 import type { Purchase } from '../purchases/purchase.ts';
 import { type Amount, amountText, minus, parseAmount, percent, plus } from '../values/amounts.ts';
 import { localDay, localTime } from '../values/local-time.ts';

@@ -1,8 +1,9 @@
 /** The service's side of the specification: the token, the operations, their errors. Plain node:http, for speed. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Operation } from '../contract/names.ts';
 import type { Purchase } from '../purchases/purchase.ts';
 import type { Purchases } from '../purchases/purchases.ts';
-import { type Answer, type Call, errorAnswer, type Operation } from '../values/call.ts';
+import { type Answer, type Call, errorAnswer } from '../values/call.ts';
 import type { Access } from './access.ts';
 import type { Counters } from './counters.ts';
 import type { Faults } from './faults.ts';

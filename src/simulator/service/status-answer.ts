@@ -1,6 +1,6 @@
 /** The purchase status object: every field of the specification in its order, null where there is no value. */
+import { PAYMENT_METHOD } from '../contract/names.ts';
 import { type Customer, customerOf } from '../purchases/customer.ts';
-import { PAYMENT_METHOD } from '../purchases/lives.ts';
 import type { Purchase } from '../purchases/purchase.ts';
 import { localTime } from '../values/local-time.ts';
 import { STATE } from '../values/states.ts';
@@ -48,7 +48,7 @@ function statusText(purchase: Purchase): string {
   return JSON.stringify({
     PurchaseId: purchase.id,
     State: purchase.state,
-    Description: `Order ${purchase.number} at ${site.code}`,
+    Description: purchase.description,
     Price: rawJSON(purchase.price),
     Created: date(purchase.createdAt),
     BeingProcessed: date(purchase.beingProcessedAt),
@@ -75,7 +75,7 @@ function statusText(purchase: Purchase): string {
     DeliveryCountry: customer.country,
     Phone: customer.phone,
     Mail: customer.mail,
-    OrderReference: orderOf(purchase),
+    OrderReference: purchase.reference,
     AuthenticationType: opened ? (card ? 0 : 1) : null,
     PaymentMethod: opened ? paymentMethod : null,
     IsRecurringPayment: false,
@@ -90,12 +90,6 @@ function statusText(purchase: Purchase): string {
     Attachment: customer.attachment,
     CustomerBalance: purchase.state === STATE.Completed ? rawJSON(purchase.price) : null,
   });
-}
-
-/** A store that is kept over runs of the simulator must not take a purchase for a second try at an order of an earlier run. */
-function orderOf({ number, seed }: Purchase): string {
-  const run = (seed % 36 ** 3).toString(36).padStart(3, '0').toUpperCase();
-  return `ORD-${String(number).padStart(6, '0')}-${run}`;
 }
 
 function cardFields(payer: Customer | typeof NOBODY_ANYWHERE | null) {

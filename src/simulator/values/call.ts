@@ -1,7 +1,5 @@
 /** One call to the service and what it is answered with. */
-
-export const OPERATIONS = ['token', 'authorization', 'status', 'invoice'] as const;
-export type Operation = (typeof OPERATIONS)[number];
+import type { Operation } from '../contract/names.ts';
 
 export interface Call {
   readonly operation: Operation;

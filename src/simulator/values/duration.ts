@@ -1,4 +1,4 @@
-import { ControlError } from './control-error.ts';
+import { SimulatorError } from '../contract/error.ts';
 
 const UNITS: ReadonlyMap<string, number> = new Map([
   ['ms', 1],
@@ -8,10 +8,13 @@ const UNITS: ReadonlyMap<string, number> = new Map([
   ['d', 86_400_000],
 ]);
 
-/** A duration in milliseconds, given as a number of them or as text like `250ms`, `5s`, `10m`, `24h`, `30d`. */
-export function milliseconds(duration: number | string): number {
+/** A duration in milliseconds, given as a number of them or as text like `250ms`, `5s`, `10m`, `24h`, `30d`, in the named field. */
+export function milliseconds(duration: number | string, field: string): number {
   if (typeof duration === 'number' && duration >= 0 && Number.isFinite(duration)) return duration;
   const parts = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(String(duration));
-  if (parts === null) throw new ControlError(400, `"${duration}" is not a duration; write it like 250ms, 5s, 10m, 24h or 30d`);
+  if (parts === null) {
+    const detail = 'is not a duration; write it like 250ms, 5s, 10m, 24h or 30d';
+    throw new SimulatorError('invalid_request', detail, { field, value: duration });
+  }
   return Number(parts[1]) * (UNITS.get(parts[2] ?? '') ?? 0);
 }

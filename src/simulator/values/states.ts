@@ -1,3 +1,5 @@
+import { SimulatorError } from '../contract/error.ts';
+
 /** The states of a purchase as the specification numbers them (CheckOutPurchaseState). */
 export const STATE = {
   New: 0,
@@ -29,8 +31,16 @@ export function nameOfState(value: number): string {
   return NAMES.get(value) ?? `Unknown(${value})`;
 }
 
+/** The number of the state in a field, given by name or number. Throws SimulatorError for anything but a name or a whole number. */
+export function stateIn(field: string, state: string | number): number {
+  const value = numberOfState(state);
+  if (value !== null) return value;
+  const detail = `is not a state; give a number, or one of ${Object.keys(STATE).join(', ')}`;
+  throw new SimulatorError('invalid_request', detail, { field, value: state });
+}
+
 /** The number of a state given by name or number; any whole number is allowed, null for anything else. */
-export function numberOfState(state: string | number): number | null {
+function numberOfState(state: string | number): number | null {
   if (Object.hasOwn(STATE, state)) return STATE[state as StateName];
   const value = typeof state === 'string' && /^-?\d+$/.test(state) ? Number(state) : state;
   return typeof value === 'number' && Number.isSafeInteger(value) ? value : null;

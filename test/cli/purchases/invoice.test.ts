@@ -23,7 +23,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-const PAID = { script: [{ state: 'Completed' }], paymentMethod: 'invoice', price: '1249.50' };
+const PAID = { script: [{ state: 'Completed' }], paymentMethod: 'invoice', price: '1249.50' } as const;
 const credentials = { clientId: 'demo-client', clientSecret: 'demo-secret' };
 const one = (argv: readonly string[], env: Record<string, string> = {}) =>
   runCommand(['invoice', ...argv], {

@@ -198,19 +198,29 @@ describe('the control API', () => {
       ['/page/break', { site: 'nowhere' }],
     ] as const) {
       const answer = await t.steer(path, wish);
-      expect([path, Math.floor(answer.status / 100), typeof JSON.parse(answer.text).error]).toEqual([path, 4, 'string']);
+      expect([path, Math.floor(answer.status / 100), typeof JSON.parse(answer.text).code]).toEqual([path, 4, 'string']);
     }
     const unknown = await t.steer('/purchases', { life: 'card-paid' });
-    expect(JSON.parse(unknown.text).error).toBe(
-      '"life" is not known here; known: count, purchaseId, site, script, paymentMethod, price, currency',
-    );
-    expect(JSON.parse((await t.steer('/load', { perMinute: -1 })).text).error).toMatch(/^perMinute: /);
+    const known = 'count, purchaseId, site, script, paymentMethod, price, currency, reference, description';
+    expect(JSON.parse(unknown.text)).toMatchObject({
+      ...{ status: 400, code: 'invalid_request' },
+      errors: [{ field: 'life', value: 'card-paid', detail: `is not known here; known: ${known}` }],
+    });
+    expect(JSON.parse((await t.steer('/load', { perMinute: -1 })).text).detail).toMatch(/^perMinute: /);
+    const step = await t.steer('/purchases', { script: [{ state: 'New' }, { state: 2, after: 'soon' }] });
+    expect(step.headers['content-type']).toBe('application/problem+json');
+    expect(JSON.parse(step.text).errors).toEqual([
+      { field: 'script[1].after', value: 'soon', detail: expect.stringContaining('must be a duration such as') },
+    ]);
     const form = await t.call('/control/tokens/expire', {
       method: 'POST',
       headers: { 'content-type': 'text/plain' },
       body: '{}',
     });
-    expect(form.status).toBe(400);
+    expect(form.status).toBe(415);
+    const elsewhere = { 'sec-fetch-site': 'cross-site' };
+    expect((await t.call('/control/counters/reset', { method: 'POST', headers: elsewhere })).status).toBe(403);
+    expect((await t.call('/control/faults', { method: 'PATCH' })).headers.allow).toBe('POST, DELETE');
   });
 
   test('has a page that shows purchases and escapes what others wrote', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { LIFE_NAMES } from '../../../src/simulator/purchases/lives.ts';
+import { LIFE_NAMES } from '../../../src/simulator/contract/names.ts';
+import type { PurchaseSpec } from '../../../src/simulator/contract/purchases.ts';
 import { createSimulator } from '../../../src/simulator/simulator.ts';
 import { START, startCaller } from '../caller.ts';
 
@@ -41,7 +42,7 @@ test.each([
   ['external-payment', [0, 1, 13]],
   ['credit-not-approved', [0, 1, 10, 11]],
   ['cancelled-after-completion', [0, 1, 7, 2, 8]],
-])('%s goes its way', (script, states) => {
+] as const)('%s goes its way', (script, states) => {
   const t = atRest();
   const { purchaseId } = t.control.add({ script });
   t.pass(4 * DAY);
@@ -93,15 +94,15 @@ describe('scripts of a test', () => {
     const { control } = atRest();
     control.add({ purchaseId: 'taken' });
     for (const [spec, message] of [
-      [{ purchaseId: 'taken' }, /taken exists/],
-      [{ script: 'card-payed' }, /no life "card-payed".*card-paid/],
-      [{ script: [{ state: 'Nowhere' }] }, /step 1.*Nowhere/],
-      [{ script: [{ state: 0 }, { state: 2 }] }, /step 2 needs/],
-      [{ script: [{ state: 0 }, { state: 2, after: 'soon' }] }, /soon/],
+      [{ purchaseId: 'taken' }, /purchaseId: "taken" exists/],
+      [{ script: 'card-payed' }, /script: "card-payed" is not a life.*card-paid/],
+      [{ script: [{ state: 'Nowhere' }] }, /script\[0\]\.state: "Nowhere"/],
+      [{ script: [{ state: 0 }, { state: 2 }] }, /script\[1\]: /],
+      [{ script: [{ state: 0 }, { state: 2, after: 'soon' }] }, /script\[1\]\.after: "soon"/],
       [{ price: '1,50' }, /1,50/],
       [{ site: 'nowhere' }, /nowhere.*demo-se/],
     ] as const) {
-      expect(() => control.add(spec)).toThrow(message);
+      expect(() => control.add(spec as PurchaseSpec)).toThrow(message);
     }
     expect(control.list()).toHaveLength(1);
   });
@@ -153,7 +154,9 @@ describe('a broken page', () => {
 
   test('lives that are stuck from the start are freed by a fix', () => {
     const t = atRest();
-    const stuck = ['stuck-at-card-payments', 'stuck-at-identity-provider'].map((script) => t.control.add({ script }).purchaseId);
+    const stuck = (['stuck-at-card-payments', 'stuck-at-identity-provider'] as const).map(
+      (script) => t.control.add({ script }).purchaseId,
+    );
     t.pass(DAY);
     expect(stuck.map((id) => t.control.get(id)?.state.value)).toEqual([6, 4]);
     t.control.fixPage();

@@ -1,0 +1,31 @@
+/** Failures of options and controls. */
+
+/** Stable codes of failures. */
+export type SimulatorErrorCode =
+  | 'invalid_request'
+  | 'unknown_site'
+  | 'purchase_not_found'
+  | 'purchase_exists'
+  | 'purchase_ended'
+  | 'shared_listener';
+
+/** An option or a control that cannot be used as given. The message names the field, the value and what to do. */
+export class SimulatorError extends Error {
+  readonly code: SimulatorErrorCode;
+  /** What is wrong and what to do, without the field. */
+  readonly detail: string;
+  /** The field at fault; absent where no single field is. */
+  readonly field: string | undefined;
+  /** The value of the field as it was given. */
+  readonly value: unknown;
+
+  /** `detail` goes on after the name of the field, as in `is not a price; write it like 249.50`. */
+  constructor(code: SimulatorErrorCode, detail: string, { field, value }: { field?: string; value?: unknown } = {}) {
+    super(field === undefined ? detail : `${field}: ${value === undefined ? '' : `${JSON.stringify(value)} `}${detail}`);
+    this.name = 'SimulatorError';
+    this.code = code;
+    this.detail = detail;
+    this.field = field;
+    this.value = value;
+  }
+}
