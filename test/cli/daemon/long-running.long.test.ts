@@ -52,6 +52,27 @@ test('simulate says where it is and with which credentials, and ends with a sign
   expect((await simulate.stop('SIGINT')).code).toBe(0);
 });
 
+test('simulate has the sites and credentials that it is given', async () => {
+  const own = [
+    '--site',
+    'shop-no:NOK:NOR:Europe/Oslo',
+    '--site',
+    'shop-dk:DKK:DNK',
+    '--client-id',
+    'shop',
+    '--client-secret',
+    's',
+  ];
+  const simulate = started(['simulate', '--port', '0', '--json', ...own]);
+  const { url, environment } = JSON.parse(await simulate.until(/^\}$/m));
+  expect(environment).toMatchObject({ CHECKOUT_CLIENT_ID: 'shop', CHECKOUT_CLIENT_SECRET: 's' });
+  expect(((await (await fetch(`${url}/control/settings`)).json()) as { sites: object[] }).sites).toEqual([
+    { code: 'shop-no', currency: 'NOK', country: 'NOR', timeZone: 'Europe/Oslo' },
+    { code: 'shop-dk', currency: 'DKK', country: 'DNK', timeZone: 'Europe/Stockholm' },
+  ]);
+  expect((await simulate.stop('SIGINT')).code).toBe(0);
+});
+
 test('simulate says that its port is taken', async () => {
   const squatter = createServer().listen(0, '127.0.0.1');
   await once(squatter, 'listening');
