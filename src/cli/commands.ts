@@ -35,7 +35,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       {
         usage: 'simulate [options]',
         summary: 'run a stand-in for the checkout service',
-        load: () => import('./daemon/simulate.ts'),
+        load: () => import('./simulate/simulate.ts'),
       },
     ],
   },

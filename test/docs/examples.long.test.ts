@@ -10,6 +10,7 @@ import { parseAllDocuments } from 'yaml';
 import type { OpenApiDocument } from '../../src/api/reference/page-model.ts';
 import { newSigningKey } from '../../src/config/kinds/signing-key.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
+import { freePort } from '../../src/demo/cast/free-port.ts';
 import { schemaChecker } from '../api/schema-checker.ts';
 import { makeAuthority } from '../support/certificates.ts';
 import { makeOperator } from '../support/nats-logins.ts';
@@ -31,6 +32,8 @@ const NOT_RUN: readonly string[] = [
 /** Pages whose own examples register what they are about, or start the daemon. */
 const REGISTER_THEMSELVES = ['README.md', 'docs/http-api.md', 'docs/sql.md', 'docs/client.md', 'docs/simulator.md'];
 const START_THEMSELVES = ['README.md', 'docs/simulator.md'];
+/** Pages whose own examples say which service a daemon watches. */
+const SERVICE_THEMSELVES = ['docs/simulator.md'];
 const LANGUAGES = ['sh', 'console', 'sql', 'json', 'yaml', 'ts', 'js', 'python', 'php'];
 const SECRETS_KEY = Buffer.alloc(32, 9).toString('base64');
 
@@ -105,11 +108,15 @@ async function setUp(page: string, blocks: readonly Example[]): Promise<Stage> {
   for (const purchaseId of ids) {
     daemon.simulator.control.add({ purchaseId, script: [{ state: 'Completed' }], price: '249.50', paymentMethod: 'invoice' });
   }
-  const env = {
-    DATABASE_URL: daemon.database.url,
+  const port = await freePort();
+  const service = {
     CHECKOUT_BASE_URL: daemon.simulator.url,
     CHECKOUT_CLIENT_ID: 'demo-client',
     CHECKOUT_CLIENT_SECRET: 'demo-secret',
+  };
+  const env = {
+    DATABASE_URL: daemon.database.url,
+    ...(SERVICE_THEMSELVES.includes(page) ? {} : service),
     SLACK_WEBHOOK_URL: daemon.slack.url,
     WEBHOOK_URL: daemon.receiver.url,
     WEBHOOK_SECRET: SECRET,
@@ -117,7 +124,7 @@ async function setUp(page: string, blocks: readonly Example[]): Promise<Stage> {
     WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8',
     WEBHOOK_API_ALLOW_ADDRESSES: '127.0.0.0/8',
     SECRETS_KEY,
-    PORT: '0',
+    PORT: String(port),
   };
   const shell = createShell(mkdtempSync(join(folder, 'shell-')), env);
   if (!START_THEMSELVES.includes(page)) {
@@ -140,7 +147,7 @@ async function setUp(page: string, blocks: readonly Example[]): Promise<Stage> {
         .replaceAll('CHECKOUT_CLIENT_SECRET=…', 'CHECKOUT_CLIENT_SECRET=demo-secret')
         .replaceAll('https://hooks.slack.com/services/…', daemon.slack.url)
         .replaceAll(/https:\/\/\w+\.example\/hooks\/?[a-z]*/g, daemon.receiver.url)
-        .replaceAll('http://127.0.0.1:8080', daemon.app.url() ?? 'http://127.0.0.1:8080')
+        .replaceAll('http://127.0.0.1:8080', daemon.app.url() ?? `http://127.0.0.1:${port}`)
         .replaceAll('2f1c9a7e-…', '2f1c9a7e'),
     trouble: () =>
       daemon.log

@@ -25,7 +25,8 @@ const COMMANDS: Readonly<Record<string, string>> = {
 case "$1" in
   start|demo|simulate|listen)
     to=origin; case "$1" in simulate|listen) to=$1; set -- "$@" --port 0;; esac
-    "$NODE" "$ROOT/bin/purchase-watch.mjs" "$@" >"$STATE/$1.log" 2>&1 &
+    rm -f "$STATE/$1.log"; touch "$STATE/$1.log"
+    "$NODE" "$ROOT/bin/purchase-watch.mjs" "$@" >>"$STATE/$1.log" 2>&1 &
     echo $! >>"$STATE/pids"
     for _ in $(seq 300); do
       origin=$(sed -nE 's/.*(http:\\/\\/[0-9.]+:[0-9]+).*/\\1/p' "$STATE/$1.log" | head -1)

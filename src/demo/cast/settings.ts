@@ -55,28 +55,32 @@ export function writePrivately(file: string, text: string): void {
   writeFileSync(file, text, { mode: 0o600 });
 }
 
+const POLL = 'poll: { first: 1s, most: 3s }';
+const WAITING = [
+  'New',
+  'BeingProcessed',
+  'WaitingForEidApp',
+  'WaitingForFinnishDirectPayment',
+  'WaitingForMobilePayment',
+  'ElectronicIdValidationRequired',
+];
+
+/** The part of a settings file that makes times as short as the lives of the demo's customers. */
+export const SHORT_TIMES_TEXT = `states:
+${WAITING.map((state) => `  ${state}: { ${POLL} }`).join('\n')}
+  WaitingForIdentityProvider: { ${POLL}, stuckAfter: ${STUCK_AFTER} }   # 10m unless set
+  WaitingForCardPayments: { ${POLL}, stuckAfter: ${STUCK_AFTER} }       # 15m unless set
+  WaitingCreditApproval: { poll: { first: 5s, most: 1m } }
+slack: { groupWait: ${GROUP_WAIT}, quietFor: ${GROUP_WAIT}, groupInterval: 30s, repeatInterval: 10m }   # 30s, 10m, 5m and 4h unless set
+`;
+
 function fileText({ checkoutUrl, shopUrl, secret }: DemoPlaces): string {
   const site = `{ baseUrl: ${checkoutUrl}, clientId: ${CREDENTIALS.clientId}, clientSecret: ${CREDENTIALS.clientSecret}, timeout: 5s, invoices: true }`;
-  const poll = 'poll: { first: 1s, most: 3s }';
-  const waiting = [
-    'New',
-    'BeingProcessed',
-    'WaitingForEidApp',
-    'WaitingForFinnishDirectPayment',
-    'WaitingForMobilePayment',
-    'ElectronicIdValidationRequired',
-  ];
   return `# Settings of the demo, written again at each start. The times are short, so that you see within a minute
 # what usually takes a quarter of an hour.
 sites:
 ${SITES.map((name) => `  ${name}: ${site}`).join('\n')}
-states:
-${waiting.map((state) => `  ${state}: { ${poll} }`).join('\n')}
-  WaitingForIdentityProvider: { ${poll}, stuckAfter: ${STUCK_AFTER} }   # 10m unless set
-  WaitingForCardPayments: { ${poll}, stuckAfter: ${STUCK_AFTER} }       # 15m unless set
-  WaitingCreditApproval: { poll: { first: 5s, most: 1m } }
-slack: { groupWait: ${GROUP_WAIT}, quietFor: ${GROUP_WAIT}, groupInterval: 30s, repeatInterval: 10m }   # 30s, 10m, 5m and 4h unless set
-subscribers:
+${SHORT_TIMES_TEXT}subscribers:
   shop: { url: ${shopUrl}, secret: ${secret} }
 webhooks:
   schedule: [1s, 5s, 30s]

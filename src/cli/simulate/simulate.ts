@@ -2,6 +2,7 @@
 
 import { randomInt } from 'node:crypto';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { environmentOf } from '../../config/sources/environment.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { untilStopSignal } from '../../runtime/process/signals.ts';
 import { SimulatorError } from '../../simulator/contract/error.ts';
@@ -9,57 +10,100 @@ import type { Site } from '../../simulator/contract/purchases.ts';
 import { settleSite } from '../../simulator/options.ts';
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../simulator/simulator.ts';
 import { examples, numberArgument } from '../terminal/arguments.ts';
+
 import type { CliContext } from '../terminal/context.ts';
-import { printFacts, printJson, printLine } from '../terminal/output.ts';
+import { printable, printFacts, printJson, printLine, toStandardError } from '../terminal/output.ts';
+import { FAST, refuseForeign, writeFastSettings } from './fast-settings.ts';
+import { createRegistrar, type Registrar } from './registrar.ts';
 
 interface SimulateOptions {
   readonly port: number;
   readonly host: string;
-  readonly load: number;
-  readonly timeScale: number;
+  readonly load?: number;
+  readonly timeScale?: number;
   readonly seed?: number;
   readonly auth: 'oauth2' | 'basic' | 'both';
   readonly site?: readonly Site[];
   readonly clientId?: string;
   readonly clientSecret?: string;
+  readonly register?: string;
+  /** Where the settings of a daemon go. */
+  readonly fast?: string;
   readonly json?: true;
 }
 
-async function simulate(context: CliContext, { json, site, ...options }: SimulateOptions): Promise<void> {
-  const { port, host, load, timeScale } = options;
+async function simulate(context: CliContext, options: SimulateOptions): Promise<void> {
+  const { port, host, auth, site: sites, clientId, clientSecret, register: daemonUrl, fast } = options;
+  const pace = fast === undefined ? { load: 0, timeScale: 1 } : FAST;
+  const { load = pace.load, timeScale = pace.timeScale } = options;
+  if (fast !== undefined) refuseForeign(fast);
   // A database that is kept remembers the ids of earlier runs.
   const seed = options.seed ?? randomInt(2 ** 31);
+  const apiKey = daemonUrl === undefined ? undefined : apiKeyIn(context);
   const stop = untilStopSignal(context.takeSignals);
-  const simulator = built({ ...options, sites: site, seed });
+  const simulator = built({ port, host, auth, sites, clientId, clientSecret, load, timeScale, seed });
+  const registrar = daemonUrl === undefined ? null : registrarAt(context, { simulator, daemonUrl, apiKey });
   await simulator.start().catch((cause: unknown) => {
     const { code } = cause as { code?: string };
     const why =
       code === 'EADDRINUSE' ? `port ${port} is in use; choose another one with --port, or 0 for any that is free` : String(code);
     throw new AppError('conflict', `cannot listen on ${host}, port ${port}: ${why}`, { cause });
   });
+  if (fast !== undefined) writeFastSettings(fast, simulator, auth);
+  show(context, options, { simulator, load, timeScale, seed });
+  await stop;
+  await registrar?.close();
+  await simulator.stop();
+}
+
+/** Writes where the simulator is, and what a daemon needs to watch it. */
+function show(
+  context: CliContext,
+  { auth, json, fast, register: daemonUrl }: SimulateOptions,
+  { simulator, load, timeScale, seed }: { simulator: Simulator; load: number; timeScale: number; seed: number },
+): void {
   const { url, clientId, clientSecret } = simulator;
   const environment = {
     CHECKOUT_BASE_URL: url,
     CHECKOUT_CLIENT_ID: clientId,
     CHECKOUT_CLIENT_SECRET: clientSecret,
-    ...(options.auth === 'basic' ? { CHECKOUT_AUTH: 'basic' } : {}),
+    ...(auth === 'basic' ? { CHECKOUT_AUTH: 'basic' } : {}),
   };
-  if (json) printJson(context, { url, controlPage: `${url}/control`, seed, environment });
-  else {
-    printFacts(context, [
-      ['checkout service', url],
-      ['control page', `${url}/control`],
-      ['new purchases', load === 0 ? 'none by itself: add some on the control page, or start with --load' : `${load} a minute`],
-      ['time', timeScale === 1 ? 'as in life' : `${timeScale} times as fast as in life`],
-      ['seed', String(seed)],
-    ]);
-    printLine(context, '\nFor a daemon that watches it:');
-    for (const [name, value] of Object.entries(environment)) printLine(context, `  export ${name}=${value}`);
-    printLine(context, `\nPurchase IDs: curl -s ${url}/control/recent | jq -r ".purchases[].purchaseId"`);
-    printLine(context, 'Ctrl-C ends it.');
+  if (json) {
+    printJson(context, { url, controlPage: `${url}/control`, seed, environment, settingsFile: fast ?? null });
+    return;
   }
-  await stop;
-  await simulator.stop();
+  printFacts(context, [
+    ['checkout service', url],
+    ['control page', `${url}/control`],
+    ['controls as OpenAPI', `${url}/control/openapi.json`],
+    ['new purchases', load === 0 ? 'none by itself: add some on the control page, or start with --load' : `${load} a minute`],
+    ['registered at', daemonUrl ?? null],
+    ['time', timeScale === 1 ? 'as in life' : `${timeScale} times as fast as in life`],
+    ['seed', String(seed)],
+  ]);
+  printLine(context, '\nFor a daemon that watches it:');
+  if (fast === undefined) {
+    for (const [name, value] of Object.entries(environment)) printLine(context, `  export ${name}=${value}`);
+  } else printLine(context, `  PURCHASE_WATCH_CONFIG=${fast} purchase-watch start`);
+  printLine(context, `\nPurchase IDs: curl -s ${url}/control/recent | jq -r ".purchases[].purchaseId"`);
+  printLine(context, 'Ctrl-C ends it.');
+}
+
+/** The key for the daemon's API: the first of API_KEY. Throws AppError when its file cannot be read. */
+function apiKeyIn({ env }: CliContext): string | undefined {
+  const problems: string[] = [];
+  const key = environmentOf(env).lookUp('API_KEY', problems);
+  if (problems.length > 0) throw new AppError('configuration', problems.join('\n'));
+  return key?.trim().split(/[\s,]+/)[0];
+}
+
+function registrarAt(
+  context: CliContext,
+  { simulator, daemonUrl, apiKey }: { simulator: Simulator; daemonUrl: string; apiKey: string | undefined },
+): Registrar {
+  const write = (line: string) => printLine(toStandardError(context), printable(line));
+  return createRegistrar({ control: simulator.control, daemonUrl, apiKey, write });
 }
 
 /** The simulator with these options. Throws AppError for what it refuses. */
@@ -82,6 +126,12 @@ function siteArgument(text: string, before: readonly Site[] = []): Site[] {
   } catch (error) {
     throw new InvalidArgumentError((error as Error).message);
   }
+}
+
+function addressArgument(text: string): string {
+  if (!/^https?:$/.test(URL.parse(text)?.protocol ?? ''))
+    throw new InvalidArgumentError("Expected the address of a daemon's API, such as http://127.0.0.1:8080.");
+  return text;
 }
 
 function portArgument(text: string): number {
@@ -110,11 +160,12 @@ export function register(command: Command, context: CliContext): void {
     )
     .addOption(new Option('--port <port>', 'where it listens; 0 takes a free port').argParser(portArgument).default(8090))
     .option('--host <address>', 'on which address; anybody who reaches it can control it', '127.0.0.1')
-    .addOption(new Option('--load <count>', 'new purchases a minute').argParser(numberArgument).default(0))
+    .addOption(new Option('--load <count>', 'new purchases a minute; 0 unless given, 30 with --fast').argParser(numberArgument))
     .addOption(
-      new Option('--time-scale <factor>', 'how much faster than life; at 60 a minute is a second')
-        .argParser(scaleArgument)
-        .default(1),
+      new Option(
+        '--time-scale <factor>',
+        'how much faster than life; at 60 a minute is a second; 1 unless given, 25 with --fast',
+      ).argParser(scaleArgument),
     )
     .option('--seed <number>', 'the same seed makes the same purchases; a new one each time by default', seedArgument)
     .addOption(new Option('--auth <kind>', 'what it accepts').choices(['oauth2', 'basic', 'both']).default('both'))
@@ -125,12 +176,22 @@ export function register(command: Command, context: CliContext): void {
     )
     .option('--client-id <id>', 'the client id that it knows; demo-client unless given')
     .option('--client-secret <secret>', 'its secret; demo-secret unless given')
+    .option(
+      '--register <url>',
+      'register each new purchase at the daemon whose API is there, with API_KEY (or the file of API_KEY_FILE) where it needs a key',
+      addressArgument,
+    )
+    .option(
+      '--fast <file>',
+      'short lives, 30 new customers a minute, and settings for a daemon that finds one stuck within a minute, written to this file',
+    )
     .option('--json', 'write its address and settings as JSON')
     .action((options: SimulateOptions) => simulate(context, options));
   examples(command, [
     ['simulate', 'nothing happens until you say so'],
     ['simulate --load 30 --time-scale 20', 'lively traffic'],
     ['simulate --site my-shop:NOK:NOR:Europe/Oslo', 'with a site of your own'],
+    ['simulate --fast fast.yaml --register http://127.0.0.1:8080', 'with PURCHASE_WATCH_CONFIG=fast.yaml for the daemon'],
     ['simulate --port 0 --json', 'for scripts'],
   ]);
 }
