@@ -34,28 +34,38 @@ export interface Part {
   pause(): void;
   resume(): void;
   stop(): Promise<void>;
+  /** Ends it as a crash does (SIGKILL). */
+  kill(): Promise<void>;
 }
 
 export interface Database {
   readonly url: string;
   readonly sql: Sql;
+  /** Transactions of all its sessions so far, exact to about a second of work: sessions hand in their counts so often. */
+  transactions(): Promise<number>;
   drop(): Promise<void>;
 }
 
 export interface Lab {
   readonly service: Part;
   readonly serviceUrl: string;
+  /** Goes away with the lab. */
+  readonly folder: string;
   readonly postgres: PostgresCpu;
   /** A part of the lab by its name, or another process by its file. */
   start(part: PartName | URL): Promise<Part>;
-  /** A fresh database with the schema and the site named default. */
-  database(): Promise<Database>;
-  /** A daemon on a database, started, with the time that took. */
-  daemon(
-    database: Database,
-    options: { readonly every: number | null; readonly env?: Record<string, string>; readonly api?: boolean },
-  ): Promise<{ daemon: Part; readyMs: number }>;
+  /** A fresh database with the schema and the site named default; without a schema, `empty`. */
+  database(options?: { readonly empty?: boolean }): Promise<Database>;
+  /** A daemon on a database, started, with the time that took. `file`: the process of another commit. */
+  daemon(database: Database, options: DaemonOptions): Promise<{ daemon: Part; readyMs: number }>;
   close(): Promise<void>;
+}
+
+interface DaemonOptions {
+  readonly every: number | null;
+  readonly env?: Record<string, string>;
+  readonly api?: boolean;
+  readonly file?: URL;
 }
 
 const MIGRATIONS = join(import.meta.dirname, '../migrations');
@@ -94,9 +104,10 @@ export async function openLab(databaseUrl: string | null): Promise<Lab> {
     return {
       service,
       serviceUrl,
+      folder,
       postgres: await postgresCpu(root),
       start,
-      database: async () => {
+      database: async ({ empty = false } = {}) => {
         const name = `pw_bench_${randomBytes(4).toString('hex')}`;
         await root`create database ${root(name)}`;
         const url = new URL(serverUrl);
@@ -105,6 +116,12 @@ export async function openLab(databaseUrl: string | null): Promise<Lab> {
         const database: Database = {
           url: url.href,
           sql,
+          transactions: async () => {
+            // Asked from another database, so that asking does not count.
+            const [row] = await root<[{ count: number }]>`
+              select (xact_commit + xact_rollback)::float8 as count from pg_stat_database where datname = ${name}`;
+            return row.count;
+          },
           drop: async () => {
             databases.delete(database);
             await sql.end({ timeout: 1 });
@@ -112,12 +129,13 @@ export async function openLab(databaseUrl: string | null): Promise<Lab> {
           },
         };
         databases.add(database);
+        if (empty) return database;
         await migrate(sql, MIGRATIONS);
         await syncSites(sql, ['default']);
         return database;
       },
-      daemon: async (database, { every, env = {}, api = false }) => {
-        const daemon = await start('daemon');
+      daemon: async (database, { every, env = {}, api = false, file }) => {
+        const daemon = await start(file ?? 'daemon');
         const settings: DaemonSettings = { every, api, env: { ...environment(database.url, serviceUrl), PORT: '0', ...env } };
         return { daemon, readyMs: await daemon.ask<number>('start', settings) };
       },
@@ -127,6 +145,11 @@ export async function openLab(databaseUrl: string | null): Promise<Lab> {
     await close();
     throw error;
   }
+}
+
+/** Settings of a daemon that delivers all events to a receiver of the lab. */
+export async function webhookTo(receiver: Part): Promise<Record<string, string>> {
+  return { WEBHOOK_URL: await receiver.ask<string>('url'), WEBHOOK_SECRET: SECRET, WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8' };
 }
 
 function environment(databaseUrl: string, serviceUrl: string): Record<string, string> {
@@ -183,6 +206,11 @@ async function startPart(file: URL, log: number, onEnd: () => void): Promise<Par
       child.kill('SIGTERM');
       await Promise.race([ended.promise, delay(STOP_WITHIN, undefined, { ref: false })]);
       if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+      await ended.promise;
+    },
+    kill: async () => {
+      stopping = true;
+      child.kill('SIGKILL');
       await ended.promise;
     },
   };

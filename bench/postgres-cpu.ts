@@ -8,6 +8,7 @@ export type PostgresCpu = () => number | null;
 /** Linux counts in hundredths of a second, whatever the kernel's own tick is. */
 const TICK_MS = 10;
 
+/** Times in milliseconds. */
 interface Stat {
   readonly command: string;
   readonly parent: number;
@@ -21,22 +22,32 @@ export async function postgresCpu(sql: Sql): Promise<PostgresCpu> {
   if (backend === null || !backend.command.startsWith('postgres')) return () => null;
   const server = backend.parent;
   return () => {
-    let ticks = 0;
+    let used = 0;
     for (const name of readdirSync('/proc')) {
       if (!/^\d+$/.test(name)) continue;
       const stat = statOf(Number(name));
       if (stat === null) continue;
-      if (Number(name) === server) ticks += stat.own + stat.ofEnded;
-      else if (stat.parent === server) ticks += stat.own;
+      if (Number(name) === server) used += preciseCpu(server, stat) + stat.ofEnded;
+      else if (stat.parent === server) used += preciseCpu(Number(name), stat);
     }
-    return ticks * TICK_MS;
+    return used;
   };
 }
 
 /** Milliseconds of processor time that a process has used, or null where that cannot be read. */
 export function processCpu(pid: number): number | null {
   const stat = statOf(pid);
-  return stat === null ? null : stat.own * TICK_MS;
+  return stat === null ? null : stat.own;
+}
+
+/** The same time in nanoseconds where the kernel counts them. Of the main thread alone, which a process of Postgres has no other beside. */
+function preciseCpu(pid: number, { own }: Stat): number {
+  try {
+    const nanoseconds = Number(readFileSync(`/proc/${pid}/schedstat`, 'latin1').split(' ')[0]);
+    return nanoseconds > 0 ? nanoseconds / 1e6 : own;
+  } catch {
+    return own;
+  }
 }
 
 function statOf(pid: number): Stat | null {
@@ -49,7 +60,12 @@ function statOf(pid: number): Stat | null {
       .map(Number);
     // Counted from the state, which is the third field of proc(5).
     const at = (field: number): number => fields[field - 3]!;
-    return { command: text.slice(text.indexOf('(') + 1, end), parent: at(4), own: at(14) + at(15), ofEnded: at(16) + at(17) };
+    return {
+      command: text.slice(text.indexOf('(') + 1, end),
+      parent: at(4),
+      own: (at(14) + at(15)) * TICK_MS,
+      ofEnded: (at(16) + at(17)) * TICK_MS,
+    };
   } catch {
     return null;
   }

@@ -46,5 +46,7 @@ export async function seed(sql: Sql, { count, from = 0, dueEach }: Seed): Promis
 
 /** A subscriber whose deliveries are written, and which no process here sends. Only after the daemon's start, which would drop it. */
 export async function addSilentSubscriber(sql: Sql): Promise<void> {
-  await sql`insert into purchase_watch_internal.subscribers (name, kind, address_hash) values ('elsewhere', 'webhook', 'bench')`;
+  await sql`
+    insert into purchase_watch_internal.subscribers (name, kind, address_hash) values ('elsewhere', 'webhook', 'bench')
+    on conflict (name) where deleted_at is null do update set configured = true`;
 }

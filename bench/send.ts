@@ -1,13 +1,10 @@
 /** Sending a prepared outbox, settled row by row, beside a bare loop that posts the same signed bytes. */
 import { type Bench, compete } from './bench.ts';
-import { type Database, IN_FLIGHT, type Part, SECRET } from './lab.ts';
-import { median, until } from './measure.ts';
+import { IN_FLIGHT, type Part, SECRET, webhookTo } from './lab.ts';
+import { median } from './measure.ts';
+import { EVENT_BODY, EVENT_ID, fillOutbox } from './outbox.ts';
 import { signedHeaders } from './processes/signed-headers.ts';
 import { seed } from './seed.ts';
-
-const EVENT_ID = 'evt_01JD3K7Q6V2N8Y4T5R9W0XABCD';
-const BODY =
-  '{"id":"evt_01JD3K7Q6V2N8Y4T5R9W0XABCD","type":"purchase.state_changed","timestamp":"2026-11-20T09:15:02.123Z","data":{"site":"default","purchaseId":"00000000-0000-4000-8000-000000000000","sequence":3,"from":{"value":6,"name":"WaitingForCardPayments"},"to":{"value":2,"name":"Completed"},"notBefore":"2026-11-20T09:14:57.001Z","notAfter":"2026-11-20T09:15:02.123Z","final":true,"reference":"ORD-004711","metadata":{"cart":7},"price":249.50,"currency":"SEK","orderReference":"ORD-004711"}}';
 
 export const send: Bench = async (lab, { quick, say }) => {
   const count = quick ? 6_000 : 60_000;
@@ -17,9 +14,9 @@ export const send: Bench = async (lab, { quick, say }) => {
   const url = await receiver.ask<string>('url');
   const { daemon } = await lab.daemon(database, {
     every: null,
-    env: { WEBHOOK_URL: url, WEBHOOK_SECRET: SECRET, WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8' },
+    env: await webhookTo(receiver),
   });
-  const headers = signedHeaders({ id: EVENT_ID, body: BODY, secret: SECRET });
+  const headers = signedHeaders({ id: EVENT_ID, body: EVENT_BODY, secret: SECRET });
   let sequence = 1;
   const costs: { daemon: number; receiver: number; postgres: number }[] = [];
   const bareCosts: number[] = [];
@@ -28,14 +25,10 @@ export const send: Bench = async (lab, { quick, say }) => {
   const drain = async (): Promise<number> => {
     sequence += 1;
     daemon.resume();
-    await prepare(database, sequence);
-    const received = await receiver.ask<number>('received');
+    const outbox = await fillOutbox(database.sql, receiver, { sequence });
     const before = await Promise.all([cpuMs(daemon), cpuMs(receiver), lab.postgres() ?? Number.NaN]);
     const started = performance.now();
-    await database.sql`select pg_notify('purchase_watch_wake', 'deliveries')`;
-    // The database is asked only at the end: looking for what is pending costs as much as sending.
-    await until('all are received', async () => (await receiver.ask<number>('received')) >= received + count, 120_000, 5);
-    await until('the outbox is empty', () => isEmpty(database), 120_000, 5);
+    await outbox.drain();
     const took = performance.now() - started;
     costs.push({
       daemon: micros((await cpuMs(daemon)) - before[0]),
@@ -47,7 +40,7 @@ export const send: Bench = async (lab, { quick, say }) => {
   };
   const post = async (): Promise<number> => {
     const before = await cpuMs(bare);
-    const { ms } = await bare.ask<{ ms: number }>('run', { url, headers, body: BODY, inFlight: IN_FLIGHT, count });
+    const { ms } = await bare.ask<{ ms: number }>('run', { url, headers, body: EVENT_BODY, inFlight: IN_FLIGHT, count });
     bareCosts.push(micros((await cpuMs(bare)) - before));
     return (count / ms) * 1_000;
   };
@@ -85,19 +78,3 @@ export const send: Bench = async (lab, { quick, say }) => {
     ],
   };
 };
-
-/** One more event for every purchase, all of them due at the commit. */
-async function prepare({ sql }: Database, sequence: number): Promise<void> {
-  await sql`
-    with event as (
-      insert into purchase_watch_internal.events (id, type, site, purchase, sequence, previous, shard, state, created_at, body)
-      select 'evt_' || ${sequence}::integer || '_' || id, 'purchase.state_changed', site, id, ${sequence}, ${sequence - 1}, shard, 6, now(), ${BODY}
-      from purchase_watch.purchases returning position, purchase, shard)
-    insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at)
-    select e.position, e.purchase, s.id, e.shard, now() from event e, purchase_watch_internal.subscribers s where s.configured`;
-}
-
-async function isEmpty({ sql }: Database): Promise<boolean> {
-  const rows = await sql`select from purchase_watch_internal.deliveries where status = 'pending' limit 1`;
-  return rows.length === 0;
-}
