@@ -145,6 +145,30 @@ test('what is overdue is due for ever, oldest first, however little fits into me
   expect(t.simulator.control.counters().mostInFlightPerPurchase).toBe(1);
 });
 
+test('a pass whose lease ends while little fits into memory goes on with the next lease', async () => {
+  await t.stop();
+  t = await startTestApp({
+    inventsEvents: true,
+    wholeClock: true,
+    replacements: { windowCapacity: 100 },
+    change: (settings) => Object.assign(settings.sites[0]!, { concurrency: 1 }),
+  });
+  const { sql } = t.app;
+  const ids = Array.from({ length: 200 }, (_, index) => `p-${index}`);
+  for (const purchaseId of ids) t.simulator.control.add({ purchaseId, script: [{ state: 'New' }] });
+  await sql`insert into purchase_watch.purchases (purchase_id, next_poll_at)
+    select 'p-' || i, now() - interval '20 days' + i * interval '1 minute' from generate_series(0, 199) i`;
+  const asked = () => ids.filter((id) => t.simulator.control.callsOf(id) > 0).length;
+  t.simulator.control.setLatency(10);
+  const pass = t.app.pollOnce();
+  // Room for some has been made then, and not for as many as are worth a query.
+  await expect.poll(asked, { interval: 5 }).toBeGreaterThan(30);
+  t.simulator.control.setLatency(0);
+  t.clock.advance('1m');
+  await pass;
+  expect(asked()).toBe(200);
+});
+
 test('polling, recording and telling read no table from end to end', async () => {
   const { sql } = t.app;
   await sql`insert into purchase_watch.purchases (purchase_id, next_poll_at)

@@ -151,11 +151,13 @@ export function createPoller(options: PollerOptions): Poller {
         while (await loader.load());
         const next = await startAll();
         if (recorder.pending() > 0) await recorder.drain();
+        // Nothing may begin on this lease: with the next one the pass goes on.
+        else if (!outlasts()) return !isAnythingDue() && !hasRoomAgain(windows);
         // Everything may be recorded by now, which made room for purchases that had none.
         else if (hasRoomAgain(windows)) continue;
         // A due purchase waits for its turn in the site's calls a second.
         else if (next < LONGEST_SPACING && isAnythingDue()) await new Promise((resolve) => setTimeout(resolve, next));
-        else return !isAnythingDue() || outlasts();
+        else return true;
       }
     },
     invoiceOf: extraCalls.invoiceOf,

@@ -77,7 +77,11 @@ export function createPurchaseLoader({ sql, clock, log, ownership, windows, wake
       try {
         await nudged.dropOld();
         const owned = ownership.owned();
-        if (owned.length === 0) return false;
+        if (owned.length === 0) {
+          // Nothing that is due can get room here.
+          for (const window of windows.values()) window.setPressure(false);
+          return false;
+        }
         const more = [await loadById(), await nudged.load(owned), await readDue()];
         await patrol(owned);
         return more.includes(true) || rereads.haveSomeLeft;
