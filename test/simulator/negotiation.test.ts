@@ -46,6 +46,23 @@ describe('a negotiated purchase', () => {
     expect(JSON.parse(mapped.text).pageUrl).toMatch(/^http:\/\/checkout\.test:8090\/control\/checkout\//);
   });
 
+  test('refuses what it does not know, also from programs without types', async () => {
+    const { control } = await startCaller();
+    const { purchaseId } = control.negotiate();
+    const wrong: readonly (readonly [call: () => unknown, message: string])[] = [
+      [() => control.negotiate({ amount: 5 } as never), 'amount: is not known here; known: purchaseId, site, script'],
+      [() => control.negotiate({ price: null } as never), 'price: null must be text or a number, or left out'],
+      [() => control.add({ reference: 7 } as never), 'reference: 7 must be text, or left out'],
+      [() => control.add({ purchaseId: '' }), 'purchaseId: "" must be text, or left out'],
+      [
+        () => control.customer(purchaseId, 'sleeps' as never),
+        'does: "sleeps" is nothing that a customer does; give one of opens',
+      ],
+    ];
+    for (const [call, message] of wrong) expect(call).toThrow(message);
+    expect(control.list()).toHaveLength(1);
+  });
+
   test('refuses a return address that no browser should go to', async () => {
     const t = await startCaller();
     for (const returnUrl of ['javascript:alert(1)', '/thanks']) {

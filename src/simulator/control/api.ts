@@ -3,11 +3,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import { createRoute, z } from '@hono/zod-openapi';
 import { checkoutPage, noCheckoutPage } from './checkout-page.ts';
+import { mountCounters } from './counter-routes.ts';
 import { type ControlApp, controlOf, createControlApp, type Directory, jsonAnswer } from './definitions.ts';
 import { controlPage, purchaseRows } from './page.ts';
-import { Problem, problemResponse } from './problems.ts';
+import { Problem, problemResponse, problems } from './problems.ts';
 import { mountPurchases } from './purchase-routes.ts';
-import { mountCounters, mountService } from './service-routes.ts';
+import { mountService } from './service-routes.ts';
+import { mountTrouble } from './trouble-routes.ts';
 
 const ABOUT = {
   openapi: '3.1.0',
@@ -17,15 +19,8 @@ const ABOUT = {
     description:
       'Controls of a stand-in for the checkout service. None of these calls is part of the specification of the service. Failures are problems (RFC 9457) with a stable `code`.',
     license: { name: 'MIT', identifier: 'MIT' },
+    contact: { name: 'purchase-watch' },
   },
-  servers: [
-    { url: '/', description: 'The namespace without a name.' },
-    {
-      url: '/ns/{namespace}',
-      description: 'A namespace, which begins when it is first named.',
-      variables: { namespace: { default: 'my-test', description: '1 to 64 letters, digits, dots, dashes or underscores.' } },
-    },
-  ],
   security: [],
   tags: [
     { name: 'Purchases', description: 'Purchases and their customers.' },
@@ -42,6 +37,7 @@ export function createControlListener(
   const app = createControlApp(directory);
   mountPurchases(app);
   mountService(app, directory);
+  mountTrouble(app);
   mountCounters(app);
   mountDocument(app);
   mountPages(app);
@@ -53,8 +49,21 @@ function mountDocument(app: ControlApp): void {
   let made: object | undefined;
   app.openapi(documentRoute, (c) => {
     made ??= app.getOpenAPI31Document(ABOUT);
-    return c.json({ ...made }, 200);
+    return c.json({ ...made, servers: serversAt(new URL(c.req.url).origin) }, 200);
   });
+}
+
+/** Where the calls are: with complete addresses, for programs that make a client of the document. */
+function serversAt(origin: string): object[] {
+  const namespace = { default: 'my-test', description: '1 to 64 letters, digits, dots, dashes or underscores.' };
+  return [
+    { url: origin, description: 'The namespace without a name.' },
+    {
+      url: `${origin}/ns/{namespace}`,
+      description: 'A namespace, which begins when it is first named.',
+      variables: { namespace },
+    },
+  ];
 }
 
 function mountPages(app: ControlApp): void {
@@ -95,6 +104,7 @@ const documentRoute = createRoute({
   path: '/control/openapi.json',
   operationId: 'getDocument',
   summary: 'This API as an OpenAPI 3.1 document',
+  description: 'The same in every namespace.',
   tags: ['Service'],
-  responses: { 200: jsonAnswer('The document.', z.record(z.string(), z.any())) },
+  responses: { 200: jsonAnswer('The document.', z.record(z.string(), z.any())), ...problems('not_found') },
 });

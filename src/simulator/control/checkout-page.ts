@@ -35,7 +35,7 @@ function pageWith(title: string, body: ReturnType<typeof html>) {
   return html`<!doctype html>
 <html lang="en">
 <head>
-<meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">
+<meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"><link rel="icon" href="data:,">
 <title>${title}</title>
 <style>body { max-width: 34rem; margin: 3rem auto; padding: 0 1rem; font: 16px/1.5 system-ui, sans-serif } button { font: inherit; padding: .5rem 1rem; margin: 0 .3rem .5rem 0 }</style>
 </head>

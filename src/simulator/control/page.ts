@@ -17,7 +17,7 @@ export function controlPage(control: Control) {
   return html`<!doctype html>
 <html lang="en">
 <head>
-<meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">
+<meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"><link rel="icon" href="data:,">
 <title>Checkout simulator</title>
 <style>${raw(STYLE)}</style>
 </head>

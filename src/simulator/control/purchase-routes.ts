@@ -69,6 +69,7 @@ const addRoute = createRoute({
   path: '/control/purchases',
   operationId: 'addPurchases',
   summary: 'Add purchases that live by themselves',
+  description: 'All of the same kind; what is left out is drawn for each.',
   tags: PURCHASES,
   ...jsonRequest(addBody),
   responses: {
@@ -93,6 +94,7 @@ const recentRoute = createRoute({
   path: '/control/recent',
   operationId: 'listRecentPurchases',
   summary: 'List purchases made after a number, oldest first',
+  description: 'For a program that follows new purchases: each call asks with `last` of the call before.',
   tags: PURCHASES,
   request: { query: recentQuery },
   responses: {
@@ -106,6 +108,7 @@ const getRoute = createRoute({
   path: '/control/purchases/{id}',
   operationId: 'getPurchase',
   summary: 'Show a purchase with the true times of its changes',
+  description: 'To compare with what a watcher found out.',
   tags: PURCHASES,
   request: { params: idParameter },
   responses: { 200: jsonAnswer('The purchase.', purchaseSchema), ...problems('purchase_not_found') },

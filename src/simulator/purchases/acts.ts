@@ -1,6 +1,6 @@
 /** What a customer does on the page of the checkout, and which states follow. */
 import { SimulatorError } from '../contract/error.ts';
-import { type CustomerAct, PAYMENT_METHOD } from '../contract/names.ts';
+import { CUSTOMER_ACTS, type CustomerAct, PAYMENT_METHOD } from '../contract/names.ts';
 import { nameOfState, STATE } from '../values/states.ts';
 import { SESSION_SECONDS, type Step } from './lives.ts';
 import { enter, isFinished, type Purchase } from './purchase.ts';
@@ -36,6 +36,10 @@ export function canActIn(state: number): boolean {
  * the customer does nothing more. Throws SimulatorError when the purchase is over.
  */
 export function act(purchase: Purchase, doing: CustomerAct, { now, timeScale }: { now: number; timeScale: number }): void {
+  if (!CUSTOMER_ACTS.includes(doing)) {
+    const detail = `is nothing that a customer does; give one of ${CUSTOMER_ACTS.join(', ')}`;
+    throw new SimulatorError('invalid_request', detail, { field: 'does', value: doing });
+  }
   const session: Step = { state: STATE.SessionTimedOut, after: Math.round((SESSION_SECONDS * 1_000) / timeScale) };
   if (doing === 'opens') {
     // A life of its own goes on by itself, also while a developer looks at its page.

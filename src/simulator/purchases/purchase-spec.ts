@@ -6,6 +6,30 @@ import { parseAmount } from '../values/amounts.ts';
 import { pick, type Random } from '../values/random.ts';
 import { drawLifeName, drawPaymentMethod, drawSteps, isLifeName, readScript, type Step } from './lives.ts';
 
+/** What each field of a new purchase may be. */
+const TYPES: ReadonlyMap<string, readonly string[]> = new Map([
+  ['purchaseId', ['string']],
+  ['site', ['string']],
+  ['script', ['string', 'object']],
+  ['paymentMethod', ['string', 'number']],
+  ['price', ['string', 'number']],
+  ['currency', ['string']],
+  ['reference', ['string']],
+  ['description', ['string']],
+]);
+
+/** Throws SimulatorError for a field that is unknown or of another type: programs without types call this, too. */
+export function checkSpec(spec: PurchaseSpec): void {
+  for (const [field, value] of Object.entries(spec)) {
+    const types = TYPES.get(field);
+    if (types === undefined)
+      throw new SimulatorError('invalid_request', `is not known here; known: ${[...TYPES.keys()].join(', ')}`, { field });
+    if (value === undefined || (types.includes(typeof value) && value !== null && value !== '')) continue;
+    const expected = types.map((type) => (type === 'object' ? 'a list of steps' : type === 'string' ? 'text' : `a ${type}`));
+    throw new SimulatorError('invalid_request', `must be ${expected.join(' or ')}, or left out`, { field, value });
+  }
+}
+
 /** The life that was asked for, or one drawn as the load draws them, and how its customer usually pays. */
 export function lifeOf(
   script: PurchaseSpec['script'],

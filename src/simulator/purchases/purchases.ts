@@ -9,7 +9,7 @@ import { customerOf, personalValues } from './customer.ts';
 import { drawLifeName } from './lives.ts';
 import { createLoad } from './load.ts';
 import { advance, comeBack, enter, isFinished, type Purchase, putIntoState, viewOf } from './purchase.ts';
-import { drawPrice, lifeOf, paymentMethodOf, priceOf } from './purchase-spec.ts';
+import { checkSpec, drawPrice, lifeOf, paymentMethodOf, priceOf } from './purchase-spec.ts';
 
 /** Which page of which site breaks or is fixed: without a site all of them, without states both kinds of page. */
 export interface PageSelection {
@@ -213,6 +213,7 @@ function newPurchase(
   spec: PurchaseSpec,
   about: { id: string; number: number; site: Site; at: number; random: Random; timeScale: number; returnUrl: string | null },
 ): Purchase {
+  checkSpec(spec);
   const { id, number, site, at, random, timeScale, returnUrl } = about;
   const { life, steps, usualMethod } = lifeOf(spec.script, site, random, timeScale);
   const seed = Math.floor(random() * 2 ** 31);

@@ -24,10 +24,19 @@ test('the document passes a public validator as OpenAPI 3.1', async () => {
   expect([errors ?? [], valid]).toEqual([[], true]);
 });
 
-test('every operation has a summary, a tag that is described, and a name of its own', () => {
+test('its servers are complete addresses, at the origin that was asked', async () => {
+  const { servers } = document as unknown as { servers: { url: string }[] };
+  const origin = new URL(servers[0]!.url).origin;
+  expect(servers.map(({ url }) => url)).toEqual([origin, `${origin}/ns/{namespace}`]);
+});
+
+test('every operation has a summary, a description, a problem, a tag that is described, and a name of its own', () => {
   const tags = (document as unknown as { tags: { name: string }[] }).tags.map(({ name }) => name);
   const incomplete = operations().filter(
-    ({ operation }) => !operation.summary || operation.tags?.length !== 1 || !tags.includes(operation.tags[0]!),
+    ({ operation }) =>
+      !(operation.summary && operation.description && Object.keys(operation.responses).some((code) => /^4/.test(code))) ||
+      operation.tags?.length !== 1 ||
+      !tags.includes(operation.tags[0]!),
   );
   expect(incomplete.map(({ name }) => name)).toEqual([]);
   const ids = operations().map(({ operation }) => operation.operationId);
