@@ -1,5 +1,6 @@
 /** Tables for people. Apart from the rest of the output, because the help needs none. */
-import { fittingWidths, tableLine, textWidth } from './columns.ts';
+import { textWidth } from '../../domain/values/text-width.ts';
+import { fittingWidths, tableLine } from './columns.ts';
 import type { CliContext } from './context.ts';
 import { printable, printLine, styled } from './output.ts';
 

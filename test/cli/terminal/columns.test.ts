@@ -1,21 +1,10 @@
 /** Tables fit the terminal, whatever is in them, and are whole where no terminal is. */
-import { createInterface, type Interface } from 'node:readline';
 import { PassThrough, Writable } from 'node:stream';
-import { afterAll, describe, expect, test } from 'vitest';
-import { textWidth } from '../../../src/cli/terminal/columns.ts';
+import { describe, expect, test } from 'vitest';
 import type { CliContext } from '../../../src/cli/terminal/context.ts';
 import { printTable } from '../../../src/cli/terminal/table.ts';
+import { textWidth } from '../../../src/domain/values/text-width.ts';
 import { run } from '../../../src/main.ts';
-
-/** Node.js knows how wide texts are, and tells it by where its line editor has the cursor. */
-const editor = createInterface({ input: new PassThrough(), output: new PassThrough().resume(), prompt: '', terminal: true });
-afterAll(() => editor.close());
-function widthInNode(text: string): number {
-  Object.assign(editor as { -readonly [K in keyof Interface]: Interface[K] }, { line: text, cursor: text.length });
-  const { rows, cols } = editor.getCursorPos();
-  expect(rows).toBe(0);
-  return cols;
-}
 
 function terminal(columns: number | undefined) {
   let text = '';
@@ -81,22 +70,4 @@ describe('a table', () => {
     expect(lines.filter((line) => line.length > 60)).toEqual([]);
     expect(lines.find((line) => line.startsWith('DATA_DIR'))).toMatch(/^DATA_DIR +\/a\/long\/.*… +environ/);
   });
-});
-
-test('texts are as wide as Node.js measures them, but for a few signs that nobody types', () => {
-  const wrong: string[] = [];
-  let tried = 0;
-  for (let code = 0x20; code < 0x3_0000; code += 1) {
-    const character = String.fromCodePoint(code);
-    if (/[\p{Cc}\p{Cf}\p{Cn}\p{Co}\p{Cs}\u2028\u2029]/u.test(character)) continue;
-    tried += 1;
-    if (textWidth(`a${character}b`) !== widthInNode(`a${character}b`)) wrong.push(character);
-  }
-  expect(tried).toBeGreaterThan(140_000);
-  expect(wrong.length).toBeLessThan(250);
-  // What does appear in names and references: letters of any language, digits and emoji. Half a flag is in none.
-  const common = wrong.filter((character) => /[\p{Letter}\p{Nd}\p{Emoji_Presentation}]/u.test(character));
-  expect(common.filter((character) => !/\p{Regional_Indicator}/u.test(character))).toEqual([]);
-  expect(textWidth('日本 🦊 é ①')).toBe(widthInNode('日本 🦊 é ①'));
-  expect(textWidth('🇸🇪')).toBe(2);
 });
