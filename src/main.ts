@@ -9,6 +9,9 @@ import type { TakeSignals } from './runtime/process/signals.ts';
 /** These run until a signal, and handle it themselves. */
 const LONG_RUNNING: ReadonlySet<string> = new Set(['start', 'demo', 'simulate', 'listen']);
 
+/** The reader of the output has ended, or the terminal is closed. */
+const UNREAD: ReadonlySet<string | undefined> = new Set(['EPIPE', 'EIO', 'ERR_STREAM_DESTROYED']);
+
 const DONE = 0;
 const FAILED = 1;
 const WRONG_USAGE = 2;
@@ -52,7 +55,7 @@ export async function main(argv: readonly string[], takeSignals: TakeSignals): P
   let isEnding = false;
   for (const stream of [stdout, stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_DESTROYED') throw error;
+      if (!UNREAD.has(error.code)) throw error;
       // The reader has seen enough, as in `… | head`. The command still ends as it should: it may have a database open.
       // Told once: a second signal would end a long-running one at once, without that.
       if (LONG_RUNNING.has(name) && !isEnding) process.kill(process.pid, 'SIGTERM');

@@ -8,13 +8,15 @@ import { createLogger } from '../runtime/logger.ts';
 import { isGone, processIdentity } from '../runtime/process/process-identity.ts';
 import type { Board } from './browser/board.ts';
 import type { Progress } from './cast/progress.ts';
-import { SHORT_TIMES, SITES, writePrivately } from './cast/settings.ts';
+import { SHORT_TIMES, writePrivately } from './cast/settings.ts';
 import { GOOD_DAY, sendCustomers } from './cast/traffic.ts';
 import { API_PORT, openProduct, type Story } from './product.ts';
 import { hints, purchasesToTry, typed } from './terminal/hints.ts';
 import { createNarrator } from './terminal/narrator.ts';
+import { createScreen } from './terminal/screen.ts';
 import type { Stage } from './terminal/stage.ts';
-import { runStory } from './terminal/story.ts';
+import { createStopwatch } from './terminal/stopwatch.ts';
+import { READING, rest, runStory } from './terminal/story.ts';
 
 export interface DemoOptions {
   /** DATA_DIR; the demo has a folder of its own in it, so that it never touches what a real daemon keeps there. */
@@ -36,7 +38,11 @@ export async function runDemo({ dataDir, once, stage, signal }: DemoOptions): Pr
   const began = performance.now();
   const took = (): string => humanDuration(performance.now() - began);
   const closers: (() => Promise<unknown>)[] = [];
-  const narrator = createNarrator(stage);
+  const watch = createStopwatch();
+  const screen = stage.terminal && createScreen(stage.terminal, { stage, watch });
+  const narrator = screen ?? createNarrator(stage);
+  /** What stays on the terminal after the screen. */
+  let last: readonly string[] = [];
   const fact = (name: string, text: string): void => stage.write(`  ${stage.paint('green', '✓')} ${name.padEnd(10)}${text}`);
   try {
     stage.write(stage.paint('bold', 'purchase-watch: the whole product, on this machine, with nothing else installed'));
@@ -52,15 +58,10 @@ export async function runDemo({ dataDir, once, stage, signal }: DemoOptions): Pr
     const opened = await openProduct({ home, isFirst, stage, narrator, log, logFile, closers });
     const { simulator, progress, slack, postgres, board, story, file, apiUrl, port } = opened;
     const elsewhere = port === 0 ? ` (port ${API_PORT} is taken)` : '';
-    stage.write(
-      stage.paint('bold', `  Open ${apiUrl} in a browser: the console, with switches to break and mend things${elsewhere}`),
-    );
+    stage.write(stage.paint('bold', `  Open ${apiUrl} in a browser: switches there break and mend things${elsewhere}`));
     stage.write('');
-    fact(
-      'database',
-      `embedded Postgres in ${typed(home)}, ${isFirst ? 'made just now and kept for the next time' : 'kept from last time'}`,
-    );
-    fact('checkout', `simulated, for ${SITES.join(' and ')}; its controls: ${simulator.url}/control`);
+    fact('database', `embedded Postgres in ${typed(home)}, ${isFirst ? 'made just now' : 'kept from last time'}`);
+    fact('checkout', `simulated; its controls: ${simulator.url}/control`);
     fact('shop', 'takes webhooks and checks their signatures');
     fact('Slack', 'a stand-in that shows what Slack would show');
     fact('daemon', `polls, decides, delivers; its API: ${apiUrl}`);
@@ -72,18 +73,26 @@ export async function runDemo({ dataDir, once, stage, signal }: DemoOptions): Pr
     for (const remark of remarks) stage.write(stage.paint('gray', `    ${remark}`));
 
     const { control } = simulator;
-    const isWhole = await untilSwitched({ control, narrator, progress, messages: slack.messages, board, story, signal });
-    if (isWhole) narrator.headline('6  What you saw', recap(progress, { messages: slack.messages(), took: took() }));
-    if (once) return void stage.write('  Without --once the demo goes on, and shows what to open and try.');
+    const { messages } = slack;
+    screen?.open({ address: apiUrl, progress, messages, board });
+    const isWhole = await untilSwitched({ control, narrator, progress, watch, messages, board, story, signal });
+    if (isWhole) {
+      const lines = recap(progress, { messages: messages(), took: took() });
+      narrator.headline('6  What you saw', lines);
+      if (screen !== null) last = ['', ...lines];
+    }
+    if (once) {
+      if (screen !== null) await rest(READING, { watch, signal });
+      last = [...last, 'Without --once the demo goes on, and shows what to open and try.'];
+      return;
+    }
 
     const databaseFile = join(home, 'database-url');
     writePrivately(databaseFile, postgres.url);
     const ids = purchasesToTry(control);
-    for (const line of hints({ home, apiUrl, checkoutUrl: simulator.url, databaseFile, ids }))
-      stage.write(line === '' ? '' : `  ${line}`);
-    narrator.headline(
+    narrator.commands(hints({ home, apiUrl, checkoutUrl: simulator.url, databaseFile, ids }));
+    narrator.say(
       `Calm traffic goes on: a customer every ${humanDuration(ARRIVALS)}, of whom a few give up. Ctrl-C ends the demo.`,
-      [],
     );
     const customers = sendCustomers(control, GOOD_DAY, { every: ARRIVALS });
     closers.push(async () => customers.stop());
@@ -91,12 +100,12 @@ export async function runDemo({ dataDir, once, stage, signal }: DemoOptions): Pr
     await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
   } catch (error) {
     if (!signal.aborted) throw error;
-    narrator.show('\nStopping …');
   } finally {
     narrator.stop();
+    for (const line of last) stage.write(`  ${line}`.trimEnd());
+    if (signal.aborted) stage.write('\nStopping …');
     for (const close of closers.reverse()) await close();
-    if (signal.aborted)
-      stage.write(`Stopped. The data stays in ${typed(home)}, so the next start is quick; delete the folder to begin again.`);
+    if (signal.aborted) stage.write(`Stopped. The data stays in ${typed(home)} and makes the next start quick.`);
   }
 }
 
@@ -114,7 +123,7 @@ async function untilSwitched({ board, story, signal, ...parts }: StoryUntilSwitc
     return true;
   } catch (error) {
     if (signal.aborted || !story.ended.signal.aborted) throw error;
-    parts.narrator.headline('A switch was turned in the browser: the story ends here.', []);
+    parts.narrator.headline('A switch was turned: the story ends here.', []);
     return false;
   } finally {
     story.isRunning = false;
@@ -136,8 +145,8 @@ function claim(home: string): () => Promise<void> {
 
 function recap(progress: Progress, { messages, took }: { messages: number; took: string }): string[] {
   return [
-    `In ${took}: ${progress.purchases.size} purchases watched, ${progress.changes()} changes seen and announced once each.`,
-    `${progress.webhooks()} webhooks, every signature good; half of them came within ${progress.medianTook()} ms of the poll.`,
+    `In ${took}: ${progress.purchases.size} purchases watched, ${progress.changes()} changes announced, each once.`,
+    `${progress.webhooks()} webhooks, every signature good; half of them within ${progress.medianTook()} ms of the poll.`,
     `${progress.everStuck.size} customers were stuck, all of them moved on, and Slack got ${messages} messages.`,
   ];
 }

@@ -1,7 +1,7 @@
 /** What the demo starts around the daemon: database, simulated service, shop, Slack, and the page with switches. */
 import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
-import { renderForTerminal } from '../channels/slack/terminal.ts';
+import type { ShownMessage } from '../channels/slack/terminal.ts';
 import { AppError } from '../domain/values/errors.ts';
 import type { Sql } from '../postgres/connection/database.ts';
 import { connect } from '../postgres/connection/database.ts';
@@ -163,15 +163,14 @@ async function openSlack(narrator: Narrator) {
   let messages = 0;
   const posts: SlackPost[] = [];
   const listener = await listenForPosts(({ body }) => {
-    const message = JSON.parse(body.toString()) as Partial<Parameters<typeof renderForTerminal>[0]>;
+    const message = JSON.parse(body.toString()) as Partial<ShownMessage>;
     // As Slack does: a message without text is not shown. `doctor` asks so whether the address lives.
-    const { text, blocks } = message;
+    const { text, blocks = null } = message;
     if (text === undefined) return { status: 400, body: 'no_text' };
     messages += 1;
-    posts.push({ at: Date.now(), text, blocks: blocks === undefined ? null : [...blocks] });
+    posts.push({ at: Date.now(), text, blocks: blocks && [...blocks] });
     if (posts.length > POSTS_KEPT) posts.shift();
-    narrator.say('Slack gets a message:');
-    narrator.show(renderForTerminal(blocks === undefined ? { text } : { text, blocks }));
+    narrator.slack({ text, blocks });
     return { status: 200, body: 'ok' };
   });
   return { listener, messages: () => messages, posts: () => posts };

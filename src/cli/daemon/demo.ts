@@ -1,7 +1,9 @@
 /** `demo`: the whole product on this machine. */
 
+import { ReadStream, WriteStream } from 'node:tty';
 import type { Command } from 'commander';
 import { runDemo } from '../../demo/demo.ts';
+import type { StageTerminal } from '../../demo/terminal/stage.ts';
 import { untilStopSignal } from '../../runtime/process/signals.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
@@ -12,13 +14,27 @@ const DEFAULT_DATA_DIR = './.purchase-watch';
 async function demo(context: CliContext, once: boolean): Promise<void> {
   const stopping = new AbortController();
   void untilStopSignal(context.takeSignals).then(() => stopping.abort());
+  // A terminal that is closed must not leave a database behind that still runs.
+  process.on('SIGHUP', () => stopping.abort());
   await runDemo({
     // The demo has settings of its own: what a real daemon lacks or has wrong must not keep it from starting.
     dataDir: context.env.DATA_DIR || DEFAULT_DATA_DIR,
     once,
-    stage: { write: (line) => printLine(context, line), paint: (style, text) => styled(context, style, text) },
+    stage: {
+      write: (line) => printLine(context, line),
+      paint: (style, text) => styled(context, style, text),
+      terminal: terminalOf(context),
+    },
     signal: stopping.signal,
   });
+}
+
+/** The terminal of this process; null where there is none, or one that cannot be drawn on. */
+function terminalOf({ env, stdin, stdout }: CliContext): StageTerminal | null {
+  if (!(stdout instanceof WriteStream) || env.TERM === 'dumb') return null;
+  // As Ctrl-C does where it is no key: a second time ends the process at once.
+  const end = (): void => void process.kill(process.pid, 'SIGINT');
+  return { output: stdout, input: stdin instanceof ReadStream ? stdin : null, end };
 }
 
 /** Declares the command. */
@@ -30,7 +46,7 @@ export function register(command: Command, context: CliContext): void {
     .option('--once', 'end after the story, for a quick look or a test')
     .action(({ once = false }: { once?: boolean }) => demo(context, once));
   examples(command, [
-    ['demo', 'until Ctrl-C'],
-    ['demo --once', 'about a minute'],
+    ['demo', 'until q or Ctrl-C'],
+    ['demo --once', 'about two minutes'],
   ]);
 }

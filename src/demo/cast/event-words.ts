@@ -4,8 +4,16 @@ import { humanDuration } from '../../domain/values/duration.ts';
 import { isDecimal } from '../../domain/values/exact-json.ts';
 import type { ShopEvent } from './shop.ts';
 
-/** What an event says, with the colour that stands for it: green is paid, red is stuck, yellow another end. */
-export function wordsFor(event: ShopEvent): { text: string; style: 'green' | 'yellow' | 'red' | null } {
+export interface EventWords {
+  readonly text: string;
+  /** The same for a narrow line. */
+  readonly brief: string;
+  /** Green is paid, red is stuck, yellow another end. */
+  readonly style: 'green' | 'yellow' | 'red' | null;
+}
+
+/** What an event says. */
+export function wordsFor(event: ShopEvent): EventWords {
   const stay = (since: string | null): string =>
     since === null ? '' : ` after ${humanDuration(Date.parse(event.timestamp) - Date.parse(since))}`;
   switch (event.type) {
@@ -13,21 +21,25 @@ export function wordsFor(event: ShopEvent): { text: string; style: 'green' | 'ye
       const { from, to } = event.data;
       const end = checkoutEnd(to.name);
       const style = end === 'paid' ? 'green' : end === null ? null : 'yellow';
-      return { text: from === null ? `first seen: ${to.name}` : `${from.name} → ${to.name}`, style };
+      return { text: from === null ? `first seen: ${to.name}` : `${from.name} → ${to.name}`, brief: to.name, style };
     }
-    case 'purchase.stuck':
-      return { text: `STUCK in ${event.data.state.name}${stay(event.data.stateSince)}`, style: 'red' };
-    case 'purchase.recovered':
-      return { text: `moved on${stay(event.data.stateSince)}`, style: 'green' };
+    case 'purchase.stuck': {
+      const { state, stateSince } = event.data;
+      return { text: `STUCK in ${state.name}${stay(stateSince)}`, brief: `STUCK${stay(stateSince)}`, style: 'red' };
+    }
+    case 'purchase.recovered': {
+      const text = `moved on${stay(event.data.stateSince)}`;
+      return { text, brief: text, style: 'green' };
+    }
     case 'purchase.invoice_ready': {
       const { totalAmount, dueDate } = event.data.invoice;
       const amount = isDecimal(totalAmount) ? totalAmount.rawJSON : (totalAmount ?? '?');
       const price = `${amount} ${event.data.currency ?? ''}`.trimEnd();
-      return { text: `invoice of ${price}, due ${dueDate?.slice(0, 10) ?? '?'}`, style: null };
+      return { text: `invoice of ${price}, due ${dueDate?.slice(0, 10) ?? '?'}`, brief: `invoice of ${price}`, style: null };
     }
     case 'subscriber.test':
-      return { text: 'a test: it arrives, and is well signed', style: null };
+      return { text: 'a test: it arrives, and is well signed', brief: 'a test', style: null };
     default:
-      return { text: event.type, style: 'yellow' };
+      return { text: event.type, brief: event.type, style: 'yellow' };
   }
 }

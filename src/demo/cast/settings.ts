@@ -5,7 +5,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadSettings } from '../../config/load-settings.ts';
 
-export const SITES = ['demo-se', 'demo-fi'] as const;
+const SITES = ['demo-se', 'demo-fi'] as const;
 /** Where the page breaks. */
 export const BROKEN_SITE = SITES[0];
 export const BROKEN_STATE = 'WaitingForCardPayments';
@@ -15,7 +15,7 @@ const STUCK_AFTER = '10s';
 const GROUP_WAIT = '10s';
 
 /** The short times, shown to the person who watches. */
-export const SHORT_TIMES = `stuck after ${STUCK_AFTER} (15m by default), Slack gathers for ${GROUP_WAIT} (30s by default)`;
+export const SHORT_TIMES = `stuck after ${STUCK_AFTER}, not 15m; Slack gathers for ${GROUP_WAIT}, not 30s`;
 
 /** A signing secret for this run. */
 export function newSecret(): string {

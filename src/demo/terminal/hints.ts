@@ -43,25 +43,23 @@ export interface HintParts {
   readonly ids: ReturnType<typeof purchasesToTry>;
 }
 
-/** The hints, titles and commands. */
+/** Titles, and the commands below them, which begin with blanks. */
 export function hints({ home, apiUrl, checkoutUrl, databaseFile, ids }: HintParts): string[] {
   const dataDir = `DATA_DIR=${typed(home)}`;
   return [
-    'Open',
-    `  ${checkoutUrl}/control   the simulated service: break pages, fail calls, add purchases`,
-    '',
-    'Look (in another terminal)',
+    'In another terminal',
     `  ${dataDir} npx purchase-watch status`,
     `  curl "${apiUrl}/v1/purchases?limit=3"`,
-    '',
-    'Register a purchase yourself, in any of three ways, and see it move above within a second',
-    `  ${dataDir} npx purchase-watch watch ${ids.command} --site ${BROKEN_SITE}`,
+    'Register a purchase yourself, in any of three ways, and see it move',
+    `  ${dataDir} npx purchase-watch watch \\`,
+    `    ${ids.command} --site ${BROKEN_SITE}`,
     `  curl -H "content-type: application/json" ${apiUrl}/v1/purchases \\`,
     `    -d '{"purchaseId": "${ids.api}", "site": "${BROKEN_SITE}"}'`,
     `  psql "$(cat ${typed(databaseFile)})" \\`,
     `    -c "select purchase_watch.watch('${ids.sql}', site => '${BROKEN_SITE}')"`,
-    '',
-    'Watch your own shop',
-    '  npx purchase-watch start   lists the settings it needs',
+    'Break pages, fail calls and add purchases at the simulated service',
+    `  ${checkoutUrl}/control`,
+    'Watch your own shop: this lists the settings that are needed',
+    '  npx purchase-watch start',
   ];
 }

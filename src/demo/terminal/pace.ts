@@ -2,9 +2,9 @@
 
 const WINDOW = 1_000;
 
-export interface Pace {
+export interface Pace<Line> {
   /** Shows a line, or counts it when there were enough in this second. */
-  line(text: string): void;
+  line(line: Line): void;
   /** Says now how many were left out, before something else is shown; a new second begins. */
   flush(): void;
   /** Flushes and ends. */
@@ -12,17 +12,17 @@ export interface Pace {
 }
 
 /** Shows at most `most` lines a second through `show`, and `more` for the others. */
-export function createPace({
+export function createPace<Line>({
   most,
   show,
   more,
 }: {
   readonly most: number;
-  show(text: string): void;
-  more(count: number): string;
-}): Pace {
+  show(line: Line): void;
+  more(count: number): Line;
+}): Pace<Line> {
   let shown = 0;
-  let hidden: string[] = [];
+  let hidden: Line[] = [];
   const flush = (): void => {
     // One more line takes no more room than saying that there was one.
     if (hidden.length === 1) show(hidden[0]!);
@@ -32,13 +32,13 @@ export function createPace({
   };
   const timer = setInterval(flush, WINDOW);
   return {
-    line: (text) => {
+    line: (line) => {
       if (shown >= most) {
-        hidden.push(text);
+        hidden.push(line);
         return;
       }
       shown += 1;
-      show(text);
+      show(line);
     },
     flush,
     stop: () => {

@@ -29,7 +29,7 @@ test('the shop takes a signed event once and refuses a forged one', async () => 
 
 test('what is about no purchase is told in a line, too', () => {
   const lines: string[] = [];
-  const narrator = createNarrator({ write: (line) => void lines.push(line), paint: (_, text) => text });
+  const narrator = createNarrator({ write: (line) => void lines.push(line), paint: (_, text) => text, terminal: null });
   const timestamp = new Date().toISOString();
   const tested: ShopEvent = { id: 'evt_1', type: 'subscriber.test', timestamp, data: { subscriber: 'shop', note: 'a test' } };
   const outage = { site: 'demo-se', since: timestamp, reason: null, lastError: null };

@@ -6,7 +6,7 @@ afterEach(() => void vi.useRealTimers());
 
 test('so many lines a second are shown, and the others are counted', () => {
   const shown: string[] = [];
-  const pace = createPace({ most: 2, show: (text) => shown.push(text), more: (count) => `+ ${count}` });
+  const pace = createPace<string>({ most: 2, show: (text) => shown.push(text), more: (count) => `+ ${count}` });
   const lines = (...texts: string[]) => texts.forEach(pace.line);
   lines('a', 'b', 'c', 'd', 'e');
   expect(shown.splice(0)).toEqual(['a', 'b']);

@@ -1,0 +1,190 @@
+/** Narrates on a screen that is drawn in place, and obeys its keys. */
+import type { ShownMessage } from '../../channels/slack/terminal.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
+import type { Board } from '../browser/board.ts';
+import type { Progress } from '../cast/progress.ts';
+import { openDisplay } from './display.ts';
+import { type Chapter, draw, type Scene, type Traffic } from './draw.ts';
+import { LINES_A_SECOND, type Narrator } from './narrator.ts';
+import { createPace } from './pace.ts';
+import type { Stage, StageTerminal } from './stage.ts';
+import type { Stopwatch } from './stopwatch.ts';
+
+/** What the screen shows besides what is narrated. */
+export interface Live {
+  readonly address: string;
+  readonly progress: Progress;
+  /** Slack messages so far. */
+  messages(): number;
+  readonly board: Board;
+}
+
+export interface Screen extends Narrator {
+  /** Takes the terminal; what was narrated before is shown, too. */
+  open(live: Live): void;
+}
+
+/** So long each of Slack's messages stays. */
+const CARD_HELD: Milliseconds = 6_000;
+const REDRAW: Milliseconds = 200;
+/** More lines than a terminal has. */
+const TRAFFIC_KEPT = 300;
+/** The switches that have keys: what the head calls them while they are on. */
+const SWITCHES: ReadonlyMap<string, string> = new Map([
+  ['card', 'card page'],
+  ['daemon', 'daemon'],
+  ['receiver', 'receiver'],
+]);
+
+interface Kept {
+  chapter: Chapter;
+  traffic: Traffic[];
+  /** Slack's messages that were not shown long enough; the first is shown. */
+  cards: { readonly message: ShownMessage; since: Milliseconds | null }[];
+  commands: readonly string[];
+  areCommandsShown: boolean;
+}
+
+/** A screen on this terminal; nothing is drawn before `open`. */
+export function createScreen(terminal: StageTerminal, { stage, watch }: { stage: Stage; watch: Stopwatch }): Screen {
+  const kept: Kept = { chapter: { title: '', text: '' }, traffic: [], cards: [], commands: [], areCommandsShown: false };
+  const show = (entry: Traffic): void => {
+    kept.traffic.push(entry);
+    if (kept.traffic.length > TRAFFIC_KEPT) kept.traffic.shift();
+  };
+  const pace = createPace<Traffic>({
+    most: LINES_A_SECOND,
+    show,
+    more: (count) => ({ text: `  + ${count} more webhooks`, style: 'gray' }),
+  });
+  const say = (text: string): void => {
+    pace.flush();
+    show({ text, style: 'cyan' });
+  };
+  let close = (): void => undefined;
+  return {
+    headline: (title, text) => {
+      kept.chapter = { title, text: text.join(' ') };
+    },
+    say,
+    arrival: pace.line,
+    slack: (message) => void kept.cards.push({ message, since: null }),
+    commands: (lines) => {
+      kept.commands = lines;
+      kept.areCommandsShown = true;
+    },
+    open: (live) => {
+      close = drawOften(terminal, { stage, watch, live, kept, say });
+    },
+    stop: () => {
+      pace.stop();
+      close();
+    },
+  };
+}
+
+interface DrawnParts {
+  readonly stage: Stage;
+  readonly watch: Stopwatch;
+  readonly live: Live;
+  readonly kept: Kept;
+  say(text: string): void;
+}
+
+/** Draws until the function that it answers is called. */
+function drawOften(terminal: StageTerminal, { stage, watch, live, kept, say }: DrawnParts): () => void {
+  const sceneNow = (): Scene => sceneOf(kept, live, { watch, hasKeys: terminal.input !== null });
+  // While the demo is paused, what was shown stays, so that it can be read and copied.
+  let frozen: Scene | null = null;
+  const pause = (): void => {
+    watch.toggle();
+    frozen = watch.isPaused() ? sceneNow() : null;
+  };
+  const onKey = (key: string): void => {
+    if (key === 'space' || frozen !== null) pause();
+    if (key === 't') kept.areCommandsShown = !kept.areCommandsShown;
+    const turn = turnOf(key, live.board);
+    const turned = turn === null ? Promise.resolve() : live.board.turn(...turn);
+    turned.then(redraw, (error: unknown) => say(error instanceof Error ? error.message : String(error)));
+  };
+  const display = openDisplay({ terminal, onKey, onResize: () => redraw() });
+  const redraw = (): void => display.draw(draw(frozen ?? sceneNow(), display.size(), stage.paint));
+  const timer = setInterval(redraw, REDRAW);
+  return () => {
+    clearInterval(timer);
+    display.close();
+  };
+}
+
+/** The switch that a key turns, and to what. */
+function turnOf(key: string, { switches }: Board): readonly [name: string, isOn: boolean] | null {
+  const other = (name: string) => [name, !switches.get(name)!.isOn()] as const;
+  switch (key) {
+    case 'b':
+      return ['card', true];
+    case 'f':
+      return ['card', false];
+    case 'k':
+      return other('daemon');
+    case 'r':
+      return other('receiver');
+    default:
+      return null;
+  }
+}
+
+function sceneOf(
+  kept: Kept,
+  { address, progress, messages, board }: Live,
+  { watch, hasKeys }: { watch: Stopwatch; hasKeys: boolean },
+): Scene {
+  const isOn = (name: string): boolean => board.switches.get(name)!.isOn();
+  const isPaused = watch.isPaused();
+  const keys = [
+    ['space', isPaused ? 'go on' : 'pause'],
+    ['b/f', 'break/mend page'],
+    ['k', isOn('daemon') ? 'start daemon' : 'kill daemon'],
+    ['r', isOn('receiver') ? 'open receiver' : 'kill receiver'],
+    ...(kept.commands.length === 0 ? [] : [['t', kept.areCommandsShown ? 'hide' : 'try'] as const]),
+    ['q', 'end'],
+  ] as const;
+  const commands = kept.areCommandsShown ? ({ kind: 'commands', lines: kept.commands } as const) : null;
+  const message = cardNow(kept, watch.elapsed());
+  return {
+    address,
+    elapsed: watch.elapsed(),
+    isPaused,
+    counts: {
+      purchases: progress.purchases.size,
+      stuck: progress.stuckNow.size,
+      webhooks: progress.webhooks(),
+      median: progress.medianTook(),
+      messages: messages(),
+    },
+    broken: [...SWITCHES].filter(([name]) => isOn(name)).map(([, word]) => word),
+    chapter: turnedChapter(board) ?? kept.chapter,
+    panel: message === null ? commands : { kind: 'slack', message },
+    traffic: [...kept.traffic],
+    keys: hasKeys ? keys : [['Ctrl-C', 'ends the demo']],
+  };
+}
+
+/** Slack's message that is shown now: each for its time, one after the other. */
+function cardNow({ cards }: Kept, elapsed: Milliseconds): ShownMessage | null {
+  const [first] = cards;
+  if (first === undefined) return null;
+  first.since ??= elapsed;
+  if (elapsed - first.since < CARD_HELD) return first.message;
+  cards.shift();
+  return cardNow({ cards } as Kept, elapsed);
+}
+
+/** What a person did last, and which of the steps that follow have happened; null while there is nothing of that kind. */
+function turnedChapter(board: Board): Chapter | null {
+  const turn = board.turns().find(({ by }) => by === 'person');
+  if (turn === undefined) return null;
+  const words = turn.isOn ? turn.toggle.says : turn.toggle.saysAfter;
+  const [title = '', text = ''] = words.split(/: (.*)/);
+  const steps = turn.steps.map((step) => ({ words: step.words, isDone: step.happenedAt !== null }));
+  return { title: title.charAt(0).toUpperCase() + title.slice(1), text, steps };
+}

@@ -1,0 +1,23 @@
+/** How long the demo has run without the times in which a person paused it. */
+import type { Milliseconds } from '../../domain/values/time.ts';
+
+export interface Stopwatch {
+  elapsed(): Milliseconds;
+  isPaused(): boolean;
+  /** Pauses, or goes on. */
+  toggle(): void;
+}
+
+/** Starts to count. */
+export function createStopwatch(now: () => Milliseconds = () => performance.now()): Stopwatch {
+  let began = now();
+  let pausedAt: Milliseconds | null = null;
+  return {
+    elapsed: () => (pausedAt ?? now()) - began,
+    isPaused: () => pausedAt !== null,
+    toggle: () => {
+      if (pausedAt !== null) began += now() - pausedAt;
+      pausedAt = pausedAt === null ? now() : null;
+    },
+  };
+}
