@@ -7,6 +7,8 @@ export interface BenchOptions {
   readonly quick: boolean;
   /** With a million purchases where a hundred thousand are usual. */
   readonly large: boolean;
+  /** The revision that `guard` compares with; null: the one that it names itself. */
+  readonly against: string | null;
   /** Says in a line what goes on. */
   say(line: string): void;
 }

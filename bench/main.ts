@@ -3,9 +3,10 @@ import { writeFileSync } from 'node:fs';
 import { availableParallelism, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { suggestion } from '../src/config/kinds/nearest.ts';
-import type { Bench } from './bench.ts';
+import type { Bench, BenchOptions } from './bench.ts';
 import { change } from './change.ts';
 import { deliver } from './deliver/deliver.ts';
+import { guard } from './guard/guard.ts';
 import { idle } from './idle.ts';
 import { insert } from './insert.ts';
 import { openLab } from './lab.ts';
@@ -13,25 +14,39 @@ import { pages } from './pages.ts';
 import { peers } from './peers/peers.ts';
 import { polls } from './polls.ts';
 import { read } from './read.ts';
-import { holds, type Result, table } from './report.ts';
+import { hasFailed, holds, type Result, table } from './report.ts';
 import { scale } from './scale.ts';
 import { send } from './send.ts';
 
-const BENCHES: Readonly<Record<string, Bench>> = { polls, change, insert, idle, send, deliver, peers, scale, read, pages };
-/** These take minutes, gigabytes or packages from a registry: only by name. */
-const BY_NAME = new Set(['peers', 'scale', 'read', 'pages']);
+const BENCHES: Readonly<Record<string, Bench>> = {
+  polls,
+  change,
+  insert,
+  idle,
+  send,
+  deliver,
+  peers,
+  scale,
+  guard,
+  read,
+  pages,
+};
+/** These take minutes, gigabytes, another commit or packages from a registry: only by name. */
+const BY_NAME = new Set(['peers', 'scale', 'guard', 'read', 'pages']);
 
 const USAGE = `npm run bench -- [names] [options]
 
   names         ${Object.keys(BENCHES).join(' ')}; all but ${[...BY_NAME].join(' ')} when none is given
   --quick       shorter runs: less certain, but soon
   --large       idle with a million purchases
+  --against REV guard compares with this commit, tag or branch instead of the one in bench/guard/commit
   --json FILE   results as JSON, too; - for standard output instead of tables
 
 BENCH_DATABASE_URL or DATABASE_URL name a Postgres that may create databases; otherwise an embedded one is used.
 `;
 
 const NOTHING_WRONG = 0;
+const FAILED = 1;
 const WRONG_USAGE = 2;
 
 process.exitCode = await main();
@@ -46,7 +61,7 @@ async function main(): Promise<number> {
     process.stderr.write(USAGE);
     return WRONG_USAGE;
   }
-  const { names, quick, large, json } = wanted;
+  const { names, json, ...options } = wanted;
   const say = (line: string): void => void process.stderr.write(`  ${line}\n`);
   const lab = await openLab(process.env.BENCH_DATABASE_URL ?? process.env.DATABASE_URL ?? null);
   // The parts are stopped and the folder removed, however this ends.
@@ -59,7 +74,7 @@ async function main(): Promise<number> {
   try {
     for (const name of names) {
       process.stderr.write(`${name}\n`);
-      const result = await BENCHES[name]!(lab, { quick, large, say });
+      const result = await BENCHES[name]!(lab, { ...options, say });
       results.push(result);
       if (json !== '-') process.stdout.write(`\n${table(result)}\n`);
     }
@@ -69,17 +84,15 @@ async function main(): Promise<number> {
   if (json !== undefined) {
     const machine = { node: process.version, platform: `${process.platform} ${process.arch}`, cores: availableParallelism() };
     const data = results.map((result) => ({ ...result, rows: result.rows.map((row) => ({ ...row, holds: holds(row) })) }));
-    const text = `${JSON.stringify({ machine: { ...machine, load: loadavg()[0] }, quick, results: data }, null, 2)}\n`;
+    const text = `${JSON.stringify({ machine: { ...machine, load: loadavg()[0] }, quick: options.quick, results: data }, null, 2)}\n`;
     if (json === '-') process.stdout.write(text);
     else writeFileSync(json, text);
   }
-  return NOTHING_WRONG;
+  return results.some(hasFailed) ? FAILED : NOTHING_WRONG;
 }
 
-interface Wanted {
+interface Wanted extends Omit<BenchOptions, 'say'> {
   readonly names: string[];
-  readonly quick: boolean;
-  readonly large: boolean;
   readonly json: string | undefined;
 }
 
@@ -90,6 +103,7 @@ function readArguments(): Wanted | 'help' | 'wrong' {
       options: {
         quick: { type: 'boolean', default: false },
         large: { type: 'boolean', default: false },
+        against: { type: 'string' },
         json: { type: 'string' },
         help: { type: 'boolean', short: 'h', default: false },
       },
@@ -104,7 +118,7 @@ function readArguments(): Wanted | 'help' | 'wrong' {
       return 'wrong';
     }
     const names = positionals.length > 0 ? positionals : Object.keys(BENCHES).filter((name) => !BY_NAME.has(name));
-    return { names, quick: values.quick, large: values.large, json: values.json };
+    return { names, quick: values.quick, large: values.large, against: values.against ?? null, json: values.json };
   } catch (error) {
     process.stderr.write(`${(error as Error).message}\n\n`);
     return 'wrong';

@@ -1,6 +1,7 @@
 /** Numbers from a run: medians, percentiles, and what a window of time cost. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database, Lab, Part } from './lab.ts';
+import type { Usage } from './processes/messages.ts';
 
 export function median(values: readonly number[]): number {
   return percentile(values, 0.5);
@@ -74,6 +75,28 @@ async function countsOfDaemon({ sql }: Database): Promise<Counts> {
 async function costs(lab: Lab, daemon: Part) {
   const [usage, service] = await Promise.all([daemon.usage(), lab.service.usage()]);
   return { at: performance.now(), daemon: usage, service, postgres: lab.postgres() };
+}
+
+export interface Spent {
+  readonly daemonMs: number;
+  /** NaN where that is not known. */
+  readonly postgresMs: number;
+  /** Of all daemons together, in bytes, at the end. */
+  readonly rss: number;
+}
+
+/** A function that answers what daemons and Postgres have spent since. */
+export async function spending(lab: Lab, ...daemons: readonly Part[]): Promise<() => Promise<Spent>> {
+  const read = async () => {
+    const usages = await Promise.all(daemons.map((daemon) => daemon.usage()));
+    const sum = (of: (usage: Usage) => number): number => usages.reduce((total, usage) => total + of(usage), 0);
+    return { cpuMs: sum(({ cpuMs }) => cpuMs), rss: sum(({ rss }) => rss), postgresMs: lab.postgres() ?? Number.NaN };
+  };
+  const before = await read();
+  return async () => {
+    const { cpuMs, postgresMs, rss } = await read();
+    return { daemonMs: cpuMs - before.cpuMs, postgresMs: postgresMs - before.postgresMs, rss };
+  };
 }
 
 /** Waits until the condition holds; fails after `ms`. */

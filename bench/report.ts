@@ -14,11 +14,17 @@ export interface Result {
   /** How it was measured, in a line. */
   readonly how: string;
   readonly rows: readonly Row[];
+  /** The bounds are no information but a test: a value that is known and beyond its bound makes the run fail. */
+  readonly mustHold?: boolean;
 }
 
 export function holds({ value, atLeast, atMost }: Row): boolean | null {
   if (atLeast === undefined && atMost === undefined) return null;
   return value >= (atLeast ?? Number.NEGATIVE_INFINITY) && value <= (atMost ?? Number.POSITIVE_INFINITY);
+}
+
+export function hasFailed({ rows, mustHold = false }: Result): boolean {
+  return mustHold && rows.some((row) => !Number.isNaN(row.value) && holds(row) === false);
 }
 
 export function table({ bench, how, rows }: Result): string {
