@@ -69,7 +69,7 @@ function serversAt(origin: string): object[] {
 function mountPages(app: ControlApp): void {
   app.get('/healthz', (c) => c.json({ status: 'ok' }));
   app.get('/', (c) => c.redirect(`${new URL(c.req.url).pathname.replace(/\/+$/, '')}/control`));
-  app.get('/control', (c) => c.html(controlPage(controlOf(c))));
+  app.get('/control', (c) => c.html(controlPage(controlOf(c), c.get('namespace').name)));
   app.get('/control/rows', (c) => c.html(purchaseRows(controlOf(c))));
   app.get('/control/checkout/:id', (c) => {
     const control = controlOf(c);

@@ -9,22 +9,27 @@ const SHOWN = 40;
 const GOOD: readonly number[] = [STATE.Completed, STATE.PaymentHandledByMerchant];
 const ENDED: readonly number[] = [STATE.Error, STATE.SessionTimedOut, STATE.Cancelled, STATE.CreditNotApproved];
 
-/** The whole page. */
-export function controlPage(control: Control) {
+/** The whole page of a namespace; the name is empty for the one without a name. */
+export function controlPage(control: Control, name: string) {
   const { sites } = control.settings();
+  const title = name === '' ? 'Checkout simulator' : `Checkout simulator, namespace ${name}`;
   const siteChoice = html`<select name="site"><option value="">every site</option>${sites.map(({ code }) => html`<option>${code}</option>`)}</select>`;
   const stateChoice = html`<select name="states"><option value="">both pages</option><option>WaitingForIdentityProvider</option><option>WaitingForCardPayments</option></select>`;
   return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"><link rel="icon" href="data:,">
-<title>Checkout simulator</title>
+<title>${title}</title>
 <style>${raw(STYLE)}</style>
 </head>
 <body>
-<header><h1>Checkout simulator</h1><p>A stand-in for the checkout service. Break something and see who notices.</p></header>
+<header><h1>${title}</h1><p>A stand-in for the checkout service. Break something and see who notices.</p></header>
 <main>
 <section class="controls">
+<form data-post="control/negotiate"><h2>Be a shop</h2>
+<label>price <input name="price" placeholder="any" pattern="\\d+(\\.\\d+)?"></label>
+<label>return address <input name="returnUrl" type="url" placeholder="none"></label>
+<button>Negotiate</button></form>
 <form data-post="control/purchases"><h2>Add purchases</h2>
 <label>life <select name="script"><option value="">any</option>${LIFE_NAMES.map((name) => html`<option>${name}</option>`)}</select></label>
 <label>site ${siteChoice}</label>
@@ -40,6 +45,9 @@ export function controlPage(control: Control) {
 <form data-post="control/load"><h2>Traffic</h2>
 <label>new purchases per minute <input name="perMinute" type="number" min="0" value="${control.settings().load}"></label>
 <button>Set</button></form>
+<form data-post="control/clock/advance"><h2>Clock</h2>
+<label>advance by <input name="by" value="30m" pattern="\\d+(ms|s|m|h|d)"></label>
+<div class="row"><button>Advance</button><button type="button" class="danger" data-post="control/reset">Reset</button></div></form>
 <form data-post="control/down"><h2>Outage</h2>
 <label>refuse connections for <input name="for" value="30s" pattern="\\d+(ms|s|m|h)"></label>
 <button class="danger">Go down</button></form>
@@ -54,12 +62,13 @@ export function controlPage(control: Control) {
 
 /** The part of the page that is loaded again and again: the state of things and the newest purchases. */
 export function purchaseRows(control: Control) {
-  const { brokenPages, faults, latency, load, purchases, timeScale } = control.settings();
+  const { brokenPages, clock, faults, latency, load, purchases, timeScale } = control.settings();
   const { calls, mostPerSecond } = control.counters();
   const notes = [
     ...brokenPages.map(({ site, state }) => `${site}: page broken at ${state}`),
     ...faults.map(({ kind, only, share = 1 }) => `${Math.round(share * 100)} % of ${only ?? 'all'} calls: ${kind}`),
     ...(latency > 0 ? [`${latency} ms latency`] : []),
+    ...(clock.advanced > 0 ? [`clock advanced by ${Math.round(clock.advanced / 60_000)} min`] : []),
   ];
   return html`<p class="figures"><span><b>${purchases}</b> purchases</span><span><b>${load}</b> new a minute</span>
 <span><b>${calls.status}</b> status calls</span><span><b>${mostPerSecond.all}</b> most calls a second</span><span>time × <b>${timeScale}</b></span></p>
@@ -110,7 +119,9 @@ const SCRIPT = `
 const said = document.getElementById('said'), rows = document.getElementById('rows');
 async function ask(method, path, wish) {
   const answer = await fetch(path, { method, headers: { 'content-type': 'application/json' }, body: method === 'POST' ? JSON.stringify(wish) : undefined }).catch(() => null);
-  said.textContent = answer === null ? 'The service does not answer.' : answer.ok ? 'Done.' : (await answer.json()).detail;
+  const { detail, pageUrl } = answer === null ? { detail: 'The service does not answer.' } : await answer.json();
+  said.textContent = answer?.ok ? 'Done.' : detail;
+  if (pageUrl) said.append(' The customer pays at ', Object.assign(document.createElement('a'), { href: pageUrl, textContent: pageUrl }));
   refresh();
 }
 async function refresh() {
@@ -128,7 +139,10 @@ document.addEventListener('submit', (event) => {
   }
   ask('POST', event.submitter?.getAttribute('formaction') ?? event.target.dataset.post, wish);
 });
-document.addEventListener('click', (event) => { if (event.target.dataset.delete) ask('DELETE', event.target.dataset.delete); });
+document.addEventListener('click', ({ target }) => {
+  if (target.dataset.delete) ask('DELETE', target.dataset.delete);
+  else if (target.type === 'button' && target.dataset.post) ask('POST', target.dataset.post, {});
+});
 document.addEventListener('change', (event) => {
   const select = event.target;
   if (!select.dataset.state || select.value === '') return;

@@ -47,9 +47,19 @@ test('a customer opens the page and pays, and is back in the shop; a broken page
   expect(await page.getByRole('button').count()).toBe(0);
 
   await page.goto(`${url}/control`);
+  await page.getByRole('heading', { name: 'Checkout simulator, namespace browser' }).waitFor();
   await page.getByRole('button', { name: 'Add' }).click();
   await page.getByText('Done.').waitFor();
   expect(control.list()).toHaveLength(4);
+  await page.getByRole('button', { name: 'Advance' }).click();
+  await page.getByText('clock advanced by 30 min').waitFor();
+  await page.getByRole('button', { name: 'Reset' }).click();
+  await expect.poll(() => control.list()).toEqual([]);
+  await page.getByLabel('price').fill('19.90');
+  await page.getByRole('button', { name: 'Negotiate' }).click();
+  await page.getByRole('link').click();
+  await page.waitForURL('**/ns/browser/control/checkout/**');
+  expect(await page.title()).toBe('Pay 19.90 SEK');
   expect(misdeeds.found.filter((each) => !each.includes(shopOrigin))).toEqual([]);
   await page.close();
   shop.closeAllConnections();
