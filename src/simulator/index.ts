@@ -26,8 +26,9 @@ export type { Namespace, RunningSimulator as Simulator, SimulatorOptions } from 
  * and the system's error when it cannot listen.
  */
 export async function startSimulator(options: SimulatorOptions = {}): Promise<RunningSimulator> {
-  // A shop's database that is kept remembers the ids of earlier runs.
-  const simulator = createSimulator({ ...options, seed: options.seed ?? randomInt(2 ** 31) });
+  const { auth = 'both', seed = randomInt(2 ** 31) } = options;
+  // Drawn, because a shop's database that is kept remembers the ids of earlier runs.
+  const simulator = createSimulator({ ...options, auth, seed });
   await simulator.start();
   return simulator;
 }

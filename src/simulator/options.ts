@@ -57,7 +57,7 @@ const shape = {
   now: z
     .custom<() => number>((value) => typeof value === 'function', 'must be a function that answers milliseconds')
     .default(() => Date.now),
-  auth: z.enum(['oauth2', 'basic', 'both'], failing('must be oauth2, basic or both')).default('both'),
+  auth: z.enum(['oauth2', 'basic', 'both'], failing('must be oauth2, basic or both')).default('oauth2'),
   clientId: credential.default('demo-client'),
   clientSecret: credential.default('demo-secret'),
   tokenLifetime: z.number(failing('must be a number of seconds')).positive('must be more than 0 seconds').default(3_600),

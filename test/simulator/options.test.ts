@@ -14,6 +14,8 @@ test('a simulator is started with sites and credentials of its own, and stops', 
       return (await fetch(`${checkout.url}/oauth2/token`, { method: 'POST', body: new URLSearchParams(form) })).status;
     };
     expect([await asked('of the shop'), await asked('demo-secret')]).toEqual([200, 401]);
+    const authorization = `Basic ${Buffer.from('shop:of the shop').toString('base64')}`;
+    expect((await fetch(`${checkout.url}/authorization/1`, { headers: { authorization } })).status).toBe(200);
   } finally {
     await checkout.stop();
   }
