@@ -53,6 +53,15 @@ test.each(PAGES)('every link of %s leads somewhere', (page) => {
   expect(targets.filter((target) => !existsSync(join(ROOT, dirname(page), target)))).toEqual([]);
 });
 
+test("the README's pictures exist and say in words what they show; the recording is light and runs no script", () => {
+  const pictures = [...read('README.md').matchAll(/<img src="([^"]+)"[^>]* alt="[^"]{30,}">/g)].map(([, path]) => path!);
+  expect(pictures).toContain('docs/pictures/demo-terminal.svg');
+  expect(pictures.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+  const recording = read('docs/pictures/demo-terminal.svg');
+  expect(Buffer.byteLength(recording)).toBeLessThan(300_000);
+  expect(recording).not.toMatch(/<script|<foreignObject|\son\w+=|href="(?!#)/i);
+});
+
 test('the webhook page lists every type that is sent, and the schedule as it is', () => {
   const page = read('docs/webhooks.md');
   expect(EVENT_TYPES.filter((type) => !page.includes(`\`${type}\``))).toEqual([]);
