@@ -22,8 +22,7 @@ export interface SideParts {
 }
 
 const POSTS_SHOWN = 2;
-const ARRIVALS_SHOWN = 8;
-const ID_SHOWN = 8;
+const ARRIVALS_SHOWN = 6;
 
 /** Both panels. */
 export function sideOf(parts: SideParts): Html {
@@ -93,6 +92,6 @@ function arrivalOf({ event, at, took }: Arrival): Html {
   const link =
     purchaseId === ''
       ? NOTHING
-      : html`<a class="id" href="/purchases/${encodeURIComponent(site)}/${encodeURIComponent(purchaseId)}">${purchaseId.slice(0, ID_SHOWN)}</a>`;
-  return html`<li><span class="mute">${clockTime(at)} ${site}</span> ${link} <span class="mute">${took} ms</span><br>${words}</li>`;
+      : html`<br><a class="id" href="/purchases/${encodeURIComponent(site)}/${encodeURIComponent(purchaseId)}">${purchaseId}</a>`;
+  return html`<li><span class="mute">${clockTime(at)} ${site} ${took} ms</span><br>${words}${link}</li>`;
 }
