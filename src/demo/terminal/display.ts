@@ -60,6 +60,7 @@ export function openDisplay({ terminal: { output, input, end }, onKey, onResize 
     // A terminal that does not know its size says 0.
     size: () => ({ columns: output.columns || DEFAULT_SIZE.columns, rows: output.rows || DEFAULT_SIZE.rows }),
     draw: (lines) => {
+      if (!isOpen) return;
       const changes = Array.from({ length: Math.max(lines.length, shown.length) }, (_, at) =>
         lines[at] === shown[at] ? '' : `\u001b[${at + 1};1H${CLEAR_LINE}${lines[at] ?? ''}`,
       ).join('');
