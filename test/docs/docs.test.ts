@@ -77,6 +77,13 @@ test("the simulator's page names every life, payment method and fault", () => {
   expect(names.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
 });
 
+test("the simulator's page begins with a shop's whole test, in fewer than 30 lines", () => {
+  const [example] = blocks('docs/simulator.md', 'ts');
+  expect(example).toMatch(/node:test[\s\S]*startSimulator[\s\S]*negotiate[\s\S]*assert\.equal/);
+  expect(example!.trimEnd().split('\n').length).toBeLessThan(30);
+  expect(read('docs/simulator.md').indexOf(example!)).toBeLessThan(1_000);
+});
+
 test('every command of the README exists', async () => {
   const { run } = await import('../../src/main.ts');
   const names = [...read('README.md').matchAll(/purchase-watch (\w+)/g)].map(([, name]) => name!);

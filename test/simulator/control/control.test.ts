@@ -218,6 +218,11 @@ describe('the control API', () => {
       body: '{}',
     });
     expect(form.status).toBe(415);
+    const asJson = { method: 'POST', headers: { 'content-type': 'application/json; charset=utf-8' } } as const;
+    const cut = await t.call('/control/load', { ...asJson, body: '{"perMinute": 1' });
+    expect([cut.status, JSON.parse(cut.text).code]).toEqual([400, 'not_json']);
+    const large = await t.call('/control/load', { ...asJson, body: `{"x": "${'x'.repeat(1_100_000)}"}` });
+    expect([large.status, JSON.parse(large.text).detail]).toEqual([413, expect.stringContaining('larger than 1024 KiB')]);
     const elsewhere = { 'sec-fetch-site': 'cross-site' };
     expect((await t.call('/control/counters/reset', { method: 'POST', headers: elsewhere })).status).toBe(403);
     expect((await t.call('/control/faults', { method: 'PATCH' })).headers.allow).toBe('POST, DELETE');
