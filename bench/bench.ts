@@ -9,6 +9,8 @@ export interface BenchOptions {
   readonly large: boolean;
   /** The revision that `guard` compares with; null: the one that it names itself. */
   readonly against: string | null;
+  /** How long `soak` works; null: as usual. */
+  readonly minutes: number | null;
   /** Says in a line what goes on. */
   say(line: string): void;
 }

@@ -6,6 +6,8 @@ import { suggestion } from '../src/config/kinds/nearest.ts';
 import type { Bench, BenchOptions } from './bench.ts';
 import { change } from './change.ts';
 import { deliver } from './deliver/deliver.ts';
+import { scale } from './growth/scale.ts';
+import { soak } from './growth/soak.ts';
 import { guard } from './guard/guard.ts';
 import { idle } from './idle.ts';
 import { insert } from './insert.ts';
@@ -15,7 +17,6 @@ import { peers } from './peers/peers.ts';
 import { polls } from './polls.ts';
 import { read } from './read.ts';
 import { hasFailed, holds, type Result, table } from './report.ts';
-import { scale } from './scale.ts';
 import { send } from './send.ts';
 
 const BENCHES: Readonly<Record<string, Bench>> = {
@@ -27,12 +28,13 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   deliver,
   peers,
   scale,
+  soak,
   guard,
   read,
   pages,
 };
 /** These take minutes, gigabytes, another commit or packages from a registry: only by name. */
-const BY_NAME = new Set(['peers', 'scale', 'guard', 'read', 'pages']);
+const BY_NAME = new Set(['peers', 'scale', 'soak', 'guard', 'read', 'pages']);
 
 const USAGE = `npm run bench -- [names] [options]
 
@@ -40,6 +42,7 @@ const USAGE = `npm run bench -- [names] [options]
   --quick       shorter runs: less certain, but soon
   --large       idle with a million purchases
   --against REV guard compares with this commit, tag or branch instead of the one in bench/guard/commit
+  --minutes N   how long soak works; 60 unless given
   --json FILE   results as JSON, too; - for standard output instead of tables
 
 BENCH_DATABASE_URL or DATABASE_URL name a Postgres that may create databases; otherwise an embedded one is used.
@@ -104,6 +107,7 @@ function readArguments(): Wanted | 'help' | 'wrong' {
         quick: { type: 'boolean', default: false },
         large: { type: 'boolean', default: false },
         against: { type: 'string' },
+        minutes: { type: 'string' },
         json: { type: 'string' },
         help: { type: 'boolean', short: 'h', default: false },
       },
@@ -117,8 +121,13 @@ function readArguments(): Wanted | 'help' | 'wrong' {
       process.stderr.write(`${complaints.join('')}\n`);
       return 'wrong';
     }
+    const minutes = values.minutes === undefined ? null : Number(values.minutes);
+    if (minutes !== null && !(minutes > 0)) {
+      process.stderr.write(`--minutes ${JSON.stringify(values.minutes)}: give a number above 0.\n\n`);
+      return 'wrong';
+    }
     const names = positionals.length > 0 ? positionals : Object.keys(BENCHES).filter((name) => !BY_NAME.has(name));
-    return { names, quick: values.quick, large: values.large, against: values.against ?? null, json: values.json };
+    return { names, quick: values.quick, large: values.large, against: values.against ?? null, minutes, json: values.json };
   } catch (error) {
     process.stderr.write(`${(error as Error).message}\n\n`);
     return 'wrong';

@@ -14,6 +14,8 @@ export interface Result {
   /** How it was measured, in a line. */
   readonly how: string;
   readonly rows: readonly Row[];
+  /** What was seen at regular moments, by name; only in the JSON. */
+  readonly samples?: readonly Readonly<Record<string, number>>[];
   /** The bounds are no information but a test: a value that is known and beyond its bound makes the run fail. */
   readonly mustHold?: boolean;
 }

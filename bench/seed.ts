@@ -11,7 +11,7 @@ interface Seed {
 }
 
 /** What the daemon keeps of the stand-in's answer, in its words. */
-const DETAILS =
+export const DETAILS =
   '{"Price":249.50,"CurrencyCode":"SEK","OrderReference":"ORD-004711","SiteCode":"BENCH-SE","CountryCode":"SWE","PaymentMethod":2}';
 
 /** Inserts purchases that were polled once: in the cycle's first state, with their transition, event and details. */
