@@ -67,11 +67,10 @@ async function main(): Promise<number> {
   const { names, json, ...options } = wanted;
   const say = (line: string): void => void process.stderr.write(`  ${line}\n`);
   const lab = await openLab(process.env.BENCH_DATABASE_URL ?? process.env.DATABASE_URL ?? null);
-  // The parts are stopped and the folder removed, however this ends.
-  let interrupted = false;
+  // The parts are stopped and the folder removed, however this ends. A bench that is interrupted fails for want of its parts.
+  let interruption: Promise<never> | null = null;
   process.once('SIGINT', () => {
-    interrupted = true;
-    void lab.close().then(() => process.exit(130));
+    interruption = lab.close().then(() => process.exit(130));
   });
   const results: Result[] = [];
   try {
@@ -82,7 +81,7 @@ async function main(): Promise<number> {
       if (json !== '-') process.stdout.write(`\n${table(result)}\n`);
     }
   } finally {
-    if (!interrupted) await lab.close();
+    await (interruption ?? lab.close());
   }
   if (json !== undefined) {
     const machine = { node: process.version, platform: `${process.platform} ${process.arch}`, cores: availableParallelism() };
