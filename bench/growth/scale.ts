@@ -27,7 +27,7 @@ const QUICK: Plan = {
     [10_000, 100_000, 1_000_000].map((watched) => ({ watched, eventsEach: 1 })),
     [5, 50].map((eventsEach) => ({ watched: 10_000, eventsEach })),
   ],
-  ...{ rounds: 3, turn: 2_500, warmUp: 4_000, idle: 15_000, pages: 200, kills: 1 },
+  ...{ rounds: 5, turn: 3_000, warmUp: 6_000, idle: 15_000, pages: 200, kills: 1 },
 };
 
 export const scale: Bench = async (lab, options) => {

@@ -45,7 +45,8 @@ export async function unpack(hash: string, folder: string): Promise<Commit> {
   execFileSync('tar', ['-xf', archive], { cwd: folder });
   const isSameLock = readFileSync(join(folder, 'package-lock.json')).equals(readFileSync(join(ROOT, 'package-lock.json')));
   if (isSameLock) symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  else execFileSync('npm', ['ci', '--omit=dev', '--no-audit', '--no-fund'], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
+  else
+    execFileSync('npm', ['ci', '--omit=dev', '--no-audit', '--no-fund'], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
   return commitIn(folder);
 }
 
