@@ -78,11 +78,15 @@ export async function openFront({ port, daemonUrl, board, side, isStory }: Front
       () => null,
     );
     const back = c.req.method === 'GET' ? pathname + search : '/';
-    if (answer === null) {
+    const isPage = answer?.headers.get('content-type')?.startsWith('text/html') ?? false;
+    // While the daemon starts, it answers with a problem instead of a page.
+    const isStarting = !isPage && answer?.status === 503 && c.req.header('accept')?.includes('text/html');
+    if (answer === null || isStarting) {
+      await answer?.body?.cancel();
       const page = await documentOf({ title: 'No daemon', base: '', theme: themeOf(c) }, away(await bar(back), back));
       return c.html(withDemo(String(page), '', await beside()), 503, HEADERS);
     }
-    if (!answer.headers.get('content-type')?.startsWith('text/html')) return quiet(answer);
+    if (!isPage) return quiet(answer);
     const responseHeaders = new Headers(answer.headers);
     responseHeaders.delete('content-length');
     const page = withDemo(await answer.text(), await bar(back), await beside());
