@@ -49,11 +49,14 @@ async function simulate(context: CliContext, options: SimulateOptions): Promise<
       code === 'EADDRINUSE' ? `port ${port} is in use; choose another one with --port, or 0 for any that is free` : String(code);
     throw new AppError('conflict', `cannot listen on ${host}, port ${port}: ${why}`, { cause });
   });
-  if (fast !== undefined) writeFastSettings(fast, simulator, auth);
-  show(context, options, { simulator, load, timeScale, seed });
-  await stop;
-  await registrar?.close();
-  await simulator.stop();
+  try {
+    if (fast !== undefined) writeFastSettings(fast, simulator, auth);
+    show(context, options, { simulator, load, timeScale, seed });
+    await stop;
+  } finally {
+    await registrar?.close();
+    await simulator.stop();
+  }
 }
 
 /** Writes where the simulator is, and what a daemon needs to watch it. */

@@ -95,6 +95,13 @@ test('with simulate --fast --register and its settings a daemon finds customers 
   await database.drop();
 });
 
+test('simulate ends when it cannot write the settings of --fast', async () => {
+  const file = join(tmpdir(), 'purchase-watch-no-such-folder', 'fast.yaml');
+  const simulate = started(['simulate', '--port', '0', '--fast', file, '--register', 'http://127.0.0.1:9']);
+  await expect(simulate.until(/never written/)).rejects.toThrow(`error: --fast: ${file} cannot be written (ENOENT)`);
+  expect((await simulate.stop('SIGCONT')).code).toBe(2);
+});
+
 test('simulate says that its port is taken', async () => {
   const squatter = createServer().listen(0, '127.0.0.1');
   await once(squatter, 'listening');
