@@ -15,7 +15,7 @@ export async function replicasTogether(lab: Lab, filled: Filled, { turn, warmUp,
   const { database } = filled;
   await setDue(database.sql, { first: 1, each: hotEach(filled), isDue: true });
   const replicas: Part[] = [];
-  const measured: { readonly count: number; readonly rate: number; readonly cost: number }[] = [];
+  const measured: { readonly count: number; readonly rate: number; readonly cost: number; readonly batch: number }[] = [];
   for (const count of [1, 2, 4, 1]) {
     while (replicas.length < count) replicas.push((await lab.daemon(database, { every: EVERY })).daemon);
     while (replicas.length > count) await replicas.pop()!.stop();
@@ -23,8 +23,12 @@ export async function replicasTogether(lab: Lab, filled: Filled, { turn, warmUp,
     // New processes share the cores while they compile their code.
     await delay(warmUp * count);
     const turns = [];
+    const done = async () => ({ polls: await lab.service.ask<number>('answered'), transactions: await database.transactions() });
+    const before = await done();
     for (let round = 0; round < TURNS; round++) turns.push(await pollingTurn(lab, replicas, turn));
-    const found = { count, rate: median(turns.map(({ rate }) => rate)), cost: median(turns.map(sum)) };
+    const after = await done();
+    const batch = (after.polls - before.polls) / (after.transactions - before.transactions);
+    const found = { count, batch, rate: median(turns.map(({ rate }) => rate)), cost: median(turns.map(sum)) };
     say(`${count} replicas: ${found.rate.toFixed(0)} polls a second, ${found.cost.toFixed(1)} µs each`);
     measured.push(found);
   }
@@ -34,10 +38,13 @@ export async function replicasTogether(lab: Lab, filled: Filled, { turn, warmUp,
     const all = measured.filter((each) => each.count === count).map(value);
     return all.reduce((total, each) => total + each, 0) / all.length;
   };
-  const [rate, cost] = [({ rate }: { rate: number }) => rate, ({ cost }: { cost: number }) => cost];
+  const rate = (each: (typeof measured)[number]): number => each.rate;
+  const cost = (each: (typeof measured)[number]): number => each.cost;
+  const batch = (each: (typeof measured)[number]): number => each.batch;
   return [
     { what: 'one replica, polls (before and after the others)', value: mean(1, rate), unit: '/s' },
     { what: 'one replica, processor time of a poll', value: mean(1, cost), unit: 'µs' },
+    { what: 'one replica, polls for each transaction of any kind', value: mean(1, batch), unit: '' },
     ...[2, 4].flatMap((count): Row[] => [
       { what: `${count} replicas together, polls`, value: mean(count, rate), unit: '/s' },
       {
@@ -47,6 +54,7 @@ export async function replicasTogether(lab: Lab, filled: Filled, { turn, warmUp,
         ...(count === 2 ? { atLeast: 1 } : {}),
       },
       { what: `${count} replicas, cost of a poll to one replica's`, value: mean(count, cost) / mean(1, cost), unit: 'ratio' },
+      { what: `${count} replicas, polls for each transaction of any kind`, value: mean(count, batch), unit: '' },
     ]),
   ];
 }
