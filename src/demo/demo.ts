@@ -90,7 +90,8 @@ export async function runDemo({ dataDir, once, stage, signal }: DemoOptions): Pr
     const databaseFile = join(home, 'database-url');
     writePrivately(databaseFile, postgres.url);
     const ids = purchasesToTry(control);
-    narrator.commands(hints({ home, apiUrl, checkoutUrl: simulator.url, databaseFile, ids }));
+    // A person who turned a switch watches what follows.
+    narrator.commands(hints({ home, apiUrl, checkoutUrl: simulator.url, databaseFile, ids }), isWhole);
     narrator.say(
       `Calm traffic goes on: a customer every ${humanDuration(ARRIVALS)}, of whom a few give up. Ctrl-C ends the demo.`,
     );

@@ -57,9 +57,7 @@ export function hints({ home, apiUrl, checkoutUrl, databaseFile, ids }: HintPart
     `    -d '{"purchaseId": "${ids.api}", "site": "${BROKEN_SITE}"}'`,
     `  psql "$(cat ${typed(databaseFile)})" \\`,
     `    -c "select purchase_watch.watch('${ids.sql}', site => '${BROKEN_SITE}')"`,
-    'Break pages, fail calls and add purchases at the simulated service',
-    `  ${checkoutUrl}/control`,
-    'Watch your own shop: this lists the settings that are needed',
-    '  npx purchase-watch start',
+    `Break more at the simulated service: ${checkoutUrl}/control`,
+    'Your own shop: npx purchase-watch start lists the settings that are needed',
   ];
 }

@@ -15,8 +15,8 @@ export interface Narrator {
   arrival(arrival: Arrival): void;
   /** A message that Slack got. */
   slack(message: ShownMessage): void;
-  /** What to open and try after the story: titles, and commands below them that begin with blanks. */
-  commands(lines: readonly string[]): void;
+  /** What to try after the story: titles, and commands below them that begin with blanks. `isShown`: without a key. */
+  commands(lines: readonly string[], isShown: boolean): void;
   stop(): void;
 }
 

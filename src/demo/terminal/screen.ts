@@ -69,9 +69,9 @@ export function createScreen(terminal: StageTerminal, { stage, watch }: { stage:
     say,
     arrival: pace.line,
     slack: (message) => void kept.cards.push({ message, since: null }),
-    commands: (lines) => {
+    commands: (lines, isShown) => {
       kept.commands = lines;
-      kept.areCommandsShown = true;
+      kept.areCommandsShown = isShown;
     },
     open: (live) => {
       close = drawOften(terminal, { stage, watch, live, kept, say });
@@ -186,5 +186,9 @@ function turnedChapter(board: Board): Chapter | null {
   const words = turn.isOn ? turn.toggle.says : turn.toggle.saysAfter;
   const [title = '', text = ''] = words.split(/: (.*)/);
   const steps = turn.steps.map((step) => ({ words: step.words, isDone: step.happenedAt !== null }));
-  return { title: title.charAt(0).toUpperCase() + title.slice(1), text, steps };
+  return { title: capitalised(title), text: capitalised(text), steps };
+}
+
+function capitalised(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
