@@ -2,6 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Instant, Milliseconds } from '../domain/values/time.ts';
+import { UNPACKED } from '../runtime/http/unpacked.ts';
 import type { Call, Reply } from './call.ts';
 import { isTrouble } from './payment-status.ts';
 import type { Access } from './token.ts';
@@ -29,6 +30,7 @@ interface Rejected {
 }
 
 export function authorizedCalls({ transport, access, clock, onReply }: AuthorizedOptions): Ask {
+  const headersFor = createHeaders();
   return async (method, path, body) => {
     const ready = access.header();
     const header = typeof ready === 'string' ? ready : await ready;
@@ -37,7 +39,7 @@ export function authorizedCalls({ transport, access, clock, onReply }: Authorize
     const reply = await transport.send({ method, path, headers: headersFor(header, body), body }, deadline);
     if ('failed' in reply) return failureTrouble(reply);
     const answer = isRejection(reply)
-      ? await sendRenewed({ transport, access }, { method, path, body, header, deadline, reply })
+      ? await sendRenewed({ transport, access, headersFor }, { method, path, body, header, deadline, reply })
       : reply;
     if (isTrouble(answer)) return answer;
     onReply?.(answer);
@@ -47,7 +49,7 @@ export function authorizedCalls({ transport, access, clock, onReply }: Authorize
 
 /** Answers the rejection itself when there is no other authorization worth trying. */
 async function sendRenewed(
-  { transport, access }: Pick<AuthorizedOptions, 'transport' | 'access'>,
+  { transport, access, headersFor }: Pick<AuthorizedOptions, 'transport' | 'access'> & { readonly headersFor: HeadersFor },
   { method, path, body, header, deadline, reply }: Rejected,
 ): Promise<Reply | TroubleObservation> {
   const other = await Promise.race([access.instead(header), expiry(deadline.by)]);
@@ -63,10 +65,18 @@ function isRejection(reply: Reply): boolean {
   return reply.status === 401 || reply.status === 403;
 }
 
-function headersFor(authorization: string, body: string | null): string[] {
-  const headers = ['authorization', authorization, 'accept', 'application/json'];
-  if (body !== null) headers.push('content-type', 'application/json');
-  return headers;
+type HeadersFor = (authorization: string, body: string | null) => string[];
+
+/** Headers are the same from call to call until the token is renewed, so they are written once. */
+function createHeaders(): HeadersFor {
+  let written = { authorization: '', bare: [] as string[], withBody: [] as string[] };
+  return (authorization, body) => {
+    if (written.authorization !== authorization) {
+      const bare = ['authorization', authorization, 'accept', 'application/json', ...UNPACKED];
+      written = { authorization, bare, withBody: [...bare, 'content-type', 'application/json'] };
+    }
+    return body === null ? written.bare : written.withBody;
+  };
 }
 
 /** Ends the wait for a renewal that the call's own deadline does not leave time for. */

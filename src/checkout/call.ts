@@ -7,7 +7,7 @@ export interface Call {
   readonly method: 'GET' | 'POST';
   /** Below the base address, starting with a slash. */
   readonly path: string;
-  /** Names and values in turn. */
+  /** Names and values in turn, `UNPACKED` among them. They are sent as they are, and must not be changed. */
   readonly headers: string[];
   readonly body: string | null;
 }

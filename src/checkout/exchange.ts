@@ -3,7 +3,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { Milliseconds } from '../domain/values/time.ts';
-import { UNPACKED } from '../runtime/http/unpacked.ts';
 import type { Call, Failure, Reply } from './call.ts';
 import type { Borrower, Connections, Slot } from './connections.ts';
 import { type Deadlines, Lapsing } from './deadlines.ts';
@@ -13,6 +12,7 @@ import { type FailureReason, lostConnection, reasonOf } from './failure.ts';
 export interface Line {
   readonly connections: Connections;
   readonly deadlines: Deadlines;
+  readonly origin: string;
   /** The path of the base address, without a slash at its end. */
   readonly prefix: string;
   /** For one call: connecting, headers and body together. */
@@ -55,8 +55,9 @@ export class Exchange extends Lapsing implements Borrower, Dispatcher.DispatchHa
 
   #dispatch(slot: Slot): void {
     const { method, path, headers, body } = this.#call;
-    const { connections, prefix } = this.#line;
-    connections.clientOf(slot).dispatch({ method, path: prefix + path, headers: [...headers, ...UNPACKED], body }, this);
+    const { connections, origin, prefix } = this.#line;
+    // With the origin given, undici does not write the origin as text for each call.
+    connections.clientOf(slot).dispatch({ origin, method, path: prefix + path, headers, body }, this);
   }
 
   #settle(answer: Reply | Failure): void {

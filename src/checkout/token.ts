@@ -6,6 +6,7 @@
 import * as oauth from 'oauth4webapi';
 import type { TokenTimes } from '../domain/polling/site-calls.ts';
 import type { Instant, Milliseconds } from '../domain/values/time.ts';
+import { UNPACKED } from '../runtime/http/unpacked.ts';
 import type { Failure, Reply } from './call.ts';
 import type { Transport } from './transport.ts';
 import { failureTrouble, isPage, pageTrouble, statusTrouble, type TroubleObservation, trouble } from './trouble.ts';
@@ -123,7 +124,7 @@ async function fetchToken(options: TokenOptions): Promise<Token | TroubleObserva
   // oauth4webapi throws for every kind of failure; what came back says more than its error does.
   const seen: { trouble: TroubleObservation | null } = { trouble: null };
   const send = async (_url: string, { body }: { readonly body: URLSearchParams }) => {
-    const headers = ['content-type', 'application/x-www-form-urlencoded', 'accept', 'application/json'];
+    const headers = ['content-type', 'application/x-www-form-urlencoded', 'accept', 'application/json', ...UNPACKED];
     const reply = await transport.send({ method: 'POST', path: TOKEN_PATH, headers, body: body.toString() });
     seen.trouble = tokenTrouble(reply, clock.now());
     if (seen.trouble !== null) throw new Error('not a token');

@@ -35,7 +35,8 @@ interface TransportOptions {
 export function createTransport({ baseUrl, connections: most, timeout, maxBytes }: TransportOptions): Transport {
   const connections = new Connections({ origin: baseUrl.origin, most, connectTimeout: timeout });
   const deadlines = new Deadlines();
-  const line = { connections, deadlines, prefix: baseUrl.pathname.replace(/\/+$/, ''), timeout, maxBytes };
+  const prefix = baseUrl.pathname.replace(/\/+$/, '');
+  const line = { connections, deadlines, origin: baseUrl.origin, prefix, timeout, maxBytes };
   return {
     send: (call, deadline = { by: 0 }) => new Promise((resolve) => connections.lend(new Exchange(line, call, deadline, resolve))),
     async close() {
