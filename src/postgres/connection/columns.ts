@@ -15,7 +15,7 @@ type ColumnType =
   | 'timestamptz';
 
 /** The type of each column, and the function that takes the column's value from a row; null stays null. */
-type Columns<Row> = Readonly<Record<string, readonly [type: ColumnType, value: (row: Row, index: number) => unknown]>>;
+export type Columns<Row> = Readonly<Record<string, readonly [type: ColumnType, value: (row: Row, index: number) => unknown]>>;
 
 /**
  * SQL for rows as a table: `unnest(…) as name (columns)`, with their place from 1 as a last column where `place` names it. A
