@@ -57,7 +57,7 @@ interface Answered {
 }
 
 export function createPolls(options: PollsOptions): Polls {
-  const { clock, log, meters, ownership, windows, loader, extraCalls, recorder, policyFor, skipped, spread, wake } = options;
+  const { clock, log, meters, ownership, windows, loader, extraCalls, recorder, wake } = options;
   let invoicing = 0;
 
   const ask = async (calls: SiteCalls, entry: Entry): Promise<Answered> => {
@@ -84,25 +84,6 @@ export function createPolls(options: PollsOptions): Polls {
     }
   };
 
-  /** What follows from the answer, and by which times of the database's clock. */
-  const decided = (answered: Answered, invoice: InvoiceSeen | null) => {
-    const { calls, entry, seen, askedMoment } = answered;
-    const last = invoice === null ? seen : observationOf(invoice);
-    const excused = calls.excuses();
-    entry.strikes = calls.fails() ? 0 : strikesAfter(entry.strikes, last, excused);
-    const read = clock.now();
-    const before = notAhead(entry.purchase, read);
-    // The clock may have stepped while the answer was on its way.
-    const askedAt = clock.at?.(askedMoment) ?? answered.askedAt;
-    // Two replicas' readings of the database's clock differ by a little; time must not run backwards for a purchase.
-    const now = Math.max(read, askedAt, before.seenAt ?? 0);
-    const outcome = decide(before, seen, {
-      ...{ askedAt, now, policy: policyFor(entry.purchase.site), skipped: skipped(), spread: spread() },
-      ...{ strikes: entry.strikes, excused, invoices: calls.site.invoices, invoice },
-    });
-    return { outcome, askedAt, now };
-  };
-
   const postpone = (entry: Entry, { purchase, reason, nextPollAt }: PollOutcome, now: Instant): void => {
     const { site, purchaseId, shard } = purchase;
     log.debug({ site, purchaseId, reason }, 'poll.postponed');
@@ -117,7 +98,7 @@ export function createPolls(options: PollsOptions): Polls {
       ownership.end(shard, entry.epoch);
       return;
     }
-    const { outcome, askedAt, now } = decided(answered, invoice);
+    const { outcome, askedAt, now } = decided(options, answered, invoice);
     if (outcome.kind === 'postponed') {
       postpone(entry, outcome, now);
       return;
@@ -148,4 +129,31 @@ export function createPolls(options: PollsOptions): Polls {
     },
     invoicing: () => invoicing,
   };
+}
+
+/** What follows from the answer, and by which times of the database's clock. */
+function decided(options: PollsOptions, answered: Answered, invoice: InvoiceSeen | null) {
+  const { clock, policyFor, skipped, spread } = options;
+  const { calls, entry, seen, askedMoment } = answered;
+  const last = invoice === null ? seen : observationOf(invoice);
+  const excused = calls.excuses();
+  entry.strikes = calls.fails() ? 0 : strikesAfter(entry.strikes, last, excused);
+  const read = clock.now();
+  const before = notAhead(entry.purchase, read);
+  // The clock may have stepped while the answer was on its way.
+  const askedAt = clock.at?.(askedMoment) ?? answered.askedAt;
+  // Two replicas' readings of the database's clock differ by a little; time must not run backwards for a purchase.
+  const now = Math.max(read, askedAt, before.seenAt ?? 0);
+  const outcome = decide(before, seen, {
+    askedAt,
+    now,
+    policy: policyFor(entry.purchase.site),
+    skipped: skipped(),
+    spread: spread(),
+    strikes: entry.strikes,
+    excused,
+    invoices: calls.site.invoices,
+    invoice,
+  });
+  return { outcome, askedAt, now };
 }

@@ -57,7 +57,7 @@ export function decideSeen(before: Purchase, state: number, answer: Answer, cont
     unknowns: 0,
     invoice: fetched?.invoice ?? before.invoice,
     sequence: before.sequence + events.length,
-    detailsDigest: answer?.detailsDigest ?? before.detailsDigest,
+    detailsDigest: digestAfter(before, answer),
   };
   const kept: Kept = {
     purchase: after,
@@ -125,6 +125,11 @@ function announceStuck(events: EventDraft[], before: Purchase, { state, since }:
 function excusedTime(before: Purchase, policy: StatePolicy, since: Instant, askedAt: Instant): Milliseconds {
   if (before.seenAt === null) return 0;
   return before.excused + unaskedTime(policy, { since, seenAt: before.seenAt, now: askedAt });
+}
+
+/** The text from before where both are equal: memory keeps it for long, and need not keep two. */
+function digestAfter({ detailsDigest }: Purchase, answer: Answer): string | null {
+  return answer === null || answer.detailsDigest === detailsDigest ? detailsDigest : answer.detailsDigest;
 }
 
 /** Whether more than times and counters is another. */

@@ -155,6 +155,40 @@ export async function loadAttached(
   return new Map(rows.map(({ id, ...attached }) => [id, attached]));
 }
 
-function queued({ nextPollAt, slot, read: _, ...purchase }: Row & { readonly read?: number }): QueuedPurchase {
+/**
+ * Memory holds many of these for long, so each purchase is a literal (a spread would keep its fields in an array beside the
+ * object) and words that repeat are kept once.
+ */
+function queued(row: Row): QueuedPurchase {
+  const { nextPollAt, slot } = row;
+  const purchase: Purchase = {
+    id: row.id,
+    site: oneOf(row.site),
+    purchaseId: row.purchaseId,
+    shard: row.shard,
+    revision: row.revision,
+    polls: row.polls,
+    status: oneOf(row.status),
+    state: row.state,
+    stateSince: row.stateSince,
+    excused: row.excused,
+    stuckSince: row.stuckSince,
+    seenAt: row.seenAt,
+    watchedSince: row.watchedSince,
+    failures: row.failures,
+    unknowns: row.unknowns,
+    invoice: row.invoice === null ? null : oneOf(row.invoice),
+    sequence: row.sequence,
+    detailsDigest: row.detailsDigest,
+  };
   return { purchase, nextPollAt, slot };
+}
+
+/** Names of sites, and words of columns: a handful. */
+const words = new Map<string, string>();
+
+function oneOf<Word extends string>(word: Word): Word {
+  const known = words.get(word);
+  if (known === undefined) words.set(word, word);
+  return (known ?? word) as Word;
 }

@@ -95,7 +95,7 @@ test('first sights of a bulk load do not delay a change, and keep nothing of a p
   const known = entries[0]!;
   recorder.add(polled(known, answer(0)));
   await recorder.drain();
-  known.purchase = recorded[0]!.batch[0]!.decided.outcome.purchase;
+  Object.assign(known.purchase, recorded[0]!.batch[0]!.decided.outcome.purchase);
   recorded.length = 0;
   for (const entry of entries.slice(1)) recorder.add(polled(entry, answer(6)));
   recorder.add(polled(known, answer(1)));

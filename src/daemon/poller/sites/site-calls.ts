@@ -139,15 +139,15 @@ export function createSiteCalls(site: PolledSite, { sql, clock, log, replica, sp
     answered: (seen, { purchase, probe, asked = null }) => {
       const before = known.get();
       const taken = reach.answered(seen, asked);
-      const context = {
+      const breaker = afterAnswer(before, taken, {
         now: clock.monotonic(),
         ceiling: site.maxRps,
         spread: spread(),
         purchase,
         probe,
         awaited: inFlight,
-      };
-      const breaker = afterAnswer(before, taken, { ...context, answers });
+        answers,
+      });
       known.set(breaker);
       if (isUsable(taken)) {
         if (isCertain(before) && breaker.kind !== 'open') log.info({ site: site.name }, 'site.answers');

@@ -5,7 +5,8 @@ import type { Instant } from '../../../domain/values/time.ts';
 import { dueSlot, type QueuedPurchase } from '../../../postgres/polling/queue.ts';
 
 export interface Entry {
-  purchase: Purchase;
+  /** `putBack` changes this object: code that needs the values for longer than a poll copies them. */
+  readonly purchase: Purchase;
   dueAt: Instant;
   /** Of the row in the queue. */
   slot: number;
@@ -103,7 +104,9 @@ export function createEntries(): Entries {
     nextDue: () => top()?.dueAt ?? null,
     putBack: (entry, { purchase, dueAt, slot }) => {
       entry.busy = false;
-      entry.purchase = purchase;
+      // In place of the old object, which has long been in the heap's old generation: a new one for each poll would be garbage
+      // there after the next poll, which only a collection of the whole heap removes.
+      Object.assign(entry.purchase, purchase);
       entry.dueAt = dueAt;
       entry.slot = slot;
       push(entry);
