@@ -1,7 +1,7 @@
 /** Where benches run: one Postgres, one stand-in service, a process for each part, and a database for each bench. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -69,6 +69,12 @@ interface DaemonOptions {
 }
 
 const MIGRATIONS = join(import.meta.dirname, '../migrations');
+/** How `start` sets glibc and V8. */
+const MEMORY = JSON.parse(readFileSync(join(import.meta.dirname, '../bin/memory.json'), 'utf8')) as {
+  readonly flags: string[];
+  readonly settings: Readonly<Record<string, string>>;
+};
+const NO_MEMORY: typeof MEMORY = { flags: [], settings: {} };
 const STOP_WITHIN = 10_000;
 
 /** Opens the lab: on the Postgres at `databaseUrl`, or on an embedded one in a folder that goes away afterwards. */
@@ -81,8 +87,8 @@ export async function openLab(databaseUrl: string | null): Promise<Lab> {
   let embedded: EmbeddedPostgres | null = null;
   let admin: Sql | null = null;
 
-  const start = async (name: PartName | URL): Promise<Part> => {
-    const part = await startPart(name instanceof URL ? name : PARTS[name], log, () => parts.delete(part));
+  const start = async (name: PartName | URL, memory = NO_MEMORY): Promise<Part> => {
+    const part = await startPart(name instanceof URL ? name : PARTS[name], memory, log, () => parts.delete(part));
     parts.add(part);
     return part;
   };
@@ -135,7 +141,7 @@ export async function openLab(databaseUrl: string | null): Promise<Lab> {
         return database;
       },
       daemon: async (database, { every, env = {}, api = false, file }) => {
-        const daemon = await start(file ?? 'daemon');
+        const daemon = await start(file ?? 'daemon', MEMORY);
         const settings: DaemonSettings = { every, api, env: { ...environment(database.url, serviceUrl), PORT: '0', ...env } };
         return { daemon, readyMs: await daemon.ask<number>('start', settings) };
       },
@@ -165,10 +171,10 @@ function environment(databaseUrl: string, serviceUrl: string): Record<string, st
   };
 }
 
-async function startPart(file: URL, log: number, onEnd: () => void): Promise<Part> {
+async function startPart(file: URL, { flags, settings }: typeof MEMORY, log: number, onEnd: () => void): Promise<Part> {
   // A bench must not see the settings of the person who runs it.
-  const env = { PATH: process.env.PATH ?? '', NODE_OPTIONS: process.env.BENCH_NODE_OPTIONS ?? '' };
-  const child: ChildProcess = fork(file, { stdio: ['ignore', log, 'inherit', 'ipc'], env });
+  const env = { PATH: process.env.PATH ?? '', NODE_OPTIONS: process.env.BENCH_NODE_OPTIONS ?? '', ...settings };
+  const child: ChildProcess = fork(file, { stdio: ['ignore', log, 'inherit', 'ipc'], env, execArgv: flags });
   const asked = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>();
   let last = 0;
   let stopping = false;

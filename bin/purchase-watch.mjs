@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Plain JavaScript on purpose: it must be readable by an old Node.js, to say so instead of failing on newer syntax.
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 
 // Before anything else is loaded. The kernel gives process 1 of a container no default action for signals: one without a handler
 // is lost. Until a command asks for the signals (see src/runtime/process/signals.ts), each ends the process at once.
@@ -24,9 +24,10 @@ if (major < 24) {
 const { env, execArgv, execPath } = process;
 const isTold = env.MALLOC_TRIM_THRESHOLD_ !== undefined || process.send !== undefined;
 if (process.argv[2] === 'start' && process.platform === 'linux' && typeof process.execve === 'function' && !isTold) {
-  const flags = /semi.space/.test(`${env.NODE_OPTIONS} ${execArgv}`) ? [] : ['--max-semi-space-size=8'];
-  const settings = { MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_: '131072' };
-  process.execve(execPath, [execPath, ...execArgv, ...flags, ...process.argv.slice(1)], { ...env, ...settings });
+  const { flags, settings } = JSON.parse(readFileSync(new URL('memory.json', import.meta.url), 'utf8'));
+  const own = `${env.NODE_OPTIONS} ${execArgv}`.replaceAll('_', '-');
+  const missing = flags.filter((flag) => !own.includes(flag.split('=')[0]));
+  process.execve(execPath, [execPath, ...execArgv, ...missing, ...process.argv.slice(1)], { ...env, ...settings });
 }
 
 // A clone runs its sources; the published package carries built JavaScript only.

@@ -277,15 +277,15 @@ test.runIf(process.platform === 'linux')(
       await start.until(/"event":"started"/);
       const read = (name: string) => readFileSync(`/proc/${start.pid}/${name}`, 'utf8').split('\0');
       const chosen = read('environ').filter((each) => each.startsWith('MALLOC_'));
-      const flags = read('cmdline').filter((each) => each.startsWith('--max-semi'));
+      const flags = read('cmdline').filter((each) => /^--(max-semi|heap-growing)/.test(each));
       return { chosen: chosen.sort(), flags, code: (await start.stop('SIGTERM')).code };
     };
     expect(await seen({})).toEqual({
       chosen: ['MALLOC_MMAP_THRESHOLD_=131072', 'MALLOC_TRIM_THRESHOLD_=131072'],
-      ...{ flags: ['--max-semi-space-size=8'], code: 0 },
+      ...{ flags: ['--max-semi-space-size=8', '--heap-growing-percent=30'], code: 0 },
     });
     expect(await seen({ MALLOC_TRIM_THRESHOLD_: '0' })).toEqual({ chosen: ['MALLOC_TRIM_THRESHOLD_=0'], flags: [], code: 0 });
-    expect(await seen({ NODE_OPTIONS: '--max-semi-space-size=16' })).toMatchObject({ flags: [], code: 0 });
+    expect(await seen({ NODE_OPTIONS: '--max-semi-space-size=16' })).toMatchObject({ flags: ['--heap-growing-percent=30'] });
     await database.drop();
   },
 );
