@@ -4,6 +4,7 @@ import { availableParallelism, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { suggestion } from '../src/config/kinds/nearest.ts';
 import type { Bench, BenchOptions } from './bench.ts';
+import { budget } from './budget/budget.ts';
 import { change } from './change.ts';
 import { deliver } from './deliver/deliver.ts';
 import { scale } from './growth/scale.ts';
@@ -25,6 +26,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   insert,
   idle,
   send,
+  budget,
   deliver,
   peers,
   scale,

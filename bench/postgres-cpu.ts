@@ -34,6 +34,18 @@ export async function postgresCpu(sql: Sql): Promise<PostgresCpu> {
   };
 }
 
+/** The processes of the server that run now, with the milliseconds of processor time that each has used; none where that cannot be read. */
+export async function serverProcesses(sql: Sql): Promise<{ readonly pid: number; readonly used: number }[]> {
+  const [row] = await sql<[{ pid: number }]>`select pg_backend_pid() as pid`;
+  const backend = statOf(row.pid);
+  if (backend === null || !backend.command.startsWith('postgres')) return [];
+  const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return all.flatMap((name) => {
+    const stat = statOf(Number(name));
+    return stat?.parent === backend.parent ? [{ pid: Number(name), used: preciseCpu(Number(name), stat) }] : [];
+  });
+}
+
 /** Milliseconds of processor time that a process has used, or null where that cannot be read. */
 export function processCpu(pid: number): number | null {
   const stat = statOf(pid);

@@ -1,8 +1,10 @@
 /** The daemon, without API and console as `start --worker` runs it by default, with poll intervals of the bench's choice. */
 
+import { Session } from 'node:inspector/promises';
 import { createApp } from '../../src/app.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import type { StatePolicy } from '../../src/domain/purchases/states.ts';
+import { type Parts, partsOf } from '../budget/parts.ts';
 import { answer } from './answer.ts';
 
 export interface DaemonSettings {
@@ -14,6 +16,24 @@ export interface DaemonSettings {
 }
 
 let url: string | null = null;
+/** Microseconds. */
+const SAMPLED_EVERY = 500;
+let profiling: { readonly session: Session; readonly since: Times } | null = null;
+
+/** What a daemon did between `startProfile` and `stopProfile`. */
+export interface Profiled {
+  /** Of the thread that runs the daemon's code; together they are its processor time. The profile itself keeps other threads busy. */
+  readonly parts: Parts;
+  /** Share of the time in which the event loop waited. */
+  readonly idle: number;
+}
+
+/** Milliseconds of the event loop, and microseconds of processor time of its thread. */
+interface Times {
+  readonly at: number;
+  readonly idle: number;
+  readonly thread: number;
+}
 
 answer({
   start: async ({ env, every, api = false }: DaemonSettings) => {
@@ -37,4 +57,24 @@ answer({
     return performance.now() - started;
   },
   url: () => url,
+  startProfile: async (): Promise<void> => {
+    const session = new Session();
+    session.connect();
+    await session.post('Profiler.enable');
+    await session.post('Profiler.setSamplingInterval', { interval: SAMPLED_EVERY });
+    await session.post('Profiler.start');
+    profiling = { session, since: timesNow() };
+  },
+  stopProfile: async (): Promise<Profiled> => {
+    const { session, since } = profiling!;
+    const now = timesNow();
+    const { profile } = await session.post('Profiler.stop');
+    session.disconnect();
+    return { parts: partsOf(profile, now.thread - since.thread), idle: (now.idle - since.idle) / (now.at - since.at) };
+  },
 });
+
+function timesNow(): Times {
+  const { user, system } = process.threadCpuUsage();
+  return { at: performance.now(), idle: performance.nodeTiming.idleTime, thread: user + system };
+}
