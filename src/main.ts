@@ -7,7 +7,7 @@ import { AppError } from './domain/values/errors.ts';
 import type { TakeSignals } from './runtime/process/signals.ts';
 
 /** These run until a signal, and handle it themselves. */
-const LONG_RUNNING: ReadonlySet<string> = new Set(['start', 'demo', 'simulate', 'listen']);
+const LONG_RUNNING: ReadonlySet<string> = new Set(['start', 'demo', 'simulate', 'listen', 'events']);
 
 /** The reader of the output has ended, or the terminal is closed. */
 const UNREAD: ReadonlySet<string | undefined> = new Set(['EPIPE', 'EIO', 'ERR_STREAM_DESTROYED']);

@@ -84,6 +84,12 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
     heading: 'Look:',
     commands: [
       {
+        usage: 'events [options]',
+        summary: 'show what happened last, and what happens',
+        aliases: ['event'],
+        load: () => import('./listen/events.ts'),
+      },
+      {
         usage: 'flow [options]',
         summary: 'show how purchases go from state to state, and where they wait',
         load: () => import('./daemon/flow.ts'),

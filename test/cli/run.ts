@@ -18,3 +18,24 @@ export async function runCommand(argv: readonly string[], env: NodeJS.ProcessEnv
   const exitCode = await run(argv, { env, stdin: new PassThrough().end(), stdout: stdout.stream, stderr: stderr.stream, isTTY });
   return { exitCode, stdout: stdout.written(), stderr: stderr.written() };
 }
+
+/** Runs a command that goes on until a signal; `stop` sends one and answers the exit code. */
+export function followCommand(argv: readonly string[], env: NodeJS.ProcessEnv, terminal?: { rows: number; columns: number }) {
+  const [stdout, stderr] = [text(), text()];
+  let send: (signal: NodeJS.Signals) => void = () => undefined;
+  const ended = run(argv, {
+    env,
+    stdin: new PassThrough().end(),
+    stdout: Object.assign(stdout.stream, terminal),
+    stderr: stderr.stream,
+    isTTY: terminal !== undefined,
+    takeSignals: (handle) => {
+      send = handle;
+    },
+  });
+  const stop = (): Promise<number> => {
+    send('SIGINT');
+    return ended;
+  };
+  return { stdout: stdout.written, stderr: stderr.written, stop };
+}

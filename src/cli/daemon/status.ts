@@ -1,26 +1,39 @@
 /** `status`: how everything is, or one purchase. */
 
 import type { Command } from 'commander';
+import { AppError } from '../../domain/values/errors.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import { findPurchase } from '../purchases/purchase.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
+import { redraw } from '../terminal/redraw.ts';
 import { showOverview } from './show-overview.ts';
 
 interface StatusOptions {
   readonly site?: string;
   readonly json?: true;
+  readonly watch?: true;
 }
 
-async function status(context: CliContext, purchaseId: string | undefined, { site, json: asJson }: StatusOptions): Promise<void> {
+/** Between two looks of `--watch`. */
+const WATCH_EVERY: Milliseconds = 2_000;
+
+async function status(
+  context: CliContext,
+  purchaseId: string | undefined,
+  { site, json: asJson, watch }: StatusOptions,
+): Promise<void> {
   const json = asJson === true;
+  if (watch && json) throw new AppError('invalid', '--watch: not with --json; programs call the command again');
   await withDatabase(context, async ({ sql, settings: { policy } }) => {
-    if (purchaseId === undefined) {
-      return showOverview(context, sql, { site, json });
-    }
-    // It builds the API's body of a purchase, whose schemas take longer to load than all that the overview needs.
-    const { showPurchase } = await import('../purchases/show-purchase.ts');
-    return showPurchase(context, sql, await findPurchase(sql, { purchaseId, site }), { json, policy });
+    const show = async (shown: CliContext): Promise<void> => {
+      if (purchaseId === undefined) return showOverview(shown, sql, { site, json });
+      // It builds the API's body of a purchase, whose schemas take longer to load than all that the overview needs.
+      const { showPurchase } = await import('../purchases/show-purchase.ts');
+      return showPurchase(shown, sql, await findPurchase(sql, { purchaseId, site }), { json, policy });
+    };
+    return watch ? redraw(context, WATCH_EVERY, show) : show(context);
   });
 }
 
@@ -32,11 +45,13 @@ export function register(command: Command, context: CliContext): void {
     )
     .argument('[id]', 'a Purchase ID')
     .option('--site <name>', 'only this site')
+    .option('-w, --watch', 'show it again every 2 seconds, until Ctrl-C')
     .option('--json', 'write JSON, with exact times')
     .action((id: string | undefined, options: StatusOptions) => status(context, id, options));
   examples(command, [
     ['status', 'the whole picture'],
     ['status 3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11', 'one purchase'],
+    ['status --watch', 'see how it goes on'],
     ['status --json | jq .stuck', 'for programs'],
   ]);
 }

@@ -4,7 +4,7 @@ import { readSystemEvent } from '../../domain/events/system-event-types.ts';
 import { checkoutEnd } from '../../domain/purchases/states.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { isDecimal } from '../../domain/values/exact-json.ts';
-import { isoTime, type Milliseconds } from '../../domain/values/time.ts';
+import { type Instant, isoTime, type Milliseconds } from '../../domain/values/time.ts';
 import type { Taken } from '../../receiver/receiver.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { printable, styled } from '../terminal/output.ts';
@@ -19,8 +19,11 @@ const TYPE_WIDTH = 22;
 /** What took longer than this on its way was waiting somewhere. */
 const OLD: Milliseconds = 10_000;
 
-/** Writes lines whose columns are as wide as what came so far needs. */
-export function eventLines(context: CliContext): (taken: Taken) => string {
+/** Writes lines whose columns are as wide as what came so far needs. `timeOf` writes when an event came: the time of day unless given. */
+export function eventLines(
+  context: CliContext,
+  timeOf = (at: Instant): string => isoTime(at).slice(11),
+): (taken: Taken) => string {
   const widths = { site: 0, purchase: 0 };
   return (taken) => {
     const { event, at } = taken;
@@ -29,7 +32,7 @@ export function eventLines(context: CliContext): (taken: Taken) => string {
     widths.purchase = Math.max(widths.purchase, word(purchaseId).length);
     const { text, style } = wordsFor(event);
     const columns = [
-      styled(context, 'gray', isoTime(at).slice(11)),
+      styled(context, 'gray', timeOf(at)),
       printable(event.type).padEnd(TYPE_WIDTH),
       word(site).padEnd(widths.site),
       word(purchaseId).padEnd(widths.purchase),

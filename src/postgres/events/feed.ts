@@ -117,6 +117,21 @@ export async function readFeed(sql: Queries, { after, types, limit, bytes, horiz
   return { events, isAll: found < limit && found === rows.length };
 }
 
+/** The latest events of some types below the horizon, oldest first; reads at most `limit` index entries of each type. */
+export async function readLatest(
+  sql: Queries,
+  { types, limit, horizon: { place } }: Pick<FeedQuery, 'types' | 'limit' | 'horizon'>,
+): Promise<readonly FedEvent[]> {
+  const rows = await sql<{ era: number; xid: string; position: number; type: string; body: string }[]>`
+    select r.era, r.xid::text, r.position, r.type, r.body from unnest(${types as EventType[]}::text[]) as w (type)
+    cross join lateral (
+      select e.era, e.xid, e.position, e.type, e.body from purchase_watch_internal.events e
+      where e.type = w.type and (e.era, e.xid) < (${place.era}::smallint, ${String(place.xid)}::xid8)
+      order by e.type desc, e.era desc, e.xid desc, e.position desc limit ${limit}) r
+    order by r.era desc, r.xid desc, r.position desc limit ${limit}`;
+  return rows.reverse().map(({ era, xid, position, type, body }) => ({ place: { era, xid: BigInt(xid), position }, type, body }));
+}
+
 /** Above every place. */
 const FEED_END: FeedPlace = { era: 32_767, xid: 2n ** 64n - 1n, position: 0 };
 

@@ -1,0 +1,126 @@
+/** `events`: the latest events, and those that come. */
+
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Command } from 'commander';
+import { EVENT_TYPES, type EventType } from '../../domain/events/system-event-types.ts';
+import { AppError } from '../../domain/values/errors.ts';
+import { parseExact } from '../../domain/values/exact-json.ts';
+import { isoTime, type Milliseconds } from '../../domain/values/time.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import {
+  FEED_START,
+  type FedEvent,
+  type FeedPlace,
+  placeOfEvent,
+  readFeed,
+  readHorizon,
+  readLatest,
+} from '../../postgres/events/feed.ts';
+import type { ArrivedEvent } from '../../receiver/genuine.ts';
+import { untilStopSignal } from '../../runtime/process/signals.ts';
+import { eventLines } from '../purchases/show-event.ts';
+import { typesOption } from '../subscribers/subscriber-options.ts';
+import { examples, limitOption } from '../terminal/arguments.ts';
+import type { CliContext } from '../terminal/context.ts';
+import { missingDaemon, withDatabase } from '../terminal/database.ts';
+import { harmlessJson, printLine, toStandardError } from '../terminal/output.ts';
+
+interface EventsOptions {
+  readonly types?: string;
+  readonly after?: string;
+  readonly limit: number;
+  readonly follow?: true;
+  readonly json?: true;
+}
+
+interface Wanted {
+  readonly types: readonly EventType[];
+  readonly limit: number;
+}
+
+/** Between two looks for new events. A look reads an index entry of each type at most when there is nothing new. */
+const LOOK_EVERY: Milliseconds = 1_000;
+/** Of bodies in one read. */
+const MOST_BYTES = 4_000_000;
+
+async function events(context: CliContext, { types: wanted, after, limit, follow, json }: EventsOptions): Promise<void> {
+  const types = (typesOption(wanted) ?? EVENT_TYPES) as readonly EventType[];
+  const ending = new AbortController();
+  void untilStopSignal(context.takeSignals).then(() => ending.abort());
+  const print = json ? (event: FedEvent) => printLine(context, harmlessJson(context, event.body)) : linesOf(context);
+  await withDatabase(context, async ({ sql }) => {
+    const found =
+      after === undefined ? await latest(sql, { types, limit }) : await next(sql, { types, limit }, await placeOf(sql, after));
+    for (const event of found) print(event);
+    if (!follow) {
+      if (found.length === 0 && !json) printLine(context, after === undefined ? 'No events yet.' : `No events after ${after}.`);
+      return;
+    }
+    const missing = await missingDaemon(sql);
+    if (missing !== null) printLine(toStandardError(context), missing);
+    const last = found.at(-1)?.place ?? (after === undefined ? FEED_START : await placeOf(sql, after));
+    await followFrom(sql, { types, limit }, { last, print, signal: ending.signal });
+  });
+}
+
+async function followFrom(
+  sql: Sql,
+  wanted: Wanted,
+  { last, print, signal }: { last: FeedPlace; print: (event: FedEvent) => void; signal: AbortSignal },
+): Promise<void> {
+  let place = last;
+  while (!signal.aborted) {
+    const found = await next(sql, wanted, place);
+    for (const event of found) print(event);
+    place = found.at(-1)?.place ?? place;
+    if (found.length === 0) await delay(LOOK_EVERY, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+async function latest(sql: Sql, wanted: Wanted): Promise<readonly FedEvent[]> {
+  return readLatest(sql, { ...wanted, horizon: await readHorizon(sql) });
+}
+
+async function next(sql: Sql, wanted: Wanted, after: FeedPlace): Promise<readonly FedEvent[]> {
+  const { events: found } = await readFeed(sql, { ...wanted, after, bytes: MOST_BYTES, horizon: await readHorizon(sql) });
+  return found;
+}
+
+async function placeOf(sql: Sql, id: string): Promise<FeedPlace> {
+  const place = await placeOfEvent(sql, id, EVENT_TYPES);
+  if (place !== null) return place;
+  throw new AppError(
+    'not_found',
+    `--after: there is no event ${JSON.stringify(id)}, or it is older than what is kept; see ids with "purchase-watch events --json"`,
+  );
+}
+
+/** One line for each event, as `listen` shows them, with the day. */
+function linesOf(context: CliContext): (event: FedEvent) => void {
+  const line = eventLines(context, (at) => isoTime(at).replace('T', ' ').slice(0, 19));
+  return ({ type, body }) => {
+    const { id, timestamp, data } = parseExact(body) as unknown as Pick<ArrivedEvent, 'id' | 'timestamp' | 'data'>;
+    const event: ArrivedEvent = { id, type, timestamp, data, text: body, body: parseExact(body) };
+    const place = { time: 1, wasTaken: false, order: 'follows', before: null } as const;
+    printLine(context, line({ event, place, at: Date.parse(timestamp ?? ''), status: 200, why: null, failed: false }));
+  };
+}
+
+/** Declares the command. */
+export function register(command: Command, context: CliContext): void {
+  command
+    .description(
+      'The latest events, the oldest of them first, as subscribers get them; with --follow also those that come, until Ctrl-C. Reads the database, so it needs neither a subscriber nor the API.',
+    )
+    .option('--types <list>', 'only these types of events, separated by commas')
+    .option('--after <event>', 'those that came after this event, in place of the latest')
+    .addOption(limitOption())
+    .option('-f, --follow', 'go on with events that come')
+    .option('--json', 'write the bodies byte for byte, one on each line')
+    .action((options: EventsOptions) => events(context, options));
+  examples(command, [
+    ['events', 'what happened last'],
+    ['events --follow --types purchase.stuck,site.unreachable', 'watch for trouble'],
+    ['events --json --limit 1000 | jq -r .data.purchaseId', 'for programs'],
+  ]);
+}
