@@ -2,7 +2,7 @@
 import axe from 'axe-core';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openPage, startBrowser } from '../support/browser.ts';
+import { openPage, startBrowser, TOO_WIDE } from '../support/browser.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 const PAGES = [
@@ -75,7 +75,7 @@ test.each(['light', 'dark'] as const)('nothing keeps a person out, in %s', { tim
         ...found.violations.map(({ id, nodes }) => `${path} at ${width}: ${id} ${nodes.map(({ html }) => html).join(' ')}`),
       );
       const isWide = await page.locator('html').evaluate(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth);
-      if (isWide) violations.push(`${path} at ${width} scrolls sideways`);
+      if (isWide) violations.push(`${path} at ${width} scrolls sideways: ${await page.evaluate(TOO_WIDE)}`);
       const panels = await page.locator('.panel').evaluateAll((all) =>
         all.flatMap((panel) => {
           const end = panel.getBoundingClientRect().right;

@@ -7,7 +7,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { OPERATOR, openPage, startBrowser } from '../support/browser.ts';
+import { OPERATOR, openPage, startBrowser, TOO_WIDE } from '../support/browser.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 /** Makes elements where it is taken for markup, and then says so by `hit`. */
@@ -197,7 +197,7 @@ test('hostile text makes no element, runs no script and widens no page', { timeo
     await page.goto(path);
     const found = (await page.evaluate(LOOK)) as { text: string; made: number; wasHit: boolean; isWide: boolean };
     if (found.made > 0 || found.wasHit) wrong.push(`${path} makes elements`);
-    if (found.isWide) wrong.push(`${path} is wider than its window`);
+    if (found.isWide) wrong.push(`${path} is wider than its window: ${await page.evaluate(TOO_WIDE)}`);
     if (!found.text.includes(shows)) wrong.push(`${path} does not show ${shows}`);
   }
   expect(wrong).toEqual([]);

@@ -19,6 +19,12 @@ export async function startBrowser(): Promise<Browser> {
 }
 
 /** What a page must not do: print errors, or ask another host. Read it at the end of a test. */
+/** Script for a page that scrolls sideways: the innermost elements that end beyond the window. */
+export const TOO_WIDE = `[...document.body.querySelectorAll('*')]
+  .filter((each) => each.getBoundingClientRect().right > document.documentElement.clientWidth + 0.5)
+  .filter((each, _, all) => !all.some((other) => other !== each && each.contains(other)))
+  .slice(0, 5).map((each) => each.outerHTML.slice(0, 120) + ' in ' + each.parentElement.outerHTML.slice(0, 80)).join('; ')`;
+
 export interface Misdeeds {
   readonly found: string[];
 }
