@@ -142,7 +142,10 @@ export async function openLab(databaseUrl: string | null): Promise<Lab> {
       },
       daemon: async (database, { every, env = {}, api = false, file }) => {
         const daemon = await start(file ?? 'daemon', MEMORY);
-        const settings: DaemonSettings = { every, api, env: { ...environment(database.url, serviceUrl), PORT: '0', ...env } };
+        const settings: DaemonSettings = {
+          ...{ every, api, isBuilt: file === undefined },
+          env: { ...environment(database.url, serviceUrl), PORT: '0', ...env },
+        };
         return { daemon, readyMs: await daemon.ask<number>('start', settings) };
       },
       close,

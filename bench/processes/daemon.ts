@@ -1,8 +1,6 @@
 /** The daemon, without API and console as `start --worker` runs it by default, with poll intervals of the bench's choice. */
 
 import { Session } from 'node:inspector/promises';
-import { createApp } from '../../src/app.ts';
-import { loadSettings } from '../../src/config/load-settings.ts';
 import type { StatePolicy } from '../../src/domain/purchases/states.ts';
 import { type Parts, partsOf } from '../budget/parts.ts';
 import { answer } from './answer.ts';
@@ -11,6 +9,8 @@ export interface DaemonSettings {
   readonly env: Record<string, string>;
   /** Every state is polled this often and never stuck; null: the usual plan. */
   readonly every: number | null;
+  /** Runs what `npm run build` made, which is what the package holds: sources whose types Node.js strips take 40 MB more. */
+  readonly isBuilt?: boolean;
   /** With the API, on a free port; answers its address to `url`. */
   readonly api?: boolean;
 }
@@ -36,7 +36,8 @@ interface Times {
 }
 
 answer({
-  start: async ({ env, every, api = false }: DaemonSettings) => {
+  start: async ({ env, every, api = false, isBuilt = false }: DaemonSettings) => {
+    const { createApp, loadSettings } = await codeOf(isBuilt);
     const settings = loadSettings(env, { requireSite: true });
     if (every !== null) {
       const plan: StatePolicy = {
@@ -73,6 +74,14 @@ answer({
     return { parts: partsOf(profile, now.thread - since.thread), idle: (now.idle - since.idle) / (now.at - since.at) };
   },
 });
+
+async function codeOf(isBuilt: boolean) {
+  const load = <Module>(name: string): Promise<Module> =>
+    import(new URL(isBuilt ? `../../dist/${name}.js` : `../../src/${name}.ts`, import.meta.url).href);
+  const { createApp } = await load<typeof import('../../src/app.ts')>('app');
+  const { loadSettings } = await load<typeof import('../../src/config/load-settings.ts')>('config/load-settings');
+  return { createApp, loadSettings };
+}
 
 function timesNow(): Times {
   const { user, system } = process.threadCpuUsage();
