@@ -8,6 +8,7 @@ import type { Milliseconds } from '../../domain/values/time.ts';
 import { openSession, readClock, type Sql } from '../../postgres/connection/database.ts';
 import { describeTarget } from '../../postgres/connection/database-url.ts';
 import { type ServerFacts, serverFacts } from '../../postgres/connection/inspect.ts';
+import { missingRight } from '../../postgres/connection/missing-right.ts';
 import { pendingMigrations } from '../../postgres/migrations/migrate.ts';
 import { type Finding, offsetInWords, type Reporter, wallClockAt } from './finding.ts';
 
@@ -25,7 +26,7 @@ export async function checkDatabase(
   return [
     version(report, facts, describeTarget(url)),
     ...rights(report, facts),
-    await schema(report, sql, migrations),
+    await schema(report, { sql, migrations, role: facts.role }),
     ...roles(report, facts),
     ...durability(report, facts),
     connections(report, facts),
@@ -58,7 +59,10 @@ function rights(report: Reporter, { isReplica, readOnly, mayCreate, role, hasSch
   ];
 }
 
-async function schema(report: Reporter, sql: Sql, migrations: string): Promise<Finding> {
+async function schema(
+  report: Reporter,
+  { sql, migrations, role }: { sql: Sql; migrations: string; role: string },
+): Promise<Finding> {
   try {
     const pending = await pendingMigrations(sql, migrations);
     if (pending.length === 0) return report.ok('the schema is up to date');
@@ -67,6 +71,8 @@ async function schema(report: Reporter, sql: Sql, migrations: string): Promise<F
       'run "purchase-watch migrate"; "purchase-watch start" does it too',
     );
   } catch (error) {
+    const right = missingRight(error, role);
+    if (right !== null) return report.failed('the schema could not be read', right);
     if (!(error instanceof AppError)) throw error;
     return report.failed('the schema is not that of this version', error.message);
   }

@@ -7,6 +7,7 @@ import { noDaemonText } from '../../domain/replicas/daemon-silence.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { connect, type Sql } from '../../postgres/connection/database.ts';
 import { describeConnectionError } from '../../postgres/connection/database-url.ts';
+import { missingRight } from '../../postgres/connection/missing-right.ts';
 import { pendingMigrations } from '../../postgres/migrations/migrate.ts';
 import { daemonSilence, type LivingReplica, livingReplicas } from '../../postgres/shards/replicas.ts';
 import { isGone } from '../../runtime/process/process-identity.ts';
@@ -74,6 +75,7 @@ async function requireSchema(sql: Sql): Promise<void> {
 function explained(error: unknown, describe: (error: unknown) => string): unknown {
   if (error instanceof AppError || !(error instanceof Error)) return error;
   const { name, code, hint } = error as Error & { code?: unknown; hint?: unknown };
+  if (missingRight(error, '') !== null) return new AppError('unavailable', describe(error), { cause: error });
   if (name === 'PostgresError') {
     const more = typeof hint === 'string' ? ` (${hint})` : '';
     return new AppError('unavailable', `the database refused this: ${error.message}${more}`, { cause: error });

@@ -4,6 +4,7 @@ import { isIP } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import { AppError } from '../../domain/values/errors.ts';
 import { shownAddress } from '../../domain/values/shown-address.ts';
+import { missingRight } from './missing-right.ts';
 
 /** Parameters that libpq handles itself; a server refuses them as unknown settings, so they must not be passed on. */
 const CLIENT_SIDE = [
@@ -170,6 +171,8 @@ export function describeTarget(url: string): string {
 /** Why there is no connection, as one sentence for a person: where, as whom, and what to do. Never holds the password. */
 export function describeConnectionError(url: string, error: unknown): string {
   const { target } = parseDatabaseUrl(url);
+  const right = missingRight(error, target.user);
+  if (right !== null) return `Postgres at ${target.hosts} refuses this: ${right}`;
   const as = target.user === '' ? '' : ` as user ${target.user}`;
   return `cannot reach Postgres at ${target.hosts}${as}: ${reason(error, target)}`;
 }

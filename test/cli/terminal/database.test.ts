@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,6 +23,37 @@ test('a database that cannot be reached is one clear sentence without the passwo
   expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
   expect(stderr).toMatch(/^error: cannot reach Postgres at 127\.0\.0\.1:1 as user me: connection refused; .*\n$/);
   expect(stderr).not.toContain('geheim');
+});
+
+test('a right that the role lacks is named, with who can give it', async () => {
+  const [empty, filled] = await Promise.all([testDatabase({ empty: true }), testDatabase()]);
+  const role = `guest_${randomBytes(4).toString('hex')}`;
+  await filled.sql.unsafe(`create role ${role} login password 'geheim'`);
+  const asGuest = async ({ url }: { url: string }, command: string) => {
+    const guest = new URL(url);
+    guest.username = role;
+    guest.password = 'geheim';
+    const { exitCode, stdout, stderr } = await runCommand([command], {
+      DATABASE_URL: guest.href,
+      ...{ CHECKOUT_BASE_URL: 'http://127.0.0.1:1', CHECKOUT_CLIENT_ID: 'id', CHECKOUT_CLIENT_SECRET: 'secret' },
+    });
+    expect(exitCode).toBe(1);
+    expect(stdout + stderr).not.toContain('geheim');
+    return { stdout, stderr };
+  };
+  expect((await asGuest(empty, 'migrate')).stderr).toMatch(
+    new RegExp(
+      `refuses this: permission denied for database (\\w+): role ${role} may not create schemas there; .*grant create on database \\1 to ${role}`,
+    ),
+  );
+  expect((await asGuest(filled, 'status')).stderr).toMatch(
+    new RegExp(`refuses this: permission denied for schema purchase_watch_internal: role ${role} does not own .*DATABASE_URL`),
+  );
+  const { stdout } = await asGuest(filled, 'doctor');
+  expect(stdout).toMatch(/failed +database: the schema could not be read\n +→ permission denied for schema/);
+  expect(stdout).not.toContain('fault of this program');
+  await filled.sql.unsafe(`drop role ${role}`);
+  await Promise.all([empty.drop(), filled.drop()]);
 });
 
 test('looking makes no database', async () => {
