@@ -16,7 +16,7 @@ export interface Namespaces {
   arrive(): void;
 }
 
-/** So many are kept besides the one without a name. */
+/** How many namespaces the simulator keeps besides the namespace without a name. */
 const MOST_NAMESPACES = 1_000;
 const NAME = '[\\w.-]{1,64}';
 const IN_ADDRESS = new RegExp(`^/ns/(${NAME})(?=[/?]|$)(.*)$`);

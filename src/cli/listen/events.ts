@@ -49,8 +49,8 @@ async function events(context: CliContext, { types: wanted, after, limit, follow
   void untilStopSignal(context.takeSignals).then(() => ending.abort());
   const print = json ? (event: FedEvent) => printLine(context, harmlessJson(context, event.body)) : linesOf(context);
   await withDatabase(context, async ({ sql }) => {
-    const found =
-      after === undefined ? await latest(sql, { types, limit }) : await next(sql, { types, limit }, await placeOf(sql, after));
+    const from = after === undefined ? null : await placeOf(sql, after);
+    const found = from === null ? await latest(sql, { types, limit }) : await next(sql, { types, limit }, from);
     for (const event of found) print(event);
     if (!follow) {
       if (found.length === 0 && !json) printLine(context, after === undefined ? 'No events yet.' : `No events after ${after}.`);
@@ -58,7 +58,7 @@ async function events(context: CliContext, { types: wanted, after, limit, follow
     }
     const missing = await missingDaemon(sql);
     if (missing !== null) printLine(toStandardError(context), missing);
-    const last = found.at(-1)?.place ?? (after === undefined ? FEED_START : await placeOf(sql, after));
+    const last = found.at(-1)?.place ?? from ?? FEED_START;
     await followFrom(sql, { types, limit }, { last, print, signal: ending.signal });
   });
 }
@@ -98,9 +98,10 @@ async function placeOf(sql: Sql, id: string): Promise<FeedPlace> {
 /** One line for each event, as `listen` shows them, with the day. */
 function linesOf(context: CliContext): (event: FedEvent) => void {
   const line = eventLines(context, (at) => isoTime(at).replace('T', ' ').slice(0, 19));
-  return ({ type, body }) => {
-    const { id, timestamp, data } = parseExact(body) as unknown as Pick<ArrivedEvent, 'id' | 'timestamp' | 'data'>;
-    const event: ArrivedEvent = { id, type, timestamp, data, text: body, body: parseExact(body) };
+  return ({ type, body: text }) => {
+    const body = parseExact(text);
+    const { id, timestamp, data } = body as unknown as Pick<ArrivedEvent, 'id' | 'timestamp' | 'data'>;
+    const event: ArrivedEvent = { id, type, timestamp, data, text, body };
     const place = { time: 1, wasTaken: false, order: 'follows', before: null } as const;
     printLine(context, line({ event, place, at: Date.parse(timestamp ?? ''), status: 200, why: null, failed: false }));
   };

@@ -20,7 +20,7 @@ export interface Narrator {
   stop(): void;
 }
 
-/** So many webhooks a second can be read; the others are counted. */
+/** How many webhooks a second a person can read; the demo only counts the others. */
 export const LINES_A_SECOND = 4;
 const SITE_WIDTH = 7;
 /** The longest change: BeingProcessed → WaitingForFinnishDirectPayment. */

@@ -1,4 +1,4 @@
-/** How many columns of a terminal texts take, and texts that fit into so many. */
+/** How many columns of a terminal a text takes, and how a text is cut or filled up to a number of columns. */
 
 /** Two columns each: Chinese, Japanese and Korean, full-width forms, and what is shown as an emoji. */
 const WIDE =
@@ -37,7 +37,7 @@ export function cutToWidth(text: string, most: number): string {
   return most < 1 ? '' : `${kept}…`;
 }
 
-/** Filled up with blanks to so many columns; `isRight` says that the blanks stand before the text. */
+/** The text with blanks up to the given number of columns; `isRight` says that the blanks stand before the text. */
 export function padToWidth(text: string, width: number, isRight = false): string {
   const blanks = ' '.repeat(Math.max(0, width - textWidth(text)));
   return isRight ? blanks + text : text + blanks;

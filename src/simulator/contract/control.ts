@@ -20,9 +20,9 @@ export interface ListFilter {
 /** Which calls fail and how. Without `times` and `for`, one call. */
 export interface FaultSpec {
   readonly kind: FaultKind;
-  /** So many calls. */
+  /** How many calls fail. */
   readonly times?: number | undefined;
-  /** All calls during this time, for example `30s`; with `times`, at most so many of them. */
+  /** All calls during this time, for example `30s`; with `times`, at most that number of them. */
   readonly for?: number | string | undefined;
   /** Only calls of this operation. */
   readonly only?: Operation | undefined;

@@ -18,7 +18,7 @@ export interface ScriptStep {
   readonly state: number | string;
   /** How long the state before it lasts: text like `5s`, milliseconds, or `page-fixed`. */
   readonly after?: number | string | undefined;
-  /** Instead of a time: after so many answers that showed the state before it. */
+  /** Instead of a time: how many answers show the state before this one. */
   readonly afterPolls?: number | undefined;
 }
 

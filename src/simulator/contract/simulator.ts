@@ -27,7 +27,7 @@ export interface SimulatorOptions {
   readonly expiresIn?: 'number' | 'string' | 'absent' | undefined;
   /** The merchant accounts; a time zone that is missing is Europe/Stockholm. */
   readonly sites?: readonly (Omit<Site, 'timeZone'> & { readonly timeZone?: string | undefined })[] | undefined;
-  /** So many purchases are kept in each namespace; beyond, the oldest finished ones are forgotten. */
+  /** How many purchases each namespace keeps; beyond that number the simulator forgets the oldest finished purchases. */
   readonly keep?: number | undefined;
 }
 

@@ -51,7 +51,7 @@ export interface PurchasesOptions {
   readonly random: Random;
   readonly timeScale: number;
   readonly sites: readonly Site[];
-  /** So many purchases are kept; beyond, the oldest finished ones are forgotten. */
+  /** How many purchases each namespace keeps; beyond that number the simulator forgets the oldest finished purchases. */
   readonly keep: number;
   readonly onForget: (id: string) => void;
 }

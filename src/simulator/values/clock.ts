@@ -4,7 +4,7 @@ import { SimulatorError } from '../contract/error.ts';
 export interface Clock {
   /** Epoch milliseconds. */
   now(): number;
-  /** Moves it by so many milliseconds. Throws SimulatorError beyond a hundred years in all. */
+  /** Moves the clock forward by a number of milliseconds. Throws SimulatorError when all moves together exceed a hundred years. */
   advance(by: number): void;
   /** Milliseconds by which it was advanced. */
   advanced(): number;
