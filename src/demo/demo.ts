@@ -57,8 +57,9 @@ export async function runDemo({ dataDir, once, stage, signal }: DemoOptions): Pr
 
     const opened = await openProduct({ home, isFirst, stage, narrator, log, logFile, closers });
     const { simulator, progress, slack, postgres, board, story, file, apiUrl, port } = opened;
-    const elsewhere = port === 0 ? ` (port ${API_PORT} is taken)` : '';
-    stage.write(stage.paint('bold', `  Open ${apiUrl} in a browser: switches there break and mend things${elsewhere}`));
+    stage.write(stage.paint('bold', `  Open ${apiUrl} in a browser: switches there break and mend things`));
+    if (port === 0)
+      stage.write(stage.paint('gray', `  Another process listens on port ${API_PORT}, so the console has another port.`));
     stage.write('');
     fact('database', `embedded Postgres in ${typed(home)}, ${isFirst ? 'made just now' : 'kept from last time'}`);
     fact('checkout', `simulated; its controls: ${simulator.url}/control`);

@@ -162,7 +162,7 @@ test('what was under way when a purchase was stopped is not announced', async ()
   t.simulator.control.fail({ kind: '503', times: 1, only: 'invoice' });
   const purchase = await t.watch(PAID);
   await t.app.pollOnce();
-  t.simulator.control.setLatency(1_500);
+  t.simulator.control.setLatency(4_000);
   t.clock.advance('10s');
   const polling = t.app.pollOnce();
   await expect.poll(invoiceCalls).toBe(2);

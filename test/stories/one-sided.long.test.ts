@@ -43,13 +43,21 @@ const leases = (): Promise<{ id: string; ends: string }[]> =>
   t.app.sql<
     { id: string; ends: string }[]
   >`select id, expires_at::text as ends from purchase_watch_internal.replicas order by id`;
-/** Two seconds, in which both daemons renew their leases and the other loops do their rounds, however slow the machine is. */
+/** Queries that a pass makes one after the other; a loop's round takes fewer. */
+const QUERIES = 40;
+/**
+ * Two seconds, in which both daemons renew their leases and the other loops do their rounds, however slow the machine is: the
+ * daemons share this process and its database, so that their queries are answered while those of the pass are.
+ */
 async function pass(): Promise<void> {
   const before = new Map((await leases()).map(({ id, ends }) => [id, ends]));
   t.clock.advance('2s');
-  const rounds = new Promise((resolve) => setTimeout(resolve, 60));
+  const rounds = queriesInTurn();
   await expect.poll(async () => (await leases()).every(({ id, ends }) => ends !== before.get(id)), { interval: 20 }).toBe(true);
   await rounds;
+}
+async function queriesInTurn(): Promise<void> {
+  for (let n = 0; n < QUERIES; n++) await t.app.sql`select 1`;
 }
 /** Time goes by in steps shorter than a lease, until something is so; answers how much. */
 async function liveUntil(isSo: () => Promise<boolean>, seconds = 600): Promise<number> {

@@ -9,12 +9,15 @@ export interface TestClock extends Clock {
   catchUp(): void;
 }
 
+/** Milliseconds: longer than a test takes on a busy machine, and short of what a receiver grants a signature (five minutes). */
+const AHEAD = 60_000;
+
 /**
- * Starts at the machine's time, so that what the database's own clock stamps is in its past. With `isWhole` a move is one of
- * the monotonic clock, too: rests, pauses and leases of a daemon that runs pass with it.
+ * Starts so far after the machine's time that what the database's own clock stamps during a test is in its past. With `isWhole`
+ * a move is one of the monotonic clock, too: rests, pauses and leases of a daemon that runs pass with it.
  */
 export function testClock({ isWhole = false } = {}): TestClock {
-  let now = Date.now() + 1_000;
+  let now = Date.now() + AHEAD;
   let moved = 0;
   const moveBy = (length: number): void => {
     now += length;

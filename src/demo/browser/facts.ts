@@ -27,7 +27,8 @@ export interface Seen extends DaemonFacts {
 
 export const SILENT: DaemonFacts = { overview: null, incidents: [] };
 
-const PATIENCE: Milliseconds = 2_000;
+/** A dead daemon refuses the connection at once; a daemon on a full machine may take seconds. */
+const PATIENCE: Milliseconds = 10_000;
 
 /** Asks the daemon's API; never throws. */
 export async function readFacts(daemonUrl: string): Promise<DaemonFacts> {

@@ -41,7 +41,7 @@ function heartbeat({ replica = 'rep_1', goodAgo = {}, failing = '', timeout = 10
   }));
   const destination = { write: (line: string) => log.push(line) } as unknown as NodeJS.WritableStream;
   return createHeartbeat({
-    ...{ sql: database.sql, clock: { ...testClock(), monotonic }, replica, timeout, ceilings: CEILINGS },
+    ...{ sql: database.sql, clock: { ...testClock(), now: Date.now, monotonic }, replica, timeout, ceilings: CEILINGS },
     url: `${monitor.origin}${SECRET_PATH}`,
     log: createLogger({ level: 'debug', destination }),
     health: { seen: () => loops },

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, afterEach, expect, test } from 'vitest';
 import { openTerminal, type TerminalOptions, type TestTerminal } from '../../support/terminal.ts';
 
 const BIN = fileURLToPath(new URL('../../../bin/purchase-watch.mjs', import.meta.url));
@@ -15,9 +15,21 @@ afterAll(() => rmSync(FOLDER, { recursive: true, force: true }));
 const RUNNING = join(FOLDER, '.purchase-watch/demo/running');
 const WITHIN = { timeout: 180_000, interval: 100 };
 
+let open: TestTerminal | undefined;
+// A test that failed leaves its demo running, and a folder has one demo.
+afterEach(async () => {
+  open?.hangUp();
+  await open?.ended;
+  open = undefined;
+});
+const inTerminal: typeof openTerminal = (...parts) => {
+  open = openTerminal(...parts);
+  return open;
+};
+
 /** The shell says afterwards how the demo left the terminal. */
 const demoIn = (options: TerminalOptions, ...flags: string[]): TestTerminal =>
-  openTerminal(['sh', '-c', '"$0" "$@"; echo "code $?"; stty -a', process.execPath, BIN, 'demo', ...flags], {
+  inTerminal(['sh', '-c', '"$0" "$@"; echo "code $?"; stty -a', process.execPath, BIN, 'demo', ...flags], {
     cwd: FOLDER,
     ...options,
   });
@@ -117,7 +129,7 @@ test('keys pause, break, kill and end, and the screen follows the size of the te
 });
 
 test('a terminal that is closed ends the demo in order', { timeout: 400_000 }, async () => {
-  const terminal = openTerminal([process.execPath, BIN, 'demo'], { cwd: FOLDER });
+  const terminal = inTerminal([process.execPath, BIN, 'demo'], { cwd: FOLDER });
   await expect.poll(() => terminal.lines().join('\n'), WITHIN).toMatch(/^✓ /m);
   expect(existsSync(RUNNING)).toBe(true);
   terminal.hangUp();
