@@ -150,7 +150,7 @@ function createRuns(parts: Runnable): App {
     },
     deliverOnce: async () => {
       await ownership.tick();
-      await notifier.deliverDue();
+      await notifier.deliverDue(ownership.tick);
     },
     judgeOnce: async () => {
       await ownership.tick();

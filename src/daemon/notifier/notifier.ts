@@ -50,8 +50,8 @@ export interface Notifier {
   forget(purchase: number): void;
   /** Whether this replica reaches receivers, for the decision to give its shards away. */
   readonly outside: ReceiverOutside;
-  /** Sends everything that is due now and waits until the results are written. For tests. */
-  deliverDue(): Promise<void>;
+  /** Sends everything that is due now and waits until the results are written; `renew` renews the lease while that lasts. For tests. */
+  deliverDue(renew?: () => Promise<unknown>): Promise<void>;
   /** Starts no more attempts, and waits for those under way. */
   stop(): Promise<void>;
 }
@@ -105,12 +105,13 @@ export function createNotifier(options: NotifierOptions): Notifier {
     forget: (purchase) => {
       for (const { queue } of knownSubscribers.all()) queue.dropLane(purchase);
     },
-    deliverDue: async () => {
+    deliverDue: async (renew = async () => undefined) => {
       for (;;) {
         await loading.loadAll();
         await quiet();
         if (knownSubscribers.active().every(isDone)) return;
-        // Waits for subscribers whose deliveries are spaced.
+        // Waits for subscribers whose deliveries are spaced, and goes on where the lease had become too short for an attempt.
+        await renew();
         await clock.sleep(20, new AbortController().signal);
       }
     },
