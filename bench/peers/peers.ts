@@ -1,12 +1,12 @@
 /** Polls recorded a second, beside what merchants would run otherwise: each does the same work in its own way. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { installOwnPackages } from '../../tools/own-packages.ts';
 import { type Bench, type Contender, compete } from '../bench.ts';
 import { type Database, IN_FLIGHT, type Lab, type Part, SECRET } from '../lab.ts';
 import { type Counts, median, observe, type Window } from '../measure.ts';
 import { processCpu } from '../postgres-cpu.ts';
 import type { Row } from '../report.ts';
 import { seed } from '../seed.ts';
-import { installPeers } from './packages.ts';
 import { type Redis, startRedis } from './redis.ts';
 import type { PeerSettings } from './settings.ts';
 import { countsOfShop, createShop } from './shop.ts';
@@ -70,7 +70,7 @@ interface Runner extends Contender {
 }
 
 export const peers: Bench = async (lab, { quick, say }) => {
-  const versions = installPeers(say);
+  const versions = installOwnPackages(import.meta.dirname, say);
   const redis = await startRedis();
   const turn = quick ? 1_500 : 5_000;
   await lab.service.ask('reset');

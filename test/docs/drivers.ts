@@ -123,6 +123,35 @@ ${withBroker(
   `    channel = createRabbitChannel({ url: server.url, exchange: 'purchases', routingKey: '{type}', ...common });
     const following = followQueue(server.url, apply);`,
 )}`,
+  // As a login that may register and nothing else: an order and its registration commit together, or neither does.
+  placeOrder: `
+import assert from 'node:assert/strict';
+import postgres from 'postgres';
+const owner = postgres(process.env.DATABASE_URL, { max: 1, onnotice: () => undefined });
+const shop = 'purchase_watch_test_shop_' + process.pid;
+process.env.SHOP_DATABASE_URL = Object.assign(new URL(process.env.DATABASE_URL), { username: shop, password: 'secret' }).href;
+await owner.unsafe(\`
+  create table if not exists public.orders (id serial primary key, number text not null);
+  create role \${shop} login password 'secret' in role purchase_watch_registrar;
+  grant select, insert on public.orders to \${shop};
+  grant usage on sequence public.orders_id_seq to \${shop};\`);
+const example = await import('./example.ts');
+try {
+  const id = 'order-' + process.pid;
+  const { order, registration } = await example.placeOrder('ORD-1', id);
+  assert.deepEqual([order.number, registration.purchaseId, registration.site], ['ORD-1', id, 'default']);
+  await assert.rejects(example.placeOrder('ORD-2', ' '));
+  await assert.rejects(example.placeOrder('ORD-3', id));
+  const orders = await owner\`select number from public.orders where id >= \${order.id}\`;
+  assert.deepEqual([...orders], [{ number: 'ORD-1' }]);
+  const registered = await owner\`select reference, metadata, registered_by from purchase_watch.purchases where purchase_id = \${id}\`;
+  assert.deepEqual([...registered], [{ reference: 'ORD-1', metadata: { order: order.id }, registered_by: 'sql:' + shop }]);
+} finally {
+  await example.close();
+  await owner.unsafe(\`drop owned by \${shop}; drop role \${shop}\`);
+  await owner.end();
+}
+`,
   receive: `${SIGNED}
 import { receive } from './example.ts';
 assert.equal(receive(body, headers()), '2f1c9a7e');

@@ -3,12 +3,15 @@ import { execFile } from 'node:child_process';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, matchesGlob } from 'node:path';
 import { promisify } from 'node:util';
+import { installOwnPackages } from '../../tools/own-packages.ts';
 import { ROOT } from './examples.ts';
 
 const execute = promisify(execFile);
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc');
 /** What examples import beside the package. */
-const NEIGHBOURS = ['@nats-io', 'amqplib', 'hono', 'standardwebhooks', '@types/node', 'undici-types'];
+const NEIGHBOURS = ['@nats-io', 'amqplib', 'hono', 'postgres', 'standardwebhooks', '@types/node', 'undici-types'];
+/** Where the packages are that only examples import: 42 MB that no other test needs. */
+const ORMS = join(import.meta.dirname, 'orms');
 
 export interface UserProject {
   readonly folder: string;
@@ -29,9 +32,15 @@ export async function createUserProject(folder: string): Promise<UserProject> {
   keepPublishedDeclarations(installed);
   // Its dependencies, where npm would put them.
   symlinkSync(join(ROOT, 'node_modules'), join(installed, 'node_modules'));
-  for (const name of NEIGHBOURS) {
-    mkdirSync(join(modules, name, '..'), { recursive: true });
-    symlinkSync(join(ROOT, 'node_modules', name), join(modules, name));
+  const orms = [...installOwnPackages(ORMS, console.info).keys()];
+  for (const [place, names] of [
+    [ROOT, NEIGHBOURS],
+    [ORMS, orms],
+  ] as const) {
+    for (const name of names) {
+      mkdirSync(join(modules, name, '..'), { recursive: true });
+      symlinkSync(join(place, 'node_modules', name), join(modules, name));
+    }
   }
   return {
     folder,

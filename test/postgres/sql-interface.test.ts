@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { connect, type Sql } from '../../src/postgres/connection/database.ts';
+import { connect, type Queries, type Sql } from '../../src/postgres/connection/database.ts';
 import { startEmbedded } from '../../src/postgres/embedded/embedded.ts';
 import { migrate } from '../../src/postgres/migrations/migrate.ts';
 import { syncSites } from '../../src/postgres/polling/sites.ts';
@@ -39,6 +39,7 @@ const VIEWS: Readonly<Record<string, string>> = {
   site_status: `site text, configured boolean, failing_since timestamp with time zone, last_success_at timestamp with time zone,
     last_error text, failing_reason text`,
   purchase_totals: `site text, status text, state integer, stuck boolean, count bigint, state_name text`,
+  registrations: `id bigint, purchase_id text, site text, reference text, metadata jsonb, registered_at timestamp with time zone`,
 };
 
 let database: TestDatabase;
@@ -162,7 +163,7 @@ describe('views', () => {
       'analyze purchase_watch_internal.events, purchase_watch_internal.deliveries, purchase_watch_internal.subscribers',
     );
     const questions = [
-      ...['current_purchases', 'stuck_purchases', 'transitions', 'event_log', 'delivery_log'].map(
+      ...['current_purchases', 'stuck_purchases', 'transitions', 'event_log', 'delivery_log', 'registrations'].map(
         (view) => [view, "purchase_id = 'p-77'"] as const,
       ),
       ...['event_log', 'delivery_log'].map((view) => [view, "event_id = 'evt_77'"] as const),
@@ -274,6 +275,11 @@ describe('rights', () => {
         'insert purchases.site',
         'insert purchases.reference',
         'insert purchases.metadata',
+        'select registrations',
+        'insert registrations.purchase_id',
+        'insert registrations.site',
+        'insert registrations.reference',
+        'insert registrations.metadata',
         'execute watch',
       ].sort(),
     );
@@ -356,6 +362,91 @@ describe('a program that logs in as a member', () => {
     ]);
   });
 
+  /** What mappers of objects to rows send for one new registration, with the columns that docs/sql.md tells them to declare. */
+  test.each([
+    [
+      'Drizzle',
+      `insert into "purchase_watch"."registrations" ("purchase_id", "site", "reference", "metadata")
+        values ('p-1', default, 'ORD-1', default) returning "purchase_id", "site", "reference", "metadata"`,
+      { purchase_id: 'p-1', site: 'default', reference: 'ORD-1', metadata: null },
+    ],
+    [
+      'Sequelize',
+      `INSERT INTO "purchase_watch"."registrations" ("purchase_id","reference","metadata") VALUES ('p-1','ORD-1','{"cart":7}')
+        RETURNING "purchase_id","site","reference","metadata"`,
+      { purchase_id: 'p-1', site: 'default', reference: 'ORD-1', metadata: { cart: 7 } },
+    ],
+    [
+      'TypeORM',
+      `INSERT INTO "purchase_watch"."registrations"("purchase_id", "site", "reference", "metadata") VALUES ('p-1', DEFAULT, DEFAULT, DEFAULT)
+        ON CONFLICT DO NOTHING RETURNING "registered_at"`,
+      { registered_at: expect.anything() },
+    ],
+    [
+      'Django',
+      `INSERT INTO "purchase_watch"."registrations" ("purchase_id", "site", "reference", "metadata") VALUES ('p-1', NULL, 'ORD-1', NULL)
+        RETURNING "purchase_watch"."registrations"."id"`,
+      { id: expect.anything() },
+    ],
+    [
+      'SQLAlchemy',
+      `INSERT INTO purchase_watch.registrations (purchase_id, reference) VALUES ('p-1', 'ORD-1') RETURNING purchase_watch.registrations.id`,
+      { id: expect.anything() },
+    ],
+  ])('of the registrars gets the row back, as %s asks for it', async (_, statement, row) => {
+    expect(await as(REGISTRAR).unsafe(statement)).toEqual([row]);
+    expect(await sql`select purchase_id, registered_by, next_poll_at is not null as due from purchase_watch.purchases`).toEqual([
+      { purchase_id: 'p-1', registered_by: `sql:${members.get(REGISTRAR)!.name}`, due: true },
+    ]);
+    expect(await sql`select count(*) from purchase_watch_internal.nudges`).toEqual([{ count: 1 }]);
+  });
+
+  test('of the registrars gets no row back where another login registered the purchase before', async () => {
+    await sql`insert into purchase_watch.purchases (purchase_id, reference) values ('p-1', 'of another')`;
+    const insert = "insert into purchase_watch.registrations (purchase_id, reference) values ('p-1', 'mine')";
+    for (const target of ['', ' (site, purchase_id)']) {
+      expect(await as(REGISTRAR).unsafe(`${insert} on conflict${target} do nothing returning *`)).toEqual([]);
+    }
+    await expect(as(REGISTRAR).unsafe(insert)).rejects.toMatchObject({ code: '23505' });
+    expect(await sql`select reference from purchase_watch.purchases`).toEqual([{ reference: 'of another' }]);
+  });
+
+  test('of the registrars reads what it registered and nothing else, not with a function of its own in a condition', async () => {
+    await sql`insert into purchase_watch.purchases (purchase_id, reference, metadata) values ('p-1', 'of another', '{"name": "Kim"}')`;
+    await as(REGISTRAR)`insert into purchase_watch.purchases (purchase_id, reference) values ('p-2', 'mine')`;
+    await as(REGISTRAR)`select purchase_watch.watch('p-3')`;
+    const notices: string[] = [];
+    const url = Object.assign(new URL(database.url), { username: members.get(REGISTRAR)!.name, password: PASSWORD }).href;
+    const own = connect(url, { max: 1, onNotice: ({ message }) => notices.push(message ?? '') });
+    try {
+      await own.unsafe(`create function pg_temp.look(seen text) returns boolean cost 0.0001 language plpgsql
+        as 'begin raise notice ''%'', seen; return true; end'`);
+      const seen =
+        await own`select purchase_id, reference from purchase_watch.registrations where pg_temp.look(purchase_id) order by 1`;
+      expect(seen).toEqual([
+        { purchase_id: 'p-2', reference: 'mine' },
+        { purchase_id: 'p-3', reference: null },
+      ]);
+      expect(notices.sort()).toEqual(['p-2', 'p-3']);
+    } finally {
+      await own.end();
+    }
+  });
+
+  test('of the registrars registers in its own transaction, or not at all', async () => {
+    const undo = new Error('undo');
+    const insert = (tx: Queries, id: string) =>
+      tx`insert into purchase_watch.registrations (purchase_id) values (${id}) returning id`;
+    const run = as(REGISTRAR).begin(async (tx) => {
+      expect(await insert(tx, 'p-1')).toHaveLength(1);
+      throw undo;
+    });
+    await expect(run).rejects.toBe(undo);
+    await as(REGISTRAR).begin((tx) => insert(tx, 'p-2'));
+    expect(await sql`select purchase_id from purchase_watch.purchases`).toEqual([{ purchase_id: 'p-2' }]);
+    expect(await sql`select count(*) from purchase_watch_internal.nudges`).toEqual([{ count: 1 }]);
+  });
+
   test.each([
     'select * from purchase_watch.purchases',
     'select purchase_id from purchase_watch.purchases',
@@ -369,6 +460,11 @@ describe('a program that logs in as a member', () => {
     "insert into purchase_watch.purchases (purchase_id, next_poll_at) values ('x', now())",
     "insert into purchase_watch.purchases (purchase_id, registered_by) values ('x', 'api')",
     "insert into purchase_watch.purchases (purchase_id) values ('x') returning id",
+    "insert into purchase_watch.registrations (id, purchase_id) overriding system value values (1, 'x')",
+    "insert into purchase_watch.registrations (purchase_id, registered_at) values ('x', now())",
+    "insert into purchase_watch.registrations (purchase_id) values ('x') on conflict (site, purchase_id) do update set reference = 'y'",
+    "update purchase_watch.registrations set reference = 'x'",
+    'delete from purchase_watch.registrations',
     "insert into purchase_watch_internal.sites (name) values ('x')",
     "select purchase_watch_internal.watch_again(array['x'], array['se'])",
     'select purchase_watch_internal.default_site()',
