@@ -22,8 +22,10 @@ if (major < 24) {
 // Memory that large requests took goes back to the system only where glibc and V8 are told so before a process begins, so the daemon
 // begins once more with that, as the same process (docs/operations.md#memory).
 const { env, execArgv, execPath } = process;
+// The command's name follows options of the program, of which one has a value.
+const command = process.argv.slice(2).find((word, at, all) => !word.startsWith('-') && all[at - 1] !== '--env');
 const isTold = env.MALLOC_TRIM_THRESHOLD_ !== undefined || process.send !== undefined;
-if (process.argv[2] === 'start' && process.platform === 'linux' && typeof process.execve === 'function' && !isTold) {
+if (command === 'start' && process.platform === 'linux' && typeof process.execve === 'function' && !isTold) {
   const { flags, settings } = JSON.parse(readFileSync(new URL('memory.json', import.meta.url), 'utf8'));
   const own = `${env.NODE_OPTIONS} ${execArgv}`.replaceAll('_', '-');
   const missing = flags.filter((flag) => !own.includes(flag.split('=')[0]));

@@ -29,7 +29,7 @@ function errorText(error: unknown, env: NodeJS.ProcessEnv): string {
     return [`error: ${lines.length} problems`, ...lines.map((line) => `  ${line}`)].join('\n');
   }
   const message = error instanceof Error ? error.message : String(error);
-  if (env.LOG_LEVEL !== 'debug' && env.LOG_LEVEL !== 'trace') return `error: ${message}\n(LOG_LEVEL=debug shows where)`;
+  if (env.LOG_LEVEL !== 'debug' && env.LOG_LEVEL !== 'trace') return `error: ${message}\n(--verbose shows where)`;
   return `error: ${error instanceof Error ? error.stack : message}`;
 }
 

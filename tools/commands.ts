@@ -53,7 +53,8 @@ export async function commandsPage(): Promise<string> {
 \`npm run commands\` makes this page from what the commands declare. \`purchase-watch <command> --help\` shows the same with examples. Exit codes:
 0 done, 1 failed, 2 wrong usage or configuration, 130 and 143 ended by SIGINT and SIGTERM. Nouns work in the singular and in the plural (\`incident show …\`), and \`ls\` lists.
 On a terminal, tables fit its width, and what does not fit ends with …; in a pipe they are whole. \`--color\` and \`--no-color\` say for every command whether it writes colours, also in a pipe;
-without them \`FORCE_COLOR\`, \`NO_COLOR\` and the kind of terminal do.
+without them \`FORCE_COLOR\`, \`NO_COLOR\` and the kind of terminal do. \`-q\` (\`--quiet\`) leaves out remarks and progress, and logs warnings and errors only; \`-v\` (\`--verbose\`) logs
+more, and shows where an unexpected error came from. \`--env <file>\` takes variables that are not set from a file such as the \`.env\` that \`init\` writes.
 
 ${all.join('\n')}`;
 }

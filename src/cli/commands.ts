@@ -178,6 +178,11 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
     heading: 'Set up:',
     commands: [
       {
+        usage: 'init [options]',
+        summary: 'write the first settings, and try the credentials',
+        load: () => import('./init/init.ts'),
+      },
+      {
         usage: 'config [options]',
         summary: 'show every setting and where it came from, without secrets',
         load: () => import('./daemon/config.ts'),

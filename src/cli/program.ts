@@ -1,16 +1,21 @@
 /** The program: all commands in its help, and the one that is called with all that it takes. */
-import { styleText } from 'node:util';
+import { readFileSync } from 'node:fs';
+import { parseEnv, styleText } from 'node:util';
 import { Command, Help } from 'commander';
+import { AppError } from '../domain/values/errors.ts';
 import { packageVersion } from '../runtime/process/package-version.ts';
 import { COMMAND_GROUPS } from './commands.ts';
 import type { CliContext } from './terminal/context.ts';
 import { errorLines, hasColours, printLine, toStandardError } from './terminal/output.ts';
 
+/** The option of the program that has a value. Not `--env-file`: Node.js takes that for its own, also behind a script. */
+const ENV_FILE = '--env';
+
 /** The program with every command in its help, and with the one that `argv` names as a whole. Throws when a word names no command. */
 export async function createProgram(argv: readonly string[], context: CliContext): Promise<Command> {
   const usages = new Map<Command, string>();
   const program = emptyProgram(context, usages);
-  const wanted = argv.find((each) => !each.startsWith('-') && each !== 'help');
+  const wanted = argv.find((each, at) => !each.startsWith('-') && each !== 'help' && argv[at - 1] !== ENV_FILE);
   for (const { heading, commands } of COMMAND_GROUPS) {
     program.commandsGroup(heading);
     for (const { usage, summary, aliases = [], load } of commands) {
@@ -42,6 +47,17 @@ function emptyProgram(context: CliContext, usages: ReadonlyMap<Command, string>)
     .helpCommand(false)
     .option('--color', 'write colours, also where the output is no terminal')
     .option('--no-color', 'write no colours')
+    .option(`${ENV_FILE} <file>`, 'take variables that are not set from this file')
+    .option('-q, --quiet', 'write results and errors only, and log warnings and errors only')
+    .option('-v, --verbose', 'log more, and show where an unexpected error came from')
+    .on('option:env', (file: string) => takeVariables(context, file))
+    .on('option:quiet', () => {
+      context.isQuiet = true;
+      context.env.LOG_LEVEL = 'warn';
+    })
+    .on('option:verbose', () => {
+      context.env.LOG_LEVEL = 'debug';
+    })
     .on('option:color', () => setColours(context, true))
     .on('option:no-color', () => setColours(context, false))
     .addHelpText(
@@ -70,6 +86,17 @@ function setColours({ env }: CliContext, wanted: boolean): void {
   env[wanted ? 'FORCE_COLOR' : 'NO_COLOR'] = '1';
 }
 
+/** The environment wins, as it does over every file. Throws AppError `invalid` for a file that cannot be read. */
+function takeVariables({ env }: CliContext, file: string): void {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new AppError('invalid', `${ENV_FILE}: ${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`);
+  }
+  for (const [name, value] of Object.entries(parseEnv(text))) env[name] ||= value;
+}
+
 /** What every command that consists of commands has: help for each of them, and a short name of its list. */
 function completeGroup(command: Command): void {
   if (command.commands.length === 0) return;
@@ -91,9 +118,9 @@ function addHelpCommand(to: Command): void {
 /** Refuses a word that names no command, before a help or a command that runs by default takes its place. */
 async function refuseUnknown(program: Command, argv: readonly string[]): Promise<void> {
   let command = program;
-  for (const word of argv) {
-    // Options of the program have no value; below it, what follows an option may be one.
-    if (word.startsWith('-') && command === program) continue;
+  for (const [at, word] of argv.entries()) {
+    // Of the options of the program one has a value; below it, what follows an option may be one.
+    if (command === program && (word.startsWith('-') || argv[at - 1] === ENV_FILE)) continue;
     if (word.startsWith('-') || command.commands.length === 0) return;
     command = subcommand(command, word) ?? (await unknown(command, word));
   }

@@ -21,6 +21,7 @@ const COMMANDS = [
   'silences',
   'sessions',
   'completion',
+  'init',
 ];
 
 test.each(COMMANDS)('%s is in the list and has help with examples', async (command) => {

@@ -65,7 +65,7 @@ test('a bug is one line, and its place on request', async () => {
     const exitCode = await run(['plan'], { env, stdin: new PassThrough(), stdout, stderr, isTTY: false });
     return { exitCode, stderr: String(stderr.read()) };
   };
-  expect(await failing({})).toEqual({ exitCode: 1, stderr: 'error: broken\n(LOG_LEVEL=debug shows where)\n' });
+  expect(await failing({})).toEqual({ exitCode: 1, stderr: 'error: broken\n(--verbose shows where)\n' });
   expect((await failing({ LOG_LEVEL: 'debug' })).stderr).toMatch(/^error: TypeError: broken\n +at /);
 });
 

@@ -1,6 +1,7 @@
 /** How a command is found: by name, by other names, in the help, and when the name is mistyped. */
 import { describe, expect, test } from 'vitest';
 import { COMMAND_GROUPS } from '../../src/cli/commands.ts';
+import { temporaryFile } from '../config/files.ts';
 import { runCommand } from './run.ts';
 
 const COMMANDS = COMMAND_GROUPS.flatMap(({ commands }) => commands.map((each) => ({ ...each, name: each.usage.split(' ')[0]! })));
@@ -72,4 +73,45 @@ test('the help lists every command once, in groups', async () => {
     const listed = [...group.matchAll(/^ {2}(\w+)/gm)].map(([, name]) => name).filter((name) => name !== 'help');
     expect(listed).toEqual(commands.map(({ usage }) => usage.split(' ')[0]));
   }
+});
+
+describe('options of the program', () => {
+  const variablesIn = (text: string): string => temporaryFile(text, '.env');
+
+  test('--env takes variables from a file, before or behind the command; the environment wins', async () => {
+    const file = variablesIn('PORT=9001\nHOST="127.0.0.2"\n');
+    const shown = async (argv: readonly string[]) => {
+      const { exitCode, stdout, stderr } = await runCommand(argv, { PORT: '9002' });
+      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+      const { PORT, HOST } = JSON.parse(stdout).settings;
+      return [PORT.value, HOST.value];
+    };
+    expect(await shown(['--env', file, 'config', '--json'])).toEqual([9002, '127.0.0.2']);
+    expect(await shown(['config', '--json', '--env', file])).toEqual([9002, '127.0.0.2']);
+    expect(await shown(['config', `--env=${file}`, '--json'])).toEqual([9002, '127.0.0.2']);
+  });
+
+  test('a file of variables that cannot be read is named', async () => {
+    expect(await runCommand(['--env', '/nowhere/.env', 'config'])).toEqual({
+      ...{ exitCode: 2, stdout: '' },
+      stderr: 'error: --env: /nowhere/.env cannot be read (ENOENT)\n',
+    });
+  });
+
+  test('--quiet leaves out what stands beside the results, and logs warnings', async () => {
+    const env = { CONSOLE_URL: 'https://ops.example/watch' };
+    const result = { exitCode: 0, stdout: 'https://ops.example/watch/\n' };
+    expect(await runCommand(['open', '--print'], { ...env })).toEqual({
+      ...result,
+      stderr: expect.stringContaining('CONSOLE_URL'),
+    });
+    expect(await runCommand(['-q', 'open', '--print'], { ...env })).toEqual({ ...result, stderr: '' });
+    const level = async (flag: string) =>
+      JSON.parse((await runCommand([flag, 'config', '--json'], { LOG_LEVEL: 'error' })).stdout).settings.LOG_LEVEL.value;
+    expect([await level('--quiet'), await level('-v')]).toEqual(['warn', 'debug']);
+  });
+
+  test('an error is written with --quiet, too', async () => {
+    expect((await runCommand(['config', '--quiet'], { PORT: 'x' })).stderr).toMatch(/^error: PORT: "x" is not/);
+  });
 });

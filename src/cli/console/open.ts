@@ -9,7 +9,7 @@ import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
-import { printLine, toStandardError } from '../terminal/output.ts';
+import { printLine, printRemark } from '../terminal/output.ts';
 
 /** A daemon on this machine answers at once. */
 const PATIENCE: Milliseconds = 3_000;
@@ -21,15 +21,15 @@ async function openConsole(context: CliContext, { print }: { readonly print?: tr
   const address = addressOf(settings);
   const origin = settings.consoleUrl === null ? 'HOST and PORT' : 'CONSOLE_URL';
   // Not among the results: the address may be read by a program.
-  printLine(
-    toStandardError(context),
+  printRemark(
+    context,
     `The address comes from ${origin} in the settings of this terminal; a daemon with other settings has another one.`,
   );
   if (print) return printLine(context, address);
   if (settings.consoleUrl === null) await requireDaemon(address);
   printLine(context, address);
   if (!(await openedBrowser(context.env, address))) {
-    printLine(toStandardError(context), 'No browser could be opened here: open the address yourself.');
+    printRemark(context, 'No browser could be opened here: open the address yourself.');
   }
 }
 

@@ -7,12 +7,13 @@ import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { readClock } from '../../postgres/connection/database.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
-import { type AuditOptions, type AuditResult, audit, type CheckResult, type Gap } from '../../postgres/upkeep/audit.ts';
+import { type AuditResult, audit, type CheckResult, type Gap } from '../../postgres/upkeep/audit.ts';
 import type { AuditCheck } from '../../postgres/upkeep/audit-checks.ts';
 import { durationArgument, examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
 import { printable, printJson, printLine, styled } from '../terminal/output.ts';
+import { countOn } from '../terminal/progress.ts';
 import { knownSite } from '../terminal/site.ts';
 
 interface Options {
@@ -46,8 +47,12 @@ async function auditCommand(context: CliContext, { site, since, json }: Options)
       );
     const begun = performance.now();
     const moment = since === undefined ? null : (await readClock(sql)).now - since;
-    const progress = progressOn(context);
-    const result = await audit(sql, { site: site ?? null, since: moment, onProgress: progress.show });
+    const progress = countOn(context, LINE_EVERY);
+    const result = await audit(sql, {
+      site: site ?? null,
+      since: moment,
+      onProgress: (kind, count) => progress.show(count, `${grouped(count)} ${kind} …`),
+    });
     progress.clear();
     const tookMs = Math.round(performance.now() - begun);
     const gaps = Object.values(result).reduce((sum, check) => sum + check.gaps, 0);
@@ -72,24 +77,6 @@ function printAudit(context: CliContext, result: AuditResult, tookMs: number): v
 function gapText({ site, purchaseId, sequence, detail }: Gap): string {
   const place = [site, purchaseId, sequence === null ? null : `#${sequence}`].filter((part) => part !== null).join(' ');
   return place === '' ? detail : `${place}: ${detail}`;
-}
-
-function progressOn(context: CliContext): { show: NonNullable<AuditOptions['onProgress']>; clear(): void } {
-  const isShown = context.isTTY && context.env.TERM !== 'dumb';
-  let printed = 0;
-  return {
-    show: (kind, count) => {
-      // A terminal shows it in place; elsewhere a line now and then is enough.
-      if (isShown) context.stderr.write(`\r\u001b[K${grouped(count)} ${kind} …`);
-      else if (count - printed >= LINE_EVERY) {
-        context.stderr.write(`${grouped(count)} ${kind} …\n`);
-        printed = count;
-      } else if (count < printed) printed = 0;
-    },
-    clear: () => {
-      if (isShown) context.stderr.write('\r\u001b[K');
-    },
-  };
 }
 
 /** Declares the command. */

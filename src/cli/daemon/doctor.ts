@@ -2,12 +2,13 @@
 
 import type { Command } from 'commander';
 import { examine } from '../../actions/doctor/doctor.ts';
-import type { Finding, Verdict } from '../../actions/doctor/finding.ts';
+import type { Finding } from '../../actions/doctor/finding.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { MIGRATIONS } from '../terminal/database.ts';
-import { counted, printable, printJson, printLine, styled } from '../terminal/output.ts';
+import { printFinding } from '../terminal/finding.ts';
+import { counted, printJson, printLine, styled } from '../terminal/output.ts';
 
 interface DoctorOptions {
   readonly site?: string;
@@ -16,9 +17,6 @@ interface DoctorOptions {
   readonly all?: true;
   readonly json?: true;
 }
-
-const COLOURS = { ok: 'green', warning: 'yellow', failed: 'red' } as const satisfies Record<Verdict, string>;
-const VERDICT_WIDTH = 7;
 
 async function doctor(context: CliContext, { site, send, all, json }: DoctorOptions): Promise<void> {
   const findings: Finding[] = [];
@@ -42,11 +40,6 @@ async function doctor(context: CliContext, { site, send, all, json }: DoctorOpti
   if (findings.every(({ about }) => about === 'settings'))
     throw new AppError('configuration', `the settings are wrong: ${counted(failed, 'problem')}`);
   throw new AppError('unavailable', `${counted(failed, 'check')} failed`);
-}
-
-function printFinding(context: CliContext, { about, verdict, found, todo }: Finding): void {
-  printLine(context, `${styled(context, COLOURS[verdict], verdict.padEnd(VERDICT_WIDTH))}  ${about}: ${printable(found)}`);
-  if (todo !== null) printLine(context, `${' '.repeat(VERDICT_WIDTH)}  → ${printable(todo)}`);
 }
 
 /** Declares the command. */

@@ -5,7 +5,7 @@ import { migrate, pendingMigrations } from '../../postgres/migrations/migrate.ts
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { MIGRATIONS, withDatabase } from '../terminal/database.ts';
-import { printable, printJson, printLine, styled } from '../terminal/output.ts';
+import { printable, printJson, printLine, printRemark, styled } from '../terminal/output.ts';
 
 interface MigrateOptions {
   readonly dryRun?: true;
@@ -29,7 +29,7 @@ async function migrateCommand(context: CliContext, options: MigrateOptions): Pro
   await withDatabase(
     context,
     async ({ sql }) => {
-      const onStep = (step: string) => context.stderr.write(`${printable(step)}\n`);
+      const onStep = (step: string) => printRemark(context, printable(step));
       const { applied, advice } = await migrate(sql, MIGRATIONS, onStep);
       if (options.json) return printJson(context, { applied, ...(advice === undefined ? {} : { advice }) });
       printNames(context, 'applied', applied);

@@ -135,7 +135,7 @@ export function register(command: Command, context: CliContext): void {
     .action((id: string, options: JsonOption) => release(context, id, options));
   one('answer')
     .summary('say what it was, while it is open or afterwards; cited when customers get stuck there again')
-    .addOption(new Option('--cause <cause>', 'what it was; see below').argParser(ruled(readCause)).makeOptionMandatory())
+    .addOption(new Option('--cause <cause>', 'what it was').choices(CAUSE_KEYS).argParser(ruled(readCause)).makeOptionMandatory())
     .option('--note <text>', 'more of it, in your words')
     .addOption(BY_OPTION)
     .addHelpText('after', causesText)

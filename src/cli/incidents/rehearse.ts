@@ -13,6 +13,7 @@ import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
 import { counted, printJson } from '../terminal/output.ts';
+import { countOn } from '../terminal/progress.ts';
 import { knownSite } from '../terminal/site.ts';
 import { showRehearsal } from './show-rehearsal.ts';
 
@@ -36,7 +37,7 @@ async function rehearseCommand(context: CliContext, options: Options): Promise<v
     const site = options.site === undefined ? null : knownSite(options.site, sites);
     const span = await spanOf(sql, options);
     const shown = shownAlertSettings(tried);
-    const progress = progressOn(context);
+    const progress = countOn(context, LINE_EVERY);
     const { invented, ...rules } = alertRules(tried);
     const rehearsed = await rehearse(sql, {
       ...span,
@@ -44,7 +45,7 @@ async function rehearseCommand(context: CliContext, options: Options): Promise<v
       present: config === null ? null : alertRules(settings),
       site,
       silences: !ignoreSilences,
-      onProgress: progress.show,
+      onProgress: (stays, share) => progress.show(stays, `${Math.floor(share * 100)} %, ${counted(stays, 'stay')} …`),
     }).finally(progress.clear);
     const asked = { ...span, site, ignoreSilences, invented, settings: shown, config: config ?? settings.configFile };
     const body = rehearsalBody(rehearsed, { ...asked, changed: changedSettings(shownAlertSettings(settings), shown) });
@@ -63,25 +64,6 @@ async function spanOf(sql: Sql, { from, to }: Options): Promise<RehearsedSpan> {
     ({ field, problem }) => `--${field} ${JSON.stringify(given[field].slice(0, 100))}: ${problem}`,
   );
   throw new AppError('invalid', problems.join('\n'));
-}
-
-function progressOn(context: CliContext): { show(stays: number, share: number): void; clear(): void } {
-  const isShown = context.isTTY && context.env.TERM !== 'dumb';
-  let printed = 0;
-  return {
-    show: (stays, share) => {
-      const text = `${Math.floor(share * 100)} %, ${counted(stays, 'stay')} …`;
-      // A terminal shows it in place; elsewhere a line now and then is enough.
-      if (isShown) context.stderr.write(`\r\u001b[K${text}`);
-      else if (stays - printed >= LINE_EVERY) {
-        context.stderr.write(`${text}\n`);
-        printed = stays;
-      }
-    },
-    clear: () => {
-      if (isShown) context.stderr.write('\r\u001b[K');
-    },
-  };
 }
 
 /** Declares the command. */

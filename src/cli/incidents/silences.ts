@@ -2,6 +2,7 @@
 
 import { type Command, Option } from 'commander';
 import { silenceBody, silenceName } from '../../actions/incidents/body.ts';
+import { INCIDENT_KINDS } from '../../actions/incidents/rules.ts';
 import { lift, requireSilence, silence } from '../../actions/incidents/silences.ts';
 import { rowIdOf } from '../../actions/row-ids.ts';
 import { policyOf } from '../../domain/polling/poll-plan.ts';
@@ -95,7 +96,8 @@ export function register(command: Command, context: CliContext): void {
     .summary('add one; what it does not name matches everything')
     .option('--site <name>', 'only incidents of this site')
     .option('--state <state>', 'only of this state, by name or number')
-    .option('--kind <kind>', 'only these: stuck, unreachable, subscriber, replica')
+    // All that is wrong is listed at once, so the value is checked with the others.
+    .addOption(new Option('--kind <kind>', 'only these').choices(INCIDENT_KINDS).argParser((text) => text))
     .option('--subscriber <name>', 'only about this subscriber')
     .option('--everything', 'all incidents: needed when none of these is given')
     .addOption(new Option('--for <duration>', 'how long it lasts, from its beginning').argParser(durationArgument))

@@ -23,7 +23,7 @@ import { typesOption } from '../subscribers/subscriber-options.ts';
 import { examples, limitOption } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { missingDaemon, withDatabase } from '../terminal/database.ts';
-import { harmlessJson, printLine, toStandardError } from '../terminal/output.ts';
+import { harmlessJson, printLine, printRemark } from '../terminal/output.ts';
 
 interface EventsOptions {
   readonly types?: string;
@@ -57,7 +57,7 @@ async function events(context: CliContext, { types: wanted, after, limit, follow
       return;
     }
     const missing = await missingDaemon(sql);
-    if (missing !== null) printLine(toStandardError(context), missing);
+    if (missing !== null) printRemark(context, missing);
     const last = found.at(-1)?.place ?? from ?? FEED_START;
     await followFrom(sql, { types, limit }, { last, print, signal: ending.signal });
   });

@@ -21,7 +21,6 @@ interface WatchOptions {
   readonly metadata?: string;
   readonly file?: string;
   readonly json?: true;
-  readonly quiet?: true;
 }
 
 interface Problem {
@@ -59,7 +58,8 @@ async function watch(context: CliContext, ids: readonly string[], options: Watch
     const registrations = checked as Registration[];
     const answers = await registerPurchases(sql, registrations, { by: 'cli' });
     const isListed = ids.length <= LISTED;
-    const { json = false, quiet = false, file } = options;
+    const { json = false, file } = options;
+    const quiet = context.isQuiet === true;
     if (isListed && !json && !quiet) {
       const width = Math.max(8, ...answers.map((answer) => answer.length));
       answers.forEach((answer, index) => {
@@ -170,7 +170,7 @@ function notEmpty(text: string): string {
 export function register(command: Command, context: CliContext): void {
   command
     .description(
-      'Registers purchases, so that the daemon polls them from now on. Safe to run twice: what is registered already stays as it is, and what was stopped is watched again.',
+      'Registers purchases, so that the daemon polls them from now on. Safe to run twice: what is registered already stays as it is, and what was stopped is watched again. With --quiet writes problems only.',
     )
     .argument('[id...]', 'Purchase IDs as the checkout service gave them')
     .option('--site <name>', 'the site they belong to; needed when there are several and none is named default', notEmpty)
@@ -178,7 +178,6 @@ export function register(command: Command, context: CliContext): void {
     .option('--metadata <json>', 'a JSON object that comes back in every event')
     .option('--file <path>', 'read more from a file (- is standard input): ids, CSV with a header, or JSON lines', notEmpty)
     .option('--json', 'write JSON')
-    .option('--quiet', 'write nothing but problems')
     .action((ids: string[], options: WatchOptions) => watch(context, ids, options));
   command.addHelpText(
     'after',

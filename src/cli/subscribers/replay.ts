@@ -29,7 +29,7 @@ async function run(context: CliContext, options: ReplayOptions): Promise<void> {
     const types = typesOption(options.types) ?? null;
     const subscriber = await requireReplayable(sql, options.subscriber);
     const dryRun = options.dryRun === true;
-    const showsProgress = context.isTTY && !options.json;
+    const showsProgress = context.isTTY && !options.json && !context.isQuiet;
     const onProgress = (count: number): void => {
       if (showsProgress) context.stderr.write(`\r${counted(count, 'event')} so far`);
     };

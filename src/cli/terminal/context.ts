@@ -8,6 +8,8 @@ export interface CliContext {
   readonly stderr: NodeJS.WritableStream;
   /** Whether standard output is a terminal. */
   readonly isTTY: boolean;
+  /** Set by --quiet: what stands beside results and errors is left out. */
+  isQuiet?: true;
   /** Absent in tests. */
   readonly takeSignals?: TakeSignals;
 }

@@ -22,6 +22,11 @@ export function toStandardError(context: CliContext): CliContext {
   return { ...context, stdout: stream, isTTY: stream.isTTY === true };
 }
 
+/** Writes a line beside the results, to standard error; nothing with --quiet. */
+export function printRemark(context: CliContext, line: string): void {
+  if (!context.isQuiet) printLine(toStandardError(context), line);
+}
+
 /** What is written to standard error, with its `error:` in red where that is a terminal. */
 export function errorLines(context: CliContext, text: string): string {
   return text.replace(/^error:/, (word) => styled(toStandardError(context), 'red', word));

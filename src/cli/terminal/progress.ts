@@ -2,6 +2,7 @@
 
 import { humanDuration } from '../../domain/values/duration.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import type { CliContext } from './context.ts';
 import { counted } from './output.ts';
 
 export interface Reached {
@@ -59,6 +60,25 @@ export function progressOn({ stream, inPlace, now = () => performance.now() }: P
       stream.write(`${text}\n`);
     },
     end: clear,
+  };
+}
+
+/** How far work is whose end is not known: in place on a terminal, elsewhere a line each time `every` more are done; nothing with --quiet. */
+export function countOn(context: CliContext, every: number): { show(count: number, text: string): void; clear(): void } {
+  const isShown = context.isTTY && context.env.TERM !== 'dumb';
+  let printed = 0;
+  if (context.isQuiet) return { show: () => undefined, clear: () => undefined };
+  return {
+    show: (count, text) => {
+      if (isShown) context.stderr.write(`${CLEAR}${text}`);
+      else if (count - printed >= every) {
+        context.stderr.write(`${text}\n`);
+        printed = count;
+      } else if (count < printed) printed = 0;
+    },
+    clear: () => {
+      if (isShown) context.stderr.write(CLEAR);
+    },
   };
 }
 

@@ -86,7 +86,9 @@ describe('bash', () => {
     ['incidents --kind st', ['stuck']],
     ['deliveries --subscriber ', []],
     ['watch --file completion.f', ['completion.fish']],
-    ['nope --', ['--version', '--color', '--no-color', '--help']],
+    ['nope --', ['--version', '--color', '--no-color', '--env', '--quiet', '--verbose', '--help']],
+    ['silences add --kind re', ['replica']],
+    ['incidents answer inc_1 --cause dep', ['deploy']],
   ])('%s', async (line, offered) => {
     const [found] = await inBash(line.split(' '));
     expect(found!.toSorted()).toEqual(offered.toSorted());

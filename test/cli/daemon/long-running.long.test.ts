@@ -273,7 +273,8 @@ test.runIf(process.platform === 'linux')(
       ...{ CHECKOUT_CLIENT_SECRET: 'secret', PORT: '0', SECRETS_KEY: Buffer.alloc(32, 7).toString('base64') },
     };
     const seen = async (more: NodeJS.ProcessEnv): Promise<{ chosen: string[]; flags: string[]; code: unknown }> => {
-      const start = started(['start'], { ...environment, ...more });
+      // Options of the program may stand before the command.
+      const start = started(['--no-color', 'start'], { ...environment, ...more });
       await start.until(/"event":"started"/);
       const read = (name: string) => readFileSync(`/proc/${start.pid}/${name}`, 'utf8').split('\0');
       const chosen = read('environ').filter((each) => each.startsWith('MALLOC_'));
