@@ -17,6 +17,7 @@ const PAGES = [
   'README.md',
   'CONTRIBUTING.md',
   'bench/README.md',
+  'packages/client/README.md',
   ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' }).map((name) => `docs/${name}`),
 ].filter((name) => name.endsWith('.md'));
 

@@ -24,13 +24,22 @@ import { createShell, type Shell, which } from './shell.ts';
 const NOT_RUN: readonly string[] = [
   'README.md: npm ci && npm run demo',
   'README.md: npm ci && npm test # every check and the quick tes',
-  'docs/client.md: npm run package # in this repository, after npm ci',
+  'docs/client.md: npm run package:client && npm run package # in thi',
   'docs/operations.md: docker buildx imagetools inspect node:26-bookworm-',
   "docs/receiving.md: // receiver.mjs import { createServer } from 'node",
+  'docs/releasing.md: version=0.2.0 npm version --no-git-tag-version "$v',
   'docs/sql.md: PGPASSWORD=$(cat .purchase-watch/postgres/password',
+  'packages/client/README.md: npm install purchase-watch-client',
 ];
 /** Pages whose own examples register what they are about, or start the daemon. */
-const REGISTER_THEMSELVES = ['README.md', 'docs/http-api.md', 'docs/sql.md', 'docs/client.md', 'docs/simulator.md'];
+const REGISTER_THEMSELVES = [
+  'README.md',
+  'docs/http-api.md',
+  'docs/sql.md',
+  'docs/client.md',
+  'docs/simulator.md',
+  'packages/client/README.md',
+];
 const START_THEMSELVES = ['README.md', 'docs/simulator.md'];
 /** Pages whose own examples say which service a daemon watches. */
 const SERVICE_THEMSELVES = ['docs/simulator.md'];

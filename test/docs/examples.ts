@@ -1,4 +1,4 @@
-/** Every fenced block of README and docs, and what a comment in front of it says about running it. */
+/** Every fenced block of the READMEs and docs, and what a comment in front of it says about running it. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -25,7 +25,7 @@ export function allExamples(): Example[] {
   const pages = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md') && !name.startsWith('decisions'))
     .map((name) => `docs/${name}`);
-  return ['README.md', ...pages.sort()].flatMap(examplesOf);
+  return ['README.md', ...pages.sort(), 'packages/client/README.md'].flatMap(examplesOf);
 }
 
 function examplesOf(page: string): Example[] {

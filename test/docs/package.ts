@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, matchesGlob } from 'node:path';
 import { promisify } from 'node:util';
+import { writeClientPackage } from '../../tools/client-package.ts';
 import { installOwnPackages } from '../../tools/own-packages.ts';
 import { ROOT } from './examples.ts';
 
@@ -21,7 +22,7 @@ export interface UserProject {
   run(file: string, env: Readonly<Record<string, string>>): Promise<string>;
 }
 
-/** Makes a project that has purchase-watch installed. */
+/** Makes a project that has purchase-watch and purchase-watch-client installed. */
 export async function createUserProject(folder: string): Promise<UserProject> {
   const modules = join(folder, 'node_modules');
   const installed = join(modules, 'purchase-watch');
@@ -30,8 +31,11 @@ export async function createUserProject(folder: string): Promise<UserProject> {
   copyFileSync(join(ROOT, 'package.json'), join(installed, 'package.json'));
   await tsc(['-p', join(ROOT, 'tsconfig.client.json'), '--emitDeclarationOnly', 'false', '--outDir', join(installed, 'dist')]);
   keepPublishedDeclarations(installed);
-  // Its dependencies, where npm would put them.
-  symlinkSync(join(ROOT, 'node_modules'), join(installed, 'node_modules'));
+  const client = join(modules, 'purchase-watch-client');
+  await writeClientPackage(client);
+  keepPublishedDeclarations(client);
+  // Their dependencies, where npm would put them.
+  for (const place of [installed, client]) symlinkSync(join(ROOT, 'node_modules'), join(place, 'node_modules'));
   const orms = [...installOwnPackages(ORMS, console.info).keys()];
   for (const [place, names] of [
     [ROOT, NEIGHBOURS],
