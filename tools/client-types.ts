@@ -41,8 +41,8 @@ export async function clientTypes(): Promise<string> {
   return HEAD + parts.join('');
 }
 
-/** The document needs no database: it is made from the routes' definitions. */
-async function openApiDocument(): Promise<OpenApiDocument> {
+/** The OpenAPI document. It needs no database: it is made from the routes' definitions. */
+export async function openApiDocument(): Promise<OpenApiDocument> {
   const site = { name: 'default' } as never;
   const app = createApi({
     sql: null as never,

@@ -1,9 +1,10 @@
 /** Every example of README and docs works as it stands, on a daemon, a database and a checkout service of its own. */
 
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
@@ -18,37 +19,24 @@ import { SECRET, startTestApp, type TestApp } from '../support/test-app.ts';
 import { DRIVERS } from './drivers.ts';
 import { allExamples, type Example } from './examples.ts';
 import { createUserProject, type UserProject } from './package.ts';
+import { CALLED_ELSEWHERE, EMBEDDED, NOT_RUN, REGISTER_THEMSELVES, SERVICE_THEMSELVES, START_THEMSELVES } from './pages.ts';
 import { createShell, type Shell, which } from './shell.ts';
 
-/** Those that nobody runs here, by page and first words; the page gives the reason in a comment. */
-const NOT_RUN: readonly string[] = [
-  'README.md: npm ci && npm run demo',
-  'README.md: npm ci && npm test # every check and the quick tes',
-  'docs/client.md: npm run package:client && npm run package # in thi',
-  'docs/operations.md: docker buildx imagetools inspect node:26-bookworm-',
-  "docs/receiving.md: // receiver.mjs import { createServer } from 'node",
-  'docs/releasing.md: version=0.2.0 npm version --no-git-tag-version "$v',
-  'docs/sql.md: PGPASSWORD=$(cat .purchase-watch/postgres/password',
-  'packages/client/README.md: npm install purchase-watch-client',
-];
-/** Pages whose own examples register what they are about, or start the daemon. */
-const REGISTER_THEMSELVES = [
-  'README.md',
-  'docs/http-api.md',
-  'docs/sql.md',
-  'docs/client.md',
-  'docs/simulator.md',
-  'packages/client/README.md',
-];
-const START_THEMSELVES = ['README.md', 'docs/simulator.md'];
-/** Pages whose own examples say which service a daemon watches. */
-const SERVICE_THEMSELVES = ['docs/simulator.md'];
+/** What an example has brought about after a while, by page and first words; the reader waits for it before the next one. */
+const RESULTS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
+  'docs/tutorial.md: npx purchase-watch incidents': async ({ daemon, shell }) => {
+    await expect.poll(() => shell.run('purchase-watch incidents')).toContain('WaitingForCardPayments');
+    await daemon.slack.waitFor((messages) => messages.some(({ text }) => text.includes('demo-se')), 60_000);
+  },
+};
 const LANGUAGES = ['sh', 'console', 'sql', 'json', 'yaml', 'ts', 'js', 'python', 'php'];
 const SECRETS_KEY = Buffer.alloc(32, 9).toString('base64');
 
 const examples = allExamples();
 const pages = [...new Set(examples.filter(({ language }) => language !== '').map(({ page }) => page))];
 const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-test-'));
+// The embedded Postgres may run as another user, who has to get to its data.
+chmodSync(folder, 0o755);
 let project: UserProject;
 beforeAll(async () => {
   project = await createUserProject(join(folder, 'project'));
@@ -82,6 +70,7 @@ describe.each(pages)('%s', (page) => {
               cause: error,
             });
           });
+          await RESULTS[nameOf(block)]?.(stage);
         }
       } finally {
         await stage.end();
@@ -124,7 +113,7 @@ async function setUp(page: string, blocks: readonly Example[]): Promise<Stage> {
     CHECKOUT_CLIENT_SECRET: 'demo-secret',
   };
   const env = {
-    DATABASE_URL: daemon.database.url,
+    ...(EMBEDDED.includes(page) ? {} : { DATABASE_URL: daemon.database.url }),
     ...(SERVICE_THEMSELVES.includes(page) ? {} : service),
     SLACK_WEBHOOK_URL: daemon.slack.url,
     WEBHOOK_URL: daemon.receiver.url,
@@ -135,7 +124,9 @@ async function setUp(page: string, blocks: readonly Example[]): Promise<Stage> {
     SECRETS_KEY,
     PORT: String(port),
   };
-  const shell = createShell(mkdtempSync(join(folder, 'shell-')), env);
+  const place = mkdtempSync(join(folder, 'shell-'));
+  chmodSync(place, 0o755);
+  const shell = createShell(place, env);
   if (!START_THEMSELVES.includes(page)) {
     await daemon.app.start();
     shell.setOrigin(daemon.app.url()!);
@@ -164,7 +155,7 @@ async function setUp(page: string, blocks: readonly Example[]): Promise<Stage> {
         .slice(-3)
         .join(''),
     end: async () => {
-      shell.stop();
+      await shell.stop();
       await daemon.stop();
     },
   };
@@ -190,9 +181,9 @@ function run(example: Example, stage: Stage): Promise<void> {
     case 'js':
       return runScript(example, stage);
     case 'python':
-      return onlySyntax(example, ['python3', '-m', 'py_compile'], 'py');
+      return runProgram(example, stage, { check: ['python3', '-m', 'py_compile'], run: ['python3'], extension: 'py' });
     case 'php':
-      return onlySyntax(example, ['php', '-l'], 'php');
+      return runProgram(example, stage, { check: ['php', '-l'], run: ['php', '-d', 'zend.assertions=1'], extension: 'php' });
     default:
       throw new Error(`nothing runs ${example.language}`);
   }
@@ -277,15 +268,17 @@ async function runScript({ text, language, line, page }: Example, stage: Stage):
   await project.run(join(place, 'driver.mjs'), stage.env);
 }
 
-async function onlySyntax(
+/** Run as it stands; only compiled where another test calls what it defines. */
+async function runProgram(
   { text, page, line }: Example,
-  [command, ...args]: readonly string[],
-  extension: string,
+  { env, filled }: Stage,
+  commands: { readonly check: readonly string[]; readonly run: readonly string[]; readonly extension: string },
 ): Promise<void> {
-  if (which(command!) === null) return console.warn(`${page}:${line}: not checked, because ${command} is not installed here`);
-  const path = join(mkdtempSync(join(folder, 'syntax-')), `example.${extension}`);
-  writeFileSync(path, text);
-  execFileSync(command!, [...args, path], { stdio: 'pipe' });
+  const [command, ...args] = CALLED_ELSEWHERE.includes(page) ? commands.check : commands.run;
+  if (which(command!) === null) return console.warn(`${page}:${line}: not run, because ${command} is not installed here`);
+  const path = join(mkdtempSync(join(folder, 'program-')), `example.${commands.extension}`);
+  writeFileSync(path, filled(text));
+  await promisify(execFile)(command!, [...args, path], { env: { PATH: process.env.PATH, ...env }, timeout: 60_000 });
 }
 
 function text(error: unknown): string {

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { ROOT } from './examples.ts';
 
 export interface Shell {
@@ -9,8 +10,8 @@ export interface Shell {
   run(block: string): Promise<string>;
   /** Where `localhost:8080` leads. */
   setOrigin(origin: string): void;
-  /** Ends what still runs. */
-  stop(): void;
+  /** Ends what still runs, and waits for its end. */
+  stop(): Promise<void>;
 }
 
 const WITHIN = 60_000;
@@ -30,6 +31,8 @@ case "$1" in
     echo $! >>"$STATE/pids"
     for _ in $(seq 300); do
       origin=$(sed -nE 's/.*(http:\\/\\/[0-9.]+:[0-9]+).*/\\1/p' "$STATE/$1.log" | head -1)
+      # The API of a daemon answers 503 until this line.
+      if [ "$1" = start ] && ! grep -q '"event":"started"' "$STATE/start.log"; then command -p sleep 0.1; continue; fi
       if [ -n "$origin" ]; then echo "$origin" >"$STATE/$to"; exit 0; fi
       command -p sleep 0.1
     done
@@ -91,16 +94,25 @@ export function createShell(folder: string, env: Readonly<Record<string, string>
       });
     },
     setOrigin: (origin) => writeFileSync(join(folder, 'origin'), origin),
-    stop: () => {
-      for (const pid of readFileSync(join(folder, 'pids'), 'utf8').split('\n').filter(Boolean)) {
-        try {
-          process.kill(Number(pid), 'SIGTERM');
-        } catch {
-          // It has ended by itself.
-        }
+    stop: async () => {
+      const running = readFileSync(join(folder, 'pids'), 'utf8').split('\n').filter(Boolean).map(Number);
+      // The simulator was started first, and the daemon asks it until its own end.
+      for (const pid of running.reverse()) {
+        send(pid, 'SIGTERM');
+        // Not for ever: where process 1 collects no ended children, they stay in the table.
+        for (let asked = 0; asked < 200 && send(pid, 0); asked++) await delay(50);
       }
     },
   };
+}
+
+/** Whether a process of this id took the signal; 0 only asks whether it is there. */
+function send(pid: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(pid, signal);
+  } catch {
+    return false;
+  }
 }
 
 /** Where a program is, or null when it is not installed. */

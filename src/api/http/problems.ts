@@ -8,7 +8,7 @@ import { stringifyExact } from '../../domain/values/exact-json.ts';
 import { ANSWER_HEADERS } from './answer-headers.ts';
 
 /** Every code with its status and its title. Codes are an interface: they are never renamed. */
-const KINDS = {
+export const PROBLEMS = {
   invalid_request: { status: 400, title: 'The request is not valid' },
   not_json: { status: 400, title: 'The body is not JSON' },
   too_deep: { status: 400, title: 'The body is nested too deeply' },
@@ -57,7 +57,7 @@ const KINDS = {
   too_many_streams: { status: 503, title: 'Too many event streams are open' },
 } as const satisfies Record<string, { status: ContentfulStatusCode; title: string }>;
 
-export type ProblemCode = keyof typeof KINDS;
+export type ProblemCode = keyof typeof PROBLEMS;
 
 /** What is wrong with one field. */
 export interface FieldError {
@@ -88,7 +88,7 @@ export class Problem extends Error {
 
 /** The answer that a problem is. */
 export function problemResponse({ code, message, errors, headers }: Problem): Response {
-  const { status, title } = KINDS[code];
+  const { status, title } = PROBLEMS[code];
   const fields = errors.length === 0 ? {} : { errors: errors.map((error) => ({ ...error })) };
   const body = { type: `urn:purchase-watch:problem:${code}`, title, status, detail: message, code, ...fields };
   const own = { ...ANSWER_HEADERS, 'content-type': 'application/problem+json', ...headers };
@@ -155,7 +155,7 @@ const problemSchema = z
     title: z.string(),
     status: z.int(),
     detail: z.string(),
-    code: z.enum(Object.keys(KINDS) as [ProblemCode, ...ProblemCode[]]),
+    code: z.enum(Object.keys(PROBLEMS) as [ProblemCode, ...ProblemCode[]]),
     errors: z
       .array(
         z
@@ -195,7 +195,7 @@ export function problems(...codes: readonly ProblemCode[]): Record<`${number}`, 
     ...(codes.includes('cross_site') ? CHANGE_CODES : []),
   ]);
   const statuses = new Map<number, string[]>();
-  for (const code of all) statuses.set(KINDS[code].status, [...(statuses.get(KINDS[code].status) ?? []), code]);
+  for (const code of all) statuses.set(PROBLEMS[code].status, [...(statuses.get(PROBLEMS[code].status) ?? []), code]);
   return Object.fromEntries(
     [...statuses].map(([status, of]) => [
       status,

@@ -1,0 +1,31 @@
+/** What the examples of single pages need, and what of them is not run. */
+
+/** Those that nobody runs here, by page and first words; the page gives the reason in a comment. */
+export const NOT_RUN: readonly string[] = [
+  'README.md: npm ci && npm run demo',
+  'README.md: npm ci && npm test # every check and the quick tes',
+  'docs/client.md: npm run package:client && npm run package # in thi',
+  'docs/operations.md: docker buildx imagetools inspect node:26-bookworm-',
+  "docs/receiving.md: // receiver.mjs import { createServer } from 'node",
+  'docs/releasing.md: version=0.2.0 npm version --no-git-tag-version "$v',
+  'docs/sql.md: PGPASSWORD=$(cat .purchase-watch/postgres/password',
+  'docs/tutorial.md: npm ci # in a clone of the repository npm i',
+  'docs/upgrading.md: pg_dump --format=custom --file=purchase-watch.dump',
+  'docs/upgrading.md: tar -czf backup.tgz .purchase-watch',
+  'docs/upgrading.md: pg_restore --dbname="$DATABASE_URL" purchase-watch',
+  'docs/upgrading.md: tar -xzf backup.tgz',
+  'packages/client/README.md: npm install purchase-watch-client',
+];
+/** Pages whose own examples register what they are about. */
+export const REGISTER_THEMSELVES: readonly string[] = [
+  ...['README.md', 'docs/http-api.md', 'docs/sql.md', 'docs/client.md', 'docs/simulator.md'],
+  ...['docs/registering.md', 'docs/from-cron.md', 'docs/tutorial.md', 'packages/client/README.md'],
+];
+/** Pages whose own examples start the daemon. */
+export const START_THEMSELVES: readonly string[] = ['README.md', 'docs/simulator.md', 'docs/tutorial.md'];
+/** Pages whose own examples say which service a daemon watches. */
+export const SERVICE_THEMSELVES: readonly string[] = ['docs/simulator.md', 'docs/tutorial.md'];
+/** Pages whose daemon brings its own Postgres. */
+export const EMBEDDED: readonly string[] = ['docs/tutorial.md'];
+/** Pages whose programs in Python and PHP are called by a test of their own. */
+export const CALLED_ELSEWHERE: readonly string[] = ['docs/receiving.md'];
