@@ -10,13 +10,18 @@ COPY tools ./tools
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
-RUN npm run build && npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
+COPY docs ./docs
+COPY assets ./assets
+COPY bench/README.md ./bench/README.md
+COPY CHANGELOG.md CONTRIBUTING.md SECURITY.md ./
+RUN npm run build && npm run docs -- --for-package && npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
 
 FROM ${NODE_IMAGE}
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 DATA_DIR=/data
 WORKDIR /app
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
+COPY --from=build /app/book ./book
 COPY package.json LICENSE CHANGELOG.md ./
 COPY bin ./bin
 COPY migrations ./migrations

@@ -86,7 +86,10 @@ test('the image can be built on a base that is named by its digest', () => {
 test('the image holds what the package reads while it runs', () => {
   const { files } = JSON.parse(read('package.json')) as { files: string[] };
   const copied = read('Dockerfile');
-  for (const folder of ['bin', 'dist', 'migrations', 'assets']) {
+  // What the ignore file leaves out cannot be copied from outside.
+  const given = read('.dockerignore').split('\n');
+  for (const [, from] of copied.matchAll(/^COPY (?!--from)([\w./-]+) \.\//gm)) expect(given, from).toContain(`!${from}`);
+  for (const folder of ['bin', 'dist', 'migrations', 'assets', 'book']) {
     expect(files).toContain(folder);
     expect(copied).toMatch(new RegExp(`^COPY (?:--from=build /app/)?${folder} \\./${folder}$`, 'm'));
   }

@@ -38,6 +38,7 @@ import { mountPurchases } from './purchases/purchases.ts';
 import { mountRegistration } from './purchases/registration.ts';
 import { mountRemarks } from './purchases/remarks.ts';
 import { mountWhy } from './purchases/why.ts';
+import { mountBook } from './reference/book.ts';
 import { mountDocument } from './reference/document.ts';
 import { mountSubscriberActions } from './subscribers/actions.ts';
 import { mountAttempts } from './subscribers/attempts.ts';
@@ -73,6 +74,8 @@ export interface ApiParts {
   readonly invoiceOf?: InvoiceParts['invoiceOf'];
   /** Absent where nothing runs: then nothing is found. */
   readonly examine?: Examiner;
+  /** Folder of the documentation as `npm run docs` builds it; the one of this package without it. */
+  readonly book?: string;
   /** Absent where nothing delivers: then no channel can be tried. */
   readonly testChannel?: ChannelParts['testChannel'];
 }
@@ -115,6 +118,7 @@ export function createApi({ sql, settings, secrets = null, health, log, feed = c
   mountSilences(app, { sql, changes, secrets });
   mountRehearsals(app, { sql, sites: known.sites, settings });
   mountDocument(app, { keyed: settings.apiKeys.length > 0 });
+  mountBook(app, parts.book);
 
   return app;
 }

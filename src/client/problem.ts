@@ -4,7 +4,7 @@ import type { ProblemField } from './contract.ts';
 
 /**
  * A call that was not answered as asked. `code` is stable: the API's own codes (`purchase_not_found`, `unknown_site` …,
- * see /docs), and three of this client: `unreachable` (no answer came), `timeout` (none in time) and
+ * see docs/errors.md), and three of this client: `unreachable` (no answer came), `timeout` (none in time) and
  * `unexpected_answer` (something that is not this API answered).
  */
 export class ApiProblem extends Error {

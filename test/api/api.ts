@@ -62,6 +62,8 @@ interface TestApiOptions {
   readonly sql?: Sql;
   /** In place of the defaults. */
   readonly settings?: Partial<typeof PLANS>;
+  /** Folder of the documentation. */
+  readonly book?: string;
   /** What a poller would answer. */
   readonly invoiceOf?: InvoiceParts['invoiceOf'];
 }
@@ -92,6 +94,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     ...(options.streams === undefined ? {} : { streams: options.streams }),
     health,
     log: createLogger({ level: 'debug', destination }),
+    ...(options.book === undefined ? {} : { book: options.book }),
     ...(options.invoiceOf === undefined ? {} : { invoiceOf: options.invoiceOf }),
   });
   const server: ApiServer = await serveApi(app, { host: '127.0.0.1', port: 0 });

@@ -1,4 +1,4 @@
-/** The description of all routes, made from their definitions, for programs (/openapi.json) and for people (/docs). */
+/** The description of all routes, made from their definitions, for programs (/openapi.json) and for people (/docs/api.html). */
 
 import { createHash } from 'node:crypto';
 import { createRoute, z } from '@hono/zod-openapi';
@@ -40,7 +40,7 @@ export function mountDocument(app: Api, { keyed }: { keyed: boolean }): void {
   };
   app.openapi(documentRoute, (c) => c.json({ ...document() }, 200));
   app.openapi(pageRoute, async (c) => {
-    const page = await docsPage(document(), { origin: new URL(c.req.url).origin, keyed });
+    const page = await docsPage(document(), { origin: new URL(c.req.url).origin, keyed, description: '../openapi.json' });
     return c.html(page, 200, { 'content-security-policy': PAGE_POLICY, 'referrer-policy': 'no-referrer' });
   });
 }
@@ -67,7 +67,7 @@ const documentRoute = createRoute({
 
 const pageRoute = createRoute({
   method: 'get',
-  path: '/docs',
+  path: '/docs/api.html',
   summary: 'The same document as a page for people',
   tags: ['Operations'],
   security: OPEN,

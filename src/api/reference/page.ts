@@ -17,6 +17,8 @@ interface Where {
   readonly origin: string;
   /** Whether calls need a key here. */
   readonly keyed: boolean;
+  /** Address of the document itself, relative to the page: a proxy may serve both below any path. */
+  readonly description: string;
 }
 
 const JSON_TYPE = 'application/json';
@@ -36,7 +38,7 @@ export function docsPage(document: OpenApiDocument, where: Where): Html {
 <body>
 <a class="skip" href="#main">Skip to the calls</a>
 <nav aria-label="Calls">
-<b>${title}</b><a href="/openapi.json">openapi.json</a>
+<b>${title}</b><a href="./">Documentation</a> · <a href="${where.description}">openapi.json</a>
 ${groups.map(
   ([tag, calls]) => html`<h2>${tag}</h2>
 <ul>${calls.map(({ method, path, operation }) => html`<li><a href="#${operation.operationId}" title="${method.toUpperCase()} ${path}"><span class="method ${method}">${short(method)}</span> <span>${operation.summary}</span></a></li>`)}</ul>`,

@@ -118,7 +118,7 @@ function rail({ place }: View, { base, address, theme, caller, badges }: Frame):
 <form class="find" role="search" action="${base}/purchases"><label class="vh" for="find">Find a purchase by id or order reference</label><input id="find" name="q" type="search" placeholder="Id or order" autocomplete="off" maxlength="200"><kbd aria-hidden="true">/</kbd></form>
 <button class="btn to-menu" type="button" popovertarget="menu">Menu</button>
 <nav class="menu" id="menu" popover aria-label="Pages"><div class="places" id="places">${GROUPS.map(([name, places]) => html`<div><h2>${name}</h2><ul>${places.map(entry)}</ul></div>`)}</div>
-<div class="foot">${themes(theme, { base, address })}${who(caller, base)}</div></nav>
+<div class="foot">${themes(theme, { base, address })}${who(caller, base)}<p><a href="${base}/docs/">Documentation</a></p></div></nav>
 </header>`;
 }
 

@@ -10,7 +10,7 @@ let policy: string;
 let document: OpenApiDocument;
 beforeAll(async () => {
   api = await startTestApi({ apiKey: 's'.repeat(20) });
-  const answer = await api.call('GET', '/docs');
+  const answer = await api.call('GET', '/docs/api.html');
   page = answer.text;
   policy = answer.headers.get('content-security-policy') ?? '';
   document = (await api.call('GET', '/openapi.json')).body;
@@ -66,12 +66,12 @@ test('nothing comes from elsewhere and nothing runs: its own policy allows its s
 test('the lines to copy send a key where one is needed, and none where there is none', async () => {
   expect(page).toContain('authorization: Bearer $API_KEY');
   const keyless = await startTestApi({ sql: api.sql });
-  const { text } = await keyless.call('GET', '/docs');
+  const { text } = await keyless.call('GET', '/docs/api.html');
   expect(text).not.toContain('Bearer $API_KEY');
   await keyless.close();
 });
 
 test('a Host header cannot write into the page', async () => {
-  const { text } = await api.call('GET', '/docs', { headers: { host: 'a"><b>.example' } }).catch(() => ({ text: '' }));
+  const { text } = await api.call('GET', '/docs/api.html', { headers: { host: 'a"><b>.example' } }).catch(() => ({ text: '' }));
   expect(text).not.toContain('<b>.example');
 });

@@ -1,0 +1,46 @@
+/** docs/upgrading.md: the folder of the embedded Postgres is packed while no daemon runs, and put back elsewhere. */
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { connect } from '../../../src/postgres/connection/database.ts';
+import { startEmbedded } from '../../../src/postgres/embedded/embedded.ts';
+import { migrate } from '../../../src/postgres/migrations/migrate.ts';
+import { syncSites } from '../../../src/postgres/polling/sites.ts';
+
+const MIGRATIONS = join(import.meta.dirname, '../../../migrations');
+const home = mkdtempSync(join(tmpdir(), 'purchase-watch-backup-'));
+// The server may run as another user, who has to get to its data.
+chmodSync(home, 0o755);
+afterAll(() => rmSync(home, { recursive: true, force: true }));
+
+/** Starts the server of a shop's folder, does something with it, and stops it. */
+async function withServer<T>(folder: string, work: (sql: ReturnType<typeof connect>) => Promise<T>): Promise<T> {
+  const server = await startEmbedded({ dataDir: join(folder, '.purchase-watch') });
+  const sql = connect(server.url, { max: 1 });
+  try {
+    return await work(sql);
+  } finally {
+    await sql.end();
+    await server.stop();
+  }
+}
+
+test('a packed folder is the same database in another place', async () => {
+  const [shop, other] = ['shop', 'other'].map((name) => join(home, name)) as [string, string];
+  for (const folder of [shop, other]) mkdirSync(folder);
+  await withServer(shop, async (sql) => {
+    await migrate(sql, MIGRATIONS);
+    await syncSites(sql, ['default']);
+    await sql`select purchase_watch.watch('2f1c9a7e', reference => 'ORD-1')`;
+  });
+  execFileSync('tar', ['-czf', join(home, 'backup.tgz'), '.purchase-watch'], { cwd: shop });
+  rmSync(shop, { recursive: true });
+  execFileSync('tar', ['-xzf', join(home, 'backup.tgz')], { cwd: other });
+  const rows = await withServer(other, async (sql) => {
+    expect(await migrate(sql, MIGRATIONS)).toMatchObject({ applied: [] });
+    return sql`select purchase_id, reference from purchase_watch.current_purchases`;
+  });
+  expect([...rows]).toEqual([{ purchase_id: '2f1c9a7e', reference: 'ORD-1' }]);
+});

@@ -1,0 +1,73 @@
+/**
+ * The docs as a book, which is a static web site with a search: run by itself it writes book/, which the package holds and the daemon serves at /docs/.
+ * `--for-package` leaves out the pictures of the console, which are large, and the description of the API, which the daemon answers itself.
+ */
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { docsPage } from '../src/api/reference/page.ts';
+import type { OpenApiDocument } from '../src/api/reference/page-model.ts';
+import { documentOf } from './book/frame.ts';
+import { type Rendered, render } from './book/markdown.ts';
+import { copiedFiles, type Page, readPages, readParts } from './book/pages.ts';
+import { openApiDocument } from './client-types.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const INDEX = 'docs/README.md';
+/** Where a reader without a daemon would call. */
+const ORIGIN = 'http://localhost:8080';
+
+/** Writes the book into a folder, which is emptied first. Throws an Error for a link to a page that is missing. */
+export async function buildBook(folder: string, { forPackage }: { forPackage: boolean }): Promise<void> {
+  const pictures = !forPackage;
+  rmSync(folder, { recursive: true, force: true });
+  const write = (path: string, text: string | Buffer): void => {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  };
+  const pages = readPages();
+  const copied = copiedFiles({ pictures });
+  const places = new Map([...pages.map(({ source, path }): [string, string] => [source, path]), ...copied]);
+  const parts = readParts(pages.find(({ source }) => source === INDEX)!, places);
+  const document = await openApiDocument();
+  const rendered = pages.map((page): [Page, Rendered] => [page, render(page, { places, pictures })]);
+  for (const [page, content] of rendered) write(page.path, String(await documentOf(page, content, parts)));
+  for (const [source, path] of copied) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    copyFileSync(join(ROOT, source), join(folder, path));
+  }
+  if (!forPackage) {
+    write('api.html', String(await docsPage(document, { origin: ORIGIN, keyed: true, description: 'openapi.json' })));
+    write('openapi.json', JSON.stringify(document));
+  }
+  writeAssets(write, [...rendered.flatMap(([page, content]) => entriesOf(page, content)), ...callsOf(document)]);
+}
+
+/** What the search finds: address, title of the page, heading, text. */
+type SearchEntry = readonly [address: string, title: string, heading: string, text: string];
+
+function entriesOf({ path }: Page, { title, sections }: Rendered): SearchEntry[] {
+  return sections.map(({ id, heading, level, text }) => [level === 1 ? path : `${path}#${id}`, title, heading, text]);
+}
+
+function callsOf({ paths }: OpenApiDocument): SearchEntry[] {
+  return Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, { operationId, summary = '', description = '' }]): SearchEntry => {
+      return [`api.html#${operationId}`, 'HTTP API', summary, `${method.toUpperCase()} ${path} ${description}`];
+    }),
+  );
+}
+
+function writeAssets(write: (path: string, text: string | Buffer) => void, entries: readonly SearchEntry[]): void {
+  const own = (path: string): Buffer => readFileSync(join(ROOT, path));
+  write('assets/book.css', Buffer.concat([own('assets/tokens.css'), own('tools/book/book.css')]));
+  write('assets/book.js', own('tools/book/book.js'));
+  write('assets/icon.svg', own('assets/icon.svg'));
+  write('assets/sections.js', `globalThis.sections = ${JSON.stringify(entries)};\n`);
+  const library = dirname(dirname(dirname(fileURLToPath(import.meta.resolve('minisearch')))));
+  const licence = readFileSync(join(library, 'LICENSE.txt'), 'utf8');
+  const code = readFileSync(join(library, 'dist/umd/index.js'), 'utf8').replace(/^\/\/# sourceMappingURL=.*$/m, '');
+  write('assets/minisearch.js', `/*! MiniSearch\n${licence}*/\n${code}`);
+}
+
+if (import.meta.main) await buildBook(join(ROOT, 'book'), { forPackage: process.argv.includes('--for-package') });
