@@ -1,6 +1,8 @@
 import { defineConfig } from 'vitest/config';
 
 const LONG = 'test/**/*.long.test.ts';
+/** Packages that a test installs bring tests of their own. */
+const OF_PACKAGES = '**/node_modules/**';
 /** Tests without database, connections and timers. */
 const PURE = ['test/{config,domain,simulator}/**/*.test.ts'];
 
@@ -16,9 +18,12 @@ export default defineConfig({
     // Most stories wait for a database, another process or a timer most of the time, so two cores carry more workers than two.
     maxWorkers: 4,
     projects: [
-      { extends: true, test: { name: 'pure', include: PURE, exclude: [LONG], isolate: false } },
+      { extends: true, test: { name: 'pure', include: PURE, exclude: [LONG, OF_PACKAGES], isolate: false } },
       // A process loads the product once for all its files: to load it for each took a third of the processor time.
-      { extends: true, test: { name: 'stories', include: ['test/**/*.test.ts'], exclude: [LONG, ...PURE], isolate: false } },
+      {
+        extends: true,
+        test: { name: 'stories', include: ['test/**/*.test.ts'], exclude: [LONG, OF_PACKAGES, ...PURE], isolate: false },
+      },
       // What kills processes and waits for them, waits in real seconds, goes through thousands of cases, or through every form of the console.
       // These tests share two cores with daemons, brokers and a browser that they start and kill. What fails twice, fails.
       { extends: true, test: { name: 'long', include: [LONG], retry: 1 } },
