@@ -3,27 +3,38 @@ import { CAUSES, type Cause, isCauseKey } from '../../../domain/incidents/causes
 import type { Answer, StuckIncident } from '../events/stuck-event.ts';
 import { advice, waitingFor } from './advice.ts';
 import { type Labelled, LONGEST_NAME } from './draft.ts';
-import { code, day, plain } from './mrkdwn.ts';
+import { code, consolePage, day, linked, plain } from './mrkdwn.ts';
 import { affected } from './stuck-headline.ts';
 
 /** What speaks for a cause and what an operator noted are shortened; texts of our own are short. */
 const LONGEST_WHY = 240;
 const LONGEST_NOTE = 400;
 const WHOLE = 1_000;
-const PAGE = 'docs/alerts.md';
+/** The page of the docs that says more of each cause. */
+const PAGE = 'docs/alerts';
+
+/** Where to read on: an address that the daemon serves, or the file where nobody named the daemon's address. */
+function readOn(consoleUrl: string | null, anchor: string | null): string {
+  const part = anchor === null ? '' : `#${anchor}`;
+  const address = consolePage(consoleUrl, `/${PAGE}.html${part}`);
+  return address === null ? code(`${PAGE}.md${part}`, 100) : linked(address, `${PAGE}${part}`);
+}
 
 /** The likely causes, each with what speaks for it, what to do, and where to read on. */
-export function causeParagraphs({ causes, parts }: Pick<StuckIncident, 'causes' | 'parts'>): Labelled[] {
+export function causeParagraphs(
+  { causes, parts }: Pick<StuckIncident, 'causes' | 'parts'>,
+  consoleUrl: string | null,
+): Labelled[] {
   const ranked = causes.slice(0, 2);
   if (ranked.length === 0) return unrankedParagraphs(parts);
   return ranked.flatMap(({ cause: key, why }, index): Labelled[] => {
     const known = causeOf(key);
     const label = index === 0 ? 'Likely cause' : 'It may also be';
     const evidence = why === null ? [] : [`Why: ${plain(why, LONGEST_WHY)}`];
-    if (known === null) return [[`${label}: ${plain(key, 60)}`, [...evidence, `See ${code(PAGE, 20)}.`].join('\n')]];
+    if (known === null) return [[`${label}: ${plain(key, 60)}`, [...evidence, `See ${readOn(consoleUrl, null)}.`].join('\n')]];
     return [
       [`${label}: ${plain(known.title, WHOLE)}`, [plain(known.cause, WHOLE), ...evidence].join('\n')],
-      ['What to do', `${plain(known.remedy, WHOLE)}\nMore: ${code(`${PAGE}#${known.anchor}`, 100)}`],
+      ['What to do', `${plain(known.remedy, WHOLE)}\nMore: ${readOn(consoleUrl, known.anchor)}`],
     ];
   });
 }

@@ -70,7 +70,10 @@ function stuckCheckouts(event: Checkouts, consoleUrl: string | null): Draft {
     facts,
     paragraphs: [
       ...(isAlone ? [] : checkoutLines({ ...event, over: [], overCount: 0 }, 30, consoleUrl)),
-      ...causeParagraphs({ causes, parts: reasons.map((reason) => ({ ...reason, peak: reason.count, ended: false })) }),
+      ...causeParagraphs(
+        { causes, parts: reasons.map((reason) => ({ ...reason, peak: reason.count, ended: false })) },
+        consoleUrl,
+      ),
       ...trustParagraph(event),
       ...reasonParagraph(reasons),
       ...(over.length + overCount === 0 ? [] : overParagraph(event, 20, consoleUrl)),

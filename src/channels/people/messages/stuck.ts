@@ -45,7 +45,7 @@ function openDraft(incident: StuckIncident, consoleUrl: string | null): Draft {
     paragraphs: [
       ...partsParagraph(incident),
       ...saidParagraph(incident),
-      ...causeParagraphs(incident),
+      ...causeParagraphs(incident, consoleUrl),
       ...(trust === null ? [] : [['How sure this is', trust, { order: 10 }] as const]),
       ...purchasesParagraph(incident, consoleUrl),
       ...singlesParagraph(incident),

@@ -53,8 +53,12 @@ const sitesAtOnce = {
 };
 const ended = { ...opened, count: 2, endedAt: '2026-11-20T10:27:30.000Z', movedOn: 39 };
 
-function message(stage: string, data: object, timestamp = '2026-11-20T09:17:00.000Z'): SlackMessage {
-  return slackMessage(JSON.stringify({ id: 'evt_1', type: `incident.${stage}`, timestamp, data }), { consoleUrl: null });
+function message(
+  stage: string,
+  data: object,
+  { timestamp = '2026-11-20T09:17:00.000Z', consoleUrl = null as string | null } = {},
+): SlackMessage {
+  return slackMessage(JSON.stringify({ id: 'evt_1', type: `incident.${stage}`, timestamp, data }), { consoleUrl });
 }
 
 const headline = (made: SlackMessage): string => made.text.split('\n')[0]!;
@@ -142,6 +146,12 @@ describe('the message that an incident has opened', () => {
       expect(text).toContain(`*What to do*\n${remedy}\nMore: \`docs/alerts.md#${anchor}\``);
     }
     expect(text).toContain('Why: 9 of 11 orders were begun again by the same customer.');
+  });
+
+  test('links to the docs where the address of the console is known', () => {
+    const { text } = message('opened', opened, { consoleUrl: 'https://watch.example/ops/' });
+    const { anchor } = CAUSES.new_checkout;
+    expect(text).toContain(`More: <https://watch.example/ops/docs/alerts.html#${anchor}|docs/alerts#${anchor}>`);
   });
 
   test('quotes what it was the last time, and where when that was elsewhere', () => {
@@ -354,7 +364,8 @@ test('whatever the names and however many there are, Slack takes it, with headli
       const sections = JSON.stringify(made.blocks);
       for (const { cause } of said === 'ended' ? [] : values.causes) {
         const { title, remedy, anchor } = CAUSES[cause as keyof typeof CAUSES];
-        for (const part of [`: ${escaped(title)}*`, `*What to do*\n${escaped(remedy)}\nMore: \`docs/alerts.md#${anchor}\``]) {
+        const more = url === null ? `\`docs/alerts.md#${anchor}\`` : `<${url}/docs/alerts.html#${anchor}|docs/alerts#${anchor}>`;
+        for (const part of [`: ${escaped(title)}*`, `*What to do*\n${escaped(remedy)}\nMore: ${more}`]) {
           expect(made.text).toContain(part);
           expect(sections).toContain(JSON.stringify(part).slice(1, -1));
         }
