@@ -11,11 +11,15 @@ const takeSignals = (handle) => {
   onSignal = handle;
 };
 
+// A clone runs its sources; the published package carries built JavaScript only.
+const source = new URL('../src/main.ts', import.meta.url);
+
 const major = Number(process.versions.node.split('.')[0]);
 if (major < 24) {
-  process.stderr.write(
-    `purchase-watch needs Node.js 24 or newer, and this is ${process.version}. In the repository, 'npm ci' brings one: use 'npx purchase-watch' or 'npm run'.\n`,
-  );
+  const remedy = existsSync(source)
+    ? "In the repository, 'npm ci' brings one: use 'npx purchase-watch' or 'npm run'."
+    : `Install one (https://nodejs.org/en/download), or tell your version manager, such as 'nvm install 24', and run the same command again. This one is ${process.execPath}.`;
+  process.stderr.write(`purchase-watch needs Node.js 24 or newer, and this is ${process.version}. ${remedy}\n`);
   process.exit(2);
 }
 
@@ -32,8 +36,6 @@ if (command === 'start' && process.platform === 'linux' && typeof process.execve
   process.execve(execPath, [execPath, ...execArgv, ...missing, ...process.argv.slice(1)], { ...env, ...settings });
 }
 
-// A clone runs its sources; the published package carries built JavaScript only.
-const source = new URL('../src/main.ts', import.meta.url);
 const built = new URL('../dist/main.js', import.meta.url);
 const { main } = await import(existsSync(source) ? source.href : built.href);
 await main(process.argv.slice(2), takeSignals);

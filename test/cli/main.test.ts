@@ -1,5 +1,6 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -107,4 +108,16 @@ test('a key of a settings file that is no text is a problem like others, without
   expect(code).toBe(2);
   expect(stderr).toMatch(/^error: \[ hush \]: is not a setting/);
   expect(stderr).not.toContain('Warning');
+});
+
+test('an older Node.js is told what to do: in a clone, and where the package is installed', () => {
+  const older = "data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.19.0'}})";
+  const saidBy = (bin: string): string => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', older, bin, 'config'], { encoding: 'utf8' });
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    return stderr;
+  };
+  expect(saidBy(BIN)).toMatch(/^purchase-watch needs Node\.js 24 or newer, .*'npm ci' brings one/);
+  const installed = temporaryFile(readFileSync(BIN), 'purchase-watch.mjs');
+  expect(saidBy(installed)).toMatch(/^purchase-watch needs Node\.js 24 or newer, .*Install one .*'nvm install 24'/);
 });
