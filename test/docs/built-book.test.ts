@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import MiniSearch from 'minisearch';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { CAUSES } from '../../src/domain/incidents/causes.ts';
 import { buildBook } from '../../tools/docs.ts';
 import { startTestApi, type TestApi } from '../api/api.ts';
 
@@ -43,6 +44,10 @@ test('every address in it leads to a file of it, and every anchor to a heading',
         .map((address) => `${page}: ${address}`),
     );
   expect(broken).toEqual([]);
+});
+
+test('it has the places to which messages link', () => {
+  for (const { anchor } of Object.values(CAUSES)) expect(read('alerts.html')).toContain(` id="${anchor}"`);
 });
 
 test('it loads nothing from elsewhere and holds no inline script or style', () => {
@@ -109,6 +114,10 @@ test('where it is not built, /docs/ says how to build it', async () => {
     const answer = await api.call('GET', '/docs/');
     expect(answer.status).toBe(200);
     expect(answer.text).toContain('npm run docs');
+    // Where a message of Slack leads.
+    const page = await api.call('GET', '/docs/alerts.html');
+    expect([page.status, page.text]).toEqual([404, answer.text]);
+    expect((await api.call('GET', '/docs/api.html')).text).toContain('HTTP API');
   } finally {
     await api.stop();
   }

@@ -20,11 +20,14 @@ export function mountBook(app: Api, folder: string = FOLDER): void {
   app.use('/docs/*', async (c, next) => {
     // Links of the book are relative to its folder, and so is this one: a proxy may serve the daemon below any path.
     if (c.req.path === '/docs') return c.redirect('docs/');
-    if (answer === null) return c.req.path === '/docs/' ? c.html(notBuilt()) : next();
+    if (answer === null) return isPage(c.req.path) ? c.html(notBuilt(), c.req.path === '/docs/' ? 200 : 404) : next();
     c.header('content-security-policy', POLICY);
     return answer(c, next);
   });
 }
+
+/** Whether the book would have a page there. Messages link to pages; the description of the API is another route's. */
+const isPage = (path: string): boolean => path === '/docs/' || (path.endsWith('.html') && path !== '/docs/api.html');
 
 function notBuilt() {
   return html`<!doctype html>

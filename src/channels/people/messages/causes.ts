@@ -13,7 +13,7 @@ const WHOLE = 1_000;
 /** The page of the docs that says more of each cause. */
 const PAGE = 'docs/alerts';
 
-/** Where to read on: an address that the daemon serves, or the file where nobody named the daemon's address. */
+/** Where to read on: an address that the daemon serves, or, without CONSOLE_URL, a file. */
 function readOn(consoleUrl: string | null, anchor: string | null): string {
   const part = anchor === null ? '' : `#${anchor}`;
   const address = consolePage(consoleUrl, `/${PAGE}.html${part}`);
