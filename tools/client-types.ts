@@ -1,7 +1,8 @@
-/** The types of the client, written from the schemas of the OpenAPI document, which has those of events, too. */
+/** The types of the client, written from the schemas of the OpenAPI document and of the events. */
 import type { OpenApiDocument, Schema } from '../src/api/reference/page-model.ts';
 import { createApi } from '../src/api/routes.ts';
 import { loadSettings } from '../src/config/load-settings.ts';
+import { systemEventsSchema } from '../src/domain/events/documents.ts';
 import { EVENT_TYPES, SYSTEM_EVENTS } from '../src/domain/events/system-event-types.ts';
 
 /** What the client exports; what these refer to follows. */
@@ -20,7 +21,11 @@ import type { Decimal, JsonObject, JsonValue } from './json.ts';
 
 /** The text of the file. */
 export async function clientTypes(): Promise<string> {
-  const { components: { schemas = {} } = {} } = await openApiDocument();
+  const { components } = await openApiDocument();
+  const schemas: Readonly<Record<string, Schema>> = {
+    ...(systemEventsSchema().$defs as Record<string, Schema>),
+    ...components?.schemas,
+  };
   const events = EVENT_TYPES.map((type) => String(SYSTEM_EVENTS[type].meta()?.id));
   const declared = new Set<string>();
   const parts: string[] = [];
@@ -33,7 +38,7 @@ export async function clientTypes(): Promise<string> {
     parts.push(
       `\n${comment(schema, '')}export ${text.startsWith('{') ? `interface ${name} ${text}` : `type ${name} = ${text};`}\n`,
     );
-    for (const [, other] of JSON.stringify(schema).matchAll(/#\/components\/schemas\/(\w+)"/g)) declare(other!);
+    for (const [, other] of JSON.stringify(schema).matchAll(/#\/(?:components\/schemas|\$defs)\/(\w+)"/g)) declare(other!);
   };
   for (const name of [...RESOURCES, ...events]) declare(name);
   parts.push('\n/** Every event there is. Later versions may add types: end a `switch` with a `default` that ignores them. */\n');

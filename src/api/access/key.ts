@@ -31,6 +31,7 @@ const route = createRoute({
   path: '/v1/key',
   security: needs('read'),
   summary: 'What the key of this call may do',
+  description: 'Its name, its scopes and when it expires.',
   tags: ['Operations'],
   responses: { 200: jsonAnswer('The key, by its name.', keySchema), ...problems('unauthorized') },
 });

@@ -70,6 +70,7 @@ const endRoute = createRoute({
   path: '/v1/sessions/{id}',
   security: needs('operate'),
   summary: 'Sign a browser out',
+  description: 'The next request of that browser to the console is refused.',
   tags: ['Operations'],
   request: { params: z.object({ id: idField }) },
   responses: { 204: { description: 'It is signed out.' }, ...problems(...CHANGE_PROBLEMS, 'session_not_found') },

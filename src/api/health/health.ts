@@ -51,6 +51,7 @@ const healthRoute = createRoute({
   method: 'get',
   path: '/healthz',
   summary: 'Whether the process lives',
+  description: 'Asks neither the database nor the checkout service; `/readyz` does.',
   tags: ['Operations'],
   security: OPEN,
   responses: {

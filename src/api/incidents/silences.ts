@@ -175,6 +175,7 @@ const readRoute = createRoute({
   path: '/v1/silences/{id}',
   security: needs('read'),
   summary: 'Read a silence',
+  description: 'Also one that is over.',
   tags: ['Incidents'],
   request: oneSilence,
   responses: { 200: answer('The silence.'), ...problems(...READ_PROBLEMS, 'silence_not_found') },

@@ -26,6 +26,7 @@ const itemSchema = z
     amount,
     taxCode: z.custom<JsonValue>(isThere).openapi({
       type: ['string', 'number', 'boolean', 'object', 'array', 'null'],
+      items: {},
       description: 'As the service sent it; its type is not specified.',
     }),
     taxAmount: amount,

@@ -2,12 +2,13 @@
 
 import { createHash } from 'node:crypto';
 import { createRoute, z } from '@hono/zod-openapi';
+import { packageVersion } from '../../runtime/process/package-version.ts';
 import { OPEN } from '../access/scopes.ts';
 import { type Api, jsonAnswer } from '../http/definitions.ts';
 import { operationIdOf } from '../http/operation-id.ts';
 import { problems } from '../http/problems.ts';
 import { docsPage } from './page.ts';
-import type { OpenApiDocument } from './page-model.ts';
+import type { OpenApiDocument, Operation } from './page-model.ts';
 import { STYLE } from './page-style.ts';
 import { registerWebhooks } from './webhooks.ts';
 
@@ -15,10 +16,24 @@ const ABOUT = {
   openapi: '3.1.0',
   info: {
     title: 'purchase-watch',
-    version: '1',
+    version: packageVersion(),
     description:
       'Watches purchases at a checkout service that has no callbacks. Failures are problems (RFC 9457) with a stable `code`.',
+    license: { name: 'MIT', identifier: 'MIT' },
+    contact: { name: 'purchase-watch' },
   },
+  // As the reader of the document reached it: behind a proxy that ends TLS the daemon does not know its own address.
+  servers: [{ url: '/', description: 'The daemon that answered with this document.' }],
+  tags: [
+    { name: 'Purchases', description: 'Register purchases, read them, poll them now, stop them, erase a person.' },
+    { name: 'Events', description: 'What happened, in an order into which nothing is inserted later.' },
+    { name: 'Incidents', description: 'Many symptoms with one cause, silences of their alerts, and rehearsals of other limits.' },
+    { name: 'Subscribers', description: 'Receivers of events, and what is done when one fails.' },
+    { name: 'Deliveries', description: 'One event for one subscriber, with its attempts.' },
+    { name: 'Channels', description: 'How people are alerted, and a message to try it.' },
+    { name: 'Operations', description: 'Health, metrics, keys and sessions of the daemon.' },
+    { name: 'Webhooks', description: 'What the daemon sends to subscribers.' },
+  ],
 };
 
 /** The page is one file: nothing else may be loaded, run, framed or posted. */
@@ -30,12 +45,12 @@ export function mountDocument(app: Api, { keyed }: { keyed: boolean }): void {
     type: 'http',
     scheme: 'bearer',
     description:
-      'Each call names the scope that the key needs: `read`, `metrics`, `register` or `operate`. `API_KEY` has all four, `API_READ_KEY` has `read` and `metrics`. Without any key in the configuration only this machine is served, and needs none.',
+      'Each call names in `x-scope` the scope that the key needs: `read`, `metrics`, `register` or `operate`. `API_KEY` has all four, `API_READ_KEY` has `read` and `metrics`. Without any key in the configuration only this machine is served, and needs none.',
   });
   registerWebhooks(app.openAPIRegistry);
   let made: OpenApiDocument | undefined;
   const document = (): OpenApiDocument => {
-    made ??= withOperationIds(app.getOpenAPI31Document(ABOUT) as unknown as OpenApiDocument);
+    made ??= completed(app.getOpenAPI31Document(ABOUT) as unknown as OpenApiDocument);
     return made;
   };
   app.openapi(documentRoute, (c) => c.json({ ...document() }, 200));
@@ -45,18 +60,33 @@ export function mountDocument(app: Api, { keyed }: { keyed: boolean }): void {
   });
 }
 
-/** Client generators name their functions by these. A route's own id wins over the one its method and path make. */
-function withOperationIds(document: OpenApiDocument): OpenApiDocument {
-  for (const [path, item] of Object.entries(document.paths)) {
-    for (const [method, operation] of Object.entries(item)) operation.operationId ??= operationIdOf(method, path);
-  }
-  return document;
+/**
+ * The document with operation ids, by which generators of clients name their functions (a route's own id wins over the one its
+ * method and path make), and with each scope in `x-scope`: OpenAPI 3.1 lets `security` name it, and linters take it for a
+ * mistake, because 3.0 had scopes only for OAuth.
+ */
+function completed(document: OpenApiDocument): OpenApiDocument {
+  const complete = (method: string, path: string, { security = [], ...operation }: Operation): Operation => {
+    const [scope] = security.flatMap(({ key = [] }) => key);
+    return {
+      operationId: operationIdOf(method, path),
+      ...operation,
+      security: security.map((each) => ('key' in each ? { key: [] } : each)),
+      ...(scope === undefined ? {} : { 'x-scope': scope }),
+    };
+  };
+  const paths = Object.entries(document.paths).map(([path, item]) => [
+    path,
+    Object.fromEntries(Object.entries(item).map(([method, operation]) => [method, complete(method, path, operation)])),
+  ]);
+  return { ...document, paths: Object.fromEntries(paths) };
 }
 
 const documentRoute = createRoute({
   method: 'get',
   path: '/openapi.json',
   summary: 'This API as an OpenAPI 3.1 document',
+  description: 'For generators of clients and for linters; the same for every caller.',
   tags: ['Operations'],
   security: OPEN,
   responses: {
@@ -69,6 +99,7 @@ const pageRoute = createRoute({
   method: 'get',
   path: '/docs/api.html',
   summary: 'The same document as a page for people',
+  description: 'With a line for curl for each call.',
   tags: ['Operations'],
   security: OPEN,
   responses: {

@@ -43,11 +43,13 @@ export interface Answer {
 }
 
 export interface Operation {
-  operationId?: string;
+  readonly operationId?: string;
   readonly summary?: string;
   readonly description?: string;
   readonly tags?: readonly string[];
   readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
+  /** What a key is asked for; absent where keys are not looked at. */
+  readonly 'x-scope'?: string;
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly required?: boolean; readonly description?: string; readonly content: Content };
   readonly responses: Readonly<Record<string, Answer>>;

@@ -96,8 +96,7 @@ ${inlineAnswers(document, responses)}
 </article>`;
 }
 
-function scopeNote({ security = [] }: Operation, { keyed }: Where): Html | string {
-  const [scope] = security.flatMap(({ key = [] }) => key);
+function scopeNote({ security = [], 'x-scope': scope }: Operation, { keyed }: Where): Html | string {
   if (!keyed || scope === undefined) return '';
   return html`<p class="quiet">Scope of the key: <code>${scope}</code>${isOptional(security) ? ' for the whole answer; without one it is shorter' : ''}</p>`;
 }

@@ -21,9 +21,11 @@ const HEADERS = [
 export function registerWebhooks(registry: Registry): void {
   const { $defs = {}, description } = systemEventsSchema();
   const events = eventNames();
+  const text = JSON.stringify($defs);
+  const isUsed = (name: string): boolean => events.some((event) => event.name === name) || text.includes(`"#/$defs/${name}"`);
   for (const [name, schema] of Object.entries($defs)) {
-    // The API's own schemas refer to it, and so register it.
-    if (name !== 'State') registry.registerComponent('schemas', name, component(schema));
+    // The API's own schemas refer to State, and so register it. What no schema refers to is for the types of the client alone.
+    if (name !== 'State' && isUsed(name)) registry.registerComponent('schemas', name, component(schema));
   }
   const oneOf = events.map(({ name }) => ({ $ref: refTo(name) }));
   const mapping = Object.fromEntries(events.map(({ type, name }) => [type, refTo(name)]));

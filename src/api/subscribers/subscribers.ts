@@ -142,6 +142,7 @@ const readRoute = createRoute({
   path: '/v1/subscribers/{id}',
   security: needs('read'),
   summary: 'Read a subscriber',
+  description: 'As the list has it. Secrets and private keys are never shown.',
   tags: ['Subscribers'],
   request: oneSubscriber,
   responses: {

@@ -1,4 +1,5 @@
 /** The controls over HTTP: JSON under /control/…, described by /control/openapi.json, and the pages for people. */
+import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import { createRoute, z } from '@hono/zod-openapi';
@@ -11,11 +12,15 @@ import { mountPurchases } from './purchase-routes.ts';
 import { mountService } from './service-routes.ts';
 import { mountTrouble } from './trouble-routes.ts';
 
+const { version: VERSION } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
+  version: string;
+};
+
 const ABOUT = {
   openapi: '3.1.0',
   info: {
     title: 'purchase-watch simulator: controls',
-    version: '1',
+    version: VERSION,
     description:
       'Controls of a stand-in for the checkout service. None of these calls is part of the specification of the service. Failures are problems (RFC 9457) with a stable `code`.',
     license: { name: 'MIT', identifier: 'MIT' },

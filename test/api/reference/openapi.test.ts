@@ -112,9 +112,9 @@ test('operations that exist keep their names', () => {
 });
 
 /** What the document says of keys: the scope that is asked for, and whether there is an answer without a key, too. */
-function accessOf({ security }: Operation): { readonly scope: string | undefined; readonly open: boolean } {
+function accessOf({ security, 'x-scope': scope }: Operation): { readonly scope: string | undefined; readonly open: boolean } {
   return {
-    scope: security!.flatMap(({ key = [] }) => key)[0],
+    scope,
     open: security!.length === 0 || security!.some((each) => Object.keys(each).length === 0),
   };
 }
