@@ -34,8 +34,8 @@ test('sentences come from paragraphs, cells and list items, with their lines and
 });
 
 test('the score adds the words in long sentences to the bare beginnings, in per cent', () => {
-  const long = { text: '', line: 1, words: 31, bare: false };
-  const short = { text: '', line: 1, words: 31 / 3, bare: true };
+  const long = { text: '', line: 1, words: 60, bare: false };
+  const short = { text: '', line: 1, words: 20, bare: true };
   expect(figures([long, short, short, short])).toMatchObject({ long: 25, bare: 3, score: 125 });
   expect(figures([]).score).toBe(0);
 });
