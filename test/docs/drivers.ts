@@ -13,11 +13,14 @@ const body = JSON.stringify({
   id: 'evt_1', type: 'purchase.state_changed', timestamp: new Date().toISOString(),
   data: { site: 'default', purchaseId: '2f1c9a7e', sequence: 1, from: null, to: { value: 2, name: 'Completed' }, price: 249.5 },
 });
-const headers = (text = body) => ({
-  'webhook-id': 'evt_1',
-  'webhook-timestamp': String(Math.floor(Date.now() / 1000)),
-  'webhook-signature': new Webhook(process.env.WEBHOOK_SECRET).sign('evt_1', new Date(), text),
-});
+const headers = (text = body) => {
+  const now = new Date();
+  return {
+    'webhook-id': 'evt_1',
+    'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
+    'webhook-signature': new Webhook(process.env.WEBHOOK_SECRET).sign('evt_1', now, text),
+  };
+};
 `;
 
 /** A broker of its own for the example: both functions answer events until they are told that it is enough. */

@@ -252,7 +252,7 @@ async function readYaml({ text }: Example): Promise<void> {
 async function runScript({ text, language, line, page }: Example, stage: Stage): Promise<void> {
   const source = stage.filled(text);
   const place = join(project.folder, `${page.replaceAll(/\W/g, '-')}-${line}`);
-  mkdirSync(place);
+  mkdirSync(place, { recursive: true }); // A second try of the page finds the folder of the first.
   const file = language === 'ts' ? 'example.ts' : 'example.mjs';
   writeFileSync(join(place, file), source);
   if (language === 'ts') {
