@@ -15,6 +15,7 @@ import { insert } from './insert.ts';
 import { openLab } from './lab.ts';
 import { pages } from './pages.ts';
 import { peers } from './peers/peers.ts';
+import { peersSend } from './peers/send.ts';
 import { polls } from './polls.ts';
 import { read } from './read.ts';
 import { hasFailed, holds, type Result, table } from './report.ts';
@@ -29,6 +30,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   budget,
   deliver,
   peers,
+  'peers-send': peersSend,
   scale,
   soak,
   guard,
@@ -36,7 +38,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   pages,
 };
 /** These take minutes, gigabytes, another commit or packages from a registry: only by name. */
-const BY_NAME = new Set(['peers', 'scale', 'soak', 'guard', 'read', 'pages']);
+const BY_NAME = new Set(['peers', 'peers-send', 'scale', 'soak', 'guard', 'read', 'pages']);
 
 const USAGE = `npm run bench -- [names] [options]
 

@@ -1,13 +1,25 @@
 /** Sending a prepared outbox, settled row by row, beside a bare loop that posts the same signed bytes. */
-import { type Bench, compete } from './bench.ts';
-import { IN_FLIGHT, type Part, SECRET, webhookTo } from './lab.ts';
+import { type Bench, type Contender, compete } from './bench.ts';
+import { IN_FLIGHT, type Lab, type Part, SECRET, webhookTo } from './lab.ts';
 import { median } from './measure.ts';
 import { EVENT_BODY, EVENT_ID, fillOutbox } from './outbox.ts';
 import { signedHeaders } from './processes/signed-headers.ts';
 import { seed } from './seed.ts';
 
-export const send: Bench = async (lab, { quick, say }) => {
-  const count = quick ? 6_000 : 60_000;
+/** The daemon that sends an outbox, and the bare loop that posts the same bytes, with what each turn cost. */
+export interface Sending {
+  /** The bare loop first. */
+  readonly contenders: readonly [Contender, Contender];
+  readonly receiver: Part;
+  /** Microseconds of processor time for each delivery, of each turn since `forget`. */
+  readonly costs: readonly { readonly daemon: number; readonly receiver: number; readonly postgres: number }[];
+  readonly bareCosts: readonly number[];
+  forget(): void;
+  stop(): Promise<void>;
+}
+
+/** Opens both with `count` purchases, each of which gets one event for each turn. */
+export async function openSending(lab: Lab, count: number): Promise<Sending> {
   const database = await lab.database();
   await seed(database.sql, { count, dueEach: 0 });
   const [bare, receiver] = await Promise.all([lab.start('bare-send'), lab.start('receiver')]);
@@ -44,23 +56,34 @@ export const send: Bench = async (lab, { quick, say }) => {
     bareCosts.push(micros((await cpuMs(bare)) - before));
     return (count / ms) * 1_000;
   };
-  say('warming up');
-  for (let turn = 0; turn < 3; turn++) {
-    await drain();
-    await post();
-  }
-  costs.splice(0);
-  bareCosts.splice(0);
-  const [reference, ours] = await compete(
-    [
+  return {
+    contenders: [
       { name: 'bare loop', turn: post },
       { name: 'daemon', turn: drain },
     ],
-    quick ? 3 : 5,
-    say,
-  );
-  await Promise.all([daemon.stop(), bare.stop(), receiver.stop()]);
-  await database.drop();
+    receiver,
+    costs,
+    bareCosts,
+    forget: () => {
+      costs.splice(0);
+      bareCosts.splice(0);
+    },
+    stop: async () => {
+      await Promise.all([daemon.stop(), bare.stop(), receiver.stop()]);
+      await database.drop();
+    },
+  };
+}
+
+export const send: Bench = async (lab, { quick, say }) => {
+  const count = quick ? 6_000 : 60_000;
+  const sending = await openSending(lab, count);
+  say('warming up');
+  for (let turn = 0; turn < 3; turn++) for (const contender of sending.contenders) await contender.turn();
+  sending.forget();
+  const [reference, ours] = await compete(sending.contenders, quick ? 3 : 5, say);
+  await sending.stop();
+  const { costs, bareCosts } = sending;
   const cost = (part: keyof (typeof costs)[number]): number => median(costs.map((each) => each[part]));
   const bareCost = median(bareCosts);
   return {

@@ -2,9 +2,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { installOwnPackages } from '../../tools/own-packages.ts';
 import { type Bench, type Contender, compete } from '../bench.ts';
+import { waits } from '../change.ts';
 import { type Database, IN_FLIGHT, type Lab, type Part, SECRET } from '../lab.ts';
-import { type Counts, median, observe, type Window } from '../measure.ts';
+import { type Counts, median, observe, percentile, type Window } from '../measure.ts';
 import { processCpu } from '../postgres-cpu.ts';
+import { machineTime, type Sighting } from '../processes/messages.ts';
 import type { Row } from '../report.ts';
 import { seed } from '../seed.ts';
 import { type Redis, startRedis } from './redis.ts';
@@ -55,6 +57,8 @@ const PURCHASES = 60_000;
 const EVERY = 400;
 /** How many numbers of purchases each contender has for itself: the stand-in must not show one of them another's changes. */
 const RANGE = 1 << 18;
+/** Every how-manieth poll of a purchase finds another state. */
+const CHANGE_EVERY = 50;
 /** From being resumed to being measured. */
 const SETTLE = 1_000;
 const MOST_WARMING_TURNS = 6;
@@ -64,6 +68,8 @@ const WARMER = 1.15;
 /** One that records: its process, its database, and what was measured of it in each round. */
 interface Runner extends Contender {
   readonly windows: Window[];
+  /** Milliseconds from the answer that showed a change to its webhook, of each round. */
+  readonly told: (readonly number[])[];
   /** Cores that Redis took in each round, for the one that uses it. */
   readonly redisCores: number[];
   stop(): Promise<void>;
@@ -74,21 +80,23 @@ export const peers: Bench = async (lab, { quick, say }) => {
   const redis = await startRedis();
   const turn = quick ? 1_500 : 5_000;
   await lab.service.ask('reset');
-  await lab.service.ask('set', { changeEvery: 50, note: false });
+  await lab.service.ask('set', { changeEvery: CHANGE_EVERY, note: false });
   const receiver = await lab.start('receiver');
   const receiverUrl = await receiver.ask<string>('url');
-  const daemon = await startDaemon(lab, { receiverUrl, turn });
+  const turns = { receiver, receiverUrl, turn };
+  const daemon = await startDaemon(lab, turns);
   const bare = await startBare(lab, { from: RANGE, turn });
   const others: Runner[] = [];
   for (const [index, peer] of PEERS.entries()) {
     say(`preparing: ${peer.name}`);
-    others.push(await startPeer(lab, { peer, redis, receiverUrl, turn, from: (index + 2) * RANGE }));
+    others.push(await startPeer(lab, { ...turns, peer, redis, from: (index + 2) * RANGE }));
   }
   const runners = [daemon, bare, ...others];
   for (const runner of runners) {
     say(`warming up: ${runner.name}`);
     await warmUp(runner);
     runner.windows.splice(0);
+    runner.told.splice(0);
     runner.redisCores.splice(0);
   }
 
@@ -128,7 +136,7 @@ async function warmUp({ turn }: Contender): Promise<void> {
   }
 }
 
-function rowsOf({ name, windows, redisCores }: Runner): Row[] {
+function rowsOf({ name, windows, told, redisCores }: Runner): Row[] {
   const of = (value: (window: Window) => number | null): number => median(windows.map((window) => value(window) ?? Number.NaN));
   const each = (cores: (window: Window, round: number) => number | null): number =>
     median(windows.map((window, round) => ((cores(window, round) ?? Number.NaN) / window.pollsPerSecond) * 1e6));
@@ -139,6 +147,8 @@ function rowsOf({ name, windows, redisCores }: Runner): Row[] {
   return [
     { what: `${name}, outcomes recorded`, value: of((window) => window.pollsPerSecond), unit: '/s' },
     { what: `${name}, outcomes that brought an event`, value: of((window) => window.changes * 100), unit: '%' },
+    { what: `${name}, change to webhook, p50`, value: median(told.map((took) => percentile(took, 0.5))), unit: 'ms' },
+    { what: `${name}, change to webhook, p99`, value: median(told.map((took) => percentile(took, 0.99))), unit: 'ms' },
     { what: `${name}, processor time of an outcome`, value: each((window) => window.daemonCores), unit: 'µs' },
     { what: `${name}, processor time of an outcome in Postgres`, value: each((window) => window.postgresCores), unit: 'µs' },
     ...redis,
@@ -147,21 +157,29 @@ function rowsOf({ name, windows, redisCores }: Runner): Row[] {
 }
 
 interface Turns {
+  readonly receiver: Part;
   readonly receiverUrl: string;
   readonly turn: number;
 }
 
-async function startDaemon(lab: Lab, { receiverUrl, turn }: Turns): Promise<Runner> {
+async function startDaemon(lab: Lab, { receiver, receiverUrl, turn }: Turns): Promise<Runner> {
   const database = await lab.database();
   await seed(database.sql, { count: PURCHASES, dueEach: 1 });
   const env = { WEBHOOK_URL: receiverUrl, WEBHOOK_SECRET: SECRET, WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8' };
   const { daemon } = await lab.daemon(database, { every: EVERY, env });
-  return recording(lab, { name: 'daemon', database, part: daemon, turn, redis: null });
+  return recording(lab, { name: 'daemon', database, part: daemon, receiver, turn, from: 0, redis: null });
 }
 
 async function startPeer(
   lab: Lab,
-  { peer: { name, file, usesRedis }, redis, receiverUrl, turn, from }: Turns & { peer: Peer; redis: Redis; from: number },
+  {
+    peer: { name, file, usesRedis },
+    redis,
+    receiver,
+    receiverUrl,
+    turn,
+    from,
+  }: Turns & { peer: Peer; redis: Redis; from: number },
 ): Promise<Runner> {
   const database = await lab.database();
   await createShop(database, { from, count: PURCHASES });
@@ -173,35 +191,53 @@ async function startPeer(
   await part.ask('start', settings);
   // The queues' tables were filled a moment ago: without this they would be planned as empty until autovacuum comes by.
   await database.sql`analyze`;
-  return recording(lab, { name, database, part, turn, counts: countsOfShop, redis: usesRedis ? redis : null });
+  return recording(lab, {
+    ...{ name, database, part, receiver, turn, from },
+    counts: countsOfShop,
+    redis: usesRedis ? redis : null,
+  });
 }
 
 interface Recording {
   readonly name: string;
   readonly database: Database;
   readonly part: Part;
+  readonly receiver: Part;
   readonly turn: number;
+  /** The number of its first purchase. */
+  readonly from: number;
   readonly counts?: (database: Database) => Promise<Counts>;
   readonly redis: Redis | null;
 }
 
 /** Held still except in its turns: the process goes on where it was. */
-function recording(lab: Lab, { name, database, part, turn, counts, redis }: Recording): Runner {
+function recording(lab: Lab, { name, database, part, receiver, turn, from, counts, redis }: Recording): Runner {
   const windows: Window[] = [];
+  const told: (readonly number[])[] = [];
   const redisCores: number[] = [];
+  const isOwn = ({ index }: Sighting): boolean => index >= from && index < from + RANGE;
   const redisAt = () => ({ cpuMs: redis === null ? null : processCpu(redis.pid), at: performance.now() });
   part.pause();
   return {
     name,
     windows,
+    told,
     redisCores,
     turn: async () => {
       part.resume();
       await delay(SETTLE);
+      await receiver.ask('note', true);
+      await lab.service.ask('set', { changeEvery: CHANGE_EVERY, note: true });
       const before = redisAt();
       const window = await observe(lab, database, part, turn, counts);
       const after = redisAt();
+      const changes = (await lab.service.ask<Sighting[]>('changes')).filter(isOwn);
+      const receipts = (await receiver.ask<Sighting[]>('receipts')).filter(isOwn);
+      const end = machineTime();
       part.pause();
+      await receiver.ask('note', false);
+      await lab.service.ask('set', { changeEvery: CHANGE_EVERY, note: false });
+      told.push(waits(changes, receipts, end));
       windows.push(window);
       if (redis !== null) redisCores.push(((after.cpuMs ?? Number.NaN) - (before.cpuMs ?? 0)) / (after.at - before.at));
       return window.pollsPerSecond;
@@ -218,6 +254,7 @@ async function startBare(lab: Lab, { from, turn }: { from: number; turn: number 
   return {
     name: 'bare loop',
     windows: [],
+    told: [],
     redisCores: [],
     turn: async () => {
       const ids = { from, count: PURCHASES };

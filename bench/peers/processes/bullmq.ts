@@ -8,11 +8,8 @@ import { answer } from '../../processes/answer.ts';
 import type { PeerSettings } from '../settings.ts';
 import type { ShopEvent } from './http.ts';
 import { httpByUndici } from './http-undici.ts';
+import { BULLMQ, BULLMQ_WEBHOOKS, redisOptions } from './options.ts';
 import { createRecorder } from './record.ts';
-
-/** Longer than the process is ever held still: its jobs must not seem to be stalled. */
-const LOCK = 600_000;
-const REMOVE = { count: 0 };
 
 interface Poll {
   readonly id: string;
@@ -21,15 +18,15 @@ interface Poll {
 answer({
   start: async (settings: PeerSettings) => {
     const { databaseUrl, every, inFlight, redisPort } = settings;
-    const connection = { host: '127.0.0.1', port: redisPort, maxRetriesPerRequest: null };
+    const connection = redisOptions(redisPort);
     const http = httpByUndici(settings);
     const pool = new pg.Pool({ connectionString: databaseUrl });
     const record = createRecorder(pool, every);
-    const options = { connection, lockDuration: LOCK, stalledInterval: LOCK, removeOnComplete: REMOVE };
+    const options = { connection, ...BULLMQ, concurrency: inFlight };
     const polls = new Queue<Poll>('poll', { connection });
     const webhooks = new Queue<ShopEvent>('webhook', {
       connection,
-      defaultJobOptions: { attempts: 5, backoff: { type: 'exponential', delay: 1_000 } },
+      defaultJobOptions: BULLMQ_WEBHOOKS,
     });
     const { rows } = await pool.query<Poll>('select id from shop.purchases');
     for (let at = 0; at < rows.length; at += 5_000) {
@@ -44,9 +41,9 @@ answer({
           await job.moveToDelayed(Date.now() + every, token);
           throw new DelayedError();
         },
-        { ...options, concurrency: inFlight },
+        options,
       ),
-      new Worker<ShopEvent>('webhook', ({ data }) => http.post(data), { ...options, concurrency: inFlight }),
+      new Worker<ShopEvent>('webhook', ({ data }) => http.post(data), options),
     ];
     for (const worker of workers) worker.on('error', (error) => process.stderr.write(`${error.stack}\n`));
   },

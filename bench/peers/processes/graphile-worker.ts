@@ -8,15 +8,14 @@ import { answer } from '../../processes/answer.ts';
 import type { PeerSettings } from '../settings.ts';
 import type { ShopEvent } from './http.ts';
 import { httpByUndici } from './http-undici.ts';
+import { GRAPHILE, GRAPHILE_CONNECTIONS } from './options.ts';
 import { createRecorder } from './record.ts';
-
-const AT_ONCE = 24;
 
 answer({
   start: async (settings: PeerSettings) => {
     const { databaseUrl, every } = settings;
     const http = httpByUndici(settings);
-    const pgPool = new pg.Pool({ connectionString: databaseUrl, max: AT_ONCE + 1 });
+    const pgPool = new pg.Pool({ connectionString: databaseUrl, max: GRAPHILE_CONNECTIONS });
     const complain = (error: Error): void => void process.stderr.write(`${error.stack}\n`);
     pgPool.on('error', complain).on('connect', (client) => void client.on('error', complain));
     const record = createRecorder(pgPool, every, {
@@ -35,9 +34,7 @@ answer({
     const runner = await run({
       pgPool,
       logger,
-      preset: {
-        worker: { concurrentJobs: AT_ONCE, localQueue: { size: 500 }, completeJobBatchDelay: 0, failJobBatchDelay: 0 },
-      },
+      preset: GRAPHILE,
       taskList: {
         poll: async (payload) => {
           const { id } = payload as { id: string };

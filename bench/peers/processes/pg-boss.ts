@@ -8,11 +8,8 @@ import { answer } from '../../processes/answer.ts';
 import type { PeerSettings } from '../settings.ts';
 import type { ShopEvent } from './http.ts';
 import { httpByUndici } from './http-undici.ts';
+import { PG_BOSS, PG_BOSS_CONNECTIONS } from './options.ts';
 import { recordBatch } from './record-batch.ts';
-
-/** Batches under way, and jobs in each: as many polls are in flight as the daemon may have, and more wait in memory. */
-const WORKERS = 4;
-const BATCH = 250;
 
 interface Poll {
   readonly id: string;
@@ -22,7 +19,7 @@ answer({
   start: async (settings: PeerSettings) => {
     const { databaseUrl, every } = settings;
     const http = httpByUndici(settings);
-    const boss = new PgBoss({ connectionString: databaseUrl, max: 10 });
+    const boss = new PgBoss({ connectionString: databaseUrl, max: PG_BOSS_CONNECTIONS });
     boss.on('error', (error) => process.stderr.write(`${error.stack}\n`));
     await boss.start();
     await boss.createQueue('poll', { partition: true });
@@ -34,8 +31,7 @@ answer({
         rows.slice(at, at + 5_000).map(({ id }: Poll) => ({ data: { id } })),
       );
     }
-    const options = { batchSize: BATCH, localConcurrency: WORKERS, burstWhenBatchFull: true, pollingIntervalSeconds: 0.5 };
-    await boss.work('poll', { ...options, transactional: true }, async (jobs: Job<Poll>[], tx) => {
+    await boss.work('poll', { ...PG_BOSS, transactional: true }, async (jobs: Job<Poll>[], tx) => {
       const outcomes = await Promise.all(jobs.map(async ({ data: { id } }) => ({ id, state: await http.poll(id) })));
       const events = await recordBatch(tx, outcomes, every);
       const startAfter = new Date(Date.now() + every);

@@ -25,7 +25,7 @@ const RECORD = `
     insert into shop.transitions (purchase, sequence, from_state, to_state) select id, sequence, from_state, state from changed)
   insert into shop.events (id, purchase, body)
   select event, id, json_build_object('id', event, 'type', 'purchase.state_changed', 'timestamp', now(), 'data', json_build_object(
-    'purchaseId', id, 'sequence', sequence, 'from', from_state, 'to', state, 'reference', 'ORD-004711'))::text
+    'purchaseId', id, 'sequence', sequence, 'from', from_state, 'to', json_build_object('value', state), 'reference', 'ORD-004711'))::text
   from changed returning id, body`;
 
 export async function recordBatch(sql: Statements, outcomes: readonly Outcome[], every: number): Promise<ShopEvent[]> {

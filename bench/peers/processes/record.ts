@@ -29,7 +29,7 @@ export function createRecorder(pool: Pool, every: number, following: Following =
     event as (
       insert into shop.events (id, purchase, body)
       select $4::text, id, json_build_object('id', $4::text, 'type', 'purchase.state_changed', 'timestamp', now(), 'data', json_build_object(
-        'purchaseId', id, 'sequence', sequence, 'from', from_state, 'to', $2::integer, 'reference', 'ORD-004711'))::text
+        'purchaseId', id, 'sequence', sequence, 'from', from_state, 'to', json_build_object('value', $2::integer), 'reference', 'ORD-004711'))::text
       from recorded returning id, body)
     select event.id, event.body, ${following.poll}, ${following.webhook} from recorded, event`;
   /** Answers the event of a change; null when the state is the stored one. */
