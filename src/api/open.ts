@@ -1,8 +1,9 @@
 /** The API as the daemon runs it: with connections of its own and a feed that wakes. A worker has the operators' part only. */
+
+import { createFeedHub, type FeedHub } from '../actions/events/feed-hub.ts';
 import type { Milliseconds } from '../domain/values/time.ts';
 import { connect, type Sql } from '../postgres/connection/database.ts';
 import type { Patience } from '../postgres/connection/server-limits.ts';
-import { createFeedHub, type FeedHub } from './events/feed-hub.ts';
 import { limitedPool } from './http/limited-pool.ts';
 import type { ServedApp } from './http/serve.ts';
 import { createOperations } from './operations.ts';

@@ -1,6 +1,7 @@
 /** The HTTP API for programs: mounts the resources; access; failures to problems. */
 
 import type { Examiner } from '../actions/doctor/doctor.ts';
+import { createFeedHub, type FeedHub } from '../actions/events/feed-hub.ts';
 import { channelRules } from '../config/channels.ts';
 import type { DescribedSetting } from '../config/describe.ts';
 import type { Settings } from '../config/settings.ts';
@@ -16,7 +17,6 @@ import { mountKey } from './access/key.ts';
 import { mountSessions } from './access/sessions.ts';
 import { type ChannelParts, mountChannels } from './channels/channels.ts';
 import { mountEvents } from './events/events.ts';
-import { createFeedHub, type FeedHub } from './events/feed-hub.ts';
 import { mountStream, type StreamLimits } from './events/stream.ts';
 import { mountActivity } from './health/activity.ts';
 import { mountDoctor } from './health/doctor.ts';

@@ -2,8 +2,8 @@
 
 import type { Context } from 'hono';
 import { streamSSE } from 'hono/streaming';
+import type { FeedHub } from '../actions/events/feed-hub.ts';
 import { expirySignal } from '../api/access/access.ts';
-import type { FeedHub } from '../api/events/feed-hub.ts';
 import type { Caller } from '../api/http/caller.ts';
 import type { Milliseconds } from '../domain/values/time.ts';
 import { createRefreshes, type OpenPage, type Refreshes } from './refreshes.ts';

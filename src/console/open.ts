@@ -2,8 +2,8 @@
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { csrf } from 'hono/csrf';
 import { HTTPException } from 'hono/http-exception';
+import type { FeedHub } from '../actions/events/feed-hub.ts';
 import { guardKeyless } from '../api/access/access.ts';
-import type { FeedHub } from '../api/events/feed-hub.ts';
 import type { OverviewBody } from '../api/health/overview.ts';
 import type { ServedApp } from '../api/http/serve.ts';
 import type { ApiKey } from '../config/api-keys.ts';

@@ -1,6 +1,8 @@
 /** The event feed, page by page. */
 
 import { createRoute, z } from '@hono/zod-openapi';
+import type { FeedHub } from '../../actions/events/feed-hub.ts';
+import { followFeed } from '../../actions/events/follow-feed.ts';
 import { EVENT_TYPES } from '../../domain/events/system-event-types.ts';
 import { needs } from '../access/scopes.ts';
 import { type Api, goneSignal, jsonAnswer } from '../http/definitions.ts';
@@ -8,9 +10,8 @@ import { durationParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { limitParameter } from '../http/page.ts';
 import { problems, READ_PROBLEMS } from '../http/problems.ts';
+import { beginFeed } from './begin-feed.ts';
 import { afterParameter, feedCursor, typesParameter } from './feed-fields.ts';
-import type { FeedHub } from './feed-hub.ts';
-import { beginFeed, followFeed } from './follow-feed.ts';
 
 const DEFAULT_LIMIT = 100;
 const MOST_LIMIT = 1_000;

@@ -3,7 +3,7 @@ import { suggestion } from '../../config/kinds/nearest.ts';
 import { EVENT_TYPES, type EventType } from '../../domain/events/system-event-types.ts';
 import type { FeedPlace } from '../../postgres/events/feed.ts';
 import { parameter } from '../http/fields.ts';
-import type { After } from './follow-feed.ts';
+import type { After } from './begin-feed.ts';
 
 const LONGEST_NAME = 80;
 const HIGHEST_ERA = 32_767;

@@ -1,6 +1,8 @@
 /** The event feed as server-sent events. */
 
 import { createRoute, z } from '@hono/zod-openapi';
+import type { FeedHub } from '../../actions/events/feed-hub.ts';
+import { type Follow, followFeed } from '../../actions/events/follow-feed.ts';
 import { EVENT_TYPES } from '../../domain/events/system-event-types.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { FedEvent } from '../../postgres/events/feed.ts';
@@ -10,9 +12,8 @@ import { needs } from '../access/scopes.ts';
 import type { Api } from '../http/definitions.ts';
 import { strict } from '../http/invalid.ts';
 import { Problem, problemFrom, problems, READ_PROBLEMS } from '../http/problems.ts';
+import { beginFeed } from './begin-feed.ts';
 import { afterParameter, feedCursor, lastEventIdHeader, typesParameter } from './feed-fields.ts';
-import type { FeedHub } from './feed-hub.ts';
-import { beginFeed, type Follow, followFeed } from './follow-feed.ts';
 
 /** A reader that does not read holds one page in memory, and there may be a thousand of them. */
 const PAGE = 100;

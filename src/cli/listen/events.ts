@@ -1,12 +1,14 @@
 /** `events`: the latest events, and those that come. */
 
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
+import { createFeedHub, type FeedHub } from '../../actions/events/feed-hub.ts';
+import { followFeed } from '../../actions/events/follow-feed.ts';
 import { EVENT_TYPES, type EventType } from '../../domain/events/system-event-types.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { parseExact } from '../../domain/values/exact-json.ts';
 import { isoTime, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
+import { listen } from '../../postgres/connection/listen.ts';
 import {
   FEED_START,
   type FedEvent,
@@ -38,8 +40,8 @@ interface Wanted {
   readonly limit: number;
 }
 
-/** Between two looks for new events. A look reads an index entry of each type at most when there is nothing new. */
-const LOOK_EVERY: Milliseconds = 1_000;
+/** Of one wait for new events; another begins at once. */
+const WITHIN: Milliseconds = 60_000;
 /** Of bodies in one read. */
 const MOST_BYTES = 4_000_000;
 
@@ -48,7 +50,7 @@ async function events(context: CliContext, { types: wanted, after, limit, follow
   const ending = new AbortController();
   void untilStopSignal(context.takeSignals).then(() => ending.abort());
   const print = json ? (event: FedEvent) => printLine(context, harmlessJson(context, event.body)) : linesOf(context);
-  await withDatabase(context, async ({ sql }) => {
+  await withDatabase(context, async ({ sql, url }) => {
     const from = after === undefined ? null : await placeOf(sql, after);
     const found = from === null ? await latest(sql, { types, limit }) : await next(sql, { types, limit }, from);
     for (const event of found) print(event);
@@ -59,21 +61,22 @@ async function events(context: CliContext, { types: wanted, after, limit, follow
     const missing = await missingDaemon(sql);
     if (missing !== null) printRemark(context, missing);
     const last = found.at(-1)?.place ?? from ?? FEED_START;
-    await followFrom(sql, { types, limit }, { last, print, signal: ending.signal });
+    const hub = createFeedHub(sql);
+    const { wake } = hub;
+    const listener = listen(url, ['purchase_watch_events'], { onNotify: wake, onListening: wake });
+    await followFrom(hub, { types, limit }, { last, print, signal: ending.signal }).finally(listener.stop);
   });
 }
 
 async function followFrom(
-  sql: Sql,
+  hub: FeedHub,
   wanted: Wanted,
   { last, print, signal }: { last: FeedPlace; print: (event: FedEvent) => void; signal: AbortSignal },
 ): Promise<void> {
-  let place = last;
-  while (!signal.aborted) {
-    const found = await next(sql, wanted, place);
-    for (const event of found) print(event);
-    place = found.at(-1)?.place ?? place;
-    if (found.length === 0) await delay(LOOK_EVERY, undefined, { signal }).catch(() => undefined);
+  for (let after = last; !signal.aborted; ) {
+    const page = await followFeed(hub, { ...wanted, after, bytes: MOST_BYTES, within: WITHIN, signal });
+    for (const event of page.events) print(event);
+    after = page.next;
   }
 }
 

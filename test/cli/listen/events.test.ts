@@ -75,12 +75,20 @@ test.each([
   expect(stderr).toMatch(why);
 });
 
+/** Sessions that wait for the notification of new events. */
+const listeners = async (): Promise<number> =>
+  (
+    await database.sql`select from pg_stat_activity where datname = current_database() and application_name = 'purchase-watch listen'`
+  ).length;
+
 test('follows until a signal, and says that no daemon makes events', async () => {
   const following = followCommand(['events', '--follow', '--types', 'purchase.stuck'], { DATABASE_URL: database.url });
   await expect.poll(() => numbers(following.stdout())).toEqual([4]);
   await expect.poll(() => following.stderr()).toContain('purchase-watch start');
+  await expect.poll(listeners).toBe(1);
   await add(6, 'purchase.state_changed');
   await add(7, 'purchase.stuck');
   await expect.poll(() => numbers(following.stdout()), { timeout: 30_000 }).toEqual([4, 7]);
   expect(await following.stop()).toBe(0);
+  await expect.poll(listeners).toBe(0);
 });
