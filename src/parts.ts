@@ -6,6 +6,7 @@ import { type ConfiguredSubscriber, longestAttempt } from './channels/recipients
 import type { CheckoutClient } from './checkout/client.ts';
 import { channelCeilings, channelRules } from './config/channels.ts';
 import type { Settings, SiteSettings } from './config/settings.ts';
+import { settingsDigests } from './config/settings-digests.ts';
 import { createJudge } from './daemon/judge/judge.ts';
 import { createNotifier } from './daemon/notifier/notifier.ts';
 import { createDirectPosts } from './daemon/notifier/sending/direct-post.ts';
@@ -32,6 +33,7 @@ import type { Logger } from './runtime/logger.ts';
 import { createHealth, type Health } from './runtime/loops/health.ts';
 import { createLoops, type Loops } from './runtime/loops/loops.ts';
 import { createMeters, type Meters } from './runtime/meters.ts';
+import { packageVersion } from './runtime/process/package-version.ts';
 import { processIdentity } from './runtime/process/process-identity.ts';
 import type { Secrets } from './runtime/secrets/secrets.ts';
 
@@ -98,6 +100,7 @@ export function createParts(base: Base, clients: Clients) {
     ...{ skippedTime, sql, clock, log, replica, process: processIdentity(), renewEvery: RENEW_EVERY },
     ttl: longest + 4 * RENEW_EVERY,
     secretsKeys: secrets?.keyIds ?? [],
+    settings: settingsDigests(settings, packageVersion()),
     onNotificationQueue: createQueueWarning(log),
     onStep: createClockStep({ sql, clock, log, replica }),
   });

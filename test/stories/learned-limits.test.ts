@@ -107,7 +107,7 @@ test('the working is shown by the API, by why and by status alike', async () => 
 
   const env = { DATABASE_URL: t.database.url, PURCHASE_WATCH_CONFIG: temporaryFile(LEARNING) };
   const command = async (...argv: string[]) => {
-    const { exitCode, stdout, stderr } = await runCommand(argv, env);
+    const { exitCode, stdout, stderr } = await runCommand([...argv, '--quiet'], env);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     return stdout;
   };

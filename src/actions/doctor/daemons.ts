@@ -12,9 +12,9 @@ import { unownedShards } from '../../postgres/connection/inspect.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
 import { databaseNow, dueLag, waitingDeliveries, waitingOf } from '../../postgres/reports/overview.ts';
 import { replicaTroubles } from '../../postgres/shards/replica-troubles.ts';
-import { daemonSilence, livingReplicas } from '../../postgres/shards/replicas.ts';
+import { daemonSilence } from '../../postgres/shards/replicas.ts';
 import { readSubscribers, type StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
-import { isGone } from '../../runtime/process/process-identity.ts';
+import { livingDaemons } from '../running-daemons.ts';
 import { type Finding, type Reporter, reporterOf } from './finding.ts';
 import { isLeftAlone } from './receivers.ts';
 
@@ -29,7 +29,7 @@ export interface Tested {
 }
 
 export async function checkDaemons(report: Reporter, sql: Sql, tested: Tested): Promise<Finding[]> {
-  const alive = (await livingReplicas(sql)).filter(({ process }) => !isGone(process));
+  const alive = await livingDaemons(sql);
   const findings = alive.length === 0 ? [nobody(report, await daemonSilence(sql))] : [await owning(report, sql, alive.length)];
   return [
     ...findings,

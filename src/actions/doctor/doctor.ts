@@ -16,11 +16,12 @@ import { startEmbedded } from '../../postgres/embedded/embedded.ts';
 import { hasEmbedded } from '../../postgres/embedded/present.ts';
 import { pendingMigrations } from '../../postgres/migrations/migrate.ts';
 import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
+import { otherSettings } from '../running-daemons.ts';
 import { secretsOf } from '../subscribers/secrets.ts';
 import { checkDaemons } from './daemons.ts';
 import { checkDatabase } from './database.ts';
 import { checkHeartbeat } from './dead-mans-switch.ts';
-import { checked, type Finding, reporterOf } from './finding.ts';
+import { checked, type Finding, type Reporter, reporterOf } from './finding.ts';
 import { checkPort } from './port.ts';
 import { brokersOf, checkBroker, checkChannel, checkWebhook, restingOf, webhooksOf } from './receivers.ts';
 import { checkSecrets } from './secrets.ts';
@@ -63,6 +64,7 @@ async function* examineSettings(settings: Settings, { migrations, site, quiet, a
       groups.push(checked('database', DATABASE_WITHIN, (report) => checkDatabase(report, { sql, url, migrations })));
     if (data !== null)
       groups.push(checked('daemons', DATABASE_WITHIN, (report) => checkDaemons(report, data, { untested: !quiet && !all })));
+    if (data !== null) groups.push(checked('daemons', DATABASE_WITHIN, (report) => checkOtherSettings(report, data, settings)));
     if (data !== null) groups.push(checked('secrets', DATABASE_WITHIN, (report) => checkSecrets(report, data, settings)));
     groups.push(checked('api', DATABASE_WITHIN, (report) => checkPort(report, settings)));
     const sites = settings.sites.filter(({ name }) => site === null || name === site);
@@ -124,6 +126,15 @@ export function createExaminer(settings: Settings, migrations: string): Examiner
     underWay.set(send, run);
     return run;
   };
+}
+
+/** A warning when a daemon uses other settings: the findings about sites, alerts and receivers do not hold for that daemon. */
+async function checkOtherSettings(report: Reporter, sql: Sql, settings: Settings): Promise<Finding[]> {
+  const difference = await otherSettings(sql, settings);
+  if (difference === null) return [];
+  const todo =
+    'run doctor with the settings of the daemon (on the page /system of the console, or by POST /v1/doctor), or restart the daemon with these';
+  return [report.warning(`the settings of this process were checked, and ${difference}`, todo)];
 }
 
 /** Addresses to which what is sent goes in the clear. */

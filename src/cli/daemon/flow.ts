@@ -20,19 +20,23 @@ interface FlowOptions {
 }
 
 async function flow(context: CliContext, { site, json }: FlowOptions): Promise<void> {
-  await withDatabase(context, async ({ sql, settings: { policy } }) => {
-    if (site !== undefined)
-      knownSite(
-        site,
-        (await listSites(sql)).map(({ name }) => name),
-      );
-    const found = await readFlow(sql, { site: site ?? null, limits: await learnedLimits(sql, policy) });
-    if (json) return printJson(context, found);
-    printEdges(context, found);
-    printStates(context, found);
-    printWaiting(context, found);
-    printIncidents(context, found);
-  });
+  await withDatabase(
+    context,
+    async ({ sql, settings: { policy } }) => {
+      if (site !== undefined)
+        knownSite(
+          site,
+          (await listSites(sql)).map(({ name }) => name),
+        );
+      const found = await readFlow(sql, { site: site ?? null, limits: await learnedLimits(sql, policy) });
+      if (json) return printJson(context, found);
+      printEdges(context, found);
+      printStates(context, found);
+      printWaiting(context, found);
+      printIncidents(context, found);
+    },
+    { restsOn: ['polling'] },
+  );
 }
 
 function printEdges(context: CliContext, { site, from, to, usualDays, edges }: Flow): void {

@@ -69,7 +69,7 @@ function statePlan(policy: PollPolicy, value: number, limits: SiteLimits | null)
     steady: steady === null ? null : { fromMs: steady.from, everyMs: steady.every },
     stuckAfterMs: stuckAt,
     stuckAfterIsAuto: ofState.auto,
-    learned: limits === null || !ofState.auto ? null : learnedAt(limits, value),
+    learned: limits === null || limits.sites.length === 0 || !ofState.auto ? null : learnedAt(limits, value),
     counts: {
       firstHour: pollsUntil(stay, HOUR),
       firstDay: pollsUntil(stay, DAY),
@@ -140,7 +140,10 @@ function stateArgument(text: string, suggest: (given: string, known: readonly st
   throw new AppError('invalid', `${JSON.stringify(text)} is not a state name or number${suggest(text, STATE_NAMES)}`);
 }
 
-/** Limits as they are learned now at these sites; null where there is no database, or none that can be read. */
+/**
+ * Limits as they are learned now at these sites; null where there is no database, or none that can be read. A database also shows
+ * whether a daemon polls by other settings.
+ */
 async function limitsAt(context: CliContext, sites: readonly string[]): Promise<SiteLimits | null> {
   const [{ withDatabase }, { learnedLimits }] = await Promise.all([
     import('../terminal/database.ts'),
@@ -148,7 +151,7 @@ async function limitsAt(context: CliContext, sites: readonly string[]): Promise<
   ]);
   try {
     const work = ({ sql, settings }: OpenDatabase) => learnedLimits(sql, settings.policy);
-    return { sites, limits: await withDatabase(context, work) };
+    return { sites, limits: await withDatabase(context, work, { restsOn: ['sites', 'polling'] }) };
   } catch (error) {
     if (error instanceof AppError) return null;
     throw error;
@@ -170,9 +173,8 @@ async function plan(context: CliContext, given: string | undefined, options: Pla
   const { policy, sites } = loadSettings(context.env);
   const chosen = given === undefined ? null : stateArgument(given, suggestion);
   const values = chosen === null ? [...policy.states.keys()].sort((a, b) => a - b) : [chosen];
-  const isAuto = values.some((value) => policyOf(policy, value).auto);
   const names = sites.map(({ name }) => name);
-  const limits = isAuto && names.length > 0 ? await limitsAt(context, names) : null;
+  const limits = await limitsAt(context, names);
   const plans = values.map((value) => statePlan(policy, value, limits));
 
   const { purchasesPerHour, settleAfter } = options;

@@ -2,6 +2,7 @@
 
 import { siteCallsBody } from '../../actions/flow/site-calls.ts';
 import { careOf, lengthOf, placeOf, whatOf } from '../../actions/incidents/words.ts';
+import { livingDaemons } from '../../actions/running-daemons.ts';
 import { healthBody } from '../../actions/subscribers/body.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
 import { namedState, stateName } from '../../domain/purchases/states.ts';
@@ -21,7 +22,6 @@ import { troubledSubscribers } from '../../postgres/subscribers/trouble.ts';
 import { statusWord } from '../subscribers/show-health.ts';
 import { printTrouble } from '../subscribers/show-trouble.ts';
 import type { CliContext } from '../terminal/context.ts';
-import { livingDaemons } from '../terminal/database.ts';
 import { counted, printable, printJson, printLine, styled } from '../terminal/output.ts';
 import { knownSite } from '../terminal/site.ts';
 import { printTable } from '../terminal/table.ts';

@@ -26,15 +26,19 @@ async function status(
 ): Promise<void> {
   const json = asJson === true;
   if (watch && json) throw new AppError('invalid', '--watch: not with --json; programs call the command again');
-  await withDatabase(context, async ({ sql, settings: { policy } }) => {
-    const show = async (shown: CliContext): Promise<void> => {
-      if (purchaseId === undefined) return showOverview(shown, sql, { site, json });
-      // It builds the API's body of a purchase, whose schemas take longer to load than all that the overview needs.
-      const { showPurchase } = await import('../purchases/show-purchase.ts');
-      return showPurchase(shown, sql, await findPurchase(sql, { purchaseId, site }), { json, policy });
-    };
-    return watch ? redraw(context, WATCH_EVERY, show) : show(context);
-  });
+  await withDatabase(
+    context,
+    async ({ sql, settings: { policy } }) => {
+      const show = async (shown: CliContext): Promise<void> => {
+        if (purchaseId === undefined) return showOverview(shown, sql, { site, json });
+        // It builds the API's body of a purchase, whose schemas take longer to load than all that the overview needs.
+        const { showPurchase } = await import('../purchases/show-purchase.ts');
+        return showPurchase(shown, sql, await findPurchase(sql, { purchaseId, site }), { json, policy });
+      };
+      return watch ? redraw(context, WATCH_EVERY, show) : show(context);
+    },
+    { restsOn: purchaseId === undefined ? [] : ['polling'] },
+  );
 }
 
 /** Declares the command. */

@@ -37,7 +37,9 @@ async function list(context: CliContext, options: ListOptions): Promise<void> {
 }
 
 async function show(context: CliContext, id: string, { json }: JsonOption): Promise<void> {
-  await withDatabase(context, (database) => showIncident(context, database, id, { json: json === true }));
+  await withDatabase(context, (database) => showIncident(context, database, id, { json: json === true }), {
+    restsOn: ['polling', 'alerts'],
+  });
 }
 
 async function customers(context: CliContext, id: string, { json }: JsonOption): Promise<void> {

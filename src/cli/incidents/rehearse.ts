@@ -30,28 +30,32 @@ interface Options {
 const LINE_EVERY = 100_000;
 
 async function rehearseCommand(context: CliContext, options: Options): Promise<void> {
-  await withDatabase(context, async ({ sql, settings }) => {
-    const { config = null, ignoreSilences = false } = options;
-    const sites = (await listSites(sql)).filter(({ configured }) => configured).map(({ name }) => name);
-    const tried = config === null ? settings : loadAlertSettings(context.env, config, sites);
-    const site = options.site === undefined ? null : knownSite(options.site, sites);
-    const span = await spanOf(sql, options);
-    const shown = shownAlertSettings(tried);
-    const progress = countOn(context, LINE_EVERY);
-    const { invented, ...rules } = alertRules(tried);
-    const rehearsed = await rehearse(sql, {
-      ...span,
-      ...rules,
-      present: config === null ? null : alertRules(settings),
-      site,
-      silences: !ignoreSilences,
-      onProgress: (stays, share) => progress.show(stays, `${Math.floor(share * 100)} %, ${counted(stays, 'stay')} …`),
-    }).finally(progress.clear);
-    const asked = { ...span, site, ignoreSilences, invented, settings: shown, config: config ?? settings.configFile };
-    const body = rehearsalBody(rehearsed, { ...asked, changed: changedSettings(shownAlertSettings(settings), shown) });
-    if (options.json) printJson(context, body);
-    else showRehearsal(context, body);
-  });
+  await withDatabase(
+    context,
+    async ({ sql, settings }) => {
+      const { config = null, ignoreSilences = false } = options;
+      const sites = (await listSites(sql)).filter(({ configured }) => configured).map(({ name }) => name);
+      const tried = config === null ? settings : loadAlertSettings(context.env, config, sites);
+      const site = options.site === undefined ? null : knownSite(options.site, sites);
+      const span = await spanOf(sql, options);
+      const shown = shownAlertSettings(tried);
+      const progress = countOn(context, LINE_EVERY);
+      const { invented, ...rules } = alertRules(tried);
+      const rehearsed = await rehearse(sql, {
+        ...span,
+        ...rules,
+        present: config === null ? null : alertRules(settings),
+        site,
+        silences: !ignoreSilences,
+        onProgress: (stays, share) => progress.show(stays, `${Math.floor(share * 100)} %, ${counted(stays, 'stay')} …`),
+      }).finally(progress.clear);
+      const asked = { ...span, site, ignoreSilences, invented, settings: shown, config: config ?? settings.configFile };
+      const body = rehearsalBody(rehearsed, { ...asked, changed: changedSettings(shownAlertSettings(settings), shown) });
+      if (options.json) printJson(context, body);
+      else showRehearsal(context, body);
+    },
+    { restsOn: ['polling', 'alerts'] },
+  );
 }
 
 /** The time to go through, by the database's clock. */

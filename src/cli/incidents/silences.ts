@@ -51,21 +51,27 @@ async function list(context: CliContext, { all, limit, cursor, json }: ListOptio
 }
 
 async function add(context: CliContext, { json, ...options }: SilenceOptions & JsonOption): Promise<void> {
-  await withDatabase(context, async ({ sql, settings }) => {
-    const now = await databaseNow(sql);
-    const row = await silence(sql, await silenceOf(context, sql, options, now), now);
-    await recordCommand(sql, 'silences add', { id: silenceName(row.id) });
-    const after = await databaseNow(sql);
-    if (json) return printJson(context, silenceBody(row, after));
-    const { state } = row;
-    const isIdle = state !== null && policyOf(settings.policy, state).final;
-    const warning = isIdle ? `. Nobody is ever stuck in ${stateName(state)}, which is final: did you mean another state?` : '';
-    printLine(context, `${silenceName(row.id)}: ${matterOf(row)}, ${spanOf(row, after)}${warning}`);
-    printLine(
-      context,
-      `People are alerted of what is still wrong then. End it before its time: purchase-watch silences end ${silenceName(row.id)}`,
-    );
-  });
+  await withDatabase(
+    context,
+    async ({ sql, settings }) => {
+      const now = await databaseNow(sql);
+      const row = await silence(sql, await silenceOf(context, sql, options, now), now);
+      await recordCommand(sql, 'silences add', { id: silenceName(row.id) });
+      const after = await databaseNow(sql);
+      if (json) return printJson(context, silenceBody(row, after));
+      const { state } = row;
+      const isIdle = state !== null && policyOf(settings.policy, state).final;
+      const warning = isIdle
+        ? `. No purchase is ever stuck in ${stateName(state)}, because that state is final: did you mean another state?`
+        : '';
+      printLine(context, `${silenceName(row.id)}: ${matterOf(row)}, ${spanOf(row, after)}${warning}`);
+      printLine(
+        context,
+        `People are alerted of what is still wrong then. End it before its time: purchase-watch silences end ${silenceName(row.id)}`,
+      );
+    },
+    { restsOn: ['polling'] },
+  );
 }
 
 async function end(context: CliContext, id: number, { json }: JsonOption): Promise<void> {

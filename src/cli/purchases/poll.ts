@@ -25,21 +25,25 @@ interface PollOptions {
 const LOOK_AGAIN: Milliseconds = 50;
 
 async function poll(context: CliContext, purchaseId: string, { site, wait, json }: PollOptions): Promise<void> {
-  await withDatabase(context, async ({ sql, settings: { policy } }) => {
-    const before = await findPurchase(sql, { purchaseId, site });
-    if (before.status === 'stopped') {
-      throw new AppError(
-        'conflict',
-        `${purchaseId} is not watched any more; take it up again with: purchase-watch watch ${purchaseId}`,
-      );
-    }
-    const missing = await missingDaemon(sql);
-    if (missing !== null) throw new AppError('unavailable', missing);
-    await requestPoll(sql, before.id);
-    await recordCommand(sql, 'poll', { id: purchaseId, site: before.site });
-    const after = await waitForPoll(sql, before, wait);
-    await showPurchase(context, sql, after, { json: json === true, policy });
-  });
+  await withDatabase(
+    context,
+    async ({ sql, settings: { policy } }) => {
+      const before = await findPurchase(sql, { purchaseId, site });
+      if (before.status === 'stopped') {
+        throw new AppError(
+          'conflict',
+          `${purchaseId} is not watched any more; take it up again with: purchase-watch watch ${purchaseId}`,
+        );
+      }
+      const missing = await missingDaemon(sql);
+      if (missing !== null) throw new AppError('unavailable', missing);
+      await requestPoll(sql, before.id);
+      await recordCommand(sql, 'poll', { id: purchaseId, site: before.site });
+      const after = await waitForPoll(sql, before, wait);
+      await showPurchase(context, sql, after, { json: json === true, policy });
+    },
+    { restsOn: ['polling'] },
+  );
 }
 
 /** The purchase once a poll was recorded; throws AppError with the likely reason when none was in time. */

@@ -1,6 +1,7 @@
 /** `watch`: registers purchases. */
 
 import { type Command, InvalidArgumentError } from 'commander';
+import { livingDaemons } from '../../actions/running-daemons.ts';
 import { checkRegistration, type Defaults } from '../../api/registrations/registrations.ts';
 import { NO_DAEMON } from '../../domain/replicas/daemon-silence.ts';
 import { AppError } from '../../domain/values/errors.ts';
@@ -9,7 +10,7 @@ import { listSites } from '../../postgres/polling/sites.ts';
 import { type Registration, register as registerPurchases } from '../../postgres/purchases/purchases.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
-import { livingDaemons, withDatabase } from '../terminal/database.ts';
+import { withDatabase } from '../terminal/database.ts';
 import { counted, printable, printJson, printLine, styled } from '../terminal/output.ts';
 import { progressOn } from '../terminal/progress.ts';
 import { knownSite } from '../terminal/site.ts';

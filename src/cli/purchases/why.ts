@@ -16,14 +16,18 @@ interface WhyOptions {
 }
 
 async function why(context: CliContext, purchaseId: string, { site, subscriber, json }: WhyOptions): Promise<void> {
-  await withDatabase(context, async ({ sql, settings }) => {
-    const { id, site: itsSite } = await findPurchase(sql, { purchaseId, site });
-    const limits = await learnedLimits(sql, settings.policy);
-    const limitOf = (state: number) => limits.limitOf(itsSite, state);
-    const channels = channelRules(settings);
-    const policy = { polling: limits.policyFor(itsSite), limitOf, channels, schedule: settings.webhooks.schedule };
-    await showExplanation(context, sql, { id, purchaseId, subscriber: subscriber ?? null, policy, json: json === true });
-  });
+  await withDatabase(
+    context,
+    async ({ sql, settings }) => {
+      const { id, site: itsSite } = await findPurchase(sql, { purchaseId, site });
+      const limits = await learnedLimits(sql, settings.policy);
+      const limitOf = (state: number) => limits.limitOf(itsSite, state);
+      const channels = channelRules(settings);
+      const policy = { polling: limits.policyFor(itsSite), limitOf, channels, schedule: settings.webhooks.schedule };
+      await showExplanation(context, sql, { id, purchaseId, subscriber: subscriber ?? null, policy, json: json === true });
+    },
+    { restsOn: ['polling', 'alerts', 'receivers'] },
+  );
 }
 
 /** Declares the command. */

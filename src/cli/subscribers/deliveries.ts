@@ -119,7 +119,7 @@ async function show(context: CliContext, id: number, { json }: JsonOption): Prom
 }
 
 /** Why its subscriber cannot be sent anything, by the settings of this process, or null. */
-async function unreadable({ sql, settings }: OpenDatabase, name: string): Promise<string | null> {
+async function unreadable({ sql, settings }: Pick<OpenDatabase, 'sql' | 'settings'>, name: string): Promise<string | null> {
   const subscriber = await findSubscriber(sql, name);
   const secrets = secretsOf(settings);
   // Without a key in this shell nothing is known of the daemons' one.

@@ -49,39 +49,47 @@ function meansOf({ sql, settings }: OpenDatabase) {
 }
 
 async function list(context: CliContext, { json }: JsonOption): Promise<void> {
-  await withDatabase(context, async (database) => {
-    const { addresses } = meansOf(database);
-    const bodies = (await readSubscribers(database.sql)).map((row) => subscriberBody(row, addresses));
-    if (json) return printJson(context, { data: bodies });
-    if (bodies.length === 0) {
-      return void printLine(
+  await withDatabase(
+    context,
+    async (database) => {
+      const { addresses } = meansOf(database);
+      const bodies = (await readSubscribers(database.sql)).map((row) => subscriberBody(row, addresses));
+      if (json) return printJson(context, { data: bodies });
+      if (bodies.length === 0) {
+        return void printLine(
+          context,
+          'No subscribers: nothing is sent. Add one with: purchase-watch subscribers add <name> <url>',
+        );
+      }
+      printTable(
         context,
-        'No subscribers: nothing is sent. Add one with: purchase-watch subscribers add <name> <url>',
+        ['subscriber', 'from', 'status', 'types', 'sites', 'states', 'address'],
+        bodies.map(({ name, origin, status, health, types, sites, states, url }) => [
+          name,
+          origin,
+          statusWord({ status, health }),
+          listed(types),
+          listed(sites),
+          listed(states),
+          url ?? '-',
+        ]),
       );
-    }
-    printTable(
-      context,
-      ['subscriber', 'from', 'status', 'types', 'sites', 'states', 'address'],
-      bodies.map(({ name, origin, status, health, types, sites, states, url }) => [
-        name,
-        origin,
-        statusWord({ status, health }),
-        listed(types),
-        listed(sites),
-        listed(states),
-        url ?? '-',
-      ]),
-    );
-    printReasons(context, bodies);
-  });
+      printReasons(context, bodies);
+    },
+    { restsOn: ['receivers'] },
+  );
 }
 
 async function show(context: CliContext, name: string, { json }: JsonOption): Promise<void> {
-  await withDatabase(context, async (database) => {
-    const { addresses } = meansOf(database);
-    const body = subscriberBody(await requireSubscriber(database.sql, name), addresses);
-    return json ? printJson(context, body) : printSubscriber(context, body);
-  });
+  await withDatabase(
+    context,
+    async (database) => {
+      const { addresses } = meansOf(database);
+      const body = subscriberBody(await requireSubscriber(database.sql, name), addresses);
+      return json ? printJson(context, body) : printSubscriber(context, body);
+    },
+    { restsOn: ['receivers'] },
+  );
 }
 
 async function add(
@@ -90,28 +98,32 @@ async function add(
   url: string,
   { json, secretStdin, ...options }: WishOptions & ExtraOptions & JsonOption & { readonly secretStdin?: true },
 ): Promise<void> {
-  await withDatabase(context, async (database) => {
-    const { means, addresses } = meansOf(database);
-    const { types = null, sites = null, states = null, description = null } = await wishesOf(database.sql, options);
-    const wanted = { name: checked('the name', readName(name)), url: urlArgument(url, database.settings) };
-    const own = secretStdin ? await secretFrom(context.stdin) : undefined;
-    const { row, secret } = await addSubscriber(means, {
-      ...wanted,
-      ...extrasOf(options),
-      types,
-      sites,
-      states,
-      description,
-      secret: own,
-    });
-    await recordCommand(database.sql, 'subscribers add', { id: name });
-    const body = subscriberBody(row, addresses);
-    if (json) return printJson(context, { ...body, secret });
-    printSubscriber(context, body);
-    printLine(context);
-    printLine(context, `secret  ${secret}`);
-    printLine(context, `Keep the secret now: it is not shown again. Try it with: purchase-watch subscribers test ${name}`);
-  });
+  await withDatabase(
+    context,
+    async (database) => {
+      const { means, addresses } = meansOf(database);
+      const { types = null, sites = null, states = null, description = null } = await wishesOf(database.sql, options);
+      const wanted = { name: checked('the name', readName(name)), url: urlArgument(url, database.settings) };
+      const own = secretStdin ? await secretFrom(context.stdin) : undefined;
+      const { row, secret } = await addSubscriber(means, {
+        ...wanted,
+        ...extrasOf(options),
+        types,
+        sites,
+        states,
+        description,
+        secret: own,
+      });
+      await recordCommand(database.sql, 'subscribers add', { id: name });
+      const body = subscriberBody(row, addresses);
+      if (json) return printJson(context, { ...body, secret });
+      printSubscriber(context, body);
+      printLine(context);
+      printLine(context, `secret  ${secret}`);
+      printLine(context, `Keep the secret now: it is not shown again. Try it with: purchase-watch subscribers test ${name}`);
+    },
+    { restsOn: ['receivers'] },
+  );
 }
 
 async function change(
@@ -124,18 +136,25 @@ async function change(
     ...options
   }: WishOptions & ExtraOptions & JsonOption & { readonly url?: string; readonly status?: 'active' | 'off' },
 ): Promise<void> {
-  await withDatabase(context, async (database) => {
-    const { means, addresses } = meansOf(database);
-    const wishes = await wishesOf(database.sql, options);
-    const address = url === undefined ? undefined : urlArgument(url, database.settings);
-    const changes = { ...wishes, ...extrasOf(options), url: address, status };
-    if (Object.values(changes).every((value) => value === undefined)) {
-      throw new AppError('invalid', 'nothing to change was given; "purchase-watch subscribers change --help" shows what can be');
-    }
-    const body = subscriberBody(await changeSubscriber(means, name, changes), addresses);
-    await recordCommand(database.sql, 'subscribers change', { id: name });
-    return json ? printJson(context, body) : printSubscriber(context, body);
-  });
+  await withDatabase(
+    context,
+    async (database) => {
+      const { means, addresses } = meansOf(database);
+      const wishes = await wishesOf(database.sql, options);
+      const address = url === undefined ? undefined : urlArgument(url, database.settings);
+      const changes = { ...wishes, ...extrasOf(options), url: address, status };
+      if (Object.values(changes).every((value) => value === undefined)) {
+        throw new AppError(
+          'invalid',
+          'nothing to change was given; "purchase-watch subscribers change --help" shows what can be',
+        );
+      }
+      const body = subscriberBody(await changeSubscriber(means, name, changes), addresses);
+      await recordCommand(database.sql, 'subscribers change', { id: name });
+      return json ? printJson(context, body) : printSubscriber(context, body);
+    },
+    { restsOn: ['receivers'] },
+  );
 }
 
 async function resume(context: CliContext, name: string, { json }: JsonOption): Promise<void> {

@@ -1,36 +1,41 @@
 /** The database that the daemon uses, for the length of one command. */
 
 import { join, resolve } from 'node:path';
+import { livingDaemons, otherSettings } from '../../actions/running-daemons.ts';
 import { loadSettings } from '../../config/load-settings.ts';
 import type { Settings } from '../../config/settings.ts';
+import type { SettingsGroup } from '../../config/settings-digests.ts';
 import { noDaemonText } from '../../domain/replicas/daemon-silence.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { connect, type Sql } from '../../postgres/connection/database.ts';
 import { describeConnectionError } from '../../postgres/connection/database-url.ts';
 import { missingRight } from '../../postgres/connection/missing-right.ts';
 import { pendingMigrations } from '../../postgres/migrations/migrate.ts';
-import { daemonSilence, type LivingReplica, livingReplicas } from '../../postgres/shards/replicas.ts';
-import { isGone } from '../../runtime/process/process-identity.ts';
+import { daemonSilence } from '../../postgres/shards/replicas.ts';
 import type { CliContext } from './context.ts';
+import { printRemark } from './output.ts';
 
 /** Where the schema's files are. */
 export const MIGRATIONS = join(import.meta.dirname, '../../../migrations');
 
 export interface OpenDatabase {
   readonly sql: Sql;
+  /** Its address, for a connection that listens. */
+  readonly url: string;
   readonly settings: Settings;
 }
 
 /**
  * Opens DATABASE_URL, or the embedded Postgres of DATA_DIR (the running one, if one runs), does the work and closes it.
  * With `raw` the schema may be of any age, and with `create` the embedded Postgres is made when there is none: for `migrate`.
+ * What the work prints may rest on settings of this terminal: where a running daemon uses others, a remark says so.
  */
 export async function withDatabase<T>(
-  { env }: Pick<CliContext, 'env'>,
+  context: CliContext,
   work: (database: OpenDatabase) => Promise<T>,
-  { raw = null }: { raw?: 'existing' | 'create' | null } = {},
+  { raw = null, restsOn = [] }: { raw?: 'existing' | 'create' | null; restsOn?: readonly SettingsGroup[] } = {},
 ): Promise<T> {
-  const settings = loadSettings(env);
+  const settings = loadSettings(context.env);
   const embedded = settings.databaseUrl === null ? await openEmbedded(settings.dataDir, raw === 'create') : null;
   const url = settings.databaseUrl ?? embedded!.url;
   const sql = connect(url, { max: 2, name: 'command' });
@@ -39,7 +44,11 @@ export async function withDatabase<T>(
       throw new AppError('unavailable', describeConnectionError(url, cause), { cause });
     });
     if (raw === null) await requireSchema(sql);
-    return await work({ sql, settings });
+    const database = { sql, url, settings };
+    const result = await work(database);
+    // The work is done: a remark that cannot be made must not make the command fail.
+    if (restsOn.length > 0) await remarkOtherSettings(context, database, restsOn).catch(() => undefined);
+    return result;
   } catch (error) {
     throw explained(error, (cause) => describeConnectionError(url, cause));
   } finally {
@@ -84,9 +93,14 @@ function explained(error: unknown, describe: (error: unknown) => string): unknow
   return isConnection ? new AppError('unavailable', describe(error), { cause: error }) : error;
 }
 
-/** The daemons that are alive: their lease holds, and their process was not seen to be gone. */
-export async function livingDaemons(sql: Sql): Promise<LivingReplica[]> {
-  return (await livingReplicas(sql)).filter(({ process }) => !isGone(process));
+async function remarkOtherSettings(
+  context: CliContext,
+  { sql, settings }: OpenDatabase,
+  groups: readonly SettingsGroup[],
+): Promise<void> {
+  const text = await otherSettings(sql, settings, groups);
+  const where = 'The page /system of the console shows those of the daemon, "purchase-watch config" those of this terminal.';
+  if (text !== null) printRemark(context, `The results follow the settings of this terminal, and ${text}. ${where}`);
 }
 
 /** Why no daemon is alive and what to do; null while one is. */

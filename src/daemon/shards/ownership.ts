@@ -1,5 +1,6 @@
 /** Keeps this replica's lease alive and its fair share of the shards in hand. */
 
+import type { SettingsDigests } from '../../config/settings-digests.ts';
 import { type Holding, type Ownership, SHARDS } from '../../domain/replicas/ownership.ts';
 import { LEAST_STEP } from '../../domain/values/clock-ahead.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
@@ -30,6 +31,8 @@ export interface OwnershipOptions {
   readonly process: string;
   /** Names of the keys with which this replica opens what is stored encrypted; none unless given. */
   readonly secretsKeys?: readonly string[];
+  /** Digests of this replica's settings; none unless given. */
+  readonly settings?: SettingsDigests;
   /** The lease's length: longer than any single call, so that one that began in time ends in time. */
   readonly ttl: Milliseconds;
   /** How often it is renewed. */
@@ -84,10 +87,10 @@ export function createOwnership(options: OwnershipOptions): OwnershipKeeper {
 
   /** Renews the lease and reads the rows; answers the other replicas' rows. */
   const renew = async (): Promise<readonly OtherReplica[]> => {
-    const { process, secretsKeys = [] } = options;
+    const { process, secretsKeys = [], settings = null } = options;
     const askedAt = clock.monotonic();
     const renewed = lease.renew();
-    const renewal = await renewReplica(sql, { id: replica, process, ttl, secretsKeys });
+    const renewal = await renewReplica(sql, { id: replica, process, ttl, secretsKeys, settings });
     const step = clock.follow?.(renewal.databaseNow, askedAt, clock.monotonic()) ?? 0;
     steps.add(step);
     skippedTime?.read(step, renewal.clockSteps);

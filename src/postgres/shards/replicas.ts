@@ -3,6 +3,7 @@
  * never waits for the locks that recording takes on rows of shards; see docs/decisions/0003-ownership.md.
  */
 
+import type { SettingsDigests } from '../../config/settings-digests.ts';
 import type { DaemonSilence } from '../../domain/replicas/daemon-silence.ts';
 import type { Holding } from '../../domain/replicas/ownership.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
@@ -50,7 +51,19 @@ export interface Renewal {
  */
 export async function renewReplica(
   sql: Queries,
-  { id, process, ttl, secretsKeys = [] }: { id: string; process: string; ttl: Milliseconds; secretsKeys?: readonly string[] },
+  {
+    id,
+    process,
+    ttl,
+    secretsKeys = [],
+    settings = null,
+  }: {
+    id: string;
+    process: string;
+    ttl: Milliseconds;
+    secretsKeys?: readonly string[];
+    settings?: SettingsDigests | null;
+  },
 ): Promise<Renewal> {
   type Row = {
     startedAt: string;
@@ -63,8 +76,9 @@ export async function renewReplica(
     };
   const rows = await sql<Row[]>`
     with renewed as (
-      insert into purchase_watch_internal.replicas as r (id, process, expires_at, lease_ms, secrets_keys)
-      values (${id}, ${process}, clock_timestamp() + ${ttl}::float8 * interval '1 millisecond', ${Math.ceil(ttl)}, ${secretsKeys as string[]}::text[])
+      insert into purchase_watch_internal.replicas as r (id, process, expires_at, lease_ms, secrets_keys, settings_digests)
+      values (${id}, ${process}, clock_timestamp() + ${ttl}::float8 * interval '1 millisecond', ${Math.ceil(ttl)}, ${secretsKeys as string[]}::text[],
+        ${settings === null ? null : JSON.stringify(settings)}::text::jsonb)
       on conflict (id) do update set lease_ms = excluded.lease_ms,
         expires_at = clock_timestamp() + ${ttl}::float8 * interval '1 millisecond'
       returning r.started_at::text as started_at),
@@ -224,12 +238,14 @@ export interface LivingReplica extends ReplicaRow {
   readonly startedAt: Instant;
   /** How many shards it owns. */
   readonly shards: number;
+  /** Null: not known. */
+  readonly settings: SettingsDigests | null;
 }
 
 /** Replicas whose lease has not run out. A killed replica stays among them until its lease runs out. */
 export async function livingReplicas(sql: Queries): Promise<LivingReplica[]> {
   return sql<LivingReplica[]>`
-    select r.id, r.process, r.started_at as "startedAt",
+    select r.id, r.process, r.started_at as "startedAt", r.settings_digests as settings,
       (select count(*) from purchase_watch_internal.shards s where s.owner = r.id)::float8 as shards
     from purchase_watch_internal.replicas r where r.expires_at > clock_timestamp() order by r.started_at, r.id`;
 }

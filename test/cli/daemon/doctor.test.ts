@@ -50,11 +50,12 @@ describe('with a daemon', () => {
   let t: Awaited<ReturnType<typeof startTestApp>>;
   let env: Record<string, string>;
   beforeAll(async () => {
-    t = await startTestApp({ inventsEvents: true, realClock: true });
+    t = await startTestApp({ inventsEvents: true, realClock: true, stuck: 'auto' });
     await t.app.start();
     env = {
       DATABASE_URL: t.database.url,
       CHECKOUT_BASE_URL: t.simulator.url,
+      ...{ CHECKOUT_MAX_RPS: '10000', CHECKOUT_TIMEOUT: '10s' },
       WEBHOOK_URL: t.receiver.url,
       WEBHOOK_SECRET: SECRET,
       WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8',

@@ -60,7 +60,7 @@ test.each<[readonly string[], string]>([
 
 test('one of a final state is added, with a warning', async () => {
   expect((await add('--site', 'se', '--state', 'Completed', '--for', '1h')).stdout).toMatch(
-    /^sil_\d+: .*\. Nobody is ever stuck in Completed, which is final: did you mean another state\?$/m,
+    /^sil_\d+: .*\. No purchase is ever stuck in Completed, because that state is final: did you mean another state\?$/m,
   );
 });
 
