@@ -9,7 +9,7 @@ import type { ChannelSettings } from '../../config/settings.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
-import { counted, printJson, printLine, styled } from '../terminal/output.ts';
+import { counted, printJson, printLine, printRemark, styled } from '../terminal/output.ts';
 
 interface TestOptions {
   readonly channel?: string;
@@ -23,6 +23,11 @@ async function test(context: CliContext, kind: PeopleKind, { channel, longest, j
   const settings = loadSettings(context.env);
   const ofKind = settings.channels.filter((each) => each.kind === kind);
   const chosen = chooseChannels(ofKind, kind, channel ?? null);
+  // Not among the results, which a program may read. The daemon is not asked: the command needs no database.
+  printRemark(
+    context,
+    'The channels and their addresses are those of the settings of this terminal; a daemon with other settings has others. The page /channels of the console tests those of the daemon.',
+  );
   const size = longest ? 'longest' : 'typical';
   const tested = await Promise.all(
     chosen.map(async (each) => ({ channel: each.name, ...(await testChannel(each, settings, size)) })),
