@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { render } from '../../tools/book/markdown.ts';
 import { errorsPage } from '../../tools/errors.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -39,6 +40,16 @@ test('the three readers of the index are led to sections that exist', () => {
   const wanted = [...INDEX.matchAll(/\]\(#([^)]+)\)/g)].map(([, anchor]) => anchor!);
   expect(wanted.length).toBeGreaterThan(5);
   expect(wanted.filter((anchor) => !anchors.includes(anchor))).toEqual([]);
+});
+
+test('the diagram of the schema is a table of its references', () => {
+  const markdown = read('docs/schema.md');
+  const places = new Map([...markdown.matchAll(/\]\(([^)#]+\.md)/g)].map(([, page]) => [join('docs', page!), page!]));
+  const { html } = render({ source: 'docs/schema.md', path: 'schema.html', markdown }, { places, pictures: false });
+  const references = markdown.match(/^ {2}\w+ \S+--\S+ \w+ : /gm)!;
+  expect(references.length).toBeGreaterThan(20);
+  expect(html.match(/<tr><td>\w+<\/td><td>[\w, ]+<\/td><td>\w+<\/td><\/tr>/g)).toHaveLength(references.length);
+  expect(html).toContain('<tr><td>attempts</td><td>delivery</td><td>deliveries</td></tr>');
 });
 
 test('the README leads to the index', () => {

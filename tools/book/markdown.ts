@@ -44,6 +44,7 @@ export function render(page: Page, { places, pictures }: RenderOptions): Rendere
         return target === null ? words : `<a href="${escaped(target)}">${words}</a>`;
       },
       code({ text, lang }) {
+        if (lang === 'mermaid') return referencesTable(text);
         const label = lang === undefined || lang === '' ? '' : ` data-language="${escaped(lang)}"`;
         return `<pre tabindex="0"${label}><code>${escaped(text)}</code></pre>\n`;
       },
@@ -57,6 +58,16 @@ export function render(page: Page, { places, pictures }: RenderOptions): Rendere
   });
   const sections = sectionsOf(tokens, headings);
   return { title: sections.find(({ level }) => level === 1)?.heading ?? page.source, html: marked.parser(tokens), sections };
+}
+
+/** An entity-relationship diagram as a table of its references: the book runs no script that draws. */
+function referencesTable(diagram: string): string {
+  const references = diagram.matchAll(/^\s*(\w+) \S+ (\w+) : "([^"]*)"$/gm);
+  const rows = Array.from(
+    references,
+    ([, target, table, columns]) => `<tr><td>${table}</td><td>${escaped(columns!)}</td><td>${target}</td></tr>`,
+  );
+  return `<div class="wide" tabindex="0"><table><thead><tr><th>table</th><th>by</th><th>refers to</th></tr></thead><tbody>${rows.join('\n')}</tbody></table></div>\n`;
 }
 
 /** Descriptions in place of pictures. */
