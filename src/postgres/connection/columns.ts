@@ -35,8 +35,22 @@ export function columns<Row>(sql: Queries, rows: readonly Row[], name: string, t
     ([type], index) => `::${type === 'timestamptz' ? 'float8' : type}[]${index === types.length - 1 ? as : ','}`,
   );
   // One fragment with all parameters: the driver would join a fragment for each column again for every statement.
-  const strings = [from, ...texts];
-  return sql(Object.assign(strings, { raw: strings }), ...types.map(([type, value]) => arrayText(type, rows.map(value))));
+  return sql(templateOf([from, ...texts]), ...types.map(([type, value]) => arrayText(type, rows.map(value))));
+}
+
+/**
+ * Templates by their text. The driver keeps an Error for each template array that it was ever given (`originCache` of postgres.js
+ * 3.4), since the templates of a program are constants: a new array for each statement would fill the memory within a day.
+ */
+const templates = new Map<string, TemplateStringsArray>();
+
+function templateOf(strings: readonly string[]): TemplateStringsArray {
+  const text = strings.join('$');
+  const known = templates.get(text);
+  if (known !== undefined) return known;
+  const template = Object.assign([...strings], { raw: strings });
+  templates.set(text, template);
+  return template;
 }
 
 /** The text of an array. The driver is not left to write the array: it would guess the type from the first element. */

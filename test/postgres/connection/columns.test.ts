@@ -38,3 +38,19 @@ test('no rows are an empty table', async () => {
   const none: { id: number }[] = [];
   expect(await sql`select id from ${columns(sql, none, 'r', { id: ['integer', (row) => row.id] })}`).toEqual([]);
 });
+
+test('the same columns are the same template, of which the driver keeps what it learned for ever', async () => {
+  const { sql } = database;
+  const given = new Set<unknown>();
+  const watching = ((template: TemplateStringsArray, ...values: never[]) => {
+    given.add(template);
+    return sql(template, ...values);
+  }) as typeof sql;
+  for (const rows of [[{ id: 1 }], [{ id: 2 }, { id: 3 }], []]) {
+    const taken = await sql`select id from ${columns(watching, rows, 'r', { id: ['integer', (row) => row.id] })} order by id`;
+    expect(taken).toEqual(rows);
+  }
+  expect(given.size).toBe(1);
+  await sql`select id from ${columns(watching, [{ id: 1 }], 's', { id: ['bigint', (row) => row.id] })}`;
+  expect(given.size).toBe(2);
+});
