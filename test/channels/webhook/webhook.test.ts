@@ -288,15 +288,28 @@ test('a stop ends an attempt at once, and is a fault of ours', async () => {
   expect(to.received).toHaveLength(1);
 });
 
-test('an attempt that waits for a connection keeps its deadline and is not sent later', async () => {
+test('an attempt that waits for a connection keeps its deadline', async () => {
   const to = await receiver();
   // The second leaves after the first was answered. With a deadline that began only then, its answer would be in time.
   to.respond({ delay: 400 }, { delay: 1_600 });
   const made = channel(to.url, { concurrency: 1, timeout: 1_800 });
-  const results = await Promise.all([made.sendOnce(), made.sendOnce(), made.sendOnce()]);
-  expect(results.map(({ kind }) => kind)).toEqual(['delivered', 'failed', 'failed']);
+  const results = await Promise.all([made.sendOnce(), made.sendOnce()]);
+  expect(results.map(({ kind }) => kind)).toEqual(['delivered', 'failed']);
+});
+
+test('an attempt that is broken off while it waits for a connection is not sent later', async () => {
+  const to = await receiver();
+  to.respond({ hang: 'answer' });
+  const made = channel(to.url, { concurrency: 1, timeout: 1_500 });
+  const hanging = made.sendOnce();
+  await to.waitFor((all) => all.length === 1);
+  const stop = new AbortController();
+  const waiting = made.sendOnce(stop.signal);
+  stop.abort(new Error('stopping'));
+  expect(failed(await waiting)).toMatchObject({ reason: 'stopped', fault: 'ours' });
+  expect(failed(await hanging)).toMatchObject({ reason: 'timeout' });
   expect(await made.sendOnce()).toMatchObject({ kind: 'delivered' });
-  expect(to.received, 'the third never left').toHaveLength(3);
+  expect(to.received, 'the one that waited never left').toHaveLength(2);
 });
 
 test('a channel lets running attempts finish when it closes, and refuses more', async () => {
