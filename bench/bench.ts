@@ -11,6 +11,8 @@ export interface BenchOptions {
   readonly against: string | null;
   /** How long `soak` works; null: as usual. */
   readonly minutes: number | null;
+  /** How many purchases the databases of `scale` watch; null: as usual. */
+  readonly watched: readonly number[] | null;
   /** Says in a line what goes on. */
   say(line: string): void;
 }

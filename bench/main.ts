@@ -47,6 +47,7 @@ const USAGE = `npm run bench -- [names] [options]
   --large       idle with a million purchases
   --against REV guard compares with this commit, tag or branch instead of the one in bench/guard/commit
   --minutes N   how long soak works; 60 unless given
+  --watched N,… scale compares databases of so many purchases, with an event each, and leaves out those of more events
   --json FILE   results as JSON, too; - for standard output instead of tables
 
 BENCH_DATABASE_URL or DATABASE_URL name a Postgres that may create databases; otherwise an embedded one is used.
@@ -111,6 +112,7 @@ function readArguments(): Wanted | 'help' | 'wrong' {
         large: { type: 'boolean', default: false },
         against: { type: 'string' },
         minutes: { type: 'string' },
+        watched: { type: 'string' },
         json: { type: 'string' },
         help: { type: 'boolean', short: 'h', default: false },
       },
@@ -129,8 +131,23 @@ function readArguments(): Wanted | 'help' | 'wrong' {
       process.stderr.write(`--minutes ${JSON.stringify(values.minutes)}: give a number above 0.\n\n`);
       return 'wrong';
     }
+    const watched = values.watched?.split(',').map(Number) ?? null;
+    if (watched !== null && !watched.every((count) => Number.isInteger(count) && count >= 10_000)) {
+      process.stderr.write(
+        `--watched ${JSON.stringify(values.watched)}: give whole numbers from 10000 on, separated by commas.\n\n`,
+      );
+      return 'wrong';
+    }
     const names = positionals.length > 0 ? positionals : Object.keys(BENCHES).filter((name) => !BY_NAME.has(name));
-    return { names, quick: values.quick, large: values.large, against: values.against ?? null, minutes, json: values.json };
+    return {
+      names,
+      quick: values.quick,
+      large: values.large,
+      against: values.against ?? null,
+      minutes,
+      watched,
+      json: values.json,
+    };
   } catch (error) {
     process.stderr.write(`${(error as Error).message}\n\n`);
     return 'wrong';

@@ -32,7 +32,7 @@ export function hasFailed({ rows, mustHold = false }: Result): boolean {
 export function table({ bench, how, rows }: Result): string {
   const cells = rows.map((row) => [
     row.what,
-    shown(row),
+    shownWithUnit(row),
     target(row),
     { true: 'holds', false: 'MISSED', null: '' }[`${holds(row)}`],
   ]);
@@ -43,9 +43,11 @@ export function table({ bench, how, rows }: Result): string {
   return [`${bench}: ${how}`, ...lines, ''].join('\n');
 }
 
-function shown({ value, unit }: Row): string {
+/** With as many digits as mean something. */
+export function shownWithUnit({ value, unit }: Pick<Row, 'value' | 'unit'>): string {
   if (Number.isNaN(value)) return 'unknown';
-  const digits = unit === '/s' && value > 100 ? 0 : unit === 'MB' ? 0 : value < 10 ? 2 : 1;
+  const isWhole = unit === 'MB' || Number.isInteger(value) || (unit === '/s' && value > 100);
+  const digits = isWhole ? 0 : value < 10 ? 2 : 1;
   return `${value.toFixed(digits)} ${unit === 'ratio' ? '' : unit}`.trimEnd();
 }
 

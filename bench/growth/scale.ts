@@ -31,7 +31,9 @@ const QUICK: Plan = {
 };
 
 export const scale: Bench = async (lab, options) => {
-  const plan = options.quick ? QUICK : FULL;
+  const usual = options.quick ? QUICK : FULL;
+  const plan: Plan =
+    options.watched === null ? usual : { ...usual, groups: [options.watched.map((watched) => ({ watched, eventsEach: 1 }))] };
   const work: Work = { ...plan, say: options.say };
   for (const group of plan.groups) checkRoom(lab, group);
   await lab.service.ask('reset');
