@@ -133,9 +133,10 @@ function atTerminal({ stdin, stdout }: CliContext): Person {
   ended.catch(() => undefined);
   return {
     ask: async (question, hides = false) => {
-      stdout.write(question);
+      // readline erases the line before it asks, so it has to write a question itself, but for one whose answer it must not show.
+      if (hides) stdout.write(question);
       isHidden = hides;
-      const answer = await Promise.race([questions.question(''), ended]);
+      const answer = await Promise.race([questions.question(hides ? '' : question), ended]);
       isHidden = false;
       if (hides) stdout.write('\n');
       return answer;

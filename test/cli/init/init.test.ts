@@ -9,6 +9,7 @@ import { loadSettings } from '../../../src/config/load-settings.ts';
 import { run } from '../../../src/main.ts';
 import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
 import { loadFile } from '../../config/files.ts';
+import { openTerminal } from '../../support/terminal.ts';
 import { runCommand } from '../run.ts';
 
 let simulator: Simulator;
@@ -147,4 +148,22 @@ test('questions that are broken off write nothing', async () => {
     complaint: 'error: nothing was written: the questions were broken off\n',
   });
   expect(existsSync(join(folder, '.env'))).toBe(false);
+});
+
+test('on a terminal each question stands before its answer, and a secret is not shown', async () => {
+  const program = join(import.meta.dirname, '../../../bin/purchase-watch.mjs');
+  const terminal = openTerminal([process.execPath, program, 'init', '--folder', folder]);
+  const asked = async (line: string) => expect.poll(() => terminal.lines().map((each) => each.trimEnd())).toContain(line);
+  await asked('Base address of the checkout service:');
+  terminal.press(`${simulator.url}\r`);
+  await asked(`Base address of the checkout service: ${simulator.url}`);
+  await asked('Client ID:');
+  terminal.press('demo-client\r');
+  await asked('Client ID: demo-client');
+  await asked('Client secret:');
+  terminal.press('demo-secret\r');
+  await expect.poll(() => terminal.lines().join('\n')).toContain('Postgres address');
+  expect(terminal.lines().join('\n')).not.toContain('demo-secret');
+  terminal.press('\u0003');
+  expect(await terminal.ended).not.toBe(0);
 });
