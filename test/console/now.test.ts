@@ -142,3 +142,23 @@ test('nothing runs over the edges: every state and count is inside the picture',
   expect(await page.locator('.map').isVisible()).toBe(false);
   await context.close();
 });
+
+test('an incident in which nobody is overdue any more says when it ends, and asks for nothing', async () => {
+  const { sql } = t.database;
+  await sql`
+    insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, count, peak, severity, said_at, announced_at, ends_at)
+    values ('inc_ending', 'stuck', 'default', 4, now(), now(), 0, 3, 0, now(), now(), now() + interval '10 minutes')`;
+  const { page, context, misdeeds } = await openPage(browser, { origin: t.app.url()!, javaScriptEnabled: false });
+  await page.goto('/');
+  const panel = page.getByRole('article').filter({ hasText: 'inc_ending' });
+  expect(await panel.textContent()).toMatch(/ending.*It ends in \d+\smin.* unless another customer gets stuck\./s);
+  expect(await panel.getByRole('link', { name: 'Look, and acknowledge' }).count()).toBe(0);
+  expect(await page.locator('[data-said]').textContent()).toMatch(
+    /any more, 3 at worst\. It ends at \d\d:\d\d:\d\d unless another customer gets stuck\.$/,
+  );
+  await page.goto('/incidents/inc_ending');
+  expect(await page.getByRole('main').textContent()).toMatch(/not acknowledged.*ends in|ends in.*not acknowledged/s);
+  expect(misdeeds.found).toEqual([]);
+  await sql`delete from purchase_watch_internal.incidents where id = 'inc_ending'`;
+  await context.close();
+});

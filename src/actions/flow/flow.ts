@@ -42,6 +42,7 @@ export async function readFlow(sql: Sql, { site, limits }: FlowWanted) {
   ]);
   const watched = totals.filter((each) => each.status === 'watching' && (site === null || each.site === site));
   const edges = edgesOf(counted, usual);
+  const sites = site === null ? [...new Set(totals.map((each) => each.site))].sort() : [site];
   const states = new Set([
     ...edges.flatMap(({ from, to }) => (from === null ? [to] : [from, to])),
     ...[...watched, ...incidents].flatMap(({ state }) => (state === null ? [] : [state])),
@@ -62,7 +63,7 @@ export async function readFlow(sql: Sql, { site, limits }: FlowWanted) {
     states: [...states]
       .sort((a, b) => a - b)
       .map((state) => ({
-        ...stateFlow(state, { site, limits, watched, waiting }),
+        ...stateFlow(state, { site, sites, limits, watched, waiting }),
         came: edges.reduce((sum, edge) => sum + (edge.to === state ? edge.count : 0), 0),
         incidents: incidents.filter((each) => each.state === state).flatMap(incidentHere),
       })),
@@ -73,33 +74,30 @@ const sumOf = (totals: readonly Total[]): number => totals.reduce((sum, { count 
 
 interface Found {
   readonly site: string | null;
+  /** The site asked for, or all that have purchases. */
+  readonly sites: readonly string[];
   readonly limits: Limits;
   readonly watched: readonly Total[];
   readonly waiting: ReadonlyMap<number, readonly Waiting[]>;
 }
 
-function stateFlow(state: number, { site, limits, watched, waiting }: Found) {
+function stateFlow(state: number, { site, sites, limits, watched, waiting }: Found) {
   const here = watched.filter((each) => each.state === state);
   const count = sumOf(here);
   const ages = waiting.get(state);
   const dwell = limits.dwellIn(site, state);
   return {
     state: { ...namedState(state) },
-    final: policyOf(limits.policyFor(site ?? here[0]?.site ?? ''), state).final,
+    final: policyOf(limits.policyFor(here[0]?.site ?? sites[0] ?? ''), state).final,
     watching: count,
     stuck: sumOf(here.filter(({ stuck }) => stuck)),
     usual: dwell === null ? null : { usualMs: dwell.usual, p95Ms: dwell.p95, purchases: dwell.purchases },
-    limits: sitesOf(here, site).flatMap((name) => {
+    limits: (here.length === 0 ? sites : [...new Set(here.map((each) => each.site))]).flatMap((name) => {
       const limit = shownLimit(limits.limitOf(name, state), null);
       return limit === null ? [] : [{ site: name, limit }];
     }),
     ages: ages === undefined ? null : shownAges(ages, count),
   };
-}
-
-/** The sites whose limits are shown: the site asked for, or all that watch purchases in the state. */
-function sitesOf(here: readonly Total[], site: string | null): string[] {
-  return site === null ? [...new Set(here.map((each) => each.site))] : [site];
 }
 
 function shownAges(waiting: readonly Waiting[], count: number) {

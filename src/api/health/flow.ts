@@ -81,7 +81,7 @@ const flowStateSchema = z
       .nullable(),
     limits: z.array(z.object({ site: z.string(), limit: limitSchema })).openapi({
       description:
-        'Of the site asked for, or of each site that watches purchases in the state; those without a limit are missing.',
+        'Of the site asked for, or of each site that watches purchases in the state (of each site, where none does); those without a limit are missing.',
     }),
     incidents: z.array(
       z.object({

@@ -3,6 +3,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { healthBody } from '../../actions/subscribers/body.ts';
 import { CHANNEL_KINDS } from '../../channels/registry.ts';
+import { type Level, levelOf } from '../../domain/incidents/incident.ts';
 import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { countOpenIncidents } from '../../postgres/incidents/incidents.ts';
@@ -80,9 +81,15 @@ async function readOverview(sql: Sql): Promise<z.output<typeof overviewSchema>> 
         waiting: { pending, inFlight, parked, atLeast, dueSince: isoTimeOrNull(dueSince) },
       };
     }),
-    incidents: { open: sum(incidents.map(({ count }) => count)) },
+    incidents: { open: sum(incidents.map(({ count }) => count)), severity: worstOf(incidents) },
     replicas: replicas.map(({ id, startedAt, shards }) => ({ id, startedAt: isoTime(startedAt), shards })),
   };
+}
+
+/** Critical when one of the incidents is; null without one. */
+function worstOf(incidents: Awaited<ReturnType<typeof countOpenIncidents>>): Level | null {
+  const levels = incidents.flatMap(({ kind, severity }) => (severity === null ? [] : levelOf({ kind, severity })));
+  return levels.find((level) => level === 'critical') ?? levels[0] ?? null;
 }
 
 function dueBody({ due, atLeast, oldest }: Omit<DueLag, 'site'>) {
@@ -159,7 +166,13 @@ const overviewSchema = z
         }),
       }),
     ),
-    incidents: z.object({ open: z.int().openapi({ description: 'Those that are part of no other one.' }) }),
+    incidents: z.object({
+      open: z.int().openapi({ description: 'Those that are part of no other one.' }),
+      severity: z
+        .enum(['warning', 'critical'])
+        .nullable()
+        .openapi({ description: 'Of the worst of them; null when none is open.' }),
+    }),
     replicas: z.array(z.object({ id: z.string(), startedAt: timeSchema, shards: z.int() })),
   })
   .openapi('Overview');

@@ -111,7 +111,8 @@ export const incidentSchema = z
     since: timeSchema.openapi({ description: 'The earliest symptom.' }),
     quietSince: timeSchema.nullable().openapi({ description: 'Since when nothing is wrong any more; it ends when that lasts.' }),
     endsAt: timeSchema.nullable().openapi({
-      description: 'When it ends if nothing goes wrong again; null while something is wrong, and once it has ended.',
+      description:
+        'When it ends if nothing goes wrong again. Null while something is wrong (a customer is overdue), and once it has ended. It is known before `quietSince`, when the alarm is still on and nobody is overdue any more.',
     }),
     endedAt: timeSchema.nullable(),
     reopenedAt: timeSchema.nullable().openapi({ description: 'When it came back after it had ended.' }),

@@ -1,7 +1,7 @@
 /** Shows how everything is: sites, purchases, what is stuck, whether polls and deliveries keep up. */
 
 import { siteCallsBody } from '../../actions/flow/site-calls.ts';
-import { careOf, lengthOf, placeOf, whatOf } from '../../actions/incidents/words.ts';
+import { careOf, comingEnd, lengthOf, placeOf, whatOf } from '../../actions/incidents/words.ts';
 import { livingDaemons } from '../../actions/running-daemons.ts';
 import { healthBody } from '../../actions/subscribers/body.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
@@ -22,7 +22,7 @@ import { troubledSubscribers } from '../../postgres/subscribers/trouble.ts';
 import { statusWord } from '../subscribers/show-health.ts';
 import { printTrouble } from '../subscribers/show-trouble.ts';
 import type { CliContext } from '../terminal/context.ts';
-import { counted, printable, printJson, printLine, styled } from '../terminal/output.ts';
+import { counted, printJson, printLine, printText, styled } from '../terminal/output.ts';
 import { knownSite } from '../terminal/site.ts';
 import { printTable } from '../terminal/table.ts';
 
@@ -217,7 +217,7 @@ function printPurchases(context: CliContext, { counts, oldest: longest, now }: O
   if (stuck === 0) return;
   printLine(context);
   const text = `${counted(stuck, 'purchase')} stuck${longest === null ? '' : `; see why the oldest is: purchase-watch why ${longest.purchaseId} --site ${longest.site}`}`;
-  printLine(context, styled(context, 'red', printable(text)));
+  printText(context, text, { style: 'red' });
 }
 
 function printIncidents(context: CliContext, { incidents, now }: Overview): void {
@@ -226,7 +226,8 @@ function printIncidents(context: CliContext, { incidents, now }: Overview): void
   const shown = incidents.slice(0, MOST_INCIDENTS);
   const isPart = ({ parent }: IncidentRow): boolean => shown.some(({ id }) => id === parent);
   const print = (incident: IncidentRow, depth: number): void => {
-    printLine(context, `${'  '.repeat(depth)}${incidentLine(context, incident, now)}`);
+    const isCritical = levelOf(incident) === 'critical';
+    printText(context, incidentText(incident, now), { indent: '  '.repeat(depth), ...(isCritical && { style: 'red' }) });
     for (const part of shown.filter(({ parent }) => parent === incident.id)) print(part, depth + 1);
   };
   for (const incident of shown.filter((each) => !isPart(each))) print(incident, 0);
@@ -234,12 +235,11 @@ function printIncidents(context: CliContext, { incidents, now }: Overview): void
   printLine(context, `${more}see one: purchase-watch incidents show ${shown[0]!.id}`);
 }
 
-function incidentLine(context: CliContext, incident: IncidentRow, now: Instant): string {
-  const { id } = incident;
-  const isCritical = levelOf(incident) === 'critical';
-  const what = `incident ${id}, open for ${lengthOf(incident, now)}: ${placeOf(incident)}: ${whatOf(incident)}`;
-  const text = printable(isCritical ? `${what}; critical` : what);
-  return `${isCritical ? styled(context, 'red', text) : text}${printable(careOf(incident, now))}`;
+function incidentText(incident: IncidentRow, now: Instant): string {
+  const what = `incident ${incident.id}, open for ${lengthOf(incident, now)}: ${placeOf(incident)}: ${whatOf(incident)}`;
+  const end = comingEnd(incident, now);
+  const critical = levelOf(incident) === 'critical' ? '; critical' : '';
+  return `${what}${critical}${end === null ? '' : `; ${end}`}${careOf(incident, now)}`;
 }
 
 function printPolling(context: CliContext, { lag, daemons, silence, now }: Overview): void {

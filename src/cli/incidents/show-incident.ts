@@ -16,7 +16,7 @@ import type { IncidentRow } from '../../postgres/incidents/list.ts';
 import { learnedLimits } from '../../postgres/stays/limits.ts';
 import type { CliContext } from '../terminal/context.ts';
 import type { OpenDatabase } from '../terminal/database.ts';
-import { counted, printable, printFacts, printJson, printLine, styled } from '../terminal/output.ts';
+import { counted, printable, printFacts, printJson, printLine, printText, styled } from '../terminal/output.ts';
 import { printTable } from '../terminal/table.ts';
 
 /** Reads and prints it. */
@@ -34,7 +34,7 @@ export async function showIncident(
   const isLeaf = kind === 'stuck' && site !== null && state !== null;
   printHead(context, incident, { now, limit: isLeaf ? workingText(limits.limitOf(site, state), null) : null });
   printParts(context, incident, now);
-  printCauses(context, story);
+  printCauses(context, story, settings.consoleUrl);
   printWaiting(context, story, now);
   printMessages(context, story, now);
   printHint(context, incident);
@@ -49,12 +49,12 @@ function printHead(context: CliContext, incident: IncidentRow, { now, limit }: {
       : `over since ${when(endedAt, now)}, after ${lengthOf(incident, now)}`;
   const end = comingEnd(incident, now);
   const quiet =
-    endedAt !== null || quietSince === null ? '' : `, quiet since ${when(quietSince, now)}${end === null ? '' : `, ${end}`}`;
+    (endedAt !== null || quietSince === null ? '' : `, quiet since ${when(quietSince, now)}`) + (end === null ? '' : `, ${end}`);
   const level = levelOf(incident);
   printFacts(context, [
     ['incident', id],
     ['where', placeOf(incident)],
-    endedAt === null ? ['what', whatOf(incident), 'red'] : ['what', whatOf(incident)],
+    endedAt === null && end === null ? ['what', whatOf(incident), 'red'] : ['what', whatOf(incident)],
     ['status', `${status}${quiet}, ${level}`],
     ['at worst', kind === 'stuck' && endedAt === null && peak > count ? counted(peak, 'customer') : null],
     ['opened', when(openedAt, now)],
@@ -121,21 +121,20 @@ function printParts(context: CliContext, { parts }: IncidentRow, now: Instant): 
   );
 }
 
-function printCauses(context: CliContext, { causes }: IncidentStory): void {
+function printCauses(context: CliContext, { causes }: IncidentStory, consoleUrl: string | null): void {
   for (const [index, { cause, why }] of causes.entries()) {
     printLine(context, '');
     const title = styled(context, 'bold', printable(`${index === 0 ? 'Likely cause' : 'Or'}: ${titleOf(cause)} (${cause})`));
     printLine(context, title);
-    printLine(context, printable(`  ${why}`));
-    for (const text of adviceOf(cause)) printLine(context, printable(`  ${text}`));
+    for (const text of [why, ...adviceOf(cause, consoleUrl)]) printText(context, text, { indent: '  ' });
   }
 }
 
 /** What goes wrong, what to look at first, and where more of it stands. */
-function adviceOf(cause: string): string[] {
+function adviceOf(cause: string, consoleUrl: string | null): string[] {
   if (!isCauseKey(cause)) return [];
   const { cause: what, remedy, anchor } = CAUSES[cause];
-  return [what, remedy, `docs/alerts.md#${anchor}`];
+  return [what, remedy, `More: ${consoleUrl === null ? 'docs/alerts.md' : `${consoleUrl}/docs/alerts.html`}#${anchor}`];
 }
 
 /** Who waits, as of the last alert. */
@@ -178,5 +177,5 @@ function printHint(context: CliContext, { id, endedAt, acknowledgedAt, answer }:
   ].filter((hint) => hint !== null);
   if (hints.length === 0) return;
   printLine(context, '');
-  for (const hint of hints) printLine(context, hint);
+  for (const hint of hints) printText(context, hint);
 }

@@ -16,7 +16,7 @@ export type Badges = Partial<Readonly<Record<Place, Badge>>>;
 export function badgesOf({ incidents, subscribers }: Pick<OverviewBody, 'incidents' | 'subscribers'>): Badges {
   const troubled = subscribers.filter(({ status, health }) => status === 'active' && health.status !== 'ok').length;
   return {
-    ...(incidents.open > 0 && { incidents: { shape: 'critical' as const, count: incidents.open, says: 'open' } }),
+    ...(incidents.open > 0 && { incidents: { shape: incidents.severity ?? 'warning', count: incidents.open, says: 'open' } }),
     ...(troubled > 0 && { subscribers: { shape: 'paused' as const, count: troubled, says: 'not getting events as usual' } }),
   };
 }

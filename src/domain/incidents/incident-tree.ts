@@ -33,7 +33,10 @@ export function combined(parent: Incident, symptoms: readonly Symptom[]): Sympto
   const sites = new Set(symptoms.filter(({ count }) => count > 0).map((symptom) => symptom.site));
   const severity = Math.max(sites.size > 1 ? 1 : 0, ...symptoms.map((symptom) => symptom.severity));
   const count = symptoms.reduce((sum, symptom) => sum + symptom.count, 0);
-  return { kind, site, state, subscriber, severity, count, since: Math.min(...symptoms.map(({ since }) => since)) };
+  const since = Math.min(...symptoms.map((symptom) => symptom.since));
+  const clear = symptoms.flatMap(({ clearsAt }) => clearsAt ?? []);
+  const clearsAt = clear.length === symptoms.length ? Math.max(...clear) : null;
+  return { kind, site, state, subscriber, severity, count, since, clearsAt };
 }
 
 /**

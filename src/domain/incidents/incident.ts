@@ -35,7 +35,7 @@ export interface Incident {
   readonly since: Instant;
   /** Since when nothing is wrong any more; null while something is. */
   readonly quietSince: Instant | null;
-  /** When it ends if nothing goes wrong again; null while something is wrong, and once it has ended. */
+  /** When it ends if nothing goes wrong again; null while something is wrong (a customer is overdue), and once it has ended. */
   readonly endsAt: Instant | null;
   readonly endedAt: Instant | null;
   readonly count: number;
@@ -200,7 +200,7 @@ function judgeActive(before: Incident, symptom: Symptom, now: Instant, policy: A
   const going: Incident = {
     ...before,
     quietSince: null,
-    endsAt: null,
+    endsAt: comingEnd(symptom, policy),
     count: symptom.count,
     peak: Math.max(before.peak, symptom.count),
     since: Math.min(before.since, symptom.since),
@@ -242,6 +242,11 @@ function judgeActive(before: Incident, symptom: Symptom, now: Instant, policy: A
   if (remindAt !== null && now >= remindAt) return alerting('reminder', 'still');
   const lookAgainAt = isNews ? before.alertedAt + policy.groupInterval : remindAt;
   return { incident, announce, alert: null, reason: 'alerted', lookAgainAt };
+}
+
+/** When an incident whose alarm is still on ends, once no customer is overdue; null while one is, or while that is not known. */
+function comingEnd({ count, clearsAt = null }: Symptom, { quietFor }: AlertPolicy): Instant | null {
+  return count === 0 && clearsAt !== null ? clearsAt + quietFor : null;
 }
 
 /** Whether it is so much worse than people know that they are to be alerted again. */

@@ -186,6 +186,7 @@ function stuckSymptom(detection: Detection, overdue: readonly Overdue[]): Sympto
       since,
       alarm,
       movedOn: detection.exits.well,
+      clearsAt: clearsAt(detection),
     },
   ];
 }

@@ -18,6 +18,8 @@ export interface Symptom {
   readonly alarm?: Alarm | null;
   /** Of those who were overdue, how many got on after all so far. */
   readonly movedOn?: number;
+  /** When the alarm ends if nothing goes wrong again; null or absent while that is not known. */
+  readonly clearsAt?: Instant | null;
 }
 
 /** What keeps an incident that is quiet from its end. */

@@ -39,7 +39,7 @@ test('of nothing is all there is to say of nothing', async () => {
     },
     sites: [{ site: 'default', answers: true, openIncidents: 0 }, { site: 'se' }],
     subscribers: [],
-    incidents: { open: 0 },
+    incidents: { open: 0, severity: null },
     replicas: [],
   });
 });
@@ -104,7 +104,7 @@ test('says what there is: purchases by group, the oldest, rates, sites, who wait
       waiting: { pending: 2, inFlight: 0, parked: 0, atLeast: false, dueSince: expect.any(String) },
     },
   ]);
-  expect(body.incidents).toEqual({ open: 1 });
+  expect(body.incidents).toEqual({ open: 1, severity: 'critical' });
   expect(body.replicas).toEqual([{ id: 'rep_1', startedAt: expect.any(String), shards: 0 }]);
 });
 
@@ -115,7 +115,7 @@ test('an incident and those it tells of count once, and at each of their sites',
       ('inc_card', 'stuck', 'se', 6, now(), now(), 3, 3), ('inc_id', 'stuck', 'se', 7, now(), now(), 3, 3), ('inc_d', 'stuck', 'default', 6, now(), now(), 3, 3)`;
   await api.sql`update purchase_watch_internal.incidents set parent = case when id in ('inc_card', 'inc_id') then 'inc_se' else 'inc_all' end where id <> 'inc_all'`;
   const { incidents, sites } = await overview();
-  expect(incidents).toEqual({ open: 1 });
+  expect(incidents).toEqual({ open: 1, severity: 'warning' });
   expect(sites).toMatchObject([
     { site: 'default', openIncidents: 1 },
     { site: 'se', openIncidents: 1 },

@@ -108,6 +108,12 @@ describe('list', () => {
     expect((await command('incidents', 'show', 'inc_card')).stdout).toMatch(
       new RegExp(`^status +open for 10 min.*, quiet since .*, ${end.source}, critical$`, 'm'),
     );
+    // The alarm is still on, and the incident ends unless another customer gets stuck.
+    await sql`update purchase_watch_internal.incidents set quiet_since = null where id = 'inc_card'`;
+    expect((await command('incidents', 'show', 'inc_card')).stdout).toMatch(
+      new RegExp(`^status +open for 10 min[^,]*, ${end.source}, critical$`, 'm'),
+    );
+    expect((await command('status')).stdout).toMatch(new RegExp(`^incident inc_card, .*; critical; ${end.source}`, 'm'));
     await sql`update purchase_watch_internal.incidents set ends_at = now() - interval '1 second' where id = 'inc_card'`;
     expect((await command('incidents')).stdout).toContain('ends in a moment unless another customer gets stuck');
   });
@@ -148,7 +154,7 @@ describe('show', () => {
     );
     expect(stdout).toMatch(/^working +limit 15 min, the default$/m);
     expect(stdout).toMatch(
-      /^Likely cause: The bank's return request lacks the session \(return_request\)\n {2}All 12 customers overdue wait .*\n {2}Only card payments .*\n {2}Take the purchase id .*\n {2}docs\/alerts\.md#the-banks-return-request-lacks-the-session$/m,
+      /^Likely cause: The bank's return request lacks the session \(return_request\)\n {2}All 12 customers overdue wait .*\n {2}Only card payments .*\n {2}Take the purchase id .*\n {2}More: docs\/alerts\.md#the-banks-return-request-lacks-the-session$/m,
     );
     expect(stdout).toMatch(
       /^waiting +1234\.50 SEK\noldest +p-1, p-2\nlast time +deploy \(A deploy broke the page\), said Robin: Our CSP\.$/m,

@@ -114,6 +114,21 @@ describe('a broken page', () => {
     expect(incidents[0]).toMatchObject({ peak: 5, count: 0, alarm: { rule: 'share', overdue: 4, entrants: 4 } });
   });
 
+  test('in which nobody is overdue any more says when it ends, and ends then', () => {
+    breakPage('se', 6, T);
+    expect(incidents[0]!.endsAt).toBeNull();
+    look(T + 20 * MINUTE);
+    expect(incidents[0]).toMatchObject({ count: 0, quietSince: null, endsAt: expect.any(Number) });
+    look(T + 22 * MINUTE, { waiting: [overdue('se', 6, 1)] });
+    expect(incidents[0]!.endsAt).toBeNull();
+    look(T + 25 * MINUTE);
+    const endsAt = incidents[0]!.endsAt!;
+    expect(endsAt).toBeGreaterThanOrEqual(T + 65 * MINUTE);
+    expect([endsAt - 10 * MINUTE, endsAt - 1].flatMap((at) => look(at))).toEqual([]);
+    expect(incidents[0]).toMatchObject({ quietSince: endsAt - 10 * MINUTE, endsAt });
+    expect(look(endsAt)).toEqual(['ended se/6 → @slack']);
+  });
+
   test('is not told again while nobody is there, however long that lasts', () => {
     breakPage('se', 6, T);
     expect(look(T + 5 * HOUR, { waiting: [overdue('se', 6, 0)] })).toEqual([]);

@@ -43,7 +43,7 @@ export function moneyWaiting({ waiting, unpriced, atLeast }: NonNullable<ListedI
     unpriced === 0
       ? NOTHING
       : html`<small>${sums.length === 0 ? '' : 'and '}${counted(unpriced, 'order')} without a known amount</small>`;
-  return html`${atLeast ? 'at least ' : ''}${sums.length === 0 ? 'not known' : sums.join(', ')}${unknown}`;
+  return html`${atLeast ? 'at least ' : ''}${sums.length > 0 ? sums.join(', ') : unpriced > 0 ? 'not known' : 'none'}${unknown}`;
 }
 
 /** Who waits now, the longest first. */

@@ -1,11 +1,11 @@
 /** What is known of an incident: its numbers, likely causes, parts, and what was sent about it. */
 import type { IncidentCustomersBody } from '../../../api/incidents/customers.ts';
 import type { IncidentBody, IncidentDetailsBody } from '../../../api/incidents/fields.ts';
-import { ENDS_UNLESS } from '../../../domain/incidents/symptom.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
 import { type Shape, status, tag } from '../../frame/icons.ts';
 import type { Ask } from '../../frame/page-route.ts';
+import { comingEnd } from '../../parts/incidents.ts';
 import { facts, panel, written } from '../../parts/lists.ts';
 import { clockTime, length, when } from '../../parts/time.ts';
 import { moneyWaiting } from './customers.ts';
@@ -48,16 +48,16 @@ export function numbers(incident: IncidentDetailsBody, customers: IncidentCustom
     [COUNTED[kind], html`${number(count)}<small>${number(peak)} at the worst</small>`],
     ['Began', html`${when(first, now)}<small>opened ${when(openedAt, now)}</small>`],
   ];
-  if (customers !== null && endedAt === null) rows.splice(1, 0, ['Money waiting', moneyWaiting(customers)]);
+  if (customers !== null && endedAt === null && count > 0) rows.splice(1, 0, ['Money waiting', moneyWaiting(customers)]);
   if (site !== null) rows.push(['Site', html`<a href="${base}/sites/${encodeURIComponent(site)}">${site}</a>`]);
   if (subscriber !== null)
     rows.push(['Subscriber', html`<a href="${base}/subscribers/${encodeURIComponent(subscriber)}">${written(subscriber)}</a>`]);
   if (reopenedAt !== null) rows.push(['Came back', when(reopenedAt, now)]);
   if (endedAt !== null) rows.push(['Ended', html`${when(endedAt, now)}<small>after ${span(openedAt, endedAt)}</small>`]);
-  else if (quietSince !== null)
+  else if (quietSince !== null || endsAt !== null)
     rows.push([
-      'Quiet',
-      html`${when(quietSince, now)}${endsAt === null ? NOTHING : html`<small>ends ${when(endsAt, now)} ${ENDS_UNLESS[kind]}</small>`}`,
+      quietSince === null ? 'Ends' : 'Quiet',
+      quietSince === null ? comingEnd(incident, now) : html`${when(quietSince, now)}<small>${comingEnd(incident, now)}</small>`,
     ]);
   if (alarm?.falseAlarmEvery != null) rows.push(['By chance alone', byChance(alarm.falseAlarmEvery, alarm.perDay)]);
   if (parent !== null) rows.push(['Part of', html`<a class="id" href="${base}/incidents/${parent}">${parent}</a>`]);

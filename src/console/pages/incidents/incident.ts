@@ -8,6 +8,7 @@ import { icon } from '../../frame/icons.ts';
 import type { View } from '../../frame/page.ts';
 import { type Ask, action, type GoOn, page } from '../../frame/page-route.ts';
 import { filled } from '../../parts/fields.ts';
+import { comingEnd, shapeOf } from '../../parts/incidents.ts';
 import { flash, written } from '../../parts/lists.ts';
 import { openIncidents } from '../../parts/silences.ts';
 import { length, since } from '../../parts/time.ts';
@@ -87,7 +88,7 @@ function head(incident: IncidentBody, { mayOperate, now }: Ask): Html {
   const lasted = endedAt === null ? 0 : Math.max(Date.parse(endedAt) - Date.parse(openedAt), 0);
   const state =
     endedAt === null
-      ? html`<p class="st ${severity}">${icon(severity)}<span><b>${severity}</b>, open for ${since(reopenedAt ?? openedAt, now)}, ${owner === null ? 'not acknowledged' : html`acknowledged by ${written(owner)}`}</span></p>`
+      ? html`<p class="st ${shapeOf(incident)}">${icon(shapeOf(incident))}<span><b>${severity}</b>, open for ${since(reopenedAt ?? openedAt, now)}, ${incident.endsAt === null ? NOTHING : html`${comingEnd(incident, now)}, `}${owner === null ? 'not acknowledged' : html`acknowledged by ${written(owner)}`}</span></p>`
       : html`<p class="st ok">${icon('ok')}<span>ended, lasted ${length(lasted)}</span></p>`;
   const links: Html[] = [];
   if (endedAt === null && acknowledged === null) links.push(html`<a class="btn first" href="#care">Acknowledge</a>`);

@@ -7,6 +7,7 @@ import { type Html, html, NOTHING, tied } from '../../frame/html.ts';
 import { icon, status } from '../../frame/icons.ts';
 import { type Ask, page } from '../../frame/page-route.ts';
 import { field } from '../../parts/fields.ts';
+import { comingEnd, shapeOf, worstFirst } from '../../parts/incidents.ts';
 import { nothingHere, panel, written } from '../../parts/lists.ts';
 import { length, since, when } from '../../parts/time.ts';
 import { moneyWaiting } from './customers.ts';
@@ -79,7 +80,7 @@ function lists({ open, ended }: { open: Page; ended: Page }, filters: Filters, a
     shown.nextCursor === null ? {} : { foot: html`<a rel="next" href="${address(shown.nextCursor, of)}">${word}</a>` };
   const parts: Html[] = [];
   if (open.data.length > 0) {
-    const sorted = open.data.toSorted(worstFirst);
+    const sorted = open.data.toSorted(wholeFirst);
     parts.push(
       panel({ id: 'open', title: 'Open', body: table(sorted, ask, 'Open for'), ...older(open, 'open', 'Older open ones') }),
     );
@@ -96,11 +97,9 @@ function lists({ open, ended }: { open: Page; ended: Page }, filters: Filters, a
   return parts.length > 0 ? html`${parts}` : nothing(filters, ask);
 }
 
-const RANK = { critical: 0, warning: 1 };
-
 /** The worst first, each before its parts. */
-function worstFirst(a: ListedIncidentBody, b: ListedIncidentBody): number {
-  return Number(a.parent !== null) - Number(b.parent !== null) || RANK[a.severity] - RANK[b.severity] || b.count - a.count;
+function wholeFirst(a: ListedIncidentBody, b: ListedIncidentBody): number {
+  return Number(a.parent !== null) - Number(b.parent !== null) || worstFirst(a, b);
 }
 
 function table(incidents: readonly ListedIncidentBody[], ask: Ask, time: string): Html {
@@ -116,10 +115,11 @@ function row(incident: ListedIncidentBody, { base, now }: Ask): Html {
       : html`${length(Math.max(Date.parse(endedAt) - Date.parse(openedAt), 0))}<small>ended ${when(endedAt, now)}</small>`;
   const quiet = silencedUntil === null ? NOTHING : html`<small>silenced, ends ${when(silencedUntil, now)}</small>`;
   const was = answer === null ? NOTHING : html`<small>it was: ${written(answer.cause)}</small>`;
-  const waits = money === null ? NOTHING : html`<small>money waiting: ${moneyWaiting(money)}</small>`;
+  const ends = incident.endsAt === null ? NOTHING : html`<small>${comingEnd(incident, now)}</small>`;
+  const waits = money === null || incident.count === 0 ? NOTHING : html`<small>money waiting: ${moneyWaiting(money)}</small>`;
   return html`<tr id="row-${id}"><th scope="row"><a href="${base}/incidents/${id}">${written(where)}</a></th>
-<td class="wide">${tied(what)}${waits}${parent === null ? NOTHING : html`<small>part of <a href="${base}/incidents/${parent}">another incident</a></small>`}${was}</td>
-<td data-l="severity">${endedAt === null ? status(severity, severity) : html`<span class="mute">was ${severity}</span>`}</td>
+<td class="wide">${tied(what)}${ends}${waits}${parent === null ? NOTHING : html`<small>part of <a href="${base}/incidents/${parent}">another incident</a></small>`}${was}</td>
+<td data-l="severity">${endedAt === null ? status(shapeOf(incident), severity) : html`<span class="mute">was ${severity}</span>`}</td>
 <td data-l="${endedAt === null ? 'open for' : 'lasted'}">${time}</td>
 <td class="wide" data-l="owner">${owner === null ? html`<span class="mute">${endedAt === null ? 'not acknowledged' : ''}</span>` : written(owner)}${quiet}</td></tr>`;
 }

@@ -7,6 +7,7 @@ import { counted } from '../../../domain/values/counts.ts';
 import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
 import { icon, type Shape, tag } from '../../frame/icons.ts';
 import { type Ask, page } from '../../frame/page-route.ts';
+import { comingEnd, comingEndSentence, shapeOf, worstFirst } from '../../parts/incidents.ts';
 import { written } from '../../parts/lists.ts';
 import { length, since } from '../../parts/time.ts';
 import { flowPicture } from '../../pictures/flow-model.ts';
@@ -35,12 +36,6 @@ export const nowPages = [
   }),
 ];
 
-const RANK = { critical: 0, warning: 1 };
-
-function worstFirst(a: ListedIncidentBody, b: ListedIncidentBody): number {
-  return RANK[a.severity] - RANK[b.severity] || b.count - a.count;
-}
-
 interface Sentence {
   readonly title: string;
   readonly text: string;
@@ -56,7 +51,7 @@ function sentence({ purchases, sites, replicas }: OverviewBody, open: readonly L
   if (worst !== undefined) {
     const more = others.length === 0 ? '' : ` ${counted(others.length, 'more incident is open', 'more incidents are open')}.`;
     const title = `${counted(open.length, 'open incident')}, ${worst.severity}`;
-    return { title, text: `${worst.where}: ${worst.what}.${more}`, shape: worst.severity };
+    return { title, text: `${worst.where}: ${worst.what}.${comingEndSentence(worst)}${more}`, shape: shapeOf(worst) };
   }
   if (replicas.length === 0) return { title: 'No daemon runs', text: 'No replica polls purchases now.', shape: 'critical' };
   const silent = sites.filter(({ configured, answers }) => configured && !answers);
@@ -90,16 +85,17 @@ const rate = (value: number): string => number(value < 10 ? Math.round(value * 1
 function incidentPanel(incident: ListedIncidentBody, { base, now, mayOperate }: Ask): Html {
   const { id, severity, where, what, peak, count, owner, reopenedAt, openedAt, alarm, money } = incident;
   const path = `${base}/incidents/${id}`;
+  const isEnding = incident.endsAt !== null;
   const share =
     alarm === null
       ? NOTHING
       : html`<div><dd>${alarm.overdue} <small>of ${alarm.entrants}</small></dd><dt>did not get on in time when it was noticed, usually ${Math.round(alarm.usualShare * 1_000) / 10} in 100</dt></div>`;
   const waits =
     money === null || count === 0 ? NOTHING : html`<div><dd>${moneyWaiting(money)}</dd><dt>is what they wait with</dt></div>`;
-  return html`<article class="panel inc is-${severity}" aria-labelledby="${id}"><div class="body">
-<div><div class="meta">${tag(severity, severity)}<a href="${path}">${id}</a><span>${written(where)}</span><span>open for ${since(reopenedAt ?? openedAt, now)}</span><span>${owner === null ? 'not acknowledged' : html`acknowledged by ${written(owner)}`}</span></div>
-<h2 id="${id}"><a href="${path}">${tied(what)}</a></h2></div>
+  return html`<article class="panel inc is-${shapeOf(incident)}" aria-labelledby="${id}"><div class="body">
+<div><div class="meta">${isEnding ? tag('waiting', 'ending') : tag(severity, severity)}<a href="${path}">${id}</a><span>${written(where)}</span><span>open for ${since(reopenedAt ?? openedAt, now)}</span><span>${owner === null ? 'not acknowledged' : html`acknowledged by ${written(owner)}`}</span></div>
+<h2 id="${id}"><a href="${path}">${tied(what)}</a></h2>${isEnding ? html`<p class="sub">It ${comingEnd(incident, now)}.</p>` : NOTHING}</div>
 <dl class="figs"><div><dd>${number(count)}</dd><dt>now, ${number(peak)} at the worst</dt></div>${waits}${share}</dl>
-<div class="acts"><a class="btn first" href="${path}">${mayOperate && owner === null ? 'Look, and acknowledge' : 'Look'}</a></div>
+<div class="acts"><a class="btn first" href="${path}">${mayOperate && owner === null && !isEnding ? 'Look, and acknowledge' : 'Look'}</a></div>
 </div></article>`;
 }

@@ -1,0 +1,31 @@
+/** What lists and pages of incidents share. */
+import type { IncidentBody, ListedIncidentBody } from '../../api/incidents/fields.ts';
+import { ENDS_UNLESS } from '../../domain/incidents/symptom.ts';
+import { type Html, html, NOTHING } from '../frame/html.ts';
+import type { Shape } from '../frame/icons.ts';
+import { clockTime, when } from './time.ts';
+
+type Coming = Pick<IncidentBody, 'kind' | 'endsAt'>;
+type Ranked = Pick<ListedIncidentBody, 'severity' | 'count' | 'endsAt'>;
+
+const RANK = { critical: 0, warning: 1 };
+
+/** Those that end by themselves last, the worst first. */
+export function worstFirst(a: Ranked, b: Ranked): number {
+  return Number(a.endsAt !== null) - Number(b.endsAt !== null) || RANK[a.severity] - RANK[b.severity] || b.count - a.count;
+}
+
+/** An incident in which nothing is wrong any more waits for its end; it asks nothing of a person. */
+export function shapeOf({ severity, endsAt }: Ranked): Shape {
+  return endsAt === null ? severity : 'waiting';
+}
+
+/** `ends in 29 min unless another customer gets stuck`; nothing while something is wrong. */
+export function comingEnd({ kind, endsAt }: Coming, now: number): Html {
+  return endsAt === null ? NOTHING : html`ends ${when(endsAt, now)} ${ENDS_UNLESS[kind]}`;
+}
+
+/** The same as a sentence with the time of day: ` It ends at 10:21:07 unless another customer gets stuck.` */
+export function comingEndSentence({ kind, endsAt }: Coming): string {
+  return endsAt === null ? '' : ` It ends at ${clockTime(Date.parse(endsAt))} ${ENDS_UNLESS[kind]}.`;
+}
