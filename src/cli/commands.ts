@@ -139,7 +139,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       },
       ...PEOPLE_KIND_NAMES.map((kind) => ({
         usage: kind,
-        summary: `see that messages arrive in ${PEOPLE_KINDS[kind].title}, and how they look`,
+        summary: `send test messages and see how they look (${PEOPLE_KINDS[kind].title})`,
         load: async () => {
           const { registerKind } = await import('./subscribers/test-channels.ts');
           return { register: (command: Command, context: CliContext) => registerKind(command, context, kind) };

@@ -77,8 +77,21 @@ function emptyProgram(context: CliContext, usages: ReadonlyMap<Command, string>)
       commandUsage: (command) => withoutAlias(help.commandUsage(command), command),
     })
     .showHelpAfterError('(--help shows what is possible)')
-    .exitOverride();
+    .exitOverride()
+    .action(() => printLine(context, FIRST_WORDS));
 }
+
+/** Without a command: what to type first. The whole help is longer than a screen. */
+const FIRST_WORDS = `purchase-watch watches purchases at a checkout service that has no callbacks.
+
+  purchase-watch demo               see the whole product at work, on this machine
+  purchase-watch init               write the settings for your service, and try them
+  purchase-watch start              run the daemon
+  purchase-watch status             show how everything is, or one purchase
+  purchase-watch incidents          show what is wrong
+  purchase-watch doctor             find out why something does not work
+
+All commands: purchase-watch --help. One of them: purchase-watch help status`;
 
 /** By the variables that say the same, so that the log and the processes that a command starts follow, too. */
 function setColours({ env }: CliContext, wanted: boolean): void {

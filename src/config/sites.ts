@@ -30,6 +30,7 @@ export function variableSites(environment: Environment, needed: boolean, problem
   const missing = REQUIRED.filter((name) => !environment.isSet(name));
   if (missing.length > 0 && (needed || missing.length < REQUIRED.length)) {
     problems.push(...missing.map((name) => `${name}: is missing; expected ${notes.get(VARIABLES[name])!.kind.expected}`));
+    if (missing.length === REQUIRED.length) problems[problems.length - 1] += '. "purchase-watch init" asks for all three';
   }
   if (baseUrl === null || clientId === null || clientSecret === null) return [];
   return [{ name: 'default', baseUrl, clientId, clientSecret, ...rest }];

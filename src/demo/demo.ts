@@ -94,7 +94,7 @@ export async function runDemo({ dataDir, once, stage, signal }: DemoOptions): Pr
     // A person who turned a switch watches what follows.
     narrator.commands(hints({ home, apiUrl, checkoutUrl: simulator.url, databaseFile, ids }), isWhole);
     narrator.say(
-      `Calm traffic goes on: a customer every ${humanDuration(ARRIVALS)}, of whom a few give up. Ctrl-C ends the demo.`,
+      `Calm traffic goes on: a customer every ${humanDuration(ARRIVALS)}, of whom a few give up.${screen === null ? ' Ctrl-C ends the demo.' : ''}`,
     );
     const customers = sendCustomers(control, GOOD_DAY, { every: ARRIVALS });
     closers.push(async () => customers.stop());
@@ -148,7 +148,9 @@ function claim(home: string): () => Promise<void> {
 function recap(progress: Progress, { messages, took }: { messages: number; took: string }): string[] {
   return [
     `In ${took}: ${progress.purchases.size} purchases watched, ${progress.changes()} changes announced, each once.`,
-    `${progress.webhooks()} webhooks, every signature good; half of them within ${progress.medianTook()} ms of the poll.`,
-    `${progress.everStuck.size} customers were stuck, all of them moved on, and Slack got ${messages} messages.`,
+    `${progress.webhooks()} webhooks: of the changes, of who got stuck and who got on again. Every signature was good,`,
+    `and half of them came within ${progress.medianTook()} ms of the poll.`,
+    `${progress.everStuck.size} customers were stuck, and all of them moved on. Slack got ${messages} messages: one when a trouble begins,`,
+    'and one when it is over.',
   ];
 }

@@ -1,5 +1,6 @@
 /** A Slack message as a terminal can show it, for the demo. */
 
+import { counted } from '../../domain/values/counts.ts';
 import { cutToWidth, padToWidth, textWidth, wrapToWidth } from '../../domain/values/text-width.ts';
 import { unmarked } from '../people/messages/mrkdwn.ts';
 import type { SlackBlock } from './layout.ts';
@@ -45,7 +46,11 @@ export function terminalCard({ text, blocks }: ShownMessage, { columns, rows }: 
   shown.splice(room);
   const left = whole.length - shown.length;
   const inside = shown.map((line) => `│ ${cutToWidth(line, inner)}`.trimEnd());
-  return [frameLine('┌─ Slack ', columns), ...inside, frameLine(left === 0 ? '└' : `└─ ${left} more lines in Slack `, columns)];
+  return [
+    frameLine('┌─ Slack ', columns),
+    ...inside,
+    frameLine(left === 0 ? '└' : `└─ ${counted(left, 'more line')} in Slack `, columns),
+  ];
 }
 
 function beginning(lines: readonly string[], most: number): readonly string[] {

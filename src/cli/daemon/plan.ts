@@ -13,7 +13,7 @@ import type { Limits } from '../../postgres/stays/limits.ts';
 import { durationArgument, examples, numberArgument } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import type { OpenDatabase } from '../terminal/database.ts';
-import { printJson, printLine, styled } from '../terminal/output.ts';
+import { printFacts, printJson, printLine, printText, styled } from '../terminal/output.ts';
 
 interface PlanOptions {
   readonly json?: true;
@@ -105,22 +105,38 @@ function comparedWith(callsPerHour: number, sites: readonly { name: string; maxR
   return sites.map(({ name, maxRps }) => ({ site: name, maxRps, shareOfCeiling: callsPerHour / (maxRps * 3_600) }));
 }
 
-const title = (context: CliContext, { name, value }: NamedState) => styled(context, 'bold', `${name} (${value})`);
+const nameOf = ({ name, value }: NamedState) => `${name} (${value})`;
 
-function printWaiting(context: CliContext, plan: WaitingPlan): void {
-  const { pollsMs, steady, counts, giveUpAfterMs } = plan;
-  printLine(context, title(context, plan.state));
-  printLine(context, `  polls   after ${pollsMs.map(humanDuration).join(', ')}${pollsMs.length === LISTED ? ' …' : ''}`);
-  if (steady !== null) {
-    const from = steady.fromMs === 0 ? 'from the start' : `once it has been there for ${humanDuration(steady.fromMs)}`;
-    printLine(context, `  then    every ${humanDuration(steady.everyMs)}, ${from}`);
+/** Prints the plans, those that are alike once below the names of their states. */
+function printPlans(context: CliContext, plans: readonly (WaitingPlan | FinalPlan)[]): void {
+  printText(
+    context,
+    'Times count from the first observation of the state. Each poll is moved by up to 10 %, so that purchases drift apart.',
+  );
+  const alike = Map.groupBy(plans, (each) => JSON.stringify(factsOf(each)));
+  for (const [first, ...others] of [...alike.values()].sort(([a], [b]) => Number(a!.final) - Number(b!.final))) {
+    printLine(context);
+    printText(context, [first!, ...others].map(({ state }) => nameOf(state)).join(', '), { style: 'bold' });
+    printFacts(context, factsOf(first!));
   }
+}
+
+type Facts = Parameters<typeof printFacts>[1];
+
+const factsOf = (plan: WaitingPlan | FinalPlan): Facts => (plan.final ? finalFacts(plan) : waitingFacts(plan));
+
+function waitingFacts(plan: WaitingPlan): Facts {
+  const { pollsMs, steady, counts, giveUpAfterMs } = plan;
+  const from = steady?.fromMs === 0 ? 'from the start' : `once it has been there for ${humanDuration(steady?.fromMs ?? 0)}`;
   const givenUp = `${grouped(counts.untilGivenUp)} until it is given up after ${humanDuration(giveUpAfterMs)}`;
-  printLine(context, `  in all  ${grouped(counts.firstHour)} in the first hour, ${grouped(counts.firstDay)} in 24 h, ${givenUp}`);
-  printLine(context, `  stuck   ${stuckText(plan)}`);
-  if (!plan.stuckAfterIsAuto) return;
-  printLine(context, `          ${LEARNED}`);
-  for (const { site, text } of plan.learned ?? []) printLine(context, `          ${site}: ${text}`);
+  return [
+    ['  polls', `after ${pollsMs.map(humanDuration).join(', ')}${pollsMs.length === LISTED ? ' …' : ''}`],
+    ['  then', steady === null ? null : `every ${humanDuration(steady.everyMs)}, ${from}`],
+    ['  in all', `${grouped(counts.firstHour)} in the first hour, ${grouped(counts.firstDay)} in 24 h, ${givenUp}`],
+    ['  stuck', stuckText(plan)],
+    ['', plan.stuckAfterIsAuto ? LEARNED : null],
+    ...(plan.learned ?? []).map(({ site, text }) => ['', `${site}: ${text}`] as const),
+  ];
 }
 
 const LEARNED = 'That limit is learned for each site from customers who got on (stuckAfter: auto); until it is, it is this one.';
@@ -129,9 +145,9 @@ function stuckText({ stuckAfterMs }: WaitingPlan): string {
   return stuckAfterMs === null ? 'never' : `after ${humanDuration(stuckAfterMs)}: a poll is made at that moment and confirms it`;
 }
 
-function printFinal(context: CliContext, { state, rechecksMs }: FinalPlan): void {
+function finalFacts({ rechecksMs }: FinalPlan): Facts {
   const rechecks = rechecksMs.length === 0 ? 'no polls' : `polled again after ${rechecksMs.map(humanDuration).join(', ')}`;
-  printLine(context, `${title(context, state)}  final, ${rechecks}`);
+  return [['  final', rechecks]];
 }
 
 function stateArgument(text: string, suggest: (given: string, known: readonly string[]) => string): number {
@@ -183,43 +199,35 @@ async function plan(context: CliContext, given: string | undefined, options: Pla
   const shares = ofTraffic === null ? [] : comparedWith(ofTraffic.callsPerHour, sites);
   if (options.json) return printJson(context, { states: plans, traffic: ofTraffic && { ...ofTraffic, sites: shares } });
 
-  printLine(
-    context,
-    'Times count from the first observation of the state. Each poll is moved by up to 10 %, so that purchases drift apart.',
-  );
-  for (const each of plans.filter((one) => !one.final)) {
-    printLine(context);
-    printWaiting(context, each);
-  }
-  const finals = plans.filter((one) => one.final);
-  if (finals.length > 0) printLine(context);
-  for (const each of finals) printFinal(context, each);
   if (ofTraffic !== null) printTraffic(context, ofTraffic, shares);
+  // Who asked for the calls of a traffic has the answer; the plans of all states would push it off the screen.
+  if (ofTraffic !== null && chosen === null) return printLine(context, '\nThe plan of each state: purchase-watch plan');
+  if (ofTraffic !== null) printLine(context);
+  printPlans(context, plans);
 }
 
 function printTraffic(context: CliContext, calls: ReturnType<typeof traffic>, shares: ReturnType<typeof comparedWith>): void {
   const { purchasesPerHour, settleAfterMs, modelledAs, callsPerPurchase, callsPerHour, watchedAtOnce } = calls;
   const perSecond = (callsPerHour / 3_600).toFixed(callsPerHour < 36_000 ? 2 : 0);
-  printLine(context);
   printLine(
     context,
     styled(context, 'bold', `${grouped(purchasesPerHour)} purchases an hour, each settled after ${humanDuration(settleAfterMs)}`),
   );
-  printLine(context, `  calls   ${callsPerPurchase} for a purchase, ${grouped(callsPerHour)} an hour (${perSecond} a second)`);
-  printLine(context, `  open    about ${grouped(watchedAtOnce)} at any moment`);
-  for (const { site, maxRps, shareOfCeiling } of shares) {
-    const share = `${(shareOfCeiling * 100).toFixed(shareOfCeiling < 0.1 ? 1 : 0)} % of the ceiling of site ${site} (${maxRps} calls a second)`;
-    printLine(context, `  share   ${share}${shareOfCeiling > 1 ? styled(context, 'red', ': too much, polls will be late') : ''}`);
-  }
-  if (shares.length === 0) printLine(context, '  share   there is no site yet to compare with');
-  printLine(
-    context,
-    `  model   one call at registration, then one stay in ${modelledAs} until the purchase settles; the first poll after that`,
-  );
-  printLine(
-    context,
-    '          sees it, and the rechecks of Completed follow. Changes of state in between start a plan again: some calls more.',
-  );
+  printFacts(context, [
+    ['  calls', `${callsPerPurchase} for a purchase, ${grouped(callsPerHour)} an hour (${perSecond} a second)`],
+    ['  open', `about ${grouped(watchedAtOnce)} at any moment`],
+    ...shares.map((each) => ['  share', ...shareText(each)] as const),
+    ['  share', shares.length === 0 ? 'there is no site yet to compare with' : null],
+    [
+      '  model',
+      `one call at registration, then one stay in ${modelledAs} until the purchase settles; the first poll after that sees it, and the rechecks of Completed follow. Changes of state in between start a plan again: some calls more.`,
+    ],
+  ]);
+}
+
+function shareText({ site, maxRps, shareOfCeiling }: ReturnType<typeof comparedWith>[number]): [text: string, style?: 'red'] {
+  const share = `${(shareOfCeiling * 100).toFixed(shareOfCeiling < 0.1 ? 1 : 0)} % of the ceiling of site ${site} (${maxRps} calls a second)`;
+  return shareOfCeiling > 1 ? [`${share}: too much, polls will be late`, 'red'] : [share];
 }
 
 /** Declares the command. */

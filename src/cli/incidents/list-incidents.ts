@@ -61,6 +61,7 @@ export async function printIncidents(
       statusOf(row, now),
       row.acknowledgedBy ?? '-',
     ]),
+    { whole: ['what', 'status'] },
   );
   if (next !== null) printLine(context, `\nThere are more: --cursor ${next}`);
 }

@@ -92,7 +92,7 @@ function printTransitions(context: CliContext, transitions: readonly TransitionR
   printLine(context);
   printTable(
     context,
-    ['#', 'change', 'seen', 'at'],
+    ['sequence', 'change', 'seen', 'at'],
     transitions.map(({ sequence, from, to, notAfter }) => [
       sequence,
       `${from === null ? '(first seen)' : stateName(from)} → ${stateName(to)}`,
@@ -100,15 +100,18 @@ function printTransitions(context: CliContext, transitions: readonly TransitionR
       isoTime(notAfter),
     ]),
   );
+  const first = transitions[0]!.sequence;
+  if (transitions.at(-1)!.sequence - first >= transitions.length)
+    printLine(context, 'Numbers between them are of events without a change, such as purchase.stuck.');
 }
 
 function printDeliveries(context: CliContext, deliveries: readonly PurchaseDelivery[], now: Instant): void {
   if (deliveries.length === 0)
-    return void printLine(context, '\nNothing was delivered: nothing has happened yet, or no subscriber wants its events.');
+    return void printLine(context, '\nNo subscriber gets events of it so far. Who gets events: purchase-watch subscribers');
   printLine(context);
   printTable(
     context,
-    ['#', 'event', 'subscriber', 'delivery', 'tries', 'when', 'trouble'],
+    ['sequence', 'event', 'subscriber', 'delivery', 'tries', 'when', 'trouble'],
     deliveries.map(({ sequence, type, subscriber, status, reason, attempts, dueAt, settledAt, lastError }) => [
       sequence,
       type,

@@ -31,7 +31,8 @@ sites:
 ${sites.join('\n')}
 ${SHORT_TIMES_TEXT}webhooks:
   schedule: [1s, 5s, 30s]
-  allowAddresses: [127.0.0.0/8]   # for a receiver on this machine
+  allowAddresses: [127.0.0.0/8]      # for a receiver on this machine
+  apiAllowAddresses: [127.0.0.0/8]   # and for one that a command adds
 `;
   try {
     writePrivately(file, text);

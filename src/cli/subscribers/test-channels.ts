@@ -75,7 +75,7 @@ function sentence(context: CliContext, kind: PeopleKind, { channel, ok, messages
 /** Declares the command of a kind. */
 export function registerKind(ofKind: Command, context: CliContext, kind: PeopleKind): void {
   const { title, variable } = PEOPLE_KINDS[kind];
-  ofKind.description(`Shows that messages arrive in ${title}, and how they look.`);
+  ofKind.description(`Shows that messages arrive, and how they look (${title}).`);
   const command = ofKind
     .command('test')
     .summary('post three messages, marked as a test')

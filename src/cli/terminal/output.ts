@@ -1,6 +1,7 @@
 /** How commands write: tables for people, JSON for programs, colours where they are wanted. */
 import { WriteStream } from 'node:tty';
 import { styleText } from 'node:util';
+import { textWidth, wrapToWidth } from '../../domain/values/text-width.ts';
 import type { CliContext } from './context.ts';
 
 type Style = Parameters<typeof styleText>[0];
@@ -57,7 +58,27 @@ export function printJson(context: CliContext, value: unknown): void {
   printLine(context, harmlessJson(context, JSON.stringify(value, null, 2)));
 }
 
-/** Writes labels and what they stand for, one below the other; what is null is left out. */
+/** How many columns a line may have; a pipe takes any. */
+export function lineWidth({ stdout, isTTY }: CliContext): number {
+  const { columns }: { columns?: number } = stdout as NodeJS.WritableStream & { columns?: number };
+  // A terminal that does not know its width says 0.
+  return isTTY && columns ? columns : Number.POSITIVE_INFINITY;
+}
+
+/** Writes a text of people's words, at most as wide as the terminal; `indent` stands before each line. */
+export function printText(
+  context: CliContext,
+  text: string,
+  { style, indent = '' }: { style?: Style; indent?: string } = {},
+): void {
+  for (const line of wrapToWidth(printable(text), lineWidth(context) - indent.length))
+    printLine(context, indent + (style === undefined ? line : styled(context, style, line)));
+}
+
+/** Fewer columns than this for the values are not worth an indent: the terminal breaks the lines. */
+const LEAST_VALUE = 20;
+
+/** Writes labels and what they stand for, one below the other, long values on several lines of the terminal; what is null is left out. */
 export function printFacts(
   context: CliContext,
   facts: readonly (readonly [label: string, value: string | null, style?: Style])[],
@@ -66,7 +87,13 @@ export function printFacts(
   for (const [label, value, style] of facts) {
     if (value === null) continue;
     const text = printable(value);
-    printLine(context, `${label.padEnd(width)}  ${style === undefined ? text : styled(context, style, text)}`);
+    const most = lineWidth(context) - width - 2;
+    const lines = most < LEAST_VALUE || textWidth(text) <= most ? [text] : wrapToWidth(text, most);
+    for (const [at, line] of lines.entries())
+      printLine(
+        context,
+        `${(at === 0 ? label : '').padEnd(width)}  ${style === undefined ? line : styled(context, style, line)}`,
+      );
   }
 }
 

@@ -2,23 +2,18 @@
 import { textWidth } from '../../domain/values/text-width.ts';
 import { fittingWidths, tableLine } from './columns.ts';
 import type { CliContext } from './context.ts';
-import { printable, printLine, styled } from './output.ts';
-
-/** How many columns a line may have; a pipe takes any. */
-function lineWidth({ stdout, isTTY }: CliContext): number {
-  const { columns }: { columns?: number } = stdout as NodeJS.WritableStream & { columns?: number };
-  // A terminal that does not know its width says 0.
-  return isTTY && columns ? columns : Number.POSITIVE_INFINITY;
-}
+import { lineWidth, printable, printFacts, printLine, styled } from './output.ts';
 
 /**
  * Writes aligned columns under their titles. A column whose cells are all numbers is aligned to the right. On a terminal cells
- * that do not fit end with …
+ * that do not fit end with …; where that would cut the first column, which people copy into the next command, or one of the
+ * columns `whole`, each row is written as facts, one below the other.
  */
 export function printTable(
   context: CliContext,
   titles: readonly string[],
   rows: readonly (readonly (string | number | null)[])[],
+  { whole = [] }: { whole?: readonly string[] } = {},
 ): void {
   const most = lineWidth(context);
   const texts = rows.map((row) => row.map((cell) => (cell === null ? '-' : printable(String(cell)))));
@@ -28,7 +23,22 @@ export function printTable(
     isProse: texts.some((row) => row[at]?.includes(' ')),
   }));
   const widths = fittingWidths(columns, most);
+  const isCut = (at: number) => widths[at]! < columns[at]!.width;
+  if (titles.some((title, at) => isCut(at) && (at === 0 || whole.includes(title)))) {
+    printRows(context, titles, texts);
+    return;
+  }
   const line = (cells: readonly string[]) => tableLine(cells, { columns, widths, most });
   printLine(context, styled(context, 'bold', line(titles)));
   for (const row of texts) printLine(context, line(row));
+}
+
+function printRows(context: CliContext, titles: readonly string[], rows: readonly (readonly string[])[]): void {
+  for (const [at, row] of rows.entries()) {
+    if (at > 0) printLine(context);
+    printFacts(
+      context,
+      titles.map((title, place) => [title, row[place] ?? '']),
+    );
+  }
 }

@@ -96,7 +96,7 @@ function countsLine({ counts: { purchases, stuck, webhooks, median, messages } }
   return [
     [`${counted(purchases, 'purchase')} · `],
     [`${stuck} stuck`, stuck > 0 ? 'red' : 'green'],
-    [` · ${counted(webhooks, 'webhook')}, half within ${median} ms · ${counted(messages, 'Slack message')}`],
+    [` · ${counted(webhooks, 'webhook')}, half within ${median} ms · ${messages} to Slack`],
   ];
 }
 

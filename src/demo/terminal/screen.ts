@@ -104,6 +104,7 @@ function drawOften(terminal: StageTerminal, { stage, watch, live, kept, say }: D
     if (key === 'space' || frozen !== null) pause();
     if (key === 't') kept.areCommandsShown = !kept.areCommandsShown;
     const turn = turnOf(key, live.board);
+    if (key === 'f' && !live.board.switches.get('card')!.isOn()) say('The card page works: b breaks it.');
     const turned = turn === null ? Promise.resolve() : live.board.turn(...turn);
     turned.then(redraw, (error: unknown) => say(error instanceof Error ? error.message : String(error)));
   };

@@ -94,8 +94,8 @@ export async function runStory({ control, narrator, progress, watch, messages, o
     await until(() => progress.stuckNow.size >= 1);
     narrator.say('The first customer waited longer than the limit; one more poll confirms: stuck.');
     narrator.headline('4  Slack gets one message, however many are stuck', [
-      'With the fourth stuck customer in a row the page counts as broken, and the',
-      'incident is one message:',
+      'The fourth stuck customer in a row makes the page count as broken. Customers who',
+      'get stuck in the seconds after that are in the same message, which comes next.',
     ]);
 
     const before = messages();

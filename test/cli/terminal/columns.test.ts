@@ -18,9 +18,14 @@ function terminal(columns: number | undefined) {
 
 type Row = readonly (string | number | null)[];
 
-function tableOn(columns: number | undefined, titles: readonly string[], rows: readonly Row[]): string[] {
+function tableOn(
+  columns: number | undefined,
+  titles: readonly string[],
+  rows: readonly Row[],
+  whole: readonly string[] = [],
+): string[] {
   const { stdout, isTTY, lines } = terminal(columns);
-  printTable({ env: { NO_COLOR: '1' }, stdout, isTTY } as unknown as CliContext, titles, rows);
+  printTable({ env: { NO_COLOR: '1' }, stdout, isTTY } as unknown as CliContext, titles, rows, { whole });
   return lines();
 }
 
@@ -42,11 +47,27 @@ describe('a table', () => {
     expect(tableOn(0, TITLES, ROWS)).toEqual(whole);
   });
 
-  test('is never wider than the terminal', () => {
-    for (let columns = 1; columns <= 160; columns += 1) {
+  test('is never wider than the terminal, unless that would cut what names its rows', () => {
+    for (let columns = 45; columns <= 160; columns += 1) {
       for (const line of tableOn(columns, TITLES, ROWS))
         expect(textWidth(line), `${columns}: ${line}`).toBeLessThanOrEqual(columns);
     }
+  });
+
+  test.each([1, 20, 44])('writes its rows as facts where %i columns would cut what names them', (columns) => {
+    const lines = tableOn(columns, TITLES, ROWS);
+    expect(lines.filter((line) => line.startsWith('delivery'))).toEqual([
+      'delivery    dlv_1',
+      'delivery    dlv_2',
+      'delivery    dlv_3',
+    ]);
+    expect(lines).toContain(`purchase    ${ID}`);
+    expect(lines.join(' ').replaceAll(/ {2,}/g, ' ')).toContain('the receiver answered 503 after two redirects to other hosts');
+  });
+
+  test('keeps a column whole that says so, and writes rows as facts instead', () => {
+    expect(tableOn(90, TITLES, ROWS, ['trouble'])[0]).toBe('delivery    dlv_1');
+    expect(tableOn(90, TITLES, ROWS, ['purchase'])[0]).toMatch(/^delivery {2}subscriber/);
   });
 
   test('cuts sentences first, ids that are copied last, and numbers hardly ever', () => {
