@@ -1,7 +1,7 @@
 /** The program: all commands in its help, and the one that is called with all that it takes. */
 import { readFileSync } from 'node:fs';
 import { parseEnv, styleText } from 'node:util';
-import { Command, Help } from 'commander';
+import { Command, CommanderError, Help } from 'commander';
 import { AppError } from '../domain/values/errors.ts';
 import { packageVersion } from '../runtime/process/package-version.ts';
 import { COMMAND_GROUPS } from './commands.ts';
@@ -78,7 +78,11 @@ function emptyProgram(context: CliContext, usages: ReadonlyMap<Command, string>)
     })
     .showHelpAfterError('(--help shows what is possible)')
     .exitOverride()
-    .action(() => printLine(context, FIRST_WORDS));
+    .action(() => {
+      printLine(toStandardError(context), FIRST_WORDS);
+      // A script that forgot the command must not go on as if something were done.
+      throw new CommanderError(1, 'commander.help', 'no command');
+    });
 }
 
 /** Without a command: what to type first. The whole help is longer than a screen. */

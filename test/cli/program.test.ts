@@ -118,9 +118,9 @@ describe('options of the program', () => {
 
 test('without a command it says in a few lines what to type first', async () => {
   const { exitCode, stdout, stderr } = await runCommand([]);
-  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-  const named = [...stdout.matchAll(/^ {2}purchase-watch (\w+)/gm)].map(([, name]) => name);
+  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+  const named = [...stderr.matchAll(/^ {2}purchase-watch (\w+)/gm)].map(([, name]) => name);
   expect(named.filter((name) => !COMMANDS.some((each) => each.name === name))).toEqual([]);
   expect(named).toContain('demo');
-  expect(stdout.trimEnd().split('\n').length).toBeLessThan(15);
+  expect(stderr.trimEnd().split('\n').length).toBeLessThan(15);
 });
