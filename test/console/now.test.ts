@@ -154,7 +154,7 @@ test('an incident in which nobody is overdue any more says when it ends, and ask
   expect(await panel.textContent()).toMatch(/ending.*It ends in \d+\smin.* unless another customer gets stuck\./s);
   expect(await panel.getByRole('link', { name: 'Look, and acknowledge' }).count()).toBe(0);
   expect(await page.locator('[data-said]').textContent()).toMatch(
-    /any more, 3 at worst\. It ends at \d\d:\d\d:\d\d unless another customer gets stuck\.$/,
+    /any more, 3 at worst\. The incident ends at \d\d:\d\d:\d\d unless another customer gets stuck\.$/,
   );
   await page.goto('/incidents/inc_ending');
   expect(await page.getByRole('main').textContent()).toMatch(/not acknowledged.*ends in|ends in.*not acknowledged/s);

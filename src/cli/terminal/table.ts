@@ -23,8 +23,8 @@ export function printTable(
     isProse: texts.some((row) => row[at]?.includes(' ')),
   }));
   const widths = fittingWidths(columns, most);
-  const isCut = (at: number) => widths[at]! < columns[at]!.width;
-  if (titles.some((title, at) => isCut(at) && (at === 0 || whole.includes(title)))) {
+  const mustBeWhole = (at: number) => (at === 0 && !columns[at]!.isNumeric) || whole.includes(titles[at]!);
+  if (titles.keys().some((at) => mustBeWhole(at) && widths[at]! < columns[at]!.width)) {
     printRows(context, titles, texts);
     return;
   }
@@ -38,7 +38,7 @@ function printRows(context: CliContext, titles: readonly string[], rows: readonl
     if (at > 0) printLine(context);
     printFacts(
       context,
-      titles.map((title, place) => [title, row[place] ?? '']),
+      titles.map((title, place) => [title, row[place] || null]),
     );
   }
 }

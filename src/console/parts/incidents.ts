@@ -25,7 +25,7 @@ export function comingEnd({ kind, endsAt }: Coming, now: number): Html {
   return endsAt === null ? NOTHING : html`ends ${when(endsAt, now)} ${ENDS_UNLESS[kind]}`;
 }
 
-/** The same as a sentence with the time of day: ` It ends at 10:21:07 unless another customer gets stuck.` */
+/** The same as a sentence with the time of day: ` The incident ends at 10:21:07 unless another customer gets stuck.` */
 export function comingEndSentence({ kind, endsAt }: Coming): string {
-  return endsAt === null ? '' : ` It ends at ${clockTime(Date.parse(endsAt))} ${ENDS_UNLESS[kind]}.`;
+  return endsAt === null ? '' : ` The incident ends at ${clockTime(Date.parse(endsAt))} ${ENDS_UNLESS[kind]}.`;
 }

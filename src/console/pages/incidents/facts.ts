@@ -1,6 +1,7 @@
 /** What is known of an incident: its numbers, likely causes, parts, and what was sent about it. */
 import type { IncidentCustomersBody } from '../../../api/incidents/customers.ts';
 import type { IncidentBody, IncidentDetailsBody } from '../../../api/incidents/fields.ts';
+import { ENDS_UNLESS } from '../../../domain/incidents/symptom.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
 import { type Shape, status, tag } from '../../frame/icons.ts';
@@ -57,7 +58,9 @@ export function numbers(incident: IncidentDetailsBody, customers: IncidentCustom
   else if (quietSince !== null || endsAt !== null)
     rows.push([
       quietSince === null ? 'Ends' : 'Quiet',
-      quietSince === null ? comingEnd(incident, now) : html`${when(quietSince, now)}<small>${comingEnd(incident, now)}</small>`,
+      quietSince === null
+        ? html`${when(endsAt, now)}<small>${ENDS_UNLESS[kind]}</small>`
+        : html`${when(quietSince, now)}<small>${comingEnd(incident, now)}</small>`,
     ]);
   if (alarm?.falseAlarmEvery != null) rows.push(['By chance alone', byChance(alarm.falseAlarmEvery, alarm.perDay)]);
   if (parent !== null) rows.push(['Part of', html`<a class="id" href="${base}/incidents/${parent}">${parent}</a>`]);
