@@ -37,7 +37,7 @@ export function madeFromFigures(): Files {
   const scale = figuresOf('scale');
   if (scale !== null) {
     const { rows, how } = resultOf(scale, 'scale');
-    const [sizes, rest] = bySize(rows);
+    const [sizes, rest] = bySize([...rows, ...rowsOfMoreEvents()]);
     write(files, 'docs/scaling.md', 'sizes', `${sizesTables(sizes)}\n\n${capital(how)}.`);
     write(files, 'docs/scaling.md', 'replicas', plainTable(rest));
   }
@@ -177,9 +177,18 @@ function bySize(rows: readonly Row[]): [BySize, Row[]] {
   return [sizes, rest];
 }
 
+/** Databases with several events of each purchase, from a run of their own: `scale --watched` leaves them out. */
+function rowsOfMoreEvents(): Row[] {
+  const events = figuresOf('scale-events');
+  return events === null
+    ? []
+    : resultOf(events, 'scale').rows.filter(({ what }) => !hasSameCounts(SIZE.exec(what)?.[1] ?? '0 watched, 0 events'));
+}
+
+const hasSameCounts = (size: string): boolean => /^(.+) watched, \1 events$/.test(size);
+
 /** One table for as many events as purchases, one for several events of each. */
 function sizesTables(sizes: BySize): string {
-  const hasSameCounts = (size: string): boolean => /^(.+) watched, \1 events$/.test(size);
   const names = [...sizes.keys()];
   const tables = [names.filter(hasSameCounts), names.filter((size) => !hasSameCounts(size))];
   return tables
