@@ -66,6 +66,13 @@ function flagOf({ flag, x, y, w }: PlacedNode): Html {
   return html`<g class="flag${flag.isCritical ? '' : ' is-warning'}"><rect x="${left}" y="${round(y - 15)}" width="${round(width)}" height="18" rx="3"/><text x="${round(left + width / 2)}" y="${round(y - 2)}" text-anchor="middle">${flag.text}</text></g>`;
 }
 
+/** In a wide font a long name takes more than this for each letter; it is then drawn as wide as its box has room for. */
+const WIDEST_LETTER = 7.4;
+
+function fitted(name: string, room: number): Html {
+  return name.length * WIDEST_LETTER <= room ? NOTHING : html` textLength="${round(room)}" lengthAdjust="spacingAndGlyphs"`;
+}
+
 function shape(name: string, x: number, y: number): Html {
   return html`<svg class="i-st" x="${x}" y="${round(y)}" width="12" height="12" viewBox="0 0 16 16"><use href="#i-${name}"/></svg>`;
 }
@@ -96,7 +103,7 @@ function firstInside({ name, state, x, y, h }: PlacedNode): Html {
 function waitingInside({ name, state, flag, x, y, w }: PlacedNode): Html {
   const { watching, stuck, usual } = state;
   const [left, width] = [x + 12, w - 24];
-  return html`${shape(flag === null ? 'waiting' : 'stuck', left, y + 7)}<text class="nm" x="${left + 18}" y="${round(y + 17.5)}">${name}</text>
+  return html`${shape(flag === null ? 'waiting' : 'stuck', left, y + 7)}<text class="nm" x="${left + 18}" y="${round(y + 17.5)}"${fitted(name, width - 18)}>${name}</text>
 <text class="q" x="${left}" y="${round(y + 35)}"><tspan class="b">${number(watching)}</tspan> now <tspan dx="6"${stuck > 0 ? html` class="over"` : NOTHING}>${number(stuck)} overdue</tspan></text>
 <text class="q" x="${left + width}" y="${round(y + 35)}" text-anchor="end">${usual === null ? '' : `usual ${length(usual.usualMs)}`}</text>${agesLine(state, { x: left, y: round(y + 49), width })}`;
 }
