@@ -10,7 +10,7 @@ import { learnedLimits } from '../../postgres/stays/limits.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
-import { printJson, printLine, styled } from '../terminal/output.ts';
+import { printJson, printLine, printText, styled } from '../terminal/output.ts';
 import { knownSite } from '../terminal/site.ts';
 import { printTable } from '../terminal/table.ts';
 
@@ -42,7 +42,7 @@ async function flow(context: CliContext, { site, json }: FlowOptions): Promise<v
 function printEdges(context: CliContext, { site, from, to, usualDays, edges }: Flow): void {
   const where = site === null ? 'all sites' : `site ${site}`;
   printLine(context, `Changes of state from ${from.slice(0, 10)} ${from.slice(11, 16)} to ${to.slice(11, 16)} UTC, ${where}`);
-  printLine(
+  printText(
     context,
     usualDays === null
       ? 'What is usual at this time of day is not known before three days have been counted.'

@@ -63,6 +63,7 @@ export async function printIncidents(
     ]),
     { whole: ['what', 'status'] },
   );
+  if (context.isTTY) printLine(context, '\nOne of them: purchase-watch incidents show <incident>');
   if (next !== null) printLine(context, `\nThere are more: --cursor ${next}`);
 }
 

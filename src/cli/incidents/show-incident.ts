@@ -121,10 +121,16 @@ function printParts(context: CliContext, { parts }: IncidentRow, now: Instant): 
   );
 }
 
-function printCauses(context: CliContext, { causes }: IncidentStory, consoleUrl: string | null): void {
+function printCauses(context: CliContext, { causes, incident, lastAlert }: IncidentStory, consoleUrl: string | null): void {
+  // The reasons name those who were overdue when people were last alerted.
+  const asOf = incident.count > 0 || lastAlert === null ? '' : `, as it was at ${isoTime(lastAlert.at).slice(11, 19)}Z`;
   for (const [index, { cause, why }] of causes.entries()) {
     printLine(context, '');
-    const title = styled(context, 'bold', printable(`${index === 0 ? 'Likely cause' : 'Or'}: ${titleOf(cause)} (${cause})`));
+    const title = styled(
+      context,
+      'bold',
+      printable(`${index === 0 ? 'Likely cause' : 'Or'}${asOf}: ${titleOf(cause)} (${cause})`),
+    );
     printLine(context, title);
     for (const text of [why, ...adviceOf(cause, consoleUrl)]) printText(context, text, { indent: '  ' });
   }
@@ -139,7 +145,7 @@ function adviceOf(cause: string, consoleUrl: string | null): string[] {
 
 /** Who waits, as of the last alert. */
 function printWaiting(context: CliContext, { incident, lastAlert }: IncidentStory, now: Instant): void {
-  if (lastAlert === null || lastAlert.data.kind !== 'stuck' || incident.endedAt !== null) return;
+  if (lastAlert === null || lastAlert.data.kind !== 'stuck' || incident.endedAt !== null || incident.count === 0) return;
   const { purchases: ids, waiting, earlier } = lastAlert.data;
   const sums = waiting.map(({ amount, currency }) => `${amount} ${currency}`);
   const before =
@@ -172,10 +178,14 @@ function printMessages(context: CliContext, { incident, messages }: IncidentStor
 /** What is to be done next. */
 function printHint(context: CliContext, { id, endedAt, acknowledgedAt, answer }: IncidentRow): void {
   const hints = [
-    endedAt === null && acknowledgedAt === null ? `You look after it? purchase-watch incidents acknowledge ${id}` : null,
-    answer === null ? `You know what it was? purchase-watch incidents answer ${id} --cause …` : null,
+    endedAt === null && acknowledgedAt === null ? ['You look after it?', `purchase-watch incidents acknowledge ${id}`] : null,
+    answer === null ? ['You know what it was?', `purchase-watch incidents answer ${id} --cause …`] : null,
   ].filter((hint) => hint !== null);
   if (hints.length === 0) return;
   printLine(context, '');
-  for (const hint of hints) printText(context, hint);
+  // A command stands on a line of its own, so that it can be copied whole.
+  for (const [question, command] of hints) {
+    printLine(context, question);
+    printLine(context, `  ${command}`);
+  }
 }

@@ -7,11 +7,12 @@ import type { Explanation, Step } from '../../domain/explain/step.ts';
 import { stateName } from '../../domain/purchases/states.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { relative } from '../../domain/values/relative-time.ts';
+import { wrapToWidth } from '../../domain/values/text-width.ts';
 import { DAY, type Instant, isoTime } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { explainFacts, subscriberNames } from '../../postgres/reports/explain.ts';
 import type { CliContext } from '../terminal/context.ts';
-import { printable, printFacts, printJson, printLine, styled } from '../terminal/output.ts';
+import { lineWidth, printable, printFacts, printJson, printLine, printText, styled } from '../terminal/output.ts';
 
 interface Wanted {
   /** The purchase's row. */
@@ -36,9 +37,9 @@ export async function showExplanation(
   printHead(context, explanation);
   printLine(context);
   const { matters, verdict } = explanation;
-  if (matters.length === 0) printLine(context, styled(context, 'green', printable(verdict)));
+  if (matters.length === 0) printText(context, verdict, { style: 'green' });
   // Here is room for all of them, a line each.
-  for (const { text } of matters) printLine(context, styled(context, 'red', printable(text)));
+  for (const { text } of matters) printText(context, text, { style: 'red' });
   printSteps(context, HISTORY, explanation.steps, explanation.now);
   printSteps(context, 'How things stand', explanation.standing, explanation.now);
   printSteps(context, 'What comes', explanation.next, explanation.now);
@@ -63,6 +64,8 @@ function printHead(context: CliContext, { purchase, now }: Explanation): void {
 }
 
 const HISTORY = 'What happened';
+/** With less room beside the times, the terminal breaks the lines. */
+const LEAST_ROOM = 20;
 /** Steps that follow from the one before, and stand under it. */
 const FOLLOWING: Readonly<Partial<Record<Step['kind'], string>>> = { delivery: '  ', attempt: '    ' };
 
@@ -81,7 +84,12 @@ function printSteps(context: CliContext, title: string, steps: readonly Step[], 
     const when = timed ? `${time(step.at).padEnd(column)}  ${ago[index]!.padEnd(width)}  ` : '';
     const indent = title === HISTORY ? (FOLLOWING[step.kind] ?? '') : '';
     const number = step.kind === 'transition' || step.kind === 'event' || step.kind === 'stuck' ? `${step.sequence}. ` : '';
-    const text = printable(`${indent}${number}${step.text}`);
-    printLine(context, `  ${styled(context, 'gray', when)}${step.wrong ? styled(context, 'yellow', text) : text}`);
+    const before = `  ${styled(context, 'gray', when)}${indent}`;
+    const room = Math.max(lineWidth(context) - 2 - when.length - indent.length, LEAST_ROOM);
+    for (const [at, text] of wrapToWidth(printable(`${number}${step.text}`), room).entries())
+      printLine(
+        context,
+        `${at === 0 ? before : ' '.repeat(2 + when.length + indent.length)}${step.wrong ? styled(context, 'yellow', text) : text}`,
+      );
   });
 }

@@ -69,8 +69,11 @@ const slackGot =
 function pageSwitch(control: Control, { page, state, place }: { page: string; state: string; place: string }): Switch {
   const spec = { site: BROKEN_SITE, states: [state] };
   const isIts = (each: IncidentBody): boolean => each.kind === 'stuck' && each.site === BROKEN_SITE && each.state?.name === state;
+  // Purchases of an earlier demo, which are not watched any more, are a group of their own.
   const stuckNow = ({ overview }: Seen): number =>
-    overview?.purchases.groups.find((each) => each.site === BROKEN_SITE && each.state?.name === state)?.stuck ?? 0;
+    (overview?.purchases.groups ?? [])
+      .filter((each) => each.site === BROKEN_SITE && each.state?.name === state)
+      .reduce((sum, { stuck }) => sum + stuck, 0);
   const broken: readonly Step[] = [
     {
       words: 'a first customer has waited for longer than 10 s and is overdue',
@@ -269,8 +272,7 @@ function receiverSwitch({ shop }: SwitchParts): Switch {
     const wait = until === null ? 2_000 : Math.max(Date.parse(until) - Date.now(), 0) + 1_000;
     return [
       {
-        words:
-          'the pause ends, and one delivery tries the shop (“Resume now” on the page of the subscriber shop does that at once)',
+        words: `the pause ends ${until === null ? 'at once' : `after about ${Math.ceil(wait / 1_000)} s`}, and one delivery tries the shop`,
         after: wait,
         happened: (seen) => shopOf(seen)?.health.status === 'ok' && seen.arrivals.length > 0,
       },

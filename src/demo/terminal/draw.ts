@@ -105,7 +105,10 @@ function chapterLines({ title, text, steps = [] }: Chapter, columns: number): Sp
   return [
     ...wrap(title).map((line): Span[] => [[line, 'bold']]),
     ...(text === '' ? [] : wrap(text)).map((line): Span[] => [[line]]),
-    ...steps.map(({ words, isDone }): Span[] => [isDone ? ['✓ ', 'green'] : ['· ', 'gray'], [words]]),
+    ...steps.flatMap(({ words, isDone }): Span[][] => {
+      const [first = '', ...others] = wrapToWidth(words, Math.min(columns, WIDEST_TEXT) - 2);
+      return [[isDone ? ['✓ ', 'green'] : ['· ', 'gray'], [first]], ...others.map((line): Span[] => [[`  ${line}`]])];
+    }),
   ];
 }
 

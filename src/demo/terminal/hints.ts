@@ -58,6 +58,6 @@ export function hints({ home, apiUrl, checkoutUrl, databaseFile, ids }: HintPart
     `  psql "$(cat ${typed(databaseFile)})" \\`,
     `    -c "select purchase_watch.watch('${ids.sql}', site => '${BROKEN_SITE}')"`,
     `Break more at the simulated service: ${checkoutUrl}/control`,
-    'Your own shop: npx purchase-watch start lists the settings that are needed',
+    'Your own shop: npx purchase-watch init asks for the settings that are needed',
   ];
 }

@@ -93,9 +93,9 @@ export async function runStory({ control, narrator, progress, watch, messages, o
     customers = sendCustomers(control, BAD_DAY, { every: ARRIVALS.bad });
     await until(() => progress.stuckNow.size >= 1);
     narrator.say('The first customer waited longer than the limit; one more poll confirms: stuck.');
-    narrator.headline('4  Slack gets one message, however many are stuck', [
-      'The fourth stuck customer in a row makes the page count as broken. Customers who',
-      'get stuck in the seconds after that are in the same message, which comes next.',
+    narrator.headline('4  Slack will get one message, however many are stuck', [
+      'One stuck customer may have left. The fourth in a row makes the page count as',
+      'broken. Ten seconds are left for others to join; then the message comes.',
     ]);
 
     const before = messages();

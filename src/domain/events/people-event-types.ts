@@ -89,7 +89,7 @@ const stuckData = z.object({
   earlier: orNull(answer.extend({ site: orNull(word), state: orNull(readableState) })).describe(
     'What it was the last time this happened, as a person said.',
   ),
-  movedOn: orNull(count).describe('How many of those overdue got on after all; given at the end.'),
+  movedOn: orNull(count).describe('How many of those overdue got on after all since it began, or came back; given at the end.'),
   includes: listOf(word).describe('Ids of the incidents that are part of this one.'),
   singles: orNull(z.object({ until: orNull(z.literal('over')), counted: count, perDay: orNull(quantity) })).describe(
     'Alerts about single stuck checkouts rest until the incident is over, or (`until` is null) incidents replace them from here on; null when nothing changes.',

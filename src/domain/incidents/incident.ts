@@ -59,7 +59,7 @@ export interface Incident {
   readonly reopenedAt: Instant | null;
   /** Reminders since the last alert with news. */
   readonly reminders: number;
-  /** Of those who were overdue, how many got on after all while it lasted. */
+  /** Of those who were overdue, how many got on after all since it began, or began again. */
   readonly movedOn: number;
 }
 
@@ -278,9 +278,12 @@ export function isLookedAfter({ acknowledgedAt, reopenedAt }: Pick<Incident, 'ac
   return acknowledgedAt !== null && (reopenedAt === null || acknowledgedAt >= reopenedAt);
 }
 
-/** An incident that had ended, and whose symptom is back: people are alerted that it is the same one. */
+/**
+ * An incident that had ended, and whose symptom is back: people are alerted that it is the same one. Who got on is counted from
+ * its return on: the message about its first end named those before.
+ */
 export function reopened(ended: Incident, now: Instant): Incident {
-  return { ...ended, endedAt: null, quietSince: null, reopenedAt: now };
+  return { ...ended, endedAt: null, quietSince: null, reopenedAt: now, movedOn: 0 };
 }
 
 /** How urgent an incident is. */

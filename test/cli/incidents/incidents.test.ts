@@ -161,7 +161,7 @@ describe('show', () => {
     );
     expect(stdout).toMatch(/^@slack +opened +\S+Z \(.*\) +delivered$/m);
     expect(stdout).toMatch(
-      /purchase-watch incidents acknowledge inc_card\n.*purchase-watch incidents answer inc_card --cause …\n$/,
+      /\n {2}purchase-watch incidents acknowledge inc_card\n.*\n {2}purchase-watch incidents answer inc_card --cause …\n$/,
     );
   });
 

@@ -142,6 +142,18 @@ describe('a broken page', () => {
     expect(incidents[0]).toMatchObject({ openedAt: T, reopenedAt: T + 3 * HOUR, endedAt: null });
   });
 
+  test('counts who got on after it came back apart from those before its first end', () => {
+    const late = (count: number, now: number) =>
+      Array.from({ length: count }, () => ({ ...stay('se', 6, 'late', now - 20 * MINUTE, now), toState: 2 }));
+    breakPage('se', 6, T);
+    look(T + 5 * MINUTE, { stays: late(3, T + 5 * MINUTE), waiting: [overdue('se', 6, 1)] });
+    mend(T + 20 * MINUTE);
+    expect(incidents[0]).toMatchObject({ endedAt: expect.any(Number), movedOn: 3 });
+    breakPage('se', 6, T + 3 * HOUR);
+    look(T + 3 * HOUR + 5 * MINUTE, { stays: late(2, T + 3 * HOUR + 5 * MINUTE), waiting: [overdue('se', 6, 2)] });
+    expect(incidents[0]).toMatchObject({ reopenedAt: T + 3 * HOUR, movedOn: 2 });
+  });
+
   test('that is broken again much later is another one', () => {
     breakPage('se', 6, T);
     mend(T + 20 * MINUTE);

@@ -73,7 +73,7 @@ function saidParagraph(incident: StuckIncident): Labelled[] {
 }
 
 function endedDraft(incident: StuckIncident): Draft {
-  const { incidentId, at, endedAt, count, peak, movedOn, answer, causes } = incident;
+  const { incidentId, at, endedAt, reopenedAt, count, peak, movedOn, answer, causes } = incident;
   const command = (rest: string): string => code(`purchase-watch incidents answer ${rest}`, 260);
   const [likely] = causes;
   const guess = likely === undefined ? '' : ` The likeliest was ${code(likely.cause, 60)}.`;
@@ -84,7 +84,9 @@ function endedDraft(incident: StuckIncident): Draft {
       ['Began', moment(beganAt(incident))],
       ['Over', moment(endedAt ?? at)],
       ['Stuck at the worst', customers(peak)],
-      ...(movedOn === null ? [] : [['Got on after all', customers(movedOn)] as const]),
+      ...(movedOn === null
+        ? []
+        : [[reopenedAt === null ? 'Got on after all' : 'Got on since it came back', customers(movedOn)] as const]),
       ...(count === 0 ? [] : [['Overdue still', `${customers(count)}, who may have left`] as const]),
     ],
     paragraphs: [

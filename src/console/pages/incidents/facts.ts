@@ -85,7 +85,7 @@ function byChance(every: number, perDay: number | null): Html {
 }
 
 /** The likely causes with what speaks for each and what to do, and what it was the last time. */
-export function causes({ causes: likely, earlier, kind }: IncidentDetailsBody, { now }: Ask): Html {
+export function causes({ causes: likely, earlier, kind, count, saidAt }: IncidentDetailsBody, { now }: Ask): Html {
   if (kind !== 'stuck' || (likely.length === 0 && earlier === null)) return NOTHING;
   const one = ({ title, why, remedy }: IncidentDetailsBody['causes'][number], index: number): Html =>
     html`<li><h3>${index === 0 ? '' : 'Or: '}${title}</h3><p class="cause">Why: ${tied(why)}</p>${remedy === null ? NOTHING : html`<p class="cause mute">What to do: ${remedy}</p>`}</li>`;
@@ -99,7 +99,9 @@ export function causes({ causes: likely, earlier, kind }: IncidentDetailsBody, {
       : {
           foot: html`<p>Last time here, ${when(earlier.at, now)}, it was: ${earlier.title}.${earlier.note === null ? NOTHING : html` “${written(earlier.note)}”`}${earlier.by === null ? NOTHING : html`, by ${written(earlier.by)}`}</p>`,
         };
-  return panel({ id: 'causes', title: 'What it may be, and what to do', body, ...before });
+  // The reasons name those who were overdue then.
+  const asOf = count > 0 || saidAt === null ? {} : { note: html`as it was ${when(saidAt, now)}` };
+  return panel({ id: 'causes', title: 'What it may be, and what to do', body, ...asOf, ...before });
 }
 
 /** The states and sites that an incident is made of. */
@@ -121,12 +123,12 @@ const DELIVERED: Readonly<Record<IncidentDetailsBody['said'][number]['status'], 
 };
 
 /** Who was alerted of what and when, and what comes next. */
-export function sent(incident: IncidentDetailsBody, ask: Ask): Html {
+export function sent(incident: IncidentDetailsBody, ask: Ask, hasChannel: boolean): Html {
   const one = ({ channel, stage, at, status: is }: IncidentDetailsBody['said'][number]): Html => {
     const [shape, word] = DELIVERED[is];
     return html`<li><span>${when(at, ask.now)}</span><div>${tag(stage === 'ended' ? 'ok' : incident.severity, stage)} to ${written(channel)}<small class="small">${status(shape, word)}</small></div></li>`;
   };
-  const body = html`<ol class="rows tl">${incident.said.map(one)}<li><span>Next</span><div>${next(incident, ask)}</div></li></ol>`;
+  const body = html`<ol class="rows tl">${incident.said.map(one)}<li><span>Next</span><div>${hasChannel || incident.endedAt !== null ? next(incident, ask) : html`Nothing: nobody is alerted. <a href="${ask.base}/channels">How to set a channel</a>`}</div></li></ol>`;
   return panel({ id: 'sent', title: 'Messages to people', body });
 }
 

@@ -1,5 +1,6 @@
 /** One incident: what is wrong and what that rests on, what to do, what was sent, and what a person does about it. */
 
+import type { OverviewBody } from '../../../api/health/overview.ts';
 import type { IncidentCustomersBody } from '../../../api/incidents/customers.ts';
 import type { IncidentBody, IncidentDetailsBody, SilenceBody } from '../../../api/incidents/fields.ts';
 import { ApiRefusal } from '../../frame/api-calls.ts';
@@ -10,6 +11,7 @@ import { type Ask, action, type GoOn, page } from '../../frame/page-route.ts';
 import { filled } from '../../parts/fields.ts';
 import { comingEnd, shapeOf } from '../../parts/incidents.ts';
 import { flash, written } from '../../parts/lists.ts';
+import { isForPeople } from '../../parts/receivers.ts';
 import { openIncidents } from '../../parts/silences.ts';
 import { length, since } from '../../parts/time.ts';
 import { type Act, care, type Refused, scopesOf } from './care.ts';
@@ -66,16 +68,18 @@ async function incidentView(ask: Ask, refused: Refused | null): Promise<View> {
   const { api, base, query } = ask;
   const incident = await api.get<IncidentDetailsBody>(`/v1${path(ask)}`);
   const isOpen = incident.endedAt === null;
-  const [silences, { open, atLeast }, customers] = await Promise.all([
+  const [silences, { open, atLeast }, customers, { subscribers }] = await Promise.all([
     isOpen ? api.get<{ data: SilenceBody[] }>('/v1/silences', { limit: MOST_SILENCES }) : { data: [] },
     isOpen && ask.mayOperate ? openIncidents(ask) : { open: [], atLeast: false },
     incident.kind === 'stuck' ? api.get<IncidentCustomersBody>(`/v1${path(ask)}/customers`) : null,
+    api.get<Pick<OverviewBody, 'subscribers'>>('/v1/overview'),
   ]);
+  const hasChannel = subscribers.some(isForPeople);
   const done = DONE.get(query.done ?? '');
   const body = html`${head(incident, ask)}
 ${done === undefined ? NOTHING : flash(done)}
-<div class="two"><div class="stack">${customers === null ? sent(incident, ask) : html`${share(incident, customers)}${causes(incident, ask)}${waiting(incident, customers, ask)}${parts(incident, ask)}`}</div>
-<div class="stack">${numbers(incident, customers, ask)}${care({ ask, incident, refused, silences: silences.data, open, openAtLeast: atLeast })}${customers === null ? NOTHING : sent(incident, ask)}</div></div>`;
+<div class="two"><div class="stack">${customers === null ? sent(incident, ask, hasChannel) : html`${share(incident, customers)}${causes(incident, ask)}${waiting(incident, customers, ask)}${parts(incident, ask)}`}</div>
+<div class="stack">${numbers(incident, customers, ask)}${care({ ask, incident, refused, silences: silences.data, open, openAtLeast: atLeast })}${customers === null ? NOTHING : sent(incident, ask, hasChannel)}</div></div>`;
   return {
     ...{ title: `${incident.where}: ${incident.what}`, place: 'incidents', body },
     crumb: html`<a href="${base}/incidents">Incidents</a> / <span class="id">${incident.id}</span>`,

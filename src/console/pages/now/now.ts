@@ -77,7 +77,7 @@ function second({ purchases, polling }: OverviewBody, flow: FlowBody): string {
     flow.edges.length === 0
       ? ''
       : ` ${flow.site === null ? 'Since' : `At ${flow.site} since`} ${flowText(flow, flowPicture(flow))}.`;
-  return `${counted(purchases.watching, 'purchase is', 'purchases are')} watched, ${purchases.stuck} overdue. ${rate(polls)} polls a minute (${failed}), ${rate(changes)} changes a minute${late}.${hour}`;
+  return `${counted(purchases.watching, 'purchase is', 'purchases are')} watched, ${purchases.stuck} overdue. In the last 5 min: ${rate(polls)} polls a minute (${failed}), ${rate(changes)} changes a minute${late}.${hour}`;
 }
 
 const rate = (value: number): string => number(value < 10 ? Math.round(value * 10) / 10 : Math.round(value));
