@@ -31,7 +31,7 @@ const flow = (states: State[], ways: [number | null, number, number, number | nu
 });
 const drawn = async (body: FlowBody) =>
   String(await flowMap(flowPicture(body), { label: 'flow', listOf: ({ key }) => `/${key}` }));
-const incident = { id: 'inc_41', severity: 'critical' as const, since: at, parent: null };
+const incident = { id: 'inc_41', severity: 'critical' as const, since: at, endsAt: null, parent: null };
 
 test('a state with an incident has a flag with the site, which is cut and never markup', async () => {
   const site = `<b>"&${'x'.repeat(4_000)}`;
@@ -49,6 +49,12 @@ test('a state with an incident has a flag with the site, which is cut and never 
   expect(svg).toContain('node is-stuck');
   expect(svg).toContain('critical, &lt;b&gt;&quot;&amp;xxxxxxxxxxxx…, 1 more');
   expect(svg).not.toContain('<b>');
+});
+
+test('an incident that ends by itself, because nobody is overdue any more, has no flag', async () => {
+  const svg = await drawn(flow([state(6, { incidents: [{ ...incident, site: 'fi', endsAt: at }] })]));
+  expect(svg).not.toContain('critical');
+  expect(svg).not.toContain('is-stuck');
 });
 
 test('overdue without an incident changes the number and no more', async () => {

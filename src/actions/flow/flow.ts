@@ -6,7 +6,7 @@ import { levelOf } from '../../domain/incidents/incident.ts';
 import { policyOf } from '../../domain/polling/poll-plan.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import { shownLimit } from '../../domain/stays/dwell.ts';
-import { type Instant, isoTime } from '../../domain/values/time.ts';
+import { type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { type IncidentRow, listIncidents } from '../../postgres/incidents/list.ts';
 import { purchaseTotals, type Total } from '../../postgres/reports/counts.ts';
@@ -142,6 +142,7 @@ function waitingOf(row: WaitingRow, { limits, now }: { limits: Limits; now: Inst
 
 /** What an open incident of a state of a site is called; one of several sites is named by its parts. */
 function incidentHere(incident: IncidentRow) {
-  const { id, site, since, parent } = incident;
-  return site === null ? [] : [{ id, site, severity: levelOf(incident), since: isoTime(since), parent }];
+  const { id, site, since, endsAt, parent } = incident;
+  if (site === null) return [];
+  return [{ id, site, severity: levelOf(incident), since: isoTime(since), endsAt: isoTimeOrNull(endsAt), parent }];
 }

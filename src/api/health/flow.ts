@@ -89,6 +89,9 @@ const flowStateSchema = z
         site: z.string(),
         severity: z.enum(['warning', 'critical']),
         since: timeSchema,
+        endsAt: timeSchema
+          .nullable()
+          .openapi({ description: 'When it ends unless another customer gets stuck; null while one is overdue.' }),
         parent: z.string().nullable().openapi({ description: 'The incident of several states or sites of which it is a part.' }),
       }),
     ),

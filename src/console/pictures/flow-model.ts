@@ -32,7 +32,7 @@ export interface FlowNode {
   readonly isPaid: boolean;
   /** Purchases that usually came in this time; null while that is not known. */
   readonly usuallyCame: number | null;
-  /** What the open incidents of the state are called, the worst; null without any. */
+  /** What the open incidents of the state in which a customer is overdue are called, the worst; null without any. */
   readonly flag: { readonly text: string; readonly isCritical: boolean } | null;
 }
 
@@ -101,7 +101,9 @@ function byPlace(a: FlowNode, b: FlowNode): number {
 
 const LONGEST_SITE = 18;
 
-function flagOf(incidents: FlowState['incidents']): FlowNode['flag'] {
+function flagOf(open: FlowState['incidents']): FlowNode['flag'] {
+  // In those that end by themselves nobody is overdue any more.
+  const incidents = open.filter(({ endsAt }) => endsAt === null);
   const worst = incidents.find(({ severity }) => severity === 'critical') ?? incidents[0];
   if (worst === undefined) return null;
   const { severity, site } = worst;
