@@ -104,12 +104,14 @@ function pins({ first, noticed }: NonNullable<SharePicture['marks']>, { x, width
   ];
   const isOneSided = places[0]!.at <= 200 || places[1]!.at > right - NOTICED;
   const pin = ({ at, word, number }: (typeof places)[number]): Html => {
-    const stem = html`<path class="c-mark" d="M${f(at)} 16V${String(BOTTOM)}"/>`;
+    // Below the words of the first one, which it would cross.
+    const top = number === 2 && isOneSided && width >= 500 ? 30 : 16;
+    const stem = html`<path class="c-mark" d="M${f(at)} ${String(top)}V${String(BOTTOM)}"/>`;
     if (width < 500)
       return html`${stem}<circle class="c-fill" cx="${f(at)}" cy="16" r="8"/><text class="strong" x="${f(at)}" y="20" text-anchor="middle">${String(number)}</text>`;
     // The first is written to the left, the second to the right. Near an edge both go inwards, one below the other.
     const isLeft = (number === 1 && at > 200) || at > right - NOTICED;
-    return html`${stem}<circle class="c-fill" cx="${f(at)}" cy="16" r="3"/><text class="strong t-halo" x="${f(at + (isLeft ? -9 : 9))}" y="${number === 2 && isOneSided ? '34' : '20'}" text-anchor="${isLeft ? 'end' : 'start'}">${word}</text>`;
+    return html`${stem}<circle class="c-fill" cx="${f(at)}" cy="${String(top)}" r="3"/><text class="strong t-halo" x="${f(at + (isLeft ? -9 : 9))}" y="${String(top + 4)}" text-anchor="${isLeft ? 'end' : 'start'}">${word}</text>`;
   };
   return html`${places.map(pin)}`;
 }
