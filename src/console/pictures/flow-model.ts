@@ -102,7 +102,7 @@ function byPlace(a: FlowNode, b: FlowNode): number {
 const LONGEST_SITE = 18;
 
 function flagOf(open: FlowState['incidents']): FlowNode['flag'] {
-  // In those that end by themselves nobody is overdue any more.
+  // An incident that ends by itself has no overdue customer any more.
   const incidents = open.filter(({ endsAt }) => endsAt === null);
   const worst = incidents.find(({ severity }) => severity === 'critical') ?? incidents[0];
   if (worst === undefined) return null;

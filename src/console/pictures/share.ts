@@ -104,7 +104,7 @@ function pins({ first, noticed }: NonNullable<SharePicture['marks']>, { x, width
   ];
   const isOneSided = places[0]!.at <= 200 || places[1]!.at > right - NOTICED;
   const pin = ({ at, word, number }: (typeof places)[number]): Html => {
-    // Below the words of the first one, which it would cross.
+    // The second pin begins below the words of the first one, or its line would cross these words.
     const top = number === 2 && isOneSided && width >= 500 ? 30 : 16;
     const stem = html`<path class="c-mark" d="M${f(at)} ${String(top)}V${String(BOTTOM)}"/>`;
     if (width < 500)
