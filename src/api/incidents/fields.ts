@@ -112,7 +112,7 @@ export const incidentSchema = z
     quietSince: timeSchema.nullable().openapi({ description: 'Since when nothing is wrong any more; it ends when that lasts.' }),
     endsAt: timeSchema.nullable().openapi({
       description:
-        'When it ends if nothing goes wrong again. Null while something is wrong (a customer is overdue), and once it has ended. It is known before `quietSince`, when the alarm is still on and nobody is overdue any more.',
+        'When the incident ends if nothing goes wrong again. Null while something is wrong, such as an overdue customer, and once the incident has ended. Where customers were stuck, `endsAt` may be set while `quietSince` is still null: no customer is overdue, and the alarm is still on.',
     }),
     endedAt: timeSchema.nullable(),
     reopenedAt: timeSchema.nullable().openapi({ description: 'When it came back after it had ended.' }),

@@ -278,10 +278,7 @@ export function isLookedAfter({ acknowledgedAt, reopenedAt }: Pick<Incident, 'ac
   return acknowledgedAt !== null && (reopenedAt === null || acknowledgedAt >= reopenedAt);
 }
 
-/**
- * An incident that had ended, and whose symptom is back: people are alerted that it is the same one. Who got on is counted from
- * its return on: the message about its first end named those before.
- */
+/** An incident that had ended, and whose symptom is back: the same incident. It counts from here on how many customers got on. */
 export function reopened(ended: Incident, now: Instant): Incident {
   return { ...ended, endedAt: null, quietSince: null, reopenedAt: now, movedOn: 0 };
 }
