@@ -1,8 +1,9 @@
 /** From the answer that shows a change to the webhook about it: at leisure, at full speed, and while a bulk load of new purchases drains. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bench, BenchOptions } from './bench.ts';
-import { type Database, type Lab, type Part, SECRET } from './lab.ts';
+import { type Database, IN_FLIGHT, type Lab, type Part, SECRET } from './lab.ts';
 import { observe, percentile, type Window } from './measure.ts';
+import type { BareChangeRun } from './processes/bare-change.ts';
 import type { Sighting } from './processes/messages.ts';
 import { seed } from './seed.ts';
 
@@ -20,8 +21,12 @@ const FIRST_NEWCOMER = 8_000_000;
 
 export const change: Bench = async (lab, options) => {
   const ms = options.quick ? 3_000 : 15_000;
-  const calm = await latencies(lab, { purchases: 200, every: 1_000, changeEvery: 10, ms }, options);
-  const busy = await latencies(lab, { purchases: 60_000, every: 400, changeEvery: 50, ms }, options);
+  const leisure = { purchases: 200, every: 1_000, changeEvery: 10, ms };
+  const fullSpeed = { purchases: 60_000, every: 400, changeEvery: 50, ms };
+  const calm = await latencies(lab, leisure, options);
+  const bareCalm = await bareLatencies(lab, leisure, options);
+  const busy = await latencies(lab, fullSpeed, options);
+  const bareBusy = await bareLatencies(lab, fullSpeed, options);
   const newcomers = options.quick ? 20_000 : 100_000;
   const loaded = await latencies(
     lab,
@@ -34,13 +39,17 @@ export const change: Bench = async (lab, options) => {
     rows: [
       { what: 'at leisure, p50', value: percentile(calm.took, 0.5), unit: 'ms' },
       { what: 'at leisure, p99', value: percentile(calm.took, 0.99), unit: 'ms', atMost: 10 },
+      { what: 'at leisure, bare loop, p50', value: percentile(bareCalm, 0.5), unit: 'ms' },
+      { what: 'at leisure, bare loop, p99', value: percentile(bareCalm, 0.99), unit: 'ms' },
       { what: 'at full speed, p50', value: percentile(busy.took, 0.5), unit: 'ms' },
       { what: 'at full speed, p99', value: percentile(busy.took, 0.99), unit: 'ms', atMost: 25 },
+      { what: 'at full speed, bare loop, p50', value: percentile(bareBusy, 0.5), unit: 'ms' },
+      { what: 'at full speed, bare loop, p99', value: percentile(bareBusy, 0.99), unit: 'ms' },
       { what: 'at full speed, polls recorded while telling', value: busy.window.pollsPerSecond, unit: '/s' },
       { what: `beside ${newcomers} new purchases, p50`, value: percentile(loaded.took, 0.5), unit: 'ms' },
       { what: `beside ${newcomers} new purchases, p99`, value: percentile(loaded.took, 0.99), unit: 'ms', atMost: 25 },
       { what: 'first polls of new purchases still due at its end', value: loaded.unpolled, unit: '' },
-      { what: 'not told by the end', value: calm.untold + busy.untold + loaded.untold, unit: '' },
+      { what: 'changes without a webhook by the end', value: calm.untold + busy.untold + loaded.untold, unit: '' },
     ],
   };
 };
@@ -78,6 +87,35 @@ async function latencies(
   await database.drop();
   say(`${purchases} purchases: ${told.took.length} of ${told.took.length + told.untold} changes told`);
   return { ...told, unpolled };
+}
+
+/** The same work at the same pace by a loop that commits a row for a change and posts it, and does nothing else: the floor of this machine. */
+async function bareLatencies(
+  lab: Lab,
+  { purchases, every, changeEvery, ms }: Load,
+  { say, quick }: BenchOptions,
+): Promise<number[]> {
+  await lab.service.ask('reset');
+  await lab.service.ask('set', { changeEvery, note: false });
+  const database = await lab.database({ empty: true });
+  const receiver = await lab.start('receiver');
+  const bare = await lab.start('bare-change');
+  const warmUp = quick ? 2_000 : 8_000;
+  const settings: BareChangeRun = {
+    ...{ service: lab.serviceUrl, receiver: await receiver.ask<string>('url'), databaseUrl: database.url, secret: SECRET },
+    ...{ purchases, every, inFlight: IN_FLIGHT, ms: warmUp + ms },
+  };
+  const running = bare.ask('run', settings);
+  await delay(warmUp);
+  await receiver.ask('note', true);
+  await lab.service.ask('set', { changeEvery, note: true });
+  await running;
+  const took = waits(await lab.service.ask<Sighting[]>('changes'), await receiver.ask<Sighting[]>('receipts'));
+  await lab.service.ask('set', { changeEvery, note: false });
+  await Promise.all([bare.stop(), receiver.stop()]);
+  await database.drop();
+  say(`${purchases} purchases: ${took.length} changes told by the bare loop`);
+  return took;
 }
 
 /** As a program that loads a file. */

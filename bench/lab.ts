@@ -22,6 +22,7 @@ const PARTS = {
   producer: new URL('./processes/producer.ts', import.meta.url),
   daemon: new URL('./processes/daemon.ts', import.meta.url),
   'bare-polls': new URL('./processes/bare-polls.ts', import.meta.url),
+  'bare-change': new URL('./processes/bare-change.ts', import.meta.url),
   'bare-send': new URL('./processes/bare-send.ts', import.meta.url),
 };
 export type PartName = keyof typeof PARTS;

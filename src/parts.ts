@@ -104,21 +104,23 @@ export function createParts(base: Base, clients: Clients) {
     onNotificationQueue: createQueueWarning(log),
     onStep: createClockStep({ sql, clock, log, replica }),
   });
-  const poller = createPoller({
-    ...{ sql, clock, log, ownership, meters, skipped, policyFor: limits.policyFor },
-    writes: health.writesOf('poller'),
-    sites: clients.map(({ site, client }) => polledSite(site, client)),
-    spread: () => random() * 2 - 1,
-    capacity: replacements.windowCapacity ?? 100_000,
-    onEvents: () => wake('notifier'),
-    onSymptom: () => wake('judge'),
-    wake: () => wake('poller'),
-  });
   const knownSubscribers = createKnownSubscribers(base);
   const notifier = createNotifier({
     ...{ sql: base.store.outbox, clock, log, ownership, meters, knownSubscribers, spread: random },
     writes: health.writesOf('notifier'),
     wake: () => wake('notifier'),
+  });
+  const poller = createPoller({
+    ...{ sql, recordingSql: base.store.recording, clock, log, ownership, meters, skipped, policyFor: limits.policyFor },
+    writes: health.writesOf('poller'),
+    sites: clients.map(({ site, client }) => polledSite(site, client)),
+    spread: () => random() * 2 - 1,
+    capacity: replacements.windowCapacity ?? 100_000,
+    onEvents: (deliveries) => {
+      if (notifier.takeNew(deliveries)) wake('notifier');
+    },
+    onSymptom: () => wake('judge'),
+    wake: () => wake('poller'),
   });
   const outsides = [poller.outside, notifier.outside];
   const reach = createReach({ clock, log, setAway: ownership.setAway, outsides });

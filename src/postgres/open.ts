@@ -8,6 +8,8 @@ export interface Store {
   readonly databaseUrl: string;
   /** For the loops. */
   readonly sql: Sql;
+  /** For recording polls: sessions that have planned its statements, which takes as long as running them. */
+  readonly recording: Sql;
   /** For the outbox. */
   readonly outbox: Sql;
   /** For further connections. */
@@ -34,12 +36,16 @@ export async function openStore(
   const embedded = databaseUrl === null ? await startEmbedded({ dataDir, log: (text) => log.info(text), signal }) : null;
   const url = databaseUrl ?? embedded!.url;
   const patience = await agreeOnLimits(url, answerWithin, (about) => log.warn(about, 'database.limits_refused'));
-  const sql = connect(url, { max: 10, steadyPlans: true, ...patience });
-  const outbox = connect(url, { max: 4, name: 'outbox', steadyPlans: true, orderedPlans: true, ...patience });
-  const end = (timeout: Milliseconds) => Promise.all([sql, outbox].map((pool) => pool.end({ timeout: timeout / 1_000 })));
+  const sql = connect(url, { max: 6, steadyPlans: true, ...patience });
+  const planned = { steadyPlans: true, orderedPlans: true, ...patience };
+  const recording = connect(url, { max: 4, name: 'recording', ...planned });
+  const outbox = connect(url, { max: 4, name: 'outbox', ...planned });
+  const end = (timeout: Milliseconds) =>
+    Promise.all([sql, recording, outbox].map((pool) => pool.end({ timeout: timeout / 1_000 })));
   return {
     databaseUrl: url,
     sql,
+    recording,
     outbox,
     patience,
     breakOff: () => void end(0),

@@ -10,6 +10,7 @@ import {
   REPLAYED,
   type Wanted,
 } from '../../postgres/deliveries/deliveries.ts';
+import type { NewDeliveries } from '../../postgres/deliveries/new-deliveries.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { pausedUntil } from './subscribers/health-in-memory.ts';
 import type { Subscriber } from './subscribers/subscriber.ts';
@@ -32,6 +33,11 @@ export interface DeliveryLoader {
    * off, because an earlier one of their lane is due later, and how many were taken into memory.
    */
   load(subscribers: readonly Subscriber[], late: boolean): Promise<{ blocked: LaneHead[]; added: number }>;
+  /**
+   * Takes deliveries that were committed just now, without a read; answers whether it took all. `subscribers`: the active ones.
+   * Those it does not take, a load finds.
+   */
+  takeNew(deliveries: NewDeliveries, subscribers: readonly Subscriber[]): boolean;
   /** Whether the outbox may hold more for this subscriber, and its queue has room. */
   wants(subscriber: Subscriber, parties: number): boolean;
 }
@@ -52,6 +58,10 @@ interface Load {
 }
 
 export function createDeliveryLoader({ sql, clock, ownership }: DeliveryLoaderOptions): DeliveryLoader {
+  /** Ids that were taken without a read during the load under way: they may be settled before its rows arrive. */
+  const takenMeanwhile = new Set<number>();
+  let isLoading = false;
+
   const plan = (subscribers: readonly Subscriber[], late: boolean, hasShards: boolean): Load => {
     const now = clock.now();
     const wanted: Wanted[] = [];
@@ -76,6 +86,7 @@ export function createDeliveryLoader({ sql, clock, ownership }: DeliveryLoaderOp
     // The subscriber was paused during the read and dropped its queue, or another replica held the shard meanwhile and may have sent the delivery.
     if (!isHeld || pausedUntil(health, clock.now()) !== null) reading.restart();
     else if (queue.has(row.id)) return false;
+    else if (takenMeanwhile.has(row.id)) reading.restart();
     else if (row.behind === null || queue.has(row.behind.id)) {
       queue.add(row);
       return true;
@@ -89,18 +100,47 @@ export function createDeliveryLoader({ sql, clock, ownership }: DeliveryLoaderOp
     return false;
   };
 
+  /** Whether the delivery is in memory now. One that a load may have taken before is left to the next load. */
+  const takeOne = (delivery: DueDelivery, subscriber: Subscriber | undefined, parties: number, now: Instant): boolean => {
+    if (subscriber === undefined || subscriber.recipient.channel.sendAll !== undefined) return false;
+    const { queue, reading } = subscriber;
+    if (queue.has(delivery.id)) return true;
+    // Older ones that wait outside of memory come first.
+    if (delivery.id <= reading.newest || reading.mayHoldMore || roomOf(subscriber, parties, now) === 0) return false;
+    if (take(delivery, subscriber, true, now) !== true) return false;
+    if (isLoading) takenMeanwhile.add(delivery.id);
+    return true;
+  };
+
   return {
+    takeNew: ({ rows, isComplete }, subscribers) => {
+      const known = new Map(subscribers.map((subscriber) => [subscriber.recipient.id, subscriber]));
+      const now = clock.now();
+      // After one that stays outside, a later one could be of the same lane.
+      const left = new Set<number>();
+      for (const delivery of rows) {
+        const { subscriber } = delivery;
+        if (left.has(subscriber) || !takeOne(delivery, known.get(subscriber), subscribers.length, now)) left.add(subscriber);
+      }
+      return isComplete && left.size === 0;
+    },
     wants: (subscriber, parties) => subscriber.reading.mayHoldMore && roomOf(subscriber, parties, clock.now()) > 0,
     load: async (subscribers, late) => {
       const shards = ownership.owned();
       const epochs = new Map(shards.map((shard) => [shard, ownership.epochOf(shard)]));
       const { now, wanted, subscribers: chosen, ends } = plan(subscribers, late, shards.length > 0);
       const except = [...chosen.values()].flatMap(({ queue }) => [...queue.ids()]);
-      const { rows, more } = await loadDueDeliveries(sql, { wanted, except }, { shards, now });
+      isLoading = true;
+      const { rows, more } = await loadDueDeliveries(sql, { wanted, except }, { shards, now }).finally(() => {
+        isLoading = false;
+      });
       const taken = rows.map((row) => {
         const isHeld = ownership.epochOf(row.shard) === epochs.get(row.shard);
-        return take(row, chosen.get(row.subscriber)!, isHeld, now);
+        const subscriber = chosen.get(row.subscriber)!;
+        if (row.rank === 0) subscriber.reading.saw(row.id);
+        return take(row, subscriber, isHeld, now);
       });
+      takenMeanwhile.clear();
       for (const [id, end] of ends) {
         const until = more.get(id);
         // A row that is committed now may have been due a moment ago, and Postgres keeps microseconds.

@@ -4,6 +4,7 @@ import type { Ownership } from '../../domain/replicas/ownership.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { nextDue, putOff } from '../../postgres/deliveries/deliveries.ts';
+import type { NewDeliveries } from '../../postgres/deliveries/new-deliveries.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { DeliveryLoader } from './delivery-loader.ts';
@@ -31,6 +32,8 @@ export interface Loading {
   tick(): Promise<Milliseconds>;
   /** Loads everything that is due, and the subscribers. */
   loadAll(): Promise<void>;
+  /** Takes deliveries that were committed just now, and starts attempts; answers whether a tick has to find the rest. */
+  takeNew(deliveries: NewDeliveries): boolean;
   /** A subscriber changed: the next tick reads the subscribers again. */
   subscribersChanged(): void;
   /** Retries or replays were requested: the next tick loads them too. */
@@ -47,6 +50,8 @@ export function createLoading(options: LoadingOptions): Loading {
   const { sql, clock, ownership, knownSubscribers, loader, startList, retryTimes, read } = options;
   /** The subscribers must be read before the next load; true at the start. */
   let isChanged = true;
+  /** Until the loop runs, the passes of a test decide when deliveries leave. */
+  let isRunning = false;
   /** Retries or replays were requested since the last load. */
   let isReplay = false;
 
@@ -90,6 +95,7 @@ export function createLoading(options: LoadingOptions): Loading {
 
   return {
     tick: async () => {
+      isRunning = true;
       if (isChanged) await readSubscribers();
       const isLate = isReplay || retryTimes.isDue();
       isReplay = false;
@@ -100,6 +106,13 @@ export function createLoading(options: LoadingOptions): Loading {
     loadAll: async () => {
       await lookAround();
       await load(true);
+    },
+    takeNew: (deliveries) => {
+      if (!isRunning) return true;
+      const subscribers = knownSubscribers.active();
+      const isAll = loader.takeNew(deliveries, subscribers);
+      for (const subscriber of subscribers) startList.add(subscriber);
+      return !isAll;
     },
     subscribersChanged: () => {
       isChanged = true;

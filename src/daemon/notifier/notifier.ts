@@ -3,6 +3,7 @@
 import type { Ownership } from '../../domain/replicas/ownership.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
+import type { NewDeliveries } from '../../postgres/deliveries/new-deliveries.ts';
 import type { Clock, FollowingClock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Writes } from '../../runtime/loops/health.ts';
@@ -42,6 +43,8 @@ export interface NotifierOptions {
 export interface Notifier {
   /** Loads due deliveries and starts sending; answers how long the loop may rest. */
   tick(): Promise<Milliseconds>;
+  /** Takes deliveries that were committed just now, and starts attempts; answers whether a tick has to find the rest. */
+  takeNew(deliveries: NewDeliveries): boolean;
   /** A subscriber changed: the next tick reads the subscribers again. */
   subscribersChanged(): void;
   /** Retries or replays were requested: the next tick loads them too. */
@@ -99,6 +102,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
 
   return {
     tick: loading.tick,
+    takeNew: loading.takeNew,
     subscribersChanged: loading.subscribersChanged,
     replayed: loading.replayed,
     outside,

@@ -2,6 +2,7 @@
 
 import type { Ownership } from '../../domain/replicas/ownership.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import type { NewDeliveries } from '../../postgres/deliveries/new-deliveries.ts';
 import type { Recorded } from '../../postgres/polling/record.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
@@ -21,8 +22,8 @@ export interface AfterRecordingOptions {
   readonly loader: PurchaseLoader;
   readonly windows: Windows;
   readonly writes: Writes;
-  /** Called when events were committed. */
-  onEvents(): void;
+  /** Called when events were committed, with the deliveries that this replica sends. */
+  onEvents(deliveries: NewDeliveries): void;
   /** Called when something happened that the judge weighs. */
   onSymptom(): void;
   /** Wakes the loop that loads purchases. */
@@ -86,7 +87,7 @@ export function createAfterRecording(options: AfterRecordingOptions): AfterRecor
     let isAnyReread = false;
     for (const poll of batch) isAnyReread = apply(poll, recorded.ids.has(poll.entry.purchase.id), lost, types) || isAnyReread;
     for (const shard of lost) ownership.lost(shard);
-    if (types.size > 0) onEvents();
+    if (types.size > 0) onEvents(ownDeliveries(batch, recorded.deliveries, ownership));
     if (!SYMPTOMS.isDisjointFrom(types)) onSymptom();
     if (isAnyReread || hasRoomAgain(windows)) wakeLoader();
     wakeCalls();
@@ -127,6 +128,19 @@ export function createAfterRecording(options: AfterRecordingOptions): AfterRecor
   };
 
   return { onRecorded, onRepaired, onFailed, pause: () => Math.max(pausedUntil - clock.monotonic(), 0) };
+}
+
+/**
+ * The deliveries in shards that this replica has held since their polls began: another replica may have sent the others. None
+ * of a purchase that was erased meanwhile.
+ */
+function ownDeliveries(
+  batch: readonly DecidedPoll[],
+  { rows, isComplete }: NewDeliveries,
+  { epochOf }: Pick<Ownership, 'epochOf'>,
+): NewDeliveries {
+  const epochs = new Map(batch.filter(({ entry }) => !entry.gone).map(({ entry }) => [entry.purchase.id, entry.epoch]));
+  return { rows: rows.filter(({ lane, shard }) => epochOf(shard) === epochs.get(lane)), isComplete };
 }
 
 /** Changes and polls without a change are written apart, so one can fail while the other succeeds. */

@@ -6,6 +6,7 @@ import type { Ownership } from '../../domain/replicas/ownership.ts';
 import type { SkippedTime } from '../../domain/values/skipped-time.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
+import type { NewDeliveries } from '../../postgres/deliveries/new-deliveries.ts';
 import type { Clock, FollowingClock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Writes } from '../../runtime/loops/health.ts';
@@ -26,6 +27,8 @@ import { createWindow } from './window/window.ts';
 
 export interface PollerOptions {
   readonly sql: Sql;
+  /** For recording polls. */
+  readonly recordingSql: Sql;
   readonly clock: Clock & Partial<Pick<FollowingClock, 'at'>>;
   /** Time that the database's clock skipped: by it, no watch expires. */
   skipped(): SkippedTime;
@@ -42,7 +45,7 @@ export interface PollerOptions {
   /** Purchases in memory at most. */
   readonly capacity: number;
   /** Called when events were committed. */
-  onEvents(): void;
+  onEvents(deliveries: NewDeliveries): void;
   /** Called when something happened that the judge weighs. */
   onSymptom(): void;
   /** Wakes the poller's loop, which loads purchases. */
@@ -194,7 +197,7 @@ function createParts(options: PollerOptions, wakeCalls: () => void) {
   const loader = createPurchaseLoader({ sql, clock, log, ownership, windows, wake: options.wake });
   const afterRecording = createAfterRecording({ ...options, loader, windows, wakeLoader: options.wake, wakeCalls });
   const repair = createRepair({ sql, log, meters, replica, policyFor });
-  const recorder = createRecorder({ sql, replica, meter: meters.recording, repair, ...afterRecording });
+  const recorder = createRecorder({ sql: options.recordingSql, replica, meter: meters.recording, repair, ...afterRecording });
   const polls = createPolls({ ...options, windows, loader, extraCalls, recorder, wake: wakeCalls });
   return { siteCalls, windows, loader, extraCalls, afterRecording, recorder, polls };
 }

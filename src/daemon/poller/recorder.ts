@@ -5,6 +5,7 @@
  */
 
 import { isAboutData, type Sql } from '../../postgres/connection/database.ts';
+import { NO_DELIVERIES } from '../../postgres/deliveries/new-deliveries.ts';
 import type { RecordContext, Recorded } from '../../postgres/polling/record.ts';
 import { type Decided, recordChanged, recordUnchanged } from '../../postgres/polling/record.ts';
 import { createBatcher } from '../../runtime/loops/batch.ts';
@@ -44,14 +45,14 @@ const LINGER = 50;
  * A change is written at once, with those that follow within a moment; in a stream of changes one statement at fixed
  * intervals writes many, which costs less for each.
  */
-const SPACING = 15;
+const SPACING = 10;
 const BURST = 5;
 
 export function createRecorder({ sql, replica, meter, onRecorded, repair, onRepaired, onFailed }: RecorderOptions): Recorder {
   const flush = async (polls: readonly DecidedPoll[], write: typeof recordUnchanged | typeof recordChanged): Promise<void> => {
     const live = polls.filter((poll) => !poll.entry.gone);
     if (live.length === 0) {
-      onRecorded(polls, { ids: new Set(), lostShards: [], events: 0 });
+      onRecorded(polls, { ids: new Set(), lostShards: [], events: 0, deliveries: NO_DELIVERIES });
       return;
     }
     const begun = performance.now();
@@ -78,9 +79,11 @@ export function createRecorder({ sql, replica, meter, onRecorded, repair, onRepa
     linger: LINGER,
     parallel: 1,
   });
-  const atOnce = { most: MOST, linger: 0, spacing: SPACING, burst: BURST, parallel: 1 };
-  const changed = createBatcher<DecidedPoll>((batch) => flush(batch, recordChanged), atOnce);
-  const firstSights = createBatcher<DecidedPoll>((batch) => flush(batch, recordChanged), atOnce);
+  const atOnce = { most: MOST, linger: 0, spacing: SPACING, burst: BURST };
+  const writeChanged = (batch: DecidedPoll[]): Promise<void> => flush(batch, recordChanged);
+  // The second statement begins while the first one waits for the disk.
+  const changed = createBatcher<DecidedPoll>(writeChanged, { ...atOnce, parallel: 2 });
+  const firstSights = createBatcher<DecidedPoll>(writeChanged, { ...atOnce, parallel: 1 });
   const batchers = [unchanged, changed, firstSights];
   return {
     add: (poll) => {

@@ -26,8 +26,8 @@ export interface NewEvent {
 /** Events of no single purchase live in one shard, so that one replica delivers them, in order. */
 export const SITE_SHARD = 0;
 
-/** New events with their ids and bodies, as the columns that `announcing` takes. */
-interface Row {
+/** A new event with its id and body, as the columns that `announcing` takes. */
+export interface EventRow {
   readonly id: string;
   readonly type: string;
   readonly site: string;
@@ -52,7 +52,15 @@ export function newEventId(at: Instant): string {
   return `evt_${nextUlid(at)}`;
 }
 
-function rowOf({ draft, about = null, incident = null, recipients = null, isBulk = false, ...event }: NewEvent): Row {
+/** Gives a new event its id, and writes its body. */
+export function eventRow({
+  draft,
+  about = null,
+  incident = null,
+  recipients = null,
+  isBulk = false,
+  ...event
+}: NewEvent): EventRow {
   const id = newEventId(draft.at);
   const { type, sequence, at, state } = draft;
   const listed = recipients === null ? null : `{${recipients.join()}}`;
@@ -76,8 +84,12 @@ export const wanting = (sql: Queries) => sql`
  * `with … ${announcing(…)} select … from notified`, where `notified` are the notifications. `guard` is a condition on the event `e`, by
  * which an earlier part of the statement decides whether the event is written. Positions rise in the order given; lanes rely on that.
  */
-export function announcing(sql: Queries, events: readonly NewEvent[], guard: Fragment) {
-  const rows = events.map(rowOf);
+export function announcing(sql: Queries, events: readonly NewEvent[], guard: Fragment): Fragment {
+  return announcingRows(sql, events.map(eventRow), guard);
+}
+
+/** As `announcing`, for a caller that wants to know the events' ids and bodies. */
+export function announcingRows(sql: Queries, rows: readonly EventRow[], guard: Fragment): Fragment {
   const bulk = rows.filter(({ isBulk }) => isBulk).map(({ id }) => id);
   return sql`
     event as (
@@ -115,7 +127,8 @@ export function announcing(sql: Queries, events: readonly NewEvent[], guard: Fra
       from event e join purchase_watch_internal.subscribers s on s.configured and ${wanting(sql)}
       -- A channel for people that is off keeps its deliveries: once it is on again, one message shows what goes on and what is over.
       cross join lateral (select s.status = 'active' or s.audience = 'people' as waits) w
-      order by e.position, s.id),
+      order by e.position, s.id
+      returning id, event, lane, subscriber, rank, status),
     notified as (
       select pg_notify('purchase_watch_events', id) from event where type not like 'incident.%'
       union all select pg_notify('purchase_watch_wake', case when ${bulk.length > 0} then 'replays' else 'deliveries' end) where exists (select from event))`;

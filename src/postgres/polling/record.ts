@@ -7,16 +7,24 @@
  */
 
 import type { PollOutcome, Transition } from '../../domain/deciding/outcome.ts';
-import { completedEvents, draftOf } from '../../domain/events/make-event.ts';
-import { namedState } from '../../domain/purchases/states.ts';
+import { completedEvents } from '../../domain/events/make-event.ts';
 import type { Holding } from '../../domain/replicas/ownership.ts';
 import type { Stay } from '../../domain/stays/stay.ts';
 import { stringifyExact } from '../../domain/values/exact-json.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import { type Columns, columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
-import { announcing, type NewEvent, SITE_SHARD } from '../events/events.ts';
+import {
+  answeringDeliveries,
+  type FreshRow,
+  type NewDeliveries,
+  NO_DELIVERIES,
+  NOT_FRESH,
+  newDeliveries,
+} from '../deliveries/new-deliveries.ts';
+import { announcingRows, type EventRow } from '../events/events.ts';
 import { customerOf } from '../stays/customer.ts';
+import { eventRowsOf } from './poll-events.ts';
 import { loadAttached } from './queue.ts';
 import { countingTransitions } from './transition-counts.ts';
 
@@ -35,6 +43,8 @@ export interface Recorded {
   /** Shards that this replica does not hold any more. */
   readonly lostShards: readonly number[];
   readonly events: number;
+  /** What was written for subscribers. */
+  readonly deliveries: NewDeliveries;
 }
 
 export interface RecordContext {
@@ -55,7 +65,7 @@ export async function recordUnchanged(
   // Rows that lie together are written together, which costs less.
   const batch = decided.toSorted((a, b) => a.outcome.purchase.id - b.outcome.purchase.id);
   const isAllWell = batch.every(({ outcome: { purchase, lastError } }) => purchase.failures === 0 && lastError === null);
-  const rows = await sql<{ id: number | null; shard: number | null }[]>`
+  const rows = await sql<Found[]>`
     with held as materialized (${heldShards(sql, replica, holdings)}),
     written as (
       update purchase_watch.purchases p set
@@ -82,7 +92,7 @@ export async function recordUnchanged(
       where p.id = r.id and p.revision = r.revision and p.polls = r.polls - 1
       returning p.id)
     select id, null::smallint as shard from written union all select null, id from held`;
-  return summarize(rows, holdings, []);
+  return summarize(rows, holdings);
 }
 
 /**
@@ -102,12 +112,11 @@ export async function recordChanged(
   const stays = batch.flatMap((d) => (d.outcome.stay === null ? [] : [{ id: d.outcome.purchase.id, ...d.outcome.stay }]));
   const detailed = batch.filter((d) => d.outcome.detailsChanged);
   const oddities = batch.filter((d) => d.outcome.unknownState !== null);
-  const isBulk = batch.filter(isFirstSight).length >= BULK;
-  const events = [...batch.flatMap((d) => purchaseEvents(d, isBulk && isFirstSight(d))), ...unknownStateEvents(oddities)];
+  const events = eventRowsOf(batch);
   // Every part sees the tables as they were before the statement, so each part after the update joins `written`.
   const guard = sql`case when e.purchase is null
     then exists (select from unknown u where u.site = e.site and u.state = e.state) else e.purchase in (select id from written) end`;
-  const rows = await sql<{ id: number | null; shard: number | null }[]>`
+  const rows = await sql<(Found & FreshRow)[]>`
     with held as materialized (${heldShards(sql, replica, holdings)}),
     written as (${updatePurchases(sql, batch)}),
     transition as (${insertTransitions(sql, moves)}),
@@ -115,11 +124,13 @@ export async function recordChanged(
     ${stays.length === 0 ? sql`` : sql`stay as (${insertStays(sql, stays)}),`}
     detail as (${writeDetails(sql, detailed)}),
     unknown as (${noteUnknownStates(sql, oddities)}),
-    ${announcing(sql, events, guard)}
-    select id, null::smallint as shard from written
-    union all select null, id from held
-    union all select null, null from notified`;
-  return summarize(rows, holdings, events);
+    ${announcingRows(sql, events, guard)},
+    ${answeringDeliveries(sql)}
+    select id, null::smallint as shard, ${sql.unsafe(NOT_FRESH)} from written
+    union all select null, id, ${sql.unsafe(NOT_FRESH)} from held
+    union all select null, null, ${sql.unsafe(NOT_FRESH)} from notified
+    union all select null, null, fresh.* from fresh`;
+  return summarize(rows, holdings, events, newDeliveries(rows, events));
 }
 
 /** Completes the events of a batch with the fields that memory does not hold, by one query, and none when no poll has events. */
@@ -245,33 +256,21 @@ const noteUnknownStates = (sql: Queries, batch: readonly Decided[]) => sql`
       state: ['integer', (d) => d.outcome.unknownState],
     })}
     join written using (id)
+    -- All statements use this order, so that two never wait for each other.
+    order by r.site, r.state
     on conflict do nothing returning site, state`;
 
-/** From so many first sights in one statement on they are a bulk load: changes of known purchases are delivered before them. */
-const BULK = 50;
-
-const isFirstSight = ({ outcome }: Decided): boolean => outcome.transition !== null && outcome.transition.from === null;
-
-function purchaseEvents({ outcome }: Decided, isBulk: boolean): NewEvent[] {
-  const { id, site, shard } = outcome.purchase;
-  return outcome.events.map((draft) => ({ draft, site, purchase: id, shard, isBulk }));
-}
-
-/** One event for each new number of a site, whichever purchases of the batch show it. */
-function unknownStateEvents(batch: readonly Decided[]): NewEvent[] {
-  const firsts = new Map(batch.toReversed().map((d) => [`${d.outcome.purchase.site} ${d.outcome.unknownState}`, d]));
-  return [...firsts.values()].map(({ outcome: { purchase, unknownState }, now }) => {
-    const { site, purchaseId } = purchase;
-    const state = unknownState ?? 0;
-    const draft = draftOf('site.unknown_state', { at: now, state }, { site, state: namedState(state), purchaseId });
-    return { draft, site, purchase: null, shard: SITE_SHARD };
-  });
+/** A row that was written, or a shard that is held; both null in rows of other parts. */
+interface Found {
+  readonly id: number | null;
+  readonly shard: number | null;
 }
 
 function summarize(
-  rows: readonly { id: number | null; shard: number | null }[],
+  rows: readonly Found[],
   holdings: readonly Holding[],
-  events: readonly NewEvent[],
+  events: readonly EventRow[] = [],
+  deliveries = NO_DELIVERIES,
 ): Recorded {
   const ids = new Set<number>();
   const held = new Set<number>();
@@ -283,5 +282,6 @@ function summarize(
     ids,
     lostShards: holdings.filter((h) => !held.has(h.shard)).map((h) => h.shard),
     events: events.filter(({ purchase }) => purchase !== null && ids.has(purchase)).length,
+    deliveries,
   };
 }

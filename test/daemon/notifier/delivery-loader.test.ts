@@ -4,6 +4,7 @@ import { createSubscriber } from '../../../src/daemon/notifier/subscribers/subsc
 import { createOwnership, type OwnershipKeeper } from '../../../src/daemon/shards/ownership.ts';
 import { WITH_SYSTEMS } from '../../../src/domain/deliveries/subscriber-health.ts';
 import type { Sql } from '../../../src/postgres/connection/database.ts';
+import type { DueDelivery } from '../../../src/postgres/deliveries/deliveries.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
 import { syncSubscribers } from '../../../src/postgres/subscribers/subscribers.ts';
 import { realClock } from '../../../src/runtime/clock.ts';
@@ -93,4 +94,94 @@ test('nothing is taken into memory of a shard that was lost and gained again dur
   const taken = new Set(shards.filter(({ id }) => changing.subscriber.queue.has(id)).map(({ shard }) => shard));
   expect([taken.has(7), taken.size]).toEqual([false, 63]);
   expect(changing.subscriber.reading.mayHoldMore).toBe(true);
+});
+
+/** Deliveries as a statement answers them that has just written them, each of a purchase of its own unless `lane` says otherwise. */
+const written = (...deliveries: (Pick<DueDelivery, 'id'> & Partial<DueDelivery>)[]) => ({
+  isComplete: true,
+  rows: deliveries.map((delivery): DueDelivery => {
+    const { id } = delivery;
+    const event = { id: `evt_${id}`, type: 'purchase.state_changed', body: '{}', createdAt: Date.now() };
+    const usual = { subscriber: shop, lane: id, position: id, shard: id % 64, rank: 0, dueAt: Date.now(), behind: null } as const;
+    return { ...usual, attempts: 0, attemptsBefore: 0, event, ...delivery };
+  }),
+});
+/** A subscriber whose outbox is in memory. */
+async function caughtUp(asked: Sql = sql) {
+  const { subscriber, loader } = loading(asked);
+  while (subscriber.reading.mayHoldMore) await loader.load([subscriber], true);
+  return { subscriber, loader };
+}
+const NEWER = 1_000_000;
+
+test('a delivery that was written just now is taken without a read, once everything older is in memory', async () => {
+  const { subscriber, loader } = loading(sql);
+  const fresh = written({ id: NEWER }, { id: NEWER + 1, lane: NEWER });
+  expect(loader.takeNew(fresh, [subscriber])).toBe(false);
+  expect(subscriber.queue.size).toBe(0);
+  while (subscriber.reading.mayHoldMore) await loader.load([subscriber], true);
+  const before = subscriber.queue.size;
+  expect(loader.takeNew(fresh, [subscriber])).toBe(true);
+  // The second time it is in memory already.
+  expect(loader.takeNew(fresh, [subscriber])).toBe(true);
+  expect(subscriber.queue.size).toBe(before + 2);
+  expect(subscriber.queue.behind(fresh.rows[0]!)).toEqual([fresh.rows[1]]);
+  expect(loader.takeNew({ ...fresh, isComplete: false }, [subscriber])).toBe(false);
+});
+
+test('a delivery that a read may have found before is left to the next read: it may have been sent', async () => {
+  const { subscriber, loader } = await caughtUp();
+  subscriber.queue.dropWaiting();
+  expect(loader.takeNew(written({ id: NEW }), [subscriber])).toBe(false);
+  expect(subscriber.queue.size).toBe(0);
+});
+
+test('a delivery whose forerunner is not in memory stays outside, and what comes after it', async () => {
+  const { subscriber, loader } = await caughtUp();
+  const before = subscriber.queue.size;
+  const behind = { id: NEWER - 1, dueAt: Date.now() + 60_000, rank: 1 } as const;
+  const fresh = written({ id: NEWER, behind }, { id: NEWER + 1, lane: NEWER });
+  expect(loader.takeNew(fresh, [subscriber])).toBe(false);
+  expect(subscriber.queue.size).toBe(before);
+});
+
+test('a channel whose messages wait for one another takes nothing without a read, and neither does one that is not known', async () => {
+  const { subscriber, loader } = await caughtUp();
+  const before = subscriber.queue.size;
+  expect(loader.takeNew(written({ id: NEWER }), [])).toBe(false);
+  const channel = { ...subscriber.recipient.channel, sendAll: () => Promise.reject(new Error('not sent here')) };
+  subscriber.recipient = { ...subscriber.recipient, channel };
+  expect(loader.takeNew(written({ id: NEWER }), [subscriber])).toBe(false);
+  expect(subscriber.queue.size).toBe(before);
+});
+
+test('a delivery that was taken and sent while a read was under way is not taken again from that read', async () => {
+  const [row] = await sql<[{ id: number; position: number }]>`
+    with event as (
+      insert into purchase_watch_internal.events (id, type, site, shard, created_at, body)
+      values ('evt_late', 'site.reachable', 'default', 5, now(), '{}') returning position)
+    insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at)
+    select position, position, ${shop}, 5, now() from event returning id::float8 as id, event::float8 as position`;
+  const { id, position } = row;
+  let isSent = false;
+  const slow = await caughtUp(((...given: Parameters<Sql>) => {
+    const query = sql(...given);
+    if (!isSent || !given[0].join('').includes('cross join lateral')) return query;
+    return query.then((rows) => {
+      expect(rows.map((found) => found.id)).toContain(id);
+      const fresh = written({ id, position, lane: position, shard: 5 });
+      expect(slow.loader.takeNew(fresh, [slow.subscriber])).toBe(true);
+      slow.subscriber.queue.done(fresh.rows[0]!);
+      return rows;
+    });
+  }) as unknown as Sql);
+  // As if this subscriber's outbox had been read before the delivery was written.
+  const { subscriber, loader } = slow;
+  subscriber.queue.dropLane(position);
+  Object.defineProperty(subscriber.reading, 'newest', { value: id - 1 });
+  isSent = true;
+  await loader.load([subscriber], false);
+  expect(subscriber.queue.has(id)).toBe(false);
+  // The next read finds out what became of it.
+  expect(subscriber.reading.mayHoldMore).toBe(true);
 });

@@ -6,6 +6,10 @@ export interface Reading {
   readonly mayHoldMore: boolean;
   /** New deliveries that were due before this moment were read: they are in memory, put off or settled. */
   readonly readUntil: Instant;
+  /** The highest id of a new delivery that was read. */
+  readonly newest: number;
+  /** A new delivery was read. */
+  saw(id: number): void;
   /** Sets whether the outbox may hold more. */
   expectMore(mayHoldMore: boolean): void;
   /** The next load reads from the beginning. A load under way does not move the place. */
@@ -18,6 +22,7 @@ export interface Reading {
 export function createReading(): Reading {
   let mayHoldMore = true;
   let readUntil: Instant = 0;
+  let newest = 0;
   /** Generation number; the end of a load that began in an older generation does not move the place. */
   let generation = 0;
   return {
@@ -26,6 +31,12 @@ export function createReading(): Reading {
     },
     get readUntil() {
       return readUntil;
+    },
+    get newest() {
+      return newest;
+    },
+    saw: (id) => {
+      newest = Math.max(newest, id);
     },
     expectMore: (value) => {
       mayHoldMore = value;

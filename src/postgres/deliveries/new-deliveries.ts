@@ -1,0 +1,75 @@
+/** The new deliveries that a statement writes, answered by the same statement, so that no read of the outbox is needed for them. */
+
+import type { Instant } from '../../domain/values/time.ts';
+import type { Queries } from '../connection/database.ts';
+import type { EventRow } from '../events/events.ts';
+import type { DueDelivery, Rank } from './deliveries.ts';
+
+/** New deliveries of one statement. */
+export interface NewDeliveries {
+  /** In the order of their positions. */
+  readonly rows: readonly DueDelivery[];
+  /** Whether these are all; otherwise the outbox has to be read. */
+  readonly isComplete: boolean;
+}
+
+/** More are left to a read of the outbox: the statement must not be long for the sake of a few that could leave sooner. */
+const MOST = 500;
+export const NO_DELIVERIES: NewDeliveries = { rows: [], isComplete: true };
+
+/**
+ * The part `fresh` of a statement: what its parts `event` and `delivery` of `announcing` wrote for purchases, but the
+ * deliveries of a bulk load, with the delivery before each in its lane. What the statement itself writes is not seen as such.
+ */
+export const answeringDeliveries = (sql: Queries) => sql`
+    fresh as (
+      select d.id::float8 as delivery, d.subscriber, e.id as event, d.event::float8 as position,
+        b.id::float8 as "behindId", b.due_at as "behindDueAt", b.rank as "behindRank"
+      from (select * from delivery where rank = 0 and status = 'pending' and lane > 0 order by event limit ${MOST}) d
+      join event e on e.position = d.event
+      left join lateral (
+        select f.id, f.due_at, f.rank from purchase_watch_internal.deliveries f
+        where f.subscriber = d.subscriber and f.lane = d.lane and f.status = 'pending' and (f.rank = 2, f.event) < (false, d.event)
+        order by f.rank = 2 desc, f.event desc limit 1) b on true)`;
+
+/** A row of `fresh`; other rows of its statement have null in each column. */
+export interface FreshRow {
+  readonly delivery: number | null;
+  readonly subscriber: number;
+  readonly event: string;
+  readonly position: number;
+  readonly behindId: number | null;
+  readonly behindDueAt: Instant | null;
+  readonly behindRank: Rank | null;
+}
+
+/** The columns of `fresh` in rows of other parts. */
+export const NOT_FRESH =
+  'null::float8 as delivery, null::integer as subscriber, null::text as event, null::float8 as position, null::float8 as "behindId", null::timestamptz as "behindDueAt", null::smallint as "behindRank"';
+
+/** The deliveries in a statement's answer. `events` are those of the statement. */
+export function newDeliveries(rows: readonly FreshRow[], events: readonly EventRow[]): NewDeliveries {
+  const byId = new Map(events.map((event) => [event.id, event]));
+  const fresh = rows.filter(({ delivery }) => delivery !== null).map((row) => dueDelivery(row, byId.get(row.event)!));
+  return {
+    rows: fresh.sort((a, b) => a.position - b.position),
+    isComplete: fresh.length < MOST && events.every(({ purchase, isBulk }) => purchase !== null && !isBulk),
+  };
+}
+
+function dueDelivery(row: FreshRow, { id, type, body, at, purchase, shard }: EventRow): DueDelivery {
+  const { behindId, behindDueAt, behindRank } = row;
+  return {
+    id: row.delivery!,
+    subscriber: row.subscriber,
+    lane: purchase!,
+    position: row.position,
+    shard,
+    rank: 0,
+    dueAt: at,
+    attempts: 0,
+    attemptsBefore: 0,
+    event: { id, type, body, createdAt: at },
+    behind: behindId === null ? null : { id: behindId, dueAt: behindDueAt!, rank: behindRank! },
+  };
+}
