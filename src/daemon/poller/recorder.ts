@@ -45,7 +45,7 @@ const LINGER = 50;
  * A change is written at once, with those that follow within a moment; in a stream of changes one statement at fixed
  * intervals writes many, which costs less for each.
  */
-const SPACING = 10;
+const SPACING = 20;
 const BURST = 5;
 
 export function createRecorder({ sql, replica, meter, onRecorded, repair, onRepaired, onFailed }: RecorderOptions): Recorder {
