@@ -58,7 +58,7 @@ interface Load {
 }
 
 export function createDeliveryLoader({ sql, clock, ownership }: DeliveryLoaderOptions): DeliveryLoader {
-  /** Ids that were taken without a read during the load under way: they may be settled before its rows arrive. */
+  /** Ids that were taken without a read during the last load: such a delivery may be settled before that load's rows arrive. */
   const takenMeanwhile = new Set<number>();
   let isLoading = false;
 
@@ -130,6 +130,7 @@ export function createDeliveryLoader({ sql, clock, ownership }: DeliveryLoaderOp
       const epochs = new Map(shards.map((shard) => [shard, ownership.epochOf(shard)]));
       const { now, wanted, subscribers: chosen, ends } = plan(subscribers, late, shards.length > 0);
       const except = [...chosen.values()].flatMap(({ queue }) => [...queue.ids()]);
+      takenMeanwhile.clear();
       isLoading = true;
       const { rows, more } = await loadDueDeliveries(sql, { wanted, except }, { shards, now }).finally(() => {
         isLoading = false;
@@ -140,7 +141,6 @@ export function createDeliveryLoader({ sql, clock, ownership }: DeliveryLoaderOp
         if (row.rank === 0) subscriber.reading.saw(row.id);
         return take(row, subscriber, isHeld, now);
       });
-      takenMeanwhile.clear();
       for (const [id, end] of ends) {
         const until = more.get(id);
         // A row that is committed now may have been due a moment ago, and Postgres keeps microseconds.
