@@ -117,7 +117,7 @@ export function createParts(base: Base, clients: Clients) {
     spread: () => random() * 2 - 1,
     capacity: replacements.windowCapacity ?? 100_000,
     onEvents: (deliveries) => {
-      if (notifier.takeNew(deliveries)) wake('notifier');
+      if (!notifier.takeNew(deliveries)) wake('notifier');
     },
     onSymptom: () => wake('judge'),
     wake: () => wake('poller'),

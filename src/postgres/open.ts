@@ -8,7 +8,7 @@ export interface Store {
   readonly databaseUrl: string;
   /** For the loops. */
   readonly sql: Sql;
-  /** For recording polls: sessions that have planned its statements, which takes as long as running them. */
+  /** For recording polls. Few sessions, so that each has planned the statements: that takes longer than to run them. */
   readonly recording: Sql;
   /** For the outbox. */
   readonly outbox: Sql;

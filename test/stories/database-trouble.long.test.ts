@@ -42,7 +42,7 @@ test('a daemon whose connections are broken again and again under load lives on 
   for (let round = 0; round < 12; round++) {
     await new Promise((resolve) => setTimeout(resolve, 700));
     await kill`select pg_terminate_backend(pid) from pg_stat_activity
-      where datname = current_database() and pid <> pg_backend_pid() and application_name in ('purchase-watch', 'purchase-watch listen')`;
+      where datname = current_database() and pid <> pg_backend_pid() and application_name in ('purchase-watch', 'purchase-watch recording', 'purchase-watch listen')`;
   }
   await kill.end();
   const done = () => ids.every((id) => t.changesOf(id).at(-1) === 'Completed');

@@ -26,25 +26,31 @@ async function holdOutbox(): Promise<void> {
   }
 }
 
-test('the webhook about a change comes while the outbox cannot be read, and once', async () => {
+test('webhooks about changes come while the outbox cannot be read, the last of a purchase too, and each once', async () => {
   t = await startTestApp({ realClock: true, replacements: { databaseAnswersWithin: 120_000 } });
   await t.app.start();
-  const purchase = await t.watch({ script: [{ state: 'New' }] });
-  await t.receiver.waitFor(() => t.eventsOf(purchase).length === 1);
+  const going = await t.watch({ script: [{ state: 'New' }] });
+  const ending = await t.watch({ script: [{ state: 'New' }] });
+  await t.receiver.waitFor(() => [going, ending].every((id) => t.eventsOf(id).length === 1));
   // Everything is settled and read, so nothing waits outside of memory.
   await expect
     .poll(() => t.database.sql`select from purchase_watch_internal.deliveries where status = 'pending'`)
     .toHaveLength(0);
   await holdOutbox();
-  t.simulator.control.setState(purchase, 'BeingProcessed');
-  await onDatabase(t.database, ['poll', purchase]);
-  await t.receiver.waitFor(() => t.eventsOf(purchase).length === 2, 20_000);
+  t.simulator.control.setState(going, 'BeingProcessed');
+  // After its last state a purchase leaves the daemon's memory.
+  t.simulator.control.setState(ending, 'Completed');
+  for (const id of [going, ending]) await onDatabase(t.database, ['poll', id]);
+  await t.receiver.waitFor(() => [going, ending].every((id) => t.eventsOf(id).length === 2), 20_000);
   goOn();
   await expect
-    .poll(() => t.database.sql`select status from purchase_watch_internal.deliveries order by id`, { timeout: 20_000 })
-    .toEqual([{ status: 'delivered' }, { status: 'delivered' }]);
-  t.simulator.control.setState(purchase, 'Completed');
-  await onDatabase(t.database, ['poll', purchase]);
-  await t.receiver.waitFor(() => t.eventsOf(purchase).length >= 3, 20_000);
-  expect(t.eventsOf(purchase).map(({ data }) => data.sequence)).toEqual([1, 2, 3]);
+    .poll(() => t.database.sql`select status from purchase_watch_internal.deliveries where status <> 'delivered'`, {
+      timeout: 20_000,
+    })
+    .toHaveLength(0);
+  t.simulator.control.setState(going, 'Completed');
+  await onDatabase(t.database, ['poll', going]);
+  await t.receiver.waitFor(() => t.eventsOf(going).length >= 3, 20_000);
+  expect(t.eventsOf(going).map(({ data }) => data.sequence)).toEqual([1, 2, 3]);
+  expect(t.eventsOf(ending).map(({ data }) => data.sequence)).toEqual([1, 2]);
 });

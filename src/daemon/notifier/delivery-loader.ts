@@ -34,8 +34,8 @@ export interface DeliveryLoader {
    */
   load(subscribers: readonly Subscriber[], late: boolean): Promise<{ blocked: LaneHead[]; added: number }>;
   /**
-   * Takes deliveries that were committed just now, without a read; answers whether it took all. `subscribers`: the active ones.
-   * Those it does not take, a load finds.
+   * Takes deliveries that were committed just now, before a load finds them; answers whether it took all. A load finds the others.
+   * `subscribers`: the active ones.
    */
   takeNew(deliveries: NewDeliveries, subscribers: readonly Subscriber[]): boolean;
   /** Whether the outbox may hold more for this subscriber, and its queue has room. */
@@ -58,7 +58,7 @@ interface Load {
 }
 
 export function createDeliveryLoader({ sql, clock, ownership }: DeliveryLoaderOptions): DeliveryLoader {
-  /** Ids that were taken without a read during the last load: such a delivery may be settled before that load's rows arrive. */
+  /** Ids that `takeNew` took during the last load: such a delivery may be settled before that load's rows arrive. */
   const takenMeanwhile = new Set<number>();
   let isLoading = false;
 
@@ -106,7 +106,7 @@ export function createDeliveryLoader({ sql, clock, ownership }: DeliveryLoaderOp
     const { queue, reading } = subscriber;
     if (queue.has(delivery.id)) return true;
     // Older ones that wait outside of memory come first.
-    if (delivery.id <= reading.newest || reading.mayHoldMore || roomOf(subscriber, parties, now) === 0) return false;
+    if (delivery.id <= reading.highestRead || !reading.isCaughtUp || roomOf(subscriber, parties, now) === 0) return false;
     if (take(delivery, subscriber, true, now) !== true) return false;
     if (isLoading) takenMeanwhile.add(delivery.id);
     return true;
@@ -122,6 +122,7 @@ export function createDeliveryLoader({ sql, clock, ownership }: DeliveryLoaderOp
         const { subscriber } = delivery;
         if (left.has(subscriber) || !takeOne(delivery, known.get(subscriber), subscribers.length, now)) left.add(subscriber);
       }
+      for (const id of left) known.get(id)?.reading.expectMore(true);
       return isComplete && left.size === 0;
     },
     wants: (subscriber, parties) => subscriber.reading.mayHoldMore && roomOf(subscriber, parties, clock.now()) > 0,
@@ -132,22 +133,24 @@ export function createDeliveryLoader({ sql, clock, ownership }: DeliveryLoaderOp
       const except = [...chosen.values()].flatMap(({ queue }) => [...queue.ids()]);
       takenMeanwhile.clear();
       isLoading = true;
-      const { rows, more } = await loadDueDeliveries(sql, { wanted, except }, { shards, now }).finally(() => {
+      try {
+        const { rows, more } = await loadDueDeliveries(sql, { wanted, except }, { shards, now });
+        const taken = rows.map((row) => {
+          const isHeld = ownership.epochOf(row.shard) === epochs.get(row.shard);
+          const subscriber = chosen.get(row.subscriber)!;
+          subscriber.reading.found(row.id);
+          return take(row, subscriber, isHeld, now);
+        });
+        for (const [id, end] of ends) {
+          const until = more.get(id);
+          // A row that is committed now may have been due a moment ago, and Postgres keeps microseconds.
+          end(Math.max(Math.floor(Math.min(until ?? now, now - LATE_COMMITS)) - 1, 0), until !== undefined);
+        }
+        const blocked = taken.filter((each) => typeof each !== 'boolean');
+        return { blocked, added: taken.filter((each) => each === true).length };
+      } finally {
         isLoading = false;
-      });
-      const taken = rows.map((row) => {
-        const isHeld = ownership.epochOf(row.shard) === epochs.get(row.shard);
-        const subscriber = chosen.get(row.subscriber)!;
-        if (row.rank === 0) subscriber.reading.saw(row.id);
-        return take(row, subscriber, isHeld, now);
-      });
-      for (const [id, end] of ends) {
-        const until = more.get(id);
-        // A row that is committed now may have been due a moment ago, and Postgres keeps microseconds.
-        end(Math.max(Math.floor(Math.min(until ?? now, now - LATE_COMMITS)) - 1, 0), until !== undefined);
       }
-      const blocked = taken.filter((each) => typeof each !== 'boolean');
-      return { blocked, added: taken.filter((each) => each === true).length };
     },
   };
 }

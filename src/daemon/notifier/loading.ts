@@ -32,7 +32,7 @@ export interface Loading {
   tick(): Promise<Milliseconds>;
   /** Loads everything that is due, and the subscribers. */
   loadAll(): Promise<void>;
-  /** Takes deliveries that were committed just now, and starts attempts; answers whether a tick has to find the rest. */
+  /** Takes deliveries that were committed just now, and starts attempts; answers whether it took all. A tick finds the others. */
   takeNew(deliveries: NewDeliveries): boolean;
   /** A subscriber changed: the next tick reads the subscribers again. */
   subscribersChanged(): void;
@@ -108,11 +108,12 @@ export function createLoading(options: LoadingOptions): Loading {
       await load(true);
     },
     takeNew: (deliveries) => {
-      if (!isRunning) return true;
+      if (!isRunning) return false;
       const subscribers = knownSubscribers.active();
       const isAll = loader.takeNew(deliveries, subscribers);
-      for (const subscriber of subscribers) startList.add(subscriber);
-      return !isAll;
+      const concerned = new Set(deliveries.rows.map(({ subscriber }) => subscriber));
+      for (const subscriber of subscribers) if (concerned.has(subscriber.recipient.id)) startList.add(subscriber);
+      return isAll;
     },
     subscribersChanged: () => {
       isChanged = true;

@@ -43,7 +43,7 @@ export interface NotifierOptions {
 export interface Notifier {
   /** Loads due deliveries and starts sending; answers how long the loop may rest. */
   tick(): Promise<Milliseconds>;
-  /** Takes deliveries that were committed just now, and starts attempts; answers whether a tick has to find the rest. */
+  /** Takes deliveries that were committed just now, and starts attempts; answers whether it took all. A tick finds the others. */
   takeNew(deliveries: NewDeliveries): boolean;
   /** A subscriber changed: the next tick reads the subscribers again. */
   subscribersChanged(): void;

@@ -82,12 +82,14 @@ export function createAfterRecording(options: AfterRecordingOptions): AfterRecor
       writeFailures = 0;
       writes.done(kindOf(batch));
     }
+    // Before `apply`, which marks an entry that leaves the window as gone, too.
+    const deliveries = ownDeliveries(batch, recorded.deliveries, ownership);
     const lost = new Set(recorded.lostShards);
     const types = new Set<string>();
     let isAnyReread = false;
     for (const poll of batch) isAnyReread = apply(poll, recorded.ids.has(poll.entry.purchase.id), lost, types) || isAnyReread;
     for (const shard of lost) ownership.lost(shard);
-    if (types.size > 0) onEvents(ownDeliveries(batch, recorded.deliveries, ownership));
+    if (types.size > 0) onEvents(deliveries);
     if (!SYMPTOMS.isDisjointFrom(types)) onSymptom();
     if (isAnyReread || hasRoomAgain(windows)) wakeLoader();
     wakeCalls();
@@ -131,16 +133,20 @@ export function createAfterRecording(options: AfterRecordingOptions): AfterRecor
 }
 
 /**
- * The deliveries in shards that this replica has held since their polls began: another replica may have sent the others. None
- * of a purchase that was erased meanwhile.
+ * The deliveries in shards that this replica has held since their polls began: another replica may have sent the others. None of a
+ * purchase that left memory meanwhile, because it was erased or its shard was lost.
  */
 function ownDeliveries(
   batch: readonly DecidedPoll[],
   { rows, isComplete }: NewDeliveries,
-  { epochOf }: Pick<Ownership, 'epochOf'>,
+  { epochOf, owned }: Pick<Ownership, 'epochOf' | 'owned'>,
 ): NewDeliveries {
+  if (rows.length === 0) return { rows, isComplete };
   const epochs = new Map(batch.filter(({ entry }) => !entry.gone).map(({ entry }) => [entry.purchase.id, entry.epoch]));
-  return { rows: rows.filter(({ lane, shard }) => epochOf(shard) === epochs.get(lane)), isComplete };
+  // A shard that this replica gives away is held still, and no attempt begins in it.
+  const shards = new Set(owned());
+  const own = rows.filter(({ lane, shard }) => shards.has(shard) && epochOf(shard) === epochs.get(lane));
+  return { rows: own, isComplete: isComplete && own.length === rows.length };
 }
 
 /** Changes and polls without a change are written apart, so one can fail while the other succeeds. */

@@ -44,7 +44,7 @@ export interface PollerOptions {
   spread(): number;
   /** Purchases in memory at most. */
   readonly capacity: number;
-  /** Called when events were committed. */
+  /** Called when events were committed, with the deliveries that this replica sends. */
   onEvents(deliveries: NewDeliveries): void;
   /** Called when something happened that the judge weighs. */
   onSymptom(): void;

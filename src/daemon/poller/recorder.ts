@@ -46,7 +46,7 @@ const LINGER = 50;
  * intervals writes many, which costs less for each.
  */
 const SPACING = 20;
-const BURST = 5;
+const BURST = 15;
 
 export function createRecorder({ sql, replica, meter, onRecorded, repair, onRepaired, onFailed }: RecorderOptions): Recorder {
   const flush = async (polls: readonly DecidedPoll[], write: typeof recordUnchanged | typeof recordChanged): Promise<void> => {

@@ -13,13 +13,14 @@ export interface NewDeliveries {
   readonly isComplete: boolean;
 }
 
-/** More are left to a read of the outbox: the statement must not be long for the sake of a few that could leave sooner. */
+/** A read of the outbox finds those beyond; the lookup of each lengthens the statement, and so its commit. */
 const MOST = 500;
 export const NO_DELIVERIES: NewDeliveries = { rows: [], isComplete: true };
 
 /**
- * The part `fresh` of a statement: what its parts `event` and `delivery` of `announcing` wrote for purchases, but the
- * deliveries of a bulk load, with the delivery before each in its lane. What the statement itself writes is not seen as such.
+ * The part `fresh` of a statement: what its parts `event` and `delivery` of `announcing` wrote for purchases, without the
+ * deliveries of a bulk load, each with the delivery before it in its lane. The lookup sees only what was committed before: of two
+ * that this statement writes in a lane, the second does not name the first.
  */
 export const answeringDeliveries = (sql: Queries) => sql`
     fresh as (

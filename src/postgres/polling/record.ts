@@ -43,7 +43,7 @@ export interface Recorded {
   /** Shards that this replica does not hold any more. */
   readonly lostShards: readonly number[];
   readonly events: number;
-  /** What was written for subscribers. */
+  /** The new deliveries that need no read of the outbox. */
   readonly deliveries: NewDeliveries;
 }
 

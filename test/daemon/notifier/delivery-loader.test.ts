@@ -17,6 +17,8 @@ const LATE = 10;
 let database: TestDatabase;
 let sql: Sql;
 let shop: number;
+/** A subscriber without deliveries. */
+let quiet: number;
 beforeAll(async () => {
   database = await testDatabase();
   sql = database.sql;
@@ -30,8 +32,16 @@ beforeAll(async () => {
     states: null,
     addressHash: 'x',
   } as const;
-  const [row] = await syncSubscribers(sql, [{ ...common, name: 'shop' }]);
-  shop = row!.id;
+  await syncSubscribers(
+    sql,
+    ['shop', 'quiet'].map((name) => ({ ...common, name })),
+  );
+  const idOf = async (name: string): Promise<number> => {
+    const [row] = await sql<[{ id: number }]>`select id from purchase_watch_internal.subscribers where name = ${name}`;
+    return row.id;
+  };
+  shop = await idOf('shop');
+  quiet = await idOf('quiet');
   await sql`
     with event as (
       insert into purchase_watch_internal.events (id, type, site, shard, created_at, body)
@@ -47,10 +57,10 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 let ownership: OwnershipKeeper;
-function loading(asked: Sql) {
+function loading(asked: Sql, id = shop) {
   const channel = { send: () => Promise.reject(new Error('not sent here')), close: async () => {} };
   const means = { channel, concurrency: 4, spacing: 0, timeout: 1_000, schedule: [], patience: WITH_SYSTEMS };
-  const subscriber = createSubscriber({ id: shop, name: 'shop', addressHash: 'x', ...means });
+  const subscriber = createSubscriber({ id, name: 'shop', addressHash: 'x', ...means });
   return { subscriber, loader: createDeliveryLoader({ sql: asked, clock: realClock(), ownership }) };
 }
 
@@ -156,32 +166,52 @@ test('a channel whose messages wait for one another takes nothing without a read
 });
 
 test('a delivery that was taken and sent while a read was under way is not taken again from that read', async () => {
+  let late: { id: number; position: number } | null = null;
+  const slow = loading(
+    ((...given: Parameters<Sql>) => {
+      const query = sql(...given);
+      if (late === null || !given[0].join('').includes('cross join lateral')) return query;
+      const { id, position } = late;
+      return query.then((rows) => {
+        expect(rows.map((found) => found.id)).toEqual([id]);
+        const fresh = written({ id, position, lane: position, subscriber: quiet, shard: 5 });
+        expect(slow.loader.takeNew(fresh, [slow.subscriber])).toBe(true);
+        slow.subscriber.queue.done(fresh.rows[0]!);
+        return rows;
+      });
+    }) as unknown as Sql,
+    quiet,
+  );
+  const { subscriber, loader } = slow;
+  await loader.load([subscriber], true);
   const [row] = await sql<[{ id: number; position: number }]>`
     with event as (
       insert into purchase_watch_internal.events (id, type, site, shard, created_at, body)
       values ('evt_late', 'site.reachable', 'default', 5, now(), '{}') returning position)
     insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at)
-    select position, position, ${shop}, 5, now() from event returning id::float8 as id, event::float8 as position`;
-  const { id, position } = row;
-  let isSent = false;
-  const slow = await caughtUp(((...given: Parameters<Sql>) => {
+    select position, position, ${quiet}, 5, now() from event returning id::float8 as id, event::float8 as position`;
+  late = row;
+  await loader.load([subscriber], false);
+  expect(subscriber.queue.has(row.id)).toBe(false);
+  // The next read finds out what became of it.
+  expect(subscriber.reading.mayHoldMore).toBe(true);
+});
+
+test('while a backlog is read, and after a read that failed, nothing that is new is taken ahead of it', async () => {
+  let isBroken = false;
+  const behind = loading(((...given: Parameters<Sql>) => {
     const query = sql(...given);
-    if (!isSent || !given[0].join('').includes('cross join lateral')) return query;
+    if (!given[0].join('').includes('cross join lateral')) return query;
     return query.then((rows) => {
-      expect(rows.map((found) => found.id)).toContain(id);
-      const fresh = written({ id, position, lane: position, shard: 5 });
-      expect(slow.loader.takeNew(fresh, [slow.subscriber])).toBe(true);
-      slow.subscriber.queue.done(fresh.rows[0]!);
+      expect(behind.loader.takeNew(written({ id: NEWER }), [behind.subscriber])).toBe(false);
+      if (isBroken) throw new Error('the connection broke');
       return rows;
     });
   }) as unknown as Sql);
-  // As if this subscriber's outbox had been read before the delivery was written.
-  const { subscriber, loader } = slow;
-  subscriber.queue.dropLane(position);
-  Object.defineProperty(subscriber.reading, 'newest', { value: id - 1 });
-  isSent = true;
+  const { subscriber, loader } = behind;
   await loader.load([subscriber], false);
-  expect(subscriber.queue.has(id)).toBe(false);
-  // The next read finds out what became of it.
-  expect(subscriber.reading.mayHoldMore).toBe(true);
+  isBroken = true;
+  await expect(loader.load([subscriber], false)).rejects.toThrow('the connection broke');
+  expect(loader.takeNew(written({ id: NEWER }), [subscriber])).toBe(false);
+  expect(subscriber.queue.has(NEWER)).toBe(false);
 });

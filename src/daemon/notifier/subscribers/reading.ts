@@ -6,10 +6,12 @@ export interface Reading {
   readonly mayHoldMore: boolean;
   /** New deliveries that were due before this moment were read: they are in memory, put off or settled. */
   readonly readUntil: Instant;
-  /** The highest id of a new delivery that was read. */
-  readonly newest: number;
-  /** A new delivery was read. */
-  saw(id: number): void;
+  /** The last load that ended found all that is new: whatever is new and was committed before that load is in memory, put off or settled. */
+  readonly isCaughtUp: boolean;
+  /** The highest id of a delivery that a load found. */
+  readonly highestRead: number;
+  /** A load found a delivery. */
+  found(id: number): void;
   /** Sets whether the outbox may hold more. */
   expectMore(mayHoldMore: boolean): void;
   /** The next load reads from the beginning. A load under way does not move the place. */
@@ -22,7 +24,8 @@ export interface Reading {
 export function createReading(): Reading {
   let mayHoldMore = true;
   let readUntil: Instant = 0;
-  let newest = 0;
+  let isCaughtUp = false;
+  let highestRead = 0;
   /** Generation number; the end of a load that began in an older generation does not move the place. */
   let generation = 0;
   return {
@@ -32,18 +35,23 @@ export function createReading(): Reading {
     get readUntil() {
       return readUntil;
     },
-    get newest() {
-      return newest;
+    get isCaughtUp() {
+      return isCaughtUp;
     },
-    saw: (id) => {
-      newest = Math.max(newest, id);
+    get highestRead() {
+      return highestRead;
+    },
+    found: (id) => {
+      highestRead = Math.max(highestRead, id);
     },
     expectMore: (value) => {
       mayHoldMore = value;
+      if (value) isCaughtUp = false;
     },
     restart: () => {
       generation += 1;
       mayHoldMore = true;
+      isCaughtUp = false;
       readUntil = 0;
     },
     begin: () => {
@@ -52,6 +60,7 @@ export function createReading(): Reading {
       return (until, isMore) => {
         if (isMore) mayHoldMore = true;
         if (generation === begunIn) readUntil = until;
+        isCaughtUp = generation === begunIn && !mayHoldMore;
       };
     },
   };
