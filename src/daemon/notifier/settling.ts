@@ -115,7 +115,7 @@ export function createSettling(options: SettlingOptions): Settling {
   const batcher = createBatcher<AttemptResult>(flush, {
     most: MOST_SETTLED,
     linger: 0,
-    spacing: BETWEEN_SETTLINGS,
+    spacing: () => BETWEEN_SETTLINGS,
     parallel: 1,
   });
 

@@ -4,6 +4,7 @@
  * be written is given back: its purchases are read again from their rows and polled again.
  */
 
+import type { Milliseconds } from '../../domain/values/time.ts';
 import { isAboutData, type Sql } from '../../postgres/connection/database.ts';
 import { NO_DELIVERIES } from '../../postgres/deliveries/new-deliveries.ts';
 import type { RecordContext, Recorded } from '../../postgres/polling/record.ts';
@@ -42,13 +43,19 @@ export interface Recorder {
 const MOST = 1_000;
 const LINGER = 50;
 /**
- * A change is written at once, with those that follow within a moment; in a stream of changes one statement at fixed
- * intervals writes many, which costs less for each.
+ * A change is written at once, with those that follow within a moment. In a stream of changes one statement at fixed intervals
+ * writes many, which costs less for each; at full speed, where Postgres has the least to spare, the intervals are longer.
  */
-const SPACING = 20;
+const SPACING = 10;
+const SPACING_AT_FULL_SPEED = 20;
 const BURST = 15;
+/** A batch of so many polls without a change, collected while it lingered, is one at full speed. */
+const AT_FULL_SPEED = 250;
 
 export function createRecorder({ sql, replica, meter, onRecorded, repair, onRepaired, onFailed }: RecorderOptions): Recorder {
+  /** Polls of the last batch without a change. */
+  let lastUnchanged = 0;
+
   const flush = async (polls: readonly DecidedPoll[], write: typeof recordUnchanged | typeof recordChanged): Promise<void> => {
     const live = polls.filter((poll) => !poll.entry.gone);
     if (live.length === 0) {
@@ -74,12 +81,13 @@ export function createRecorder({ sql, replica, meter, onRecorded, repair, onRepa
       await flush(polls.slice(middle), write);
     }
   };
-  const unchanged = createBatcher<DecidedPoll>((batch) => flush(batch, recordUnchanged), {
-    most: MOST,
-    linger: LINGER,
-    parallel: 1,
-  });
-  const atOnce = { most: MOST, linger: 0, spacing: SPACING, burst: BURST };
+  const writeUnchanged = (batch: DecidedPoll[]): Promise<void> => {
+    lastUnchanged = batch.length;
+    return flush(batch, recordUnchanged);
+  };
+  const unchanged = createBatcher<DecidedPoll>(writeUnchanged, { most: MOST, linger: LINGER, parallel: 1 });
+  const spacing = (): Milliseconds => (lastUnchanged < AT_FULL_SPEED ? SPACING : SPACING_AT_FULL_SPEED);
+  const atOnce = { most: MOST, linger: 0, spacing, burst: BURST };
   const writeChanged = (batch: DecidedPoll[]): Promise<void> => flush(batch, recordChanged);
   // The second statement begins while the first one waits for the disk.
   const changed = createBatcher<DecidedPoll>(writeChanged, { ...atOnce, parallel: 2 });

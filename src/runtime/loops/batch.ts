@@ -13,8 +13,8 @@ export interface BatchOptions {
   readonly most: number;
   /** How long an item may wait for company. 0: it goes at once, or when the flush before it has ended. */
   readonly linger: Milliseconds;
-  /** From the start of one flush to that of the next, on average: keeps batches large under load. 0 unless given. */
-  readonly spacing?: Milliseconds;
+  /** From the start of one flush to that of the next, on average: keeps batches large under load. None unless given. */
+  readonly spacing?: () => Milliseconds;
   /** How many flushes may follow one another at once after a pause, before the spacing holds: 1 unless given. */
   readonly burst?: number;
   /** Flushes under way at once. */
@@ -24,7 +24,7 @@ export interface BatchOptions {
 /** `flush` must not reject: it decides itself what becomes of a batch that cannot be written. */
 export function createBatcher<T>(
   flush: (batch: T[]) => Promise<void>,
-  { most, linger, spacing = 0, burst = 1, parallel }: BatchOptions,
+  { most, linger, spacing: spacingNow = () => 0, burst = 1, parallel }: BatchOptions,
 ): Batcher<T> {
   let waiting: T[] = [];
   let running = 0;
@@ -38,6 +38,7 @@ export function createBatcher<T>(
     if (timer) clearTimeout(timer);
     timer = null;
     const now = performance.now();
+    const spacing = spacingNow();
     const early = evenly - (burst - 1) * spacing - now;
     if (early > 0 && waiting.length < most && draining.length === 0) {
       if (waiting.length > 0) timer = setTimeout(start, early);

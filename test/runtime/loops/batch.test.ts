@@ -131,7 +131,7 @@ describe('with spacing', () => {
   }
 
   test('one that comes alone goes at once, and in a stream one flush takes along what came meanwhile', async () => {
-    const { flushes, stream } = timed({ spacing: 10 });
+    const { flushes, stream } = timed({ spacing: () => 10 });
     await stream(1, 100);
     await stream(30, 1);
     await vi.advanceTimersByTimeAsync(100);
@@ -145,7 +145,7 @@ describe('with spacing', () => {
   });
 
   test('a burst goes at once after a quiet while, and a stream gains no more by it than that', async () => {
-    const { flushes, stream } = timed({ spacing: 10, burst: 3 });
+    const { flushes, stream } = timed({ spacing: () => 10, burst: 3 });
     await stream(3, 2);
     await vi.advanceTimersByTimeAsync(100);
     expect(flushes).toEqual([
@@ -159,8 +159,20 @@ describe('with spacing', () => {
     expect(times).toEqual([0, 1, 2, 10, 20, 30, 40, 50, 60]);
   });
 
+  test('a spacing that grows or shrinks holds from the next flush on', async () => {
+    let spacing = 10;
+    const { flushes, stream } = timed({ spacing: () => spacing });
+    await stream(20, 1);
+    spacing = 20;
+    await stream(60, 1);
+    spacing = 5;
+    await stream(30, 1);
+    const times = flushes.map(([at]) => at);
+    expect(times).toEqual([0, 10, 20, 30, 50, 70, 90, 95, 100, 105, 110]);
+  });
+
   test('full batches go whenever they are full, and nobody waits for longer than the spacing because of them', async () => {
-    const { batcher, flushes, stream } = timed({ spacing: 10, burst: 3, most: 5 });
+    const { batcher, flushes, stream } = timed({ spacing: () => 10, burst: 3, most: 5 });
     for (let item = 0; item < 100; item++) batcher.add(item);
     await vi.advanceTimersByTimeAsync(0);
     expect(flushes.every(([at, size]) => at === 0 && size === 5)).toBe(true);
