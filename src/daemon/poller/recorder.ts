@@ -50,7 +50,7 @@ const SPACING = 10;
 const SPACING_AT_FULL_SPEED = 20;
 const BURST = 15;
 /** A batch of so many polls without a change, collected while it lingered, is one at full speed. */
-const AT_FULL_SPEED = 250;
+const AT_FULL_SPEED = 100;
 
 export function createRecorder({ sql, replica, meter, onRecorded, repair, onRepaired, onFailed }: RecorderOptions): Recorder {
   /** Polls of the last batch without a change. */
