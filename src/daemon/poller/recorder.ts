@@ -47,7 +47,7 @@ const LINGER = 50;
  * writes many, which costs less for each; at full speed, where Postgres has the least to spare, the intervals are longer.
  */
 const SPACING = 10;
-const SPACING_AT_FULL_SPEED = 20;
+const SPACING_AT_FULL_SPEED = 25;
 const BURST = 15;
 /** A batch of so many polls without a change, collected while it lingered, is one at full speed. */
 const AT_FULL_SPEED = 100;
