@@ -14,16 +14,18 @@ afterEach(async () => {
   await t.stop();
 });
 
-/** Stops the Postgres processes that read the outbox, each while it rests. */
+/** Stops the Postgres processes that read the outbox, once none of them has had a query for a while. */
 async function holdOutbox(): Promise<void> {
-  const resting = () => t.database.sql<{ pid: number }[]>`
-    select pid from pg_stat_activity
-    where datname = current_database() and application_name = 'purchase-watch outbox' and state = 'idle'`;
-  await expect.poll(async () => (await resting()).length).toBeGreaterThan(0);
-  for (const { pid } of await resting()) {
+  const sessions = () => t.database.sql<{ pid: number; rests: boolean }[]>`
+    select pid, state = 'idle' and state_change < clock_timestamp() - interval '0.5 seconds' as rests from pg_stat_activity
+    where datname = current_database() and application_name = 'purchase-watch outbox'`;
+  const isAtRest = async (): Promise<boolean> => (await sessions()).every(({ rests }) => rests);
+  await expect.poll(isAtRest, { timeout: 20_000 }).toBe(true);
+  for (const { pid } of await sessions()) {
     holdStill(pid);
     held.push(pid);
   }
+  expect(held).not.toEqual([]);
 }
 
 test('webhooks about changes come while the outbox cannot be read, the last of a purchase too, and each once', async () => {

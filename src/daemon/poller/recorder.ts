@@ -49,7 +49,7 @@ const LINGER = 50;
 const SPACING = 10;
 const SPACING_AT_FULL_SPEED = 25;
 const BURST = 15;
-/** A batch of so many polls without a change, collected while it lingered, is one at full speed. */
+/** At full speed a batch of polls without a change has at least so many: those of `LINGER` at 2 000 a second. */
 const AT_FULL_SPEED = 100;
 
 export function createRecorder({ sql, replica, meter, onRecorded, repair, onRepaired, onFailed }: RecorderOptions): Recorder {

@@ -12,7 +12,7 @@ interface Decided {
   readonly now: Instant;
 }
 
-/** From so many first sights in one statement on they are a bulk load: changes of known purchases are delivered before them. */
+/** A statement with at least so many first sights belongs to a bulk load: the notifier sends changes of known purchases before these first sights. */
 const BULK = 50;
 
 const isFirstSight = ({ outcome }: Decided): boolean => outcome.transition !== null && outcome.transition.from === null;
