@@ -85,9 +85,9 @@ export function createDeliveryLoader({ sql, clock, ownership }: DeliveryLoaderOp
   const take = (row: DueDelivery, { queue, reading, health }: Subscriber, isHeld: boolean, now: Instant): boolean | LaneHead => {
     // The subscriber was paused during the read and dropped its queue, or another replica held the shard meanwhile and may have sent the delivery.
     if (!isHeld || pausedUntil(health, clock.now()) !== null) reading.restart();
-    else if (queue.has(row.id)) return false;
+    else if (isInMemory(row, { queue, reading })) return false;
     else if (takenMeanwhile.has(row.id)) reading.restart();
-    else if (row.behind === null || queue.has(row.behind.id)) {
+    else if (row.behind === null || isBefore(queue.get(row.behind.id), row)) {
       queue.add(row);
       return true;
     } else {
@@ -103,8 +103,8 @@ export function createDeliveryLoader({ sql, clock, ownership }: DeliveryLoaderOp
   /** Whether the delivery is in memory now. One that a load may have taken before is left to the next load. */
   const takeOne = (delivery: DueDelivery, subscriber: Subscriber | undefined, parties: number, now: Instant): boolean => {
     if (subscriber === undefined || subscriber.recipient.channel.sendAll !== undefined) return false;
-    const { queue, reading } = subscriber;
-    if (queue.has(delivery.id)) return true;
+    const { reading } = subscriber;
+    if (isInMemory(delivery, subscriber)) return true;
     // Older ones that wait outside of memory come first.
     if (delivery.id <= reading.highestRead || !reading.isCaughtUp || roomOf(subscriber, parties, now) === 0) return false;
     if (take(delivery, subscriber, true, now) !== true) return false;
@@ -154,6 +154,23 @@ export function createDeliveryLoader({ sql, clock, ownership }: DeliveryLoaderOp
     },
   };
 }
+
+/**
+ * Whether memory holds this delivery. Another one with the same id was lost by a database that went back and handed the id out
+ * again: it leaves memory.
+ */
+function isInMemory({ id, event }: DueDelivery, { queue, reading }: Pick<Subscriber, 'queue' | 'reading'>): boolean {
+  const known = queue.get(id);
+  if (known?.event.id === event.id) return true;
+  if (known === undefined) return false;
+  queue.dropLane(known.lane);
+  reading.restart();
+  return false;
+}
+
+/** Whether a delivery in memory is the one that a row must wait for. */
+const isBefore = (known: DueDelivery | undefined, { lane, behind }: DueDelivery): boolean =>
+  known?.lane === lane && known.position === behind?.position;
 
 /** How many more deliveries the subscriber's queue takes; 0: none that are worth a query. `parties`: how many share the memory. */
 function roomOf({ queue, health }: Subscriber, parties: number, now: Instant): number {

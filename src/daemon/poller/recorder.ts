@@ -57,6 +57,13 @@ export function createRecorder({ sql, replica, meter, onRecorded, repair, onRepa
   let lastUnchanged = 0;
 
   const flush = async (polls: readonly DecidedPoll[], write: typeof recordUnchanged | typeof recordChanged): Promise<void> => {
+    const ids = new Set(polls.map(({ entry }) => entry.purchase.id));
+    if (ids.size < polls.length) {
+      // The database went back and handed an id out again, while the purchase that it lost is in memory: each has a statement.
+      const again = new Set(polls.filter(({ entry }) => !ids.delete(entry.purchase.id)));
+      await flush([...new Set(polls).difference(again)], write);
+      return flush([...again], write);
+    }
     const live = polls.filter((poll) => !poll.entry.gone);
     if (live.length === 0) {
       onRecorded(polls, { ids: new Set(), lostShards: [], events: 0, deliveries: NO_DELIVERIES });

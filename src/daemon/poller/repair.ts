@@ -24,9 +24,9 @@ const DETAIL =
 /** A function that answers whether it repaired the purchase of a poll that the database refused. It never rejects. */
 export function createRepair({ sql, log, meters, replica, policyFor }: RepairOptions): (poll: DecidedPoll) => Promise<boolean> {
   return async ({ entry: { purchase, epoch } }) => {
-    const { id, site, purchaseId, shard } = purchase;
+    const { site, purchaseId, shard } = purchase;
     try {
-      const found = await readHistory(sql, id);
+      const found = await readHistory(sql, purchase);
       if (found === null) return false;
       const after = repaired(found.row, found.history, policyFor(site));
       if (after === null || !(await writeRepaired(sql, after, { replica, holding: { shard, epoch } }))) return false;

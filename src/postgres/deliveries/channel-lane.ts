@@ -13,7 +13,7 @@ export async function waitingInLane(
   const rows = await sql<
     (Omit<DueDelivery, 'event' | 'behind'> & { eventId: string; type: string; body: string; createdAt: Instant })[]
   >`
-    select d.id::float8 as id, d.subscriber, d.lane::float8 as lane, d.event::float8 as position, d.shard, d.rank, d.attempts,
+    select d.id::float8 as id, d.mark, d.subscriber, d.lane::float8 as lane, d.event::float8 as position, d.shard, d.rank, d.attempts,
       d.due_at as "dueAt", d.attempts_before as "attemptsBefore",
       e.id as "eventId", e.type, e.body, e.created_at as "createdAt"
     from (

@@ -11,6 +11,8 @@ export const REPLAYED: Rank = 2;
 
 export interface DueDelivery {
   readonly id: number;
+  /** A random number: a database that went back may give the id to another delivery. Null in rows of an older version. */
+  readonly mark: number | null;
   readonly subscriber: number;
   /** The lane whose deliveries stay in order: a purchase's row id, or 0. */
   readonly lane: number;
@@ -24,7 +26,7 @@ export interface DueDelivery {
   readonly attemptsBefore: number;
   readonly event: { readonly id: string; readonly type: string; readonly body: string; readonly createdAt: Instant };
   /** The pending delivery right before this one in its lane, for which this one must wait; null when this one is the first. */
-  readonly behind: { readonly id: number; readonly dueAt: Instant; readonly rank: Rank } | null;
+  readonly behind: { readonly id: number; readonly position: number; readonly dueAt: Instant; readonly rank: Rank } | null;
 }
 
 /** How many more deliveries the notifier wants for one subscriber. */
@@ -68,14 +70,15 @@ export async function loadDueDeliveries(
     body: string;
     createdAt: Instant;
     behindId: number | null;
+    behindPosition: number;
     behindDueAt: Instant | null;
     behindRank: Rank | null;
   };
   const rows = await sql<Row[]>`
-    select d.id::float8 as id, d.subscriber, d.lane::float8 as lane, d.event::float8 as position, d.shard, d.rank, d.attempts,
+    select d.id::float8 as id, d.mark, d.subscriber, d.lane::float8 as lane, d.event::float8 as position, d.shard, d.rank, d.attempts,
       d.due_at as "dueAt", d.attempts_before as "attemptsBefore",
       e.id as "eventId", e.type, e.body, e.created_at as "createdAt",
-      b.id::float8 as "behindId", b.due_at as "behindDueAt", b.rank as "behindRank"
+      b.id::float8 as "behindId", b.event::float8 as "behindPosition", b.due_at as "behindDueAt", b.rank as "behindRank"
     from ${columns(sql, wanted, 'w', {
       subscriber: ['integer', (w) => w.subscriber],
       room: ['integer', (w) => w.room],
@@ -88,7 +91,7 @@ export async function loadDueDeliveries(
       select due.* from unnest(${shards as number[]}::smallint[]) as s (shard)
       cross join generate_series(w.from_rank, w.up_to) as k (rank)
       cross join lateral (
-        select q.id, q.subscriber, q.lane, q.event, q.shard, q.rank, q.attempts, q.attempts_before, q.due_at from purchase_watch_internal.deliveries q
+        select q.id, q.mark, q.subscriber, q.lane, q.event, q.shard, q.rank, q.attempts, q.attempts_before, q.due_at from purchase_watch_internal.deliveries q
         where q.subscriber = w.subscriber and q.shard = s.shard and q.rank = k.rank and q.status = 'pending'
           and q.due_at >= case k.rank when 0 then w.due_since else '-infinity' end
           and q.due_at <= ${now}::timestamptz and q.id not in (select unnest(${except as number[]}::bigint[]))
@@ -98,7 +101,7 @@ export async function loadDueDeliveries(
     cross join lateral (
       select id, type, body, created_at from purchase_watch_internal.events where position = d.event limit 1) e
     left join lateral (
-      select f.id, f.due_at, f.rank from purchase_watch_internal.deliveries f
+      select f.id, f.event, f.due_at, f.rank from purchase_watch_internal.deliveries f
       where f.subscriber = d.subscriber and f.lane = d.lane and f.status = 'pending' and (f.rank = 2, f.event) < (d.rank = 2, d.event)
       order by f.rank = 2 desc, f.event desc limit 1) b on true
     order by d.rank = 2, d.event`;
@@ -106,6 +109,7 @@ export async function loadDueDeliveries(
   const due = rows.map(
     (row): DueDelivery => ({
       id: row.id,
+      mark: row.mark,
       subscriber: row.subscriber,
       lane: row.lane,
       position: row.position,
@@ -118,7 +122,7 @@ export async function loadDueDeliveries(
       behind:
         row.behindId === null || row.behindDueAt === null || row.behindRank === null
           ? null
-          : { id: row.behindId, dueAt: row.behindDueAt, rank: row.behindRank },
+          : { id: row.behindId, position: row.behindPosition, dueAt: row.behindDueAt, rank: row.behindRank },
     }),
   );
   return { rows: due, more: withMore(due, wanted, perShard) };
@@ -180,8 +184,9 @@ export interface LaneHead {
 export const LONGEST_LANE = 100_000;
 
 /**
- * Puts off the deliveries behind the first one of a lane until the first is due. Writes only while the first still waits until
- * that moment: a statement that runs late puts nothing off behind a delivery that was sent meanwhile.
+ * Puts off the deliveries behind the first one of a lane until the first is due. Writes only while the first still waits in that
+ * lane until that moment: a statement that runs late puts nothing off behind a delivery that was sent meanwhile, or whose id was
+ * handed out again by a database that went back.
  */
 export async function putOff(sql: Queries, heads: readonly LaneHead[]): Promise<void> {
   if (heads.length === 0) return;
@@ -198,7 +203,8 @@ export async function putOff(sql: Queries, heads: readonly LaneHead[]): Promise<
     })}
     cross join lateral (
       select from purchase_watch_internal.deliveries h
-      where h.id = r.head and h.settled_at is null and h.due_at >= r.due - interval '1 second' limit 1) first
+      where h.id = r.head and h.subscriber = r.subscriber and h.lane = r.lane and (h.rank = 2, h.event) <= (r.replayed, r.position)
+        and h.settled_at is null and h.due_at >= r.due - interval '1 second' limit 1) first
     cross join lateral (
       select f.id from purchase_watch_internal.deliveries f
       where f.subscriber = r.subscriber and f.lane = r.lane and f.status = 'pending' and (f.rank = 2, f.event) > (r.replayed, r.position)

@@ -24,29 +24,31 @@ export const NO_DELIVERIES: NewDeliveries = { rows: [], isComplete: true };
  */
 export const answeringDeliveries = (sql: Queries) => sql`
     fresh as (
-      select d.id::float8 as delivery, d.subscriber, e.id as event, d.event::float8 as position,
-        b.id::float8 as "behindId", b.due_at as "behindDueAt", b.rank as "behindRank"
+      select d.id::float8 as delivery, d.mark, d.subscriber, e.id as event, d.event::float8 as position,
+        b.id::float8 as "behindId", b.event::float8 as "behindPosition", b.due_at as "behindDueAt", b.rank as "behindRank"
       from (select * from delivery where rank = 0 and status = 'pending' and lane > 0 order by event limit ${MOST}) d
       join event e on e.position = d.event
       left join lateral (
-        select f.id, f.due_at, f.rank from purchase_watch_internal.deliveries f
+        select f.id, f.event, f.due_at, f.rank from purchase_watch_internal.deliveries f
         where f.subscriber = d.subscriber and f.lane = d.lane and f.status = 'pending' and (f.rank = 2, f.event) < (false, d.event)
         order by f.rank = 2 desc, f.event desc limit 1) b on true)`;
 
 /** A row of `fresh`; other rows of its statement have null in each column. */
 export interface FreshRow {
   readonly delivery: number | null;
+  readonly mark: number | null;
   readonly subscriber: number;
   readonly event: string;
   readonly position: number;
   readonly behindId: number | null;
+  readonly behindPosition: number | null;
   readonly behindDueAt: Instant | null;
   readonly behindRank: Rank | null;
 }
 
 /** The columns of `fresh` in rows of other parts. */
 export const NOT_FRESH =
-  'null::float8 as delivery, null::integer as subscriber, null::text as event, null::float8 as position, null::float8 as "behindId", null::timestamptz as "behindDueAt", null::smallint as "behindRank"';
+  'null::float8 as delivery, null::integer as mark, null::integer as subscriber, null::text as event, null::float8 as position, null::float8 as "behindId", null::float8 as "behindPosition", null::timestamptz as "behindDueAt", null::smallint as "behindRank"';
 
 /** The deliveries in a statement's answer. `events` are those of the statement. */
 export function newDeliveries(rows: readonly FreshRow[], events: readonly EventRow[]): NewDeliveries {
@@ -59,9 +61,10 @@ export function newDeliveries(rows: readonly FreshRow[], events: readonly EventR
 }
 
 function dueDelivery(row: FreshRow, { id, type, body, at, purchase, shard }: EventRow): DueDelivery {
-  const { behindId, behindDueAt, behindRank } = row;
+  const { behindId, behindPosition, behindDueAt, behindRank } = row;
   return {
     id: row.delivery!,
+    mark: row.mark,
     subscriber: row.subscriber,
     lane: purchase!,
     position: row.position,
@@ -71,6 +74,6 @@ function dueDelivery(row: FreshRow, { id, type, body, at, purchase, shard }: Eve
     attempts: 0,
     attemptsBefore: 0,
     event: { id, type, body, createdAt: at },
-    behind: behindId === null ? null : { id: behindId, dueAt: behindDueAt!, rank: behindRank! },
+    behind: behindId === null ? null : { id: behindId, position: behindPosition!, dueAt: behindDueAt!, rank: behindRank! },
   };
 }

@@ -2,13 +2,13 @@
 
 import type { Holding } from '../../domain/replicas/ownership.ts';
 import type { Instant } from '../../domain/values/time.ts';
-import { columns } from '../connection/columns.ts';
+import { type Columns, columns } from '../connection/columns.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 import { type DueDelivery, LONGEST_LANE, putOff, type Rank, REPLAYED } from './deliveries.ts';
 
 /** An attempt that ended, and what follows for its delivery. */
 export interface Settlement {
-  readonly delivery: Pick<DueDelivery, 'id' | 'subscriber' | 'lane' | 'position' | 'shard' | 'rank' | 'attemptsBefore'>;
+  readonly delivery: Pick<DueDelivery, 'id' | 'mark' | 'subscriber' | 'lane' | 'position' | 'shard' | 'rank' | 'attemptsBefore'>;
   /** The number of this attempt, from 1. */
   readonly number: number;
   readonly status: 'pending' | 'delivered' | 'exhausted';
@@ -43,7 +43,8 @@ export interface Writer {
 /**
  * Writes attempts and the new status of their deliveries. A failure puts the deliveries behind it in its lane off to the same
  * moment; a lane that is free again is due at once. Answers the ids written. Not written are attempts in shards that this
- * replica does not hold any more, and attempts that do not follow the last one written, as of a statement that runs late.
+ * replica does not hold any more, attempts that do not follow the last one written, as of a statement that runs late, and those
+ * of a delivery that the database lost, when it went back and gave the id to another one.
  */
 export async function settle(sql: Queries, batch: readonly Settlement[], writer: Writer): Promise<Set<number>> {
   await freeFollowers(
@@ -74,6 +75,17 @@ export const held = (sql: Queries, { replica, holdings }: Writer): Fragment => s
       on h.id = s.id and h.epoch = s.epoch
     where s.owner = ${replica} order by s.id for share of s)`;
 
+const DELIVERY: Columns<Settlement> = {
+  id: ['bigint', (s) => s.delivery.id],
+  subscriber: ['integer', (s) => s.delivery.subscriber],
+  shard: ['smallint', (s) => s.delivery.shard],
+  mark: ['integer', (s) => s.delivery.mark],
+};
+
+/** The condition that the attempt `r` is the next one of the pending delivery `d`, and not of one that had its id before. */
+const FOLLOWS = `d.settled_at is null and d.attempts = r.number - 1 and d.subscriber = r.subscriber
+        and d.mark is not distinct from r.mark`;
+
 /** Writes the attempt that delivered into the delivery's own row: most deliveries need one attempt, and a row for each would double the cost. */
 async function settleDelivered(sql: Queries, batch: readonly Settlement[], writer: Writer): Promise<number[]> {
   // Answers one row with all ids: a row for each id costs more than writing the delivery.
@@ -81,8 +93,7 @@ async function settleDelivered(sql: Queries, batch: readonly Settlement[], write
     with ${held(sql, writer)},
     result as (
       select r.* from ${columns(sql, batch, 'r', {
-        id: ['bigint', (s) => s.delivery.id],
-        shard: ['smallint', (s) => s.delivery.shard],
+        ...DELIVERY,
         number: ['integer', (s) => s.number],
         at: ['timestamptz', (s) => s.at],
         took: ['integer', (s) => Math.round(s.tookMs)],
@@ -93,7 +104,7 @@ async function settleDelivered(sql: Queries, batch: readonly Settlement[], write
     settled as (
       update purchase_watch_internal.deliveries d set status = 'delivered', attempts = r.number, settled_at = r.at,
         took_ms = r.took, http_status = r.http_status, excerpt = r.excerpt, last_error = null
-      from result r where d.id = r.id and d.settled_at is null and d.attempts = r.number - 1 returning d.id)
+      from result r where d.id = r.id and ${sql.unsafe(FOLLOWS)} returning d.id)
     select string_agg(id::text, ',') as ids from settled`;
   return row.ids?.split(',').map(Number) ?? [];
 }
@@ -103,8 +114,7 @@ async function settleFailed(sql: Queries, batch: readonly Settlement[], writer: 
     with ${held(sql, writer)},
     result as (
       select r.* from ${columns(sql, batch, 'r', {
-        id: ['bigint', (s) => s.delivery.id],
-        shard: ['smallint', (s) => s.delivery.shard],
+        ...DELIVERY,
         number: ['integer', (s) => s.number],
         status: ['text', (s) => s.status],
         due: ['timestamptz', (s) => s.dueAt],
@@ -129,11 +139,11 @@ async function settleFailed(sql: Queries, batch: readonly Settlement[], writer: 
         status = case when r.status = 'exhausted' and d.attempts_before > r.before then 'pending' else r.status end,
         settled_at = case when r.status = 'pending' or r.status = 'exhausted' and d.attempts_before > r.before then null
           else r.at end
-      from result r where d.id = r.id and d.settled_at is null and d.attempts = r.number - 1 returning d.id),
+      from result r where d.id = r.id and ${sql.unsafe(FOLLOWS)} returning d.id, d.mark),
     attempt as (
       insert into purchase_watch_internal.attempts (delivery, number, at, took_ms, http_status, outcome, fault, excerpt)
       select r.id, r.number, r.at, r.took, r.http_status, r.outcome, r.fault, r.excerpt
-      from result r join settled using (id) on conflict do nothing)
+      from result r join settled s on s.id = r.id and s.mark is not distinct from r.mark on conflict do nothing)
     select id::float8 as id from settled`;
   return rows.map(({ id }) => id);
 }

@@ -128,7 +128,7 @@ export function announcingRows(sql: Queries, rows: readonly EventRow[], guard: F
       -- A channel for people that is off keeps its deliveries: once it is on again, one message shows what goes on and what is over.
       cross join lateral (select s.status = 'active' or s.audience = 'people' as waits) w
       order by e.position, s.id
-      returning id, event, lane, subscriber, rank, status),
+      returning id, mark, event, lane, subscriber, rank, status),
     notified as (
       select pg_notify('purchase_watch_events', id) from event where type not like 'incident.%'
       union all select pg_notify('purchase_watch_wake', case when ${bulk.length > 0} then 'replays' else 'deliveries' end) where exists (select from event))`;

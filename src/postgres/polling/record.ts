@@ -3,7 +3,8 @@
  * replica knows it, and writes a purchase's row only if it is still the version that the decision rested on (`revision`
  * and `polls`). A result whose shard has a new owner, whose purchase was changed from outside, or that another record of
  * the same purchase overtook is refused, and the purchase is read again and due again. So a statement that the client
- * gave up, and that the database runs later, changes nothing.
+ * gave up, and that the database runs later, changes nothing. A database that went back hands row ids out again, to other
+ * purchases, so each result names its purchase, too. A batch holds each row id once.
  */
 
 import type { PollOutcome, Transition } from '../../domain/deciding/outcome.ts';
@@ -86,10 +87,11 @@ export async function recordUnchanged(
         reason: ['purchase_watch_internal.poll_reason', (d) => d.outcome.nextPollReason],
         slot: ['integer', (d) => d.slot],
         excused: ['bigint', (d) => d.outcome.purchase.excused],
+        ...PURCHASE,
         ...(isAllWell ? {} : FAILURES),
       })}
       join held on held.id = r.shard
-      where p.id = r.id and p.revision = r.revision and p.polls = r.polls - 1
+      where p.id = r.id and p.site || '/' || p.purchase_id = r.purchase and p.revision = r.revision and p.polls = r.polls - 1
       returning p.id)
     select id, null::smallint as shard from written union all select null, id from held`;
   return summarize(rows, holdings);
@@ -149,6 +151,9 @@ async function withAttached(sql: Queries, batch: readonly Decided[]): Promise<re
   });
 }
 
+/** The purchase that the row must be of. The condition joins its two columns so that the planner keeps to the row's own key. */
+const PURCHASE: Columns<Decided> = { purchase: ['text', ({ outcome: { purchase: p } }) => `${p.site}/${p.purchaseId}`] };
+
 /** What a poll that failed adds to a row. */
 const FAILURES: Columns<Decided> = {
   failures: ['integer', (d) => d.outcome.purchase.failures],
@@ -190,9 +195,10 @@ const updatePurchases = (sql: Queries, batch: readonly Decided[]) => sql`
       sequence: ['integer', (d) => d.outcome.purchase.sequence],
       invoice: ['text', (d) => d.outcome.purchase.invoice],
       error: ['text', (d) => d.outcome.lastError],
+      ...PURCHASE,
     })}
     join held on held.id = r.shard
-    where p.id = r.id and p.revision = r.revision and p.polls = r.polls - 1
+    where p.id = r.id and p.site || '/' || p.purchase_id = r.purchase and p.revision = r.revision and p.polls = r.polls - 1
     returning p.id, p.site`;
 
 // `from` is what this replica believes; where the last transition says otherwise, the foreign key refuses the whole batch.

@@ -6,10 +6,13 @@ import type { Holding } from '../../domain/replicas/ownership.ts';
 import type { Queries } from '../connection/database.ts';
 import { loadPurchases } from './queue.ts';
 
-/** A purchase's row and its history; null when there is no such row. */
-export async function readHistory(sql: Queries, id: number): Promise<{ row: Purchase; history: History } | null> {
+/** A purchase's row and its history; null when there is no such row, or its id was handed out again to another purchase. */
+export async function readHistory(
+  sql: Queries,
+  { id, site, purchaseId }: Pick<Purchase, 'id' | 'site' | 'purchaseId'>,
+): Promise<{ row: Purchase; history: History } | null> {
   const [queued] = await loadPurchases(sql, [id]);
-  if (queued === undefined) return null;
+  if (queued?.purchase.site !== site || queued.purchase.purchaseId !== purchaseId) return null;
   const [lastTransition = null] = await sql<NonNullable<History['lastTransition']>[]>`
     select sequence, to_state as "to", not_after as "notAfter"
     from purchase_watch_internal.purchase_transitions where purchase = ${id} order by sequence desc limit 1`;
@@ -25,7 +28,7 @@ export async function readHistory(sql: Queries, id: number): Promise<{ row: Purc
  */
 export async function writeRepaired(
   sql: Queries,
-  { id, shard, revision, polls, ...repaired }: Purchase,
+  { id, site, purchaseId, shard, revision, polls, ...repaired }: Purchase,
   { replica, holding }: { replica: string; holding: Holding },
 ): Promise<boolean> {
   const { status, state, stateSince, stuckSince, excused, seenAt, sequence, invoice } = repaired;
@@ -41,6 +44,6 @@ export async function writeRepaired(
       next_poll_at = case when ${isPolled} then now() end,
       next_poll_reason = case when ${isPolled} then 'repaired'::purchase_watch_internal.poll_reason end,
       due_slot = case when ${isPolled} then purchase_watch_internal.due_slot(now()) end
-    where id = ${id} and revision = ${revision} and polls = ${polls} and exists (select from held) returning 1`;
+    where id = ${id} and site = ${site} and purchase_id = ${purchaseId} and revision = ${revision} and polls = ${polls} and exists (select from held) returning 1`;
   return rows.length > 0;
 }

@@ -69,7 +69,7 @@ test('a backlog of what is new does not keep what is not new from being read', a
   const { added } = await loader.load([subscriber], true);
   expect(added).toBeLessThan(NEW);
   const late = await sql<{ id: number }[]>`select id::float8 as id from purchase_watch_internal.deliveries where rank = 1`;
-  expect(late.filter(({ id }) => subscriber.queue.has(id))).toHaveLength(LATE);
+  expect(late.filter(({ id }) => subscriber.queue.get(id))).toHaveLength(LATE);
 });
 
 test('what is read a second time goes on from there, unless something happened while it was read', async () => {
@@ -101,7 +101,7 @@ test('nothing is taken into memory of a shard that was lost and gained again dur
   const shards = await sql<
     { id: number; shard: number }[]
   >`select id::float8 as id, shard from purchase_watch_internal.deliveries`;
-  const taken = new Set(shards.filter(({ id }) => changing.subscriber.queue.has(id)).map(({ shard }) => shard));
+  const taken = new Set(shards.filter(({ id }) => changing.subscriber.queue.get(id)).map(({ shard }) => shard));
   expect([taken.has(7), taken.size]).toEqual([false, 63]);
   expect(changing.subscriber.reading.mayHoldMore).toBe(true);
 });
@@ -113,7 +113,7 @@ const written = (...deliveries: (Pick<DueDelivery, 'id'> & Partial<DueDelivery>)
     const { id } = delivery;
     const event = { id: `evt_${id}`, type: 'purchase.state_changed', body: '{}', createdAt: Date.now() };
     const usual = { subscriber: shop, lane: id, position: id, shard: id % 64, rank: 0, dueAt: Date.now(), behind: null } as const;
-    return { ...usual, attempts: 0, attemptsBefore: 0, event, ...delivery };
+    return { ...usual, mark: null, attempts: 0, attemptsBefore: 0, event, ...delivery };
   }),
 });
 /** A subscriber whose outbox is in memory. */
@@ -149,10 +149,32 @@ test('a delivery that a read may have found before is left to the next read: it 
 test('a delivery whose forerunner is not in memory stays outside, and what comes after it', async () => {
   const { subscriber, loader } = await caughtUp();
   const before = subscriber.queue.size;
-  const behind = { id: NEWER - 1, dueAt: Date.now() + 60_000, rank: 1 } as const;
+  const behind = { id: NEWER - 1, position: NEWER - 1, dueAt: Date.now() + 60_000, rank: 1 } as const;
   const fresh = written({ id: NEWER, behind }, { id: NEWER + 1, lane: NEWER });
   expect(loader.takeNew(fresh, [subscriber])).toBe(false);
   expect(subscriber.queue.size).toBe(before);
+});
+
+test('a delivery that was given the id of one that the database lost is not taken for that one, which leaves memory', async () => {
+  const { subscriber, loader } = await caughtUp();
+  const { queue, reading } = subscriber;
+  const lost = written({ id: NEWER }).rows[0]!;
+  queue.add(lost);
+  const given = written({ ...lost, lane: NEWER + 1, event: { ...lost.event, id: 'evt_new' } });
+  expect(loader.takeNew(given, [subscriber])).toBe(false);
+  expect([queue.get(NEWER), reading.mayHoldMore]).toEqual([undefined, true]);
+});
+
+test('a delivery does not count one that the database lost as its forerunner', async () => {
+  const behind = { id: NEWER, position: NEWER, dueAt: Date.now() - 1_000, rank: 0 } as const;
+  for (const differs of [{ lane: NEWER + 5 }, { position: NEWER + 5 }]) {
+    const { subscriber, loader } = await caughtUp();
+    subscriber.queue.add({ ...written({ id: NEWER }).rows[0]!, ...differs });
+    expect(loader.takeNew(written({ id: NEWER + 1, lane: NEWER, behind }), [subscriber])).toBe(false);
+  }
+  const { subscriber, loader } = await caughtUp();
+  subscriber.queue.add(written({ id: NEWER }).rows[0]!);
+  expect(loader.takeNew(written({ id: NEWER + 1, lane: NEWER, behind }), [subscriber])).toBe(true);
 });
 
 test('a channel whose messages wait for one another takes nothing without a read, and neither does one that is not known', async () => {
@@ -192,7 +214,7 @@ test('a delivery that was taken and sent while a read was under way is not taken
     select position, position, ${quiet}, 5, now() from event returning id::float8 as id, event::float8 as position`;
   late = row;
   await loader.load([subscriber], false);
-  expect(subscriber.queue.has(row.id)).toBe(false);
+  expect(subscriber.queue.get(row.id)).toBeUndefined();
   // The next read finds out what became of it.
   expect(subscriber.reading.mayHoldMore).toBe(true);
 });
@@ -213,5 +235,5 @@ test('while a backlog is read, and after a read that failed, nothing that is new
   isBroken = true;
   await expect(loader.load([subscriber], false)).rejects.toThrow('the connection broke');
   expect(loader.takeNew(written({ id: NEWER }), [subscriber])).toBe(false);
-  expect(subscriber.queue.has(NEWER)).toBe(false);
+  expect(subscriber.queue.get(NEWER)).toBeUndefined();
 });

@@ -179,3 +179,20 @@ test("a batch that fails for the database's own reasons is given back whole", as
   expect(failed[0]!.batch).toHaveLength(4);
   expect((await rows()).every(({ state, polls }) => state === null && polls === 0)).toBe(true);
 });
+
+test('two purchases that were given one row id, the first by a database that went back, are recorded apart', async () => {
+  const [entry] = (await watched(1)) as [Entry];
+  const lost = { ...entry, purchase: { ...entry.purchase, purchaseId: 'lost' } };
+  recorder.add(polled(lost, answer(2)));
+  recorder.add(polled(entry, answer(6)));
+  await recorder.drain();
+  const written = recorded.flatMap(({ batch, result }) =>
+    batch.map((poll) => [poll.entry.purchase.purchaseId, result.ids.has(poll.entry.purchase.id)]),
+  );
+  expect(written).toEqual([
+    ['lost', false],
+    ['p-1', true],
+  ]);
+  expect(await rows()).toMatchObject([{ state: 6, polls: 1 }]);
+  expect(recorded.map(({ result }) => result.events)).toEqual([0, 1]);
+});

@@ -103,7 +103,8 @@ type Outcome = Partial<
 /** What became of an attempt: delivered unless told otherwise. */
 async function attempt(id: number, outcome: Outcome = {}): Promise<Settlement> {
   const [delivery] = await sql<[Settlement['delivery'] & { attempts: number; attemptsBefore: number }]>`
-    select id::float8 as id, subscriber, lane::float8 as lane, event::float8 as position, shard, rank, attempts, attempts_before as "attemptsBefore"
+    select id::float8 as id, mark, subscriber, lane::float8 as lane, event::float8 as position, shard, rank, attempts,
+      attempts_before as "attemptsBefore"
     from purchase_watch_internal.deliveries where id = ${id}`;
   const { status = 'delivered' } = outcome;
   return {
@@ -188,9 +189,10 @@ describe('what is due', () => {
     const [first, second, third] = (await lane('a', [{ dueAt: T + MINUTE }, {}, {}])) as [number, number, number];
     await lane('b', [{ dueAt: T + MINUTE, subscriber: books }]);
     const { rows } = await load();
+    const positions = (await Promise.all([first, second].map((id) => attempt(id)))).map(({ delivery }) => delivery.position);
     expect(rows.map(({ id, behind }) => [id, behind])).toEqual([
-      [second, { id: first, dueAt: T + MINUTE, rank: 0 }],
-      [third, { id: second, dueAt: T, rank: 0 }],
+      [second, { id: first, position: positions[0], dueAt: T + MINUTE, rank: 0 }],
+      [third, { id: second, position: positions[1], dueAt: T, rank: 0 }],
     ]);
   });
 
@@ -376,6 +378,30 @@ describe('an attempt that ended', () => {
     expect(await settle(sql, [await attempt(lost)], { ...me, replica: 'other' })).toEqual(new Set());
   });
 
+  test.each(['delivered', 'pending', 'exhausted'] as const)(
+    '%s: of a delivery whose id was given to another one is refused, also when the row is older than its mark',
+    async (status) => {
+      const ids = (await Promise.all(['a', 'b', 'c'].map((name) => lane(name, [{}])))).flat();
+      await sql`update purchase_watch_internal.deliveries set mark = null where id = ${ids[2]!}`;
+      const [another, subscriber, same] = await Promise.all(ids.map((id) => attempt(id, { status, dueAt: T + MINUTE })));
+      const lost = [
+        { ...another!, delivery: { ...another!.delivery, mark: another!.delivery.mark! + 1 } },
+        { ...subscriber!, delivery: { ...subscriber!.delivery, subscriber: books } },
+      ];
+      // The result of the row itself may come in the same batch.
+      expect(await settle(sql, [...lost, same!, { ...lost[0]!, delivery: { ...lost[0]!.delivery, id: ids[2]! } }], me)).toEqual(
+        new Set([ids[2]]),
+      );
+      expect(await Promise.all(ids.map(row))).toMatchObject([
+        { status: 'pending', attempts: 0, due: T },
+        { status: 'pending', attempts: 0, due: T },
+        { status, attempts: 1 },
+      ]);
+      const kept = await sql<{ delivery: number }[]>`select delivery::float8 as delivery from purchase_watch_internal.attempts`;
+      expect(kept.map(({ delivery }) => delivery)).toEqual(status === 'delivered' ? [] : [ids[2]]);
+    },
+  );
+
   test('of many settles each in its own way', async () => {
     const [a, b, c] = [(await lane('a', [{}]))[0]!, (await lane('b', [{}]))[0]!, (await lane('c', [{}]))[0]!];
     const batch = [
@@ -518,5 +544,18 @@ describe('in a lane', () => {
     await settled(first, { at: T + MINUTE });
     await putOff(sql, [late]);
     expect(await dues([second])).toEqual([T + MINUTE]);
+  });
+
+  test('nothing is put off behind a delivery of another lane, whose id was handed out again, or behind one that comes later', async () => {
+    const [other] = (await lane('a', [{ dueAt: T + 60 * MINUTE }])) as [number];
+    const [first, second] = (await lane('b', [{}, {}])) as [number, number];
+    const [third] = (await lane('c', [{ dueAt: T + 60 * MINUTE, subscriber: books }])) as [number];
+    const { delivery } = await attempt(first);
+    const late = { ...delivery, head: other, isReplayed: false, dueAt: T + 60 * MINUTE };
+    await putOff(sql, [late]);
+    await putOff(sql, [{ ...late, head: third }]);
+    await failed(second, T + 60 * MINUTE);
+    await putOff(sql, [{ ...late, head: second, position: delivery.position - 1 }]);
+    expect(await dues([first])).toEqual([T]);
   });
 });

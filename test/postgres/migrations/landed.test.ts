@@ -24,6 +24,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0015_incident_ends_at.sql': '8e7d597c6388221089a74e84a7504e646af547ab4d8e7b2acf0622f2ce1b6b75',
   '0016_registrations.sql': '7d18e256e5a4db6286838a368f8aac666649a7abefa6ec265ec224ff98bc4acc',
   '0017_settings_digests.sql': 'b6e7aa4438b740e462faf1669a75ea90e76273b67851cb3eee793fe63e459d3f',
+  '0022_delivery_mark.sql': '52e3f816644f4e1a1cabba2f731754a4576056ada74f5fcdfd32e3969ce632fd',
 };
 
 const hashOf = (name: string): string =>

@@ -8,7 +8,7 @@ import { decimal } from '../../../src/domain/values/exact-json.ts';
 import { connect, type Sql } from '../../../src/postgres/connection/database.ts';
 import { dueSlot, loadPurchases } from '../../../src/postgres/polling/queue.ts';
 import { type Decided, recordChanged, recordUnchanged } from '../../../src/postgres/polling/record.ts';
-import { writeRepaired } from '../../../src/postgres/polling/repair.ts';
+import { readHistory, writeRepaired } from '../../../src/postgres/polling/repair.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
 import { findPurchases, stopPurchase, transitionsOf } from '../../../src/postgres/purchases/purchases.ts';
 import { renewReplica, takeShards } from '../../../src/postgres/shards/replicas.ts';
@@ -317,6 +317,35 @@ describe('what came too late', () => {
       expect((await events()).map(({ sequence }) => sequence)).toEqual([1, 2]);
     },
   );
+
+  test.each(['unchanged', 'changed'] as const)(
+    '%s: a record of a purchase whose row id was given to another one is refused',
+    async (kind) => {
+      const [lost, elsewhere, other] = (await watched('a', 'b', 'c')) as [Purchase, Purchase, Purchase];
+      // As after a database that went back: the same id, version and place in the queue.
+      await sql`update purchase_watch.purchases set purchase_id = 'new' where id = ${lost.id}`;
+      await sql`update purchase_watch.purchases set site = 'se' where id = ${elsewhere.id}`;
+      const seen = kind === 'changed' ? answer(2, { Price: 1 }) : trouble('malformed');
+      const batch = [lost, elsewhere, other].map((purchase) => polled(purchase, seen, T));
+      expect(await writers[kind](sql, batch, context)).toMatchObject({ ids: new Set([other.id]), lostShards: [] });
+      for (const purchase of [lost, elsewhere]) {
+        expect((await reloaded(purchase)).purchase).toMatchObject({ polls: 0, state: null, failures: 0, status: 'watching' });
+        await nothingIsKnownOf(purchase);
+      }
+      expect((await events()).map(({ purchase }) => purchase)).toEqual(kind === 'changed' ? [other.id] : []);
+    },
+  );
+
+  test('a repair of a purchase whose row id was given to another one is refused, and reads no history of the other', async () => {
+    const purchase = await live(await watchedOne(), answer(0), T);
+    const me = { replica: 'me', holding: { shard: purchase.shard, epoch: EPOCH } };
+    for (const renamed of [sql`purchase_id = 'new'`, sql`site = 'se', purchase_id = 'p-1'`]) {
+      await sql`update purchase_watch.purchases set ${renamed}`;
+      expect(await readHistory(sql, purchase)).toBeNull();
+      expect(await writeRepaired(sql, { ...purchase, sequence: 2 }, me)).toBe(false);
+    }
+    expect((await reloaded(purchase)).purchase).toMatchObject({ sequence: 1, revision: 0 });
+  });
 
   test.each(['unchanged', 'changed'] as const)(
     '%s: a record whose answer was lost is refused when it is written once more',

@@ -66,8 +66,8 @@ export function createMessageBatching({ sql, clock, log, read }: MessageBatching
     read(async () => {
       const waiting = await waitingInLane(sql, { ...head, most: MOST_TOGETHER });
       // The lane left memory meanwhile: the delivery is sent alone, and a later load finds the rest.
-      if (!queue.has(head.id)) return;
-      for (const delivery of waiting) if (!queue.has(delivery.id)) queue.add(delivery);
+      if (queue.get(head.id) !== head) return;
+      for (const delivery of waiting) if (queue.get(delivery.id) === undefined) queue.add(delivery);
     });
 
   const roomFor = async ({ recipient, queue, pace }: Subscriber, head: DueDelivery, now: Instant): Promise<Room> => {

@@ -12,7 +12,8 @@ export interface SubscriberQueue {
   readonly size: number;
   /** Whether a delivery could be sent now. */
   readonly isReady: boolean;
-  has(id: number): boolean;
+  /** The delivery in memory with this id. */
+  get(id: number): DueDelivery | undefined;
   /** Adds a delivery to its lane, in the order of events and behind the deliveries being sent. */
   add(delivery: DueDelivery): void;
   /** The first delivery of the next lane that may be sent; it stays in memory until `done` or `dropLane`. `late`: how many retries or replays may start. */
@@ -37,7 +38,7 @@ export interface SubscriberQueue {
 /** No deliveries. */
 export function createSubscriberQueue(): SubscriberQueue {
   const lanes = new Map<number, Lane>();
-  const ids = new Set<number>();
+  const known = new Map<number, DueDelivery>();
   /** Lanes whose first delivery is not in flight. */
   const ready = createReadyLanes();
 
@@ -47,7 +48,7 @@ export function createSubscriberQueue(): SubscriberQueue {
     return lane?.waiting[0] === delivery ? lane : undefined;
   };
   const drop = (lane: Lane): void => {
-    for (const { id } of lane.waiting) ids.delete(id);
+    for (const { id } of lane.waiting) known.delete(id);
     // A stale entry in the list of ready lanes may keep the lane in memory for a while, so it is emptied.
     lane.waiting.length = 0;
     ready.remove(lane);
@@ -55,16 +56,16 @@ export function createSubscriberQueue(): SubscriberQueue {
   };
 
   return {
-    ids: () => ids,
+    ids: () => known.keys(),
     get size() {
-      return ids.size;
+      return known.size;
     },
     get isReady() {
       return !ready.isEmpty;
     },
-    has: (id) => ids.has(id),
+    get: (id) => known.get(id),
     add: (delivery) => {
-      ids.add(delivery.id);
+      known.set(delivery.id, delivery);
       const lane = lanes.get(delivery.lane);
       if (lane === undefined) {
         const made: Lane = { id: delivery.lane, waiting: [delivery], sending: 0, readyAt: null };
@@ -101,9 +102,9 @@ export function createSubscriberQueue(): SubscriberQueue {
     done: (delivery) => {
       const lane = lanes.get(delivery.lane);
       // The lane was dropped meanwhile, and may have been loaded again.
-      if (lane?.waiting[0]?.id !== delivery.id) return;
+      if (lane?.waiting[0]?.event.id !== delivery.event.id) return;
       // At least the delivery itself, in case the lane was loaded again.
-      for (const { id } of lane.waiting.splice(0, Math.max(lane.sending, 1))) ids.delete(id);
+      for (const { id } of lane.waiting.splice(0, Math.max(lane.sending, 1))) known.delete(id);
       lane.sending = 0;
       if (lane.waiting.length > 0) {
         ready.add(lane);
@@ -126,7 +127,7 @@ export function createSubscriberQueue(): SubscriberQueue {
     dropWaiting: () => {
       for (const lane of [...lanes.values()]) {
         if (lane.sending === 0) drop(lane);
-        else for (const { id } of lane.waiting.splice(lane.sending)) ids.delete(id);
+        else for (const { id } of lane.waiting.splice(lane.sending)) known.delete(id);
       }
     },
   };

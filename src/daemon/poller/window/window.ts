@@ -45,6 +45,9 @@ export interface Window extends Pick<Entries, 'take' | 'takeOneOf' | 'nextDue'>,
 /** The part of a window for purchases that are not due yet; the rest is for those that a change from outside makes due. */
 const AHEAD = 3 / 4;
 
+/** Whether the id was handed out again, by a database that went back: the row is another purchase than memory's. */
+const isAnother = (row: Purchase, known: Purchase): boolean => row.purchaseId !== known.purchaseId;
+
 /** Whether a row is another version than memory: changed from outside, or written by a poll that memory does not know. */
 function isNewer(row: Purchase, known: Purchase): boolean {
   return row.revision !== known.revision || row.polls > known.polls;
@@ -67,12 +70,13 @@ export function createWindow({ capacity, epochOf }: { capacity: number; epochOf:
     const { purchase, nextPollAt, slot } = row;
     const { id, shard } = purchase;
     const known = entries.get(id);
-    if (known && !isNewer(purchase, known.purchase)) return;
-    if (known?.busy) {
+    // The answer about a purchase that the database does not know any more is dropped.
+    if (known && isAnother(purchase, known.purchase)) entries.remove(known);
+    else if (known && !isNewer(purchase, known.purchase)) return;
+    else if (known?.busy) {
       known.newer = row;
       return;
-    }
-    if (known) entries.remove(known);
+    } else if (known) entries.remove(known);
     const epoch = epochOf(shard);
     if (nextPollAt === null || slot === null || epoch === null || !cursors.hasPassed(shard, slot, id)) return;
     if (makeRoom(1, slot) === 0) {

@@ -9,6 +9,7 @@ function delivery(lane: number, position: number, rank: Rank = 0): DueDelivery {
   const event = { id: `evt_${position}`, type: 'purchase.stuck', body: '{}', createdAt: 0 };
   return {
     id: position,
+    mark: null,
     subscriber: 1,
     lane,
     position,
@@ -127,4 +128,14 @@ test('a lane that ends with all that was taken along is gone, and can begin agai
   expect([of.size, of.isReady]).toEqual([0, false]);
   of.add(delivery(0, 7));
   expect(rest(of)).toEqual([7]);
+});
+
+test('the result of a delivery that the database lost ends nothing of the one that was given its id', () => {
+  const of = queue();
+  of.add(delivery(1, 1));
+  const lost = of.next(9)!;
+  of.dropLane(1);
+  of.add({ ...lost, event: { ...lost.event, id: 'evt_new' } });
+  of.done(lost);
+  expect(of.next(9)?.event.id).toBe('evt_new');
 });

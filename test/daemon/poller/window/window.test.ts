@@ -22,13 +22,14 @@ beforeEach(() => {
 
 interface RowLike {
   readonly id?: number;
+  readonly purchaseId?: string;
   readonly shard?: number;
   readonly revision?: number;
   readonly polls?: number;
   readonly dueAt?: number | null;
 }
-function row({ id = 1, shard = 0, revision = 0, polls = 0, dueAt = 0 }: RowLike = {}): QueuedPurchase {
-  const purchase = aPurchase({ id, shard, revision, polls });
+function row({ id = 1, purchaseId = 'p-1', shard = 0, revision = 0, polls = 0, dueAt = 0 }: RowLike = {}): QueuedPurchase {
+  const purchase = aPurchase({ id, purchaseId, shard, revision, polls });
   return { purchase, nextPollAt: dueAt, slot: dueAt === null ? null : dueSlot(dueAt) };
 }
 const ids = (now = END): number[] => {
@@ -222,6 +223,20 @@ describe('a row that is read again', () => {
     window.put(row({ dueAt: 900, polls: 1 }));
     window.settle(entry, { purchase: { ...entry.purchase, polls: 1 }, dueAt: 900, slot: 0 });
     expect(taken()).toBe(entry);
+  });
+
+  test('of another purchase, which was given the id again, replaces it, however few polls it has', () => {
+    window.put(row({ dueAt: 100, polls: 3 }));
+    window.put(row({ purchaseId: 'new', dueAt: 900, polls: 3 }));
+    expect(size()).toBe(1);
+    const entry = taken();
+    expect(entry.purchase.purchaseId).toBe('new');
+    // While it is asked, too: its answer is dropped.
+    window.put(row({ purchaseId: 'newer', dueAt: 50 }));
+    expect([entry.gone, window.nextDue()]).toEqual([true, 50]);
+    window.settle(entry, { purchase: entry.purchase, dueAt: 1, slot: 0 });
+    expect(taken().purchase.purchaseId).toBe('newer');
+    expect([size(), window.nextDue()]).toEqual([1, null]);
   });
 
   test('and is not polled any more leaves memory', () => {
