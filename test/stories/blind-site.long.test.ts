@@ -149,7 +149,7 @@ test('ids that the service does not know are no trouble of the site: many beside
   await live(t, 6 * MINUTE, 10 * SECOND);
   expect((await t.rowOf(typos[0]!)).status).toBe('unreadable');
   // Nothing is read any more: what is left are mistyped ids.
-  await stopPurchase(t.app.sql, (await t.rowOf(known)).id);
+  await stopPurchase(t.app.sql, await t.rowOf(known));
   await t.app
     .sql`insert into purchase_watch.purchases (purchase_id) values ('another-typo'), ('a-third-typo'), ('a-fourth-typo')`;
   await live(t, 6 * MINUTE, 10 * SECOND);

@@ -31,9 +31,7 @@ async function prepareOutbox(): Promise<string[]> {
   for (const state of PATH) {
     for (const id of ids) t.simulator.control.setState(id, state);
     t.clock.advance('1m');
-    const rows = await t.app.sql<{ id: number }[]>`
-      select id::float8 as id from purchase_watch.purchases where purchase_id = any(${ids}::text[])`;
-    for (const { id } of rows) await requestPoll(t.app.sql, id);
+    for (const purchaseId of ids) await requestPoll(t.app.sql, await t.rowOf(purchaseId));
     // The database's clock, which asked for it, may be a moment ahead of ours.
     const seen = async (): Promise<number> => {
       await t.app.pollOnce();

@@ -78,7 +78,7 @@ test('a daemon in the middle of polls and deliveries brings nothing back and stu
   t.simulator.control.setLatency(2_500);
   const calls = t.simulator.control.callsOf(gone);
   const [row] = await findPurchases(t.app.sql, { purchaseId: gone, site: null });
-  await requestPoll(t.app.sql, row!.id);
+  await requestPoll(t.app.sql, row!);
   await expect.poll(() => t.simulator.control.callsOf(gone)).toBe(calls + 1);
 
   const { exitCode, stdout } = await forget(gone);

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import type { Settings } from '../../src/config/settings.ts';
 import { requestInvoice } from '../../src/postgres/purchases/invoices.ts';
-import { findPurchases, stopPurchase } from '../../src/postgres/purchases/purchases.ts';
+import { stopPurchase } from '../../src/postgres/purchases/purchases.ts';
 import { startTestApp, type TestApp, type TestAppOptions } from '../support/test-app.ts';
 import { testClock } from '../support/test-clock.ts';
 
@@ -18,7 +18,6 @@ const rowOf = async (purchaseId: string) => {
     select invoice, status, failures, last_error as error, next_poll_at as due from purchase_watch.purchases where purchase_id = ${purchaseId}`;
   return row!;
 };
-const idOf = async (purchaseId: string): Promise<number> => (await findPurchases(t.app.sql, { purchaseId, site: null }))[0]!.id;
 const typesOf = (purchaseId: string): string[] => t.eventsOf(purchaseId).map(({ type }) => type);
 const invoiceCalls = (): number => t.simulator.control.counters().calls.invoice;
 const pollAndTell = async (): Promise<void> => {
@@ -68,11 +67,11 @@ test('a site that does not ask for invoices is never asked for one, until somebo
   const purchase = await t.watch(PAID);
   await pollAndTell();
   expect([invoiceCalls(), (await rowOf(purchase)).invoice]).toEqual([0, null]);
-  const id = await idOf(purchase);
-  expect(await requestInvoice(t.app.sql, id)).toBe('wanted');
+  const row = await t.rowOf(purchase);
+  expect(await requestInvoice(t.app.sql, row)).toBe('wanted');
   await pollAndTell();
   expect(typesOf(purchase)).toEqual(['purchase.state_changed', 'purchase.invoice_ready']);
-  expect(await requestInvoice(t.app.sql, id)).toBe('ready');
+  expect(await requestInvoice(t.app.sql, row)).toBe('ready');
   await pollAndTell();
   expect(invoiceCalls()).toBe(1);
 });
@@ -166,7 +165,7 @@ test('what was under way when a purchase was stopped is not announced', async ()
   t.clock.advance('10s');
   const polling = t.app.pollOnce();
   await expect.poll(invoiceCalls).toBe(2);
-  await stopPurchase(t.app.sql, await idOf(purchase));
+  await stopPurchase(t.app.sql, await t.rowOf(purchase));
   await polling;
   await t.app.deliverOnce();
   expect(typesOf(purchase)).toEqual(['purchase.state_changed']);

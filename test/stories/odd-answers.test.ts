@@ -70,7 +70,7 @@ test('a site that fails until nothing is left to ask there is no incident any mo
   for (const purchaseId of purchases) {
     expect(await judgeAfter('1h')).toEqual([1, 0]);
     const [row] = await findPurchases(t.app.sql, { purchaseId, site: null });
-    await stopPurchase(t.app.sql, row!.id);
+    await stopPurchase(t.app.sql, row!);
   }
   expect(await judgeAfter('1s')).toEqual([1, 0]);
   expect((await listSites(t.app.sql))[0]!.failingSince).toBeNull();

@@ -115,7 +115,7 @@ test('a stopped purchase is not polled, and what was under way when it was stopp
   t.clock.advance('1m');
   const polling = t.app.pollOnce();
   await expect.poll(() => t.simulator.control.callsOf(purchase)).toBe(2);
-  await stopPurchase(t.app.sql, (await t.rowOf(purchase)).id);
+  await stopPurchase(t.app.sql, await t.rowOf(purchase));
   await polling;
   await t.app.deliverOnce();
   expect(await t.rowOf(purchase)).toMatchObject({ status: 'stopped', state: 0, nextPollAt: null });
@@ -128,8 +128,7 @@ test('a stopped purchase is not polled, and what was under way when it was stopp
 test('asking now polls at once, whatever the plan says, and the plan goes on', async () => {
   const purchase = await t.watch({ script: [{ state: 'New' }] });
   await t.app.pollOnce();
-  const { id } = await t.rowOf(purchase);
-  await requestPoll(t.app.sql, id);
+  await requestPoll(t.app.sql, await t.rowOf(purchase));
   await t.app.pollOnce();
   expect(await t.rowOf(purchase)).toMatchObject({ polls: 2, status: 'watching' });
   expect((await t.rowOf(purchase)).nextPollAt).toBeGreaterThan(t.clock.now());

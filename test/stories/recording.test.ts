@@ -47,7 +47,7 @@ test.each(['events', 'deliveries', 'purchase_transitions', 'purchase_details'])(
 test('why the next poll is planned is recorded with its time, whatever plans it', async () => {
   const { sql } = t.app;
   const purchase = await t.watch({ script: [{ state: 'New' }] });
-  const { id } = await t.rowOf(purchase);
+  const row = await t.rowOf(purchase);
   const planned = async () =>
     (await sql`select next_poll_reason as reason from purchase_watch.current_purchases where purchase_id = ${purchase}`)[0]!
       .reason;
@@ -61,13 +61,13 @@ test('why the next poll is planned is recorded with its time, whatever plans it'
   expect(await planned()).toBe('first');
   await t.app.pollOnce();
   expect(await planned()).toBe('growth');
-  await requestPoll(sql, id);
+  await requestPoll(sql, row);
   expect(await planned()).toBe('requested');
   expect(await pollLater()).toBe('growth');
   t.simulator.control.fail({ kind: 'null-state', times: 1, only: 'status', purchaseId: purchase });
   expect(await pollLater()).toBe('failure');
   expect(await pollLater()).toBe('growth');
-  await stopPurchase(sql, id);
+  await stopPurchase(sql, row);
   expect(await planned()).toBeNull();
   await register(sql, [{ purchaseId: purchase, site: null, reference: null, metadata: null }]);
   expect(await planned()).toBe('renewed');

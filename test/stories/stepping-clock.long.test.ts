@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { connect, type Sql } from '../../src/postgres/connection/database.ts';
 import { migrate } from '../../src/postgres/migrations/migrate.ts';
-import { countPolls, register, requestPoll } from '../../src/postgres/purchases/purchases.ts';
+import { countPolls, type PurchaseName, register, requestPoll } from '../../src/postgres/purchases/purchases.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { type Daemon, startDaemon } from '../support/daemon.ts';
 import { MIGRATIONS } from '../support/database.ts';
@@ -136,12 +136,12 @@ test.skipIf(!canStep())(
     await expect.poll(skips).toBe(0);
     // Its plan would wait for minutes, as after 100 days in a state. The poll finds it where it was, and does not end its watch.
     const [waiting] = await sql<
-      [{ id: number }]
-    >`select id::float8 as id from purchase_watch.purchases where status = 'watching'`;
-    const known = await requestPoll(sql, waiting.id);
-    await expect.poll(() => countPolls(sql, waiting.id)).toBeGreaterThan(known);
+      [PurchaseName]
+    >`select site, purchase_id as "purchaseId" from purchase_watch.purchases where status = 'watching'`;
+    const known = await requestPoll(sql, waiting);
+    await expect.poll(() => countPolls(sql, waiting)).toBeGreaterThan(known);
     simulator.control.setState(ids[0]!, 'Completed');
-    await requestPoll(sql, waiting.id);
+    await requestPoll(sql, waiting);
     await expect.poll(arrived(ids, 'Completed')).toBe(4);
     expect(receiver.received.filter(({ type }) => type !== 'purchase.state_changed')).toEqual([]);
   },

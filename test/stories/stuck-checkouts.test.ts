@@ -283,8 +283,8 @@ test('a purchase whose watch is stopped, or whose order another one paid, is ove
   const [stopped, paid] = [await watch('A'), await watch('B')];
   await t.live(2 * MINUTE);
   expect(texts()).toHaveLength(1);
-  const { findPurchases, stopPurchase } = await import('../../src/postgres/purchases/purchases.ts');
-  await stopPurchase(t.app.sql, (await findPurchases(t.app.sql, { purchaseId: stopped, site: null }))[0]!.id);
+  const { stopPurchase } = await import('../../src/postgres/purchases/purchases.ts');
+  await stopPurchase(t.app.sql, await t.rowOf(stopped));
   await t.watch({ script: [{ state: 'Completed' }] }, { reference: 'B' });
   await t.live(MINUTE);
   t.simulator.control.setState(paid, 'SessionTimedOut');

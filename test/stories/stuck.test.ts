@@ -151,7 +151,7 @@ test('stopping stuck purchases ends their incident', async () => {
   await t.app.pollOnce();
   await t.live(12 * MINUTE);
   expect(t.slack.received).toHaveLength(1);
-  for (const purchase of purchases) await stopPurchase(t.app.sql, (await t.rowOf(purchase)).id);
+  for (const purchase of purchases) await stopPurchase(t.app.sql, await t.rowOf(purchase));
   await t.live(41 * MINUTE);
   expect(t.slack.received).toHaveLength(2);
 });

@@ -17,9 +17,9 @@ export async function watchMany(t: TestApp, count: number): Promise<string[]> {
 /** Has each of these purchases seen in another state, `state` or one that is not final: one more event for each. Nothing is delivered. */
 export async function change(t: TestApp, purchaseIds: readonly string[], state?: string): Promise<void> {
   const before = await rowsOf(t, purchaseIds);
-  for (const [index, { id, current }] of before.entries()) {
+  for (const [index, { site, purchaseId, current }] of before.entries()) {
     t.simulator.control.setState(purchaseIds[index]!, state ?? STATES[current === 0 ? 1 : 0]);
-    await requestPoll(t.app.sql, id);
+    await requestPoll(t.app.sql, { site, purchaseId });
   }
   keepUp(t);
   await untilSeen(t, purchaseIds, (index) => before[index]!.sequence + 1);
@@ -41,13 +41,14 @@ async function untilSeen(t: TestApp, purchaseIds: readonly string[], sequence: (
 }
 
 interface Row {
-  readonly id: number;
+  readonly site: string;
+  readonly purchaseId: string;
   readonly current: number | null;
   readonly sequence: number;
 }
 async function rowsOf(t: TestApp, purchaseIds: readonly string[]): Promise<Row[]> {
-  const rows = await t.app.sql<(Row & { purchaseId: string })[]>`
-    select id::float8 as id, purchase_id as "purchaseId", state::integer as current, sequence::integer as sequence
+  const rows = await t.app.sql<Row[]>`
+    select site, purchase_id as "purchaseId", state::integer as current, sequence::integer as sequence
     from purchase_watch.purchases where purchase_id = any(${purchaseIds as string[]}::text[])`;
   const byId = new Map(rows.map((row) => [row.purchaseId, row]));
   return purchaseIds.map((id) => byId.get(id)!);

@@ -38,7 +38,7 @@ export function mountInvoice(app: Api, { sql, changes, invoiceOf }: InvoiceParts
 
   app.openapi(announceRoute, async (c) => {
     const row = await findPurchase(sql, { ...c.req.valid('param'), site: c.req.valid('query').site });
-    const invoice = await requestInvoice(changes, row.id);
+    const invoice = await requestInvoice(changes, row);
     const { purchaseId, site } = row;
     if (invoice === 'ready') return c.json({ purchaseId, site, invoice }, 200);
     if (invoice === 'wanted') return c.json({ purchaseId, site, invoice }, 202);

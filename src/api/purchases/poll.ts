@@ -7,7 +7,7 @@ import { formatDuration } from '../../domain/values/duration.ts';
 import { isoTime, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
-import { countPolls, requestPoll } from '../../postgres/purchases/purchases.ts';
+import { countPolls, type PurchaseName, requestPoll } from '../../postgres/purchases/purchases.ts';
 import { needs } from '../access/scopes.ts';
 import { type Api, goneSignal, jsonAnswer } from '../http/definitions.ts';
 import { durationParameter, purchaseIdField, siteParameter } from '../http/fields.ts';
@@ -26,8 +26,8 @@ export function mountPoll(app: Api, { sql, changes }: { sql: Sql; changes: Sql }
   app.openapi(pollRoute, async (c) => {
     const { site, wait = 0 } = c.req.valid('query');
     const asked = await findPurchase(sql, { ...c.req.valid('param'), site });
-    const polls = await requestPoll(changes, asked.id);
-    const polled = await morePolls(sql, asked.id, { than: polls, within: wait, signal: goneSignal(c) });
+    const polls = await requestPoll(changes, asked);
+    const polled = await morePolls(sql, asked, { than: polls, within: wait, signal: goneSignal(c) });
     const purchase = await findPurchase(sql, { id: asked.purchaseId, site: asked.site });
     if (polled) return answerText(c, purchaseText(purchase));
     return answerText(c, purchaseText(purchase, { note: await noteOn(sql, asked.site, wait) }), 202);
@@ -36,7 +36,7 @@ export function mountPoll(app: Api, { sql, changes }: { sql: Sql; changes: Sql }
 
 async function morePolls(
   sql: Sql,
-  id: number,
+  purchase: PurchaseName,
   { than, within, signal }: { than: number; within: Milliseconds; signal: AbortSignal },
 ): Promise<boolean> {
   const until = performance.now() + within;
@@ -44,7 +44,7 @@ async function morePolls(
     const left = until - performance.now();
     if (left <= 0) return false;
     await delay(Math.min(rest, left), undefined, { signal }).catch(() => undefined);
-    if ((await countPolls(sql, id)) > than) return true;
+    if ((await countPolls(sql, purchase)) > than) return true;
   }
   return false;
 }

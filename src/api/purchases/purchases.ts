@@ -46,7 +46,7 @@ export function mountPurchases(app: Api, { sql, changes, limits }: { sql: Sql; c
 
   app.openapi(removeRoute, async (c) => {
     const row = await findPurchase(sql, { ...c.req.valid('param'), site: c.req.valid('query').site });
-    await stopPurchase(changes, row.id);
+    await stopPurchase(changes, row);
     return c.body(null, 204);
   });
 }

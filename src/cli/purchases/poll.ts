@@ -37,7 +37,7 @@ async function poll(context: CliContext, purchaseId: string, { site, wait, json 
       }
       const missing = await missingDaemon(sql);
       if (missing !== null) throw new AppError('unavailable', missing);
-      await requestPoll(sql, before.id);
+      await requestPoll(sql, before);
       await recordCommand(sql, 'poll', { id: purchaseId, site: before.site });
       const after = await waitForPoll(sql, before, wait);
       await showPurchase(context, sql, after, { json: json === true, policy });

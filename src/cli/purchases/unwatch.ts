@@ -17,7 +17,7 @@ interface UnwatchOptions {
 async function unwatch(context: CliContext, purchaseId: string, { site, json }: UnwatchOptions): Promise<void> {
   await withDatabase(context, async ({ sql }) => {
     const purchase = await findPurchase(sql, { purchaseId, site });
-    await stopPurchase(sql, purchase.id);
+    await stopPurchase(sql, purchase);
     await recordCommand(sql, 'unwatch', { id: purchaseId, site: purchase.site });
     const was = purchase.status;
     if (json) return printJson(context, { purchaseId, site: purchase.site, status: 'stopped', was });

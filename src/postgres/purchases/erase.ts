@@ -64,6 +64,10 @@ export async function countErasable(sql: Queries, purchase: Erasable): Promise<E
   return row;
 }
 
+/** The condition that the row `p` is still this purchase's: a database that went back may have given its id to another one. */
+const sameRow = (sql: Queries, { id, site, purchaseId }: Erasable) => sql`
+  p.id = ${id} and p.site = ${site} and p.purchase_id = ${purchaseId}`;
+
 /** The rest between two tries: a statement that works on a purchase locks the purchase's rows while it runs. */
 const LOOK_AGAIN: Milliseconds = 50;
 
@@ -81,7 +85,7 @@ export async function erase(
   for (;;) {
     const [row] = await eraseFree(sql, purchase, { by, counts });
     if (row !== undefined) return row.at;
-    const [there] = await sql`select from purchase_watch.purchases where id = ${purchase.id}`;
+    const [there] = await sql`select from purchase_watch.purchases p where ${sameRow(sql, purchase)}`;
     if (there === undefined || performance.now() > deadline) return null;
     await delay(LOOK_AGAIN);
   }
@@ -91,7 +95,7 @@ const eraseFree = (sql: Queries, purchase: Erasable, { by, counts }: { by: strin
   { at: Instant }[]
 >`
     with candidate as materialized (
-      select id from purchase_watch.purchases where id = ${purchase.id} for update skip locked),
+      select id from purchase_watch.purchases p where ${sameRow(sql, purchase)} for update skip locked),
     ${lockingWhole(sql)},
     ${lockingMentions(sql, purchase)},
     free as materialized (

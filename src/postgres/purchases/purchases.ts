@@ -209,13 +209,16 @@ const newestOfGroups = (sql: Queries, { filter: { site, status, state, stuck }, 
       order by -p.id limit ${limit}) q
     order by q.id desc limit ${limit}`;
 
+/** A purchase by its own name. A row id that was read before may be another purchase's by now: a database that went back hands ids out again. */
+export type PurchaseName = Pick<PurchaseRow, 'site' | 'purchaseId'>;
+
 /** Stops polling a purchase; its history stays. A poll that is under way is not recorded. */
-export async function stopPurchase(sql: Queries, id: number): Promise<void> {
+export async function stopPurchase(sql: Queries, { site, purchaseId }: PurchaseName): Promise<void> {
   await sql`
     with stopped as (
       update purchase_watch.purchases set status = 'stopped', stuck_since = null, next_poll_at = null, next_poll_reason = null, due_slot = null,
         ended_at = now(), revision = revision + 1
-      where id = ${id} and status <> 'stopped' returning id, shard),
+      where site = ${site} and purchase_id = ${purchaseId} and status <> 'stopped' returning id, shard),
     nudged as (insert into purchase_watch_internal.nudges (purchase, shard) select id, shard from stopped)
     select pg_notify('purchase_watch_wake', 'judge'), pg_notify('purchase_watch_wake', 'purchases') from stopped`;
 }
@@ -225,20 +228,22 @@ export async function stopPurchase(sql: Queries, id: number): Promise<void> {
  * polls it had. A purchase that is due already is not written: each write makes a poll under way invalid, and quick repeats
  * would shut out every answer.
  */
-export async function requestPoll(sql: Queries, id: number): Promise<number> {
+export async function requestPoll(sql: Queries, { site, purchaseId }: PurchaseName): Promise<number> {
   const [row] = await sql<{ polls: number }[]>`
     with asked as (
       update purchase_watch.purchases set next_poll_at = now(), next_poll_reason = 'requested',
         due_slot = purchase_watch_internal.due_slot(now()), revision = revision + 1
-      where id = ${id} and (next_poll_at is null or next_poll_at > now()) returning id, shard),
+      where site = ${site} and purchase_id = ${purchaseId} and (next_poll_at is null or next_poll_at > now()) returning id, shard),
     nudged as (insert into purchase_watch_internal.nudges (purchase, shard) select id, shard from asked),
     notified as (select pg_notify('purchase_watch_wake', 'purchases') from asked)
-    select p.polls::float8 as polls, (select count(*) from notified) from purchase_watch.purchases p where p.id = ${id}`;
+    select p.polls::float8 as polls, (select count(*) from notified) from purchase_watch.purchases p
+    where p.site = ${site} and p.purchase_id = ${purchaseId}`;
   return row?.polls ?? 0;
 }
 
 /** How many polls of a purchase were recorded so far. */
-export async function countPolls(sql: Queries, id: number): Promise<number> {
-  const [row] = await sql<{ polls: number }[]>`select polls::float8 as polls from purchase_watch.purchases where id = ${id}`;
+export async function countPolls(sql: Queries, { site, purchaseId }: PurchaseName): Promise<number> {
+  const [row] = await sql<{ polls: number }[]>`
+    select polls::float8 as polls from purchase_watch.purchases where site = ${site} and purchase_id = ${purchaseId}`;
   return row?.polls ?? 0;
 }

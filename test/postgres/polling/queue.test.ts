@@ -308,11 +308,11 @@ describe('nudges', () => {
     await queue([10]);
     await sql`update purchase_watch.purchases set purchase_id = 'p-1', next_poll_at = now() + interval '1 day'`;
     await sql`delete from purchase_watch_internal.nudges`;
-    const [{ id }] = (await findPurchases(sql, { purchaseId: 'p-1', site: null })) as [PurchaseRow];
+    const [purchase] = (await findPurchases(sql, { purchaseId: 'p-1', site: null })) as [PurchaseRow];
     const committed = Promise.withResolvers<void>();
     const asked = Promise.withResolvers<void>();
     const asking = sql.begin(async (tx) => {
-      await requestPoll(tx, id);
+      await requestPoll(tx, purchase);
       asked.resolve();
       await committed.promise;
     });

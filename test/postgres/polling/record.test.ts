@@ -266,7 +266,7 @@ describe('what came too late', () => {
     async (kind) => {
       const [stopped, other] = (await watched('a', 'b')) as [Purchase, Purchase];
       const seen = kind === 'changed' ? answer(6, { Price: 1 }) : trouble('malformed');
-      await stopPurchase(sql, stopped.id);
+      await stopPurchase(sql, stopped);
       const result = await writers[kind](
         sql,
         [stopped, other].map((purchase) => polled(purchase, seen, T)),

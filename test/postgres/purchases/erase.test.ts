@@ -49,6 +49,16 @@ test('events that name the id go, those that name a longer one or one of another
   expect(await events()).toEqual(['longer', 'elsewhere']);
 });
 
+test('a purchase that was given the row id of the one to be erased is not erased', async () => {
+  const { sql } = database;
+  for (const renamed of [sql`purchase_id = 'new'`, sql`site = 'fi', purchase_id = ${purchase.purchaseId}`]) {
+    await sql`update purchase_watch.purchases set ${renamed}`;
+    expect(await eraseIt(0)).toBeNull();
+  }
+  expect(await sql`select from purchase_watch.purchases`).toHaveLength(1);
+  expect(await sql`select from purchase_watch_internal.forgotten`).toHaveLength(0);
+});
+
 test('it leaves a hash of site and id, and no nudge', async () => {
   await eraseIt(20_000);
   const [row] =

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { dropNudges, readNudged } from '../../../src/postgres/polling/queue.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
+import { requestInvoice } from '../../../src/postgres/purchases/invoices.ts';
 import {
   countPolls,
   findPurchases,
@@ -290,19 +291,29 @@ describe('stopping', () => {
   test('ends polls, shuts out the one under way, and tells whoever polls it', async () => {
     await insert('p-1');
     await nudged();
-    const { id } = await one('p-1');
-    const said = await heard(() => stopPurchase(database.sql, id));
+    const purchase = await one('p-1');
+    const said = await heard(() => stopPurchase(database.sql, purchase));
     expect(said.sort()).toEqual(['judge', 'purchases']);
     expect(await one('p-1')).toMatchObject({ status: 'stopped', nextPollAt: null });
     const [queued] = await changed();
     expect(queued).toMatchObject({ purchase: { revision: 1, status: 'stopped' }, nextPollAt: null, slot: null });
   });
 
+  test('does not stop another purchase, which was given its row id', async () => {
+    await insert('p-1');
+    const purchase = await one('p-1');
+    await database.sql`update purchase_watch.purchases set purchase_id = 'p-2'`;
+    await stopPurchase(database.sql, purchase);
+    expect([await requestPoll(database.sql, purchase), await requestInvoice(database.sql, purchase)]).toEqual([0, null]);
+    const [row] = await database.sql`select status, revision from purchase_watch.purchases`;
+    expect(row).toEqual({ status: 'watching', revision: 0 });
+  });
+
   test('twice is as good as once', async () => {
     await insert('p-1');
-    const { id } = await one('p-1');
-    await stopPurchase(database.sql, id);
-    expect(await heard(() => stopPurchase(database.sql, id))).toEqual([]);
+    const purchase = await one('p-1');
+    await stopPurchase(database.sql, purchase);
+    expect(await heard(() => stopPurchase(database.sql, purchase))).toEqual([]);
     const [row] = await database.sql`select next_poll_reason as reason, revision from purchase_watch.purchases`;
     expect(row).toEqual({ reason: null, revision: 1 });
   });
@@ -311,7 +322,7 @@ describe('stopping', () => {
     const { sql } = database;
     await insert('p-1');
     await sql`update purchase_watch.purchases set state = 6, state_since = now(), stuck_since = now()`;
-    await stopPurchase(sql, (await one('p-1')).id);
+    await stopPurchase(sql, await one('p-1'));
     expect(await sql`select from purchase_watch.stuck_purchases`).toHaveLength(0);
   });
 });
@@ -323,8 +334,8 @@ describe('asking now', () => {
     await nudged();
     await sql`update purchase_watch.purchases set polls = 4, next_poll_at = now() + interval '1 day',
       due_slot = purchase_watch_internal.due_slot(now() + interval '1 day')`;
-    const { id } = await one('p-1');
-    expect([await requestPoll(sql, id), await countPolls(sql, id)]).toEqual([4, 4]);
+    const purchase = await one('p-1');
+    expect([await requestPoll(sql, purchase), await countPolls(sql, purchase)]).toEqual([4, 4]);
     const [queued] = await changed();
     expect(queued!.purchase.revision).toBe(1);
     expect(queued!.nextPollAt).toBeLessThan(Date.now() + 5_000);
@@ -335,22 +346,23 @@ describe('asking now', () => {
   test('again and again does not shut out the answer that is on its way', async () => {
     await insert('p-1');
     await nudged();
-    const { id } = await one('p-1');
-    for (let time = 0; time < 3; time++) await requestPoll(database.sql, id);
+    const purchase = await one('p-1');
+    for (let time = 0; time < 3; time++) await requestPoll(database.sql, purchase);
     const [row] = await database.sql`select next_poll_reason as reason, revision from purchase_watch.purchases`;
     expect([row, await nudged()]).toEqual([{ reason: 'first', revision: 0 }, []]);
   });
 
   test('works for one that is not polled any more', async () => {
     await insert('p-1');
-    const { id } = await one('p-1');
-    await stopPurchase(database.sql, id);
-    await requestPoll(database.sql, id);
+    const purchase = await one('p-1');
+    await stopPurchase(database.sql, purchase);
+    await requestPoll(database.sql, purchase);
     expect(await one('p-1')).toMatchObject({ status: 'stopped', nextPollAt: expect.any(Number) });
   });
 
   test('about nothing does nothing', async () => {
-    expect([await requestPoll(database.sql, 999_999), await countPolls(database.sql, 999_999)]).toEqual([0, 0]);
+    const unknown = { site: 'default', purchaseId: 'p-2' };
+    expect([await requestPoll(database.sql, unknown), await countPolls(database.sql, unknown)]).toEqual([0, 0]);
   });
 });
 

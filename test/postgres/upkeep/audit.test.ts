@@ -102,7 +102,7 @@ describe('a whole database', () => {
     for (let poll = 1; poll <= 5; poll++)
       purchase = await seen(purchase, trouble('unknown') as ReturnType<typeof answer>, T + poll * MINUTE);
     const stopped = await lived('stopped', [0]);
-    await stopPurchase(sql, stopped.id);
+    await stopPurchase(sql, stopped);
     const subscriber = await sql<{ id: number }[]>`select id from purchase_watch_internal.subscribers where name = 'shop'`;
     await switchOff(sql, { subscriber: subscriber[0]!.id, reason: 'gone', addressHash: 'a' });
     await sql`update purchase_watch_internal.subscribers set matching_since = to_timestamp(0)`;
