@@ -182,7 +182,7 @@ async function write(
   const isOurs = await saveVerdicts(sql, {
     incidents: verdicts.map(({ incident }) => incident),
     events: messages.flatMap((story) => story.events),
-    stays: { ...weighed, taken: taken.map(({ id }) => id), detections: [...remembered.values()] },
+    stays: { ...weighed, taken, detections: [...remembered.values()] },
     stuck: isSingleWanted ? taken.filter(({ outcome }) => outcome === 'overdue') : [],
     takenOver: messages.flatMap((story) => story.takenOver ?? []),
     lease,

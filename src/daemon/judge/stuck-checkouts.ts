@@ -135,7 +135,7 @@ export function createCheckoutAlerts(options: CheckoutAlertsOptions): CheckoutAl
         }
       }
       const over = alerts.flatMap((alert) => alert.over.map(({ id }) => id));
-      const results = { stuck, over, dropped: dropped.map(({ id }) => id), events };
+      const results = { read: stored, stuck, over, dropped: dropped.map(({ id }) => id), events };
       // Another replica judges now, or an earlier statement has written it: the next look reads how it is.
       if (!(await saveCheckouts(sql, { ...results, now, lease }))) return { written: 0, lookAgainAt: null };
       for (const { draft } of events) meters.committed(draft.type);

@@ -7,7 +7,7 @@ import type { Queries } from '../connection/database.ts';
 import { announcing, type NewEvent } from '../events/events.ts';
 import type { Lease } from '../shards/replicas.ts';
 import { paidByAnother } from '../stays/evidence.ts';
-import type { StoredStay } from '../stays/stays.ts';
+import { STAY, type StoredStay } from '../stays/stays.ts';
 
 /** Checkouts that one look reads; further ones wait for the next look. */
 const MOST = 2_000;
@@ -52,6 +52,7 @@ export function notingStuck(sql: Queries, stays: readonly StoredStay[]) {
       insert into purchase_watch_internal.stuck_alerts (purchase, site, state, state_since, stuck_at, first_sight)
       select p.id, s.site, s.state, s.since, s.at, s.first_sight
       from ${columns(sql, stuck, 's', {
+        ...STAY,
         purchase: ['bigint', ({ purchase }) => purchase],
         site: ['text', ({ site }) => site],
         state: ['integer', ({ state }) => state],
@@ -60,7 +61,7 @@ export function notingStuck(sql: Queries, stays: readonly StoredStay[]) {
         first_sight: ['boolean', ({ firstSight }) => firstSight],
       })}
       join purchase_watch.purchases p on p.id = s.purchase
-      where exists (select from held)
+      where exists (select from held) and exists (select from purchase_watch_internal.stays t where t.id = s.id and t.customer = s.customer)
       on conflict do nothing)`;
 }
 
@@ -135,6 +136,8 @@ export function notingTakenOver(sql: Queries, rows: readonly number[]) {
 }
 
 export interface CheckoutResults {
+  /** The checkouts that the results rest on. */
+  readonly read: readonly StoredCheckout[];
   readonly stuck: readonly { readonly id: number; readonly alerted: readonly number[]; readonly reason: SingleReason }[];
   /** Row ids of checkouts of whose end people are alerted (`over`), and of those of which people are not alerted at all (`dropped`). */
   readonly over: readonly number[];
@@ -144,11 +147,12 @@ export interface CheckoutResults {
 
 /**
  * Writes of which checkouts people are alerted, and the events, all or nothing; false when the judge's lease belongs to another
- * replica by now, or when one of the checkouts was written meanwhile, as by an earlier statement whose answer was lost.
+ * replica by now, or when one of the checkouts was written meanwhile, as by an earlier statement whose answer was lost, or is
+ * another one, to which a database that went back gave the id.
  */
 export async function saveCheckouts(
   sql: Queries,
-  { stuck, over, dropped, events, now, lease }: CheckoutResults & { now: Instant; lease: Lease },
+  { read, stuck, over, dropped, events, now, lease }: CheckoutResults & { now: Instant; lease: Lease },
 ): Promise<boolean> {
   const fresh = [...stuck.map(({ id }) => id), ...dropped];
   const rows = await sql<{ saved: boolean | null }[]>`
@@ -156,6 +160,11 @@ export async function saveCheckouts(
       select from purchase_watch_internal.leases where name = ${lease.name} and owner = ${lease.replica} and epoch = ${lease.epoch} for share),
     ready as materialized (
       select a.id from purchase_watch_internal.stuck_alerts a
+      join ${columns(sql, read, 'r', {
+        id: ['bigint', ({ id }) => id],
+        purchase: ['text', ({ site, purchaseId }) => `${site}/${purchaseId}`],
+      })} on r.id = a.id
+      join purchase_watch.purchases p on p.id = a.purchase and p.site || '/' || p.purchase_id = r.purchase
       where exists (select from held) and a.ended_at is null
         and (a.id = any(${`{${fresh.join()}}`}::bigint[]) and a.alerted_at is null
           or a.id = any(${`{${over.join()}}`}::bigint[]) and a.alerted_at is not null)

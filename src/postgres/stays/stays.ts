@@ -4,7 +4,7 @@ import type { Detection } from '../../domain/incidents/detection.ts';
 import type { SiteStay } from '../../domain/stays/stay.ts';
 import type { DwellChange, StayChange } from '../../domain/stays/stay-counts.ts';
 import type { Instant } from '../../domain/values/time.ts';
-import { columns } from '../connection/columns.ts';
+import { type Columns, columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
 
 export interface StoredStay extends SiteStay {
@@ -12,6 +12,12 @@ export interface StoredStay extends SiteStay {
   /** The row id of the stay's purchase; null in rows of an earlier version. */
   readonly purchase: number | null;
 }
+
+/** The columns that name a stay: a database that went back may give its id to another customer's. */
+export const STAY: Columns<Pick<StoredStay, 'id' | 'customer'>> = {
+  id: ['bigint', ({ id }) => id],
+  customer: ['bigint', ({ customer }) => customer],
+};
 
 /** The next stays in the order in which they were written. */
 export async function loadStays(sql: Queries, limit: number): Promise<StoredStay[]> {
@@ -30,8 +36,8 @@ export async function loadDetections(sql: Queries): Promise<Detection[]> {
 
 /** What the judge writes after a look at stays. */
 export interface StayResults {
-  /** Row ids of stays that were added up, and are deleted. */
-  readonly taken: readonly number[];
+  /** Stays that were added up, and are deleted. */
+  readonly taken: readonly StoredStay[];
   readonly detections: readonly Detection[];
   readonly dwell: readonly DwellChange[];
   readonly stays: readonly StayChange[];
@@ -43,7 +49,8 @@ export function writingStays(sql: Queries, { taken, detections, dwell, stays, fi
   const held = sql`exists (select from held)`;
   return sql`
     gone as (
-      delete from purchase_watch_internal.stays where id = any(${taken as number[]}::bigint[]) and ${held}),
+      delete from purchase_watch_internal.stays s using ${columns(sql, taken, 't', STAY)}
+      where s.id = t.id and s.customer = t.customer and ${held}),
     remembered as (
       insert into purchase_watch_internal.detections (site, state, memory)
       select * from ${columns(sql, detections, 'r', {
