@@ -17,13 +17,14 @@ import { createActivity } from './daemon/shards/activity.ts';
 import { createClockStep } from './daemon/shards/clock-step.ts';
 import { createErasures } from './daemon/shards/erasures.ts';
 import { createQueueWarning } from './daemon/shards/notification-queue.ts';
-import { createOwnership } from './daemon/shards/ownership.ts';
+import { createOwnership, type OwnershipKeeper } from './daemon/shards/ownership.ts';
 import { createReach, type Reach } from './daemon/shards/reach.ts';
 import { createSkippedTime } from './daemon/shards/skipped-time.ts';
 import { createHeartbeat } from './daemon/upkeep/dead-mans-switch.ts';
 import { createTroubles, type PostedAlert } from './daemon/upkeep/replica-troubles.ts';
 import { createResealing } from './daemon/upkeep/resealing.ts';
 import { createUpkeep } from './daemon/upkeep/upkeep.ts';
+import { rankToPost } from './domain/replicas/direct-alert.ts';
 import { troublesSeen } from './domain/replicas/loop-health.ts';
 import type { Sql } from './postgres/connection/database.ts';
 import type { Store } from './postgres/open.ts';
@@ -34,7 +35,7 @@ import { createHealth, type Health } from './runtime/loops/health.ts';
 import { createLoops, type Loops } from './runtime/loops/loops.ts';
 import { createMeters, type Meters } from './runtime/meters.ts';
 import { packageVersion } from './runtime/process/package-version.ts';
-import { processIdentity } from './runtime/process/process-identity.ts';
+import { isGone, processIdentity } from './runtime/process/process-identity.ts';
 import type { Secrets } from './runtime/secrets/secrets.ts';
 
 export interface Replacements {
@@ -130,12 +131,12 @@ export function createParts(base: Base, clients: Clients) {
   const activity = createActivity({ sql, meters, writeSites: poller.writeSites });
   return {
     ...{ ownership, poller, knownSubscribers, notifier, reach, erasures, upkeep, activity },
-    ...createAlerting(base, reach),
+    ...createAlerting(base, reach, ownership),
   };
 }
 
 /** What alerts people: the judge, the posts of a replica in trouble, and the dead man's switch. */
-function createAlerting(base: Base, reach: Reach) {
+function createAlerting(base: Base, reach: Reach, { fleet }: Pick<OwnershipKeeper, 'fleet'>) {
   const { sql, clock, log, replica, settings, health, meters, limits, configured, loops } = base;
   const channels = channelRules(settings);
   const posted: PostedAlert = { isPosted: false };
@@ -148,7 +149,7 @@ function createAlerting(base: Base, reach: Reach) {
   const troubles = createTroubles({
     ...{ sql, clock, log, replica, posted },
     sources: [() => troublesSeen(health.seen()), reach.troubles],
-    mayAlert: () => judge.hadLease() !== false,
+    rank: () => rankToPost(replica, fleet(), isGone),
     post: createDirectPosts({ clock, log, configured, channels }).post,
   });
   const url = settings.slack.deadMansSwitch;

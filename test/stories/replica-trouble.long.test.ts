@@ -1,5 +1,6 @@
 /** A daemon that cannot do its work says so: to orchestrators, to the dead man's switch, and to people. */
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { messagesOf } from '../../src/postgres/incidents/messages.ts';
 import { register } from '../../src/postgres/purchases/purchases.ts';
 import { saveReplicaTroubles } from '../../src/postgres/shards/replica-troubles.ts';
 import { refuseAll, refuseWrites } from '../support/refused-writes.ts';
@@ -127,7 +128,15 @@ describe('a daemon whose database refuses writes', () => {
     for (let steps = 0; steps < 24; steps++) await step();
     // Nothing of it is told a second time by way of the database.
     expect(t.slack.received).toHaveLength(2);
-    expect(await t.database.sql`select from purchase_watch_internal.incidents where said_at is not null`).toHaveLength(0);
+    const incidents = await t.database.sql<
+      { id: string }[]
+    >`select id from purchase_watch_internal.incidents where said_at is not null`;
+    expect(incidents).toHaveLength(1);
+    const messages = await messagesOf(t.database.sql, incidents[0]!.id);
+    expect(messages.map(({ channel, stage, status }) => [channel, stage, status])).toEqual([
+      ['@slack', 'opened', 'delivered'],
+      ['@slack', 'ended', 'delivered'],
+    ]);
   });
 
   test('deliveries whose results cannot be recorded are sent once, and the rest waits until they can', async () => {
@@ -179,8 +188,43 @@ test('a database that cannot be reached for a minute is posted straight to Slack
   expect(t.slack.received[0]!.text).toMatch(
     /^🔴 purchase-watch: (polls|results of deliveries) are not recorded for .*(.|\n)*DATABASE_URL/,
   );
-  expect(t.slack.received[0]!.text).toContain('The daemon posted this itself');
+  expect(t.slack.received[0]!.text).toMatch(/The daemon on .* posted this itself/);
   await wire.spoil(null);
   await pass(2);
   expect(headlines()[1]).toMatch(/^✅ (Polls|Results of deliveries) are recorded again, after \d/);
+});
+
+test('two replicas that lose the database both post in the end, a minute apart, and one alert says that it is over', async () => {
+  t = await startTestApp({ wholeClock: true });
+  const wire = await startWire(t.database.url);
+  onTestFinished(wire.stop);
+  Object.assign(t.settings, { databaseUrl: wire.url });
+  const daemons = [await t.another(), await t.another()];
+  for (const daemon of daemons) await daemon.start();
+  const { sql } = t.database;
+  const judge = async () => (await sql`select owner from purchase_watch_internal.leases where name = 'judge'`)[0]!.owner;
+  await expect.poll(judge).not.toBeNull();
+  const judging = await judge();
+  const passUntil = async (holds: () => boolean): Promise<void> => {
+    for (let seconds = 0; !holds(); seconds++) {
+      if (seconds > 600) throw new Error('It did not come about.');
+      t.clock.advance('1s');
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  };
+  // Each replica reads the others with its next renewal.
+  for (let seconds = 0; seconds < 10; seconds++) await passUntil(() => true).then(() => t.clock.advance('1s'));
+  await wire.spoil({ kind: 'refused' });
+  await passUntil(() => t.slack.received.length === 1);
+  const firstAt = t.clock.now();
+  expect(t.slack.received[0]!.text).toContain(judging);
+  await passUntil(() => t.slack.received.length === 2);
+  expect((t.clock.now() - firstAt) / 1_000).toBeGreaterThan(45);
+  expect(t.slack.received[1]!.text).not.toContain(judging);
+  await wire.spoil(null);
+  await passUntil(() => t.slack.received.length === 3);
+  expect(headlines()[2]).toMatch(/^✅ /);
+  let seconds = 0;
+  await passUntil(() => seconds++ > 90);
+  expect(t.slack.received).toHaveLength(3);
 });

@@ -96,7 +96,7 @@ export function createIncidentMessages({
   const replicaStory = async (verdict: IncidentVerdict, now: Instant, context: MessageContext): Promise<IncidentMessage> => {
     const { incident } = verdict;
     const troubles = incident.endedAt === null ? await replicaTroubles(sql) : await troublesAlerted(sql, incident.id);
-    const data = { ...(await head(incident)), kind: 'replica', ...replicaData(troubles) } as const;
+    const data = { ...(await head(incident)), kind: 'replica', ...replicaData(troubles), postedBy: null } as const;
     const sentence = replicaSentence(troubles, incident.endedAt !== null);
     return { events: events(verdict, now, data, context), sentence, reason: reasonsOf(troubles)[0] ?? null };
   };

@@ -24,8 +24,6 @@ export interface JudgeOptions extends LookOptions {
 export interface Judge {
   /** Looks once; answers how long to rest. */
   tick(): Promise<Milliseconds>;
-  /** Whether this replica had the judge's lease when the database last said who has it; null while it never did. */
-  hadLease(): boolean | null;
 }
 
 const SWEEP: Milliseconds = 5_000;
@@ -57,17 +55,14 @@ export function createJudge(options: JudgeOptions): Judge {
     return [await checkouts.alert(moment), await alertFirstLooks(options, moment), await digests.alert(moment)];
   };
 
-  let hadLease: boolean | null = null;
   /** A look failed, and the database may yet run a statement of it. */
   let isUnsure = false;
 
   return {
-    hadLease: () => hadLease,
     tick: async () => {
       if (isUnsure) await raiseLease(sql, { name: LEASES.judge, replica });
       const epoch = await takeLease(sql, { name: LEASES.judge, replica });
-      hadLease = epoch !== null;
-      isUnsure = hadLease;
+      isUnsure = epoch !== null;
       if (epoch === null) return SWEEP;
       const lease = { name: LEASES.judge, replica, epoch };
       const { isMore, ...incidents } = await look(lease);

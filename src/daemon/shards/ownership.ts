@@ -1,6 +1,7 @@
 /** Keeps this replica's lease alive and its fair share of the shards in hand. */
 
 import type { SettingsDigests } from '../../config/settings-digests.ts';
+import type { Fleet } from '../../domain/replicas/direct-alert.ts';
 import { type Holding, type Ownership, SHARDS } from '../../domain/replicas/ownership.ts';
 import { LEAST_STEP } from '../../domain/values/clock-ahead.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
@@ -50,6 +51,8 @@ export interface OwnershipOptions {
 export interface OwnershipKeeper extends Ownership {
   /** Renews, takes and gives back; answers how long to rest. */
   tick(): Promise<Milliseconds>;
+  /** The other replicas and who had the judge's lease, as of the last renewal. */
+  fleet(): Fleet;
   /** Leaves the shards to the other replicas, or takes this replica's share back. */
   setAway(isAway: boolean): void;
   /** Begins nothing new; gives back every shard as soon as nothing is under way on it. Resolves when none is left. */
@@ -66,6 +69,7 @@ export function createOwnership(options: OwnershipOptions): OwnershipKeeper {
   const countTaking = createOtherReplicas(options);
   /** When this replica's row was inserted, as of the last renewal whose holdings count. */
   let startedAt: string | null = null;
+  let fleet: Fleet = { judge: null, others: [] };
   let isStopping = false;
   /** Whether the shards are left to the others, and whether this replica's row says so. */
   let isAway = false;
@@ -99,6 +103,7 @@ export function createOwnership(options: OwnershipOptions): OwnershipKeeper {
     else await startOver(renewal.startedAt);
     // Only now: the lease covers what memory holds from here on.
     renewed();
+    fleet = renewal;
     return renewal.others;
   };
 
@@ -114,6 +119,7 @@ export function createOwnership(options: OwnershipOptions): OwnershipKeeper {
     mayBegin: (shard, need) => shards.stays(shard) && lease.outlasts(need),
     mayGoOn: (shard, epoch, need) => shards.epochOf(shard) === epoch && lease.outlasts(need),
     share: () => shards.size / SHARDS,
+    fleet: () => fleet,
     tick: async () => {
       if (isStopping) return renewEvery;
       const others = await renew();

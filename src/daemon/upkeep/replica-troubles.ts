@@ -1,16 +1,20 @@
 /**
  * Has people alerted when this replica cannot do its work: through rows that the judge reads, or, while the database keeps
- * no alert, by posting straight to the channels for people.
+ * no alert, by posting straight to the channels for people. The post is recorded once the database can keep it.
  */
 
 import { hostname } from 'node:os';
+import { ulid } from 'ulid';
+import type { IncidentEventData } from '../../domain/events/people-event-types.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
 import { type ReplicaTrouble, replicaData, replicaSentence, replicaSymptoms } from '../../domain/incidents/replica-trouble.ts';
+import type { Symptom } from '../../domain/incidents/symptom.ts';
 import { type DirectAlert, directAlert, posted } from '../../domain/replicas/direct-alert.ts';
 import type { TroubleSeen } from '../../domain/replicas/loop-health.ts';
-import type { JsonValue } from '../../domain/values/exact-json.ts';
-import { type Instant, isoTime, type Milliseconds } from '../../domain/values/time.ts';
+import { isoTime, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
+import type { EventRow } from '../../postgres/events/events.ts';
+import { recordPost } from '../../postgres/incidents/posted.ts';
 import { saveReplicaTroubles } from '../../postgres/shards/replica-troubles.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
@@ -22,15 +26,21 @@ export interface TroublesOptions {
   readonly replica: string;
   /** What keeps this replica from its work now, by each part that can say so. */
   readonly sources: readonly (() => readonly TroubleSeen[])[];
-  /** Whether this replica held the judge's lease last, or cannot know who did: one of several replicas posts. */
-  mayAlert(): boolean;
+  /** How many replicas post before this one. */
+  rank(): number;
   /** Written here alone. */
   readonly posted: PostedAlert;
-  /** Posts to the channels for people; false when none took it. */
-  post(stage: 'opened' | 'ended', data: { readonly [key: string]: JsonValue }): Promise<boolean>;
+  /** Posts to the channels for people; null when none took it. */
+  post(data: IncidentEventData<'incident.opened'>): Promise<Post | null>;
 }
 
-/** Whether people were alerted by a post of this replica, and it is not over: the judge need not alert them again. */
+/** An event that was posted, and the names of the channels that took it. */
+interface Post {
+  readonly event: EventRow;
+  readonly channels: readonly string[];
+}
+
+/** Whether people were alerted by a post of this replica that is not recorded yet: the judge need not alert them again. */
 export interface PostedAlert {
   isPosted: boolean;
 }
@@ -49,42 +59,50 @@ const STORED_FOR: Milliseconds = 3 * EVERY;
 const SILENT: readonly string[] = ['not_judging', 'not_settling'];
 
 export function createTroubles(options: TroublesOptions): Troubles {
-  const { sql, clock, log, replica, sources, mayAlert, post, posted: shared } = options;
+  const { sql, clock, log, replica, sources, rank, posted: shared } = options;
   const host = `${hostname()} (process ${process.pid})`;
   /** Rows of this replica may be there. */
   let hasRows = false;
   let storedAt: Milliseconds = Number.NEGATIVE_INFINITY;
-  let saving: Promise<void> | null = null;
+  const saving = createBackground(log, 'replica.troubles_not_stored');
+  const recording = createBackground(log, 'replica.post_not_recorded');
   let alert: DirectAlert | null = null;
-  /** What was posted to people last. */
-  let alerted: readonly ReplicaTrouble[] = [];
+  /** Posted and not recorded yet. */
+  let unrecorded: (Post & { readonly symptom: Symptom }) | null = null;
   let notBefore: Milliseconds = Number.NEGATIVE_INFINITY;
   let rest: Milliseconds = FIRST_REST;
   /** The reasons that were logged last. */
   let logged = '';
 
   const save = (troubles: readonly ReplicaTrouble[]): void => {
-    if (saving !== null || (troubles.length === 0 && !hasRows)) return;
-    // Even a write whose answer is lost may have been made.
-    hasRows = true;
-    saving = saveReplicaTroubles(sql, { replica, host }, troubles)
-      .then(
-        () => {
-          storedAt = clock.monotonic();
-          hasRows = troubles.length > 0;
-        },
-        (error: unknown) => log.debug({ error }, 'replica.troubles_not_stored'),
-      )
-      .finally(() => {
-        saving = null;
-      });
+    if (troubles.length === 0 && !hasRows) return;
+    saving.begin(async () => {
+      // Even a write whose answer is lost may have been made.
+      hasRows = true;
+      await saveReplicaTroubles(sql, { replica, host }, troubles);
+      storedAt = clock.monotonic();
+      hasRows = troubles.length > 0;
+    });
+  };
+
+  const record = (): void => {
+    const post = unrecorded;
+    if (post === null) return;
+    recording.begin(async () => {
+      await recordPost(sql, post);
+      unrecorded = null;
+    });
   };
 
   const report = (troubles: readonly ReplicaTrouble[]): void => {
     const reasons = troubles.map(({ reason }) => reason).join();
     if (reasons === logged) return;
     if (troubles.length === 0) log.info('replica.recovered');
-    else log.error({ reasons, since: isoTime(earliest(troubles)), detail: replicaSentence(troubles, false) }, 'replica.troubled');
+    else
+      log.error(
+        { reasons, since: isoTime(Math.min(...troubles.map(({ since }) => since))), detail: replicaSentence(troubles, false) },
+        'replica.troubled',
+      );
     logged = reasons;
   };
 
@@ -92,15 +110,16 @@ export function createTroubles(options: TroublesOptions): Troubles {
     const now = clock.monotonic();
     const isStored = now - storedAt <= STORED_FOR;
     const isBlind = troubles.some(({ reason }) => SILENT.includes(reason)) || (troubles.length > 0 && !isStored);
-    const next = directAlert(alert, { isTroubled: troubles.length > 0, isBlind, mayAlert: mayAlert(), now });
+    const next = directAlert(alert, { isTroubled: troubles.length > 0, isBlind, rank: rank(), now });
     alert = next.after;
-    if (next.post === null || alert === null || now < notBefore) return;
-    const named = next.post === 'opened' ? troubles : alerted;
-    if (await post(next.post, dataOf(named, next.post, clock.now()))) {
-      alert = posted(alert, next.post);
-      alerted = named;
+    const [symptom] = replicaSymptoms(troubles);
+    if (!next.isDue || alert === null || symptom === undefined || now < notBefore) return;
+    const post = await options.post(dataOf(troubles, symptom, { id: `inc_${ulid(clock.now())}`, host }));
+    if (post !== null) {
+      alert = posted(alert);
+      unrecorded = { ...post, symptom };
       rest = FIRST_REST;
-      log.warn({ stage: next.post, detail: replicaSentence(named, next.post === 'ended') }, 'replica.posted');
+      log.warn({ channels: post.channels, detail: replicaSentence(troubles, false) }, 'replica.posted');
       return;
     }
     notBefore = clock.monotonic() + rest;
@@ -115,29 +134,43 @@ export function createTroubles(options: TroublesOptions): Troubles {
       report(troubles);
       save(troubles);
       // Not longer than a moment: a database that does not answer is what people must know of.
-      if (saving !== null) await Promise.race([saving, clock.sleep(EVERY / 2, new AbortController().signal)]);
+      if (saving.running !== null) await Promise.race([saving.running, clock.sleep(EVERY / 2, new AbortController().signal)]);
       await alertDirectly(troubles);
-      shared.isPosted = alert?.isAlerted === true;
+      record();
+      shared.isPosted = unrecorded !== null;
       return EVERY;
     },
   };
 }
 
-function earliest(troubles: readonly ReplicaTrouble[]): Instant {
-  return Math.min(...troubles.map(({ since }) => since));
+/** Runs a piece of work in the background unless the one before still runs; a failure is logged. */
+function createBackground(log: Logger, failed: string) {
+  let running: Promise<void> | null = null;
+  return {
+    get running() {
+      return running;
+    },
+    begin: (work: () => Promise<void>): void => {
+      running ??= work()
+        .catch((error: unknown) => log.debug({ error }, failed))
+        .finally(() => {
+          running = null;
+        });
+    },
+  };
 }
 
 /** What an event holds that no incident in the database stands behind. */
 function dataOf(
   troubles: readonly ReplicaTrouble[],
-  stage: 'opened' | 'ended',
-  now: Instant,
-): { readonly [key: string]: JsonValue } {
-  const since = isoTime(earliest(troubles));
-  const [symptom] = replicaSymptoms(troubles);
+  symptom: Symptom,
+  { id, host }: { id: string; host: string },
+): IncidentEventData<'incident.opened'> {
+  const since = isoTime(symptom.since);
   return {
-    ...{ incidentId: null, kind: 'replica', site: null, openedAt: since, endedAt: stage === 'ended' ? isoTime(now) : null },
-    ...{ reopenedAt: null, since, severity: levelOf(symptom!), acknowledged: null, answer: null },
+    ...{ incidentId: id, kind: 'replica' as const, site: null, openedAt: since, endedAt: null, reopenedAt: null, since },
+    ...{ severity: levelOf(symptom), acknowledged: null, answer: null },
     ...replicaData(troubles),
+    postedBy: host,
   };
 }

@@ -133,6 +133,9 @@ const replicaData = z.object({
   troubles: listOf(
     z.object({ replica: z.string(), host: z.string(), reason: z.enum(REPLICA_TROUBLES), since: time, error: orNull(z.string()) }),
   ).describe('What keeps replicas of the daemon from their work; at the end, what people were alerted of last.'),
+  postedBy: orNull(word).describe(
+    'The daemon that posted this by itself while the database kept no alert; null when the alert came from the database.',
+  ),
 });
 
 const firstLookData = z.object({

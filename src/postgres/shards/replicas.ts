@@ -8,7 +8,7 @@ import type { DaemonSilence } from '../../domain/replicas/daemon-silence.ts';
 import type { Holding } from '../../domain/replicas/ownership.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
-import type { LeaseName } from '../migrations/names.ts';
+import { LEASES, type LeaseName } from '../migrations/names.ts';
 import { type ClockSteps, type ClockStepsRow, clockSteps, clockStepsOf } from './skipped-time.ts';
 
 export interface ReplicaRow {
@@ -39,6 +39,8 @@ export interface Renewal {
   /** The shards this replica owns; to be ignored when the row was inserted by this very statement. */
   readonly holdings: readonly Holding[];
   readonly others: readonly OtherReplica[];
+  /** The replica that has the judge's lease; null while none has it. */
+  readonly judge: string | null;
   readonly databaseNow: Instant;
   readonly clockSteps: ClockSteps;
   /** How full the database's queue of notifications is, from 0 to 1. */
@@ -69,6 +71,7 @@ export async function renewReplica(
     startedAt: string;
     databaseNow: Instant;
     notificationQueue: number;
+    judge: string | null;
     shards: number[] | null;
     epochs: number[] | null;
   } & ClockStepsRow & {
@@ -86,15 +89,16 @@ export async function renewReplica(
       select array_agg(id order by id) as shards, array_agg(epoch order by id) as epochs
       from purchase_watch_internal.shards where owner = ${id}),
     queue as materialized (select pg_notification_queue_usage() as used)
-    select n.started_at as "startedAt", clock_timestamp() as "databaseNow", q.used as "notificationQueue", h.shards, h.epochs, c.*,
+    select n.started_at as "startedAt", clock_timestamp() as "databaseNow", q.used as "notificationQueue",
+      (select owner from purchase_watch_internal.leases where name = ${LEASES.judge}) as judge, h.shards, h.epochs, c.*,
       o.id, o.process, o.expires_at::text as renewal, o.lease_ms as "leaseMs", o.leaving
     from renewed n cross join held h cross join queue q cross join ${clockSteps(sql)} c left join purchase_watch_internal.replicas o on o.id <> ${id} order by o.id`;
-  const { startedAt, databaseNow, notificationQueue, shards, epochs, ...steps } = rows[0]!;
+  const { startedAt, databaseNow, notificationQueue, judge, shards, epochs, ...steps } = rows[0]!;
   const holdings = (shards ?? []).map((shard, index) => ({ shard, epoch: epochs![index]! }));
   const others = rows.flatMap(({ id: other, process: where, renewal, leaseMs, leaving }) =>
     other === null ? [] : [{ id: other, process: where!, renewal: renewal!, leaseMs: leaseMs!, leaving: leaving! }],
   );
-  return { startedAt, databaseNow, notificationQueue, clockSteps: clockStepsOf(steps), holdings, others };
+  return { startedAt, databaseNow, notificationQueue, judge, clockSteps: clockStepsOf(steps), holdings, others };
 }
 
 /** A replica that is to be deleted, and for how long its row has stood unchanged. */

@@ -21,7 +21,7 @@ export type WithHead<Data> = Data extends unknown
     }
   : never;
 
-export type IncidentHead = WithHead<Omit<IncidentData<'replica'>, 'kind' | 'troubles'>>;
+export type IncidentHead = WithHead<Omit<IncidentData<'replica'>, 'kind' | 'troubles' | 'postedBy'>>;
 
 /** Adds the head to the data of an event. */
 export function withHead<Data extends IncidentData>(

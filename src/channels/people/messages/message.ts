@@ -46,8 +46,10 @@ export function draftOf(event: PeopleEvent, consoleUrl: string | null): Draft {
             : event.kind === 'replica'
               ? replicaDraft(event)
               : unreachableDraft(event);
-      const said = withNotes(aboutTest(event, lookedAfter(event, draft)), commands(event));
-      return withPage(said, consoleUrl, incidentPage(event.incidentId));
+      const said = aboutTest(event, lookedAfter(event, draft));
+      // Posted without the database, which has no incident to show.
+      if (event.kind === 'replica' && event.postedBy !== null) return withPage(said, consoleUrl, '/incidents');
+      return withPage(withNotes(said, commands(event)), consoleUrl, incidentPage(event.incidentId));
     }
   }
 }

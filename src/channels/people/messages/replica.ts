@@ -15,7 +15,7 @@ const MOST_ERRORS = 3;
 const MOST_REPLICAS = 5;
 
 export function replicaDraft(incident: ReplicaIncident): Draft {
-  const { incidentId, stage, troubles, at, since, openedAt, endedAt } = incident;
+  const { stage, postedBy, troubles, at, since, openedAt, endedAt } = incident;
   const [worst] = reasonsOf(troubles);
   if (stage === 'ended') {
     const over = endedAt ?? at;
@@ -40,7 +40,13 @@ export function replicaDraft(incident: ReplicaIncident): Draft {
     ],
     paragraphs: paragraphsOf(troubles),
     notes: [
-      ...(incidentId === '' ? [['The daemon posted this itself: the database keeps no alert at present.'] as const] : []),
+      ...(postedBy === null
+        ? []
+        : [
+            [
+              `The daemon on ${plain(postedBy, 80)} posted this itself: the database keeps no alert at present. Of other daemons, one that reaches the database does all of the work, and one that does not may post the same.`,
+            ] as const,
+          ]),
       ['More: `purchase-watch doctor`, `/readyz` and the log of the daemon.', { order: 60 }],
     ],
   };

@@ -1,17 +1,22 @@
 /** Posts to the channels for people without the outbox, while the database cannot keep a delivery. */
 
 import type { ConfiguredSubscriber } from '../../../channels/recipients.ts';
-import { eventBody } from '../../../domain/events/make-event.ts';
-import type { IncidentEventType } from '../../../domain/events/people-event-types.ts';
+import { draftOf } from '../../../domain/events/make-event.ts';
+import type { IncidentEventData } from '../../../domain/events/people-event-types.ts';
 import { audienceOf, type ChannelRule } from '../../../domain/incidents/audience.ts';
-import type { JsonValue } from '../../../domain/values/exact-json.ts';
-import { newEventId } from '../../../postgres/events/events.ts';
+import { type EventRow, eventRow, SITE_SHARD } from '../../../postgres/events/events.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 import type { Logger } from '../../../runtime/logger.ts';
 
+/** An event that was posted, and the names of the channels that took it. */
+export interface DirectPost {
+  readonly event: EventRow;
+  readonly channels: readonly string[];
+}
+
 export interface DirectPosts {
-  /** Posts to every channel that gets alerts about replicas; false when no channel accepted the message. Never rejects. */
-  post(stage: 'opened' | 'ended', data: { readonly [key: string]: JsonValue }): Promise<boolean>;
+  /** Posts to every channel that gets alerts about replicas; null when no channel took the message. Never rejects. */
+  post(data: IncidentEventData<'incident.opened'>): Promise<DirectPost | null>;
 }
 
 export function createDirectPosts({
@@ -28,9 +33,9 @@ export function createDirectPosts({
   const audience = audienceOf({ kind: 'replica', severity: Number.POSITIVE_INFINITY, subscriber: null }, [], channels);
   const people = configured.filter(({ definition: { audience: whom, name } }) => whom === 'people' && audience.includes(name));
 
-  const postTo = async ({ definition, open }: ConfiguredSubscriber, type: IncidentEventType, body: string, id: string) => {
+  const isTaken = async ({ definition, open }: ConfiguredSubscriber, event: EventRow): Promise<boolean> => {
     const { channel } = open();
-    const result = await channel.send({ id, type, body }, { attempt: 1, now: clock.now() });
+    const result = await channel.send(event, { attempt: 1, now: clock.now() });
     await channel.close();
     if (result.kind === 'delivered') return true;
     log.error({ subscriber: definition.name, reason: result.reason, detail: result.detail }, 'replica.not_posted');
@@ -38,13 +43,12 @@ export function createDirectPosts({
   };
 
   return {
-    post: async (stage, data) => {
-      const type: IncidentEventType = `incident.${stage}`;
-      const at = clock.now();
-      const id = newEventId(at);
-      const body = eventBody(id, { type, sequence: null, at, state: null, data });
-      const taken = await Promise.all(people.map((each) => postTo(each, type, body, id)));
-      return taken.includes(true);
+    post: async (data) => {
+      const draft = draftOf('incident.opened', { at: clock.now() }, data);
+      const event = eventRow({ draft, site: '', purchase: null, shard: SITE_SHARD, incident: data.incidentId });
+      const taken = await Promise.all(people.map((each) => isTaken(each, event)));
+      const names = people.filter((_each, place) => taken[place]).map(({ definition }) => definition.name);
+      return names.length === 0 ? null : { event, channels: names };
     },
   };
 }
