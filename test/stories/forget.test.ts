@@ -54,6 +54,42 @@ test('after forget no table names the purchase, its reference or its metadata, a
   for (const trace of [other, 'ORD-other', 'cust-other']) expect(after).toContain(trace);
 });
 
+test('what people were alerted of stays as it was, but for the id, the order and the money of the one erased', async () => {
+  t = await startTestApp({ stuck: 'each' });
+  const script = [{ state: 'New' }, { state: 'WaitingForCardPayments', after: '5s' }];
+  const gone = await t.watch({ script }, { reference: 'ORD-gone', metadata: '{"customer": "cust-gone"}' });
+  for (let others = 0; others < 3; others++) await t.watch({ script });
+  await t.live(40 * 60_000);
+  const told = t.slack.received.length;
+  expect(told).toBeGreaterThan(1);
+  const [{ id }] = await t.database.sql<[{ id: string }]>`select id from purchase_watch_internal.incidents`;
+  const shown = async () => {
+    const show = (...args: string[]) => onDatabase(t.database, args).then(({ stdout }) => stdout);
+    const incident = await show('incidents', 'show', id);
+    const { sent } = JSON.parse(await show('rehearse', '--from', '2h', '--json'));
+    const events = await t.database.sql<{ body: string }[]>`
+      select body from purchase_watch_internal.events where type like 'incident.%' order by position`;
+    return { incident, sent, events: events.map(({ body }) => body) };
+  };
+  const before = await shown();
+  const single = new RegExp(`"purchaseId":"${gone}","orderReference":"([^"]+)","price":"[^"]+","currency":"[A-Z]+"`);
+  const [, order] = single.exec(before.events.join())!;
+  expect(before.incident).toContain('@slack');
+  await forget(gone);
+  const after = await shown();
+  const unnamed = (text: string): string =>
+    text
+      .replace(single, '"purchaseId":"(erased)","orderReference":null,"price":null,"currency":null')
+      .replaceAll(gone, '(erased)');
+  expect(after.events).toEqual(before.events.map(unnamed));
+  expect(after.incident).toBe(unnamed(before.incident));
+  expect(after.sent).toEqual(before.sent);
+  const dump = await wholeDatabase();
+  for (const trace of [gone, order!, 'ORD-gone', 'cust-gone']) expect(dump).not.toContain(trace);
+  await t.live(5 * 60_000);
+  expect(t.slack.received.length).toBe(told);
+});
+
 test('a daemon in the middle of polls and deliveries brings nothing back and stumbles over nothing', async () => {
   t = await startTestApp({
     realClock: true,

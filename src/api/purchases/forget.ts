@@ -63,7 +63,7 @@ const erasureSchema = z
         events: z.int(),
         deliveries: z.int(),
         attempts: z.int(),
-        mentions: count('Events of the site and about incidents that name the purchase.'),
+        mentions: count('Events of the site and about incidents that name the purchase: they stay, without its id.'),
         pending: count('Deliveries that are still to be made, and will never be.'),
       })
       .openapi({ description: 'What is erased with it.' }),

@@ -88,7 +88,7 @@ function printPlan(context: CliContext, { purchaseId, site, status, registeredAt
   printLine(context, '- its reference, metadata and stored fields');
   printLine(context, `- ${counted(transitions, 'transition')} and ${counted(events, 'event')}`);
   printLine(context, `- ${counted(deliveries, 'delivery', 'deliveries')} with ${counted(attempts, 'attempt')}`);
-  if (mentions > 0) printLine(context, `- ${counted(mentions, 'event')} of the site or about incidents, which name it`);
+  if (mentions > 0) printLine(context, `- its id in ${counted(mentions, 'event')} of the site or about incidents`);
   if (pending > 0) {
     printLine(context, `${counted(pending, 'delivery is', 'deliveries are')} still to be made, and will never be.`);
   }

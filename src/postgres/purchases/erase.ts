@@ -2,18 +2,20 @@
 
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { withoutPurchase } from '../../domain/events/erased-event.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
-import type { Queries } from '../connection/database.ts';
+import { columns } from '../connection/columns.ts';
+import type { Fragment, Queries } from '../connection/database.ts';
 import { lockingWhole } from './lock-whole.ts';
 
-/** How many rows of each kind are erased. `mentions` are events of the site and of incidents whose text holds the id. */
+/** How many rows of each kind are erased. `mentions` are events of the site and of incidents whose text holds the id: they stay without it. */
 export interface ErasedCounts {
   readonly transitions: number;
   readonly events: number;
   readonly deliveries: number;
   readonly attempts: number;
   readonly mentions: number;
-  /** Deliveries that are still pending, those of mentions included. */
+  /** Deliveries of the purchase's events that are still pending. */
   readonly pending: number;
 }
 
@@ -59,8 +61,7 @@ export async function countErasable(sql: Queries, purchase: Erasable): Promise<E
         -- The delivery's own row holds the attempt that delivered.
         + (select count(*) from delivery where status = 'delivered' and took_ms is not null))::float8 as attempts,
       (select count(*) from mention)::float8 as mentions,
-      ((select count(*) from delivery where status = 'pending')
-        + (select count(*) from mention m join purchase_watch_internal.deliveries d on d.event = m.position where d.status = 'pending'))::float8 as pending`;
+      (select count(*) from delivery where status = 'pending')::float8 as pending`;
   return row;
 }
 
@@ -70,9 +71,10 @@ const sameRow = (sql: Queries, { id, site, purchaseId }: Erasable) => sql`
 
 /** The rest between two tries: a statement that works on a purchase locks the purchase's rows while it runs. */
 const LOOK_AGAIN: Milliseconds = 50;
+const MENTIONS_WITHIN: Milliseconds = 2_000;
 
 /**
- * Erases a purchase with all rows that belong to it or name it, records the erasure in one line, and wakes the daemons to drop
+ * Erases a purchase with all rows that belong to it, and its id from those that name it, records the erasure in one line, and wakes the daemons to drop
  * the purchase from memory; one statement. Answers when, or null when nothing was erased: other statements had the purchase
  * locked at each try, or the purchase is gone.
  */
@@ -83,7 +85,7 @@ export async function erase(
 ): Promise<Instant | null> {
   const deadline = performance.now() + within;
   for (;;) {
-    const [row] = await eraseFree(sql, purchase, { by, counts });
+    const [row] = await eraseFree(sql, purchase, { by, counts, mentions: await mentionsOf(sql, purchase) });
     if (row !== undefined) return row.at;
     const [there] = await sql`select from purchase_watch.purchases p where ${sameRow(sql, purchase)}`;
     if (there === undefined || performance.now() > deadline) return null;
@@ -91,18 +93,19 @@ export async function erase(
   }
 }
 
-const eraseFree = (sql: Queries, purchase: Erasable, { by, counts }: { by: string; counts: ErasedCounts }) => sql<
-  { at: Instant }[]
->`
+const eraseFree = (
+  sql: Queries,
+  purchase: Erasable,
+  { by, counts, mentions }: { by: string; counts: ErasedCounts; mentions: readonly Mention[] },
+) => sql<{ at: Instant }[]>`
     with candidate as materialized (
       select id from purchase_watch.purchases p where ${sameRow(sql, purchase)} for update skip locked),
     ${lockingWhole(sql)},
-    ${lockingMentions(sql, purchase)},
+    ${lockingMentions(sql, purchase, mentions)},
     free as materialized (
       select id from candidate where not exists (select from busy) and not exists (select from mention_busy)),
     removed as (delete from purchase_watch.purchases p using free f where p.id = f.id returning p.id),
-    mention_removed as (
-      delete from purchase_watch_internal.events e using mention m where e.position = m.position and exists (select from free)),
+    ${rewritingMentions(sql, purchase, sql`exists (select from free)`)},
     nudge_removed as (delete from purchase_watch_internal.nudges n using free f where n.purchase = f.id),
     -- The table of stays is nearly empty: the judge deletes its rows within seconds.
     stay_unnamed as (update purchase_watch_internal.stays s set purchase = null from free f where s.purchase = f.id),
@@ -131,11 +134,33 @@ export function erasedAfter(sql: Queries, id: number, most: number): Promise<{ i
     select id::float8 as id, purchase::float8 as purchase from purchase_watch_internal.forgotten where id > ${id}::bigint order by id limit ${most}`;
 }
 
-/** The same as `lockingWhole`, for events without a purchase that name this one. */
-const lockingMentions = (sql: Queries, purchase: Erasable) => sql`
+/** An event that names a purchase, with its body and the body without the purchase. */
+interface Mention {
+  readonly position: number;
+  readonly body: string;
+  readonly rewritten: string;
+}
+
+async function mentionsOf(sql: Queries, purchase: Erasable): Promise<Mention[]> {
+  const rows = await sql<Omit<Mention, 'rewritten'>[]>`
+    select e.position::float8 as position, e.body from purchase_watch_internal.events e where ${mentioning(sql, purchase)}`;
+  return rows.map((row) => ({ ...row, rewritten: withoutPurchase(row.body, purchase) }));
+}
+
+/**
+ * The same as `lockingWhole`, for events without a purchase that name this one. One that is new, or of which another erasure has
+ * changed the body meanwhile, counts as busy.
+ */
+const lockingMentions = (sql: Queries, purchase: Erasable, mentions: readonly Mention[]) => sql`
     found as materialized (select e.position from purchase_watch_internal.events e where ${mentioning(sql, purchase)}),
     mention as materialized (
-      select e.position from found f join purchase_watch_internal.events e on e.position = f.position for update of e skip locked),
+      select e.position, r.rewritten
+      from ${columns(sql, mentions, 'r', {
+        position: ['bigint', (each) => each.position],
+        body: ['text', (each) => each.body],
+        rewritten: ['text', (each) => each.rewritten],
+      })}
+      join purchase_watch_internal.events e on e.position = r.position and e.body = r.body for update of e skip locked),
     mention_delivery as materialized (
       select d.id from mention m join purchase_watch_internal.deliveries d on d.event = m.position for update of d skip locked),
     mention_busy as (
@@ -143,13 +168,34 @@ const lockingMentions = (sql: Queries, purchase: Erasable) => sql`
       union all select m.position from mention m join purchase_watch_internal.deliveries d on d.event = m.position
       where not exists (select from mention_delivery l where l.id = d.id))`;
 
-/** Erases events that came to name a purchase during its erasure, because the judge had read it just before. Answers how many. */
-export async function eraseMentions(sql: Queries, purchase: Erasable): Promise<number> {
-  const rows = await sql`
-    with ${lockingMentions(sql, purchase)}
-    delete from purchase_watch_internal.events e using mention m
-    where e.position = m.position and not exists (select from mention_busy)`;
-  return rows.count;
+/** Writes the bodies without the purchase, and drops answers of receivers that repeat its id. What people were alerted of stays. */
+const rewritingMentions = (sql: Queries, { purchaseId }: Erasable, condition: Fragment) => sql`
+    mention_rewritten as (
+      update purchase_watch_internal.events e set body = m.rewritten from mention m
+      where e.position = m.position and ${condition} returning e.position),
+    mention_answer as (
+      update purchase_watch_internal.deliveries d set excerpt = null, last_error = null from mention_delivery l
+      where d.id = l.id and strpos(concat(d.excerpt, ' ', d.last_error), ${purchaseId}) > 0 and ${condition}),
+    mention_attempt as (
+      update purchase_watch_internal.attempts a set excerpt = null from mention_delivery l
+      where a.delivery = l.id and strpos(a.excerpt, ${purchaseId}) > 0 and ${condition})`;
+
+/**
+ * Erases the id from events that came to name a purchase during its erasure, because the judge had read it just before. Answers
+ * how many; tries again for a while where other statements have them locked.
+ */
+export async function eraseMentions(sql: Queries, purchase: Erasable, within: Milliseconds = MENTIONS_WITHIN): Promise<number> {
+  const deadline = performance.now() + within;
+  for (;;) {
+    const mentions = await mentionsOf(sql, purchase);
+    if (mentions.length === 0) return 0;
+    const rows = await sql`
+      with ${lockingMentions(sql, purchase, mentions)},
+      ${rewritingMentions(sql, purchase, sql`not exists (select from mention_busy)`)}
+      select from mention_rewritten`;
+    if (rows.length > 0 || performance.now() > deadline) return rows.length;
+    await delay(LOOK_AGAIN);
+  }
 }
 
 /** When purchases of this id were erased, at one site or at any, the latest first. */

@@ -34,19 +34,33 @@ async function mention(id: string, type: string, site: string, purchases: readon
 
 const eraseIt = async (within: number) =>
   erase(database.sql, purchase, { by: 'a test', counts: await countErasable(database.sql, purchase), within });
-const events = async (): Promise<string[]> =>
-  (await database.sql<{ id: string }[]>`select id from purchase_watch_internal.events order by position`).map(({ id }) => id);
+/** The purchases that each event names. */
+const named = async (): Promise<Record<string, string[]>> => {
+  const rows = await database.sql<{ id: string; body: string }[]>`select id, body from purchase_watch_internal.events`;
+  return Object.fromEntries(rows.map(({ id, body }) => [id, JSON.parse(body).data.purchases]));
+};
 
-test('events that name the id go, those that name a longer one or one of another site stay', async () => {
+test('two erasures of purchases that one event names leave neither of them in it', async () => {
+  const other = await watched('another one');
+  await mention('both', 'incident.opened', 'se', [purchase.purchaseId, other.purchaseId]);
+  const counts = await countErasable(database.sql, purchase);
+  await Promise.all([purchase, other].map((each) => erase(database.sql, each, { by: 'a test', counts, within: 20_000 })));
+  expect(await named()).toEqual({ both: ['(erased)', '(erased)'] });
+});
+
+test('events that name the id lose it, those that name a longer one or one of another site are as they were', async () => {
   await mention('named', 'incident.opened', 'se', ['other', purchase.purchaseId]);
   await mention('several', 'incident.opened', '', ['other', purchase.purchaseId]);
   await mention('longer', 'incident.opened', 'se', [`${purchase.purchaseId}-2`]);
   await mention('elsewhere', 'incident.opened', 'fi', [purchase.purchaseId]);
   expect(await eraseIt(20_000)).not.toBeNull();
-  expect(await events()).toEqual(['longer', 'elsewhere']);
-  await mention('late', 'site.unknown_state', 'se', [purchase.purchaseId]);
+  const rewritten = { named: ['other', '(erased)'], several: ['other', '(erased)'] };
+  const others = { longer: [`${purchase.purchaseId}-2`], elsewhere: [purchase.purchaseId] };
+  expect(await named()).toEqual({ ...rewritten, ...others });
+  await mention('late', 'incident.grew', 'se', [purchase.purchaseId]);
   expect(await eraseMentions(database.sql, purchase)).toBe(1);
-  expect(await events()).toEqual(['longer', 'elsewhere']);
+  expect(await eraseMentions(database.sql, purchase)).toBe(0);
+  expect(await named()).toEqual({ ...rewritten, ...others, late: ['(erased)'] });
 });
 
 test('a purchase that was given the row id of the one to be erased is not erased', async () => {
@@ -98,7 +112,7 @@ test('while somebody holds a row it waits and erases nothing, or all', async () 
   letGo.resolve();
   await holder;
   expect(await erased).not.toBeNull();
-  expect(await events()).toEqual([]);
+  expect(await named()).toEqual({ named: ['(erased)'] });
 });
 
 test('one that is gone already is not waited for', async () => {

@@ -48,7 +48,7 @@ function erased({ transitions, events, deliveries, attempts, mentions, pending }
     'Its reference, metadata and stored fields',
     `${counted(transitions, 'transition')} and ${counted(events, 'event')}`,
     `${counted(deliveries, 'delivery', 'deliveries')} with ${counted(attempts, 'attempt')}`,
-    ...(mentions > 0 ? [`${counted(mentions, 'event')} of the site or about incidents, which name it`] : []),
+    ...(mentions > 0 ? [`Its id in ${counted(mentions, 'event')} of the site or about incidents`] : []),
     ...(pending > 0 ? [`${counted(pending, 'delivery is', 'deliveries are')} still to be made, and will never be`] : []),
   ];
 }
