@@ -28,6 +28,11 @@ async function factsOf(sql: Sql) {
     shop: (type: string): number => shop.get(type)?.length ?? 0,
     // What was announced in the last moment may wait for the next start.
     lost: events.filter(({ status }) => status !== 'delivered' && status !== 'pending'),
+    // What each alert about a stuck customer names first.
+    causes: await sql<{ type: string; cause: string; likely: boolean }[]>`
+      select type, body::jsonb #>> '{data,causes,0,cause}' as cause, (body::jsonb #>> '{data,causes,0,likely}')::boolean as likely
+      from purchase_watch_internal.events
+      where type in ('incident.opened', 'incident.checkouts') and body::jsonb #>> '{data,causes,0,cause}' is not null order by position`,
     incidents: await sql`
       select kind, site, state, peak >= 4 as "isManyCustomers", peak = moved_on as "didAllMoveOn", ended_at is not null as "isOver"
       from purchase_watch_internal.incidents`,
@@ -60,6 +65,11 @@ test('the demo lets a customer be late, breaks and mends a page, and everybody h
   expect(facts.slack).toEqual(['incident.checkouts', 'incident.checkouts', 'incident.opened', 'incident.ended']);
   const brokenPage = { kind: 'stuck', site: 'demo-se', state: 6, isManyCustomers: true, didAllMoveOn: true, isOver: true };
   expect(facts.incidents).toEqual([brokenPage]);
+  // One customer speaks for little; of the page, the story says that a deploy went wrong.
+  expect([...facts.causes]).toEqual([
+    { type: 'incident.checkouts', cause: 'rerender', likely: false },
+    { type: 'incident.opened', cause: 'deploy', likely: true },
+  ]);
   expect(facts.shop('purchase.stuck')).toBeGreaterThanOrEqual(5);
   expect(facts.shop('purchase.recovered')).toBe(facts.shop('purchase.stuck'));
   expect(facts.shop('purchase.invoice_ready')).toBeGreaterThan(0);

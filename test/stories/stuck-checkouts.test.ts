@@ -2,6 +2,7 @@
 import { afterEach, expect, test } from 'vitest';
 import type { Settings } from '../../src/config/settings.ts';
 import type { StuckMode } from '../../src/domain/incidents/audience.ts';
+import { onDatabase } from '../cli/command.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 let t: TestApp;
@@ -49,7 +50,7 @@ test('a shop with five purchases a day: its only customer is stuck, and later ge
   for (const part of [
     id,
     'Order: `',
-    'Likely cause',
+    'Possible cause: The page cannot render itself again',
     'What to do',
     'because only 51 stays are counted',
     `purchase-watch why ${id}`,
@@ -300,6 +301,55 @@ test('a few who were there before us alert by themselves, and no first look repe
   await t.live(9 * MINUTE);
   expect(texts()).toHaveLength(1);
   expect(texts()[0]).toContain(id);
+});
+
+test('six who were waiting already at a new site are one message once a poll confirms the limit, marked as found late', async () => {
+  await start();
+  const there = [{ state: 'WaitingForCardPayments' }];
+  const ids: string[] = [];
+  for (let customer = 0; customer < 6; customer++) ids.push(await t.watch({ script: there }));
+  // Others were there, too, and get on as customers do.
+  for (let customer = 0; customer < 30; customer++) await t.watch({ script: [...there, { state: 'Completed', after: '40s' }] });
+  await t.live(50_000);
+  expect(texts()).toEqual([]);
+  // The limit of a minute counts from the first answers; `groupWait` gathers those that are confirmed.
+  await t.live(45_000);
+  expect(texts()).toHaveLength(1);
+  expect(texts()[0]!.split('\n')[0]).toMatch(
+    /^🟠 default: 6 checkouts stuck waiting for the card payment provider, the oldest for at least 1 min/,
+  );
+  for (const id of ids) expect(texts()[0]).toContain(id);
+  expect(texts()[0]).toContain('These customers were waiting already when purchase-watch first asked about the site.');
+  const [{ body }] = await t.app.sql<[{ body: string }]>`
+    select body from purchase_watch_internal.events where type = 'incident.checkouts'`;
+  expect(JSON.parse(body).data.stuck.map(({ foundLate }: { foundLate: boolean }) => foundLate)).toEqual(Array(6).fill(true));
+  const { stdout } = await onDatabase(t.database, ['why', ids[0]!]);
+  expect(stdout).toContain('found late');
+  await t.live(9 * MINUTE);
+  expect(texts()).toHaveLength(1);
+  // Who comes later is not marked.
+  const later = await watch();
+  await t.live(3 * MINUTE);
+  expect(texts()[1]).toContain(later);
+  expect(texts()[1]).not.toMatch(/found late|at least/i);
+});
+
+test('no time before the first answer makes a customer stuck, however long ago the purchase was registered', async () => {
+  await start();
+  const id = await t.watch({ script: [{ state: 'New' }, { state: 'WaitingForCardPayments', after: '179m' }] });
+  t.clock.advance('180m');
+  await t.live(50_000);
+  expect(texts()).toEqual([]);
+  t.simulator.control.setState(id, 'Completed');
+  await t.live(10 * MINUTE);
+  expect(texts()).toEqual([]);
+});
+
+test('a backlog of many is one message, the first look', async () => {
+  await start();
+  for (let customer = 0; customer < 25; customer++) await t.watch({ script: [{ state: 'WaitingForCardPayments' }] });
+  await t.live(20 * MINUTE);
+  expect(texts().map((text) => text.split('\n')[0])).toEqual([expect.stringMatching(/First look.*25/)]);
 });
 
 test('many stay within the channel’s messages of the hour, and every one is named', async () => {

@@ -61,7 +61,7 @@ export function incidentDetails(
   const earlier = lastAlert?.data.kind === 'stuck' ? lastAlert.data.earlier : null;
   return {
     ...incidentBody(incident),
-    causes: causes.map(({ cause, why }) => ({ cause, why, title: titleOf(cause), remedy: remedyOf(cause) })),
+    causes: causes.map(({ cause, why, likely }) => ({ cause, why, likely, title: titleOf(cause), remedy: remedyOf(cause) })),
     earlier: earlier === null ? null : earlierBody(earlier),
     said: messages.map(({ at, ...each }) => ({ ...each, at: isoTime(at) })),
     // A reminder that falls into a silence is sent when the silence ends.

@@ -21,7 +21,7 @@ export interface IncidentStory {
   /** To each channel, first to last. */
   readonly messages: readonly PeopleMessage[];
   /** The likely causes in the last alert; empty when it named none. */
-  readonly causes: readonly { readonly cause: string; readonly why: string }[];
+  readonly causes: readonly { readonly cause: string; readonly why: string; readonly likely: boolean }[];
   /** The last alert before the end; null when none was sent. */
   readonly lastAlert: { readonly at: Instant; readonly data: PeopleEventBody['data'] } | null;
 }
@@ -47,7 +47,12 @@ export async function storyOf(sql: Queries, id: string): Promise<IncidentStory> 
   const event = last === null ? null : readPeopleEvent(last.body);
   const lastAlert = last === null || event === null ? null : { at: last.at, data: event.data };
   const causes = lastAlert?.data.kind === 'stuck' ? lastAlert.data.causes : [];
-  return { incident, messages, causes: causes.flatMap(({ cause, why }) => (why === null ? [] : [{ cause, why }])), lastAlert };
+  return {
+    incident,
+    messages,
+    causes: causes.flatMap(({ why, ...cause }) => (why === null ? [] : [{ ...cause, why }])),
+    lastAlert,
+  };
 }
 
 export interface Care {

@@ -180,6 +180,7 @@ export const incidentDetailsSchema = incidentSchema
         z.object({
           cause: z.string(),
           why: z.string().openapi({ description: 'What speaks for it.' }),
+          likely: z.boolean().openapi({ description: 'False while it is merely possible: too few customers speak for it.' }),
           title: z.string().openapi({ description: 'The cause in a few words.', example: 'A deploy broke the page' }),
           remedy: z
             .string()
@@ -187,7 +188,7 @@ export const incidentDetailsSchema = incidentSchema
             .openapi({ description: 'What to look at first; null for a cause that a later version named.' }),
         }),
       )
-      .openapi({ description: 'The likely causes, as people were alerted of them last.' }),
+      .openapi({ description: 'What it may be, the likeliest first, as people were alerted last.' }),
     earlier: z
       .union([earlierSchema, z.null()])
       .openapi({ description: 'What it was the last time this happened, as people were alerted last.' }),

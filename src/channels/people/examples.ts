@@ -37,7 +37,12 @@ function checkoutsData(now: Instant) {
     ...{ ...place, purchaseId: long(`test-purchase-${number}-`, LONGEST_ID), orderReference: `TEST-${number}` },
     ...{ price: `${1_234 + number}.50`, currency: 'SEK', since: isoTime(now - (15 + number) * MINUTE) },
   });
-  const stuck = Array.from({ length: 30 }, (_, index) => ({ ...named(index), stuckSince: isoTime(now), limitMs: 15 * MINUTE }));
+  const stuck = Array.from({ length: 30 }, (_, index) => ({
+    ...named(index),
+    stuckSince: isoTime(now),
+    limitMs: 15 * MINUTE,
+    foundLate: false,
+  }));
   const over = { outcome: 'got_on', to: namedState(2), overAt: isoTime(now) } as const;
   return {
     ...{ kind: 'checkouts', severity: 'warning', test: true, stuckCount: 30, overCount: 2 },
@@ -46,7 +51,7 @@ function checkoutsData(now: Instant) {
     reasons: [
       { ...place, mode: 'auto', counted: 14, perDay: 5, isLast: false, count: 30, lastWellAt: isoTime(now - 180 * MINUTE) },
     ],
-    causes: longestCauses().map((cause) => ({ cause, why: 'Somebody made this up for the test.' })),
+    causes: longestCauses().map((cause) => ({ cause, why: 'Somebody made this up for the test.', likely: true })),
   } satisfies IncidentEventData<'incident.checkouts'>;
 }
 
@@ -89,6 +94,7 @@ function openedData(now: Instant) {
     causes: longestCauses().map((cause) => ({
       cause,
       why: 'Of 200 customers 180 are an example that somebody made up for this test.',
+      likely: true,
     })),
     earlier: {
       ...{ cause: 'unknown', note: 'the form of the bank was blocked by our content security policy', by: 'a test' },
@@ -102,7 +108,7 @@ function openedData(now: Instant) {
 function endedData(now: Instant) {
   const [openedAt, endedAt] = [isoTime(now - 95 * MINUTE), isoTime(now)];
   const [site, state] = [long('test-site-', LONGEST_SITE), namedState(6)];
-  const causes = longestCauses().map((cause) => ({ cause, why: null }));
+  const causes = longestCauses().map((cause) => ({ cause, why: null, likely: true }));
   return {
     ...{ ...COMMON, site, state, openedAt, endedAt, since: openedAt, count: 3, peak: MEMBERS, movedOn: 180, causes },
     ...{ parts: [], limitMs: null, dwell: null, alarm: null, lately: null, noticedAfterMs: null, purchases: [] },
@@ -118,12 +124,19 @@ function typicalOpened(now: Instant): IncidentEventData<'incident.opened'> {
     ...{ ...TYPICAL, count: 14, peak: 14, parts: [], limitMs: 15 * MINUTE, lately: { entrants: 16, overdue: 14 } },
     purchases: [1, 2, 3, 4, 5].map((number) => `test-purchase-${number}`),
     ...{ waiting: [{ amount: '17493.00', currency: 'SEK' }], unpriced: 0, earlier: null, includes: [] },
-    causes: [{ cause: 'return_request', why: 'All 14 customers overdue wait for the card payment provider.' }],
+    causes: [{ cause: 'return_request', why: 'All 14 customers overdue wait for the card payment provider.', likely: true }],
   };
 }
 
 function typicalEnded(now: Instant): IncidentEventData<'incident.ended'> {
-  return { ...endedData(now), ...TYPICAL, count: 1, peak: 14, movedOn: 9, causes: [{ cause: 'return_request', why: null }] };
+  return {
+    ...endedData(now),
+    ...TYPICAL,
+    count: 1,
+    peak: 14,
+    movedOn: 9,
+    causes: [{ cause: 'return_request', why: null, likely: true }],
+  };
 }
 
 function typicalCheckouts(now: Instant): IncidentEventData<'incident.checkouts'> {
@@ -134,7 +147,7 @@ function typicalCheckouts(now: Instant): IncidentEventData<'incident.checkouts'>
   return {
     ...{ ...longest, stuckCount: 2, overCount: 0, stuck: longest.stuck.slice(0, 2).map(short), over: [] },
     reasons: longest.reasons.map((reason) => ({ ...reason, ...TYPICAL, count: 2 })),
-    causes: [{ cause: 'return_request', why: 'Both customers wait for the card payment provider.' }],
+    causes: [{ cause: 'return_request', why: 'Both customers wait for the card payment provider.', likely: true }],
   };
 }
 

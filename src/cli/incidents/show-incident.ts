@@ -124,12 +124,12 @@ function printParts(context: CliContext, { parts }: IncidentRow, now: Instant): 
 function printCauses(context: CliContext, { causes, incident, lastAlert }: IncidentStory, consoleUrl: string | null): void {
   // The reasons name those who were overdue when people were last alerted.
   const asOf = incident.count > 0 || lastAlert === null ? '' : `, as it was at ${isoTime(lastAlert.at).slice(11, 19)}Z`;
-  for (const [index, { cause, why }] of causes.entries()) {
+  for (const [index, { cause, why, likely }] of causes.entries()) {
     printLine(context, '');
     const title = styled(
       context,
       'bold',
-      printable(`${index === 0 ? 'Likely cause' : 'Or'}${asOf}: ${titleOf(cause)} (${cause})`),
+      printable(`${index > 0 ? 'Or' : likely ? 'Likely cause' : 'Possible cause'}${asOf}: ${titleOf(cause)} (${cause})`),
     );
     printLine(context, title);
     for (const text of [why, ...adviceOf(cause, consoleUrl)]) printText(context, text, { indent: '  ' });

@@ -167,6 +167,7 @@ async function dataOf(
       ...named(stored),
       stuckSince: isoTime(stored.stuckAt),
       limitMs: limits.limitOf(stored.site, stored.state).ms,
+      foundLate: stored.firstSight,
     })),
     over: over.slice(0, MOST_NAMED).map(({ stored }) => ({
       ...named(stored),
@@ -180,7 +181,7 @@ async function dataOf(
       count: parts[index]!.count,
       lastWellAt: isoTimeOrNull(evidence?.parts[index]?.lastWellAt ?? null),
     })),
-    causes: causes.slice(0, MOST_CAUSES).map(({ cause, why }) => ({ cause, why })),
+    causes: causes.slice(0, MOST_CAUSES),
   };
 }
 

@@ -76,7 +76,7 @@ export async function stuckData(verdict: IncidentVerdict, context: StuckContext)
     purchases: [...details.purchases],
     waiting: details.waiting.map(({ amount, currency }) => ({ amount, currency })),
     unpriced: details.unpriced,
-    causes: causes.map(({ cause, why }) => ({ cause, why })),
+    causes: causes.map((each) => ({ ...each })),
     earlier:
       earlier === null
         ? null
@@ -94,7 +94,10 @@ export async function stuckData(verdict: IncidentVerdict, context: StuckContext)
 }
 
 /** The causes that people were alerted of last. */
-async function causesAlerted(sql: Sql, incident: string): Promise<readonly { cause: string; why: string | null }[]> {
+async function causesAlerted(
+  sql: Sql,
+  incident: string,
+): Promise<readonly { cause: string; why: string | null; likely: boolean }[]> {
   const last = await lastMessage(sql, incident);
   const data = last === null ? null : readPeopleEvent(last.body)?.data;
   return data?.kind === 'stuck' ? data.causes : [];

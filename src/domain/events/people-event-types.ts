@@ -21,8 +21,8 @@ const test = z
   .exactOptional()
   .catch(undefined as never)
   .describe('An example: nothing is wrong.');
-const causes = listOf(z.object({ cause: word, why: orNull(word) })).describe(
-  'Likely causes, the likeliest first, each with what speaks for it. docs/alerts.md lists them.',
+const causes = listOf(z.object({ cause: word, why: orNull(word), likely: z.boolean().catch(true) })).describe(
+  'What it may be, the likeliest first, each with what speaks for it. `likely` is false while too few customers speak for it. docs/alerts.md lists them.',
 );
 
 const HEAD = {
@@ -210,7 +210,17 @@ const checkoutsData = z.object({
   test,
   stuckCount: count.catch(0).describe('How many are stuck; `stuck` has the first of them.'),
   overCount: count.catch(0).describe('How many are over; `over` has the first of them.'),
-  stuck: listOf(z.object({ ...checkout, stuckSince: orNull(time), limitMs: orNull(count) })),
+  stuck: listOf(
+    z.object({
+      ...checkout,
+      stuckSince: orNull(time),
+      limitMs: orNull(count),
+      foundLate: z
+        .boolean()
+        .catch(false)
+        .describe('It was in the state already when its site was first asked: it has waited since `since` at least.'),
+    }),
+  ),
   over: listOf(
     z.object({
       ...checkout,

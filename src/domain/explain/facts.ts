@@ -162,6 +162,8 @@ export interface SingleFacts {
   readonly perDay: number | null;
   /** From then on incidents alert instead. */
   readonly isLast: boolean;
+  /** It was in the state already when its site was first asked. */
+  readonly foundLate: boolean;
 }
 
 export interface Facts {

@@ -44,7 +44,13 @@ export function singleStanding(facts: Facts, channels: readonly ChannelRule[] | 
   return isShareKnown(known) ? `people are alerted by incidents only, because ${enoughKnown(known)} (slack.stuck: auto)` : null;
 }
 
+/** Why it alerted by itself, after a note when it was there before the site was first asked. */
 function whySingle(single: SingleFacts): string {
+  const late = single.foundLate ? 'found late, as it was there already when the site was first asked; ' : '';
+  return `${late}${reasonOf(single)}`;
+}
+
+function reasonOf(single: SingleFacts): string {
   const { mode, counted, perDay, isLast } = single;
   if (mode === 'each') return 'each stuck checkout alerts (slack.stuck: each)';
   const numbers = { counted: counted ?? 0, perDay };

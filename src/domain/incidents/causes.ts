@@ -161,6 +161,8 @@ export function exitsTogether(exits: readonly Exits[]): Pick<CauseEvidence, 'lef
 export interface RankedCause {
   readonly cause: CauseKey;
   readonly why: string;
+  /** Several customers speak for it, or others who got on; otherwise it is merely possible. */
+  readonly likely: boolean;
 }
 
 const CARD = numberOf('WaitingForCardPayments');
@@ -179,47 +181,55 @@ const ABOUT_SESSION_END = 0.2;
 /** More than these are not shown: a list of guesses helps no reader. */
 const TOLD = 2;
 
-/** A rule: the sentence that speaks for its cause, or null. */
-type Rule = readonly [CauseKey, (evidence: CauseEvidence) => string | null];
+/** A rule: the sentence that speaks for its cause, and how many customers do; null when nothing speaks for it. */
+type Rule = readonly [CauseKey, (evidence: CauseEvidence) => Speaking | null];
+type Speaking = readonly [why: string, customers: number];
 
-/** What points to one thing only comes first, the specification's own reasons for a state last. */
+/**
+ * What points to one thing only comes first. Then come the reasons that the specification names for a state, and last what such a
+ * reason may be in particular: the more often a cause is so, the sooner it is named.
+ */
 const RULES: readonly Rule[] = [
   ['provider', severalSites],
   ['new_checkout', begunAgain],
   ['deploy', (evidence) => (hasBothStates(evidence) ? suddenly(evidence) : null)],
   ['late_return', atSessionEnd],
-  ['return_request', cardOnly],
   ['deploy', suddenly],
-  ['framed', nobodyLeaves],
   ['rerender', (evidence) => waitingIn(evidence, CARD)],
   ['redirect', (evidence) => waitingIn(evidence, IDENTITY)],
+  ['framed', nobodyLeaves],
+  ['return_request', cardOnly],
 ];
 
 /** The causes that the data speaks for, the most likely first, two at most. None for states without a documented cause. */
 export function rankCauses(all: CauseEvidence): readonly RankedCause[] {
   const evidence: CauseEvidence = { ...all, parts: all.parts.filter(({ count }) => count > 0) };
-  const found = new Map<CauseKey, string>();
+  const found = new Map<CauseKey, RankedCause>();
   for (const [cause, rule] of RULES) {
-    const why = found.has(cause) ? null : rule(evidence);
-    if (why !== null && found.size < TOLD) found.set(cause, why);
+    const speaking = found.has(cause) ? null : rule(evidence);
+    if (speaking === null) continue;
+    const [why, speakers] = speaking;
+    found.set(cause, { cause, why, likely: speakers >= FEW });
   }
-  return [...found].map(([cause, why]) => ({ cause, why }));
+  const causes = [...found.values()];
+  return [...causes.filter(({ likely }) => likely), ...causes.filter(({ likely }) => !likely)].slice(0, TOLD);
 }
 
 const sitesOf = ({ parts }: CauseEvidence): Set<string> => new Set(parts.map(({ site }) => site));
 const totalOf = (parts: readonly CausePart[]): number => parts.reduce((sum, { count }) => sum + count, 0);
 const customers = (count: number): string => (count === 1 ? '1 customer' : `${count} customers`);
 
-function severalSites(evidence: CauseEvidence): string | null {
+function severalSites(evidence: CauseEvidence): Speaking | null {
   const affected = sitesOf(evidence).size;
   if (affected < 2) return null;
   const watched = Math.max(evidence.sites, affected);
-  return `${customers(totalOf(evidence.parts))} at ${affected} of ${watched} sites are overdue at the same time.`;
+  const count = totalOf(evidence.parts);
+  return [`${customers(count)} at ${affected} of ${watched} sites are overdue at the same time.`, count];
 }
 
-function begunAgain({ orders, begunAgain: again }: CauseEvidence): string | null {
+function begunAgain({ orders, begunAgain: again }: CauseEvidence): Speaking | null {
   if (again < FEW || again < orders * BEGUN_AGAIN) return null;
-  return `${again} of ${orders} orders were begun again by the same customer.`;
+  return [`${again} of ${orders} orders were begun again by the same customer.`, again];
 }
 
 function hasBothStates({ parts }: CauseEvidence): boolean {
@@ -231,42 +241,45 @@ const isSudden = ({ lastWellAt, wellBefore, overdueSince }: CausePart): boolean 
   lastWellAt !== null && wellBefore >= FEW && overdueSince >= FEW;
 
 /** Several customers got on within an hour, and then none. */
-function suddenly({ parts }: CauseEvidence): string | null {
+function suddenly({ parts }: CauseEvidence): Speaking | null {
   const worst = parts.filter(isSudden).sort((a, b) => b.overdueSince - a.overdueSince)[0];
   if (worst === undefined) return null;
   const { site, wellBefore, lastWellAt, overdueSince } = worst;
   const until = `${new Date(lastWellAt ?? 0).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
-  return `At ${site} ${customers(wellBefore)} got on in the hour until ${until}, and ${overdueSince} who came later are overdue.`;
+  const why = `At ${site} ${customers(wellBefore)} got on in the hour until ${until}, and ${overdueSince} who came later are overdue.`;
+  return [why, overdueSince];
 }
 
 /** Whether customers get on who came after most of those that are overdue: then the page works for some. */
 const worksForSome = ({ lastWellAt, overdueSince, count }: CausePart): boolean =>
   lastWellAt !== null && overdueSince * 2 <= count;
 
-function atSessionEnd({ parts, timedOutAfter, sessionLength }: CauseEvidence): string | null {
+function atSessionEnd({ parts, timedOutAfter, sessionLength }: CauseEvidence): Speaking | null {
   const atEnd = timedOutAfter.filter((dwell) => Math.abs(dwell - sessionLength) <= sessionLength * ABOUT_SESSION_END).length;
   if (atEnd < FEW || atEnd < timedOutAfter.length * NEARLY_ALL || !parts.every(worksForSome)) return null;
   const minutes = Math.round(sessionLength / 60_000);
-  return `${atEnd} of the last ${timedOutAfter.length} that timed out did so just as the session of ${minutes} min ended, while others get on.`;
+  const why = `${atEnd} of the last ${timedOutAfter.length} that timed out did so just as the session of ${minutes} min ended, while others get on.`;
+  return [why, atEnd];
 }
 
-function cardOnly(evidence: CauseEvidence): string | null {
+function cardOnly(evidence: CauseEvidence): Speaking | null {
   const { parts } = evidence;
   if (parts.length === 0 || sitesOf(evidence).size > 1 || parts.some(({ state }) => state !== CARD)) return null;
   const count = totalOf(parts);
   const whole = count === 1 ? 'The one customer overdue waits' : `All ${customers(count)} overdue wait`;
-  return `${whole} for the card payment provider, none elsewhere.`;
+  return [`${whole} for the card payment provider, none elsewhere.`, count];
 }
 
-function nobodyLeaves({ parts, orders, begunAgain: again, leftSince }: CauseEvidence): string | null {
+function nobodyLeaves({ parts, orders, begunAgain: again, leftSince }: CauseEvidence): Speaking | null {
   const overdue = totalOf(parts);
   if (overdue < MANY || orders < MANY || again > 0 || leftSince.well > 0 || parts.some(worksForSome)) return null;
-  return `None of ${customers(overdue)} got on, and none of ${orders} orders was begun again.`;
+  return [`None of ${customers(overdue)} got on, and none of ${orders} orders was begun again.`, overdue];
 }
 
 /** The specification's own reason for a state, at one site. */
-function waitingIn(evidence: CauseEvidence, wanted: number): string | null {
+function waitingIn(evidence: CauseEvidence, wanted: number): Speaking | null {
   const count = totalOf(evidence.parts.filter(({ state }) => state === wanted));
   if (count === 0 || sitesOf(evidence).size > 1) return null;
-  return `${customers(count)} ${count === 1 ? 'is' : 'are'} overdue in ${stateName(wanted)}, for which the specification names this reason.`;
+  const are = count === 1 ? 'is' : 'are';
+  return [`${customers(count)} ${are} overdue in ${stateName(wanted)}, for which the specification names this reason.`, count];
 }

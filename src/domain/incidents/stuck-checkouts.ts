@@ -13,7 +13,7 @@ import { type AlertPolicy, type Silence, silencedUntil } from './incident.ts';
 /** With fewer customers a day, an incident opens many hours after a page broke. */
 const ENOUGH_PER_DAY = 20;
 /** More purchases than this that were there before the site was first asked are a backlog: the first look reports it. */
-export const MOST_AT_FIRST_LOOK = 5;
+export const MOST_AT_FIRST_LOOK = 20;
 
 /** Whether enough is known of a state at a site to judge a page by its share of stuck customers. */
 export function isShareKnown({ share, perDay }: Pick<CountedUsual, 'share' | 'perDay'>): boolean {

@@ -278,6 +278,7 @@ describe('reading', () => {
     expect(causes).toEqual([
       {
         cause: 'deploy',
+        likely: true,
         why: 'Nobody got on since 09:03.',
         title: 'A deploy broke the page',
         remedy: expect.stringContaining('Find out what changed'),

@@ -91,7 +91,7 @@ test('when the blocks are refused, the plain text is sent, once', async () => {
   to.respond(SLACK_ANSWERS.invalidBlocks);
   expect(await send(to.url)).toMatchObject({ kind: 'delivered' });
   expect(to.received.map(({ blocks }) => blocks !== undefined)).toEqual([true, false]);
-  expect(to.received[1]?.text).toContain('Likely cause');
+  expect(to.received[1]?.text).toContain('Possible cause');
   to.respond({ status: 400, body: 'invalid_payload' }, { status: 400, body: 'invalid_payload' });
   expect(await send(to.url)).toMatchObject({ kind: 'failed', reason: 'invalid_payload', httpStatus: 400 });
   expect(to.received).toHaveLength(4);

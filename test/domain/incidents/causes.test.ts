@@ -97,7 +97,7 @@ describe('the provider', () => {
 
 describe('a return page that starts a new checkout', () => {
   test('is named when half of the orders were begun again', () => {
-    expect(ranked({ orders: 11, begunAgain: 9 })).toEqual(['new_checkout', 'return_request']);
+    expect(ranked({ orders: 11, begunAgain: 9 })).toEqual(['new_checkout', 'rerender']);
     expect(why('new_checkout', { orders: 11, begunAgain: 9 })).toBe('9 of 11 orders were begun again by the same customer.');
     expect(ranked({ orders: 12, begunAgain: 6 })).toContain('new_checkout');
     expect(ranked({ orders: 13, begunAgain: 6 })).not.toContain('new_checkout');
@@ -119,8 +119,8 @@ describe('a deploy', () => {
     );
   });
 
-  test('comes after what speaks for one way of paying when only that broke suddenly', () => {
-    expect(ranked({ parts: [part(sudden)] })).toEqual(['return_request', 'deploy']);
+  test('comes before the reasons of a state when only that broke suddenly: those do not explain that it worked before', () => {
+    expect(ranked({ parts: [part(sudden)] })).toEqual(['deploy', 'rerender']);
     expect(ranked({ parts: [part({ ...sudden, state: IDENTITY })] })).toEqual(['deploy', 'redirect']);
   });
 
@@ -176,8 +176,8 @@ describe('late returns', () => {
 });
 
 describe("the bank's return request", () => {
-  test('is named when only card payments of one site are affected', () => {
-    expect(ranked({})).toEqual(['return_request', 'rerender']);
+  test('is named when only card payments of one site are affected, after the reason that the specification names', () => {
+    expect(ranked({})).toEqual(['rerender', 'return_request']);
     expect(why('return_request', {})).toBe('All 7 customers overdue wait for the card payment provider, none elsewhere.');
     expect(why('return_request', { parts: [part({ count: 1 })] })).toMatch(/^The one customer overdue waits /);
   });
@@ -192,7 +192,7 @@ describe('a frame', () => {
   const stays = { parts: [part({ state: IDENTITY, count: 5 })], orders: 5 };
 
   test('is named when nobody got on and nobody tried again', () => {
-    expect(ranked(stays)).toEqual(['framed', 'redirect']);
+    expect(ranked(stays)).toEqual(['redirect', 'framed']);
     expect(why('framed', stays)).toBe('None of 5 customers got on, and none of 5 orders was begun again.');
   });
 
@@ -205,9 +205,36 @@ describe('a frame', () => {
   ])('is not named when %s', (_, differs) => {
     expect(ranked({ ...stays, ...differs })).toEqual(['redirect']);
   });
+});
 
-  test('comes after a sudden change, which may have brought it', () => {
-    expect(ranked({ parts: [part({ ...sudden, state: IDENTITY })], orders: 7 })).toEqual(['deploy', 'framed']);
+describe('a cause is likely', () => {
+  const likely = (differs: Partial<CauseEvidence>) => rankCauses(evidence(differs)).map((each) => [each.cause, each.likely]);
+
+  test('when at least three customers speak for it, and possible before', () => {
+    const possible = [
+      ['rerender', false],
+      ['return_request', false],
+    ];
+    for (const count of [1, 2]) expect(likely({ parts: [part({ count })] })).toEqual(possible);
+    expect(likely({ parts: [part({ count: 3 })] })).toEqual(possible.map(([cause]) => [cause, true]));
+  });
+
+  test('when customers who got on before exclude the others', () => {
+    expect(likely({ parts: [part(sudden)] })[0]).toEqual(['deploy', true]);
+  });
+
+  test('at several sites not by two customers, who may both have left', () => {
+    const parts = [part({ count: 1 }), part({ site: 'no', count: 1 })];
+    expect(likely({ parts })).toEqual([['provider', false]]);
+    expect(likely({ parts: [...parts, part({ site: 'fi', count: 1 })] })).toEqual([['provider', true]]);
+  });
+
+  test('and then comes before what is merely possible', () => {
+    const parts = [part({ count: 1 }), part({ site: 'no', count: 1 })];
+    expect(likely({ parts, orders: 3, begunAgain: 3 })).toEqual([
+      ['new_checkout', true],
+      ['provider', false],
+    ]);
   });
 });
 

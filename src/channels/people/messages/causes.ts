@@ -20,16 +20,16 @@ function readOn(consoleUrl: string | null, anchor: string | null): string {
   return address === null ? code(`${PAGE}.md${part}`, 100) : linked(address, `${PAGE}${part}`);
 }
 
-/** The likely causes, each with what speaks for it, what to do, and where to read on. */
+/** The likeliest causes, each with what speaks for it, what to do, and where to read on. */
 export function causeParagraphs(
   { causes, parts }: Pick<StuckIncident, 'causes' | 'parts'>,
   consoleUrl: string | null,
 ): Labelled[] {
   const ranked = causes.slice(0, 2);
   if (ranked.length === 0) return unrankedParagraphs(parts);
-  return ranked.flatMap(({ cause: key, why }, index): Labelled[] => {
+  return ranked.flatMap(({ cause: key, why, likely }, index): Labelled[] => {
     const known = causeOf(key);
-    const label = index === 0 ? 'Likely cause' : 'It may also be';
+    const label = index > 0 ? 'It may also be' : likely ? 'Likely cause' : 'Possible cause';
     const evidence = why === null ? [] : [`Why: ${plain(why, LONGEST_WHY)}`];
     if (known === null) return [[`${label}: ${plain(key, 60)}`, [...evidence, `See ${readOn(consoleUrl, null)}.`].join('\n')]];
     return [
@@ -57,7 +57,7 @@ function unrankedParagraphs(parts: StuckIncident['parts']): Labelled[] {
           remedy: 'Start with what was deployed last on the checkout page: make a test purchase and watch the browser’s console.',
         });
   return [
-    ['Likely cause', cause],
+    ['Possible cause', cause],
     ['What to do', remedy],
   ];
 }

@@ -53,7 +53,8 @@ function stuckCheckouts(event: Checkouts, consoleUrl: string | null): Draft {
   const oldest = Math.min(...stuck.map(({ since }) => since));
   const many = isAlone ? '1 checkout' : `${grouped(stuckCount)} checkouts`;
   const money = isAlone && moneyOf(first) !== null ? `, ${moneyOf(first)}` : '';
-  const long = `${isAlone ? ' for' : ', the oldest for'} ${lasting(oldest, at)}`;
+  const least = stuck.some(({ since, foundLate }) => foundLate && since === oldest) ? ' at least' : '';
+  const long = `${isAlone ? ' for' : ', the oldest for'}${least} ${lasting(oldest, at)}`;
   const facts: Draft['facts'] = isAlone
     ? [
         ...placeFacts(first),
@@ -74,6 +75,7 @@ function stuckCheckouts(event: Checkouts, consoleUrl: string | null): Draft {
         { causes, parts: reasons.map((reason) => ({ ...reason, peak: reason.count, ended: false })) },
         consoleUrl,
       ),
+      ...foundLateParagraph(event),
       ...trustParagraph(event),
       ...reasonParagraph(reasons),
       ...(over.length + overCount === 0 ? [] : overParagraph(event, 20, consoleUrl)),
@@ -151,7 +153,8 @@ function stuckLine(
   { isAlone, links }: { isAlone: boolean; links: string | null },
 ): string {
   const place = isAlone ? '' : `, ${plain(each.site, LONGEST_NAME)} ${waitingFor(each.state)}`;
-  return `• ${nameOf(each, links)}, for ${lasting(each.since, at)}${place}`;
+  const long = `for ${each.foundLate ? 'at least ' : ''}${lasting(each.since, at)}${each.foundLate ? ', found late' : ''}`;
+  return `• ${nameOf(each, links)}, ${long}${place}`;
 }
 
 function overParagraph({ over, overCount }: Checkouts, order: number, consoleUrl: string | null): Labelled[] {
@@ -220,6 +223,16 @@ function outcomeText({ outcome, to }: OverCheckout): string {
 function adviceFor(over: readonly OverCheckout[]): string {
   if (over.every(isGood)) return 'Nothing.';
   return 'These customers did not pay. If the order matters, ask them; if it happens again, try a purchase yourself and come back from the provider.';
+}
+
+/** The clock of the limit begins with the first answer: what was before that is not known. */
+function foundLateParagraph({ stuck, stuckCount }: Checkouts): Labelled[] {
+  const late = stuck.filter(({ foundLate }) => foundLate).length;
+  if (late === 0) return [];
+  const who =
+    stuckCount === 1 ? 'This customer was' : late === stuckCount ? 'These customers were' : `${grouped(late)} of them were`;
+  const text = `${who} waiting already when purchase-watch first asked about the site. Times count from that first answer, so the wait is longer.`;
+  return [['Found late', text, { order: 12 }]];
 }
 
 /** One customer may have left; whether others get on shows whether the page works. */

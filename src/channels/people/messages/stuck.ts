@@ -76,7 +76,7 @@ function endedDraft(incident: StuckIncident): Draft {
   const { incidentId, at, endedAt, reopenedAt, count, peak, movedOn, answer, causes } = incident;
   const command = (rest: string): string => code(`purchase-watch incidents answer ${rest}`, 260);
   const [likely] = causes;
-  const guess = likely === undefined ? '' : ` The likeliest was ${code(likely.cause, 60)}.`;
+  const guess = likely === undefined ? '' : ` The ${likely.likely ? 'likeliest' : 'first guess'} was ${code(likely.cause, 60)}.`;
   return {
     headline: stuckHeadline(incident),
     facts: [

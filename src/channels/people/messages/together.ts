@@ -186,7 +186,7 @@ function openLine(thread: Thread, { consoleUrl, now }: FoldOptions): string {
   const headline = isNobody ? nobodyNow(incident) : draftOf(incident, null).headline;
   const then = isKnown || now - madeAt <= FRESH ? '' : `, as of ${moment(madeAt)}`;
   const [likely] = incident.kind === 'stuck' ? incident.causes : [];
-  const cause = likely === undefined ? '' : `. Likely cause: ${causeTitle(likely.cause)}`;
+  const cause = likely === undefined ? '' : `. ${likely.likely ? 'Likely' : 'Possible'} cause: ${causeTitle(likely.cause)}`;
   const page = incidentPage(incident.incidentId);
   const address = incident.incidentId === '' || page.length > 100 ? null : consolePage(consoleUrl, page);
   return `• ${headline}${then}${cause}${address === null ? '' : ` (${linked(address, 'show')})`}`;

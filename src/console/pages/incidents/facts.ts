@@ -87,8 +87,8 @@ function byChance(every: number, perDay: number | null): Html {
 /** The likely causes with what speaks for each and what to do, and what it was the last time. */
 export function causes({ causes: likely, earlier, kind, count, saidAt }: IncidentDetailsBody, { now }: Ask): Html {
   if (kind !== 'stuck' || (likely.length === 0 && earlier === null)) return NOTHING;
-  const one = ({ title, why, remedy }: IncidentDetailsBody['causes'][number], index: number): Html =>
-    html`<li><h3>${index === 0 ? '' : 'Or: '}${title}</h3><p class="cause">Why: ${tied(why)}</p>${remedy === null ? NOTHING : html`<p class="cause mute">What to do: ${remedy}</p>`}</li>`;
+  const one = ({ title, why, remedy, likely: isLikely }: IncidentDetailsBody['causes'][number], index: number): Html =>
+    html`<li><h3>${index > 0 ? 'Or: ' : isLikely ? 'Likely: ' : 'Possible: '}${title}</h3><p class="cause">Why: ${tied(why)}</p>${remedy === null ? NOTHING : html`<p class="cause mute">What to do: ${remedy}</p>`}</li>`;
   const body =
     likely.length === 0
       ? html`<div class="none"><p>Nothing known so far speaks for one of the documented causes.</p></div>`

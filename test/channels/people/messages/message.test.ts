@@ -289,7 +289,7 @@ test('whatever the values, Slack takes the message, and headline, cause and reme
       const made = message(stage, values);
       expect(messageProblem(made)).toBeNull();
       expect(headline(made)).not.toMatch(/^purchase-watch/);
-      if (stage !== 'incident.ended') expect(made.text).toMatch(/Likely cause\*\n.+\n\*What to do\*\n.+\.(\n|$)/);
+      if (stage !== 'incident.ended') expect(made.text).toMatch(/(Likely|Possible) cause\*\n.+\n\*What to do\*\n.+\.(\n|$)/);
       expect(() => renderForTerminal(made)).not.toThrow();
     }),
     { numRuns: 150 },
