@@ -147,7 +147,8 @@ const INTERRUPTING = new Set<FaultKind>([
 export async function repeatedMessages({ sql, slack }: World, struck: readonly Struck[]): Promise<string[]> {
   const [row] = await sql<[{ delivered: number }]>`
     select count(*)::integer as delivered from purchase_watch_internal.deliveries d join purchase_watch_internal.subscribers s on s.id = d.subscriber
-    where s.audience = 'people' and d.status = 'delivered'`;
+    join purchase_watch_internal.events e on e.position = d.event
+    where s.audience = 'people' and d.status = 'delivered' and body::jsonb #>> '{data,postedBy}' is null`;
   const away = struck.filter(({ kind }) => kind === 'Slack away');
   const taken = slack.received.filter(({ at }) => !away.some(({ from, to }) => from <= at && at <= to));
   const direct = taken.filter(({ blocks }) => JSON.stringify(blocks ?? []).includes('posted this itself')).length;
@@ -159,19 +160,20 @@ export async function repeatedMessages({ sql, slack }: World, struck: readonly S
   ];
 }
 
-/** Incidents whose beginning or end was stored for people more than once, or that never ended. */
+/** Incidents whose beginning or end was stored for people more than once, beside posts of daemons, or that never ended. */
 export async function wrongIncidents({ sql }: World): Promise<string[]> {
   const rows = await sql<{ id: string; kind: string; type: string; count: number }[]>`
-    select e.incident as id, i.kind, e.type, count(*)::integer as count
+    select e.incident as id, i.kind, case when body::jsonb #>> '{data,postedBy}' is null then e.type else 'posted' end as type, count(*)::integer as count
     from purchase_watch_internal.events e join purchase_watch_internal.incidents i on i.id = e.incident
     where e.type in ('incident.opened', 'incident.reopened', 'incident.ended') group by 1, 2, 3`;
   const of = (id: string, type: string): number => rows.find((row) => row.id === id && row.type === type)?.count ?? 0;
   const ids = [...new Set(rows.map(({ id }) => id))];
   return ids.flatMap((id) => {
-    const [opened, reopened, ended] = ['incident.opened', 'incident.reopened', 'incident.ended'].map((type) => of(id, type));
+    const types = ['incident.opened', 'incident.reopened', 'incident.ended', 'posted'];
+    const [opened, reopened, ended, posted] = types.map((type) => of(id, type));
     const kind = rows.find((row) => row.id === id)!.kind;
     if (opened! > 1) return [`${kind} incident ${id} was opened ${opened} times`];
-    if (ended! > opened! + reopened!) return [`${kind} incident ${id} ended ${ended} times`];
+    if (ended! > Math.max(opened!, Math.min(posted!, 1)) + reopened!) return [`${kind} incident ${id} ended ${ended} times`];
     return [];
   });
 }
