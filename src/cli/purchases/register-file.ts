@@ -7,7 +7,7 @@ import { recordsOf } from '../../api/registrations/records.ts';
 import { type Defaults, registrationReader } from '../../api/registrations/registrations.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
-import { type Registration, register } from '../../postgres/purchases/purchases.ts';
+import { MOST_SINGLE, type Registration, register } from '../../postgres/purchases/purchases.ts';
 import type { Reached } from '../terminal/progress.ts';
 
 export interface RegisterFileOptions {
@@ -43,6 +43,8 @@ export async function registerFile(
   sql: Sql,
   { file, stdin, defaults, onProblem, onProgress }: RegisterFileOptions,
 ): Promise<RegistrationCounts> {
+  /** From the first large batch on; the halves of a refused one, and the rest of the file, belong to it. */
+  let isBulk = false;
   const counts = { created: 0, existing: 0, watchedAgain: 0, rejected: 0 };
   const reader = registrationReader(basename(file), defaults);
   const reject = (line: number, problem: string): void => {
@@ -54,7 +56,7 @@ export async function registerFile(
   async function write(batch: readonly Numbered[]): Promise<void> {
     try {
       const registrations = batch.map(({ registration }) => registration);
-      for (const answer of await register(sql, registrations, { by: 'cli' })) {
+      for (const answer of await register(sql, registrations, { by: 'cli', isBulk })) {
         counts[answer === 'created' ? 'created' : 'existing'] += 1;
         if (answer === 'watched again') counts.watchedAgain += 1;
       }
@@ -79,6 +81,7 @@ export async function registerFile(
     const ids = new Set(batch.map(({ registration }) => registration.purchaseId));
     // Of an id that comes twice the first counts, so two batches with the same one go one after the other.
     while (inFlight.length >= IN_FLIGHT || inFlight.some((other) => !other.ids.isDisjointFrom(ids))) await settleOldest();
+    isBulk ||= batch.length > MOST_SINGLE;
     const written = write(batch);
     written.catch(() => undefined); // The code that awaits it gets the error.
     inFlight.push({ ids, reached, written });

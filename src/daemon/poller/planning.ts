@@ -52,7 +52,10 @@ function nextPoll(calls: SiteCalls, window: Window, { ownership, now }: PlanCont
     return SKIPPED;
   }
   const { wait, probe } = calls.take(ownership.share());
-  if (wait === 0) return { kind: 'poll', entry, probe };
+  if (wait === 0) {
+    window.nextTurn();
+    return { kind: 'poll', entry, probe };
+  }
   window.settle(entry, { purchase, dueAt, slot });
   return { kind: 'rest', wait };
 }

@@ -23,7 +23,7 @@ import { createSiteOutside, type SiteOutside } from './sites/site-outside.ts';
 import { createSiteStates } from './sites/site-states.ts';
 import { hasRoomAgain } from './window/due-reads.ts';
 import { createPurchaseLoader } from './window/purchase-loader.ts';
-import { createWindow } from './window/window.ts';
+import { BESIDE, createWindow } from './window/window.ts';
 
 export interface PollerOptions {
   readonly sql: Sql;
@@ -189,8 +189,9 @@ function createParts(options: PollerOptions, wakeCalls: () => void) {
   const { sql, clock, log, ownership, meters, policyFor, spread, onSymptom, sites } = options;
   const { replica, epochOf } = ownership;
   // Each site has its share of memory, so that a site that cannot be polled does not fill that of others; with many sites, the least that works well.
-  const capacity = Math.max(Math.floor(options.capacity / Math.max(sites.length, 1)), LEAST_CAPACITY);
-  const windows = new Map(sites.map(({ name }) => [name, createWindow({ capacity, epochOf })]));
+  const most = options.capacity / Math.max(sites.length, 1);
+  const capacity = Math.max(Math.floor(most / (1 + 2 * BESIDE)), LEAST_CAPACITY);
+  const windows = new Map(sites.map(({ name }) => [name, createWindow({ capacity, epochOf, now: clock.now })]));
   const callParts = { sql, clock, log, replica, spread, onReported: onSymptom };
   const siteCalls = new Map(sites.map((site) => [site.name, createSiteCalls(site, callParts)]));
   const extraCalls = createExtraCalls({ siteCalls, ownership, wake: wakeCalls });

@@ -54,8 +54,9 @@ function open(meaning: string, plan: StatePolicy, advice: StateAdvice): State {
 /** The plan of a state that is not listed. */
 export const DEFAULT_STATE_POLICY: StatePolicy = waiting(10 * SECOND, 10 * MINUTE);
 
-/** The plan while a form, an app or a bank page is open: customers act within seconds to minutes. */
-const customerActs = (stuckAfter: Milliseconds | null = null): StatePolicy => waiting(5 * SECOND, 5 * MINUTE, stuckAfter);
+/** The first wait while a form, an app or a bank page is open: customers act within seconds to minutes. */
+const CUSTOMER_ACTS = 5 * SECOND;
+const customerActs = (stuckAfter: Milliseconds | null = null): StatePolicy => waiting(CUSTOMER_ACTS, 5 * MINUTE, stuckAfter);
 
 /** What to do first where the specification names no cause. */
 export const LOOK_AT_LATEST_DEPLOY = 'Start with what was deployed last on the checkout page';
@@ -148,6 +149,12 @@ export const DEFAULT_STATE_POLICIES: ReadonlyMap<number, StatePolicy> = new Map(
 /** What is known about a state number; undefined when the specification does not list it. */
 export function knownState(value: number): State | undefined {
   return BY_NUMBER[value];
+}
+
+/** Whether the customer is at work in this state: in the form, in an app, or at a bank or an identity provider. */
+export function isCustomerAtWork(value: number): boolean {
+  const state = knownState(value);
+  return state?.end === null && state.plan.poll.first === CUSTOMER_ACTS;
 }
 
 /** The default plan of a state number, listed or not. */

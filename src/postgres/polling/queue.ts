@@ -1,10 +1,12 @@
 /** The queue as a shard's owner reads it: purchases by shard and due slot, and the nudges for purchases that changed from outside. */
 
+import type { PollReason } from '../../domain/polling/poll-reason.ts';
 import { type Attached, DIGEST_LENGTH, type Purchase } from '../../domain/purchases/purchase.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
 import { held, type Writer } from '../deliveries/settle.ts';
+import { FIRST_BULK_SLOT } from '../migrations/names.ts';
 
 /** Width of a due slot; the same as in `purchase_watch_internal.due_slot`. */
 const SLOT_WIDTH = 10_000;
@@ -12,6 +14,14 @@ const SLOT_WIDTH = 10_000;
 /** The due slot of an instant. */
 export function dueSlot(at: Instant): number {
   return Math.floor(at / SLOT_WIDTH);
+}
+
+/** No slot is later; the largest integer of the database. */
+export const LAST_SLOT = 2_147_483_647;
+
+/** Whether a slot is that of a first poll of a bulk registration. */
+export function isBulkSlot(slot: number): boolean {
+  return slot >= FIRST_BULK_SLOT;
 }
 
 /** How far a shard has been read: every row at or before (slot, id) is in memory, or was moved behind the cursor since. */
@@ -26,9 +36,13 @@ export interface QueuedPurchase {
   readonly purchase: Purchase;
   readonly nextPollAt: Instant | null;
   readonly slot: number | null;
+  /** Why it is polled then, where that was recorded. */
+  readonly reason: PollReason | null;
+  /** Whether it was registered together with many others. */
+  readonly isBulk: boolean;
 }
 
-type Row = Purchase & { nextPollAt: Instant | null; slot: number | null };
+type Row = Purchase & Omit<QueuedPurchase, 'purchase'>;
 
 // Rows are read as flat columns and times as epoch milliseconds: one object a row, nothing to convert.
 const COLUMNS = `
@@ -37,7 +51,7 @@ const COLUMNS = `
   p.stuck_since as "stuckSince", p.seen_at as "seenAt",
   p.watched_since as "watchedSince", p.failures, p.unknowns, p.invoice, p.sequence,
   left(encode(sha256(convert_to(d.fields::text, 'UTF8')), 'base64'), ${DIGEST_LENGTH}) as "detailsDigest",
-  p.next_poll_at as "nextPollAt", p.due_slot as slot`;
+  p.next_poll_at as "nextPollAt", p.due_slot as slot, p.next_poll_reason as reason, p.bulk is true as "isBulk"`;
 
 /** A read of one site's queue. */
 export interface QueueRead {
@@ -101,24 +115,42 @@ export interface Nudged extends QueuedPurchase {
   readonly nudges: readonly number[];
 }
 
+/** A place in a shard's queue of first polls of bulk registrations, from which on there are new rows. */
+export interface BulkBegin extends Cursor {
+  readonly site: string;
+}
+
 /**
- * Reads up to `limit` nudges of the given shards with their purchases. The nudges stay until `dropNudges`, so a crash in
- * between loses none. Orphans are nudges whose purchase was deleted.
+ * Reads up to `limit` nudges of the given shards with their purchases, the newest first: a flood of others does not delay that of
+ * a purchase which was just registered. The nudges stay until `dropNudges`, so a crash in between loses none. Orphans are nudges
+ * whose purchase was deleted.
  */
 export async function readNudged(
   sql: Queries,
   { shards, limit }: { shards: readonly number[]; limit: number },
-): Promise<{ rows: Nudged[]; orphans: number[]; more: boolean }> {
-  const rows = await sql<((Row | { readonly id: null }) & { nudges: readonly number[] })[]>`
+): Promise<{ rows: Nudged[]; orphans: number[]; bulks: BulkBegin[]; more: boolean }> {
+  const rows = await sql<((Row | { readonly id: null }) & OwnNudges)[]>`
     with nudge as materialized (
-      select id, purchase from purchase_watch_internal.nudges where shard = any(${`{${shards.join()}}`}::smallint[]) order by id limit ${limit})
-    select ${sql.unsafe(COLUMNS)}, n.nudges::text[]::float8[] as nudges
-    from (select purchase, array_agg(id) as nudges from nudge group by purchase) n
+      select id, purchase, shard, site, slot from purchase_watch_internal.nudges
+      where shard = any(${`{${shards.join()}}`}::smallint[]) order by id desc limit ${limit})
+    select ${sql.unsafe(COLUMNS)}, n.nudges::text[]::float8[] as nudges, n.begin
+    from (
+      select purchase, array_agg(id) as nudges,
+        -- Each purchase keeps its site and shard.
+        case when min(slot) is not null then json_build_object('site', min(site), 'shard', min(shard), 'slot', min(slot), 'id', purchase)::text end as begin
+      from nudge group by purchase) n
     left join purchase_watch.purchases p on p.id = n.purchase
     left join purchase_watch_internal.purchase_details d on d.purchase = p.id`;
-  const nudged = rows.flatMap(({ nudges, ...row }) => (row.id === null ? [] : [{ ...queued(row), nudges }]));
+  const nudged = rows.flatMap((row) => (row.id === null ? [] : [{ ...queued(row), nudges: row.nudges }]));
   const orphans = rows.flatMap(({ id, nudges }) => (id === null ? nudges : []));
-  return { rows: nudged, orphans, more: rows.reduce((sum, { nudges }) => sum + nudges.length, 0) >= limit };
+  const bulks = rows.flatMap(({ begin }) => (begin === null ? [] : [JSON.parse(begin) as BulkBegin]));
+  return { rows: nudged, orphans, bulks, more: rows.reduce((sum, { nudges }) => sum + nudges.length, 0) >= limit };
+}
+
+interface OwnNudges {
+  readonly nudges: readonly number[];
+  /** JSON of a `BulkBegin`. */
+  readonly begin: string | null;
 }
 
 /** Drops nudges whose purchases have been taken over, in the shards that the writer still holds. */
@@ -160,7 +192,7 @@ export async function loadAttached(
  * object) and words that repeat are kept once.
  */
 function queued(row: Row): QueuedPurchase {
-  const { nextPollAt, slot } = row;
+  const { nextPollAt, slot, isBulk } = row;
   const purchase: Purchase = {
     id: row.id,
     site: oneOf(row.site),
@@ -181,7 +213,7 @@ function queued(row: Row): QueuedPurchase {
     sequence: row.sequence,
     detailsDigest: row.detailsDigest,
   };
-  return { purchase, nextPollAt, slot };
+  return { purchase, nextPollAt, slot, reason: row.reason === null ? null : oneOf(row.reason), isBulk };
 }
 
 /** Names of sites, and words of columns: a handful. */

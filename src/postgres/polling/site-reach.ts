@@ -1,7 +1,7 @@
 /** Whether each replica can read each site. */
 import type { SiteReach } from '../../domain/replicas/replica-reach.ts';
 import type { Queries } from '../connection/database.ts';
-import { EVERY_SHARD } from '../migrations/names.ts';
+import { EVERY_SHARD, FIRST_BULK_SLOT } from '../migrations/names.ts';
 
 /** The reach of every site by every replica; there are a few rows at most. */
 export async function readSiteReach(sql: Queries): Promise<SiteReach[]> {
@@ -23,7 +23,7 @@ export async function purchaseToAsk(
     select p.id::float8 as id, p.purchase_id as "purchaseId" from ${sql.unsafe(EVERY_SHARD)}
     cross join lateral (
       select q.id, q.purchase_id from purchase_watch.purchases q
-      where q.site = ${site} and q.shard = g.shard::smallint and q.due_slot is not null and q.due_slot > ${after}
+      where q.site = ${site} and q.shard = g.shard::smallint and q.due_slot is not null and q.due_slot > ${after} and q.due_slot < ${FIRST_BULK_SLOT}
       order by q.due_slot, q.id limit 1) p
     limit 1`;
   return row ?? null;

@@ -106,7 +106,8 @@ const eraseFree = (
       select id from candidate where not exists (select from busy) and not exists (select from mention_busy)),
     removed as (delete from purchase_watch.purchases p using free f where p.id = f.id returning p.id),
     ${rewritingMentions(sql, purchase, sql`exists (select from free)`)},
-    nudge_removed as (delete from purchase_watch_internal.nudges n using free f where n.purchase = f.id),
+    -- A nudge of a bulk registration is of the rows behind it, too.
+    nudge_removed as (delete from purchase_watch_internal.nudges n using free f where n.purchase = f.id and n.slot is null),
     -- The table of stays is nearly empty: the judge deletes its rows within seconds.
     stay_unnamed as (update purchase_watch_internal.stays s set purchase = null from free f where s.purchase = f.id),
     action_unnamed as (

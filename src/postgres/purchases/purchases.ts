@@ -59,17 +59,23 @@ const COLUMNS = `
 /** The result of a registration. A purchase that was stopped or had expired is watched again. */
 export type Registered = 'created' | 'existing' | 'watched again';
 
-/** Registers purchases in one statement. Answers the result of each, in order. The caller has checked ids and sites. */
+/** More purchases than this in one statement are a bulk registration; the same as in `purchase_watch_internal.nudge_registered`. */
+export const MOST_SINGLE = 50;
+
+/**
+ * Registers purchases in one statement. Answers the result of each, in order. The caller has checked ids and sites. `isBulk`: they
+ * are part of a bulk registration, and their first polls go after those of purchases that are registered one by one.
+ */
 export async function register(
   sql: Queries,
   wanted: readonly Registration[],
-  { by }: { by: 'api' | 'cli' } = { by: 'api' },
+  { by = 'api', isBulk = wanted.length > MOST_SINGLE }: { by?: 'api' | 'cli'; isBulk?: boolean } = {},
 ): Promise<Registered[]> {
   if (wanted.length === 0) return [];
   const registrations = await withSites(sql, wanted);
   const created = await sql<{ site: string; purchaseId: string }[]>`
-    insert into purchase_watch.purchases (purchase_id, site, reference, metadata, registered_by)
-    select purchase_id, site, reference, metadata::jsonb, ${by}
+    insert into purchase_watch.purchases (purchase_id, site, reference, metadata, registered_by, bulk)
+    select purchase_id, site, reference, metadata::jsonb, ${by}, ${isBulk ? true : null}::boolean
     from ${columns(
       sql,
       registrations,
@@ -92,7 +98,7 @@ export async function register(
   if (existing.length === 0) return answers;
   const again = await sql<{ site: string; purchaseId: string }[]>`
     select site, purchase_id as "purchaseId"
-    from purchase_watch_internal.watch_again(${existing.map((r) => r.purchaseId)}::text[], ${existing.map((r) => r.site)}::text[])`;
+    from purchase_watch_internal.watch_again(${existing.map((r) => r.purchaseId)}::text[], ${existing.map((r) => r.site)}::text[], ${isBulk})`;
   const isAgain = new Set(again.map(keyOf));
   return registrations.map((r, index) =>
     answers[index] === 'existing' && isAgain.delete(keyOf(r)) ? 'watched again' : answers[index]!,
@@ -224,16 +230,17 @@ export async function stopPurchase(sql: Queries, { site, purchaseId }: PurchaseN
 }
 
 /**
- * Makes a purchase due now, whatever its plan; the shard's owner polls the purchase and goes on with its plan. Answers how many
- * polls it had. A purchase that is due already is not written: each write makes a poll under way invalid, and quick repeats
- * would shut out every answer.
+ * Makes a purchase due now, ahead of others and whatever its plan; the shard's owner polls the purchase and goes on with its plan.
+ * Answers how many polls it had. A purchase that is due and goes first already is not written: each write makes a poll under way
+ * invalid, and quick repeats would shut out every answer.
  */
 export async function requestPoll(sql: Queries, { site, purchaseId }: PurchaseName): Promise<number> {
   const [row] = await sql<{ polls: number }[]>`
     with asked as (
       update purchase_watch.purchases set next_poll_at = now(), next_poll_reason = 'requested',
         due_slot = purchase_watch_internal.due_slot(now()), revision = revision + 1
-      where site = ${site} and purchase_id = ${purchaseId} and (next_poll_at is null or next_poll_at > now()) returning id, shard),
+      where site = ${site} and purchase_id = ${purchaseId} and (next_poll_at is null or next_poll_at > now() or next_poll_reason is null
+        or next_poll_reason <> 'requested' and (bulk or next_poll_reason not in ('first', 'renewed'))) returning id, shard),
     nudged as (insert into purchase_watch_internal.nudges (purchase, shard) select id, shard from asked),
     notified as (select pg_notify('purchase_watch_wake', 'purchases') from asked)
     select p.polls::float8 as polls, (select count(*) from notified) from purchase_watch.purchases p

@@ -5,6 +5,7 @@ import { LEAST_STEP } from '../../domain/values/clock-ahead.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 import { held } from '../deliveries/settle.ts';
+import { FIRST_BULK_SLOT } from '../migrations/names.ts';
 import { moveTimesBack } from './move-times-back.ts';
 
 export interface StepBack {
@@ -55,7 +56,8 @@ async function movePurchases(sql: Queries, { now, by, ...writer }: StepBack, fro
       from purchase_watch.purchases p join held on held.id = p.shard
       where p.id > ${from} and p.id <= ${from + AT_ONCE} and p.next_poll_at is not null for update of p),
     moved as (
-      update purchase_watch.purchases p set next_poll_at = due.at, due_slot = purchase_watch_internal.due_slot(due.at), revision = p.revision + 1,
+      update purchase_watch.purchases p set next_poll_at = due.at, due_slot = case when p.due_slot >= ${FIRST_BULK_SLOT} then purchase_watch_internal.bulk_slot(due.at) else purchase_watch_internal.due_slot(due.at) end,
+        revision = p.revision + 1,
         seen_at = ${back('p', 'seen_at')}, state_since = ${back('p', 'state_since')}, stuck_since = ${back('p', 'stuck_since')},
         watched_since = ${back('p', 'watched_since')},
         -- The time that the clock skipped forward, if any, was added to the excused time of a stay that began before the skip.

@@ -4,7 +4,7 @@ import type { Entry } from '../../../src/daemon/poller/window/entries.ts';
 import { decide } from '../../../src/domain/deciding/decide.ts';
 import { DEFAULT_POLL_POLICY } from '../../../src/domain/polling/poll-plan.ts';
 import type { Observation } from '../../../src/domain/purchases/purchase.ts';
-import { dueSlot, loadDue } from '../../../src/postgres/polling/queue.ts';
+import { LAST_SLOT, loadDue } from '../../../src/postgres/polling/queue.ts';
 import type { Recorded } from '../../../src/postgres/polling/record.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
 import { answer, trouble } from '../../support/a-purchase.ts';
@@ -39,7 +39,7 @@ async function watched(count: number): Promise<Entry[]> {
   await database.sql`
     insert into purchase_watch.purchases (purchase_id) select 'p-' || i from generate_series(1, ${count}) i`;
   const cursors = Array.from({ length: 64 }, (_, shard) => ({ shard, slot: -1, id: 0 }));
-  const read = { site: 'default', cursors, through: dueSlot(Date.now()) + 1, limit: 1_000 };
+  const read = { site: 'default', cursors, through: LAST_SLOT, limit: 1_000 };
   const [due] = await loadDue(database.sql, [read]);
   return due!.rows
     .sort((a, b) => a.purchase.id - b.purchase.id)
@@ -49,6 +49,8 @@ async function watched(count: number): Promise<Entry[]> {
       slot: slot!,
       epoch: EPOCH,
       busy: true,
+      rank: 2 as const,
+      isBulk: false,
       strikes: 0,
       digest: null,
       gone: false,

@@ -102,7 +102,7 @@ describe('reading what is due', () => {
       sequence: 5,
       detailsDigest: digestOfDetails({ Price: decimal('249.50') }),
     };
-    expect(rows).toEqual([{ purchase, nextPollAt: 1_003_000, slot: 100 }]);
+    expect(rows).toEqual([{ purchase, nextPollAt: 1_003_000, slot: 100, reason: 'first', isBulk: false }]);
     expect(await loadPurchases(sql, [id!])).toEqual(rows);
     const attached = { reference: 'ORD-1', metadata: '{"a": 1.50}', details: '{"Price":249.50}' };
     expect(await loadAttached(sql, { ids: [id!], details: [id!] })).toEqual(new Map([[id, attached]]));
@@ -229,13 +229,13 @@ describe('nudges', () => {
   const holding = (...shards: number[]) => ({ replica: 'owner', holdings: shards.map((shard) => ({ shard, epoch: 0 })) });
   const read = (shards: number[], limit = 10) => readNudged(database.sql, { shards, limit });
 
-  test('are read in order, so many at a time, with the purchase as it is now, until they are dropped', async () => {
+  test('are read newest first, so many at a time, with the purchase as it is now, until they are dropped', async () => {
     const ids = await queue([10, 10, 10]);
     await nudgeAll();
-    await database.sql`update purchase_watch.purchases set revision = 9 where id = ${ids[0]!}`;
+    await database.sql`update purchase_watch.purchases set revision = 9 where id = ${ids[2]!}`;
     const first = await read([0], 2);
-    expect([sorted(idsOf(first.rows)), first.more]).toEqual([ids.slice(0, 2), true]);
-    expect(first.rows.find(({ purchase }) => purchase.id === ids[0])!.purchase.revision).toBe(9);
+    expect([sorted(idsOf(first.rows)), first.more]).toEqual([ids.slice(1), true]);
+    expect(first.rows.find(({ purchase }) => purchase.id === ids[2])!.purchase.revision).toBe(9);
     // Nothing is lost when whoever read them is gone.
     expect(idsOf((await read([0])).rows).length).toBe(3);
     await dropNudges(
@@ -244,17 +244,17 @@ describe('nudges', () => {
       holding(0),
     );
     const rest = await read([0], 2);
-    expect([idsOf(rest.rows), rest.more]).toEqual([[ids[2]], false]);
+    expect([idsOf(rest.rows), rest.more]).toEqual([[ids[0]], false]);
   });
 
   test('of purchases that were deleted are told apart, so that they do not stand in the way of others', async () => {
     const ids = await queue([10, 10]);
     await nudgeAll();
-    await database.sql`delete from purchase_watch.purchases where id = ${ids[0]!}`;
+    await database.sql`delete from purchase_watch.purchases where id = ${ids[1]!}`;
     const first = await read([0], 1);
     expect([first.rows, first.orphans.length, first.more]).toEqual([[], 1, true]);
     await dropNudges(database.sql, first.orphans, holding(0));
-    expect(idsOf((await read([0], 1)).rows)).toEqual([ids[1]]);
+    expect(idsOf((await read([0], 1)).rows)).toEqual([ids[0]]);
   });
 
   test('of other shards are left to their owners', async () => {

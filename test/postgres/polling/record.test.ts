@@ -313,7 +313,7 @@ describe('what came too late', () => {
       const late = polled(before, kind === 'changed' ? answer(0, { Price: 1 }) : trouble('malformed'), T + SECOND);
       const settled = await live(before, answer(2), T + 2 * SECOND);
       expect(await writers[kind](sql, [late], context)).toMatchObject({ ids: new Set(), lostShards: [], events: 0 });
-      expect(await reloaded(before)).toEqual({ purchase: settled, nextPollAt: null, slot: null });
+      expect(await reloaded(before)).toEqual({ purchase: settled, nextPollAt: null, slot: null, reason: null, isBulk: false });
       expect((await events()).map(({ sequence }) => sequence)).toEqual([1, 2]);
     },
   );

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { dropNudges, readNudged } from '../../../src/postgres/polling/queue.ts';
+import { dropNudges, dueSlot, readNudged } from '../../../src/postgres/polling/queue.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
 import { requestInvoice } from '../../../src/postgres/purchases/invoices.ts';
 import {
@@ -78,6 +78,30 @@ describe('a plain insert', () => {
       () => database.sql`insert into purchase_watch.purchases (purchase_id) select 'p-' || i from generate_series(1, 1000) i`,
     );
     expect(said).toEqual(['purchases']);
+  });
+
+  test('of more than fifty is a bulk registration: first polls in a queue of their own, and a nudge for each site and shard', async () => {
+    const { sql } = database;
+    const queuedAs = () => sql`
+      select count(*)::integer as count, bulk, due_slot = purchase_watch_internal.bulk_slot(next_poll_at) as apart,
+        due_slot = purchase_watch_internal.due_slot(next_poll_at) as among, min(revision) as revision
+      from purchase_watch.purchases group by 2, 3, 4 order by 1`;
+    await sql`insert into purchase_watch.purchases (purchase_id) select 'one-' || i from generate_series(1, 50) i`;
+    expect(await queuedAs()).toEqual([{ count: 50, bulk: null, apart: false, among: true, revision: 0 }]);
+    await sql`truncate purchase_watch.purchases, purchase_watch_internal.nudges cascade`;
+    await sql`insert into purchase_watch.purchases (purchase_id, site, next_poll_at)
+      select 'p-' || i, s, case when i = 1 then now() + interval '1 hour' end from generate_series(1, 1000) i, unnest('{default,se}'::text[]) s`;
+    expect(await queuedAs()).toEqual([
+      { count: 2, bulk: null, apart: false, among: true, revision: 0 },
+      { count: 1_998, bulk: true, apart: true, among: false, revision: 0 },
+    ]);
+    const { bulks, rows, orphans } = await readNudged(sql, { shards: ALL, limit: 1_000 });
+    expect([bulks.length, orphans]).toEqual([128, []]);
+    const firsts = await sql`
+      select p.site, p.shard, min(p.id)::float8 as id, min(p.due_slot) as slot from purchase_watch.purchases p where p.bulk group by 1, 2 order by 1, 2`;
+    expect(bulks.toSorted((a, b) => (a.site < b.site ? -1 : a.site > b.site ? 1 : a.shard - b.shard))).toEqual(firsts);
+    const planned = rows.filter(({ isBulk }) => !isBulk).map(({ purchase }) => purchase.purchaseId);
+    expect(planned).toEqual(['p-1', 'p-1']);
   });
 
   test('of what is watched already changes nothing and wakes nobody', async () => {
@@ -327,6 +351,41 @@ describe('stopping', () => {
   });
 });
 
+describe('registering many', () => {
+  const many = (count: number, from = 0): Registration[] =>
+    Array.from({ length: count }, (_, index) => registration(`p-${from + index}`));
+  const queued = () => database.sql`
+    select bulk, due_slot = purchase_watch_internal.bulk_slot(next_poll_at) as apart, count(*)::integer as count
+    from purchase_watch.purchases where due_slot is not null group by 1, 2`;
+  const AMONG = { bulk: null, apart: false };
+  const APART = { bulk: true, apart: true };
+
+  test('at once is a bulk registration, and so is the small rest of a file', async () => {
+    await register(database.sql, many(50));
+    expect(await queued()).toEqual([{ ...AMONG, count: 50 }]);
+    await database.sql`truncate purchase_watch.purchases, purchase_watch_internal.nudges cascade`;
+    await register(database.sql, many(51));
+    await register(database.sql, many(3, 100), { by: 'cli', isBulk: true });
+    expect(await queued()).toEqual([{ ...APART, count: 54 }]);
+    const { bulks } = await readNudged(database.sql, { shards: ALL, limit: 1_000 });
+    expect(bulks.length).toBeLessThanOrEqual(54);
+  });
+
+  test('again, too, and one that is registered again by itself goes first', async () => {
+    const { sql } = database;
+    await register(sql, many(60));
+    await sql`update purchase_watch.purchases set status = 'stopped', next_poll_at = null, due_slot = null, bulk = null`;
+    await sql`truncate purchase_watch_internal.nudges`;
+    expect(new Set(await register(sql, many(60)))).toEqual(new Set(['watched again']));
+    expect(await queued()).toEqual([{ ...APART, count: 60 }]);
+    const { bulks, rows } = await readNudged(sql, { shards: ALL, limit: 1_000 });
+    expect([bulks.length, rows.length]).toEqual([new Set(bulks.map(({ shard }) => shard)).size, bulks.length]);
+    await sql`update purchase_watch.purchases set status = 'expired', next_poll_at = null, due_slot = null`;
+    await register(sql, many(1));
+    expect(await queued()).toEqual([{ ...AMONG, count: 1 }]);
+  });
+});
+
 describe('asking now', () => {
   test('makes a purchase due, and answers how many polls it had', async () => {
     const { sql } = database;
@@ -350,6 +409,24 @@ describe('asking now', () => {
     for (let time = 0; time < 3; time++) await requestPoll(database.sql, purchase);
     const [row] = await database.sql`select next_poll_reason as reason, revision from purchase_watch.purchases`;
     expect([row, await nudged()]).toEqual([{ reason: 'first', revision: 0 }, []]);
+  });
+
+  test.each([
+    ['of a bulk registration', `bulk = true, due_slot = purchase_watch_internal.bulk_slot(next_poll_at)`],
+    ['with a poll by its plan', `next_poll_reason = 'growth'`],
+    ['planned by an earlier version', 'next_poll_reason = null'],
+  ])('brings one forward that is due and would wait for others: one %s, once', async (_, change) => {
+    const { sql } = database;
+    await insert('p-1');
+    await sql.unsafe(`update purchase_watch.purchases set ${change}`);
+    await nudged();
+    const { id } = await one('p-1');
+    for (let time = 0; time < 3; time++) await requestPoll(sql, id);
+    const [queued, ...more] = await changed();
+    expect([queued, more]).toMatchObject([
+      { purchase: { revision: 1 }, reason: 'requested', slot: dueSlot(queued!.nextPollAt!) },
+      [],
+    ]);
   });
 
   test('works for one that is not polled any more', async () => {

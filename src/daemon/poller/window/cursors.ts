@@ -18,8 +18,8 @@ export interface Cursors {
 /** A cursor with this id has read its whole slot. */
 const END = Number.MAX_SAFE_INTEGER;
 
-/** No cursor: a shard has one from `gain` to `drop`. */
-export function createCursors(): Cursors {
+/** No cursor: a shard has one from `gain` to `drop`. The queue begins after the slot `before`. */
+export function createCursors(before = -1): Cursors {
   const cursors = new Map<number, Cursor>();
   /** Every cursor has read through this slot, so that a queue with nothing to read costs nothing. */
   let complete = -1;
@@ -36,7 +36,7 @@ export function createCursors(): Cursors {
     },
     gain: (shards) => {
       if (shards.length > 0) complete = -1;
-      for (const shard of shards) cursors.set(shard, { shard, slot: -1, id: 0 });
+      for (const shard of shards) cursors.set(shard, { shard, slot: before, id: 0 });
     },
     drop: (shards) => {
       for (const shard of shards) cursors.delete(shard);

@@ -1,17 +1,21 @@
 /** Reads the queues of all sites in as few statements as possible, and says what to read next. */
 import type { Instant } from '../../../domain/values/time.ts';
-import { dueSlot, type QueueRead } from '../../../postgres/polling/queue.ts';
+import { type Cursor, dueSlot, LAST_SLOT, type QueueRead } from '../../../postgres/polling/queue.ts';
+import type { Cursors } from './cursors.ts';
 import type { Window } from './window.ts';
 
-/** What is to be read into a window. */
+/** What is to be read into a window, from one of its queues. */
 export interface WindowRead extends QueueRead {
   readonly window: Window;
+  readonly queue: Pick<Cursors, 'moved'>;
 }
 
 /** By site. */
 export type Windows = ReadonlyMap<string, Window>;
 
 const ROWS_PER_SHARD = 300;
+/** Fewer, so that a purchase that is registered meanwhile does not wait long for the statement. */
+const BULK_ROWS_PER_SHARD = 50;
 /** Room for fewer rows than this is worth a query only while no poll is due. */
 const FEWEST_ROWS = 64;
 /** What one statement reads at most: index ranges, and rows. */
@@ -37,9 +41,11 @@ export function inStatements(reads: readonly WindowRead[]): WindowRead[][] {
   return statements;
 }
 
-/** The next read of each site's queue that has something to read, and room for it. May evict what is due later. */
+/** The next read of each site's queues that have something to read, and room for it. May evict what is due later. */
 export function nextReads(windows: Windows, now: Instant): WindowRead[] {
-  return [...windows].flatMap(([site, window]) => nextRead(site, window, now) ?? []);
+  return [...windows].flatMap(([site, window]) =>
+    [nextRead(site, window, now), nextBulkRead(site, window)].filter((read) => read !== null),
+  );
 }
 
 /** Sets for each window whether something due has no room. Answers whether there is more to read at once. */
@@ -48,12 +54,12 @@ export function setPressures(windows: Windows, now: Instant): boolean {
   for (const [site, window] of windows) {
     const isReadable = nextRead(site, window, now) !== null;
     window.setPressure(!isReadable && window.behind(dueSlot(now)).length > 0);
-    isMore ||= isReadable;
+    isMore ||= isReadable || nextBulkRead(site, window) !== null;
   }
   return isMore;
 }
 
-/** Whether something due had no room at a site, and polls have made some. */
+/** Whether something due, or of a bulk registration, had no room at a site, and polls have made some. */
 export function hasRoomAgain(windows: Windows): boolean {
   return [...windows.values()].some((window) => window.hasRoomAgain());
 }
@@ -68,7 +74,21 @@ function nextRead(site: string, window: Window, now: Instant): WindowRead | null
   // A few rows are not worth a query while polls are making room.
   const isWaiting = room < FEWEST_ROWS && (window.nextDue() ?? Number.POSITIVE_INFINITY) <= now;
   if (room === 0 || isWaiting) return null;
-  // With little room, only some shards: those that are furthest behind.
-  const cursors = behind.length <= room ? behind : behind.toSorted((a, b) => a.slot - b.slot || a.id - b.id).slice(0, room);
-  return { window, site, cursors, through, limit: Math.min(Math.floor(room / cursors.length), ROWS_PER_SHARD) };
+  const cursors = furthestBehind(behind, room);
+  return { window, queue: window, site, cursors, through, limit: Math.min(Math.floor(room / cursors.length), ROWS_PER_SHARD) };
+}
+
+/** All rows of the queue are due. Once it is read to its end, it costs nothing until a bulk registration adds to it. */
+function nextBulkRead(site: string, window: Window): WindowRead | null {
+  const room = window.roomForBulk();
+  const behind = room === 0 ? [] : window.bulk.behind(LAST_SLOT);
+  if (behind.length === 0) return null;
+  const cursors = furthestBehind(behind, room);
+  const limit = Math.min(Math.floor(room / cursors.length), BULK_ROWS_PER_SHARD);
+  return { window, queue: window.bulk, site, cursors, through: LAST_SLOT, limit };
+}
+
+/** With little room, only some shards: those that are furthest behind. */
+function furthestBehind(behind: readonly Cursor[], room: number): readonly Cursor[] {
+  return behind.length <= room ? behind : behind.toSorted((a, b) => a.slot - b.slot || a.id - b.id).slice(0, room);
 }

@@ -1,8 +1,9 @@
-/** Purchases of one site in memory, by id and by the time at which they are due. */
-import TinyQueue from 'tinyqueue';
+/** Purchases of one site in memory, by id, by rank and by the time at which they are due. */
+import { type PollRank, pollRank } from '../../../domain/polling/poll-rank.ts';
 import type { Purchase } from '../../../domain/purchases/purchase.ts';
 import type { Instant } from '../../../domain/values/time.ts';
-import { dueSlot, type QueuedPurchase } from '../../../postgres/polling/queue.ts';
+import { dueSlot, isBulkSlot, type QueuedPurchase } from '../../../postgres/polling/queue.ts';
+import { createRankedHeaps } from './ranked-heaps.ts';
 
 export interface Entry {
   /** `putBack` changes this object: code that needs the values for longer than a poll copies them. */
@@ -10,6 +11,9 @@ export interface Entry {
   dueAt: Instant;
   /** Of the row in the queue. */
   slot: number;
+  rank: PollRank;
+  /** Whether it was registered together with many others. */
+  readonly isBulk: boolean;
   /** The shard's epoch when the entry was loaded. */
   readonly epoch: number;
   /** Being polled or recorded: not in the heap. */
@@ -27,57 +31,53 @@ export interface Entry {
 /** What a busy entry becomes. */
 export type Next = Pick<Entry, 'purchase' | 'dueAt' | 'slot'>;
 
+/** Each kind has room of its own: what goes first, what waits for the first poll of a bulk registration, and all others. */
+export type EntryKind = 'urgent' | 'ordinary' | 'bulk';
+
 export interface Entries {
-  readonly size: number;
+  count(kind: EntryKind): number;
   get(id: number): Entry | undefined;
   add(entry: Entry): void;
   /** Drops an entry; an answer about its purchase is dropped too. */
   remove(entry: Entry): void;
   removeShards(shards: readonly number[]): void;
-  /** The earliest entry that is due, made busy; null when none is. */
+  /** Of the entries that are due, the earliest of the rank whose turn it is, made busy; null when none is. */
   take(now: Instant): Entry | null;
+  /** A poll has left: another rank may have its turn. */
+  nextTurn(): void;
   /** The first of some purchases that is in memory, idle and usable, due or not, made busy; null when none is. */
   takeOneOf(ids: readonly number[], isUsable: (purchase: Purchase) => boolean): Entry | null;
   /** When the earliest idle entry is due; null when there is none. */
   nextDue(): Instant | null;
   /** Makes a busy entry idle again, with new values. */
   putBack(entry: Entry, next: Next): void;
-  /** Removes the idle entries of later slots than this one; answers them. */
+  /** Removes the idle ordinary entries of later slots than this one; answers them. */
   evict(slot: number): Entry[];
 }
 
 /** No entries. */
 export function createEntries(): Entries {
   const entries = new Map<number, Entry>();
-  const emptyHeap = () => new TinyQueue<Entry>([], (a, b) => a.dueAt - b.dueAt);
-  let heap = emptyHeap();
+  const counts: Record<EntryKind, number> = { urgent: 0, ordinary: 0, bulk: 0 };
+  const heaps = createRankedHeaps<Entry>();
   /** No entry that could be evicted lies in a later slot. */
   let latest = -1;
 
-  /** Entries that left stay in the heap until they come to its top. */
-  const top = (): Entry | undefined => {
-    for (;;) {
-      const entry = heap.peek();
-      if (!entry || (!entry.gone && !entry.busy)) return entry;
-      heap.pop();
-    }
-  };
   const push = (entry: Entry): void => {
-    latest = Math.max(latest, entry.slot);
-    heap.push(entry);
+    if (kindOf(entry) === 'ordinary') latest = Math.max(latest, entry.slot);
+    heaps.push(entry);
   };
   const remove = (entry: Entry): void => {
     entry.gone = true;
-    entries.delete(entry.purchase.id);
+    if (entries.delete(entry.purchase.id)) counts[kindOf(entry)] -= 1;
   };
 
   return {
-    get size() {
-      return entries.size;
-    },
+    count: (kind) => counts[kind],
     get: (id) => entries.get(id),
     add: (entry) => {
       entries.set(entry.purchase.id, entry);
+      counts[kindOf(entry)] += 1;
       push(entry);
     },
     remove,
@@ -86,12 +86,11 @@ export function createEntries(): Entries {
       for (const entry of entries.values()) if (removed.has(entry.purchase.shard)) remove(entry);
     },
     take: (now) => {
-      const entry = top();
-      if (!entry || entry.dueAt > now) return null;
-      heap.pop();
-      entry.busy = true;
+      const entry = heaps.pop(now);
+      if (entry !== null) entry.busy = true;
       return entry;
     },
+    nextTurn: heaps.nextTurn,
     takeOneOf: (ids, isUsable) => {
       const known = ids.map((id) => entries.get(id)).find((entry) => entry && !entry.busy && isUsable(entry.purchase));
       if (known === undefined) return null;
@@ -101,30 +100,40 @@ export function createEntries(): Entries {
       entries.set(entry.purchase.id, entry);
       return entry;
     },
-    nextDue: () => top()?.dueAt ?? null,
+    nextDue: heaps.nextDue,
     putBack: (entry, { purchase, dueAt, slot }) => {
       entry.busy = false;
+      counts[kindOf(entry)] -= 1;
+      // Asked for, or the first one, until the poll is recorded.
+      if (purchase.polls > entry.purchase.polls)
+        entry.rank = pollRank({ reason: null, state: purchase.state, isBulk: entry.isBulk });
       // In place of the old object, which has long been in the heap's old generation: a new one for each poll would be garbage
       // there after the next poll, which only a collection of the whole heap removes.
       Object.assign(entry.purchase, purchase);
       entry.dueAt = dueAt;
       entry.slot = slot;
+      counts[kindOf(entry)] += 1;
       push(entry);
     },
     evict: (slot) => {
       if (latest <= slot) return [];
       const evicted: Entry[] = [];
-      heap = emptyHeap();
+      heaps.clear();
       for (const entry of entries.values()) {
         if (entry.busy) continue;
-        if (isBeyond(entry, slot)) evicted.push(entry);
-        else heap.push(entry);
+        if (kindOf(entry) === 'ordinary' && isBeyond(entry, slot)) evicted.push(entry);
+        else heaps.push(entry);
       }
       for (const entry of evicted) remove(entry);
       latest = slot;
       return evicted;
     },
   };
+}
+
+function kindOf({ rank, slot }: Pick<Entry, 'rank' | 'slot'>): EntryKind {
+  if (rank === 0) return 'urgent';
+  return isBulkSlot(slot) ? 'bulk' : 'ordinary';
 }
 
 /**

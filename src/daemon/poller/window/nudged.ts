@@ -1,13 +1,15 @@
 /** Loads the purchases that were changed from outside: each change leaves a nudge, which is dropped once its purchase is loaded. */
 import { holdingsOf, type Ownership } from '../../../domain/replicas/ownership.ts';
 import type { Sql } from '../../../postgres/connection/database.ts';
-import { dropNudges, dropNudgesOf, type QueuedPurchase, readNudged } from '../../../postgres/polling/queue.ts';
+import { type BulkBegin, dropNudges, dropNudgesOf, type QueuedPurchase, readNudged } from '../../../postgres/polling/queue.ts';
 
 export interface NudgedOptions {
   readonly sql: Sql;
   readonly ownership: Ownership;
   /** Takes loaded rows into memory. */
   take(rows: readonly QueuedPurchase[]): void;
+  /** Notes that a bulk registration added rows to a queue. */
+  bulkBegins(begin: BulkBegin): void;
 }
 
 export interface Nudged {
@@ -21,7 +23,7 @@ export interface Nudged {
 
 const NUDGES_AT_ONCE = 5_000;
 
-export function createNudged({ sql, ownership, take }: NudgedOptions): Nudged {
+export function createNudged({ sql, ownership, take, bulkBegins }: NudgedOptions): Nudged {
   const { replica, epochOf } = ownership;
   /** Gained shards whose old nudges are still there. */
   const fresh = new Set<number>();
@@ -39,8 +41,9 @@ export function createNudged({ sql, ownership, take }: NudgedOptions): Nudged {
     },
     load: async (shards) => {
       const holdings = holdingsOf(ownership, shards);
-      const { rows, orphans, more } = await readNudged(sql, { shards, limit: NUDGES_AT_ONCE });
+      const { rows, orphans, bulks, more } = await readNudged(sql, { shards, limit: NUDGES_AT_ONCE });
       if (rows.length + orphans.length === 0) return false;
+      for (const begin of bulks) bulkBegins(begin);
       take(rows);
       // Only now, when the rows are in memory or ahead of their cursor. A shard that changed hands meanwhile keeps its nudges.
       const kept = holdings.filter(({ shard, epoch }) => epochOf(shard) === epoch);

@@ -2,6 +2,7 @@
 import { holdingsOf, type Ownership } from '../../../domain/replicas/ownership.ts';
 import type { Milliseconds } from '../../../domain/values/time.ts';
 import type { Sql } from '../../../postgres/connection/database.ts';
+import { FIRST_BULK_SLOT } from '../../../postgres/migrations/names.ts';
 import { dueSlot, loadDue, type QueuedPurchase } from '../../../postgres/polling/queue.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 import type { Logger } from '../../../runtime/logger.ts';
@@ -29,14 +30,17 @@ export function createPatrol(options: PatrolOptions): (owned: readonly number[])
   const { sql, clock, log, ownership, windows, isElsewhere, take } = options;
   let nextAt = clock.monotonic() + EVERY;
 
-  /** Only of windows whose cursors have read what is looked for. */
-  const readsOf = (shards: readonly number[], through: number): WindowRead[] =>
-    [...windows]
-      .filter(([, window]) => !window.pressed() && window.behind(through).length === 0)
-      .map(([site, window]) => {
-        const cursors = shards.map((shard) => ({ shard, slot: -1, id: 0 }));
-        return { window, site, cursors, through, limit: ROWS_PER_SHARD };
+  /** Only of queues whose cursors have read what is looked for. */
+  const readsOf = (shards: readonly number[], slot: number): WindowRead[] =>
+    [...windows].flatMap(([site, window]) => {
+      const ordinary = { queue: window, before: -1, through: slot, isRead: !window.pressed() };
+      const bulk = { queue: window.bulk, before: FIRST_BULK_SLOT - 1, through: FIRST_BULK_SLOT + slot, isRead: true };
+      return [ordinary, bulk].flatMap(({ queue, before, through, isRead }) => {
+        if (!isRead || queue.behind(through).length > 0) return [];
+        const cursors = shards.map((shard) => ({ shard, slot: before, id: 0 }));
+        return { window, queue, site, cursors, through, limit: ROWS_PER_SHARD };
       });
+    });
 
   return async (owned) => {
     if (clock.monotonic() < nextAt || !ownership.outlasts(0)) return;

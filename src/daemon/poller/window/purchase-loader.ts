@@ -36,7 +36,7 @@ export function createPurchaseLoader({ sql, clock, log, ownership, windows, wake
   const take = (rows: readonly QueuedPurchase[]): void => {
     for (const row of rows) if (!rereads.hasLeft(row.purchase.id)) windows.get(row.purchase.site)?.put(row);
   };
-  const nudged = createNudged({ sql, ownership, take });
+  const nudged = createNudged({ sql, ownership, take, bulkBegins: (begin) => windows.get(begin.site)?.bulkBegins(begin) });
   const isElsewhere = (id: number): boolean => rereads.hasLeft(id) || rereads.has(id);
   const patrol = createPatrol({ sql, clock, log, ownership, windows, isElsewhere, take });
 
@@ -63,7 +63,7 @@ export function createPurchaseLoader({ sql, clock, log, ownership, windows, wake
     for (const together of inStatements(nextReads(windows, clock.now()))) {
       const results = await loadDue(sql, together);
       results.forEach(({ rows, cursors }, index) => {
-        together[index]!.window.moved(together[index]!.cursors, cursors);
+        together[index]!.queue.moved(together[index]!.cursors, cursors);
         // Purchases that pause are loaded by id when their pause is over.
         take(rows.filter(({ purchase: { id } }) => !rereads.has(id)));
       });

@@ -9,22 +9,33 @@
  *
  * A full window holds what is due first: purchases of later slots leave it, and their cursors move back to them. While
  * something due has no room (pressure), a purchase leaves memory with its poll, for a later slot than the present one.
+ *
+ * What goes first enters memory ahead of its cursor. First polls of bulk registrations have a queue, cursors and room of their own,
+ * so that neither waits for the other.
  */
 
+import { pollRank } from '../../../domain/polling/poll-rank.ts';
 import type { Purchase } from '../../../domain/purchases/purchase.ts';
 import type { Instant } from '../../../domain/values/time.ts';
-import { dueSlot, type QueuedPurchase } from '../../../postgres/polling/queue.ts';
+import { FIRST_BULK_SLOT } from '../../../postgres/migrations/names.ts';
+import { type BulkBegin, dueSlot, isBulkSlot, LAST_SLOT, type QueuedPurchase } from '../../../postgres/polling/queue.ts';
 import { type Cursors, createCursors } from './cursors.ts';
-import { createEntries, type Entries, type Entry, type Next } from './entries.ts';
+import { createEntries, type Entries, type Entry, type EntryKind, type Next } from './entries.ts';
 
-export interface Window extends Pick<Entries, 'take' | 'takeOneOf' | 'nextDue'>, Omit<Cursors, 'drop'> {
+export interface Window extends Pick<Entries, 'take' | 'nextTurn' | 'takeOneOf' | 'nextDue'>, Omit<Cursors, 'drop'> {
+  /** The queue of first polls of bulk registrations. */
+  readonly bulk: Omit<Cursors, 'drop' | 'gain'>;
+  /** Notes that a bulk registration added rows to the queue. */
+  bulkBegins(begin: BulkBegin): void;
+  /** Room for first polls of bulk registrations; 0 while much of it is taken, because few rows are not worth a statement. */
+  roomForBulk(): number;
   /** Room for more; 0 when full. */
   room(): number;
   /** The part of the room for purchases that are not due yet. */
   roomAhead(): number;
   /** Evicts purchases of later slots than this one if there is less room than wanted; answers the room. */
   makeRoom(wanted: number, slot: number): number;
-  /** Takes over a row in place of an older version. A row beyond its cursor, or without room, is left to the cursor. */
+  /** Takes over a row in place of an older version. A row beyond its cursor that does not go first, or without room, is left to the cursor. */
   put(row: QueuedPurchase): void;
   knows(id: number): boolean;
   /** Drops a purchase whose row is gone; its answer is dropped too. */
@@ -38,12 +49,15 @@ export interface Window extends Pick<Entries, 'take' | 'takeOneOf' | 'nextDue'>,
   /** Sets that something due has no room: polled purchases then leave memory instead of staying. */
   setPressure(pressure: boolean): void;
   pressed(): boolean;
-  /** Whether something due had no room, and polls have made some. */
+  /** Whether something due, or of a bulk registration, had no room, and polls have made some. */
   hasRoomAgain(): boolean;
 }
 
 /** The part of a window for purchases that are not due yet; the rest is for those that a change from outside makes due. */
 const AHEAD = 3 / 4;
+/** Room for first polls of bulk registrations, and for what goes first: each so much of the other room, and no less than this. */
+export const BESIDE = 1 / 8;
+const LEAST_BESIDE = 64;
 
 /** Whether the id was handed out again, by a database that went back: the row is another purchase than memory's. */
 const isAnother = (row: Purchase, known: Purchase): boolean => row.purchaseId !== known.purchaseId;
@@ -53,18 +67,34 @@ function isNewer(row: Purchase, known: Purchase): boolean {
   return row.revision !== known.revision || row.polls > known.polls;
 }
 
+export interface WindowOptions {
+  /** Purchases at most, without what goes first and first polls of bulk registrations. */
+  readonly capacity: number;
+  readonly epochOf: (shard: number) => number | null;
+  readonly now: () => Instant;
+}
+
 /** A window on one site's queue. */
-export function createWindow({ capacity, epochOf }: { capacity: number; epochOf: (shard: number) => number | null }): Window {
+export function createWindow({ capacity, epochOf, now }: WindowOptions): Window {
   const entries = createEntries();
   const cursors = createCursors();
+  const bulk = createCursors(FIRST_BULK_SLOT - 1);
   let pressure = false;
 
-  const room = (): number => Math.max(0, capacity - entries.size);
-  const roomAhead = (): number => Math.max(0, Math.ceil(capacity * AHEAD) - entries.size);
+  const { room, roomAhead, roomForBulk, roomFor } = roomsOf(entries, capacity);
   const makeRoom = (wanted: number, slot: number): number => {
     if (room() >= wanted) return room();
     for (const { purchase, slot: own } of entries.evict(slot)) cursors.rewind(purchase.shard, own, purchase.id);
     return room();
+  };
+  /** Whether a row may enter memory by its place in its queue. Without room, its cursor moves back to the row. */
+  const isPassedWithRoom = (slot: number, { shard, id }: Purchase): boolean => {
+    const own = isBulkSlot(slot) ? bulk : cursors;
+    if (!own.hasPassed(shard, slot, id)) return false;
+    if ((own === bulk ? roomFor('bulk') : makeRoom(1, slot)) > 0) return true;
+    own.rewind(shard, slot, id);
+    pressure ||= own === cursors;
+    return false;
   };
   const put = (row: QueuedPurchase): void => {
     const { purchase, nextPollAt, slot } = row;
@@ -78,21 +108,27 @@ export function createWindow({ capacity, epochOf }: { capacity: number; epochOf:
       return;
     } else if (known) entries.remove(known);
     const epoch = epochOf(shard);
-    if (nextPollAt === null || slot === null || epoch === null || !cursors.hasPassed(shard, slot, id)) return;
-    if (makeRoom(1, slot) === 0) {
-      cursors.rewind(shard, slot, id);
-      pressure = true;
-      return;
-    }
+    if (nextPollAt === null || slot === null || epoch === null) return;
+    const rank = pollRank({ ...row, state: purchase.state });
+    const isUrgent = rank === 0 && slot <= dueSlot(now()) + 1 && roomFor('urgent') > 0;
+    if (!isUrgent && !isPassedWithRoom(slot, purchase)) return;
     const idle = { busy: false, digest: null, strikes: 0, gone: false, newer: null };
-    entries.add({ purchase, dueAt: nextPollAt, slot, epoch, ...idle });
+    entries.add({ purchase, dueAt: nextPollAt, slot, rank, isBulk: row.isBulk, epoch, ...idle });
   };
 
   return {
     ...cursors,
     take: entries.take,
+    nextTurn: entries.nextTurn,
     takeOneOf: entries.takeOneOf,
     nextDue: entries.nextDue,
+    bulk,
+    bulkBegins: ({ shard, slot, id }) => bulk.rewind(shard, slot, id),
+    gain: (shards) => {
+      cursors.gain(shards);
+      bulk.gain(shards);
+    },
+    roomForBulk,
     room,
     roomAhead,
     makeRoom,
@@ -122,12 +158,25 @@ export function createWindow({ capacity, epochOf }: { capacity: number; epochOf:
     },
     drop: (shards) => {
       cursors.drop(shards);
+      bulk.drop(shards);
       entries.removeShards(shards);
     },
     setPressure: (value) => {
       pressure = value;
     },
     pressed: () => pressure,
-    hasRoomAgain: () => pressure && roomAhead() > 0,
+    hasRoomAgain: () => (pressure && roomAhead() > 0) || (roomForBulk() > 0 && bulk.behind(LAST_SLOT).length > 0),
+  };
+}
+
+function roomsOf({ count }: Pick<Entries, 'count'>, capacity: number) {
+  const beside = Math.max(Math.floor(capacity * BESIDE), LEAST_BESIDE);
+  const most: Readonly<Record<EntryKind, number>> = { urgent: beside, ordinary: capacity, bulk: beside };
+  const roomFor = (kind: EntryKind): number => Math.max(0, most[kind] - count(kind));
+  return {
+    roomFor,
+    room: () => roomFor('ordinary'),
+    roomAhead: () => Math.max(0, Math.ceil(capacity * AHEAD) - count('ordinary')),
+    roomForBulk: () => (roomFor('bulk') < most.bulk / 2 ? 0 : roomFor('bulk')),
   };
 }

@@ -33,7 +33,7 @@ beforeEach(async () => {
   const clock = { now: Date.now, monotonic: () => elapsed, sleep: async () => undefined };
   const whole = { clock, log: logger, replica: 'a', process: 'm 1 1', ttl: 30_000, renewEvery: 2_000 };
   ownership = createOwnership({ ...whole, sql: database.sql });
-  window = createWindow({ capacity: 1_000, epochOf: ownership.epochOf });
+  window = createWindow({ capacity: 1_000, epochOf: ownership.epochOf, now: clock.now });
   loader = createPurchaseLoader({
     sql: withMeanwhile(database.sql),
     clock,

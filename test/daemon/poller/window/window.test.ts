@@ -2,7 +2,9 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Entry } from '../../../../src/daemon/poller/window/entries.ts';
 import { createWindow, type Window } from '../../../../src/daemon/poller/window/window.ts';
-import { type Cursor, dueSlot, type QueuedPurchase } from '../../../../src/postgres/polling/queue.ts';
+import { numberOf } from '../../../../src/domain/purchases/states.ts';
+import { FIRST_BULK_SLOT } from '../../../../src/postgres/migrations/names.ts';
+import { type Cursor, dueSlot, LAST_SLOT, type QueuedPurchase } from '../../../../src/postgres/polling/queue.ts';
 import { aPurchase } from '../../../support/a-purchase.ts';
 
 const SLOT = 10_000;
@@ -16,7 +18,7 @@ beforeEach(() => {
     [0, 7],
     [1, 8],
   ]);
-  window = createWindow({ capacity: CAPACITY, epochOf: (shard) => epochs.get(shard) ?? null });
+  window = createWindow({ capacity: CAPACITY, epochOf: (shard) => epochs.get(shard) ?? null, now: () => 9 * SLOT });
   window.gain([0, 1]);
 });
 
@@ -30,7 +32,7 @@ interface RowLike {
 }
 function row({ id = 1, purchaseId = 'p-1', shard = 0, revision = 0, polls = 0, dueAt = 0 }: RowLike = {}): QueuedPurchase {
   const purchase = aPurchase({ id, purchaseId, shard, revision, polls });
-  return { purchase, nextPollAt: dueAt, slot: dueAt === null ? null : dueSlot(dueAt) };
+  return { purchase, nextPollAt: dueAt, slot: dueAt === null ? null : dueSlot(dueAt), reason: 'growth', isBulk: false };
 }
 const ids = (now = END): number[] => {
   const taken: number[] = [];
@@ -39,7 +41,15 @@ const ids = (now = END): number[] => {
 };
 /** Takes the one entry that is due. */
 const taken = (): Entry => window.take(END)!;
+const readBulkThrough = (slot: number, id = END): void => {
+  const behind = window.bulk.behind(slot);
+  window.bulk.moved(
+    behind,
+    behind.map(({ shard }) => ({ shard, slot, id })),
+  );
+};
 const readThrough = (slot: number, id = END): void => {
+  readBulkThrough(LAST_SLOT);
   const behind = window.behind(slot);
   window.moved(
     behind,
@@ -379,6 +389,108 @@ describe('where a row must lie', () => {
   });
 });
 
+describe('ranks', () => {
+  const AT_THE_BANK = numberOf('WaitingForCardPayments');
+  const BULK = FIRST_BULK_SLOT;
+  const inBulk = (id: number): QueuedPurchase => ({ ...row({ id }), slot: BULK, reason: 'first', isBulk: true });
+  const single = (id: number, dueAt = 0): QueuedPurchase => ({ ...row({ id, dueAt }), reason: 'first' });
+  const atBank = (id: number): QueuedPurchase => {
+    const queued = row({ id });
+    return { ...queued, purchase: { ...queued.purchase, state: AT_THE_BANK } };
+  };
+  /** Polls what is due, call after call; answers the ids in order. */
+  const polls = (count: number): number[] =>
+    Array.from({ length: count }, () => {
+      const entry = taken();
+      window.nextTurn();
+      return entry.purchase.id;
+    });
+
+  test('decide, whatever has been due for longer, and none starves', () => {
+    readBeginning();
+    for (let id = 1; id <= 20; id++) window.put(inBulk(id));
+    for (let id = 31; id <= 34; id++) window.put(row({ id }));
+    for (let id = 41; id <= 44; id++) window.put(atBank(id));
+    for (let id = 51; id <= 54; id++) window.put(single(id, 5));
+    const order = polls(20);
+    const of = (from: number): number[] => order.filter((id) => id > from && id <= from + 9).map((id) => order.indexOf(id));
+    expect(order.slice(0, 3).every((id) => id > 50)).toBe(true);
+    const last = (ids: readonly number[]): number => Math.max(...ids);
+    expect([of(50), of(40), of(30)].map((ids) => ids.length)).toEqual([4, 4, 4]);
+    expect(last(of(50))).toBeLessThan(last(of(40)));
+    expect(last(of(40))).toBeLessThan(last(of(30)));
+    // The eighth and the sixteenth call are theirs; later calls are, too, because nothing else is due.
+    expect([order[7]! <= 20, order[15]! <= 20]).toEqual([true, true]);
+  });
+
+  test('a call that could not leave takes no turn', () => {
+    readBeginning();
+    window.put(inBulk(1));
+    window.put(single(51));
+    for (let time = 0; time < 20; time++) {
+      const entry = taken();
+      expect(entry.purchase.id).toBe(51);
+      window.settle(entry, entry);
+    }
+  });
+
+  test('a purchase that is registered goes ahead of its cursor, which has much to read before, and of a full window', () => {
+    readThrough(0);
+    for (let id = 1; id <= CAPACITY; id++) window.put(row({ id }));
+    window.put(row({ id: 60, dueAt: 9 * SLOT }));
+    window.put(single(61, 9 * SLOT));
+    expect([window.knows(60), window.knows(61), window.room()]).toEqual([false, true, 0]);
+    expect(taken().purchase.id).toBe(61);
+    // One that is planned for later waits for the cursor.
+    window.put(single(63, 11 * SLOT));
+    expect(window.knows(63)).toBe(false);
+    // Room for what is due is not made of it.
+    window.put(single(62, 9 * SLOT));
+    window.makeRoom(1, 3);
+    expect(window.knows(62)).toBe(true);
+  });
+
+  test('once its poll is recorded, a purchase goes by its state', () => {
+    readBeginning();
+    window.put(single(1));
+    const first = taken();
+    const { purchase } = first;
+    // Without a record it is still the first one.
+    window.settle(first, { purchase: { ...purchase, failures: 0 }, dueAt: 10, slot: 0 });
+    window.put(atBank(2));
+    const again = taken();
+    expect(again.purchase.id).toBe(1);
+    window.settle(again, { purchase: { ...again.purchase, polls: 1, state: 0 }, dueAt: 0, slot: 0 });
+    expect(ids()).toEqual([2, 1]);
+  });
+
+  test('a bulk registration has room of its own, and is read again from where a part begins that had none', () => {
+    const most = 64;
+    readThrough(9);
+    expect([window.bulk.behind(LAST_SLOT), window.hasRoomAgain()]).toEqual([[], false]);
+    window.bulkBegins({ site: 'default', shard: 0, slot: BULK + 3, id: 100 });
+    expect(window.bulk.behind(LAST_SLOT)).toEqual([{ shard: 0, slot: BULK + 3, id: 99 }]);
+    expect(window.hasRoomAgain()).toBe(true);
+    readBulkThrough(LAST_SLOT);
+    for (let id = 100; id < 100 + most; id++) window.put({ ...inBulk(id), slot: BULK + 3 });
+    expect([window.roomForBulk(), window.room(), window.pressed()]).toEqual([0, CAPACITY, false]);
+    window.put({ ...inBulk(164), slot: BULK + 3 });
+    expect([window.knows(164), window.pressed(), window.hasRoomAgain()]).toEqual([false, false, false]);
+    expect(window.bulk.behind(LAST_SLOT)).toEqual([{ shard: 0, slot: BULK + 3, id: 163 }]);
+    for (let count = 0; count < most / 2; count++) window.settle(taken(), null);
+    expect([window.roomForBulk(), window.hasRoomAgain()]).toEqual([most / 2, true]);
+  });
+
+  test('shards that are lost and gained are read again in both queues', () => {
+    readThrough(9);
+    window.put(inBulk(1));
+    window.drop([0]);
+    expect([window.knows(1), window.bulk.behind(LAST_SLOT)]).toEqual([false, []]);
+    window.gain([0]);
+    expect(window.bulk.behind(LAST_SLOT)).toEqual([{ shard: 0, slot: BULK - 1, id: 0 }]);
+  });
+});
+
 test('more is to be read until every cursor has come through the slot', () => {
   const [first, second] = window.behind(4) as [Cursor, Cursor];
   window.moved([first], [{ shard: 0, slot: 4, id: END }]);
@@ -424,7 +536,7 @@ test('through anything that may happen it holds what a plain list would', () => 
   fc.assert(
     fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
       const owned = new Set([0, 1]);
-      const tested = createWindow({ capacity: 100, epochOf: (shard) => (owned.has(shard) ? 1 : null) });
+      const tested = createWindow({ capacity: 100, epochOf: (shard) => (owned.has(shard) ? 1 : null), now: () => 0 });
       const read = (shards: number[]): void => {
         const behind = tested.behind(0).filter(({ shard }) => shards.includes(shard));
         tested.moved(
