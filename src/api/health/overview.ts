@@ -4,11 +4,13 @@ import { createRoute, z } from '@hono/zod-openapi';
 import { healthBody } from '../../actions/subscribers/body.ts';
 import { CHANNEL_KINDS } from '../../channels/registry.ts';
 import { type Level, levelOf } from '../../domain/incidents/incident.ts';
+import { type FirstPolls, longestFirstPolls } from '../../domain/polling/first-polls.ts';
 import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { countOpenIncidents } from '../../postgres/incidents/incidents.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
 import { countPurchases } from '../../postgres/reports/counts.ts';
+import { firstPolls } from '../../postgres/reports/first-polls.ts';
 import { type DueLag, databaseNow, dueLag, totalLag, waitingDeliveries, waitingOf } from '../../postgres/reports/overview.ts';
 import { type ActivitySums, recentActivity } from '../../postgres/shards/activity.ts';
 import { livingReplicas } from '../../postgres/shards/replicas.ts';
@@ -25,11 +27,12 @@ export function mountOverview(app: Api, { sql }: { sql: Sql }): void {
 }
 
 async function readOverview(sql: Sql): Promise<z.output<typeof overviewSchema>> {
-  const [now, sites, counts, lags, incidents, short, long, subscribers, waiting, replicas] = await Promise.all([
+  const [now, sites, counts, lags, firsts, incidents, short, long, subscribers, waiting, replicas] = await Promise.all([
     databaseNow(sql),
     listSites(sql),
     countPurchases(sql),
     dueLag(sql),
+    firstPolls(sql),
     countOpenIncidents(sql),
     recentActivity(sql, 5),
     recentActivity(sql, 60),
@@ -54,7 +57,7 @@ async function readOverview(sql: Sql): Promise<z.output<typeof overviewSchema>> 
         oldestSince: isoTimeOrNull(oldest),
       })),
     },
-    polling: { due: dueBody(totalLag(lags)), perMinute: rates(null) },
+    polling: { due: dueBody(totalLag(lags)), firstPolls: firstPollsBody(firsts), perMinute: rates(null) },
     sites: sites.map(({ name, configured, failingSince, failingReason, lastSuccessAt, lastReadAt, lastError }) => ({
       site: name,
       configured,
@@ -67,6 +70,7 @@ async function readOverview(sql: Sql): Promise<z.output<typeof overviewSchema>> 
       lastReadAt: isoTimeOrNull(lastReadAt),
       openIncidents: sum(incidents.filter(({ site }) => site === name).map(({ atSite }) => atSite)),
       due: dueBody(totalLag(lags.filter(({ site }) => site === name))),
+      firstPolls: firstPollsBody(firsts.filter(({ site }) => site === name)),
       perMinute: rates(name),
     })),
     subscribers: subscribers.map((row) => {
@@ -96,6 +100,12 @@ function dueBody({ due, atLeast, oldest }: Omit<DueLag, 'site'>) {
   return { count: due, atLeast, oldestMs: Math.round(oldest) };
 }
 
+/** Sites are polled side by side, so the longest counts. */
+function firstPollsBody(sites: readonly FirstPolls[]) {
+  const longest = longestFirstPolls(sites);
+  return { waiting: sites.reduce((sum, { waiting }) => sum + waiting, 0), withinMs: longest === null ? 0 : longest.within };
+}
+
 function perMinute(sums: readonly ActivitySums[]) {
   const rate = (value: (row: ActivitySums) => number): number =>
     Math.round(sums.reduce((total, row) => total + value(row) / row.minutes, 0) * 100) / 100;
@@ -106,6 +116,15 @@ const dueSchema = z.object({
   count: z.int().openapi({ description: 'Purchases whose next poll is due.' }),
   atLeast: z.boolean().openapi({ description: 'There are more than were counted; counting ends at about ten thousand.' }),
   oldestMs: z.int().openapi({ description: 'How long the oldest of them has been waiting.' }),
+});
+const firstPollsSchema = z.object({
+  waiting: z.int().openapi({
+    description: 'First polls of bulk registrations to come. `due` does not count them: they come after all others.',
+  }),
+  withinMs: z
+    .int()
+    .nullable()
+    .openapi({ description: 'About how long they take; null while no daemon has said how many calls a second it makes.' }),
 });
 const rateSchema = z.object({ polls: z.number(), failedPolls: z.number(), changes: z.number() });
 const ratesSchema = z
@@ -132,7 +151,7 @@ const overviewSchema = z
         }),
       ),
     }),
-    polling: z.object({ due: dueSchema, perMinute: ratesSchema }),
+    polling: z.object({ due: dueSchema, firstPolls: firstPollsSchema, perMinute: ratesSchema }),
     sites: z.array(
       z.object({
         site: z.string(),
@@ -147,6 +166,7 @@ const overviewSchema = z
         lastReadAt: timeSchema.nullable().openapi({ description: "The last answer that showed a purchase's status." }),
         openIncidents: z.int().openapi({ description: 'Here, also as a part of one of several sites.' }),
         due: dueSchema,
+        firstPolls: firstPollsSchema,
         perMinute: ratesSchema,
       }),
     ),

@@ -3,7 +3,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { stringifyExact } from '../../domain/values/exact-json.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
-import { type Registration, register } from '../../postgres/purchases/purchases.ts';
+import { MOST_SINGLE, type Registration, register } from '../../postgres/purchases/purchases.ts';
 import { needs } from '../access/scopes.ts';
 import { exactJson } from '../http/body.ts';
 import { type Api, BODY_PROBLEMS, jsonAnswer, jsonBody } from '../http/definitions.ts';
@@ -133,7 +133,7 @@ const registerBatchRoute = () =>
     path: '/v1/purchases/batch',
     security: needs('register'),
     summary: 'Watch many purchases',
-    description: `Registers up to ${MOST_AT_ONCE} purchases in one statement. Entries that are not valid are rejected one by one, the first 100 of them with all that is wrong; the others are registered.`,
+    description: `Registers up to ${MOST_AT_ONCE} purchases in one statement. Entries that are not valid are rejected one by one, the first 100 of them with all that is wrong; the others are registered. More than ${MOST_SINGLE} at once are a bulk registration: their first polls come after those of purchases that are registered by themselves, and \`firstPolls\` of \`GET /v1/overview\` says in how much time.`,
     tags: ['Purchases'],
     middleware: entriesJson({ limit: BATCH_LIMIT, entries: MOST_AT_ONCE }),
     request: {

@@ -5,6 +5,7 @@ import { careOf, comingEnd, lengthOf, placeOf, whatOf } from '../../actions/inci
 import { livingDaemons } from '../../actions/running-daemons.ts';
 import { healthBody } from '../../actions/subscribers/body.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
+import { SINGLES_FIRST, withinText } from '../../domain/polling/first-polls.ts';
 import { namedState, stateName } from '../../domain/purchases/states.ts';
 import { NO_DAEMON, unwritableAdvice } from '../../domain/replicas/daemon-silence.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
@@ -15,6 +16,7 @@ import { type IncidentRow, listIncidents } from '../../postgres/incidents/list.t
 import { readSiteCalls, type SiteCallsRow } from '../../postgres/polling/site-calls.ts';
 import { listSites, type SiteRow } from '../../postgres/polling/sites.ts';
 import { countPurchases } from '../../postgres/reports/counts.ts';
+import { firstPolls } from '../../postgres/reports/first-polls.ts';
 import { dueLag, oldestStuck, totalLag, waitingDeliveries, waitingOf } from '../../postgres/reports/overview.ts';
 import { daemonSilence } from '../../postgres/shards/replicas.ts';
 import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
@@ -34,7 +36,7 @@ const LATE = 5_000;
 const MOST_INCIDENTS = 20;
 
 async function readOverview(sql: Sql, site: string | undefined) {
-  const [sites, counts, lags, daemons, subscribers, waiting, troubled, oldest, incidents, { now }, silence, calls] =
+  const [sites, counts, lags, daemons, subscribers, waiting, troubled, oldest, incidents, { now }, silence, calls, firsts] =
     await Promise.all([
       listSites(sql),
       countPurchases(sql),
@@ -48,6 +50,7 @@ async function readOverview(sql: Sql, site: string | undefined) {
       readClock(sql),
       daemonSilence(sql),
       readSiteCalls(sql, site ?? null),
+      firstPolls(sql),
     ]);
   if (site !== undefined)
     knownSite(
@@ -59,6 +62,7 @@ async function readOverview(sql: Sql, site: string | undefined) {
     now,
     sites: sites.filter(({ name }) => isShown(name)),
     counts: counts.filter((row) => isShown(row.site)),
+    firsts: firsts.filter((row) => isShown(row.site) && row.waiting > 0),
     lag: totalLag(lags.filter((row) => isShown(row.site))),
     daemons,
     silence,
@@ -95,7 +99,7 @@ export async function showOverview(
   printSubscribers(context, overview);
 }
 
-function overviewBody({ now, sites, counts, lag, daemons, subscribers, oldest, incidents, calls }: Overview) {
+function overviewBody({ now, sites, counts, lag, firsts, daemons, subscribers, oldest, incidents, calls }: Overview) {
   return {
     at: isoTime(now),
     sites: sites.map(({ failingSince, failingReason, lastSuccessAt, lastReadAt, ...site }) => ({
@@ -130,6 +134,7 @@ function overviewBody({ now, sites, counts, lag, daemons, subscribers, oldest, i
       silencedUntil: isoTimeOrNull(incident.silencedUntil),
     })),
     due: { count: lag.due, atLeast: lag.atLeast, oldestMs: Math.round(lag.oldest) },
+    firstPolls: firsts.map(({ site, waiting, within }) => ({ site, waiting, withinMs: within })),
     daemons: daemons.map(({ id, startedAt, shards }) => ({ id, startedAt: isoTime(startedAt), shards })),
     subscribers: subscribers.map((row) => ({
       name: row.name,
@@ -242,7 +247,7 @@ function incidentText(incident: IncidentRow, now: Instant): string {
   return `${what}${critical}${end === null ? '' : `; ${end}`}${careOf(incident, now)}`;
 }
 
-function printPolling(context: CliContext, { lag, daemons, silence, now }: Overview): void {
+function printPolling(context: CliContext, { lag, firsts, daemons, silence, now }: Overview): void {
   printLine(context);
   const late = lag.due > 0 && lag.oldest > LATE;
   const due = late
@@ -253,6 +258,10 @@ function printPolling(context: CliContext, { lag, daemons, silence, now }: Overv
       )
     : 'up to date';
   printLine(context, `polling  ${due}`);
+  for (const polls of firsts) {
+    const text = `${counted(polls.waiting, 'first poll')} of bulk registrations at site ${polls.site} to come, ${withinText(polls)}`;
+    printLine(context, `         ${text}; ${SINGLES_FIRST}`);
+  }
   const missing = silence.takesWrites ? NO_DAEMON : unwritableAdvice(silence);
   if (daemons.length === 0) printLine(context, `daemon   ${styled(context, 'yellow', missing)}`);
   for (const { id, startedAt, shards } of daemons) {

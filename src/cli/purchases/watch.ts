@@ -3,11 +3,13 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { livingDaemons } from '../../actions/running-daemons.ts';
 import { checkRegistration, type Defaults } from '../../api/registrations/registrations.ts';
+import { type FirstPolls, longestFirstPolls, SINGLES_FIRST, withinText } from '../../domain/polling/first-polls.ts';
 import { NO_DAEMON } from '../../domain/replicas/daemon-silence.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
-import { type Registration, register as registerPurchases } from '../../postgres/purchases/purchases.ts';
+import { MOST_SINGLE, type Registration, register as registerPurchases } from '../../postgres/purchases/purchases.ts';
+import { firstPolls } from '../../postgres/reports/first-polls.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
@@ -144,7 +146,16 @@ async function printResult(
   { counts, problems, purchases, json, quiet, summarized }: Result,
 ): Promise<void> {
   const daemons = await livingDaemons(sql);
-  if (json) printJson(context, { ...counts, purchases, ...(problems === null ? {} : { problems }), daemons: daemons.length });
+  const isBulk = counts.created + counts.existing > MOST_SINGLE;
+  const firsts = isBulk ? longestFirstPolls(await firstPolls(sql)) : null;
+  if (json)
+    printJson(context, {
+      ...counts,
+      purchases,
+      ...(problems === null ? {} : { problems }),
+      ...(firsts === null ? {} : { firstPolls: { waiting: firsts.waiting, withinMs: firsts.within } }),
+      daemons: daemons.length,
+    });
   else if (!quiet) {
     const again = counts.watchedAgain === 0 ? '' : `, ${counts.watchedAgain} of them watched again`;
     const registered = counts.created + counts.existing;
@@ -152,10 +163,16 @@ async function printResult(
     else if (summarized) printLine(context, `${summary(counts)}${again}`);
     if (registered === 0) return refuse(counts);
     if (daemons.length === 0) printLine(context, styled(context, 'yellow', `Registered, but ${NO_DAEMON}.`));
-    else if (counts.created + counts.watchedAgain > 0)
-      printLine(context, styled(context, 'gray', 'A daemon is running and asks for them at once.'));
+    else if (counts.created + counts.watchedAgain > 0) printLine(context, styled(context, 'gray', whenPolled(firsts)));
   }
   refuse(counts);
+}
+
+/** `firsts`: what waits, after a bulk registration. */
+function whenPolled(firsts: FirstPolls | null): string {
+  if (firsts === null) return 'A daemon is running and asks for them at once.';
+  const { site, waiting } = firsts;
+  return `A daemon is running: ${counted(waiting, 'purchase')} of site ${site} that were registered together ${waiting === 1 ? 'gets its first poll' : 'get their first polls'} ${withinText(firsts)}; ${SINGLES_FIRST}.`;
 }
 
 function refuse({ rejected }: RegistrationCounts): void {

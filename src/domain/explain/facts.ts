@@ -173,6 +173,11 @@ export interface Facts {
   readonly purchase: PurchaseFacts;
   readonly site: SiteFacts;
   readonly owner: OwnerFacts;
+  /**
+   * Until the first poll of a purchase of a bulk registration: about how many such polls come before it, and the calls a second that
+   * daemons may make to its site, where that is known.
+   */
+  readonly firstPoll: { readonly ahead: number; readonly ceiling: number | null } | null;
   /** Oldest first; the latest ones when there are very many. */
   readonly transitions: readonly TransitionFacts[];
   readonly events: readonly EventFacts[];

@@ -1,5 +1,6 @@
 /** Why a purchase is polled next when it is, in words: the reason was recorded with the time. */
 
+import { SINGLES_FIRST, sizedFirstPolls, withinText } from '../polling/first-polls.ts';
 import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
 import type { PollReason } from '../polling/poll-reason.ts';
 import { unaskedTime } from '../polling/stuck.ts';
@@ -84,12 +85,16 @@ export function lateness({ purchase, now }: Facts): Milliseconds | null {
 }
 
 /** Why a poll that is late has not been made. */
-export function whyLate({ site, owner, purchase }: Facts): string {
+export function whyLate({ site, owner, purchase, firstPoll }: Facts): string {
   if (!site.configured) return `site ${purchase.site} is not in the configuration any more`;
   if (owner.daemons === 0)
     return owner.silence.takesWrites ? 'no daemon is running on this database' : 'the database takes no writes';
   if (site.failingSince !== null) return `site ${purchase.site} does not answer`;
   if (owner.leaseUntil === null) return 'its shard has no owner at this moment; a running daemon takes it over within seconds';
+  if (firstPoll !== null) {
+    const polls = sizedFirstPolls({ site: purchase.site, waiting: firstPoll.ahead, ceiling: firstPoll.ceiling });
+    return `it was registered together with others, and about ${firstPoll.ahead} of their first polls come before its own, ${withinText(polls)}; ${SINGLES_FIRST}, and "purchase-watch poll" makes it one of these`;
+  }
   if (owner.othersDue > 0) {
     return `it waits for its turn: ${owner.othersDue >= MOST_OTHERS ? 'a hundred or' : owner.othersDue} more of its shard are due, and the site's ceiling (maxRps) spaces calls`;
   }

@@ -1,17 +1,22 @@
 /** The facts that explain a purchase, read by one statement, so that rows that commit together are seen together. */
 import type { Facts } from '../../domain/explain/facts.ts';
 import { MOST_OTHERS } from '../../domain/explain/poll.ts';
+import { SHARDS } from '../../domain/replicas/ownership.ts';
 import { NOTHING_KNOWN } from '../../domain/stays/usual.ts';
 import type { Queries } from '../connection/database.ts';
 import { jsonInstant } from '../connection/instants.ts';
+import { FIRST_BULK_SLOT } from '../migrations/names.ts';
 import { silence } from '../shards/replicas.ts';
 import { readUsual, USUAL_WINDOW } from '../stays/dwell.ts';
+import { ceilingOf } from './first-polls.ts';
 
 /** The latest rows of each table are read, up to these numbers; the others are counted. */
 const MOST_EVENTS = 200;
 const MOST_DELIVERIES = 1_000;
 const MOST_ATTEMPTS = 500;
 const MOST_SUBSCRIBERS = 50;
+/** First polls of the purchase's own shard that are counted. */
+const MOST_AHEAD = 5_000;
 
 /** The facts about a purchase, for all subscribers or the one named; null when the row is gone. */
 export async function explainFacts(
@@ -70,6 +75,12 @@ export async function explainFacts(
             limit ${MOST_OTHERS}) other))
         from purchase_watch_internal.shards h left join purchase_watch_internal.replicas r on r.id = h.owner and r.expires_at > clock_timestamp()
         where h.id = p.shard),
+      'firstPoll', (select case when p.due_slot >= ${FIRST_BULK_SLOT} then json_build_object('ceiling', ceiling,
+          -- As many in every shard as in its own.
+          'ahead', ${SHARDS} * (select count(*) from (
+            select from purchase_watch.purchases o where o.site = p.site and o.shard = p.shard
+              and o.due_slot >= ${FIRST_BULK_SLOT} and (o.due_slot, o.id) < (p.due_slot, p.id)
+            limit ${MOST_AHEAD}) before)) end from (${ceilingOf(sql, 'p.site')}) c),
       'transitions', (select coalesce(json_agg(json_build_object('sequence', sequence, 'from', from_state, 'to', to_state,
           'notBefore', ${ms('not_before')}, 'notAfter', ${ms('not_after')}) order by sequence), '[]') from t),
       'events', (select coalesce(json_agg(json_build_object('position', position, 'id', id, 'type', type, 'sequence', sequence,

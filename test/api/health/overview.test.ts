@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { firstPolls } from '../../../src/postgres/reports/first-polls.ts';
 import { dueLag, waitingDeliveries } from '../../../src/postgres/reports/overview.ts';
 import { addActivity } from '../../../src/postgres/shards/activity.ts';
 import { rowsRead } from '../../support/rows-read.ts';
@@ -166,6 +167,27 @@ describe('what it costs does not grow:', () => {
       { site: 'se', due: 0, atLeast: false, oldest: 0 },
     ]);
     expect((await overview()).polling.due).toMatchObject({ count: 64 * 200, atLeast: true });
+  });
+
+  test('so are first polls of bulk registrations, beyond which a counter is taken', async () => {
+    await api.sql`
+      insert into purchase_watch.purchases (purchase_id, site) select 'bulk-' || i, 'default' from generate_series(1, 30000) i`;
+    let waiting: Awaited<ReturnType<typeof firstPolls>> = [];
+    const read = await rowsRead(api.sql, 'purchases', async (tx) => {
+      waiting = await firstPolls(tx);
+    });
+    expect(read.scanned).toBe(0);
+    expect(read.fetched).toBeLessThanOrEqual(64 * 200);
+    expect(waiting).toEqual([
+      { site: 'default', waiting: 30_000, ceiling: null, within: null },
+      { site: 'se', waiting: 0, ceiling: null, within: null },
+    ]);
+    const { polling, sites } = await overview();
+    expect(polling).toMatchObject({ due: { count: 0 }, firstPolls: { waiting: 30_000, withinMs: null } });
+    expect(sites.map((site: { firstPolls: unknown }) => site.firstPolls)).toEqual([
+      { waiting: 30_000, withinMs: null },
+      { waiting: 0, withinMs: 0 },
+    ]);
   });
 
   test('so is a long outbox', async () => {

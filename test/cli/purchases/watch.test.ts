@@ -41,6 +41,43 @@ test('--json says what became of each id', async () => {
   });
 });
 
+test('of a file it is said when its first polls may be expected, beside what waits already', async () => {
+  const { sql } = database;
+  await sql`
+    insert into purchase_watch_internal.replicas (id, process, expires_at) values ('rep_1', 'here', now() + interval '1 minute'), ('rep_2', 'there', now() + interval '1 minute')`;
+  await sql`insert into purchase_watch.purchases (purchase_id, site) select 'before-' || i, 'se' from generate_series(1, 60) i`;
+  const file = (name: string, count: number): string =>
+    temporaryFile(Array.from({ length: count }, (_, index) => `${name}-${index}`).join('\n'));
+  try {
+    const unknown = await watch(['--file', file('a', 140), '--site', 'se']);
+    expect(unknown.stdout).toMatch(/200 purchases of site se .* at a time that is not known, because no daemon has said/);
+    await sql`
+      insert into purchase_watch_internal.site_calls (site, replica, breaker, breaker_since, calls_per_second, ceiling, has_token)
+      values ('se', 'rep_1', 'closed', now(), 1, 30, false), ('se', 'rep_2', 'closed', now(), 1, 20, false)`;
+    const many = await watch(['--file', file('b', 20_000), '--site', 'se']);
+    expect(many.stdout).toContain(
+      'A daemon is running: 20 200 purchases of site se that were registered together get their first polls within about 6 min 44 s at 50 calls a second; purchases that are registered one by one go first.',
+    );
+    const json = await watch(['--file', file('a', 140), '--site', 'se', '--json']);
+    expect(JSON.parse(json.stdout).firstPolls).toEqual({ waiting: 20_200, withinMs: 404_000 });
+    // By itself.
+    expect((await watch(['single', '--site', 'se'])).stdout).toContain('asks for them at once');
+
+    const status = await onDatabase(database, ['status']);
+    expect(status.stdout).toMatch(
+      /20 20[01] first polls of bulk registrations at site se to come, within about 6 min 4[45] s at 50 calls a second/,
+    );
+    const why = await onDatabase(database, ['why', 'b-19999', '--site', 'se']);
+    expect(why.stdout.replaceAll(/\s+/g, ' ')).toMatch(
+      /about \d+ of their first polls come before its own, within about \d min .* at 50 calls a second/,
+    );
+    const ahead = Number(/about (\d+) of their first polls/.exec(why.stdout.replaceAll(/\s+/g, ' '))![1]);
+    expect(ahead).toBeGreaterThan(15_000);
+  } finally {
+    await sql`delete from purchase_watch_internal.replicas`;
+  }
+});
+
 test('what was stopped is watched again, and that is said', async () => {
   await watch(['a', 'b', '--site', 'se']);
   const stop = () => database.sql`

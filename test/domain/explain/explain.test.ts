@@ -109,6 +109,7 @@ function theFacts({
     purchase: aPurchase(purchase),
     site: { configured: true, failingSince: null, lastSuccessAt: NOW - SECOND, lastError: null },
     owner: { replica: 'rep_1', leaseUntil: NOW + 20 * SECOND, daemons: 1, othersDue: 0, silence: SILENCE },
+    firstPoll: null,
     transitions: [{ sequence: 1, from: null, to: CARD, notBefore: null, notAfter: NOW - MINUTE }],
     events: [anEvent()],
     subscribers: [aSubscriber()],
@@ -353,6 +354,18 @@ describe('a poll that is late', () => {
       'among very many',
       { owner: { replica: 'r', leaseUntil: NOW + 1, daemons: 1, othersDue: 1_000, silence: SILENCE } },
       /a hundred or more of its shard are due/,
+      'poll_late',
+    ],
+    [
+      'of a bulk registration',
+      { firstPoll: { ahead: 3_200, ceiling: 50 } },
+      /about 3200 of their first polls come before its own, within about 1 min 4 s at 50 calls a second; purchases that are registered one by one go first/,
+      'poll_late',
+    ],
+    [
+      'of a bulk registration before a daemon has called',
+      { firstPoll: { ahead: 3_200, ceiling: null } },
+      /come before its own, at a time that is not known/,
       'poll_late',
     ],
     [

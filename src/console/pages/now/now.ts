@@ -72,12 +72,17 @@ function sentence({ purchases, sites, replicas }: OverviewBody, open: readonly L
 function second({ purchases, polling }: OverviewBody, flow: FlowBody): string {
   const { polls, failedPolls, changes } = polling.perMinute.last5Minutes;
   const late = polling.due.oldestMs < 1_000 ? '' : `, the oldest due for ${length(polling.due.oldestMs)}`;
+  const { waiting, withinMs } = polling.firstPolls;
+  const firsts =
+    waiting === 0
+      ? ''
+      : ` ${counted(waiting, 'first poll')} of bulk registrations to come${withinMs === null ? '' : `, within about ${length(withinMs)}`}; single registrations go first.`;
   const failed = failedPolls === 0 ? 'none failed' : `${rate(failedPolls)} failed`;
   const hour =
     flow.edges.length === 0
       ? ''
       : ` ${flow.site === null ? 'Since' : `At ${flow.site} since`} ${flowText(flow, flowPicture(flow))}.`;
-  return `${counted(purchases.watching, 'purchase is', 'purchases are')} watched, ${purchases.stuck} overdue. In the last 5 min: ${rate(polls)} polls a minute (${failed}), ${rate(changes)} changes a minute${late}.${hour}`;
+  return `${counted(purchases.watching, 'purchase is', 'purchases are')} watched, ${purchases.stuck} overdue. In the last 5 min: ${rate(polls)} polls a minute (${failed}), ${rate(changes)} changes a minute${late}.${firsts}${hour}`;
 }
 
 const rate = (value: number): string => number(value < 10 ? Math.round(value * 10) / 10 : Math.round(value));

@@ -1,6 +1,7 @@
 /** Registering purchases: one by a form, or many by pasting their lines. */
 import type { OverviewBody } from '../../../api/health/overview.ts';
 import type { FieldError } from '../../../api/http/problems.ts';
+import { SINGLES_FIRST } from '../../../domain/polling/first-polls.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type JsonValue, parseExact } from '../../../domain/values/exact-json.ts';
 import { ApiRefusal } from '../../frame/api-calls.ts';
@@ -10,6 +11,7 @@ import type { View } from '../../frame/page.ts';
 import { type Ask, action, type GoOn, page } from '../../frame/page-route.ts';
 import { flash, panel, written } from '../../parts/lists.ts';
 import { purchasePath } from '../../parts/purchases.ts';
+import { length } from '../../parts/time.ts';
 import { type Pasted, registerPasted } from './pasted.ts';
 
 /** Bad lines that are listed. */
@@ -27,6 +29,8 @@ interface Shown {
   readonly errors?: readonly FieldError[];
   readonly problem?: string;
   readonly pasted?: Pasted;
+  /** After lines were registered: the first polls of bulk registrations that are to come. */
+  readonly firstPolls?: OverviewBody['polling']['firstPolls'];
 }
 
 async function sitesOf({ api }: Ask): Promise<string[]> {
@@ -79,8 +83,9 @@ async function registerLines(ask: Ask): Promise<View> {
     return { ...view(ask, sites, { errors: [{ field: 'lines', detail }] }), status: 400 };
   }
   const pasted = await registerPasted(api, lines, { site: site === '' ? null : site, sites });
+  const { firstPolls } = (await api.get<OverviewBody>('/v1/overview')).polling;
   const errors = pasted.problem === null ? [] : [{ field: 'lines', detail: pasted.problem }];
-  return { ...view(ask, sites, { pasted, errors }), status: pasted.problem === null ? 200 : 400 };
+  return { ...view(ask, sites, { pasted, errors, firstPolls }), status: pasted.problem === null ? 200 : 400 };
 }
 
 function view(ask: Ask, sites: readonly string[], shown: Shown): View {
@@ -88,7 +93,7 @@ function view(ask: Ask, sites: readonly string[], shown: Shown): View {
   const says = shown.pasted === undefined || shown.pasted.problem !== null ? 'Register purchases' : resultSentence(shown.pasted);
   const head = html`<div class="head"><h1 class="say">${tied(says)}</h1><p class="sub">A purchase is polled from the moment it is registered. Registering it again changes nothing; one that was stopped is watched again.</p></div>`;
   const forms = mayRegister
-    ? html`${shown.pasted === undefined ? NOTHING : result(shown.pasted, base)}<div class="two even">${oneForm(ask, sites, shown)}${linesForm(ask, sites, shown)}</div>`
+    ? html`${shown.pasted === undefined ? NOTHING : result(shown.pasted, base, firstPollsText(shown))}<div class="two even">${oneForm(ask, sites, shown)}${linesForm(ask, sites, shown)}</div>`
     : html`<p>Registering purchases needs a key with the scope register.</p>`;
   const crumb = html`<a href="${base}/purchases">Purchases</a> / register`;
   return {
@@ -103,14 +108,22 @@ function view(ask: Ask, sites: readonly string[], shown: Shown): View {
 const resultSentence = ({ created, existing, bad }: Pasted): string =>
   `${number(created)} new, ${number(existing)} known already, ${counted(bad.length, 'bad line')}.`;
 
+/** When purchases that were registered together are polled; nothing where none waits. */
+function firstPollsText({ firstPolls }: Shown): string {
+  if (firstPolls === undefined || firstPolls.waiting === 0) return '';
+  const { waiting, withinMs } = firstPolls;
+  const within = withinMs === null ? '' : `, within about ${length(withinMs)}`;
+  return ` ${counted(waiting, 'first poll')} of purchases that were registered together ${waiting === 1 ? 'is' : 'are'} to come${within}; ${SINGLES_FIRST}.`;
+}
+
 /** What became of the lines, with every bad one. */
-function result({ created, existing, bad, unused, problem }: Pasted, base: string): Html {
+function result({ created, existing, bad, unused, problem }: Pasted, base: string, firsts: string): Html {
   if (problem !== null) return html``;
   const done =
     created + existing === 0
       ? NOTHING
       : flash(
-          html`${counted(created + existing, 'purchase is', 'purchases are')} registered: ${number(created)} new, ${number(existing)} known already. <a href="${base}/purchases">Show purchases</a>`,
+          html`${counted(created + existing, 'purchase is', 'purchases are')} registered: ${number(created)} new, ${number(existing)} known already.${firsts} <a href="${base}/purchases">Show purchases</a>`,
         );
   const columns =
     unused.length === 0

@@ -1,0 +1,34 @@
+/** First polls of bulk registrations that are to come, and how long they take. */
+import { humanDuration } from '../values/duration.ts';
+import { type Milliseconds, SECOND } from '../values/time.ts';
+
+export interface FirstPolls {
+  readonly site: string;
+  readonly waiting: number;
+  /** Calls a second that the daemons may make to the site; null while that is not known. */
+  readonly ceiling: number | null;
+  /** How long the polls take at the ceiling, when nothing else is polled; null while that is not known. */
+  readonly within: Milliseconds | null;
+}
+
+/** First polls with the time that they take. */
+export function sizedFirstPolls(polls: Omit<FirstPolls, 'within'>): FirstPolls {
+  const { waiting, ceiling } = polls;
+  return { ...polls, within: ceiling === null || ceiling <= 0 ? null : Math.ceil(waiting / ceiling) * SECOND };
+}
+
+/** In how much time they are made, in words. */
+export function withinText({ ceiling, within }: Pick<FirstPolls, 'ceiling' | 'within'>): string {
+  if (within === null || ceiling === null)
+    return 'at a time that is not known, because no daemon has said how many calls a second it makes';
+  const rate = Number(ceiling.toPrecision(3));
+  return `within about ${humanDuration(within)} at ${rate} ${rate === 1 ? 'call' : 'calls'} a second`;
+}
+
+/** The site whose first polls take longest; null when none are to come. */
+export function longestFirstPolls(sites: readonly FirstPolls[]): FirstPolls | null {
+  const length = ({ within }: FirstPolls): Milliseconds => within ?? Number.POSITIVE_INFINITY;
+  return sites.filter(({ waiting }) => waiting > 0).toSorted((a, b) => length(b) - length(a))[0] ?? null;
+}
+
+export const SINGLES_FIRST = 'purchases that are registered one by one go first';
