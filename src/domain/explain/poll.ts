@@ -78,10 +78,10 @@ export function answeredWell({ failures, seenAt, lastPolledAt }: PurchaseFacts):
   return failures === 0 || (seenAt !== null && lastPolledAt !== null && Math.abs(seenAt - lastPolledAt) <= ROUNDING);
 }
 
-/** For how long the next poll is late, or null while it is not, or only on its way. */
-export function lateness({ purchase, now }: Facts): Milliseconds | null {
+/** For how long the next poll is late, or null while it is not, or only on its way. A first poll that comes after others is late from the beginning. */
+export function lateness({ purchase, now, firstPoll }: Facts): Milliseconds | null {
   const late = purchase.nextPollAt === null ? 0 : now - purchase.nextPollAt;
-  return late > LATE ? late : null;
+  return late > LATE || firstPoll !== null ? Math.max(late, 0) : null;
 }
 
 /** Why a poll that is late has not been made. */

@@ -45,6 +45,7 @@ test('of a file it is said when its first polls may be expected, beside what wai
   const { sql } = database;
   await sql`
     insert into purchase_watch_internal.replicas (id, process, expires_at) values ('rep_1', 'here', now() + interval '1 minute'), ('rep_2', 'there', now() + interval '1 minute')`;
+  await sql`update purchase_watch_internal.shards set owner = 'rep_1'`;
   await sql`insert into purchase_watch.purchases (purchase_id, site) select 'before-' || i, 'se' from generate_series(1, 60) i`;
   const file = (name: string, count: number): string =>
     temporaryFile(Array.from({ length: count }, (_, index) => `${name}-${index}`).join('\n'));
@@ -74,6 +75,7 @@ test('of a file it is said when its first polls may be expected, beside what wai
     const ahead = Number(/about (\d+) of their first polls/.exec(why.stdout.replaceAll(/\s+/g, ' '))![1]);
     expect(ahead).toBeGreaterThan(15_000);
   } finally {
+    await sql`update purchase_watch_internal.shards set owner = null`;
     await sql`delete from purchase_watch_internal.replicas`;
   }
 });
