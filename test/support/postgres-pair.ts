@@ -4,8 +4,9 @@ import { once } from 'node:events';
 import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { connect } from '../../src/postgres/connection/database.ts';
+import { connect, type Sql } from '../../src/postgres/connection/database.ts';
 import { freePorts } from './broker-process.ts';
 
 const INSTALLED = '/usr/lib/postgresql';
@@ -20,8 +21,18 @@ export const canPair = BIN !== undefined;
 export interface PostgresPair {
   /** Both hosts, the standby first. */
   readonly url: string;
+  /** The first primary alone. */
+  readonly primaryUrl: string;
   /** The standby alone. */
   readonly standbyUrl: string;
+  /** Kills the first primary, as a crash does. */
+  killPrimary(): Promise<void>;
+  /** Starts the first primary again, on its own data: after a failover it is a second primary. Resolves when it answers. */
+  startPrimary(): Promise<void>;
+  /** From here on the standby receives nothing: what is written meanwhile is lost when the standby is promoted. */
+  cutStandby(): Promise<void>;
+  /** Makes the standby a primary. Resolves when it takes writes. */
+  promote(): Promise<void>;
   /** Kills the primary and promotes the standby. */
   failOver(): Promise<void>;
   stop(): Promise<void>;
@@ -64,18 +75,34 @@ export async function startPostgresPair(): Promise<PostgresPair> {
   };
   const [primaryData, standbyData] = [join(folder, 'primary'), join(folder, 'standby')];
   await run('initdb', '-D', primaryData, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync');
-  const stopPrimary = await serve(primaryData, primaryPort);
+  let stopPrimary = await serve(primaryData, primaryPort);
   const from = ['-h', '127.0.0.1', '-p', String(primaryPort), '-U', 'postgres'];
   await run('pg_basebackup', ...from, '-D', standbyData, '-R', '-X', 'stream', '-c', 'fast', '--no-sync');
   const stopStandby = await serve(standbyData, standbyPort);
+  const atStandby = async (work: (sql: Sql) => Promise<unknown>) => {
+    const sql = connect(urlOf(standbyPort), { max: 1 });
+    await work(sql);
+    await sql.end();
+  };
+  const promote = () => atStandby((sql) => sql`select pg_promote()`);
   return {
     url: urlOf(standbyPort, primaryPort),
+    primaryUrl: urlOf(primaryPort),
     standbyUrl: urlOf(standbyPort),
+    killPrimary: () => stopPrimary(),
+    startPrimary: async () => {
+      stopPrimary = await serve(primaryData, primaryPort);
+    },
+    cutStandby: () =>
+      atStandby(async (sql) => {
+        await sql`alter system set primary_conninfo = ''`;
+        await sql`select pg_reload_conf()`;
+        while ((await sql`select from pg_stat_wal_receiver`).length > 0) await delay(50);
+      }),
+    promote,
     failOver: async () => {
       await stopPrimary();
-      const sql = connect(urlOf(standbyPort), { max: 1 });
-      await sql`select pg_promote()`;
-      await sql.end();
+      await promote();
     },
     stop: async () => {
       await Promise.all([stopPrimary(), stopStandby()]);
