@@ -1,7 +1,8 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { connect, type Sql } from '../../src/postgres/connection/database.ts';
 import { register } from '../../src/postgres/purchases/purchases.ts';
-import { startDaemon } from '../support/daemon.ts';
+import { type Daemon, startDaemon } from '../support/daemon.ts';
 import { canPair, startPostgresPair } from '../support/postgres-pair.ts';
 import { SECRET, startTestApp, type TestApp } from '../support/test-app.ts';
 
@@ -73,6 +74,55 @@ test.skipIf(!canPair)(
     await arrived(t, await registered(t, after));
     // A database that stays where it is cannot have written a second era: the standby's timeline is another one.
     await expect.poll(async () => (await after`select era from purchase_watch_internal.feed_era`)[0]!.era).toBe(2);
+    expect(await daemon.end('SIGTERM')).toBe(0);
+  },
+  180_000,
+);
+
+/** Statuses of calls that take each of the API's pools: readers, changes, the feed and operators. */
+async function callAll(daemon: Daemon): Promise<number[]> {
+  const origin = /"url":"(http[^"]+)"/.exec(daemon.output())![1]!;
+  const purchase = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"purchaseId":"from-the-api"}' };
+  const calls = ['/v1/overview', '/v1/purchases', '/v1/events', '/readyz'].map((path) =>
+    fetch(origin + path, path === '/v1/purchases' ? purchase : {}).then(({ status }) => status),
+  );
+  return Promise.all(calls);
+}
+/** Each pool and session of a daemon, as the server names it. */
+const SESSIONS = ['', ' api', ' changes', ' feed', ' listen', ' operators', ' outbox', ' recording'];
+const sessionsAt = async (sql: Sql) => {
+  const rows = await sql<{ name: string }[]>`
+    select distinct application_name as name from pg_stat_activity where application_name like 'purchase-watch%'`;
+  return rows.map(({ name }) => name.slice('purchase-watch'.length));
+};
+
+test.skipIf(!canPair)(
+  'after a while in which no host takes writes, every pool works again: with a new primary, and with the old one',
+  async () => {
+    const t = await testApp();
+    const pair = await startPostgresPair();
+    cleanUp.push(() => pair.stop());
+    const daemon = startDaemon(['start'], settingsFor(t, pair.url));
+    cleanUp.push(() => daemon.end('SIGKILL'));
+    await daemon.says('"started"', 60_000);
+    const first = pool(pair.primaryUrl, 'test');
+    await arrived(t, await registered(t, first));
+    for (const [primary, comeBack] of [
+      [first, pair.startPrimary],
+      [pool(pair.standbyUrl, 'test'), pair.promote],
+    ] as const) {
+      await pair.killPrimary();
+      // So long that each pool has been dialled, and refused, more than once.
+      for (let round = 0; round < 3; round++) {
+        expect(new Set(await callAll(daemon))).toEqual(new Set([503]));
+        await delay(1_000);
+      }
+      await comeBack();
+      await arrived(t, await registered(t, primary));
+      await expect.poll(() => callAll(daemon), { timeout: 20_000 }).toEqual([200, expect.anything(), 200, 200]);
+      await expect.poll(() => sessionsAt(primary), { timeout: 20_000 }).toEqual(expect.arrayContaining(SESSIONS));
+    }
+    await pair.killPrimary();
     expect(await daemon.end('SIGTERM')).toBe(0);
   },
   180_000,

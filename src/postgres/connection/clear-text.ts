@@ -6,32 +6,17 @@ import type { Socket } from 'node:net';
 
 const AUTHENTICATION = 'R'.charCodeAt(0);
 const CLEAR_TEXT = 3;
-/** The answer to a request for TLS that grants it. */
-const GRANTED = 'S'.charCodeAt(0);
 
 const CLEAR_TEXT_PASSWORD =
   'the server asks for the password in clear text on a connection without encryption, so it was not sent: let sslmode in the URL be require or verify-full, or let the server ask by scram-sha-256 (pg_hba.conf)';
 const NO_POSTGRES = 'what answers there does not speak the protocol of Postgres';
 
-/**
- * Breaks a socket whose server asks for the password in clear text, before the driver reads that request. `asksForTls`: the
- * driver's first message asks for TLS.
- */
-export function refuseClearText(socket: Socket, { asksForTls }: { readonly asksForTls: boolean }): void {
+/** Breaks a socket without encryption whose server asks for the password in clear text, before the driver reads that request. */
+export function refuseClearText(socket: Socket): void {
   const refusal = createReader();
-  let isGranting = asksForTls;
-  let isEncrypted = false;
   const emit = socket.emit.bind(socket);
   socket.emit = ((event: string, ...values: unknown[]): boolean => {
-    if (event !== 'data' || isEncrypted) return emit(event, ...values);
-    const chunk = values[0] as Buffer;
-    if (isGranting) {
-      // The driver reads the first byte of this piece, and drops the bytes after it.
-      isGranting = false;
-      isEncrypted = chunk[0] === GRANTED;
-      return emit(event, ...values);
-    }
-    const reason = refusal(chunk);
+    const reason = event === 'data' ? refusal(values[0] as Buffer) : null;
     if (reason === null) return emit(event, ...values);
     socket.destroy(new Error(reason));
     return false;

@@ -1,6 +1,5 @@
 /** What a database URL means: how the connection is encrypted (as libpq reads `sslmode`), and how to name the URL's target to a person. */
 import { readFileSync } from 'node:fs';
-import { isIP } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import { AppError } from '../../domain/values/errors.ts';
 import { shownAddress } from '../../domain/values/shown-address.ts';
@@ -8,7 +7,7 @@ import { missingRight } from './missing-right.ts';
 
 /** Parameters that libpq handles itself; a server refuses them as unknown settings, so they must not be passed on. */
 const CLIENT_SIDE = [
-  ['host', 'port', 'connect_timeout', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey'],
+  ['host', 'port', 'connect_timeout', 'sslmode', 'sslnegotiation', 'sslrootcert', 'sslcert', 'sslkey'],
   ['channel_binding', 'gssencmode', 'krbsrvname', 'sslcompression', 'sslsni', 'sslpassword', 'ssl_min_protocol_version'],
   [
     'target_session_attrs',
@@ -24,7 +23,13 @@ const CLIENT_SIDE = [
 /** Seconds until a connection that does not come up counts as failed, unless the URL has a `connect_timeout`. */
 const CONNECT_TIMEOUT_SECONDS = 10;
 
-type Encryption = false | 'prefer' | 'require' | ConnectionOptions;
+/** Whether and how a connection is encrypted. */
+export interface Encryption {
+  /** No TLS; TLS where the server has it; TLS, with what is checked. */
+  readonly mode: false | 'prefer' | 'require' | ConnectionOptions;
+  /** TLS begins at once, without asking for it (`sslnegotiation=direct`). */
+  readonly isDirect: boolean;
+}
 
 /** Sessions that cannot write are of no use here. */
 const READ_ONLY_SESSIONS = ['read-only', 'standby', 'prefer-standby'];
@@ -36,12 +41,16 @@ export interface Host {
 
 /** A URL in the driver's terms: the URL without the parts that the driver reads otherwise, and those parts. */
 export interface ParsedUrl {
+  /** As it was given. */
+  readonly given: string;
   /** With the first host only. */
   readonly url: string;
   /** All hosts. The driver does not choose well among several hosts, so primary.ts gives it one at a time. */
   readonly hosts: readonly Host[];
   readonly target: Target;
-  readonly options: { ssl: Encryption; connect_timeout: number; host?: string; port?: number };
+  readonly encryption: Encryption;
+  /** The driver itself encrypts nothing: its sockets are encrypted before it gets them. */
+  readonly options: { ssl: false; connect_timeout: number; host?: string; port?: number };
 }
 
 interface Target {
@@ -61,15 +70,21 @@ export function parseDatabaseUrl(text: string): ParsedUrl {
   const hosts = hostsOf(host ?? (given || 'localhost'), port ?? '5432');
   const first = hosts[0]!;
   const options: ParsedUrl['options'] = {
-    ssl: encryption(query, host ?? given),
+    ssl: false,
     connect_timeout: Number.isFinite(timeout) && timeout > 0 ? timeout : CONNECT_TIMEOUT_SECONDS,
     ...(host === null ? {} : { host: first.name }),
     ...(port === null ? {} : { port: first.port }),
+  };
+  const encryption = {
+    mode: encryptionMode(query, first.name),
+    isDirect: query.get('sslnegotiation') === 'direct',
   };
   for (const name of CLIENT_SIDE) query.delete(name);
   const rest = query.size === 0 ? '' : `?${query}`;
   const base = text.slice(0, text.length - search.length);
   return {
+    given: text,
+    encryption,
     url: (given.includes(',') ? base.replace(given, given.split(',')[0]!) : base) + rest,
     hosts,
     target: { hosts: shownHosts(hosts, port), user: decodeURIComponent(user), database: decodeURIComponent(path.slice(1)) },
@@ -125,11 +140,11 @@ function isUrl(text: string, hosts: string): boolean {
 }
 
 /** libpq's rules: `prefer` by default, `require` trusts any certificate unless a root is given, `verify-full` checks the name. */
-function encryption(query: URLSearchParams, hosts: string): Encryption {
+function encryptionMode(query: URLSearchParams, host: string): Encryption['mode'] {
   const mode = query.get('sslmode') ?? 'prefer';
   const root = query.get('sslrootcert');
   // No other machine can read a socket of this machine's file system, and servers do not offer TLS there.
-  if (mode === 'disable' || hosts.startsWith('/')) return false;
+  if (mode === 'disable' || host.startsWith('/')) return false;
   if (mode === 'prefer' || mode === 'allow') return 'prefer';
   if (!['require', 'verify-ca', 'verify-full'].includes(mode)) {
     throw new AppError(
@@ -142,11 +157,7 @@ function encryption(query: URLSearchParams, hosts: string): Encryption {
     ...(query.has('sslcert') ? { cert: certificate('sslcert', query.get('sslcert') ?? '') } : {}),
     ...(query.has('sslkey') ? { key: certificate('sslkey', query.get('sslkey') ?? '') } : {}),
   };
-  if (mode === 'verify-full' || root === 'system') {
-    const name = hosts.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
-    // The driver names a host for the check only when it is a name; without this an address is compared with "localhost".
-    return { ...files, rejectUnauthorized: true, ...(isIP(name) === 0 ? {} : { host: name }) };
-  }
+  if (mode === 'verify-full' || root === 'system') return { ...files, rejectUnauthorized: true };
   if (mode === 'require' && root === null) {
     return Object.keys(files).length === 0 ? 'require' : { ...files, rejectUnauthorized: false };
   }

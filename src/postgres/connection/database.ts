@@ -6,9 +6,9 @@ import { type JsonValue, parseExact, stringifyExact } from '../../domain/values/
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { type ParsedUrl, parseDatabaseUrl } from './database-url.ts';
 import { INSTANTS_AS_READ, parseInstant, writeInstant } from './instants.ts';
-import { createPrimaryFinder } from './primary.ts';
+import { hostsOf } from './primary.ts';
 import { noticeReadOnly } from './read-only.ts';
-import { createSockets, type Sockets } from './watched-socket.ts';
+import { createSockets, type SocketOptions, type Sockets } from './watched-socket.ts';
 
 interface OwnTypes extends Record<string, unknown> {
   bigint: number | bigint;
@@ -95,17 +95,12 @@ export function connect(url: string, options: ConnectOptions = {}): Sql {
   const { answerWithin, limits = {}, connectWithinSeconds } = options;
   const parsed = parseDatabaseUrl(url);
   const application = name === undefined ? 'purchase-watch' : `purchase-watch ${name}`;
-  const sockets = socketsFor(url, parsed, answerWithin);
-  const sql = postgres(parsed.url, {
-    ...parsed.options,
+  const sockets = socketsFor(parsed, { answerWithin, connectWithinSeconds });
+  const sql = open(parsed, sockets, {
     ...(connectWithinSeconds === undefined ? {} : { connect_timeout: connectWithinSeconds }),
     max,
-    types,
-    fetch_types: false,
     // Tries once a second, to find a database soon that is back; the driver's own rests grow to twenty seconds.
     backoff: (tries: number) => Math.min(0.05 * 2 ** tries, 1),
-    // The driver's TypeScript types lack the option `socket`.
-    ...{ socket: sockets.dial },
     ...(answerWithin === undefined ? {} : { idle_timeout: answerWithin / 2_000 }),
     onnotice: onNotice,
     // Compiling a query (JIT) takes longer than any query here runs.
@@ -117,13 +112,22 @@ export function connect(url: string, options: ConnectOptions = {}): Sql {
       ...(orderedPlans ? ORDERED_PLANS : {}),
       ...limits,
     },
-  }) as unknown as Sql;
+  });
   return sockets.breakAll === null ? sql : noticeReadOnly(sql, sockets.breakAll);
 }
 
-function socketsFor(url: string, parsed: ParsedUrl, answerWithin?: Milliseconds): Sockets {
-  const findHost = parsed.hosts.length > 1 ? createPrimaryFinder(parsed) : undefined;
-  return createSockets(url, { asksForTls: parsed.options.ssl !== false, answerWithin, findHost });
+function socketsFor(parsed: ParsedUrl, options: Omit<SocketOptions, 'findHost'>): Sockets {
+  return createSockets(parsed, { ...options, findHost: hostsOf(parsed)?.find });
+}
+
+/** A pool on these sockets. When the pool has ended, no socket of it is left. */
+function open(parsed: ParsedUrl, sockets: Sockets, options: postgres.Options<Record<string, postgres.PostgresType>>): Sql {
+  // The driver's TypeScript types lack the option `socket`.
+  const given = { ...parsed.options, ...{ socket: sockets.dial }, types, fetch_types: false, ...options };
+  const sql = postgres(parsed.url, given) as unknown as Sql;
+  const { end } = sql;
+  sql.end = (how) => end(how).finally(sockets.close);
+  return sql;
 }
 
 /**
@@ -149,21 +153,16 @@ export interface Session {
 export function openSession(url: string, name: string, onNotify?: (channel: string, payload: string) => void): Session {
   const parsed = parseDatabaseUrl(url);
   const closed = Promise.withResolvers<void>();
-  const sockets = socketsFor(url, parsed);
-  const options = {
-    ...parsed.options,
-    ...{ socket: sockets.dial },
+  const sql = open(parsed, socketsFor(parsed, {}), {
     max: 1,
-    types,
     idle_timeout: 0,
     max_lifetime: null,
-    fetch_types: false,
     connection: { application_name: `purchase-watch ${name}`, ...INSTANTS_AS_READ },
     onnotice: () => {},
     onclose: () => closed.resolve(),
-    onnotify: onNotify,
-  };
-  return { sql: postgres(parsed.url, options) as unknown as Sql, closed: closed.promise };
+    ...(onNotify === undefined ? {} : { onnotify: onNotify }),
+  });
+  return { sql, closed: closed.promise };
 }
 
 /** Readings of the clock taken in a row; the quickest reading counts, because its moment is known most exactly. */

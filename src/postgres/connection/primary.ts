@@ -3,65 +3,123 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import postgres from 'postgres';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import { type Choice, chooseHost, type HostAnswer, hostName, isSameHost, type Primary } from './choose-host.ts';
 import type { Host, ParsedUrl } from './database-url.ts';
-import { createSockets } from './watched-socket.ts';
+import { breakOthers, createSockets } from './watched-socket.ts';
 
-/** The longest that one host may take to answer: connecting and one query. */
+/** The longest that one host may take to answer: connecting and its queries. */
 const ASK_WITHIN: Milliseconds = 4_000;
+/** How long a host that takes writes waits for the answers of the others, which may have been promoted later. */
+const OTHERS_WITHIN: Milliseconds = 1_000;
 /** Connections that are dialled together share one search. */
 const FRESH: Milliseconds = 1_000;
 
-/** A search that is repeated at most once a second. Rejects with what each host answered when none takes writes. */
-export function createPrimaryFinder(parsed: ParsedUrl): () => Promise<Host> {
+export interface Hosts {
+  /** The host to dial, by a search that is repeated at most once a second. Rejects with what each host answered when none serves. */
+  find(): Promise<Host>;
+  /** Asks every host now. Connections to another host than the one that is found are broken. Rejects as `find` does. */
+  look(): Promise<Choice & { readonly primary: Primary }>;
+}
+
+/** The hosts of each URL: all pools of the process use the same one. */
+const known = new Map<string, Hosts>();
+
+/** The hosts of a URL that names several; undefined for a single one. */
+export function hostsOf(parsed: ParsedUrl): Hosts | undefined {
+  if (parsed.hosts.length < 2) return undefined;
+  const hosts = known.get(parsed.given) ?? createHosts(parsed);
+  known.set(parsed.given, hosts);
+  return hosts;
+}
+
+function createHosts(parsed: ParsedUrl): Hosts {
+  let inUse: Primary | null = null;
   let last: { readonly found: Promise<Host>; readonly at: Milliseconds } | null = null;
-  return () => {
-    if (last === null || performance.now() - last.at > FRESH) last = { found: findPrimary(parsed), at: performance.now() };
-    return last.found;
+
+  const conclude = (answers: readonly HostAnswer[]): Choice & { readonly primary: Primary } => {
+    const { primary, ...others } = chooseHost(answers, inUse);
+    if (primary === null) {
+      throw Object.assign(new Error(`no host takes writes: ${others.refusals.join('; ')}`), { code: 'NO_PRIMARY' });
+    }
+    // A cluster that was known once stays known where Postgres no longer reveals it.
+    inUse = {
+      ...primary,
+      system: primary.system ?? inUse?.system ?? null,
+      timeline: primary.timeline ?? inUse?.timeline ?? null,
+    };
+    const text = `the connection is broken and dialled again, because ${hostName(primary.host)} is the primary now`;
+    breakOthers(parsed.given, primary.host, Object.assign(new Error(text), { code: 'OTHER_PRIMARY' }));
+    return { primary, ...others };
+  };
+
+  const search = async (): Promise<Host> => {
+    const answers: HostAnswer[] = [];
+    const early = Promise.withResolvers<void>();
+    let timer: NodeJS.Timeout | undefined;
+    const asked = parsed.hosts.map(async (host) => {
+      const answer = await ask(parsed, host);
+      answers.push(answer);
+      if ('refusal' in answer) return;
+      // The host in use serves as before. Whether another one was promoted is found when all have answered.
+      if (inUse !== null && isSameHost(host, inUse.host) && chooseHost([answer], inUse).primary !== null) early.resolve();
+      timer ??= setTimeout(early.resolve, OTHERS_WITHIN);
+    });
+    const all = Promise.all(asked).then(() => {
+      clearTimeout(timer);
+      return conclude(answers).primary.host;
+    });
+    // A failure after an early answer is found again by the next search.
+    all.catch(() => undefined);
+    return Promise.race([all, early.promise.then(() => conclude(answers).primary.host)]);
+  };
+  return {
+    find: () => {
+      if (last === null || performance.now() - last.at > FRESH) last = { found: search(), at: performance.now() };
+      return last.found;
+    },
+    look: async () => conclude(await Promise.all(parsed.hosts.map((host) => ask(parsed, host)))),
   };
 }
 
-async function findPrimary(parsed: ParsedUrl): Promise<Host> {
-  const refusals: string[] = [];
-  const asked = parsed.hosts.map(async (host) => {
-    try {
-      await askForWrites(parsed, host);
-      return host;
-    } catch (error) {
-      refusals.push(`${host.name}:${host.port} (${error instanceof Error ? error.message || error.name : String(error)})`);
-      throw error;
-    }
-  });
-  try {
-    return await Promise.any(asked);
-  } catch {
-    throw Object.assign(new Error(`no host takes writes: ${refusals.join('; ')}`), { code: 'NO_PRIMARY' });
-  }
-}
-
-async function askForWrites({ url, options }: ParsedUrl, { name, port }: Host): Promise<void> {
-  const session = { application_name: 'purchase-watch probe' };
-  const { dial } = createSockets(url, { asksForTls: options.ssl !== false });
-  const probe = {
-    ...options,
-    host: name,
-    port,
+/** Asks one host what it is. Never rejects. */
+async function ask(parsed: ParsedUrl, host: Host): Promise<HostAnswer> {
+  const { dial, close } = createSockets(parsed, { connectWithinSeconds: ASK_WITHIN / 1_000 });
+  const sql = postgres(parsed.url, {
+    ...parsed.options,
+    ...{ socket: dial },
+    host: host.name,
+    port: host.port,
     connect_timeout: ASK_WITHIN / 1_000,
     max: 1,
     fetch_types: false,
-    connection: session,
-    socket: dial,
-  };
-  const sql = postgres(url, { ...probe, onnotice: () => {} });
+    connection: { application_name: 'purchase-watch probe' },
+    onnotice: () => {},
+  });
   const over = new AbortController();
   try {
-    const answer = sql<[{ closed: boolean }]>`
-      select pg_is_in_recovery() or current_setting('transaction_read_only')::boolean as closed`;
     const silence = delay(ASK_WITHIN, null, { signal: over.signal }).catch(() => null);
-    const rows = await Promise.race([answer, silence]);
-    if (rows === null) throw new Error('no answer in time');
-    if (rows[0].closed) throw new Error('it is read-only: a standby, or a primary that was demoted');
+    const answer = await Promise.race([askServer(sql), silence]);
+    if (answer === null) return { host, refusal: 'no answer in time' };
+    if (answer.isReadOnly) return { host, refusal: 'it is read-only: a standby, or a primary that was demoted' };
+    return { host, ...answer };
+  } catch (error) {
+    return { host, refusal: error instanceof Error ? error.message || error.name : String(error) };
   } finally {
     over.abort();
     await sql.end({ timeout: 0 });
+    close();
   }
+}
+
+async function askServer(sql: postgres.Sql): Promise<Omit<Primary, 'host'> & { isReadOnly: boolean }> {
+  const [row] = await sql<[{ isReadOnly: boolean; startedAt: string }]>`
+    select pg_is_in_recovery() or current_setting('transaction_read_only')::boolean as "isReadOnly",
+      extract(epoch from pg_postmaster_start_time())::text as "startedAt"`;
+  if (row.isReadOnly) return { ...row, system: null, timeline: null };
+  // The names of log files tell the timeline at once; pg_control_checkpoint() tells it after the next checkpoint only.
+  const identity = sql<[{ system: string; timeline: string }]>`
+    select system_identifier::text as system, substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) as timeline from pg_control_system()`;
+  // Managed services forbid one or the other.
+  const [{ system, timeline } = { system: null, timeline: null }] = await identity.catch(() => []);
+  return { ...row, system, timeline: timeline === null ? null : Number.parseInt(timeline, 16) };
 }

@@ -7,7 +7,8 @@
 import { connect as dial, Socket } from 'node:net';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { refuseClearText } from './clear-text.ts';
-import type { Host } from './database-url.ts';
+import type { Host, ParsedUrl } from './database-url.ts';
+import { encrypted } from './encryption.ts';
 import { READ_ONLY } from './read-only.ts';
 
 /** What the driver passes to the function that makes its sockets. */
@@ -18,59 +19,117 @@ interface Target {
 }
 
 export interface Sockets {
-  /** Makes a socket for the driver. */
-  dial(target: Target): Socket | Promise<Socket>;
+  /** Makes a socket for the driver, encrypted already where the URL asks for it. */
+  dial(target: Target): Promise<Socket>;
   /**
    * Breaks all sockets to this database, of every pool of the process, so that each is dialled again; at most once a second.
    * Null without `answerWithin` and `findHost`: a short command reports the failure instead.
    */
   readonly breakAll: (() => void) | null;
+  /** Ends the sockets that are left when their pool has ended: the driver forgets those that it still dials. */
+  close(): void;
 }
 
 export interface SocketOptions {
-  /** Whether the driver's first message asks for TLS. */
-  readonly asksForTls: boolean;
   readonly answerWithin?: Milliseconds | undefined;
+  /** In place of the URL's `connect_timeout`. */
+  readonly connectWithinSeconds?: number | undefined;
   readonly findHost?: (() => Promise<Host>) | undefined;
 }
 
 const BREAK_AT_MOST_EVERY: Milliseconds = 1_000;
 interface KnownDatabase {
-  readonly open: Set<Socket>;
+  /** Each lasting socket with its host; null for a socket of the file system. */
+  readonly open: Map<Socket, Host | null>;
   brokenAt: Milliseconds;
 }
 const databases = new Map<string, KnownDatabase>();
 
-/**
- * Sockets to a database, by its URL. They break when an answer is overdue (`answerWithin`), and when the server asks for the
- * password in clear text where others may read it; among several hosts the one that takes writes is dialled (`findHost`).
- */
-export function createSockets(url: string, { asksForTls, answerWithin, findHost }: SocketOptions): Sockets {
-  const database = databases.get(url) ?? { open: new Set<Socket>(), brokenAt: Number.NEGATIVE_INFINITY };
+function databaseAt(url: string): KnownDatabase {
+  const database = databases.get(url) ?? { open: new Map<Socket, Host | null>(), brokenAt: Number.NEGATIVE_INFINITY };
   databases.set(url, database);
+  return database;
+}
+
+/**
+ * Sockets to a database. They break when an answer is overdue (`answerWithin`), and when the server asks for the password in
+ * clear text where others may read it; among several hosts the one that takes writes is dialled (`findHost`).
+ */
+export function createSockets(parsed: ParsedUrl, { answerWithin, connectWithinSeconds, findHost }: SocketOptions): Sockets {
+  const { given, encryption, options } = parsed;
+  const database = databaseAt(given);
   const isLasting = answerWithin !== undefined || findHost !== undefined;
-  const prepare = (socket: Socket): Socket => {
-    if (!isLasting) return socket;
-    database.open.add(socket);
-    socket.once('close', () => database.open.delete(socket));
-    if (answerWithin !== undefined) watch(socket, answerWithin);
+  const within = 1_000 * (connectWithinSeconds ?? options.connect_timeout);
+  const mine = new Set<Socket>();
+  let isClosed = false;
+
+  const keep = (socket: Socket, host: Host | null): void => {
+    mine.add(socket);
+    if (isLasting) database.open.set(socket, host);
+    socket.once('close', () => {
+      mine.delete(socket);
+      database.open.delete(socket);
+    });
+  };
+  const ready = (socket: Socket): Socket => {
     refuseLatecomers(socket);
+    if (answerWithin !== undefined) watch(socket, answerWithin);
     return socket;
   };
   // The socket keeps bytes that are written before the connection is up; a failure to connect ends the socket as a later failure does.
-  // The driver reads host and port to tell TLS which name to expect.
-  const dialHost = ({ name, port }: Host): Socket => {
-    const socket = Object.assign(dial({ host: name, port }), { host: name, port });
-    refuseClearText(socket, { asksForTls });
-    return prepare(socket);
+  const dialHost = async (host: Host): Promise<Socket> => {
+    const { name, port } = host;
+    const line = dial({ host: name, port });
+    keep(line, host);
+    const socket = encryption.mode === false ? line : await inTime(line, within, encrypted(line, name, encryption));
+    if (socket === line) refuseClearText(line);
+    else keep(socket, host);
+    // The driver names host and port in its errors.
+    return ready(Object.assign(socket, { host: name, port }));
+  };
+  const dialPath = (path: string): Socket => {
+    const socket = dial(path);
+    keep(socket, null);
+    return ready(socket);
   };
   return {
-    dial: ({ host, port, path }) => {
-      if (findHost !== undefined) return findHost().then(dialHost, brokenSocket);
-      return path ? prepare(dial(path)) : dialHost({ name: host[0]!, port: port[0]! });
+    dial: async ({ host, port, path }) => {
+      try {
+        if (findHost === undefined && path) return dialPath(path);
+        const chosen = findHost === undefined ? { name: host[0]!, port: port[0]! } : await findHost();
+        if (isClosed) throw new Error('the pool has ended');
+        return await dialHost(chosen);
+      } catch (reason) {
+        return brokenSocket(reason as Error);
+      }
     },
     breakAll: isLasting ? () => breakAll(database) : null,
+    close: () => {
+      isClosed = true;
+      for (const socket of mine) socket.destroy();
+    },
   };
+}
+
+/** What is done on a socket, or a failure when that takes too long: the driver begins to count once it has the socket. */
+async function inTime<T>(socket: Socket, within: Milliseconds, work: Promise<T>): Promise<T> {
+  const late = Object.assign(new Error('no answer in time'), { code: 'CONNECT_TIMEOUT' });
+  const timer = setTimeout(() => socket.destroy(late), within);
+  try {
+    return await work;
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Breaks the sockets of every pool of the process that lead to another host than this one, so that they are dialled again. */
+export function breakOthers(url: string, { name, port }: Host, reason: Error): void {
+  for (const [socket, host] of databaseAt(url).open) {
+    if (host !== null && (host.name !== name || host.port !== port)) socket.destroy(reason);
+  }
 }
 
 function breakAll(database: KnownDatabase): void {
@@ -80,12 +139,13 @@ function breakAll(database: KnownDatabase): void {
   // Other statements that wait on these connections fail with the code of the statement that was refused.
   const reason = Object.assign(new Error(text), { code: READ_ONLY });
   // The refused statement gets its own answer before the connections break.
-  setImmediate(() => database.open.forEach((socket) => void socket.destroy(reason)));
+  setImmediate(() => database.open.forEach((_, socket) => void socket.destroy(reason)));
 }
 
 /** A socket that fails like a refused connection: if `dial` rejected instead, the driver would lose the connection for good. */
 function brokenSocket(reason: Error): Socket {
   const socket = new Socket();
+  refuseLatecomers(socket);
   setImmediate(() => socket.destroy(reason));
   return socket;
 }
@@ -119,20 +179,24 @@ function watch(socket: Socket, answerWithin: Milliseconds): void {
  * Between the failure of a socket and its end the driver may begin a query on the socket, and would never reject that query:
  * after a failure the driver rejects no query when the socket ends. So the failure is emitted once more, just before the end.
  * The end waits until the bytes of that query are thrown away: the driver would keep them, and write nothing on its next
- * connection.
+ * connection. What such bytes still cause is nobody's concern.
  */
 function refuseLatecomers(socket: Socket): void {
   let failure: Error | null = null;
-  socket.once('error', (error) => {
-    failure = error;
-  });
+  let isEnding = false;
   const emit = socket.emit.bind(socket);
   const end = (values: readonly unknown[]): void => {
     if (failure !== null && socket.listenerCount('error') > 0) emit('error', failure);
     emit('close', ...values);
   };
   socket.emit = ((event: string, ...values: unknown[]): boolean => {
+    if (event === 'error') {
+      failure ??= values[0] as Error;
+      // The driver does not listen yet, or the end brings the failure: an encrypted socket may fail after its end began.
+      if (isEnding || socket.listenerCount('error') === 0) return true;
+    }
     if (event !== 'close') return emit(event, ...values);
+    isEnding = true;
     setImmediate(() => setImmediate(end, values));
     return true;
   }) as typeof socket.emit;

@@ -1,20 +1,17 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { chmodSync, chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import type { Socket } from 'node:net';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import net from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import tls from 'node:tls';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { connect } from '../../../src/postgres/connection/database.ts';
-import { type TestDatabase, testDatabase } from '../../support/database.ts';
-import { type PostgresWire, startPostgresWire } from '../../support/postgres-wire.ts';
-
-let database: TestDatabase;
-let wire: PostgresWire;
-beforeAll(async () => {
-  database = await testDatabase();
-  wire = await startPostgresWire(database.url);
-});
-afterAll(async () => {
-  await wire.stop();
-  await database.drop();
-});
+import { startEmbedded } from '../../../src/postgres/embedded/embedded.ts';
+import { makeAuthority } from '../../support/certificates.ts';
+import { testDatabase } from '../../support/database.ts';
+import { withPort } from '../../support/embedded-port.ts';
+import { startWire, type Wire } from '../../support/wire.ts';
 
 /** Moments between the failure of a connection and its end, each given as what runs `begin` then. */
 const MOMENTS: Record<string, (begin: () => void) => void> = {
@@ -25,29 +22,91 @@ const MOMENTS: Record<string, (begin: () => void) => void> = {
   'two turns later': (begin) => void setImmediate(() => setImmediate(begin)),
 };
 
-test.each(Object.entries(MOMENTS))(
-  'a query that begins when its idle connection has failed, %s, is answered or refused, and so is the next one',
-  async (_, at) => {
-    const sql = connect(wire.url, { max: 1, steadyPlans: true, answerWithin: 60_000 });
-    onTestFinished(() => sql.end({ timeout: 0 }));
-    const sockets: Socket[] = [];
-    const note = (message: unknown): void => void sockets.push((message as { socket: Socket }).socket);
-    subscribe('net.client.socket', note);
-    expect(await sql`select 1 as one`).toEqual([{ one: 1 }]);
-    unsubscribe('net.client.socket', note);
-    const idle = sockets.find(({ remotePort }) => String(remotePort) === new URL(wire.url).port)!;
-    const outcome = new Promise<string>((resolve) => {
-      idle.prependOnceListener('error', () => {
-        at(() => {
-          sql`select 2 as two`.then(
-            () => resolve('answered'),
-            () => resolve('refused'),
-          );
+const cleanUp: (() => unknown)[] = [];
+/** A line to a server with TLS, and its address there. */
+async function encryptedLine(): Promise<[Wire, string]> {
+  const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-tls-'));
+  chmodSync(folder, 0o755);
+  cleanUp.push(() => rmSync(folder, { recursive: true }));
+  const dataDir = join(folder, 'data');
+  const port = await withPort(dataDir);
+  const settings = { fsync: 'off', shared_buffers: '16MB', ...port.settings };
+  await (await startEmbedded({ dataDir, settings })).stop();
+  const { uid, gid } = statSync(join(dataDir, 'postgres/data'));
+  const { certificate, key } = makeAuthority().issue('db.example');
+  const files = { ssl_cert_file: certificate, ssl_key_file: key };
+  const paths = Object.entries(files).map(([name, content]) => {
+    const path = join(folder, name);
+    writeFileSync(path, content, { mode: 0o600 });
+    chownSync(path, uid, gid);
+    return [name, path];
+  });
+  const server = await startEmbedded({ dataDir, settings: { ...settings, ssl: 'on', ...Object.fromEntries(paths) } });
+  cleanUp.push(() => server.stop());
+  const wire = await startWire(port.url());
+  cleanUp.push(() => wire.stop());
+  return [wire, wire.url.replace('sslmode=disable', 'sslmode=require')];
+}
+async function plainLine(): Promise<[Wire, string]> {
+  const database = await testDatabase();
+  cleanUp.push(() => database.drop());
+  const wire = await startWire(database.url);
+  cleanUp.push(() => wire.stop());
+  return [wire, wire.url];
+}
+
+/** The sockets that are dialled from now on, by one of Node's functions. */
+function dialled(by: typeof net | typeof tls): Socket[] {
+  const sockets: Socket[] = [];
+  const { connect: original } = by;
+  const noted = (...values: unknown[]): Socket => {
+    const socket = Reflect.apply(original, by, values) as Socket;
+    sockets.push(socket);
+    return socket;
+  };
+  Object.assign(by, { connect: noted });
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    Object.assign(by, { connect: original });
+    syncBuiltinESMExports();
+  });
+  return sockets;
+}
+
+describe.each([
+  ['plain', net, plainLine],
+  ['encrypted', tls, encryptedLine],
+] as const)('a %s connection', (name, by, lay) => {
+  let wire: Wire;
+  let url: string;
+  beforeAll(async () => {
+    [wire, url] = await lay();
+  });
+  afterAll(async () => {
+    for (const step of cleanUp.splice(0).reverse()) await step();
+  });
+
+  test.each(Object.entries(MOMENTS))(
+    'that was idle has failed: a query that begins %s is answered or refused, and so is the next one',
+    async (_, at) => {
+      const sockets = dialled(by);
+      const sql = connect(url, { max: 1, steadyPlans: true, answerWithin: 60_000 });
+      onTestFinished(() => sql.end({ timeout: 0 }));
+      const encryption = sql<[{ ssl: boolean }]>`select ssl from pg_stat_ssl where pid = pg_backend_pid()`;
+      expect(await encryption).toEqual([{ ssl: name === 'encrypted' }]);
+      const outcome = new Promise<string>((resolve) => {
+        sockets[0]!.prependOnceListener('error', () => {
+          at(() => {
+            sql`select 2 as two`.then(
+              () => resolve('answered'),
+              () => resolve('refused'),
+            );
+          });
         });
       });
-    });
-    wire.breakNew(0);
-    expect(await outcome).toMatch(/^(answered|refused)$/);
-    await expect.poll(() => sql`select 3 as three`.catch(() => [])).toEqual([{ three: 3 }]);
-  },
-);
+      wire.reset();
+      expect(await outcome).toMatch(/^(answered|refused)$/);
+      await expect.poll(() => sql`select 3 as three`.catch(() => [])).toEqual([{ three: 3 }]);
+    },
+  );
+});
