@@ -108,7 +108,8 @@ interface Runnable extends Base, ReturnType<typeof createParts> {
 
 /** Every loop by its name, as health, metrics and log show it; a tick answers how long to rest. */
 function loopsOf(parts: Runnable): readonly (readonly [name: string, tick: () => Promise<Milliseconds>])[] {
-  const { limits, ownership, poller, notifier, judge, upkeep, activity, troubles, reach, erasures, heartbeat, sql } = parts;
+  const { limits, ownership, poller, notifier, judge, upkeep, activity, troubles, reach, erasures, hostWatch, heartbeat, sql } =
+    parts;
   return [
     ['limits', limits.tick],
     ['ownership', ownership.tick],
@@ -121,6 +122,7 @@ function loopsOf(parts: Runnable): readonly (readonly [name: string, tick: () =>
     ['troubles', troubles.tick],
     ['reach', reach.tick],
     ['erasures', erasures],
+    ...(hostWatch === null ? [] : [['hosts', hostWatch.tick] as const]),
     ...(heartbeat === null ? [] : [['heartbeat', heartbeat.tick] as const]),
   ];
 }

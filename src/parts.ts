@@ -20,6 +20,7 @@ import { createQueueWarning } from './daemon/shards/notification-queue.ts';
 import { createOwnership, type OwnershipKeeper } from './daemon/shards/ownership.ts';
 import { createReach, type Reach } from './daemon/shards/reach.ts';
 import { createSkippedTime } from './daemon/shards/skipped-time.ts';
+import { createHostWatch } from './daemon/upkeep/database-hosts.ts';
 import { createHeartbeat } from './daemon/upkeep/dead-mans-switch.ts';
 import { createTroubles, type PostedAlert } from './daemon/upkeep/replica-troubles.ts';
 import { createResealing } from './daemon/upkeep/resealing.ts';
@@ -137,7 +138,7 @@ export function createParts(base: Base, clients: Clients) {
 
 /** What alerts people: the judge, the posts of a replica in trouble, and the dead man's switch. */
 function createAlerting(base: Base, reach: Reach, { fleet }: Pick<OwnershipKeeper, 'fleet'>) {
-  const { sql, clock, log, replica, settings, health, meters, limits, configured, loops } = base;
+  const { store, sql, clock, log, replica, settings, health, meters, limits, configured, loops } = base;
   const channels = channelRules(settings);
   const posted: PostedAlert = { isPosted: false };
   const judge = createJudge({
@@ -146,14 +147,15 @@ function createAlerting(base: Base, reach: Reach, { fleet }: Pick<OwnershipKeepe
     isReplicaPosted: () => posted.isPosted,
     onEvents: () => loops.wake('notifier'),
   });
+  const hostWatch = store.hosts === null ? null : createHostWatch({ hosts: store.hosts, clock, log });
   const troubles = createTroubles({
     ...{ sql, clock, log, replica, posted },
-    sources: [() => troublesSeen(health.seen()), reach.troubles],
+    sources: [() => troublesSeen(health.seen()), reach.troubles, () => hostWatch?.troubles() ?? []],
     rank: () => rankToPost(replica, fleet(), isGone),
     post: createDirectPosts({ clock, log, configured, channels }).post,
   });
   const url = settings.slack.deadMansSwitch;
   const ceilings = channelCeilings(settings);
   const heartbeat = url === null ? null : createHeartbeat({ sql, clock, log, replica, health, ceilings, url });
-  return { judge, troubles, heartbeat };
+  return { judge, hostWatch, troubles, heartbeat };
 }

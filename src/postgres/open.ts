@@ -1,7 +1,9 @@
 /** The daemon's connections: to the database that the settings name, or to the embedded one, which it starts. */
 import type { Milliseconds } from '../domain/values/time.ts';
 import { connect, type Sql } from './connection/database.ts';
-import { agreeOnLimits, type Patience } from './connection/server-limits.ts';
+import { parseDatabaseUrl } from './connection/database-url.ts';
+import { type Hosts, hostsOf } from './connection/primary.ts';
+import { agreeOnGuards, agreeOnLimits, type Patience } from './connection/server-limits.ts';
 import { startEmbedded } from './embedded/embedded.ts';
 
 export interface Store {
@@ -12,6 +14,8 @@ export interface Store {
   readonly recording: Sql;
   /** For the outbox. */
   readonly outbox: Sql;
+  /** The hosts of the URL, when it names several. */
+  readonly hosts: Hosts | null;
   /** For further connections. */
   readonly patience: Patience;
   /** Breaks off every query, and takes no more. */
@@ -35,6 +39,8 @@ export async function openStore(
 ): Promise<Store> {
   const embedded = databaseUrl === null ? await startEmbedded({ dataDir, log: (text) => log.info(text), signal }) : null;
   const url = databaseUrl ?? embedded!.url;
+  const unguarded = await agreeOnGuards(url);
+  if (unguarded !== null) log.warn(unguarded, 'database.settings_refused');
   const patience = await agreeOnLimits(url, answerWithin, (about) => log.warn(about, 'database.limits_refused'));
   const sql = connect(url, { max: 6, steadyPlans: true, ...patience });
   const planned = { steadyPlans: true, orderedPlans: true, ...patience };
@@ -47,6 +53,7 @@ export async function openStore(
     sql,
     recording,
     outbox,
+    hosts: hostsOf(parseDatabaseUrl(url)) ?? null,
     patience,
     breakOff: () => void end(0),
     close: async (left) => {

@@ -2,13 +2,16 @@
 
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { replicaRemedy } from '../../domain/incidents/replica-trouble.ts';
 import { queueTrouble } from '../../domain/replicas/notification-queue.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import { hostName, rivalry } from '../../postgres/connection/choose-host.ts';
 import { openSession, readClock, type Sql } from '../../postgres/connection/database.ts';
-import { describeTarget } from '../../postgres/connection/database-url.ts';
+import { describeTarget, parseDatabaseUrl } from '../../postgres/connection/database-url.ts';
 import { type ServerFacts, serverFacts } from '../../postgres/connection/inspect.ts';
 import { missingRight } from '../../postgres/connection/missing-right.ts';
+import { hostsOf } from '../../postgres/connection/primary.ts';
 import { pendingMigrations } from '../../postgres/migrations/migrate.ts';
 import { type Finding, offsetInWords, type Reporter, wallClockAt } from './finding.ts';
 
@@ -25,6 +28,7 @@ export async function checkDatabase(
   const facts = await serverFacts(sql);
   return [
     version(report, facts, describeTarget(url)),
+    ...(await hosts(report, url)),
     ...rights(report, facts),
     await schema(report, { sql, migrations, role: facts.role }),
     ...roles(report, facts),
@@ -40,6 +44,17 @@ function version(report: Reporter, { version, versionText, role }: ServerFacts, 
   const found = `Postgres ${versionText} at ${where}, as role ${role}`;
   if (version >= OLDEST_VERSION) return report.ok(found);
   return report.failed(found, 'version 15 or newer is needed: upgrade Postgres');
+}
+
+/** Of several hosts, which one is used and why each of the others is not. */
+async function hosts(report: Reporter, url: string): Promise<Finding[]> {
+  const several = hostsOf(parseDatabaseUrl(url));
+  if (several === undefined) return [];
+  const { primary, rivals, refusals } = await several.look();
+  const others = refusals.length === 0 ? '' : `; not ${refusals.join(', ')}`;
+  if (rivals.length === 0) return [report.ok(`of its hosts ${hostName(primary.host)} is used${others}`)];
+  const todo = replicaRemedy({ reason: 'two_primaries', error: null });
+  return [report.failed(`two servers take writes: ${rivalry(primary, rivals)}`, todo)];
 }
 
 function rights(report: Reporter, { isReplica, readOnly, mayCreate, role, hasSchema }: ServerFacts): Finding[] {

@@ -12,6 +12,7 @@ import type { Milliseconds } from '../../domain/values/time.ts';
 import { connect, type Sql } from '../../postgres/connection/database.ts';
 import { describeConnectionError } from '../../postgres/connection/database-url.ts';
 import { newestSeen } from '../../postgres/connection/inspect.ts';
+import { agreeOnGuards } from '../../postgres/connection/server-limits.ts';
 import { startEmbedded } from '../../postgres/embedded/embedded.ts';
 import { hasEmbedded } from '../../postgres/embedded/present.ts';
 import { pendingMigrations } from '../../postgres/migrations/migrate.ts';
@@ -235,6 +236,7 @@ async function openDatabase({ databaseUrl, dataDir }: Settings): Promise<Opened>
     return { ...nothing, findings: [report.failed(error.message, `mend that, or set DATABASE_URL`)] };
   }
   const url = databaseUrl ?? embedded!.url;
+  const unguarded = await agreeOnGuards(url);
   const sql = connect(url, { max: 4, name: 'doctor' });
   const close = async (): Promise<void> => {
     await sql.end({ timeout: 1 });
@@ -248,8 +250,13 @@ async function openDatabase({ databaseUrl, dataDir }: Settings): Promise<Opened>
       return [report.failed(describeConnectionError(url, error), 'nothing works without it: mend DATABASE_URL or the server')];
     }
   });
-  return reached.length === 0 ? { sql, url, findings: [], close } : { sql: null, url, findings: reached, close };
+  const findings =
+    unguarded === null || unguarded.wrong.length === 0 ? [] : [report.failed(unguarded.wrong.join(' and '), SET_DEFAULTS)];
+  return reached.length === 0 ? { sql, url, findings, close } : { sql: null, url, findings: reached, close };
 }
+
+const SET_DEFAULTS =
+  'a pooler drops or refuses what sessions begin with: let the defaults of the role be default_transaction_isolation = read committed and synchronous_commit = on, and restart the pooler';
 
 async function isMigrated(sql: Sql, migrations: string): Promise<boolean> {
   try {

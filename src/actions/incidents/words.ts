@@ -1,6 +1,7 @@
 /** Incidents in a few words, for lists and the overview. */
 
 import { untilText } from '../../domain/explain/standing.ts';
+import { worstWrong } from '../../domain/incidents/replica-trouble.ts';
 import { ENDS_UNLESS } from '../../domain/incidents/symptom.ts';
 import { stateName } from '../../domain/purchases/states.ts';
 import { counted } from '../../domain/values/counts.ts';
@@ -17,10 +18,10 @@ export function placeOf({ kind, site, subscriber, parts }: Pick<IncidentRow, 'ki
 }
 
 /** What is wrong, or was: `14 customers overdue in WaitingForCardPayments`. */
-export function whatOf({ kind, state, count, peak, endedAt, parts }: IncidentRow): string {
+export function whatOf({ kind, state, count, peak, severity, endedAt, parts }: IncidentRow): string {
   if (kind === 'unreachable') return 'no purchase can be read';
   const most = endedAt === null ? count : peak;
-  if (kind === 'replica') return `${counted(most, 'replica')} cannot do ${most === 1 ? 'its' : 'their'} work`;
+  if (kind === 'replica') return `${worstWrong(severity)} (${counted(most, 'replica')})`;
   if (kind === 'subscriber')
     return `does not get everything; ${counted(most, 'delivery waits or was given up', 'deliveries wait or were given up')}`;
   const states = new Set(parts.flatMap((part) => part.state ?? [])).size;

@@ -10,6 +10,7 @@ import { AppError } from '../../domain/values/errors.ts';
 import { connect, type Sql } from '../../postgres/connection/database.ts';
 import { describeConnectionError } from '../../postgres/connection/database-url.ts';
 import { missingRight } from '../../postgres/connection/missing-right.ts';
+import { agreeOnGuards } from '../../postgres/connection/server-limits.ts';
 import { pendingMigrations } from '../../postgres/migrations/migrate.ts';
 import { daemonSilence } from '../../postgres/shards/replicas.ts';
 import type { CliContext } from './context.ts';
@@ -38,6 +39,8 @@ export async function withDatabase<T>(
   const settings = loadSettings(context.env);
   const embedded = settings.databaseUrl === null ? await openEmbedded(settings.dataDir, raw === 'create') : null;
   const url = settings.databaseUrl ?? embedded!.url;
+  const unguarded = await agreeOnGuards(url);
+  if (unguarded !== null && unguarded.wrong.length > 0) printRemark(context, unguarded.detail);
   const sql = connect(url, { max: 2, name: 'command' });
   try {
     await sql`select 1`.catch((cause: unknown) => {

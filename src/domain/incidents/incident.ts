@@ -291,7 +291,7 @@ const CRITICAL_FROM: Readonly<Record<IncidentKind, number>> = {
   stuck: 1,
   unreachable: 0,
   subscriber: SUBSCRIBER_TROUBLES.indexOf('losing'),
-  replica: REPLICA_TROUBLES.indexOf('not_judging'),
+  replica: REPLICA_TROUBLES.indexOf('two_primaries'),
 };
 
 /** A site that does not answer and many customers at once are urgent, too. */

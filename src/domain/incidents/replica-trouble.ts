@@ -8,10 +8,11 @@ import type { Symptom } from './symptom.ts';
 /** Troubles in one event at most. */
 const MOST_NAMED = 50;
 
-/** The worse the later: a trouble's place is its severity. From `not_judging` on it is critical. */
+/** The worse the later: a trouble's place is its severity. From `two_primaries` on it is critical. */
 export const REPLICA_TROUBLES = [
   'reaches_no_receiver',
   'reaches_no_site',
+  'two_primaries',
   'not_judging',
   'not_settling',
   'not_recording',
@@ -60,6 +61,8 @@ interface Words {
   readonly over: string;
   /** What it means for purchases and receivers. */
   readonly meaning: string;
+  /** What people have to do when it is over; nothing where it is missing. */
+  readonly left?: string;
 }
 
 export const REPLICA_WORDS: Readonly<Record<ReplicaTroubleReason, Words>> = {
@@ -80,6 +83,13 @@ export const REPLICA_WORDS: Readonly<Record<ReplicaTroubleReason, Words>> = {
     over: 'incidents are judged again',
     meaning: 'No alert about customers, sites or subscribers is made meanwhile. What is wrong then follows once judging works.',
   },
+  two_primaries: {
+    wrong: 'two database servers take writes',
+    over: 'one database server takes writes',
+    meaning:
+      'The daemon uses the server that was promoted last. What a shop or another daemon writes to the other server is not polled, delivered or alerted.',
+    left: 'What was written to the other server is not in the database that is used. Before its data is deleted, look there for purchases that were registered meanwhile (`purchase_watch.purchases`), and register them again.',
+  },
   reaches_no_site: {
     wrong: 'a daemon reaches no checkout service',
     over: 'every daemon reaches the checkout service again',
@@ -92,6 +102,12 @@ export const REPLICA_WORDS: Readonly<Record<ReplicaTroubleReason, Words>> = {
   },
 };
 
+/** What is wrong at worst, as a clause, by the severity of an incident. */
+export function worstWrong(severity: number): string {
+  const reason = REPLICA_TROUBLES[severity];
+  return reason === undefined ? 'a daemon cannot do its work' : REPLICA_WORDS[reason].wrong;
+}
+
 interface Cause {
   /** What Postgres, the network or this program says then. */
   readonly pattern: RegExp;
@@ -103,6 +119,16 @@ interface Cause {
 
 /** Why the database does not do what is asked of it, and what to do; the first that fits. */
 const CAUSES: readonly Cause[] = [
+  {
+    pattern: /\bit is an old primary\b|\bholds? another database\b/,
+    cause: 'the only hosts of DATABASE_URL that take writes are not the database that was used until now',
+    cure: 'start that one, or, if another one shall be used from now on, restart every daemon',
+  },
+  {
+    pattern: /\bNO_PRIMARY\b/,
+    cause: 'no host of DATABASE_URL takes writes',
+    cure: 'start the primary or promote a standby, and let DATABASE_URL name it',
+  },
   {
     pattern: /\b25006\b|read-only transaction|\bis read-only\b/i,
     cause: 'the database is read-only',
@@ -138,6 +164,8 @@ const CAUSES: readonly Cause[] = [
 ];
 
 const OTHERWISE = 'Look at the log of the daemon and of the database.';
+const RIVAL =
+  'Stop the server that is not used, now, and keep its data. Rebuild it as a standby of the other one (pg_rewind or pg_basebackup) before it is started again.';
 const NETWORK = 'Check the network, name server and proxy of the host that is named here.';
 
 /** Why the database refuses, and what to do, by the text or the code of its error; null for what is not known here. */
@@ -148,6 +176,7 @@ export function databaseCause(error: string): Pick<Cause, 'cause' | 'cure'> | nu
 /** What to do about a trouble. */
 export function replicaRemedy({ reason, error }: Pick<ReplicaTrouble, 'reason' | 'error'>): string {
   if (reason === 'reaches_no_site' || reason === 'reaches_no_receiver') return NETWORK;
+  if (reason === 'two_primaries') return RIVAL;
   const known = error === null ? null : databaseCause(error);
   return known === null ? OTHERWISE : `${sentence(known.cause)}: ${known.cure}.`;
 }

@@ -48,6 +48,15 @@ export function chooseHost(answers: readonly HostAnswer[], known: Primary | null
   };
 }
 
+/** Servers that take writes beside the one that is used, for a person. */
+export function rivalry(primary: Primary, rivals: readonly Primary[]): string {
+  const others = rivals.map(({ host, system, timeline }) => {
+    const what = system === primary.system ? `timeline ${timeline ?? 'unknown'}` : 'another database';
+    return `${hostName(host)} (${what})`;
+  });
+  return `${hostName(primary.host)} (timeline ${primary.timeline ?? 'unknown'}) is used, and ${others.join(' and ')} takes writes, too`;
+}
+
 function isSameServer(one: Primary, other: Primary): boolean {
   return one.system === other.system && one.startedAt === other.startedAt;
 }

@@ -5,6 +5,7 @@ import * as postgresArray from 'postgres-array';
 import { type JsonValue, parseExact, stringifyExact } from '../../domain/values/exact-json.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { type ParsedUrl, parseDatabaseUrl } from './database-url.ts';
+import { guardsOf } from './guards.ts';
 import { INSTANTS_AS_READ, parseInstant, writeInstant } from './instants.ts';
 import { hostsOf } from './primary.ts';
 import { noticeReadOnly } from './read-only.ts';
@@ -108,6 +109,7 @@ export function connect(url: string, options: ConnectOptions = {}): Sql {
       application_name: application,
       jit: 'off',
       ...INSTANTS_AS_READ,
+      ...guardsOf(url),
       ...(steadyPlans ? STEADY_PLANS : {}),
       ...(orderedPlans ? ORDERED_PLANS : {}),
       ...limits,
@@ -157,7 +159,7 @@ export function openSession(url: string, name: string, onNotify?: (channel: stri
     max: 1,
     idle_timeout: 0,
     max_lifetime: null,
-    connection: { application_name: `purchase-watch ${name}`, ...INSTANTS_AS_READ },
+    connection: { application_name: `purchase-watch ${name}`, ...INSTANTS_AS_READ, ...guardsOf(url) },
     onnotice: () => {},
     onclose: () => closed.resolve(),
     ...(onNotify === undefined ? {} : { onnotify: onNotify }),

@@ -7,6 +7,7 @@
 import postgres from 'postgres';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { connect } from './database.ts';
+import { type Guards, guardsOf, LOSING, setGuards } from './guards.ts';
 
 /** Settings of a session, in milliseconds. */
 export type ServerLimits = Readonly<Record<string, Milliseconds>>;
@@ -58,14 +59,76 @@ export async function agreeOnLimits(
 
 /** The limits that a refusal of a session names. */
 async function refusedLimits(url: string, limits: ServerLimits): Promise<string[]> {
+  return refusedNames(await askSession(url, limits), Object.keys(limits));
+}
+
+export interface Unguarded {
+  /** Settings that the server, or a pooler, does not take at the start of a session. */
+  readonly refused: readonly string[];
+  /** Settings of sessions that are not as they must be, with what they are. */
+  readonly wrong: readonly string[];
+  readonly detail: string;
+}
+
+/**
+ * Has all later sessions of this process at a URL begin with the isolation and the durability that recording rests on.
+ * `synchronous_commit` is raised to `on` where the role's default is lower; where the default also waits for standbys, it stays.
+ * A pooler may refuse such settings, or drop them: answers what is missing then, or null. Never throws, like `agreeOnLimits`.
+ */
+export async function agreeOnGuards(url: string): Promise<Unguarded | null> {
+  const refused: string[] = [];
+  let guards: Guards = { default_transaction_isolation: 'read committed' };
+  /** Asks again without what is refused. */
+  const ask = async (): Promise<SessionFacts | null> => {
+    for (;;) {
+      setGuards(url, guards);
+      const answer = await askSession(url, {});
+      const named = refusedNames(answer, Object.keys(guards));
+      if (named.length === 0) return answer === null || 'refusal' in answer ? null : answer;
+      refused.push(...named);
+      guards = Object.fromEntries(Object.entries(guards).filter(([name]) => !named.includes(name)));
+    }
+  };
+  const before = guardsOf(url);
+  const found = await ask();
+  if (found === null) {
+    setGuards(url, before);
+    return null;
+  }
+  guards = { ...guards, synchronous_commit: LOSING.includes(found.commits) ? 'on' : found.commits };
+  const { isolation, commits } = (await ask()) ?? found;
+  const wrong = [
+    ...(isolation === 'read committed' ? [] : [`default_transaction_isolation is ${isolation}`]),
+    ...(LOSING.includes(commits) ? [`synchronous_commit is ${commits}`] : []),
+  ];
+  if (refused.length === 0 && wrong.length === 0) return null;
+  return { refused, wrong, detail: wrong.length === 0 ? UNPINNED : `${wrong.join(' and ')}: ${UNGUARDED}` };
+}
+
+const UNPINNED =
+  'The database server, or a pooler before it, does not take these settings at the start of a session. The defaults of the role are right, so nothing is wrong now; leave them as they are.';
+const UNGUARDED =
+  "the database server, or a pooler before it, does not take another value at the start of a session. Recordings fail, or a crash of the server loses what was recorded last. Set the defaults of the role: alter role … set default_transaction_isolation = 'read committed'; alter role … set synchronous_commit = on; then restart the daemon, and the pooler before it.";
+
+interface SessionFacts {
+  readonly isolation: string;
+  readonly commits: string;
+}
+
+/** The settings of a new session, or why the server refused it; null where nothing answered. */
+async function askSession(url: string, limits: ServerLimits): Promise<SessionFacts | { readonly refusal: string } | null> {
   const sql = connect(url, { max: 1, name: 'limits', limits, connectWithinSeconds: ASK_FOR_SECONDS });
   try {
-    await sql`select 1`;
-    return [];
+    const [row] = await sql<[SessionFacts]>`
+      select current_setting('default_transaction_isolation') as isolation, current_setting('synchronous_commit') as commits`;
+    return row;
   } catch (error) {
-    if (!(error instanceof postgres.PostgresError)) return [];
-    return Object.keys(limits).filter((name) => error.message.includes(name));
+    return error instanceof postgres.PostgresError ? { refusal: error.message } : null;
   } finally {
     await sql.end({ timeout: 0 });
   }
+}
+
+function refusedNames(answer: Awaited<ReturnType<typeof askSession>>, names: readonly string[]): string[] {
+  return answer !== null && 'refusal' in answer ? names.filter((name) => answer.refusal.includes(name)) : [];
 }

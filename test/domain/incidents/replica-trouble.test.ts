@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { readPeopleEvent } from '../../../src/domain/events/people-event-types.ts';
 import { levelOf } from '../../../src/domain/incidents/incident.ts';
 import {
+  REPLICA_TROUBLES,
   type ReplicaTrouble,
   replicaData,
   replicaRemedies,
@@ -9,6 +10,7 @@ import {
   replicaSentence,
   replicaSeverity,
   replicaSymptoms,
+  worstWrong,
 } from '../../../src/domain/incidents/replica-trouble.ts';
 
 const T = Date.UTC(2026, 10, 20, 9, 15);
@@ -36,10 +38,8 @@ describe('what keeps replicas from their work', () => {
   });
 
   test('is critical unless other replicas do the work instead', () => {
-    const levels = (['reaches_no_receiver', 'reaches_no_site', 'not_judging', 'not_settling', 'not_recording'] as const).map(
-      (reason) => levelOf({ kind: 'replica', severity: replicaSeverity(reason) }),
-    );
-    expect(levels).toEqual(['warning', 'warning', 'critical', 'critical', 'critical']);
+    const levels = REPLICA_TROUBLES.map((reason) => levelOf({ kind: 'replica', severity: replicaSeverity(reason) }));
+    expect(levels).toEqual(['warning', 'warning', 'critical', 'critical', 'critical', 'critical']);
   });
 
   test.each([
@@ -53,7 +53,11 @@ describe('what keeps replicas from their work', () => {
       'the session is read-only, as after a failover: the connection is broken and dialled again',
       /^The database is read-only: point DATABASE_URL at the primary server, or end its read-only mode\.$/,
     ],
-    ['no host takes writes: a:5432: it is read-only: a standby (NO_PRIMARY)', /^The database is read-only/],
+    ['no host takes writes: a:5432: it is read-only: a standby (NO_PRIMARY)', /promote a standby, and let DATABASE_URL name it/],
+    [
+      'no host takes writes: a:5432 (it is an old primary: its timeline is 1) (NO_PRIMARY)',
+      /start that one, or.* restart every daemon/,
+    ],
     ['permission denied for table purchases (42501)', /grant/],
     ['sorry, too many clients already (53300)', /max_connections/],
     ['canceling statement due to lock timeout (55P03)', /pg_stat_activity/],
@@ -78,6 +82,14 @@ describe('what keeps replicas from their work', () => {
     expect(readBack(replicaData(some))).toEqual(some);
     expect(readBack({ troubles: [{ replica: 'rep_1', reason: 'of tomorrow' }, 7, null] })).toEqual([]);
     expect(readBack({})).toEqual([]);
+  });
+
+  test('of two primaries is none of a loop, and says which server to stop', () => {
+    const some = [trouble('rep_1', 'two_primaries', 'b:5432 (timeline 2) is used, and a:5432 (timeline 1) takes writes, too')];
+    expect(replicaSentence(some, false)).toMatch(
+      /^Two database servers take writes\. B:5432 .* Stop the server that is not used/,
+    );
+    expect(worstWrong(replicaSymptoms(some)[0]!.severity)).toBe('two database servers take writes');
   });
 
   test('is a sentence for the log', () => {

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { connect } from '../../../src/postgres/connection/database.ts';
-import { agreeOnLimits, limitsFor } from '../../../src/postgres/connection/server-limits.ts';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { connect, openSession, type Sql } from '../../../src/postgres/connection/database.ts';
+import { agreeOnGuards, agreeOnLimits, limitsFor } from '../../../src/postgres/connection/server-limits.ts';
+import { openStore } from '../../../src/postgres/open.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 import { startHoldingWire } from '../../support/holding-wire.ts';
 
@@ -61,4 +62,57 @@ test('a statement whose client is gone ends, although it would run on', async ()
   expect(await running).toBe('refused');
   await expect.poll(atWork).toBe(0);
   await sql.end({ timeout: 0 });
+});
+
+describe('a database whose defaults would break what recording rests on', () => {
+  const GUARDED = { isolation: 'read committed', commits: 'on' };
+  const settingsOf = async (sql: Sql): Promise<unknown> => {
+    const [row] = await sql`
+      select current_setting('transaction_isolation') as isolation, current_setting('synchronous_commit') as commits`;
+    await sql.end();
+    return row;
+  };
+  /** Values of `synchronous_commit` and of the isolation that sessions have by default. */
+  const setDefaults = async (commits: string, isolation: string): Promise<void> => {
+    const name = decodeURIComponent(new URL(database.url).pathname.slice(1));
+    await database.sql.unsafe(`alter database "${name}" set synchronous_commit = ${commits}`);
+    await database.sql.unsafe(`alter database "${name}" set default_transaction_isolation = '${isolation}'`);
+  };
+  afterEach(() => setDefaults('on', 'read committed'));
+
+  test("changes no session: neither the loops', nor one outside of pools, nor one for which nothing was asked", async () => {
+    await setDefaults('off', 'serializable');
+    const elsewhere = new URL(database.url);
+    elsewhere.searchParams.set('application_name', 'never asked');
+    expect(await settingsOf(connect(elsewhere.href, { max: 1 }))).toEqual(GUARDED);
+    const log = { info: () => {}, warn: (...about: unknown[]) => expect(about).toBe('not logged') };
+    const store = await openStore({ databaseUrl: database.url, dataDir: '' }, { answerWithin: WITHIN, log });
+    for (const sql of [store.sql, store.recording, store.outbox, openSession(database.url, 'test').sql])
+      expect(await settingsOf(sql)).toEqual(GUARDED);
+  });
+
+  test.each([
+    ['off', 'on'],
+    ['local', 'on'],
+    ['remote_write', 'remote_write'],
+    ['remote_apply', 'remote_apply'],
+  ])('that says synchronous_commit = %s gets %s, also when the default changes later', async (chosen, commits) => {
+    await setDefaults(chosen, 'repeatable read');
+    expect(await agreeOnGuards(database.url)).toBeNull();
+    await setDefaults('off', 'serializable');
+    expect(await settingsOf(connect(database.url, { max: 1 }))).toEqual({ ...GUARDED, commits });
+  });
+
+  test('behind a pooler that refuses other settings is used all the same, and said', async () => {
+    const names = ['default_transaction_isolation', 'synchronous_commit'];
+    const pooler = await startHoldingWire(database.url, { refuses: names });
+    expect(await agreeOnGuards(pooler.url)).toMatchObject({ refused: names, wrong: [] });
+    await setDefaults('off', 'serializable');
+    const found = await agreeOnGuards(pooler.url);
+    const wrong = ['default_transaction_isolation is serializable', 'synchronous_commit is off'];
+    expect(found).toMatchObject({ refused: names, wrong });
+    expect(found!.detail).toMatch(/^default_transaction_isolation is serializable and .* alter role … set/);
+    expect(await settingsOf(connect(pooler.url, { max: 1 }))).toEqual({ isolation: 'serializable', commits: 'off' });
+    await pooler.stop();
+  });
 });

@@ -2,6 +2,7 @@
 import {
   REPLICA_WORDS,
   type ReplicaTrouble,
+  type ReplicaTroubleReason,
   reasonsOf,
   replicaRemedies,
   sentence,
@@ -27,7 +28,7 @@ export function replicaDraft(incident: ReplicaIncident): Draft {
         ['Began', moment(from)],
         ['Over', moment(over)],
       ],
-      paragraphs: [['What happens now', 'What became due meanwhile is done, the oldest first. Nothing needs to be done.']],
+      paragraphs: afterwards(reasonsOf(troubles)),
     };
   }
   const wrong = worst === undefined ? 'a daemon cannot do its work' : REPLICA_WORDS[worst].wrong;
@@ -52,16 +53,25 @@ export function replicaDraft(incident: ReplicaIncident): Draft {
   };
 }
 
+/** What people still have to do, and what the daemon does by itself. */
+function afterwards(reasons: readonly ReplicaTroubleReason[]): Labelled[] {
+  const left = reasons.flatMap((reason) => REPLICA_WORDS[reason].left ?? []);
+  if (left.length > 0) return [['What to do', left.join('\n')]];
+  return [['What happens now', 'What became due meanwhile is done, the oldest first. Nothing needs to be done.']];
+}
+
 /** What each reason means, the errors, and what to do: reasons that have one cause say it once. */
 function paragraphsOf(troubles: readonly ReplicaTrouble[]): Labelled[] {
   const meanings = reasonsOf(troubles).map(
     (reason) => `• ${sentence(REPLICA_WORDS[reason].wrong)}. ${REPLICA_WORDS[reason].meaning}`,
   );
   const errors = new Set(troubles.flatMap(({ error }) => (error === null ? [] : [plain(error, LONGEST_ERROR)])));
+  const isHalted = troubles.length === 0 || troubles.some(({ reason }) => REPLICA_WORDS[reason].left === undefined);
+  const goesOn = isHalted ? '\nThe daemon goes on by itself then.' : '';
   return [
     ['What it means', meanings.join('\n')],
     ...(errors.size === 0 ? [] : [['The last error', [...errors].slice(0, MOST_ERRORS).join('\n')] as const]),
-    ['What to do', `${replicaRemedies(troubles).join('\n')}\nThe daemon goes on by itself then.`],
+    ['What to do', `${replicaRemedies(troubles).join('\n')}${goesOn}`],
   ];
 }
 
