@@ -3,7 +3,7 @@
 import { createFeedHub, type FeedHub } from '../actions/events/feed-hub.ts';
 import type { Milliseconds } from '../domain/values/time.ts';
 import { connect, type Sql } from '../postgres/connection/database.ts';
-import type { Patience } from '../postgres/connection/server-limits.ts';
+import { type Patience, waitingForLocks } from '../postgres/connection/server-limits.ts';
 import { limitedPool } from './http/limited-pool.ts';
 import type { ServedApp } from './http/serve.ts';
 import { createOperations } from './operations.ts';
@@ -40,7 +40,7 @@ export async function openApi(
     return { app, feed: null, changes: null, disconnect: () => operators.end({ timeout: 5 }) };
   }
   // People's questions vary, and must not wait for the loops' connections.
-  const soon = 'lock_timeout' in limits ? { ...limits, lock_timeout: Math.min(limits.lock_timeout!, LOCK_WITHIN) } : limits;
+  const soon = waitingForLocks(limits, LOCK_WITHIN);
   const pool = (max: number, name: string) => connect(databaseUrl, { max, name, answerWithin, limits: soon });
   const [readers, changers] = [pool(READERS, 'api'), pool(CHANGES, 'changes')];
   const sql = limitedPool(readers, { connections: READERS });

@@ -3,7 +3,7 @@ import type { Milliseconds } from '../domain/values/time.ts';
 import { connect, type Sql } from './connection/database.ts';
 import { parseDatabaseUrl } from './connection/database-url.ts';
 import { type Hosts, hostsOf } from './connection/primary.ts';
-import { agreeOnGuards, agreeOnLimits, type Patience } from './connection/server-limits.ts';
+import { agreeOnGuards, agreeOnLimits, type Patience, waitingForLocks } from './connection/server-limits.ts';
 import { startEmbedded } from './embedded/embedded.ts';
 
 export interface Store {
@@ -32,6 +32,12 @@ export interface StoreOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/**
+ * How long statements that write polls or results of deliveries in batches wait for a lock. All rows of a batch wait for one that
+ * another session has locked; the loops then leave that row out (docs/decisions/0019-late-statements.md).
+ */
+const LOCK_WITHIN: Milliseconds = 300;
+
 /** Opens the database at a URL, or the embedded one of a folder. Nothing is dialled before the first query. */
 export async function openStore(
   { databaseUrl, dataDir }: { databaseUrl: string | null; dataDir: string },
@@ -43,7 +49,8 @@ export async function openStore(
   if (unguarded !== null) log.warn(unguarded, 'database.settings_refused');
   const patience = await agreeOnLimits(url, answerWithin, (about) => log.warn(about, 'database.limits_refused'));
   const sql = connect(url, { max: 6, steadyPlans: true, ...patience });
-  const planned = { steadyPlans: true, orderedPlans: true, ...patience };
+  const limits = waitingForLocks(patience.limits, LOCK_WITHIN);
+  const planned = { steadyPlans: true, orderedPlans: true, ...patience, limits };
   const recording = connect(url, { max: 4, name: 'recording', ...planned });
   const outbox = connect(url, { max: 4, name: 'outbox', ...planned });
   const end = (timeout: Milliseconds) =>

@@ -40,6 +40,8 @@ export interface SiteMeter {
   changes: number;
   /** Purchases whose row was set back to what had been announced of them. */
   repairs: number;
+  /** Polls that were not recorded because another session had locked the purchase's row. */
+  locked: number;
   /** A poll began so long after it was due; less than nothing when it was made before. */
   began(lag: Milliseconds): void;
   /** The greatest lag of the polls that began since this was last asked; 0 when none was late. */
@@ -113,6 +115,7 @@ function createSiteMeter(): SiteMeter {
     inFlight: 0,
     changes: 0,
     repairs: 0,
+    locked: 0,
     began: (lag) => {
       if (lag > greatestLag) greatestLag = lag;
     },

@@ -63,6 +63,13 @@ export const REPLICA_METRICS: readonly Metric<Replica>[] = [
     read: bySite(({ repairs }) => repairs),
   },
   {
+    type: 'counter',
+    name: 'polls_row_locked_total',
+    labels: ['site'],
+    help: "Polls that could not be recorded because another session had locked the purchase's row; they are made again.",
+    read: bySite(({ locked }) => locked),
+  },
+  {
     type: 'gauge',
     name: 'polls_unrecorded',
     labels: [],

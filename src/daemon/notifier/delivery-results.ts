@@ -12,6 +12,7 @@ import { type SwitchedOff, switchOff } from '../../postgres/subscribers/subscrib
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Writes } from '../../runtime/loops/health.ts';
+import { settleUnlocked } from './locked-results.ts';
 import type { Recipient, Subscriber } from './subscribers/subscriber.ts';
 import type { SubscriberPauses } from './subscribers/subscriber-pauses.ts';
 
@@ -25,6 +26,8 @@ export interface AttemptResult {
   readonly epoch: number;
   /** Why the subscriber is switched off; null: the subscriber stays on. */
   readonly off: SwitchedOff | null;
+  /** Since when rows that belong to it are known to be locked by another session (monotonic). */
+  readonly lockedSince?: Milliseconds | undefined;
 }
 
 /** After so many failures on the schedule a delivery ranks behind new ones. */
@@ -34,6 +37,7 @@ const FIRST_REST: Milliseconds = 500;
 const LONGEST_REST: Milliseconds = 15_000;
 /** Name of this work in the notifier's health. */
 const RESULTS = 'results';
+const LOCKED = 'deliveries are not settled, because other sessions have locked their rows (55P03)';
 const UNWRITABLE_ADVICE = 'It was sent, and is sent once more after a restart; report this with the error.';
 
 /** The next state of a delivery after an attempt. `spread` in [0, 1] is how much of the jitter is added. */
@@ -113,26 +117,31 @@ export interface Settled {
   readonly written: ReadonlySet<number>;
   /** Ids of deliveries whose result cannot be written: the database refuses the values, or the daemon stops. */
   readonly unwritable: ReadonlySet<number>;
+  /** Results that wait, because another session has locked their rows. */
+  readonly locked: readonly AttemptResult[];
 }
 
 /**
  * Writes results of attempts and the health of their subscribers, and tries again until they are written; until then the
- * deliveries stay in memory and are not sent again. Gives up only when the daemon stops: the next daemon then sends the
+ * deliveries stay in memory and are not sent again. Leaves results out whose rows are locked. Gives up only when the daemon stops: the next daemon then sends the
  * unsettled deliveries again, with the same id.
  */
 export async function settleSurely(results: readonly AttemptResult[], context: ResultsContext): Promise<Settled> {
-  const { clock, log, writes, stopped, onTrouble } = context;
+  const { sql, clock, log, writes, stopped, onTrouble } = context;
   for (let rest = FIRST_REST; ; rest = Math.min(2 * rest, LONGEST_REST)) {
     try {
-      const written = await settleOnce(results, context);
-      writes.done(RESULTS);
-      return { written, unwritable: new Set() };
+      const { written, locked } = await settleUnlocked(results, { sql, settle: (some) => settleOnce(some, context) });
+      // One row that a person has locked is no trouble of the replica. Several, and no result written for long, are.
+      if (written.size > 0 || locked.length === 0) writes.done(RESULTS);
+      else if (locked.length > 1) writes.failed(RESULTS, new Error(`${locked.length} ${LOCKED}`));
+      if (stopped.aborted) return { written, unwritable: idsOf(locked), locked: [] };
+      return { written, unwritable: new Set(), locked };
     } catch (error) {
       if (isAboutData(error)) return settleApart(results, context, error);
       onTrouble();
       writes.failed(RESULTS, error);
       log.error({ error, deliveries: results.length, retryInMs: rest }, 'delivery.not_settled');
-      if (stopped.aborted) return { written: new Set(), unwritable: new Set(results.map(({ delivery }) => delivery.id)) };
+      if (stopped.aborted) return { written: new Set(), unwritable: idsOf(results), locked: [] };
       await clock.sleep(rest, stopped);
     }
   }
@@ -147,13 +156,19 @@ async function settleApart(results: readonly AttemptResult[], context: ResultsCo
         { error, subscriber: result.subscriber.recipient.name, eventId: result.delivery.event.id, advice: UNWRITABLE_ADVICE },
         'delivery.unsettleable',
       );
-    return { written: new Set(), unwritable: new Set(results.map(({ delivery }) => delivery.id)) };
+    return { written: new Set(), unwritable: idsOf(results), locked: [] };
   }
   const middle = results.length >> 1;
   const first = await settleSurely(results.slice(0, middle), context);
   const second = await settleSurely(results.slice(middle), context);
-  return { written: first.written.union(second.written), unwritable: first.unwritable.union(second.unwritable) };
+  return {
+    written: first.written.union(second.written),
+    unwritable: first.unwritable.union(second.unwritable),
+    locked: [...first.locked, ...second.locked],
+  };
 }
+
+const idsOf = (results: readonly AttemptResult[]): Set<number> => new Set(results.map(({ delivery }) => delivery.id));
 
 /** The result with its times moved back, when the database's clock was set back after the attempt ended. */
 function notAhead(settlement: Settlement, now: Instant): Settlement {

@@ -10,6 +10,7 @@ import type { Writes } from '../../runtime/loops/health.ts';
 import type { Meters } from '../../runtime/meters.ts';
 import type { DeliveryLoader } from './delivery-loader.ts';
 import { type AttemptResult, report, type Settled, settlementOf, settleSurely } from './delivery-results.ts';
+import { createRestingResults } from './locked-results.ts';
 import type { ReceiverOutside } from './receiver-outside.ts';
 import type { RetryTimes } from './retry-times.ts';
 import type { EndedAttempt } from './sending/attempts.ts';
@@ -97,8 +98,11 @@ export function createSettling(options: SettlingOptions): Settling {
     const settled = await settleSurely(results, { ...options, onTrouble });
     const wasStuck = isStuck && !stopped.aborted;
     if (wasStuck) isStuck = false;
+    resting.add(settled.locked);
+    const waiting = new Set(settled.locked.map(({ delivery }) => delivery));
     const subscribers = new Set<Subscriber>();
     for (const result of results) {
+      if (waiting.has(result.delivery)) continue;
       subscribers.add(result.subscriber);
       ownership.end(result.delivery.shard, result.epoch);
       apply(result, settled);
@@ -118,6 +122,7 @@ export function createSettling(options: SettlingOptions): Settling {
     spacing: () => BETWEEN_SETTLINGS,
     parallel: 1,
   });
+  const resting = createRestingResults({ clock, log, stopped, onRested: batcher.add });
 
   return {
     add: (ended) => {
@@ -133,8 +138,11 @@ export function createSettling(options: SettlingOptions): Settling {
       if (settlement.status === 'pending' && off === null) retryTimes.note(settlement.dueAt);
       batcher.add(settled);
     },
-    pending: batcher.pending,
-    drain: batcher.drain,
+    pending: () => batcher.pending() + resting.count(),
+    drain: async () => {
+      await resting.over();
+      await batcher.drain();
+    },
     isStuck: () => isStuck,
   };
 }

@@ -2,19 +2,23 @@
 
 import type { Ownership } from '../../domain/replicas/ownership.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
 import type { NewDeliveries } from '../../postgres/deliveries/new-deliveries.ts';
 import type { Recorded } from '../../postgres/polling/record.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Writes } from '../../runtime/loops/health.ts';
 import type { Meters } from '../../runtime/meters.ts';
+import { createLockedLog, type LockedPoll } from './locked-rows.ts';
 import { logOutcome } from './outcome-log.ts';
 import type { DecidedPoll } from './recorder.ts';
 import { hasRoomAgain, type Windows } from './window/due-reads.ts';
+import type { Entry } from './window/entries.ts';
 import type { PurchaseLoader } from './window/purchase-loader.ts';
 import type { Window } from './window/window.ts';
 
 export interface AfterRecordingOptions {
+  readonly sql: Sql;
   readonly clock: Clock;
   readonly log: Logger;
   readonly meters: Meters;
@@ -36,6 +40,8 @@ export interface AfterRecording {
   onRecorded(batch: readonly DecidedPoll[], recorded: Recorded): void;
   /** The row of a refused poll was repaired. */
   onRepaired(batch: readonly DecidedPoll[]): void;
+  /** Another session has locked the rows of these polls, and `inAll` rows. */
+  onLocked(locked: readonly LockedPoll[], inAll: number): void;
   /** `poison` marks a single poll whose values the database refuses. */
   onFailed(batch: readonly DecidedPoll[], error: unknown, poison: boolean): void;
   /** How long no purchase is polled because the database could not be written. */
@@ -49,9 +55,12 @@ const LONGEST_PAUSE: Milliseconds = 15_000;
 export const POISON_REST: Milliseconds = 60_000;
 /** Events that wake the judge. */
 const SYMPTOMS: ReadonlySet<string> = new Set(['purchase.stuck', 'purchase.recovered', 'purchase.expired']);
+/** In the poller's health: polls whose rows are locked, until any poll is recorded. */
+const LOCKED_ROWS = 'locked rows';
 
 export function createAfterRecording(options: AfterRecordingOptions): AfterRecording {
-  const { clock, log, meters, ownership, loader, windows, writes, onEvents, onSymptom, wakeLoader, wakeCalls } = options;
+  const { sql, clock, log, meters, ownership, loader, windows, writes, onEvents, onSymptom, wakeLoader, wakeCalls } = options;
+  const logLocked = createLockedLog(sql, log);
   /** Failed writes in a row, and until when no purchase is polled because of them. */
   let writeFailures = 0;
   let pausedUntil = Number.NEGATIVE_INFINITY;
@@ -81,6 +90,7 @@ export function createAfterRecording(options: AfterRecordingOptions): AfterRecor
     if (recorded.ids.size > 0) {
       writeFailures = 0;
       writes.done(kindOf(batch));
+      writes.done(LOCKED_ROWS);
     }
     // Before `apply`, which marks an entry that leaves the window as gone, too.
     const deliveries = ownDeliveries(batch, recorded.deliveries, ownership);
@@ -95,19 +105,32 @@ export function createAfterRecording(options: AfterRecordingOptions): AfterRecor
     wakeCalls();
   };
 
+  const readRowAgain = (entry: Entry, rest: Milliseconds): void => {
+    const { id, shard, site } = entry.purchase;
+    windows.get(site)?.settle(entry, null);
+    loader.readAgain(id, rest);
+    ownership.end(shard, entry.epoch);
+  };
+
   /** Drops purchases from memory and reads their rows again after a pause. */
   const readRowsAgain = (batch: readonly DecidedPoll[], rest: Milliseconds): void => {
-    for (const { entry } of batch) {
-      const { id, shard, site } = entry.purchase;
-      windows.get(site)?.settle(entry, null);
-      loader.readAgain(id, rest);
-      ownership.end(shard, entry.epoch);
-    }
+    for (const { entry } of batch) readRowAgain(entry, rest);
   };
 
   const onRepaired = (batch: readonly DecidedPoll[]): void => {
     readRowsAgain(batch, 0);
     wakeLoader();
+    wakeCalls();
+  };
+
+  const onLocked = (locked: readonly LockedPoll[], inAll: number): void => {
+    for (const { entry, rest } of locked) {
+      readRowAgain(entry, rest);
+      meters.site(entry.purchase.site).locked += 1;
+    }
+    logLocked(locked);
+    // One row that a person has locked is no trouble of the replica. Several, and no poll recorded for long, are.
+    if (inAll > 1) writes.failed(LOCKED_ROWS, new Error(`other sessions have locked the rows of ${inAll} purchases (55P03)`));
     wakeCalls();
   };
 
@@ -129,7 +152,7 @@ export function createAfterRecording(options: AfterRecordingOptions): AfterRecor
     wakeCalls();
   };
 
-  return { onRecorded, onRepaired, onFailed, pause: () => Math.max(pausedUntil - clock.monotonic(), 0) };
+  return { onRecorded, onRepaired, onLocked, onFailed, pause: () => Math.max(pausedUntil - clock.monotonic(), 0) };
 }
 
 /**

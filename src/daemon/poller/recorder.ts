@@ -1,16 +1,19 @@
 /**
  * Writes decided polls in batches. Polls without a change wait a little to share a batch; a change is written at once. First
  * sights have batches of their own, so that a bulk load of purchases does not delay changes of others. A batch that cannot
- * be written is given back: its purchases are read again from their rows and polled again.
+ * be written is given back: its purchases are read again from their rows and polled again. Of a batch that waited too long for
+ * a lock, only the polls are given back whose rows are locked.
  */
 
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { isAboutData, type Sql } from '../../postgres/connection/database.ts';
+import { isLockTimeout } from '../../postgres/connection/locks.ts';
 import { NO_DELIVERIES } from '../../postgres/deliveries/new-deliveries.ts';
 import type { RecordContext, Recorded } from '../../postgres/polling/record.ts';
 import { type Decided, recordChanged, recordUnchanged } from '../../postgres/polling/record.ts';
 import { createBatcher } from '../../runtime/loops/batch.ts';
 import type { Meters } from '../../runtime/meters.ts';
+import { createLockedRows, type LockedPoll } from './locked-rows.ts';
 import type { Entry } from './window/entries.ts';
 
 export interface DecidedPoll {
@@ -30,6 +33,8 @@ export interface RecorderOptions {
   repair(poll: DecidedPoll): Promise<boolean>;
   /** A refused poll's purchase was repaired. */
   onRepaired(batch: readonly DecidedPoll[]): void;
+  /** Polls cannot be recorded because another session has locked their rows, as it has `inAll` rows. */
+  onLocked(locked: readonly LockedPoll[], inAll: number): void;
   /** A batch could not be written. `poison` marks a single poll whose values the database refuses. */
   onFailed(batch: readonly DecidedPoll[], error: unknown, poison: boolean): void;
 }
@@ -51,22 +56,40 @@ const SPACING_AT_FULL_SPEED = 25;
 const BURST = 15;
 /** At full speed a batch of polls without a change has at least so many: those of `LINGER` at 2 000 a second. */
 const AT_FULL_SPEED = 100;
+/** How often a batch is written that waited too long for locks: a row may be locked between the question and the statement. */
+const MOST_TRIES = 3;
 
-export function createRecorder({ sql, replica, meter, onRecorded, repair, onRepaired, onFailed }: RecorderOptions): Recorder {
+type Write = typeof recordUnchanged | typeof recordChanged;
+
+export function createRecorder(options: RecorderOptions): Recorder {
+  const { sql, replica, meter, onRecorded, repair, onRepaired, onLocked, onFailed } = options;
+  const lockedRows = createLockedRows(sql);
   /** Polls of the last batch without a change. */
   let lastUnchanged = 0;
 
-  const flush = async (polls: readonly DecidedPoll[], write: typeof recordUnchanged | typeof recordChanged): Promise<void> => {
-    const ids = new Set(polls.map(({ entry }) => entry.purchase.id));
-    if (ids.size < polls.length) {
+  /** The polls whose rows are not known to be locked; none when the database cannot be asked. */
+  const freeOf = async (polls: readonly DecidedPoll[]): Promise<readonly DecidedPoll[]> => {
+    try {
+      const { free, locked } = await lockedRows.divide(polls);
+      if (locked.length > 0) onLocked(locked, lockedRows.count());
+      return free;
+    } catch (error) {
+      onFailed(polls, error, false);
+      return [];
+    }
+  };
+  const flush = async (given: readonly DecidedPoll[], write: Write, tries = 1): Promise<void> => {
+    const ids = new Set(given.map(({ entry }) => entry.purchase.id));
+    if (ids.size < given.length) {
       // The database went back and handed an id out again, while the purchase that it lost is in memory: each has a statement.
-      const again = new Set(polls.filter(({ entry }) => !ids.delete(entry.purchase.id)));
-      await flush([...new Set(polls).difference(again)], write);
+      const again = new Set(given.filter(({ entry }) => !ids.delete(entry.purchase.id)));
+      await flush([...new Set(given).difference(again)], write);
       return flush([...again], write);
     }
+    const polls = await freeOf(given);
     const live = polls.filter((poll) => !poll.entry.gone);
     if (live.length === 0) {
-      onRecorded(polls, { ids: new Set(), lostShards: [], events: 0, deliveries: NO_DELIVERIES });
+      if (polls.length > 0) onRecorded(polls, { ids: new Set(), lostShards: [], events: 0, deliveries: NO_DELIVERIES });
       return;
     }
     const begun = performance.now();
@@ -80,13 +103,18 @@ export function createRecorder({ sql, replica, meter, onRecorded, repair, onRepa
       meter?.polls.add(live.length);
       onRecorded(polls, recorded);
     } catch (error) {
-      if (!isAboutData(error)) return onFailed(polls, error, false);
-      if (live.length === 1) return (await repair(live[0]!)) ? onRepaired(polls) : onFailed(polls, error, true);
-      // A refused batch is written in halves, so that one refused row does not keep the others from being written.
-      const middle = polls.length >> 1;
-      await flush(polls.slice(0, middle), write);
-      await flush(polls.slice(middle), write);
+      if (isAboutData(error)) return refused(polls, write, error);
+      lockedRows.suspect(polls);
+      return isLockTimeout(error) && tries < MOST_TRIES ? flush(polls, write, tries + 1) : onFailed(polls, error, false);
     }
+  };
+  /** A refused batch is written in halves, so that one refused row does not keep the others from being written. */
+  const refused = async (polls: readonly DecidedPoll[], write: Write, error: unknown): Promise<void> => {
+    const live = polls.filter((poll) => !poll.entry.gone);
+    if (live.length === 1) return (await repair(live[0]!)) ? onRepaired(polls) : onFailed(polls, error, true);
+    const middle = polls.length >> 1;
+    await flush(polls.slice(0, middle), write);
+    await flush(polls.slice(middle), write);
   };
   const writeUnchanged = (batch: DecidedPoll[]): Promise<void> => {
     lastUnchanged = batch.length;

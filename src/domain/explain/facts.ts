@@ -41,6 +41,8 @@ export interface PurchaseFacts {
   readonly invoice: 'wanted' | 'ready' | 'none' | null;
   readonly sequence: number;
   readonly shard: number;
+  /** The process of the database's session that has locked the row, if one has. */
+  readonly lockedBy?: number | null;
 }
 
 export interface SiteFacts {

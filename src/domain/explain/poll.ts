@@ -90,6 +90,8 @@ export function whyLate({ site, owner, purchase, firstPoll }: Facts): string {
   if (owner.daemons === 0)
     return owner.silence.takesWrites ? 'no daemon is running on this database' : 'the database takes no writes';
   if (site.failingSince !== null) return `site ${purchase.site} does not answer`;
+  if (purchase.lockedBy != null)
+    return `session ${purchase.lockedBy} of the database has locked its row (pg_stat_activity shows it), so its polls cannot be recorded; it is polled again until the row is free`;
   if (owner.leaseUntil === null) return 'its shard has no owner at this moment; a running daemon takes it over within seconds';
   if (firstPoll !== null) {
     const polls = sizedFirstPolls({ site: purchase.site, waiting: firstPoll.ahead, ceiling: firstPoll.ceiling });

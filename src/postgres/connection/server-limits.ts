@@ -29,6 +29,11 @@ export function limitsFor(answerWithin: Milliseconds): ServerLimits {
   };
 }
 
+/** The same limits with a shorter wait for locks; unchanged where the server takes no limit for that. */
+export function waitingForLocks(limits: ServerLimits, within: Milliseconds): ServerLimits {
+  return 'lock_timeout' in limits ? { ...limits, lock_timeout: Math.min(limits.lock_timeout!, within) } : limits;
+}
+
 const UNLIMITED =
   'The database server, or a pooler before it, does not take these settings at the start of a session, so the daemon works without them: a statement that waits for a lock can hold its connection there after the daemon gave it up.';
 

@@ -191,24 +191,30 @@ export const LONGEST_LANE = 100_000;
 export async function putOff(sql: Queries, heads: readonly LaneHead[]): Promise<void> {
   if (heads.length === 0) return;
   await sql`
-    update purchase_watch_internal.deliveries d set due_at = greatest(d.due_at, r.due), rank = greatest(d.rank, r.rank)
-    from ${columns(sql, heads, 'r', {
-      subscriber: ['integer', (h) => h.subscriber],
-      lane: ['bigint', (h) => h.lane],
-      position: ['bigint', (h) => h.position],
-      replayed: ['boolean', (h) => h.isReplayed],
-      due: ['timestamptz', (h) => h.dueAt],
-      rank: ['smallint', (h) => h.rank],
-      head: ['bigint', (h) => h.head],
-    })}
-    cross join lateral (
-      select from purchase_watch_internal.deliveries h
-      where h.id = r.head and h.subscriber = r.subscriber and h.lane = r.lane and (h.rank = 2, h.event) <= (r.replayed, r.position)
-        and h.settled_at is null and h.due_at >= r.due - interval '1 second' limit 1) first
-    cross join lateral (
-      select f.id from purchase_watch_internal.deliveries f
-      where f.subscriber = r.subscriber and f.lane = r.lane and f.status = 'pending' and (f.rank = 2, f.event) > (r.replayed, r.position)
-        and (f.due_at < r.due or f.rank < r.rank)
-      order by f.rank = 2, f.event limit ${LONGEST_LANE}) waiting
-    where d.id = waiting.id and d.settled_at is null`;
+    with waiting as materialized (
+      select f.id, r.due, r.rank from ${columns(sql, heads, 'r', {
+        subscriber: ['integer', (h) => h.subscriber],
+        lane: ['bigint', (h) => h.lane],
+        position: ['bigint', (h) => h.position],
+        replayed: ['boolean', (h) => h.isReplayed],
+        due: ['timestamptz', (h) => h.dueAt],
+        rank: ['smallint', (h) => h.rank],
+        head: ['bigint', (h) => h.head],
+      })}
+      cross join lateral (
+        select from purchase_watch_internal.deliveries h
+        where h.id = r.head and h.subscriber = r.subscriber and h.lane = r.lane and (h.rank = 2, h.event) <= (r.replayed, r.position)
+          and h.settled_at is null and h.due_at >= r.due - interval '1 second' limit 1) first
+      cross join lateral (
+        select f.id from purchase_watch_internal.deliveries f
+        where f.subscriber = r.subscriber and f.lane = r.lane and f.status = 'pending' and (f.rank = 2, f.event) > (r.replayed, r.position)
+          and (f.due_at < r.due or f.rank < r.rank)
+        order by f.rank = 2, f.event limit ${LONGEST_LANE}) f),
+    -- One that another session has locked is put off once it is found due behind the first.
+    free as materialized (
+      select d.id from purchase_watch_internal.deliveries d
+      where d.id = any(array(select id from waiting)) for no key update skip locked)
+    update purchase_watch_internal.deliveries d set due_at = greatest(d.due_at, w.due), rank = greatest(d.rank, w.rank)
+    from waiting w join free on free.id = w.id
+    where d.id = w.id and d.settled_at is null`;
 }

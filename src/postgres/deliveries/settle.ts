@@ -47,10 +47,7 @@ export interface Writer {
  * of a delivery that the database lost, when it went back and gave the id to another one.
  */
 export async function settle(sql: Queries, batch: readonly Settlement[], writer: Writer): Promise<Set<number>> {
-  await freeFollowers(
-    sql,
-    batch.filter(({ status, number }) => status !== 'pending' && number > 1),
-  );
+  await freeFollowers(sql, batch.filter(freeing));
   const delivered = batch.filter(({ status }) => status === 'delivered');
   const failed = batch.filter(({ status }) => status !== 'delivered');
   const written = new Set<number>();
@@ -66,6 +63,9 @@ export async function settle(sql: Queries, batch: readonly Settlement[], writer:
   );
   return written;
 }
+
+/** Whether a result makes the deliveries behind it due. */
+export const freeing = ({ status, number }: Settlement): boolean => status !== 'pending' && number > 1;
 
 /** Locks those of the writer's shards that it still holds, under the epoch that it knows. */
 export const held = (sql: Queries, { replica, holdings }: Writer): Fragment => sql`

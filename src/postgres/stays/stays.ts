@@ -19,13 +19,22 @@ export const STAY: Columns<Pick<StoredStay, 'id' | 'customer'>> = {
   customer: ['bigint', ({ customer }) => customer],
 };
 
-/** The next stays in the order in which they were written. */
+/**
+ * The next stays in the order in which they were written. A stuck one whose purchase's row another session has locked is left
+ * for a later call: the note that it is stuck refers to that row, and writing it would wait for the lock.
+ */
 export async function loadStays(sql: Queries, limit: number): Promise<StoredStay[]> {
   return sql<StoredStay[]>`
+    with next as materialized (select * from purchase_watch_internal.stays order by id limit ${limit}),
+    stuck as materialized (
+      select p.id from purchase_watch.purchases p where p.id = any(array(select purchase from next where outcome = 'overdue'))),
+    unlocked as materialized (
+      select p.id from purchase_watch.purchases p where p.id = any(array(select id from stuck)) for key share skip locked)
     select id::float8 as id, purchase::float8 as purchase, site, state, to_state as "toState", outcome, customer::text as customer, first_sight as "firstSight", found_late as "foundLate",
       entered_at as "enteredAt", at,
       shortest_ms::float8 as shortest, longest_ms::float8 as longest
-    from purchase_watch_internal.stays order by id limit ${limit}`;
+    from next where outcome <> 'overdue' or purchase is null
+      or purchase not in (select id from stuck where id not in (select id from unlocked)) order by id`;
 }
 
 /** The judge's memory of every state of a site. */

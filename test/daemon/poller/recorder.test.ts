@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { LockedPoll } from '../../../src/daemon/poller/locked-rows.ts';
 import { createRecorder, type DecidedPoll, type Recorder } from '../../../src/daemon/poller/recorder.ts';
 import type { Entry } from '../../../src/daemon/poller/window/entries.ts';
 import { decide } from '../../../src/domain/deciding/decide.ts';
 import { DEFAULT_POLL_POLICY } from '../../../src/domain/polling/poll-plan.ts';
 import type { Observation } from '../../../src/domain/purchases/purchase.ts';
+import { connect, type Sql } from '../../../src/postgres/connection/database.ts';
 import { LAST_SLOT, loadDue } from '../../../src/postgres/polling/queue.ts';
 import type { Recorded } from '../../../src/postgres/polling/record.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
@@ -14,6 +16,7 @@ const EPOCH = 3;
 let database: TestDatabase;
 let recorder: Recorder;
 let recorded: { batch: readonly DecidedPoll[]; result: Recorded }[];
+let locked: LockedPoll[];
 let failed: { batch: readonly DecidedPoll[]; error: unknown; poison: boolean }[];
 
 beforeEach(async () => {
@@ -22,17 +25,22 @@ beforeEach(async () => {
   await syncSites(sql, ['default']);
   await sql`update purchase_watch_internal.shards set owner = 'me', epoch = ${EPOCH}`;
   recorded = [];
+  locked = [];
   failed = [];
-  recorder = createRecorder({
+  recorder = recorderOn(sql);
+});
+afterEach(() => database.drop());
+
+const recorderOn = (sql: Sql): Recorder =>
+  createRecorder({
     sql,
     replica: 'me',
     onRecorded: (batch, result) => recorded.push({ batch, result }),
     repair: async () => false,
     onRepaired: () => undefined,
+    onLocked: (polls) => locked.push(...polls),
     onFailed: (batch, error, poison) => failed.push({ batch, error, poison }),
   });
-});
-afterEach(() => database.drop());
 
 /** Registers purchases and takes them into memory, as their owner would. */
 async function watched(count: number): Promise<Entry[]> {
@@ -119,7 +127,7 @@ test('first sights of a bulk load do not delay a change, and keep nothing of a p
 test('a change does not wait for company', async () => {
   const [entry] = (await watched(1)) as [Entry];
   const written = new Promise<void>((resolve) => {
-    const rest = { repair: async () => false, onRepaired: () => {}, onFailed: () => {} };
+    const rest = { repair: async () => false, onRepaired: () => {}, onLocked: () => {}, onFailed: () => {} };
     recorder = createRecorder({ sql: database.sql, replica: 'me', onRecorded: () => resolve(), ...rest });
   });
   recorder.add(polled(entry, answer(6)));
@@ -197,4 +205,51 @@ test('two purchases that were given one row id, the first by a database that wen
   ]);
   expect(await rows()).toMatchObject([{ state: 6, polls: 1 }]);
   expect(recorded.map(({ result }) => result.events)).toEqual([0, 1]);
+});
+
+test.each([
+  { kind: 'changes', seen: answer(6) },
+  { kind: 'polls without a change', seen: trouble('malformed') },
+])('a row that another session has locked keeps its own poll from being recorded, and no other: $kind', async ({ seen }) => {
+  const entries = await watched(20);
+  const [held, ...others] = entries as [Entry, ...Entry[]];
+  const hasty = connect(database.url, { max: 2, limits: { lock_timeout: 100 } });
+  recorder = recorderOn(hasty);
+  const blocker = await database.sql.reserve();
+  await blocker`begin`;
+  await blocker`select from purchase_watch.purchases where id = ${held.purchase.id} for update`;
+  for (const entry of entries) recorder.add(polled(entry, seen));
+  await recorder.drain();
+  expect(locked.map(({ entry }) => entry)).toEqual([held]);
+  expect(failed).toEqual([]);
+  expect(recorded.flatMap(({ result }) => [...result.ids]).sort((a, b) => a - b)).toEqual(
+    others.map(({ purchase }) => purchase.id),
+  );
+  // Known to be locked: left out at once, and its rest grows with the time of the lock.
+  recorded.length = 0;
+  recorder.add(polled(held, seen));
+  await recorder.drain();
+  expect(locked).toHaveLength(2);
+  await blocker`commit`;
+  blocker.release();
+  recorder.add(polled(held, seen));
+  await recorder.drain();
+  expect(recorded.flatMap(({ result }) => [...result.ids])).toEqual([held.purchase.id]);
+  await hasty.end();
+});
+
+test('a table that another session has locked is a failure of the whole batch', async () => {
+  const entries = await watched(3);
+  const hasty = connect(database.url, { max: 2, limits: { lock_timeout: 100 } });
+  recorder = recorderOn(hasty);
+  const blocker = await database.sql.reserve();
+  await blocker`begin`;
+  await blocker`lock table purchase_watch_internal.purchase_transitions in share mode`;
+  for (const entry of entries) recorder.add(polled(entry, answer(6)));
+  await recorder.drain();
+  expect(locked).toEqual([]);
+  expect(failed.map(({ batch, poison }) => [batch.length, poison])).toEqual([[3, false]]);
+  await blocker`rollback`;
+  blocker.release();
+  await hasty.end();
 });

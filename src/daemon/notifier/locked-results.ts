@@ -1,0 +1,123 @@
+/** Writes results of attempts although other sessions have locked rows that belong to some of them: those results wait. */
+
+import type { Milliseconds } from '../../domain/values/time.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { isLockTimeout } from '../../postgres/connection/locks.ts';
+import { lockedDeliveries } from '../../postgres/deliveries/locked-deliveries.ts';
+import type { Settlement } from '../../postgres/deliveries/settle.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Logger } from '../../runtime/logger.ts';
+
+/** A result of an attempt, as far as its rows go. */
+interface Result {
+  readonly subscriber: unknown;
+  readonly settlement: Settlement;
+  readonly along: readonly Settlement[];
+  readonly lockedSince?: Milliseconds | undefined;
+}
+
+interface Unlocked<R> {
+  /** Ids of the deliveries that were written. */
+  readonly written: ReadonlySet<number>;
+  /** Results that were not written, because another session has locked rows that belong to them. */
+  readonly locked: readonly R[];
+}
+
+type Settle<R> = (results: readonly R[]) => Promise<ReadonlySet<number>>;
+
+/** A result waits for as long as its rows have been locked, within these. */
+const FIRST_REST: Milliseconds = 1_000;
+const LONGEST_REST: Milliseconds = 15_000;
+/** How often a batch is written that waits too long for locks: one may be locked between the question and the statement. */
+const MOST_TRIES = 3;
+const ADVICE =
+  'another session has locked the rows, and the results are written once the rows are free; find the session in pg_stat_activity by its age (xact_start)';
+
+/**
+ * Writes results by `settle`, and leaves out those whose rows are locked. Asks which these are only after a statement has
+ * waited too long for a lock, or for results that were left out before. Rejects with that statement's error when nothing can
+ * be written and no row of a delivery is the reason: the table is locked, or a row of the only subscriber.
+ */
+export async function settleUnlocked<R extends Result>(
+  results: readonly R[],
+  { sql, settle }: { readonly sql: Sql; readonly settle: Settle<R> },
+  tries = 1,
+): Promise<Unlocked<R>> {
+  let failure: unknown = null;
+  const known = results.filter(({ lockedSince }) => lockedSince !== undefined);
+  if (known.length === 0) {
+    try {
+      return { written: await settle(results), locked: [] };
+    } catch (error) {
+      if (!isLockTimeout(error) || tries >= MOST_TRIES) throw error;
+      failure = error;
+    }
+  }
+  const asked = known.length === 0 ? results : known;
+  const ids = await lockedDeliveries(
+    sql,
+    asked.flatMap(({ settlement, along }) => [settlement, ...along]),
+  );
+  const isLocked = ({ settlement, along }: R): boolean => [settlement, ...along].some(({ delivery }) => ids.has(delivery.id));
+  if (failure !== null && ids.size === 0) return settleBySubscriber(results, settle, failure);
+  const locked = results.filter(isLocked).map((each) => ({ ...each, lockedSince: each.lockedSince ?? performance.now() }));
+  const free = results.filter((each) => !isLocked(each)).map((each) => ({ ...each, lockedSince: undefined }));
+  if (free.length === 0) return { written: new Set(), locked };
+  const rest = await settleUnlocked(free, { sql, settle }, tries + 1);
+  return { written: rest.written, locked: [...locked, ...rest.locked] };
+}
+
+/** Rows other than those of deliveries are each of one subscriber: those of its health. */
+async function settleBySubscriber<R extends Result>(
+  results: readonly R[],
+  settle: Settle<R>,
+  failure: unknown,
+): Promise<Unlocked<R>> {
+  const groups = [...Map.groupBy(results, ({ subscriber }) => subscriber).values()];
+  let written: ReadonlySet<number> = new Set();
+  const locked: R[] = [];
+  for (const group of groups.length > 1 ? groups : []) {
+    try {
+      written = written.union(await settle(group));
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error;
+      locked.push(...group.map((each) => ({ ...each, lockedSince: performance.now() })));
+    }
+  }
+  if (written.size === 0) throw failure;
+  return { written, locked };
+}
+
+/** Results whose rows are locked, until they are tried again one by one (`onRested`), at the latest when the notifier stops. */
+export function createRestingResults<R extends Result>({
+  clock,
+  log,
+  stopped,
+  onRested,
+}: {
+  clock: Clock;
+  log: Logger;
+  stopped: AbortSignal;
+  onRested(result: R): void;
+}) {
+  let count = 0;
+  let over: Promise<unknown> = Promise.resolve();
+  return {
+    add: (locked: readonly R[]): void => {
+      if (locked.length === 0) return;
+      const since = Math.min(...locked.map(({ lockedSince }) => lockedSince ?? performance.now()));
+      const rest = Math.min(Math.max(performance.now() - since, FIRST_REST), LONGEST_REST);
+      log.warn({ deliveries: locked.length, retryInMs: Math.round(rest), advice: ADVICE }, 'delivery.row_locked');
+      count += locked.length;
+      const rested = clock.sleep(rest, stopped).then(() => {
+        count -= locked.length;
+        locked.forEach(onRested);
+      });
+      over = Promise.all([over, rested]);
+    },
+    /** How many rest. */
+    count: () => count,
+    /** Resolves when none of the present ones rests any more. */
+    over: () => over,
+  };
+}
