@@ -1,5 +1,6 @@
 /** The daemon, once, for the process and for tests: opens the database, builds the parts, starts the loops, stops in time. */
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { testChannel } from './actions/channels/test-channel.ts';
 import { createExaminer } from './actions/doctor/doctor.ts';
 import { type Front, openFront } from './api/access/front.ts';
@@ -41,6 +42,8 @@ export interface App {
 const MIGRATIONS = join(import.meta.dirname, '../migrations');
 /** A database that owes an answer for so long is taken for gone, and dialled again. */
 const DATABASE_ANSWERS_WITHIN = 15_000;
+/** How long a start that is broken off waits until the server has ended its migration. */
+const CANCELLED_WITHIN = 3_000;
 /** Leases that one pass of a test may need on a slow machine. */
 const MOST_LEASES = 20;
 /**
@@ -92,8 +95,18 @@ async function prepare(
 ): Promise<void> {
   const sites = settings.sites.map((site) => site.name);
   const subscribers = configured.map(({ definition }) => definition);
-  const preparing = prepareStore(store, { migrations: MIGRATIONS, sites, subscribers, onStep: (text) => front?.at(text) });
-  const { applied, advice, takenOver } = await unlessAborted(preparing, signal);
+  const preparing = prepareStore(store, {
+    migrations: MIGRATIONS,
+    sites,
+    subscribers,
+    onStep: (text) => front?.at(text),
+    signal,
+  });
+  const { applied, advice, takenOver } = await unlessAborted(preparing, signal).catch(async (error: unknown) => {
+    // The process must not end before the server has ended a migration's statement: it would go on, and others wait behind it.
+    if (signal?.aborted) await Promise.race([preparing.catch(() => undefined), delay(CANCELLED_WITHIN)]);
+    throw error;
+  });
   if (applied.length > 0) log.info({ applied }, 'schema.migrated');
   if (advice !== undefined) log.warn({ advice }, 'schema.roles_missing');
   // The configuration wins, and what waits goes to the address it names.

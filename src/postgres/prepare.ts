@@ -23,14 +23,16 @@ interface Wanted {
   readonly subscribers: readonly SubscriberDefinition[];
   /** Is given what is done from now on, in words for people. */
   readonly onStep: (step: string) => void;
+  /** Ends the migration. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Brings the schema up to date, and sites and subscribers in line with the configuration. */
 export async function prepareStore(
   { sql, databaseUrl }: Pick<Store, 'sql' | 'databaseUrl'>,
-  { migrations, sites, subscribers, onStep }: Wanted,
+  { migrations, sites, subscribers, onStep, signal }: Wanted,
 ): Promise<Prepared> {
-  const { applied, advice } = await migrateOrExplain(databaseUrl, migrations, onStep);
+  const { applied, advice } = await migrateOrExplain(databaseUrl, migrations, onStep, signal);
   onStep('bringing sites and subscribers in line with the configuration');
   await settleFeedEra(sql);
   await syncSites(sql, sites);

@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander';
 import { migrate, pendingMigrations } from '../../postgres/migrations/migrate.ts';
+import { untilStopSignal } from '../../runtime/process/signals.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { MIGRATIONS, withDatabase } from '../terminal/database.ts';
@@ -26,11 +27,14 @@ async function migrateCommand(context: CliContext, options: MigrateOptions): Pro
     );
     return;
   }
+  const ending = new AbortController();
+  // A signal ends the statement on the server, too: what waits there for a lock makes everybody else wait.
+  if (context.takeSignals !== undefined) void untilStopSignal(context.takeSignals).then((signal) => ending.abort(signal));
   await withDatabase(
     context,
     async ({ sql }) => {
       const onStep = (step: string) => printRemark(context, printable(step));
-      const { applied, advice } = await migrate(sql, MIGRATIONS, onStep);
+      const { applied, advice } = await migrate(sql, MIGRATIONS, onStep, { signal: ending.signal });
       if (options.json) return printJson(context, { applied, ...(advice === undefined ? {} : { advice }) });
       printNames(context, 'applied', applied);
       if (advice !== undefined) printLine(context, styled(context, 'yellow', advice));

@@ -7,10 +7,10 @@ import type { Settings } from '../../config/settings.ts';
 import type { SettingsGroup } from '../../config/settings-digests.ts';
 import { noDaemonText } from '../../domain/replicas/daemon-silence.ts';
 import { AppError } from '../../domain/values/errors.ts';
-import { connect, type Sql } from '../../postgres/connection/database.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
 import { describeConnectionError } from '../../postgres/connection/database-url.ts';
 import { missingRight } from '../../postgres/connection/missing-right.ts';
-import { agreeOnGuards } from '../../postgres/connection/server-limits.ts';
+import { agreeOnGuards, connectForCommand } from '../../postgres/connection/server-limits.ts';
 import { pendingMigrations } from '../../postgres/migrations/migrate.ts';
 import { daemonSilence } from '../../postgres/shards/replicas.ts';
 import type { CliContext } from './context.ts';
@@ -41,9 +41,9 @@ export async function withDatabase<T>(
   const url = settings.databaseUrl ?? embedded!.url;
   const unguarded = await agreeOnGuards(url);
   if (unguarded !== null && unguarded.wrong.length > 0) printRemark(context, unguarded.detail);
-  const sql = connect(url, { max: 2, name: 'command' });
+  let sql: Sql | undefined;
   try {
-    await sql`select 1`.catch((cause: unknown) => {
+    sql = await connectForCommand(url, { max: 2, name: 'command' }).catch((cause: unknown) => {
       throw new AppError('unavailable', describeConnectionError(url, cause), { cause });
     });
     if (raw === null) await requireSchema(sql);
@@ -55,7 +55,7 @@ export async function withDatabase<T>(
   } catch (error) {
     throw explained(error, (cause) => describeConnectionError(url, cause));
   } finally {
-    await sql.end({ timeout: 1 });
+    await sql?.end({ timeout: 1 });
     await embedded?.stop();
   }
 }

@@ -6,7 +6,7 @@
 
 import postgres from 'postgres';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import { connect } from './database.ts';
+import { type ConnectOptions, connect, type Sql } from './database.ts';
 import { type Guards, guardsOf, LOSING, setGuards } from './guards.ts';
 
 /** Settings of a session, in milliseconds. */
@@ -136,4 +136,25 @@ async function askSession(url: string, limits: ServerLimits): Promise<SessionFac
 
 function refusedNames(answer: Awaited<ReturnType<typeof askSession>>, names: readonly string[]): string[] {
   return answer !== null && 'refusal' in answer ? names.filter((name) => answer.refusal.includes(name)) : [];
+}
+
+/** How often a server that works for a command looks whether the command is still there. */
+const COMMAND_IS_THERE: ServerLimits = { client_connection_check_interval: 2_000 };
+
+/**
+ * Opens a pool for a command, whose statements may take as long as they need. When the command is killed, the server ends its
+ * statement within seconds, where the server takes that setting. Rejects as the first query does.
+ */
+export async function connectForCommand(url: string, options: Pick<ConnectOptions, 'max' | 'name'>): Promise<Sql> {
+  const sql = connect(url, { ...options, limits: COMMAND_IS_THERE });
+  try {
+    await sql`select 1`;
+    return sql;
+  } catch (error) {
+    await sql.end({ timeout: 0 });
+    if (!(error instanceof postgres.PostgresError) || !error.message.includes('client_connection_check_interval')) throw error;
+    const plain = connect(url, options);
+    await plain`select 1`;
+    return plain;
+  }
 }

@@ -1,7 +1,8 @@
 /** Bringing the schema up to date when a daemon starts. */
 import { AppError } from '../../domain/values/errors.ts';
-import { connect } from '../connection/database.ts';
+import type { Sql } from '../connection/database.ts';
 import { describeConnectionError } from '../connection/database-url.ts';
+import { connectForCommand } from '../connection/server-limits.ts';
 import { type Migrated, migrate } from './migrate.ts';
 
 /** Applies what is missing of a folder of migrations; throws AppError for what a person must mend. On a connection of its own, because building an index may take longer than any query of the loops. */
@@ -9,14 +10,16 @@ export async function migrateOrExplain(
   databaseUrl: string,
   migrations: string,
   onStep?: (step: string) => void,
+  signal?: AbortSignal,
 ): Promise<Migrated> {
-  const sql = connect(databaseUrl, { max: 1, name: 'migrate' });
+  let sql: Sql | undefined;
   try {
-    return await migrate(sql, migrations, onStep);
+    sql = await connectForCommand(databaseUrl, { max: 2, name: 'migrate' });
+    return await migrate(sql, migrations, onStep, { signal });
   } catch (error) {
     if (error instanceof AppError) throw error;
     throw new AppError('unavailable', describeConnectionError(databaseUrl, error), { cause: error });
   } finally {
-    await sql.end({ timeout: 5 });
+    await sql?.end({ timeout: 5 });
   }
 }

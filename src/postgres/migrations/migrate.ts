@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import postgres from 'postgres';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Queries, Sql } from '../connection/database.ts';
+import { limitLockWaits, migrateBehindReaders, type Trying } from './behind-readers.ts';
 import { lockMigrations } from './migration-lock.ts';
 
 interface Migration {
@@ -29,19 +30,25 @@ export interface Migrated {
 
 /**
  * Applies the files that are pending. Several processes may do this at once: one works, the others wait and find nothing.
- * `onStep` is called with a sentence for people at each step.
+ * `onStep` is called with a sentence for people at each step. While a session holds a lock that a file needs, all is rolled back
+ * and tried again, for at most `patience`. After a signal nothing was changed, and it rejects with AppError `unavailable`.
  */
-export async function migrate(sql: Sql, folder: string, onStep: (step: string) => void = () => {}): Promise<Migrated> {
+export async function migrate(
+  sql: Sql,
+  folder: string,
+  onStep: (step: string) => void = () => {},
+  { signal, patience }: Pick<Trying, 'signal' | 'patience'> = {},
+): Promise<Migrated> {
   const files = readFolder(folder);
   onStep('waiting for the database');
-  return sql.begin(async (tx) => {
-    await lockMigrations(tx, onStep);
-    // A role or a pool may limit statements to seconds; an index over a large table takes longer.
-    await tx`set local statement_timeout = 0`;
+  return migrateBehindReaders(sql, { onStep, signal, patience }, async (tx) => {
+    await lockMigrations(tx, onStep, { signal });
+    await limitLockWaits(tx);
     const applied = await readApplied(tx);
     if (applied === null) await createTable(tx);
     const pending = compare(files, applied ?? []);
     for (const [index, file] of pending.entries()) {
+      signal?.throwIfAborted();
       onStep(`migrating: ${file.name} (${index + 1} of ${pending.length})`);
       await apply(tx, file);
     }

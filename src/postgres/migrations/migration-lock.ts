@@ -19,8 +19,10 @@ export interface LockPatience {
   readonly own: Milliseconds;
   /** Patience with any other login, which has no reason to hold the lock. */
   readonly others: Milliseconds;
+  /** Ends the waiting. */
+  readonly signal?: AbortSignal | undefined;
 }
-const PATIENCE: LockPatience = { own: 3_600_000, others: 60_000 };
+const PATIENCE = { own: 3_600_000, others: 60_000 };
 
 interface Holder {
   readonly pid: number;
@@ -34,10 +36,15 @@ interface Holder {
  * Takes the lock for the rest of the transaction; `onStep` is called with a sentence that names the holder. Throws AppError
  * `conflict` with the holder's process and login after a minute, or after an hour when it is a login that may migrate.
  */
-export async function lockMigrations(tx: Queries, onStep: (step: string) => void, patience = PATIENCE): Promise<void> {
+export async function lockMigrations(
+  tx: Queries,
+  onStep: (step: string) => void,
+  { own = PATIENCE.own, others = PATIENCE.others, signal }: Partial<LockPatience> = {},
+): Promise<void> {
   const began = performance.now();
   let named: string | null = null;
   for (;;) {
+    signal?.throwIfAborted();
     const [row] = await tx<[{ taken: boolean }]>`select pg_try_advisory_xact_lock(${LOCK}) as taken`;
     if (row.taken) return;
     const holder = await findHolder(tx);
@@ -45,7 +52,7 @@ export async function lockMigrations(tx: Queries, onStep: (step: string) => void
       const words = `session ${holder.pid} of login "${holder.login}" (${holder.application || 'without a name'})`;
       if (words !== named) onStep(`waiting for ${words}, which holds the lock of migrations: another start may be migrating it`);
       named = words;
-      const limit = holder.isOwn ? patience.own : patience.others;
+      const limit = holder.isOwn ? own : others;
       if (performance.now() - began > limit) throw keptBy(words, holder.pid, limit);
     }
     await delay(TRY_AGAIN);

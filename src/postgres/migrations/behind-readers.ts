@@ -1,0 +1,152 @@
+/**
+ * Runs a migration's transaction without making others wait: a statement that changes a table waits for every open transaction
+ * that has read the table, and whoever comes later waits behind that statement. The statement may wait for a moment only; then
+ * the transaction is rolled back, and tried again after a rest in which others go on.
+ */
+
+import { setTimeout as delay } from 'node:timers/promises';
+import { AppError } from '../../domain/values/errors.ts';
+import { type Instant, isoTime, type Milliseconds } from '../../domain/values/time.ts';
+import type { Queries, Sql } from '../connection/database.ts';
+import { isLockTimeout } from '../connection/locks.ts';
+
+export interface Trying {
+  /** Is called with a sentence for people that names the session in the way. */
+  onStep(step: string): void;
+  /** Ends the running statement on the server, and the tries. */
+  readonly signal?: AbortSignal | undefined;
+  /** For how long it is tried; an hour unless given. */
+  readonly patience?: Milliseconds | undefined;
+}
+
+/** How long one statement waits for a lock; what comes after it in the queue waits as long. */
+const LOCK_WITHIN: Milliseconds = 2_000;
+const FIRST_REST: Milliseconds = 2_000;
+const LONGEST_REST: Milliseconds = 15_000;
+const PATIENCE: Milliseconds = 3_600_000;
+const LOOK_EVERY: Milliseconds = 300;
+/** After a signal the process ends, whether the server has answered or not. */
+const END_WITHIN: Milliseconds = 3_000;
+
+/** A session whose lock is in the way. What the login of DATABASE_URL may not see is null. */
+interface Blocker {
+  readonly pid: number;
+  readonly login: string | null;
+  readonly application: string | null;
+  readonly state: string | null;
+  readonly since: Instant | null;
+  readonly queriedAt: Instant | null;
+}
+
+/**
+ * Runs the work in a transaction, again and again while another session holds a lock that the work needs. Rejects with AppError
+ * `conflict` that names this session once patience is over, and with `unavailable` after a signal. `sql` needs a second
+ * connection, by which the sessions in the way are found and the running statement is cancelled.
+ */
+export async function migrateBehindReaders<T>(sql: Sql, trying: Trying, work: (tx: Queries) => Promise<T>): Promise<T> {
+  const { onStep, signal, patience = PATIENCE } = trying;
+  const began = performance.now();
+  for (let rest = FIRST_REST; ; rest = Math.min(2 * rest, LONGEST_REST)) {
+    const watch = watchSession(sql, signal);
+    try {
+      const done = sql.begin(async (tx) => {
+        const [session] = await tx<[{ pid: number }]>`select pg_backend_pid() as pid`;
+        watch.pid = session.pid;
+        return work(tx);
+      }) as Promise<T>;
+      return await Promise.race([done, watch.ended]);
+    } catch (error) {
+      if (signal?.aborted) throw brokenOff(signal);
+      if (!isLockTimeout(error) && !isLockTimeout((error as Error).cause)) throw error;
+      const words = wordsOf(watch.blocker);
+      if (performance.now() - began > patience)
+        throw new AppError('conflict', `the schema was not migrated, and nothing was changed: ${words}`, { cause: error });
+      onStep(`${words}; the migration is tried again in ${rest / 1_000} s, and holds up nothing until then`);
+    } finally {
+      watch.end();
+    }
+    await delay(rest, null, { signal }).catch(() => null);
+    if (signal?.aborted) throw brokenOff(signal);
+  }
+}
+
+/** Limits the waits for locks of a transaction, and nothing else: an index over a large table may take hours. */
+export async function limitLockWaits(tx: Queries): Promise<void> {
+  // A role or a pool may limit statements to seconds.
+  await tx`select set_config('statement_timeout', '0', true), set_config('lock_timeout', ${`${LOCK_WITHIN}`}, true)`;
+}
+
+interface Watch {
+  /** The process of the session that is watched. */
+  pid: number | null;
+  /** The session that was last seen in its way. */
+  blocker: Blocker | null;
+  /** Rejects some time after the signal, if the session has not ended by then. */
+  readonly ended: Promise<never>;
+  end(): void;
+}
+
+/** Looks every moment who is in the way of a session, and cancels its statement after the signal. */
+function watchSession(sql: Sql, signal: AbortSignal | undefined): Watch {
+  const ended = Promise.withResolvers<never>();
+  ended.promise.catch(() => undefined);
+  let isAsking = false;
+  let abortedAt: Milliseconds | null = null;
+  const look = async (): Promise<void> => {
+    if (signal?.aborted) abortedAt ??= performance.now();
+    if (abortedAt !== null && performance.now() - abortedAt > END_WITHIN) ended.reject(signal?.reason);
+    if (isAsking || watch.pid === null) return;
+    isAsking = true;
+    try {
+      // Again and again: a session that is between two statements is not cancelled.
+      if (signal?.aborted) await sql`select pg_cancel_backend(${watch.pid})`;
+      else watch.blocker = (await blockerOf(sql, watch.pid)) ?? watch.blocker;
+    } catch {
+      // The migration's own connection says what is wrong with the database.
+    } finally {
+      isAsking = false;
+    }
+  };
+  const timer = setInterval(look, LOOK_EVERY);
+  const onAbort = (): void => void look();
+  signal?.addEventListener('abort', onAbort, { once: true });
+  const watch: Watch = {
+    pid: null,
+    blocker: null,
+    ended: ended.promise,
+    end: () => {
+      clearInterval(timer);
+      signal?.removeEventListener('abort', onAbort);
+    },
+  };
+  return watch;
+}
+
+/** Of the sessions for which a session waits, the one with the oldest transaction. */
+async function blockerOf(sql: Queries, pid: number): Promise<Blocker | null> {
+  const [blocker] = await sql<Blocker[]>`
+    select b.pid, a.usename as login, nullif(a.application_name, '') as application, a.state, a.xact_start as since, a.query_start as "queriedAt"
+    from unnest(pg_blocking_pids(${pid})) b (pid) left join pg_stat_activity a on a.pid = b.pid
+    order by a.xact_start nulls last limit 1`;
+  return blocker ?? null;
+}
+
+function wordsOf(blocker: Blocker | null): string {
+  if (blocker === null) return 'another session holds a lock on a table that the migration changes';
+  const { pid, login, application, state, since, queriedAt } = blocker;
+  const facts = [
+    application ?? 'without a name',
+    state,
+    since === null ? null : `in a transaction since ${isoTime(since)}`,
+    queriedAt === null ? null : `last query at ${isoTime(queriedAt)}`,
+  ].filter((fact) => fact !== null);
+  return (
+    `session ${pid} of login "${login ?? 'unknown'}" (${facts.join(', ')}) holds a lock on a table that the migration changes: ` +
+    `wait until its transaction ends, or end it with "select pg_terminate_backend(${pid})"`
+  );
+}
+
+function brokenOff(signal: AbortSignal): AppError {
+  const by = typeof signal.reason === 'string' ? ` by ${signal.reason}` : '';
+  return new AppError('unavailable', `the migration was broken off${by}; nothing was changed, and it can be run again`);
+}
