@@ -66,7 +66,7 @@ async function findTheIncident(page: Page): Promise<void> {
   await page.getByText('part of').getByRole('link', { name: stuck }).click();
   await page.waitForURL(`${origin}/incidents/${stuck}`);
   expect(await heading(page).textContent()).toContain('5 customers overdue');
-  await page.getByText("The bank's return request lacks the session").first().waitFor();
+  await page.getByText('Likely: The page cannot render itself again').first().waitFor();
   await page.getByText(/A reminder/).waitFor();
   await page.getByRole('img', { name: /became overdue.*it was noticed at/ }).waitFor();
   await page
