@@ -21,7 +21,7 @@ export const PURCHASE_METRICS: readonly Metric<DatabaseNumbers>[] = [
     type: 'gauge',
     name: 'polls_due',
     labels: ['site'],
-    help: 'Purchases whose next poll is due. Counted to about ten thousand.',
+    help: 'Purchases whose next poll is due, without first polls of bulk registrations. Counted to about ten thousand.',
     read: ({ lags }) => lags.map(({ site, due }) => ({ labels: { site }, value: due })),
   },
   {
