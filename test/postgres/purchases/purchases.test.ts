@@ -420,8 +420,7 @@ describe('asking now', () => {
     await insert('p-1');
     await sql.unsafe(`update purchase_watch.purchases set ${change}`);
     await nudged();
-    const { id } = await one('p-1');
-    for (let time = 0; time < 3; time++) await requestPoll(sql, id);
+    for (let time = 0; time < 3; time++) await requestPoll(sql, { site: 'default', purchaseId: 'p-1' });
     const [queued, ...more] = await changed();
     expect([queued, more]).toMatchObject([
       { purchase: { revision: 1 }, reason: 'requested', slot: dueSlot(queued!.nextPollAt!) },
