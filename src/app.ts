@@ -70,8 +70,9 @@ export async function createApp(settings: Settings, replacements: Replacements =
   };
   try {
     const configured = configuredSubscribers(settings);
-    await prepare(store, settings, configured, { log, replacements });
-    const base = createBase({ settings, replacements, store, log, configured });
+    const prepareAgain = (front?: Front) => prepare(store, settings, configured, { log, front, signal });
+    await prepareAgain(replacements.front);
+    const base = createBase({ settings, replacements, store, log, configured, prepare: () => prepareAgain() });
     const clients = settings.sites.map((site) => ({
       site,
       client: createCheckoutClient(site, { clock: base.clock, fields: settings.store.fields }),
@@ -91,7 +92,7 @@ async function prepare(
   store: Store,
   settings: Settings,
   configured: readonly ConfiguredSubscriber[],
-  { log, replacements: { front, signal } }: Pick<Base, 'log' | 'replacements'>,
+  { log, front, signal }: Pick<Base, 'log'> & { front: Front | undefined; signal: AbortSignal | undefined },
 ): Promise<void> {
   const sites = settings.sites.map((site) => site.name);
   const subscribers = configured.map(({ definition }) => definition);
@@ -134,7 +135,7 @@ function loopsOf(parts: Runnable): readonly (readonly [name: string, tick: () =>
     ['feed', feedEraTick(sql)],
     ['troubles', troubles.tick],
     ['reach', reach.tick],
-    ['erasures', erasures],
+    ['erasures', erasures.tick],
     ...(hostWatch === null ? [] : [['hosts', hostWatch.tick] as const]),
     ...(heartbeat === null ? [] : [['heartbeat', heartbeat.tick] as const]),
   ];
@@ -196,7 +197,7 @@ async function start(parts: Runnable, front: Front): Promise<void> {
   );
   closers.push(api.disconnect);
   // Before anything is loaded: what is erased from here on is dropped again.
-  await erasures();
+  await erasures.tick();
   await ownership.tick();
   // Before the first poll: a default may be shorter than what was learned. If it fails, its loop says so and tries again.
   await limits.tick().catch(() => undefined);

@@ -70,6 +70,8 @@ export interface Base {
   readonly replica: string;
   readonly secrets: Secrets | null;
   readonly configured: readonly ConfiguredSubscriber[];
+  /** Brings the database in line with the settings, as the start does. */
+  prepare(): Promise<void>;
   readonly meters: Meters;
   readonly health: Health;
   readonly loops: Loops;
@@ -77,7 +79,7 @@ export interface Base {
 }
 
 /** What every part needs. */
-export function createBase(given: Pick<Base, 'settings' | 'replacements' | 'store' | 'log' | 'configured'>): Base {
+export function createBase(given: Pick<Base, 'settings' | 'replacements' | 'store' | 'log' | 'configured' | 'prepare'>): Base {
   const { settings, replacements, store, log } = given;
   const { sql } = store;
   const clock = replacements.clock ?? realClock();
@@ -104,6 +106,7 @@ export function createParts(base: Base, clients: Clients) {
     secretsKeys: secrets?.keyIds ?? [],
     settings: settingsDigests(settings, packageVersion()),
     onNotificationQueue: createQueueWarning(log),
+    ...{ meters, redial: base.store.redial },
     onStep: createClockStep({ sql, clock, log, replica }),
   });
   const knownSubscribers = createKnownSubscribers(base);
@@ -130,10 +133,22 @@ export function createParts(base: Base, clients: Clients) {
   const resealing = createResealing({ sql, clock, log, secrets });
   const upkeep = createUpkeep({ sql, clock, log, replica, skipped, resealing, retention: settings.store.retention });
   const activity = createActivity({ sql, meters, writeSites: poller.writeSites });
-  return {
-    ...{ ownership, poller, knownSubscribers, notifier, reach, erasures, upkeep, activity },
-    ...createAlerting(base, reach, ownership),
-  };
+  const alerting = createAlerting(base, reach, ownership);
+  ownership.onOtherDatabase({
+    forget: () => {
+      notifier.forgetAll();
+      poller.forgetSites();
+      skippedTime.forget();
+      alerting.judge.forget();
+      alerting.troubles.forget();
+    },
+    prepare: async () => {
+      await base.prepare();
+      await erasures.begin();
+      await limits.refresh();
+    },
+  });
+  return { ownership, poller, knownSubscribers, notifier, reach, erasures, upkeep, activity, ...alerting };
 }
 
 /** What alerts people: the judge, the posts of a replica in trouble, and the dead man's switch. */

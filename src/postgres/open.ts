@@ -4,6 +4,7 @@ import { connect, type Sql } from './connection/database.ts';
 import { parseDatabaseUrl } from './connection/database-url.ts';
 import { type Hosts, hostsOf } from './connection/primary.ts';
 import { agreeOnGuards, agreeOnLimits, type Patience, waitingForLocks } from './connection/server-limits.ts';
+import { redial } from './connection/watched-socket.ts';
 import { startEmbedded } from './embedded/embedded.ts';
 
 export interface Store {
@@ -18,6 +19,8 @@ export interface Store {
   readonly hosts: Hosts | null;
   /** For further connections. */
   readonly patience: Patience;
+  /** Breaks every connection, so that each is dialled again; resolves when all are closed. */
+  redial(): Promise<void>;
   /** Breaks off every query, and takes no more. */
   breakOff(): void;
   /** Closes the connections; stops the embedded Postgres if no other process uses it. `left`: how long that may take. */
@@ -62,6 +65,7 @@ export async function openStore(
     outbox,
     hosts: hostsOf(parseDatabaseUrl(url)) ?? null,
     patience,
+    redial: () => redial(url),
     breakOff: () => void end(0),
     close: async (left) => {
       await end(left() / 2);

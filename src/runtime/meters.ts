@@ -7,6 +7,9 @@ import type { Observation } from '../domain/purchases/purchase.ts';
 import type { Milliseconds } from '../domain/values/time.ts';
 
 export type ObservationKind = Observation['kind'];
+/** As this replica sees it: it misses renewals that the database had confirmed, or only another server answers. */
+export type DatabaseChangeKind = 'went_back' | 'moved';
+export const DATABASE_CHANGE_KINDS: readonly DatabaseChangeKind[] = ['went_back', 'moved'];
 export type AttemptOutcome = 'delivered' | 'failed' | 'exhausted' | 'gone';
 
 export const POLL_OUTCOMES: readonly ObservationKind[] = [
@@ -67,11 +70,14 @@ export interface Meters {
   forgetSubscriber(name: string): void;
   /** An event was committed. */
   committed(type: string): void;
+  /** Another database answered than before. */
+  databaseChanged(kind: DatabaseChangeKind): void;
   /** Seconds that a statement took which recorded polls, the wait for a connection included, and how many it recorded. */
   readonly recording: { readonly took: Spread; readonly polls: Spread };
   sites(): ReadonlyMap<string, SiteMeter>;
   subscribers(): ReadonlyMap<string, SubscriberMeter>;
   events(): ReadonlyMap<string, number>;
+  readonly databaseChanges: Readonly<Record<DatabaseChangeKind, number>>;
 }
 
 const CALL_LIMITS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
@@ -84,11 +90,16 @@ export function createMeters(): Meters {
   const sites = new Map<string, SiteMeter>();
   const subscribers = new Map<string, SubscriberMeter>();
   const events = new Map<string, number>();
+  const databaseChanges = { went_back: 0, moved: 0 };
   return {
     site: (name) => madeOnce(sites, name, createSiteMeter),
     subscriber: (name) => madeOnce(subscribers, name, createSubscriberMeter),
     forgetSubscriber: (name) => void subscribers.delete(name),
     committed: (type) => void events.set(type, (events.get(type) ?? 0) + 1),
+    databaseChanged: (kind) => {
+      databaseChanges[kind] += 1;
+    },
+    databaseChanges,
     recording: { took: createSpread(CALL_LIMITS), polls: createSpread(BATCH_LIMITS) },
     sites: () => sites,
     subscribers: () => subscribers,

@@ -3,6 +3,7 @@
 import { isUntried } from '../../domain/deliveries/subscriber-health.ts';
 import { afterFailures, isAskedFor } from '../../domain/deliveries/subscriber-state.ts';
 import { untilText } from '../../domain/explain/standing.ts';
+import { asksForComparison, COMPARE, changeText } from '../../domain/incidents/database-loss.ts';
 import { REPLICA_WORDS, replicaRemedy } from '../../domain/incidents/replica-trouble.ts';
 import { type DaemonSilence, unwritableText } from '../../domain/replicas/daemon-silence.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
@@ -11,6 +12,7 @@ import type { Sql } from '../../postgres/connection/database.ts';
 import { unownedShards } from '../../postgres/connection/inspect.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
 import { databaseNow, dueLag, waitingDeliveries, waitingOf } from '../../postgres/reports/overview.ts';
+import { shownChanges } from '../../postgres/shards/database-changes.ts';
 import { replicaTroubles } from '../../postgres/shards/replica-troubles.ts';
 import { daemonSilence } from '../../postgres/shards/replicas.ts';
 import { readSubscribers, type StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
@@ -34,6 +36,7 @@ export async function checkDaemons(report: Reporter, sql: Sql, tested: Tested): 
   return [
     ...findings,
     ...(await troubles(report, sql)),
+    ...(await databaseChanges(sql)),
     ...(await lateness(report, sql)),
     ...(await failingSites(sql)),
     ...(await outbox(sql, tested)),
@@ -69,6 +72,16 @@ async function troubles(report: Reporter, sql: Sql): Promise<Finding[]> {
       `${replica} on ${host}: ${REPLICA_WORDS[reason].wrong} for ${long}${why}`,
       replicaRemedy({ reason, error }),
     );
+  });
+}
+
+/** Whether the database is the one that daemons wrote to: said until a person notes that what was lost was compared. */
+async function databaseChanges(sql: Sql): Promise<Finding[]> {
+  const report = reporterOf('database');
+  return (await shownChanges(sql)).map((change) => {
+    if (change.kind === 'went_back') return report.failed(changeText(change), COMPARE);
+    if (asksForComparison(change)) return report.warning(changeText(change), COMPARE);
+    return report.ok(changeText(change));
   });
 }
 

@@ -1,5 +1,5 @@
 /** Metrics of the work that this replica has done. */
-import { ATTEMPT_OUTCOMES, POLL_OUTCOMES, type SiteMeter, type Spread } from '../../runtime/meters.ts';
+import { ATTEMPT_OUTCOMES, DATABASE_CHANGE_KINDS, POLL_OUTCOMES, type SiteMeter, type Spread } from '../../runtime/meters.ts';
 import type { Metric, Replica } from './metric.ts';
 
 export const REPLICA_METRICS: readonly Metric<Replica>[] = [
@@ -23,6 +23,13 @@ export const REPLICA_METRICS: readonly Metric<Replica>[] = [
     labels: [],
     help: 'Shards, of 64, whose purchases this replica polls, and whose events it delivers.',
     read: ({ engine }) => [{ value: engine.shardsOwned() }],
+  },
+  {
+    type: 'counter',
+    name: 'database_changes_total',
+    labels: ['kind'],
+    help: 'How often another database answered this replica than before: went_back (writes that it had confirmed are gone) or moved.',
+    read: ({ engine }) => DATABASE_CHANGE_KINDS.map((kind) => ({ labels: { kind }, value: engine.meters.databaseChanges[kind] })),
   },
   {
     type: 'counter',

@@ -1,5 +1,6 @@
 /** Shows how everything is: sites, purchases, what is stuck, whether polls and deliveries keep up. */
 
+import { changeBody, changeSentences, shownChanges } from '../../actions/database-changes.ts';
 import { siteCallsBody } from '../../actions/flow/site-calls.ts';
 import { careOf, comingEnd, lengthOf, placeOf, whatOf } from '../../actions/incidents/words.ts';
 import { livingDaemons } from '../../actions/running-daemons.ts';
@@ -36,22 +37,37 @@ const LATE = 5_000;
 const MOST_INCIDENTS = 20;
 
 async function readOverview(sql: Sql, site: string | undefined) {
-  const [sites, counts, lags, daemons, subscribers, waiting, troubled, oldest, incidents, { now }, silence, calls, firsts] =
-    await Promise.all([
-      listSites(sql),
-      countPurchases(sql),
-      dueLag(sql),
-      livingDaemons(sql),
-      readSubscribers(sql),
-      waitingDeliveries(sql),
-      troubledSubscribers(sql),
-      oldestStuck(sql, site),
-      listIncidents(sql, { filter: { status: 'open', site }, before: null, limit: MOST_INCIDENTS + 1 }),
-      readClock(sql),
-      daemonSilence(sql),
-      readSiteCalls(sql, site ?? null),
-      firstPolls(sql),
-    ]);
+  const [
+    sites,
+    counts,
+    lags,
+    daemons,
+    subscribers,
+    waiting,
+    troubled,
+    oldest,
+    incidents,
+    { now },
+    silence,
+    calls,
+    firsts,
+    changes,
+  ] = await Promise.all([
+    listSites(sql),
+    countPurchases(sql),
+    dueLag(sql),
+    livingDaemons(sql),
+    readSubscribers(sql),
+    waitingDeliveries(sql),
+    troubledSubscribers(sql),
+    oldestStuck(sql, site),
+    listIncidents(sql, { filter: { status: 'open', site }, before: null, limit: MOST_INCIDENTS + 1 }),
+    readClock(sql),
+    daemonSilence(sql),
+    readSiteCalls(sql, site ?? null),
+    firstPolls(sql),
+    shownChanges(sql),
+  ]);
   if (site !== undefined)
     knownSite(
       site,
@@ -70,6 +86,7 @@ async function readOverview(sql: Sql, site: string | undefined) {
     oldest,
     incidents,
     calls,
+    changes,
     isOneSite: site !== undefined,
     subscribers: subscribers.map((row) => {
       const trouble = troubled.find(({ name }) => name === row.name);
@@ -91,6 +108,7 @@ export async function showOverview(
 ): Promise<void> {
   const overview = await readOverview(sql, site);
   if (json) return printJson(context, overviewBody(overview));
+  printChanges(context, overview);
   printSites(context, overview);
   printSiteCalls(context, overview);
   printPurchases(context, overview);
@@ -99,9 +117,10 @@ export async function showOverview(
   printSubscribers(context, overview);
 }
 
-function overviewBody({ now, sites, counts, lag, firsts, daemons, subscribers, oldest, incidents, calls }: Overview) {
+function overviewBody({ now, sites, counts, lag, firsts, daemons, subscribers, oldest, incidents, calls, changes }: Overview) {
   return {
     at: isoTime(now),
+    databaseChanges: changes.map(changeBody),
     sites: sites.map(({ failingSince, failingReason, lastSuccessAt, lastReadAt, ...site }) => ({
       ...site,
       failingSince: isoTimeOrNull(failingSince),
@@ -151,6 +170,12 @@ function overviewBody({ now, sites, counts, lag, firsts, daemons, subscribers, o
       lastError: row.lastError,
     })),
   };
+}
+
+/** First of all: what follows is only what this database knows. */
+function printChanges(context: CliContext, { changes }: Overview): void {
+  for (const change of changes)
+    printText(context, `${changeSentences(change)}\n`, changeBody(change).isOpen ? { style: 'red' } : {});
 }
 
 function printSites(context: CliContext, { sites, now }: Overview): void {

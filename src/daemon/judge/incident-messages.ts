@@ -14,7 +14,7 @@ import { type NewEvent, SITE_SHARD } from '../../postgres/events/events.ts';
 import { findIncident } from '../../postgres/incidents/list.ts';
 import { lastMessage } from '../../postgres/incidents/messages.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
-import { replicaTroubles } from '../../postgres/shards/replica-troubles.ts';
+import { alertedTroubles } from '../../postgres/shards/replica-troubles.ts';
 import type { Limits } from '../../postgres/stays/limits.ts';
 import { subscriberCondition } from '../../postgres/subscribers/symptoms.ts';
 import { insteadOfSingles } from './instead-of-singles.ts';
@@ -95,7 +95,7 @@ export function createIncidentMessages({
   /** For people alone. At the end it names the troubles that people were alerted of last. */
   const replicaStory = async (verdict: IncidentVerdict, now: Instant, context: MessageContext): Promise<IncidentMessage> => {
     const { incident } = verdict;
-    const troubles = incident.endedAt === null ? await replicaTroubles(sql) : await troublesAlerted(sql, incident.id);
+    const troubles = incident.endedAt === null ? await alertedTroubles(sql) : await troublesAlerted(sql, incident.id);
     const data = { ...(await head(incident)), kind: 'replica', ...replicaData(troubles), postedBy: null } as const;
     const sentence = replicaSentence(troubles, incident.endedAt !== null);
     return { events: events(verdict, now, data, context), sentence, reason: reasonsOf(troubles)[0] ?? null };

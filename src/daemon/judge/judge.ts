@@ -24,6 +24,8 @@ export interface JudgeOptions extends LookOptions {
 export interface Judge {
   /** Looks once; answers how long to rest. */
   tick(): Promise<Milliseconds>;
+  /** Another database answers than before: what is usual is read again. */
+  forget(): void;
 }
 
 const SWEEP: Milliseconds = 5_000;
@@ -59,6 +61,7 @@ export function createJudge(options: JudgeOptions): Judge {
   let isUnsure = false;
 
   return {
+    forget: usual.forget,
     tick: async () => {
       if (isUnsure) await raiseLease(sql, { name: LEASES.judge, replica });
       const epoch = await takeLease(sql, { name: LEASES.judge, replica });

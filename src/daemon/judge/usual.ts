@@ -14,6 +14,8 @@ export interface UsualReader {
   /** Reads it when the last reading is older than this. */
   refresh(now: Instant, age?: Milliseconds): Promise<void>;
   of(site: string, state: number): CountedUsual;
+  /** The next refresh reads, however young the last reading is. */
+  forget(): void;
 }
 
 export function createUsualReader(sql: Queries): UsualReader {
@@ -25,6 +27,9 @@ export function createUsualReader(sql: Queries): UsualReader {
       const rows = await readUsual(sql, { since: now - USUAL_WINDOW, now });
       known = new Map(rows.map(({ site, state, ...usual }) => [`${site} ${state}`, usual]));
       readAt = now;
+    },
+    forget: () => {
+      readAt = Number.NEGATIVE_INFINITY;
     },
     of: (site, state) => known.get(`${site} ${state}`) ?? NOTHING_KNOWN,
   };

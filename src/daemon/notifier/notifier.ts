@@ -51,6 +51,8 @@ export interface Notifier {
   replayed(): void;
   /** A purchase was erased: its deliveries leave memory unsent. */
   forget(purchase: number): void;
+  /** Another database answers than before: subscribers and their health are read again. */
+  forgetAll(): void;
   /** Whether this replica reaches receivers, for the decision to give its shards away. */
   readonly outside: ReceiverOutside;
   /** Sends everything that is due now and waits until the results are written; `renew` renews the lease while that lasts. For tests. */
@@ -108,6 +110,11 @@ export function createNotifier(options: NotifierOptions): Notifier {
     outside,
     forget: (purchase) => {
       for (const { queue } of knownSubscribers.all()) queue.dropLane(purchase);
+    },
+    forgetAll: () => {
+      knownSubscribers.forgetAll();
+      loading.subscribersChanged();
+      loading.replayed();
     },
     deliverDue: async (renew = async () => undefined) => {
       for (;;) {

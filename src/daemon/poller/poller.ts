@@ -73,6 +73,8 @@ export interface Poller {
   unwritten(): number;
   /** A purchase was erased: it leaves memory and is not polled any more. */
   forget(id: number): void;
+  /** Another database answers than before: what is written of each site, and read of it, is written and read again. */
+  forgetSites(): void;
   /** Starts no more polls and waits for those under way. */
   stop(): Promise<void>;
 }
@@ -95,6 +97,7 @@ export function createPoller(options: PollerOptions): Poller {
   /** Of the loop that starts calls: what waits for an answer, a turn or a record ends it. */
   const rest = createRest(clock);
   const { siteCalls, windows, loader, extraCalls, afterRecording, recorder, polls } = createParts(options, rest.wake);
+  const siteStates = createSiteStates({ sql: options.sql, clock, ownership, siteCalls });
   let stopped = false;
   let starting: Promise<void> | null = null;
 
@@ -165,7 +168,11 @@ export function createPoller(options: PollerOptions): Poller {
     },
     invoiceOf: extraCalls.invoiceOf,
     outside: createSiteOutside({ sql: options.sql, clock, replica, siteCalls }),
-    writeSites: createSiteStates({ sql: options.sql, clock, ownership, siteCalls }),
+    writeSites: siteStates.write,
+    forgetSites: () => {
+      siteStates.forget();
+      for (const calls of siteCalls.values()) calls.forget();
+    },
     unwritten: () => recorder.pending(),
     forget: (id) => {
       loader.left(id);

@@ -15,12 +15,22 @@ const SWEEP: Milliseconds = 60_000;
 const OVERLAP = 100;
 const MOST_AT_ONCE = 5_000;
 
-/** A tick that drops what was erased since the first tick, and answers how long to rest. */
-export function createErasures({ sql, parts }: ErasuresOptions): () => Promise<Milliseconds> {
+export interface Erasures {
+  /** Drops what was erased since the first tick, or since `begin`; answers how long to rest. */
+  tick(): Promise<Milliseconds>;
+  /** Begins after the last erasure that the database knows; to be called before anything is loaded. */
+  begin(): Promise<void>;
+}
+
+/** Nothing was read. */
+export function createErasures({ sql, parts }: ErasuresOptions): Erasures {
   let last: number | null = null;
-  return async () => {
+  const begin = async (): Promise<void> => {
+    last = await lastErasure(sql);
+  };
+  const tick = async (): Promise<Milliseconds> => {
     if (last === null) {
-      last = await lastErasure(sql);
+      await begin();
       return SWEEP;
     }
     const erased = await erasedAfter(sql, last - OVERLAP, MOST_AT_ONCE);
@@ -28,4 +38,5 @@ export function createErasures({ sql, parts }: ErasuresOptions): () => Promise<M
     last = erased.at(-1)?.id ?? last;
     return erased.length === MOST_AT_ONCE ? 0 : SWEEP;
   };
+  return { tick, begin };
 }

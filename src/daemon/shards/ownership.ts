@@ -17,13 +17,14 @@ import {
 } from '../../postgres/shards/replicas.ts';
 import type { FollowingClock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
+import { createDatabaseChange, type DatabaseChangeOptions, type OtherDatabase } from './database-change.ts';
 import { createHeldShards, type HeldShards } from './held-shards.ts';
-import { createLease } from './lease.ts';
+import { createLease, type Lease } from './lease.ts';
 import { createOtherReplicas } from './other-replicas.ts';
 import type { SkippedTimeKeeper } from './skipped-time.ts';
-import { createStepFollowing } from './step-following.ts';
+import { createStepFollowing, type StepFollowing } from './step-following.ts';
 
-export interface OwnershipOptions {
+export interface OwnershipOptions extends Pick<DatabaseChangeOptions, 'meters' | 'redial'> {
   readonly sql: Sql;
   readonly clock: Pick<FollowingClock, 'monotonic'> & Partial<Pick<FollowingClock, 'follow' | 'wall'>>;
   readonly log: Logger;
@@ -53,6 +54,8 @@ export interface OwnershipKeeper extends Ownership {
   tick(): Promise<Milliseconds>;
   /** The other replicas and who had the judge's lease, as of the last renewal. */
   fleet(): Fleet;
+  /** Calls back when the database is not the one any more that memory is of. */
+  onOtherDatabase(part: OtherDatabase): void;
   /** Leaves the shards to the other replicas, or takes this replica's share back. */
   setAway(isAway: boolean): void;
   /** Begins nothing new; gives back every shard as soon as nothing is under way on it. Resolves when none is left. */
@@ -61,19 +64,23 @@ export interface OwnershipKeeper extends Ownership {
   release(): Promise<void>;
 }
 
-export function createOwnership(options: OwnershipOptions): OwnershipKeeper {
-  const { sql, clock, log, replica, ttl, renewEvery, skippedTime, onNotificationQueue } = options;
-  const shards = createHeldShards(log);
-  const lease = createLease(clock, ttl);
-  const steps = createStepFollowing({ ...options, shards });
-  const countTaking = createOtherReplicas(options);
+/** Renews this replica's lease, and keeps memory in line with the rows that the renewal reads. */
+function createRenewing(options: OwnershipOptions, shards: HeldShards, lease: Lease, steps: StepFollowing) {
+  const { sql, clock, log, replica, ttl, skippedTime, onNotificationQueue } = options;
+  const { process, secretsKeys = [], settings = null } = options;
+  const database = createDatabaseChange(options);
   /** When this replica's row was inserted, as of the last renewal whose holdings count. */
   let startedAt: string | null = null;
   let fleet: Fleet = { judge: null, others: [] };
-  let isStopping = false;
-  /** Whether the shards are left to the others, and whether this replica's row says so. */
-  let isAway = false;
+  /** Whether this replica's row says that the shards are left to the others. */
   let isAwayInRow = false;
+  database.onOther({
+    forget: () => {
+      shards.clear();
+      startedAt = null;
+    },
+    prepare: async () => undefined,
+  });
 
   /** The row had been deleted, so another replica may own or have owned any of these shards: all of them are taken again. */
   const startOver = async (since: string): Promise<void> => {
@@ -89,23 +96,46 @@ export function createOwnership(options: OwnershipOptions): OwnershipKeeper {
     isAwayInRow = false;
   };
 
-  /** Renews the lease and reads the rows; answers the other replicas' rows. */
-  const renew = async (): Promise<readonly OtherReplica[]> => {
-    const { process, secretsKeys = [], settings = null } = options;
-    const askedAt = clock.monotonic();
-    const renewed = lease.renew();
-    const renewal = await renewReplica(sql, { id: replica, process, ttl, secretsKeys, settings });
-    const step = clock.follow?.(renewal.databaseNow, askedAt, clock.monotonic()) ?? 0;
-    steps.add(step);
-    skippedTime?.read(step, renewal.clockSteps);
-    onNotificationQueue?.(renewal.notificationQueue);
-    if (renewal.startedAt === startedAt) shards.adopt(renewal.holdings);
-    else await startOver(renewal.startedAt);
-    // Only now: the lease covers what memory holds from here on.
-    renewed();
-    fleet = renewal;
-    return renewal.others;
+  return {
+    onOtherDatabase: database.onOther,
+    fleet: () => fleet,
+    /** Answers the other replicas' rows, or null when another database answers than before: memory is empty then. */
+    renew: async (): Promise<readonly OtherReplica[] | null> => {
+      if (database.mustSettle()) await database.settle();
+      const askedAt = clock.monotonic();
+      const renewed = lease.renew();
+      const confirmed = database.confirmed();
+      const renewal = await renewReplica(sql, { id: replica, process, ttl, confirmed, secretsKeys, settings });
+      if (!database.holds(renewal)) return null;
+      const step = clock.follow?.(renewal.databaseNow, askedAt, clock.monotonic()) ?? 0;
+      steps.add(step);
+      skippedTime?.read(step, renewal.clockSteps);
+      onNotificationQueue?.(renewal.notificationQueue);
+      if (renewal.startedAt === startedAt) shards.adopt(renewal.holdings);
+      else await startOver(renewal.startedAt!);
+      // Only now: the lease covers what memory holds from here on.
+      renewed();
+      fleet = renewal;
+      return renewal.others;
+    },
+    /** Writes whether the shards are left to the others, where the row says otherwise. */
+    writeAway: async (isAway: boolean): Promise<void> => {
+      if (isAway !== isAwayInRow) await markLeaving(sql, replica, isAway);
+      isAwayInRow = isAway;
+    },
   };
+}
+
+export function createOwnership(options: OwnershipOptions): OwnershipKeeper {
+  const { sql, clock, log, replica, ttl, renewEvery, skippedTime } = options;
+  const shards = createHeldShards(log);
+  const lease = createLease(clock, ttl);
+  const steps = createStepFollowing({ ...options, shards });
+  const { renew, writeAway, onOtherDatabase, fleet } = createRenewing(options, shards, lease, steps);
+  const countTaking = createOtherReplicas(options);
+  let isStopping = false;
+  /** Whether the shards are left to the others. */
+  let isAway = false;
 
   return {
     replica,
@@ -119,20 +149,21 @@ export function createOwnership(options: OwnershipOptions): OwnershipKeeper {
     mayBegin: (shard, need) => shards.stays(shard) && lease.outlasts(need),
     mayGoOn: (shard, epoch, need) => shards.epochOf(shard) === epoch && lease.outlasts(need),
     share: () => shards.size / SHARDS,
-    fleet: () => fleet,
+    fleet,
     tick: async () => {
       if (isStopping) return renewEvery;
-      const others = await renew();
+      const others = (await renew()) ?? (await renew());
+      if (others === null) return 0;
       await steps.note();
       await skippedTime?.note();
-      if (isAway !== isAwayInRow) await markLeaving(sql, replica, isAway);
-      isAwayInRow = isAway;
+      await writeAway(isAway);
       const taking = await countTaking(others);
       // The last one never leaves its shards.
       await balance(sql, replica, shards, isAway && taking > 0 ? 0 : Math.ceil(SHARDS / (1 + taking)));
       await steps.follow();
       return renewEvery;
     },
+    onOtherDatabase,
     setAway: (away) => {
       isAway = away;
     },

@@ -14,6 +14,8 @@ export interface SkippedTimeKeeper {
   read(step: Milliseconds, noted: ClockSteps): void;
   /** Notes what no other replica has noted. Rejects when the database does; the next reading tries again. */
   note(): Promise<void>;
+  /** Another database answers than before: only what that database has noted counts. */
+  forget(): void;
 }
 
 export function createSkippedTime({
@@ -43,6 +45,11 @@ export function createSkippedTime({
       unnoted = Math.abs(left) >= LEAST_STEP ? left : 0;
       noted = is;
       skipped = unnoted === 0 ? is.skipped : afterStep(is.skipped, { by: unnoted, now: clock.now() });
+    },
+    forget: () => {
+      noted = null;
+      unnoted = 0;
+      skipped = [];
     },
     note: async () => {
       if (noted === null || unnoted === 0) return;

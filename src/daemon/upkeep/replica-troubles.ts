@@ -47,6 +47,8 @@ export interface PostedAlert {
 
 export interface Troubles {
   tick(): Promise<Milliseconds>;
+  /** Another database answers than before: it may hold old rows of this replica. */
+  forget(): void;
 }
 
 const EVERY: Milliseconds = 5_000;
@@ -127,6 +129,9 @@ export function createTroubles(options: TroublesOptions): Troubles {
   };
 
   return {
+    forget: () => {
+      hasRows = true;
+    },
     tick: async () => {
       const now = clock.now();
       const seen = sources.flatMap((source) => source());

@@ -17,6 +17,7 @@ import {
   removeActivity,
   removeAnswers,
   removeDeliveryActivity,
+  removeRenewals,
   removeTransitionCounts,
 } from '../../postgres/upkeep/retention.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -55,6 +56,8 @@ const SMALL_TABLES_EVERY: Milliseconds = 3_600_000;
 const SMALL_TABLES_KEPT: Milliseconds = 86_400_000;
 /** The days that say what is usual (domain/flow/flow.ts), and the day on which they are read. */
 const TRANSITION_COUNTS_KEPT: Milliseconds = (USUAL_DAYS + 1) * DAY;
+/** By its count of renewals a replica knows that the database went back; one that was suspended for so long would be mistaken. */
+const RENEWALS_KEPT: Milliseconds = 30 * DAY;
 const ROWS_AT_ONCE = 5_000;
 /** Pause between two batches, so that polls and deliveries come first: as long as the batch took, within these bounds. */
 const SHORTEST_PAUSE: Milliseconds = 50;
@@ -87,6 +90,7 @@ export function createUpkeep({ sql, clock, skipped, log, replica, retention, res
     const counts = { before: ago(TRANSITION_COUNTS_KEPT), limit: ROWS_AT_ONCE };
     while ((await removeTransitionCounts(sql, counts)) >= ROWS_AT_ONCE);
     while ((await removeAnswers(sql, { before, limit: ROWS_AT_ONCE })) >= ROWS_AT_ONCE);
+    while ((await removeRenewals(sql, { before: ago(RENEWALS_KEPT), limit: ROWS_AT_ONCE })) >= ROWS_AT_ONCE);
     await dropEmptyCounts(sql);
     // An event that was being written while its subscriber was deleted.
     await suppressForDeleted(sql);

@@ -3,6 +3,7 @@
  */
 
 import { type Instant, isoTime } from '../values/time.ts';
+import { COMPARE, changeText, type DatabaseChange, lostSince } from './database-loss.ts';
 import type { Symptom } from './symptom.ts';
 
 /** Troubles in one event at most. */
@@ -16,6 +17,7 @@ export const REPLICA_TROUBLES = [
   'not_judging',
   'not_settling',
   'not_recording',
+  'database_went_back',
 ] as const;
 export type ReplicaTroubleReason = (typeof REPLICA_TROUBLES)[number];
 
@@ -27,6 +29,12 @@ export interface ReplicaTrouble {
   readonly reason: ReplicaTroubleReason;
   readonly since: Instant;
   readonly error: string | null;
+}
+
+/** A loss of the database as a trouble of the replica that noticed it first; it begins where the loss does. */
+export function lossTrouble(change: DatabaseChange): ReplicaTrouble {
+  const { replica, host } = change;
+  return { replica, host, reason: 'database_went_back', since: lostSince(change), error: `${sentence(changeText(change))}.` };
 }
 
 /** How bad a reason is. */
@@ -99,6 +107,12 @@ export const REPLICA_WORDS: Readonly<Record<ReplicaTroubleReason, Words>> = {
     wrong: 'a daemon reaches no receiver',
     over: 'every daemon reaches receivers again',
     meaning: 'The other daemons send its deliveries. Nothing is lost.',
+  },
+  database_went_back: {
+    wrong: 'the database came back without its last writes',
+    over: 'the alert about writes that the database lost ends; they stay lost',
+    meaning:
+      'Purchases that were registered after that time are not watched any more. Changes that were recorded after it are recorded and delivered once more, as new events, when the next polls show them. What people did after it (silences, erasures of customers) is undone.',
   },
 };
 
@@ -175,6 +189,7 @@ export function databaseCause(error: string): Pick<Cause, 'cause' | 'cure'> | nu
 
 /** What to do about a trouble. */
 export function replicaRemedy({ reason, error }: Pick<ReplicaTrouble, 'reason' | 'error'>): string {
+  if (reason === 'database_went_back') return `${sentence(COMPARE)}.`;
   if (reason === 'reaches_no_site' || reason === 'reaches_no_receiver') return NETWORK;
   if (reason === 'two_primaries') return RIVAL;
   const known = error === null ? null : databaseCause(error);

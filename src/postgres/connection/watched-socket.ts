@@ -132,6 +132,18 @@ export function breakOthers(url: string, { name, port }: Host, reason: Error): v
   }
 }
 
+/** Breaks every socket to a database, of all pools of the process, so that each is dialled again. Resolves when all are closed. */
+export async function redial(url: string): Promise<void> {
+  const reason = new Error('another database answers than before: the connection is broken and dialled again');
+  const closed = [...databaseAt(url).open.keys()].map((socket) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    socket.once('close', () => resolve());
+    socket.destroy(reason);
+    return promise;
+  });
+  await Promise.all(closed);
+}
+
 function breakAll(database: KnownDatabase): void {
   if (performance.now() - database.brokenAt < BREAK_AT_MOST_EVERY) return;
   database.brokenAt = performance.now();

@@ -9,7 +9,7 @@ import type { Instant } from '../../domain/values/time.ts';
 import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
 import { announcing, type NewEvent } from '../events/events.ts';
-import { replicaTroubles } from '../shards/replica-troubles.ts';
+import { alertedTroubles } from '../shards/replica-troubles.ts';
 import type { Lease } from '../shards/replicas.ts';
 import { MOST_OF_ONE_ORDER, orderOf, paidByAnother } from '../stays/evidence.ts';
 import { type StayResults, type StoredStay, writingStays } from '../stays/stays.ts';
@@ -22,7 +22,7 @@ export async function currentSymptoms(sql: Queries, now: Instant): Promise<Sympt
     select 'unreachable' as kind, name as site, null as state, null as subscriber, 0 as severity, 1 as count,
       failing_since as since
     from purchase_watch_internal.sites where configured and failing_since is not null`;
-  return [...ofSites, ...(await subscriberSymptoms(sql, now)), ...replicaSymptoms(await replicaTroubles(sql))];
+  return [...ofSites, ...(await subscriberSymptoms(sql, now)), ...replicaSymptoms(await alertedTroubles(sql))];
 }
 
 /** Overdue purchases are counted up to this in each state of a site; more would only cost time. */

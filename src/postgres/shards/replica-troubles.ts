@@ -1,7 +1,8 @@
 /** Troubles that keep running replicas from their work, as each replica writes them of itself. */
-import type { ReplicaTrouble } from '../../domain/incidents/replica-trouble.ts';
+import { lossTrouble, type ReplicaTrouble } from '../../domain/incidents/replica-trouble.ts';
 import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
+import { unalertedLosses } from './database-changes.ts';
 
 /** Replaces a replica's rows by its present troubles, all or nothing. */
 export async function saveReplicaTroubles(
@@ -29,4 +30,10 @@ export async function replicaTroubles(sql: Queries): Promise<ReplicaTrouble[]> {
   return sql<ReplicaTrouble[]>`
     select replica, host, reason, since, error
     from purchase_watch_internal.replica_troubles order by since, replica, reason`;
+}
+
+/** What people are to be alerted of: the troubles of all replicas, and losses of the database of which people were not alerted yet. */
+export async function alertedTroubles(sql: Queries): Promise<ReplicaTrouble[]> {
+  const [troubles, losses] = await Promise.all([replicaTroubles(sql), unalertedLosses(sql)]);
+  return [...troubles, ...losses.map(lossTrouble)];
 }

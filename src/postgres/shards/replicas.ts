@@ -5,6 +5,7 @@
 
 import type { SettingsDigests } from '../../config/settings-digests.ts';
 import type { DaemonSilence } from '../../domain/replicas/daemon-silence.ts';
+import type { NotedChange } from '../../domain/replicas/database-change.ts';
 import type { Holding } from '../../domain/replicas/ownership.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
@@ -34,8 +35,14 @@ export interface OtherReplica extends ReplicaRow {
 }
 
 export interface Renewal {
-  /** When this replica's row was inserted. Another value than before means that the row was deleted meanwhile. */
-  readonly startedAt: string;
+  /** When this replica's row was inserted. Another value than before means that the row was deleted meanwhile; null: nothing was renewed. */
+  readonly startedAt: string | null;
+  /** How often the lease was renewed; null when the database knows of fewer renewals than were confirmed: it went back, and nothing was renewed. */
+  readonly number: number | null;
+  /** Cluster and timeline; null where Postgres does not reveal them. */
+  readonly origin: string | null;
+  /** The latest change of the database that was noted. */
+  readonly change: NotedChange | null;
   /** The shards this replica owns; to be ignored when the row was inserted by this very statement. */
   readonly holdings: readonly Holding[];
   readonly others: readonly OtherReplica[];
@@ -49,7 +56,7 @@ export interface Renewal {
 
 /**
  * Renews this replica's lease and reads the shards that the lease covers, in one statement: while the row exists, no other
- * replica takes these shards.
+ * replica takes these shards. Renews nothing in a database that knows of fewer renewals than `confirmed`, because that database went back.
  */
 export async function renewReplica(
   sql: Queries,
@@ -57,18 +64,26 @@ export async function renewReplica(
     id,
     process,
     ttl,
+    confirmed = 0,
     secretsKeys = [],
     settings = null,
   }: {
     id: string;
     process: string;
     ttl: Milliseconds;
+    /** The number of the last renewal that the database confirmed to this replica; 0 while memory holds nothing of the database. */
+    confirmed?: number;
     secretsKeys?: readonly string[];
     settings?: SettingsDigests | null;
   },
 ): Promise<Renewal> {
   type Row = {
-    startedAt: string;
+    startedAt: string | null;
+    number: number | null;
+    origin: string | null;
+    changeId: string | null;
+    changeKind: NotedChange['kind'] | null;
+    changeOrigin: string | null;
     databaseNow: Instant;
     notificationQueue: number;
     judge: string | null;
@@ -78,27 +93,53 @@ export async function renewReplica(
       [F in keyof OtherReplica]: OtherReplica[F] | null;
     };
   const rows = await sql<Row[]>`
-    with renewed as (
+    with counted as (
+      insert into purchase_watch_internal.renewals as c (replica, number, renewed_at)
+      select ${id}::text, 1, clock_timestamp()
+      where ${confirmed}::bigint = 0
+        or exists (select from purchase_watch_internal.renewals where replica = ${id} and number >= ${confirmed}::bigint)
+      on conflict (replica) do update set number = c.number + 1, renewed_at = excluded.renewed_at
+      returning number),
+    renewed as (
       insert into purchase_watch_internal.replicas as r (id, process, expires_at, lease_ms, secrets_keys, settings_digests)
-      values (${id}, ${process}, clock_timestamp() + ${ttl}::float8 * interval '1 millisecond', ${Math.ceil(ttl)}, ${secretsKeys as string[]}::text[],
-        ${settings === null ? null : JSON.stringify(settings)}::text::jsonb)
+      select ${id}::text, ${process}::text, clock_timestamp() + ${ttl}::float8 * interval '1 millisecond', ${Math.ceil(ttl)}::integer, ${secretsKeys as string[]}::text[],
+        ${settings === null ? null : JSON.stringify(settings)}::text::jsonb
+      from counted
       on conflict (id) do update set lease_ms = excluded.lease_ms,
         expires_at = clock_timestamp() + ${ttl}::float8 * interval '1 millisecond'
       returning r.started_at::text as started_at),
     held as (
       select array_agg(id order by id) as shards, array_agg(epoch order by id) as epochs
       from purchase_watch_internal.shards where owner = ${id}),
-    queue as materialized (select pg_notification_queue_usage() as used)
-    select n.started_at as "startedAt", clock_timestamp() as "databaseNow", q.used as "notificationQueue",
+    queue as materialized (select pg_notification_queue_usage() as used, purchase_watch_internal.database_origin() as origin),
+    change as materialized (select id, kind, origin from purchase_watch_internal.database_changes order by id desc limit 1)
+    select n.started_at as "startedAt", k.number::float8 as number, q.origin, d.id as "changeId", d.kind as "changeKind", d.origin as "changeOrigin",
+      clock_timestamp() as "databaseNow", q.used as "notificationQueue",
       (select owner from purchase_watch_internal.leases where name = ${LEASES.judge}) as judge, h.shards, h.epochs, c.*,
       o.id, o.process, o.expires_at::text as renewal, o.lease_ms as "leaseMs", o.leaving
-    from renewed n cross join held h cross join queue q cross join ${clockSteps(sql)} c left join purchase_watch_internal.replicas o on o.id <> ${id} order by o.id`;
-  const { startedAt, databaseNow, notificationQueue, judge, shards, epochs, ...steps } = rows[0]!;
+    from held h cross join queue q cross join ${clockSteps(sql)} c left join counted k on true left join renewed n on true left join change d on true
+    left join purchase_watch_internal.replicas o on o.id <> ${id} order by o.id`;
+  const {
+    startedAt,
+    number,
+    origin,
+    changeId,
+    changeKind,
+    changeOrigin,
+    databaseNow,
+    notificationQueue,
+    judge,
+    shards,
+    epochs,
+    ...steps
+  } = rows[0]!;
+  const change = changeId === null ? null : { id: changeId, kind: changeKind!, origin: changeOrigin };
   const holdings = (shards ?? []).map((shard, index) => ({ shard, epoch: epochs![index]! }));
   const others = rows.flatMap(({ id: other, process: where, renewal, leaseMs, leaving }) =>
     other === null ? [] : [{ id: other, process: where!, renewal: renewal!, leaseMs: leaseMs!, leaving: leaving! }],
   );
-  return { startedAt, databaseNow, notificationQueue, judge, clockSteps: clockStepsOf(steps), holdings, others };
+  const database = { number, origin, change, databaseNow, notificationQueue, judge, clockSteps: clockStepsOf(steps) };
+  return { ...database, startedAt, holdings, others };
 }
 
 /** A replica that is to be deleted, and for how long its row has stood unchanged. */

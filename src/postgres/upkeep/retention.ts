@@ -138,6 +138,11 @@ export async function removeAnswers(sql: Queries, { before, limit }: Batch): Pro
   return rows.count;
 }
 
+/** Deletes the counts of renewals of replicas that have not renewed their leases since a moment. */
+export async function removeRenewals(sql: Queries, { before, limit }: Batch): Promise<number> {
+  return (await batchOf(sql, 'renewals', { condition: olderThan(sql, 'renewed_at', before), limit })).count;
+}
+
 /** Up to which moment the work of a lease is done, or null when it never was. */
 export async function doneAt(sql: Queries, lease: LeaseName): Promise<Instant | null> {
   const [row] = await sql<{ at: Instant | null }[]>`

@@ -7,6 +7,7 @@ import {
   replicaRemedies,
   sentence,
 } from '../../../domain/incidents/replica-trouble.ts';
+import { isoTime } from '../../../domain/values/time.ts';
 import type { ReplicaIncident } from '../events/incident-event.ts';
 import { type Draft, type Labelled, lasting, OVER, signOf } from './draft.ts';
 import { code, moment, plain } from './mrkdwn.ts';
@@ -18,6 +19,8 @@ const MOST_REPLICAS = 5;
 export function replicaDraft(incident: ReplicaIncident): Draft {
   const { stage, postedBy, troubles, at, since, openedAt, endedAt } = incident;
   const [worst] = reasonsOf(troubles);
+  // First: what is lost stays lost, whatever else is well again.
+  if (worst === 'database_went_back') return lossDraft(incident);
   if (stage === 'ended') {
     const over = endedAt ?? at;
     const from = Math.min(since, openedAt);
@@ -59,6 +62,34 @@ function afterwards(reasons: readonly ReplicaTroubleReason[]): Labelled[] {
   if (left.length > 0) return [['What to do', left.join('\n')]];
   return [['What happens now', 'What became due meanwhile is done, the oldest first. Nothing needs to be done.']];
 }
+
+/** The database lost writes: what is lost, and how a person gets it back. */
+function lossDraft(incident: ReplicaIncident): Draft {
+  const { stage, troubles, since } = incident;
+  const [losses, others] = [troubles.filter(isLoss), troubles.filter((trouble) => !isLoss(trouble))];
+  const { wrong, over, meaning } = REPLICA_WORDS.database_went_back;
+  const isOver = stage === 'ended';
+  const lostSince = Math.min(since, ...losses.map((loss) => loss.since));
+  const what = [...new Set(losses.map(({ error }) => plain(error ?? wrong, LONGEST_ERROR)))].join('\n');
+  const todo = replicaRemedies(losses).join('\n').replaceAll('"', '`');
+  const headline = isOver ? over : `${wrong}, as of ${isoTime(lostSince).replace(/\.\d+Z$/, 'Z')}`;
+  return {
+    headline: `${signOf(incident)} purchase-watch: ${headline}`,
+    facts: [
+      ['Lost since', moment(lostSince)],
+      ['Noticed by', replicas(losses)],
+    ],
+    paragraphs: [
+      ['What happened', what],
+      ...(isOver ? [] : [['What it means', meaning] as const]),
+      [isOver ? 'What to do, unless it is done' : 'What to do', todo],
+      ...(isOver || others.length === 0 ? [] : paragraphsOf(others)),
+    ],
+    notes: [['More: `purchase-watch doctor`, `purchase-watch status` and the log of the daemon.', { order: 60 }]],
+  };
+}
+
+const isLoss = ({ reason }: ReplicaTrouble): boolean => reason === 'database_went_back';
 
 /** What each reason means, the errors, and what to do: reasons that have one cause say it once. */
 function paragraphsOf(troubles: readonly ReplicaTrouble[]): Labelled[] {

@@ -28,6 +28,8 @@ export interface KnownSubscribers {
   isActive(subscriber: Subscriber): boolean;
   /** Sends the subscriber nothing more until the database says that the subscriber is active. */
   switchedOff(subscriber: Subscriber): void;
+  /** Drops every subscriber; the next refresh reads all of them. */
+  forgetAll(): void;
   /** Closes every channel after its attempts under way have ended. */
   close(): Promise<void>;
 }
@@ -57,6 +59,8 @@ export function createKnownSubscribers(options: OpenChannelsOptions): KnownSubsc
     entries.delete(id);
     if (entry) channels.close(entry.subscriber.recipient.channel);
   };
+
+  const forgetAll = (): void => [...entries.keys()].forEach(forget);
 
   /** Replaces a known subscriber's channel, or adds the subscriber. */
   const place = async (row: StoredSubscriber, opened: Placed): Promise<Entry> => {
@@ -125,8 +129,9 @@ export function createKnownSubscribers(options: OpenChannelsOptions): KnownSubsc
       // A subscriber that is off takes no memory; when it is switched on, its deliveries are read from the beginning.
       unload(subscriber);
     },
+    forgetAll,
     close: async () => {
-      for (const id of [...entries.keys()]) forget(id);
+      forgetAll();
       await channels.closed();
     },
   };

@@ -72,6 +72,8 @@ export interface SiteCalls {
   look(): void;
   /** How long only probes may leave, as far as that is known; 0: all calls may. */
   restsFor(): Milliseconds;
+  /** Another database answers than before: what the last one knew of the site is read again. */
+  forget(): void;
   /** The breaker, and how many calls have left since the process began. */
   seen(): BreakerNow & { readonly calls: number };
 }
@@ -170,6 +172,7 @@ export function createSiteCalls(site: PolledSite, { sql, clock, log, replica, sp
       const breaker = known.get();
       return breaker.kind === 'open' ? Math.max(breaker.probeAt - clock.monotonic(), 1) : 0;
     },
+    forget: reach.forget,
     seen: () => ({ ...known.now(), calls }),
   };
 }

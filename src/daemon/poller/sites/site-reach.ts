@@ -39,6 +39,8 @@ export interface SiteReach {
   rest(): void;
   /** Whether failures do not count against purchases. */
   excuses(): boolean;
+  /** Another database answers than before: what the last one knew of the site is read again. */
+  forget(): void;
 }
 
 /** What the answers to this process have shown; written by the functions of this file alone. */
@@ -114,6 +116,7 @@ export function createSiteReach(site: string, options: SiteReachOptions): SiteRe
       if (trouble !== null) answers.reach = { ...answers.reach, trouble: { ...trouble, since: clock.monotonic() } };
     },
     excuses: () => isExcused(clock.monotonic()),
+    forget: reports.forget,
   };
 }
 

@@ -34,6 +34,8 @@ export interface SiteReports {
   isWanted(verdict: SiteVerdict, error: string | null): boolean;
   /** Writes a report behind those that are being written, and logs what it changes. */
   add(findings: SiteFindings, error: string | null): void;
+  /** Another database answers than before: what the last one knew of the site is read again. */
+  forget(): void;
 }
 
 /** A report without news is written at most this often. */
@@ -84,6 +86,11 @@ export function createSiteReports(site: string, { sql, clock, log, replica, onRe
       const isBack = found === 'reads' && (verdict !== 'reads' || (unwritten === 0 && isFailing()));
       const isNews = isBack || (verdict === 'fails') !== (found === 'fails') || (why !== null && why !== error);
       return isNews || clock.monotonic() - addedAt >= REPORT_EVERY;
+    },
+    forget: () => {
+      condition = null;
+      verdict = null;
+      addedAt = Number.NEGATIVE_INFINITY;
     },
     add: (findings, why) => {
       const before = verdict;

@@ -14,14 +14,21 @@ export interface SiteStatesOptions {
   readonly siteCalls: ReadonlyMap<string, SiteCalls>;
 }
 
-/** Answers a function that writes the sites of which something changed since it was called last; without calls or changes it writes nothing. */
-export function createSiteStates({ sql, clock, ownership, siteCalls }: SiteStatesOptions): () => Promise<void> {
+export interface SiteStates {
+  /** Writes the sites of which something changed since the last write; without calls or changes it writes nothing. */
+  write(): Promise<void>;
+  /** The next write writes every site: another database answers than before. */
+  forget(): void;
+}
+
+/** Nothing was written. */
+export function createSiteStates({ sql, clock, ownership, siteCalls }: SiteStatesOptions): SiteStates {
   let countedAt: Milliseconds = clock.monotonic();
   let counted: ReadonlyMap<string, number> = new Map();
   /** By site, as JSON. */
   const written = new Map<string, string>();
 
-  return async () => {
+  const write = async (): Promise<void> => {
     const now = clock.monotonic();
     const seconds = Math.max(now - countedAt, 1) / SECOND;
     const rows = [...siteCalls.values()].map(({ site, seen }) => ({ site, ...seen() }));
@@ -41,4 +48,5 @@ export function createSiteStates({ sql, clock, ownership, siteCalls }: SiteState
     const sites = new Set(await writeSiteCalls(sql, ownership.replica, changed));
     for (const state of changed.filter(({ site }) => sites.has(site))) written.set(state.site, JSON.stringify(state));
   };
+  return { write, forget: () => written.clear() };
 }

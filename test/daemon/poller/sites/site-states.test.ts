@@ -32,7 +32,7 @@ test('what a replica knows of its calls is in the database as soon as the replic
   };
   const log = createLogger({ level: 'silent' });
   const calls = createSiteCalls(site, { sql, clock, log, replica: 'rep_1', spread: () => 0, onReported: () => {} });
-  const write = createSiteStates({
+  const { write } = createSiteStates({
     ...{ sql, clock, siteCalls: new Map([['se', calls]]) },
     ownership: { replica: 'rep_1', share: () => 0.5 },
   });

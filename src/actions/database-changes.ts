@@ -1,0 +1,32 @@
+/** Whether the database is the one that daemons wrote to, for people and programs. */
+import { asksForComparison, COMPARE, changeText, type DatabaseChange } from '../domain/incidents/database-loss.ts';
+import { isoTime, isoTimeOrNull } from '../domain/values/time.ts';
+import type { Queries } from '../postgres/connection/database.ts';
+import { markCompared, shownChanges } from '../postgres/shards/database-changes.ts';
+
+export { markCompared, shownChanges };
+
+/** As JSON shows it; `isOpen`: a person has to compare, and it is not noted that this is done. */
+export function changeBody(change: DatabaseChange) {
+  const { kind, noticedAt, replica, cameBackTo, knownUntil } = change;
+  return {
+    kind,
+    noticedAt: isoTime(noticedAt),
+    replica,
+    cameBackTo: isoTimeOrNull(cameBackTo),
+    knownUntil: isoTimeOrNull(knownUntil),
+    isOpen: asksForComparison(change),
+  };
+}
+
+/** What happened, and what a person has to do if anything, as sentences. */
+export function changeSentences(change: DatabaseChange): string {
+  const what = changeText(change);
+  const todo = asksForComparison(change) ? ` What to do: ${COMPARE}.` : '';
+  return `${what.charAt(0).toUpperCase()}${what.slice(1)}.${todo}`;
+}
+
+/** Those of the changes after which a person has to compare. */
+export async function openChanges(sql: Queries): Promise<DatabaseChange[]> {
+  return (await shownChanges(sql)).filter(asksForComparison);
+}
