@@ -23,6 +23,7 @@ create table purchase_watch_internal.database_changes (
 comment on table purchase_watch_internal.database_changes is 'Each time that daemons found another database behind the same address, one row, whichever replica noticed first.';
 comment on column purchase_watch_internal.database_changes.id is 'Later rows have greater ids.';
 comment on column purchase_watch_internal.database_changes.kind is 'first: the database as the first daemon found it. moved: another cluster or timeline, and no daemon misses a renewal of its own. went_back: a daemon misses renewals that the database had confirmed, and with them everything that was written later.';
+comment on column purchase_watch_internal.database_changes.noticed_at is 'When a replica noticed it first, by the clock of the database as it is since then.';
 comment on column purchase_watch_internal.database_changes.replica is 'The replica that noticed first.';
 comment on column purchase_watch_internal.database_changes.host is 'Host and process id, for people.';
 comment on column purchase_watch_internal.database_changes.origin is 'Cluster and timeline from then on; null where Postgres does not reveal them.';

@@ -27,6 +27,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0022_delivery_mark.sql': '52e3f816644f4e1a1cabba2f731754a4576056ada74f5fcdfd32e3969ce632fd',
   '0020_bulk.sql': 'db5997425e98af83c5cbe3c0911d25d54043bf46c990e239097963b5ef7ad8e2',
   '0018_database_changes.sql': '262bd819aaebf443c1cdc71b51a482ca7b3d4bce3ea0ccb4d592a80dd8c51322',
+  '0018_database_changes.sql': 'b02813b7e3ed1b833005d6a5c312468826b5a7f88338267f75c691a195a20a43',
 };
 
 const hashOf = (name: string): string =>
