@@ -6,7 +6,7 @@ import { markCompared, shownChanges } from '../postgres/shards/database-changes.
 
 export { markCompared, shownChanges };
 
-/** As JSON shows it; `isOpen`: a person has to compare, and it is not noted that this is done. */
+/** As JSON shows it, with what happened and what to do in `text`; `isOpen`: a person has to compare, and it is not noted that this is done. */
 export function changeBody(change: DatabaseChange) {
   const { kind, noticedAt, replica, cameBackTo, knownUntil } = change;
   return {
@@ -16,6 +16,7 @@ export function changeBody(change: DatabaseChange) {
     cameBackTo: isoTimeOrNull(cameBackTo),
     knownUntil: isoTimeOrNull(knownUntil),
     isOpen: asksForComparison(change),
+    text: changeSentences(change),
   };
 }
 

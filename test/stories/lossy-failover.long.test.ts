@@ -83,7 +83,9 @@ test.skipIf(!canPair)(
     const [{ lostFor }] = await after<[{ lostFor: number }]>`
       select extract(epoch from known_until - came_back_to)::float8 as "lostFor" from purchase_watch_internal.database_changes where kind = 'went_back'`;
     expect(lostFor).toBeGreaterThan(0);
-    const metrics = await (await fetch(`http://127.0.0.1:${portOf(replicas[0]!)}/metrics`)).text();
+    const page = (path: string) => fetch(`http://127.0.0.1:${portOf(replicas[0]!)}${path}`);
+    expect(await (await page('/v1/overview')).json()).toMatchObject({ databaseChanges: [{ kind: 'went_back', isOpen: true }] });
+    const metrics = await (await page('/metrics')).text();
     expect(metrics).toContain('purchase_watch_database_changes_total{kind="went_back"} 1');
 
     const said = () =>

@@ -1,6 +1,7 @@
 /** How everything is, in one answer. It reads counters and the fronts of queues, so it costs the same at any size. */
 
 import { createRoute, z } from '@hono/zod-openapi';
+import { changeBody, shownChanges } from '../../actions/database-changes.ts';
 import { healthBody } from '../../actions/subscribers/body.ts';
 import { CHANNEL_KINDS } from '../../channels/registry.ts';
 import { type Level, levelOf } from '../../domain/incidents/incident.ts';
@@ -27,7 +28,7 @@ export function mountOverview(app: Api, { sql }: { sql: Sql }): void {
 }
 
 async function readOverview(sql: Sql): Promise<z.output<typeof overviewSchema>> {
-  const [now, sites, counts, lags, firsts, incidents, short, long, subscribers, waiting, replicas] = await Promise.all([
+  const [now, sites, counts, lags, firsts, incidents, short, long, subscribers, waiting, replicas, changes] = await Promise.all([
     databaseNow(sql),
     listSites(sql),
     countPurchases(sql),
@@ -39,6 +40,7 @@ async function readOverview(sql: Sql): Promise<z.output<typeof overviewSchema>> 
     readSubscribers(sql),
     waitingDeliveries(sql),
     livingReplicas(sql),
+    shownChanges(sql),
   ]);
   const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
   const rates = (site: string | null) => ({
@@ -47,6 +49,7 @@ async function readOverview(sql: Sql): Promise<z.output<typeof overviewSchema>> 
   });
   return {
     at: isoTime(now),
+    databaseChanges: changes.map(changeBody),
     purchases: {
       total: sum(counts.map(({ count }) => count)),
       watching: sum(counts.filter(({ status }) => status === 'watching').map(({ count }) => count)),
@@ -131,9 +134,23 @@ const ratesSchema = z
   .object({ last5Minutes: rateSchema, last60Minutes: rateSchema })
   .openapi({ description: 'What all replicas did, as an average per minute; a few seconds late.' });
 
+const changeSchema = z.object({
+  kind: z.enum(['first', 'moved', 'went_back']),
+  noticedAt: timeSchema,
+  replica: z.string(),
+  cameBackTo: timeSchema.nullable().openapi({ description: 'The latest moment of which the database knew anything.' }),
+  knownUntil: timeSchema.nullable().openapi({ description: 'Up to when the database had confirmed writes to a daemon.' }),
+  isOpen: z.boolean().openapi({ description: 'A person has to compare what was lost.' }),
+  text: z.string().openapi({ description: 'What happened, and what to do.' }),
+});
+
 const overviewSchema = z
   .object({
     at: timeSchema,
+    databaseChanges: z.array(changeSchema).openapi({
+      description:
+        'Whether another database answers than before: losses until a person noted that they were compared, moves for a week.',
+    }),
     purchases: z.object({
       total: z.int(),
       watching: z.int(),

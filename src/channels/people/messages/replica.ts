@@ -60,7 +60,9 @@ export function replicaDraft(incident: ReplicaIncident): Draft {
 function afterwards(reasons: readonly ReplicaTroubleReason[]): Labelled[] {
   const left = reasons.flatMap((reason) => REPLICA_WORDS[reason].left ?? []);
   if (left.length > 0) return [['What to do', left.join('\n')]];
-  return [['What happens now', 'What became due meanwhile is done, the oldest first. Nothing needs to be done.']];
+  const text =
+    'What became due meanwhile is done, the oldest first. If the database lost writes meanwhile, another message says so.';
+  return [['What happens now', text]];
 }
 
 /** The database lost writes: what is lost, and how a person gets it back. */

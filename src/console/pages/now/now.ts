@@ -46,7 +46,11 @@ interface Sentence {
 const ENOUGH_USUAL = 10;
 
 /** A person who reads only this sentence knows whether something has to be done. */
-function sentence({ purchases, sites, replicas }: OverviewBody, open: readonly ListedIncidentBody[], flow: FlowBody): Sentence {
+function sentence(
+  { purchases, sites, replicas, databaseChanges }: OverviewBody,
+  open: readonly ListedIncidentBody[],
+  flow: FlowBody,
+): Sentence {
   const [worst, ...others] = open;
   if (worst !== undefined) {
     const more = others.length === 0 ? '' : ` ${counted(others.length, 'more incident is open', 'more incidents are open')}.`;
@@ -59,6 +63,8 @@ function sentence({ purchases, sites, replicas }: OverviewBody, open: readonly L
     const text = `${silent.map(({ site }) => site).join(', ')}: no purchase can be read. An incident opens when that lasts.`;
     return { title: 'A site does not answer', text, shape: 'warning' };
   }
+  const lost = databaseChanges.find(({ isOpen }) => isOpen);
+  if (lost !== undefined) return { title: 'The database may lack writes', text: lost.text, shape: 'critical' };
   if (purchases.total === 0) return { title: 'No purchase yet', text: 'No purchase is registered yet.', shape: null };
   const { completed, usuallyCompleted } = flowPicture(flow);
   if (usuallyCompleted !== null && usuallyCompleted >= ENOUGH_USUAL && completed < usuallyCompleted / 2) {
