@@ -6,7 +6,7 @@ import { createExaminer } from './actions/doctor/doctor.ts';
 import { type Front, openFront } from './api/access/front.ts';
 import type { ServedApp } from './api/http/serve.ts';
 import { type OpenApi, openApi } from './api/open.ts';
-import { type ConfiguredSubscriber, configuredSubscribers } from './channels/recipients.ts';
+import { configuredSubscribers } from './channels/recipients.ts';
 import { createCheckoutClient } from './checkout/client.ts';
 import { describeSettings } from './config/describe.ts';
 import type { Settings } from './config/settings.ts';
@@ -17,6 +17,7 @@ import type { Sql } from './postgres/connection/database.ts';
 import { feedEraTick } from './postgres/events/feed.ts';
 import { openStore, type Store } from './postgres/open.ts';
 import { prepareStore } from './postgres/prepare.ts';
+import { type Naming, namedBy } from './postgres/shards/named.ts';
 import { createLogger } from './runtime/logger.ts';
 import { beginShutdown, type Shutdown, unlessAborted } from './runtime/process/shutdown.ts';
 
@@ -70,9 +71,11 @@ export async function createApp(settings: Settings, replacements: Replacements =
   };
   try {
     const configured = configuredSubscribers(settings);
-    const prepareAgain = (front?: Front) => prepare(store, settings, configured, { log, front, signal });
+    const definitions = configured.map(({ definition }) => definition);
+    const naming = { definitions, named: namedBy(settings.sites, definitions) };
+    const prepareAgain = (front?: Front) => prepare(store, naming, { log, front, signal });
     await prepareAgain(replacements.front);
-    const base = createBase({ settings, replacements, store, log, configured, prepare: () => prepareAgain() });
+    const base = createBase({ settings, replacements, store, log, configured, naming, prepare: () => prepareAgain() });
     const clients = settings.sites.map((site) => ({
       site,
       client: createCheckoutClient(site, { clock: base.clock, fields: settings.store.fields }),
@@ -90,19 +93,10 @@ export async function createApp(settings: Settings, replacements: Replacements =
 
 async function prepare(
   store: Store,
-  settings: Settings,
-  configured: readonly ConfiguredSubscriber[],
+  naming: Naming,
   { log, front, signal }: Pick<Base, 'log'> & { front: Front | undefined; signal: AbortSignal | undefined },
 ): Promise<void> {
-  const sites = settings.sites.map((site) => site.name);
-  const subscribers = configured.map(({ definition }) => definition);
-  const preparing = prepareStore(store, {
-    migrations: MIGRATIONS,
-    sites,
-    subscribers,
-    onStep: (text) => front?.at(text),
-    signal,
-  });
+  const preparing = prepareStore(store, { migrations: MIGRATIONS, naming, onStep: (text) => front?.at(text), signal });
   const { applied, advice, takenOver } = await unlessAborted(preparing, signal).catch(async (error: unknown) => {
     // The process must not end before the server has ended a migration's statement: it would go on, and others wait behind it.
     if (signal?.aborted) await Promise.race([preparing.catch(() => undefined), delay(CANCELLED_WITHIN)]);
@@ -122,8 +116,22 @@ interface Runnable extends Base, ReturnType<typeof createParts> {
 
 /** Every loop by its name, as health, metrics and log show it; a tick answers how long to rest. */
 function loopsOf(parts: Runnable): readonly (readonly [name: string, tick: () => Promise<Milliseconds>])[] {
-  const { limits, ownership, poller, notifier, judge, upkeep, activity, troubles, reach, erasures, hostWatch, heartbeat, sql } =
-    parts;
+  const {
+    limits,
+    ownership,
+    poller,
+    notifier,
+    judge,
+    upkeep,
+    activity,
+    names,
+    troubles,
+    reach,
+    erasures,
+    hostWatch,
+    heartbeat,
+    sql,
+  } = parts;
   return [
     ['limits', limits.tick],
     ['ownership', ownership.tick],
@@ -133,6 +141,7 @@ function loopsOf(parts: Runnable): readonly (readonly [name: string, tick: () =>
     ['upkeep', upkeep.tick],
     ['activity', activity.tick],
     ['feed', feedEraTick(sql)],
+    ['names', names.tick],
     ['troubles', troubles.tick],
     ['reach', reach.tick],
     ['erasures', erasures.tick],

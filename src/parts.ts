@@ -16,9 +16,10 @@ import { polledSite } from './daemon/poller/sites/polled-site.ts';
 import { createActivity } from './daemon/shards/activity.ts';
 import { createClockStep } from './daemon/shards/clock-step.ts';
 import { createErasures } from './daemon/shards/erasures.ts';
+import { createNames } from './daemon/shards/names.ts';
 import { createQueueWarning } from './daemon/shards/notification-queue.ts';
 import { createOwnership, type OwnershipKeeper } from './daemon/shards/ownership.ts';
-import { createReach, type Reach } from './daemon/shards/reach.ts';
+import { createReach } from './daemon/shards/reach.ts';
 import { createSkippedTime } from './daemon/shards/skipped-time.ts';
 import { createHostWatch } from './daemon/upkeep/database-hosts.ts';
 import { createHeartbeat } from './daemon/upkeep/dead-mans-switch.ts';
@@ -26,9 +27,10 @@ import { createTroubles, type PostedAlert } from './daemon/upkeep/replica-troubl
 import { createResealing } from './daemon/upkeep/resealing.ts';
 import { createUpkeep } from './daemon/upkeep/upkeep.ts';
 import { rankToPost } from './domain/replicas/direct-alert.ts';
-import { troublesSeen } from './domain/replicas/loop-health.ts';
+import { type TroubleSeen, troublesSeen } from './domain/replicas/loop-health.ts';
 import type { Sql } from './postgres/connection/database.ts';
 import type { Store } from './postgres/open.ts';
+import type { Naming } from './postgres/shards/named.ts';
 import { createLimits, type Limits } from './postgres/stays/limits.ts';
 import { type Clock, type FollowingClock, realClock } from './runtime/clock.ts';
 import type { Logger } from './runtime/logger.ts';
@@ -72,6 +74,8 @@ export interface Base {
   readonly configured: readonly ConfiguredSubscriber[];
   /** Brings the database in line with the settings, as the start does. */
   prepare(): Promise<void>;
+  /** What the settings name. */
+  readonly naming: Naming;
   readonly meters: Meters;
   readonly health: Health;
   readonly loops: Loops;
@@ -79,7 +83,9 @@ export interface Base {
 }
 
 /** What every part needs. */
-export function createBase(given: Pick<Base, 'settings' | 'replacements' | 'store' | 'log' | 'configured' | 'prepare'>): Base {
+export function createBase(
+  given: Pick<Base, 'settings' | 'replacements' | 'store' | 'log' | 'configured' | 'naming' | 'prepare'>,
+): Base {
   const { settings, replacements, store, log } = given;
   const { sql } = store;
   const clock = replacements.clock ?? realClock();
@@ -100,11 +106,13 @@ export function createParts(base: Base, clients: Clients) {
   const longest = Math.max(...settings.sites.map((site) => 2 * site.timeout), longestAttempt(settings));
   const skippedTime = createSkippedTime({ sql, clock });
   const { skipped } = skippedTime;
+  const digests = settingsDigests(settings, packageVersion());
   const ownership = createOwnership({
     ...{ skippedTime, sql, clock, log, replica, process: processIdentity(), renewEvery: RENEW_EVERY },
     ttl: longest + 4 * RENEW_EVERY,
     secretsKeys: secrets?.keyIds ?? [],
-    settings: settingsDigests(settings, packageVersion()),
+    settings: digests,
+    named: base.naming.named,
     onNotificationQueue: createQueueWarning(log),
     ...{ meters, redial: base.store.redial },
     onStep: createClockStep({ sql, clock, log, replica }),
@@ -129,11 +137,12 @@ export function createParts(base: Base, clients: Clients) {
   });
   const outsides = [poller.outside, notifier.outside];
   const reach = createReach({ clock, log, setAway: ownership.setAway, outsides });
+  const names = createNames({ sql, clock, log, replica, naming: base.naming, settings: digests });
   const erasures = createErasures({ sql, parts: [poller, notifier] });
   const resealing = createResealing({ sql, clock, log, secrets });
   const upkeep = createUpkeep({ sql, clock, log, replica, skipped, resealing, retention: settings.store.retention });
   const activity = createActivity({ sql, meters, writeSites: poller.writeSites });
-  const alerting = createAlerting(base, reach, ownership);
+  const alerting = createAlerting(base, ownership, [reach.troubles, names.troubles]);
   ownership.onOtherDatabase({
     forget: () => {
       notifier.forgetAll();
@@ -148,11 +157,15 @@ export function createParts(base: Base, clients: Clients) {
       await limits.refresh();
     },
   });
-  return { ownership, poller, knownSubscribers, notifier, reach, erasures, upkeep, activity, ...alerting };
+  return { ownership, poller, knownSubscribers, notifier, reach, names, erasures, upkeep, activity, ...alerting };
 }
 
 /** What alerts people: the judge, the posts of a replica in trouble, and the dead man's switch. */
-function createAlerting(base: Base, reach: Reach, { fleet }: Pick<OwnershipKeeper, 'fleet'>) {
+function createAlerting(
+  base: Base,
+  { fleet }: Pick<OwnershipKeeper, 'fleet'>,
+  sources: readonly (() => readonly TroubleSeen[])[],
+) {
   const { store, sql, clock, log, replica, settings, health, meters, limits, configured, loops } = base;
   const channels = channelRules(settings);
   const posted: PostedAlert = { isPosted: false };
@@ -165,7 +178,7 @@ function createAlerting(base: Base, reach: Reach, { fleet }: Pick<OwnershipKeepe
   const hostWatch = store.hosts === null ? null : createHostWatch({ hosts: store.hosts, clock, log });
   const troubles = createTroubles({
     ...{ sql, clock, log, replica, posted },
-    sources: [() => troublesSeen(health.seen()), reach.troubles, () => hostWatch?.troubles() ?? []],
+    sources: [() => troublesSeen(health.seen()), ...sources, () => hostWatch?.troubles() ?? []],
     rank: () => rankToPost(replica, fleet(), isGone),
     post: createDirectPosts({ clock, log, configured, channels }).post,
   });

@@ -1,35 +1,65 @@
-/** Short digests of groups of settings, by which a command notices that a running daemon uses other settings than its terminal. */
+/** Short digests of settings, by which a command or a daemon notices that a running daemon uses other settings. */
 import { createHash } from 'node:crypto';
+import { stateName } from '../domain/purchases/states.ts';
 import type { Settings } from './settings.ts';
 
-/** Which settings a group has; the order is that of remarks. */
+/** Which settings a group has, by the first part of their names; the order is that of remarks. */
 const GROUPS = {
-  sites: ({ sites }: Settings) => sites,
-  polling: ({ policy }: Settings) => policy,
-  alerts: ({ slack, channels }: Settings) => ({ slack, channels }),
-  receivers: ({ subscribers, webhooks, secretsKey, secretsKeyPrevious }: Settings) => ({
-    ...{ subscribers, webhooks },
-    ...{ secretsKey, secretsKeyPrevious },
-  }),
+  sites: ['sites'],
+  polling: ['polling', 'states'],
+  alerts: ['slack', 'teams', 'alerts'],
+  receivers: ['subscribers', 'webhooks', 'SECRETS_KEY'],
 } as const;
 
 export type SettingsGroup = keyof typeof GROUPS;
 
-/** The version of the program, and a digest for each group. */
-export type SettingsDigests = { readonly [Key in SettingsGroup | 'version']: string };
+/** The version of the program, and a digest for each setting that several daemons must have alike, by its name in the file. */
+export interface SettingsDigests {
+  readonly version: string;
+  readonly [setting: string]: string;
+}
 
 /** Two bytes: enough to notice other settings, too little to confirm a guess of a secret. */
 const HEX_DIGITS = 4;
 
 /** Digests of settings, secrets included, with the version of this program: another one may write the same settings differently. */
 export function settingsDigests(settings: Settings, version: string): SettingsDigests {
-  const digests = Object.entries(GROUPS).map(([group, read]) => [group, digestOf(read(settings))]);
+  const digests = Object.entries(valuesOf(settings)).map(([name, value]) => [name, digestOf(value)]);
   return { version, ...Object.fromEntries(digests) };
 }
 
+/** The values that several daemons must have alike, by their names in the file; a site, a subscriber or a channel is one value. */
+function valuesOf({ sites, policy, channels, slack, subscribers, webhooks, store, secretsKey, secretsKeyPrevious }: Settings) {
+  const { states, fallback, ...polling } = policy;
+  return {
+    ...within('sites', Object.fromEntries(sites.map((site) => [site.name, site]))),
+    ...within('polling', polling),
+    ...within('states', {
+      ...Object.fromEntries([...states].map(([state, plan]) => [stateName(state), plan])),
+      default: fallback,
+    }),
+    ...Object.fromEntries(channels.map((channel) => [`${channel.kind}.channels.${channel.name}`, channel])),
+    ...within('slack', slack),
+    ...within('subscribers', Object.fromEntries(subscribers.map((subscriber) => [subscriber.name, subscriber]))),
+    ...within('webhooks', webhooks),
+    ...within('store', store),
+    SECRETS_KEY: [secretsKey, secretsKeyPrevious],
+  };
+}
+
+function within(section: string, values: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [`${section}.${name}`, value]));
+}
+
 function digestOf(value: unknown): string {
-  const text = JSON.stringify(value, (_, each) => (each instanceof Map ? [...each] : each));
+  const text = JSON.stringify(value, (_, each) => (each instanceof Map ? [...each] : each)) ?? '';
   return createHash('sha256').update(text).digest('hex').slice(0, HEX_DIGITS);
+}
+
+/** Names of the settings in which two daemons differ. */
+export function differingSettings(own: SettingsDigests, other: SettingsDigests): string[] {
+  const names = new Set([...Object.keys(own), ...Object.keys(other)]);
+  return [...names].filter((name) => name !== 'version' && own[name] !== other[name]).sort();
 }
 
 /** What digests of running daemons say beside those of this process. */
@@ -51,7 +81,8 @@ export function compareSettings(
   const known = daemons.filter((each) => each !== null);
   const alike = known.filter(({ version }) => version === own.version);
   const versions = new Set(known.map(({ version }) => version).filter((version) => version !== own.version));
-  const groups = wanted.filter((group) => alike.some((each) => each[group] !== own[group]));
+  const sections = new Set(alike.flatMap((each) => differingSettings(own, each)).map((name) => name.split('.', 1)[0]));
+  const groups = wanted.filter((group) => GROUPS[group].some((section) => sections.has(section)));
   return { groups, own: own.version, versions: [...versions].sort() };
 }
 

@@ -3,9 +3,9 @@
 import { settleFeedEra } from './events/feed.ts';
 import { migrateOrExplain } from './migrations/migrate-or-explain.ts';
 import type { Store } from './open.ts';
-import { syncSites } from './polling/sites.ts';
+import { followNames, type Naming } from './shards/named.ts';
 import { suppressForDeleted } from './subscribers/changes.ts';
-import { namesOfTheApi, type SubscriberDefinition, syncSubscribers } from './subscribers/subscribers.ts';
+import { namesOfTheApi } from './subscribers/subscribers.ts';
 
 export interface Prepared {
   /** The migrations that were missing. */
@@ -19,28 +19,26 @@ export interface Prepared {
 interface Wanted {
   /** The folder of migrations. */
   readonly migrations: string;
-  readonly sites: readonly string[];
-  readonly subscribers: readonly SubscriberDefinition[];
+  readonly naming: Naming;
   /** Is given what is done from now on, in words for people. */
   readonly onStep: (step: string) => void;
   /** Ends the migration. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Brings the schema up to date, and sites and subscribers in line with the configuration. */
+/** Brings the schema up to date, and has the sites and subscribers in it that the configuration names. Takes none away. */
 export async function prepareStore(
   { sql, databaseUrl }: Pick<Store, 'sql' | 'databaseUrl'>,
-  { migrations, sites, subscribers, onStep, signal }: Wanted,
+  { migrations, naming, onStep, signal }: Wanted,
 ): Promise<Prepared> {
   const { applied, advice } = await migrateOrExplain(databaseUrl, migrations, onStep, signal);
   onStep('bringing sites and subscribers in line with the configuration');
   await settleFeedEra(sql);
-  await syncSites(sql, sites);
   const takenOver = await namesOfTheApi(
     sql,
-    subscribers.map(({ name }) => name),
+    naming.definitions.map(({ name }) => name),
   );
-  await syncSubscribers(sql, subscribers);
+  await followNames(sql, { ...naming, replica: null });
   await suppressForDeleted(sql);
   return { applied, advice, takenOver };
 }

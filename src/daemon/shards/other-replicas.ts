@@ -1,4 +1,4 @@
-/** The other replicas, as this one sees them: whose lease has ended, and how many take shards. */
+/** The other replicas, as this one sees them: whose lease has ended, and which take shards. */
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { expireReplica, forgetReplica, type OtherReplica } from '../../postgres/shards/replicas.ts';
@@ -15,7 +15,7 @@ export interface OtherReplicasOptions {
 }
 
 /**
- * A function that deletes replicas whose process or lease ended, and answers how many take shards. A lease ended once its row
+ * A function that deletes replicas whose process or lease ended, and answers those that take shards. A lease ended once its row
  * has stood unchanged for the lease's length by this process' own clock. The database's clock does not count, for it may step
  * by hours.
  */
@@ -39,7 +39,7 @@ export function createOtherReplicas({ sql, clock, log, ttl }: OtherReplicasOptio
     return !row.leaving;
   };
 
-  return async (rows: readonly OtherReplica[]): Promise<number> => {
+  return async (rows: readonly OtherReplica[]): Promise<readonly OtherReplica[]> => {
     const now = clock.monotonic();
     seen = new Map(
       rows.map(({ id, renewal }) => {
@@ -47,8 +47,8 @@ export function createOtherReplicas({ sql, clock, log, ttl }: OtherReplicasOptio
         return [id, before?.renewal === renewal ? before : { renewal, since: now }];
       }),
     );
-    let taking = 0;
-    for (const row of rows) if (await takesShards(row, now)) taking += 1;
+    const taking: OtherReplica[] = [];
+    for (const row of rows) if (await takesShards(row, now)) taking.push(row);
     return taking;
   };
 }

@@ -2,14 +2,16 @@
 
 import type { SettingsDigests } from '../../config/settings-digests.ts';
 import type { Fleet } from '../../domain/replicas/direct-alert.ts';
+import { type Named, type Part, sizeOf } from '../../domain/replicas/named.ts';
 import { type Holding, type Ownership, SHARDS } from '../../domain/replicas/ownership.ts';
 import { LEAST_STEP } from '../../domain/values/clock-ahead.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import {
   markLeaving,
-  type OtherReplica,
+  type Renewal,
   releaseAllShards,
+  releaseLeases,
   releaseReplica,
   releaseShards,
   renewReplica,
@@ -21,6 +23,7 @@ import { createDatabaseChange, type DatabaseChangeOptions, type OtherDatabase } 
 import { createHeldShards, type HeldShards } from './held-shards.ts';
 import { createLease, type Lease } from './lease.ts';
 import { createOtherReplicas } from './other-replicas.ts';
+import { createPart } from './part.ts';
 import type { SkippedTimeKeeper } from './skipped-time.ts';
 import { createStepFollowing, type StepFollowing } from './step-following.ts';
 
@@ -35,6 +38,8 @@ export interface OwnershipOptions extends Pick<DatabaseChangeOptions, 'meters' |
   readonly secretsKeys?: readonly string[];
   /** Digests of this replica's settings; none unless given. */
   readonly settings?: SettingsDigests;
+  /** What this replica's settings name; unless given, the replica shares all shards evenly. */
+  readonly named?: Named;
   /** The lease's length: longer than any single call, so that one that began in time ends in time. */
   readonly ttl: Milliseconds;
   /** How often it is renewed. */
@@ -64,10 +69,11 @@ export interface OwnershipKeeper extends Ownership {
   release(): Promise<void>;
 }
 
+const EVERY_SHARD = Array.from({ length: SHARDS }, (_, shard) => shard);
+
 /** Renews this replica's lease, and keeps memory in line with the rows that the renewal reads. */
 function createRenewing(options: OwnershipOptions, shards: HeldShards, lease: Lease, steps: StepFollowing) {
   const { sql, clock, log, replica, ttl, skippedTime, onNotificationQueue } = options;
-  const { process, secretsKeys = [], settings = null } = options;
   const database = createDatabaseChange(options);
   /** When this replica's row was inserted, as of the last renewal whose holdings count. */
   let startedAt: string | null = null;
@@ -99,13 +105,13 @@ function createRenewing(options: OwnershipOptions, shards: HeldShards, lease: Le
   return {
     onOtherDatabase: database.onOther,
     fleet: () => fleet,
-    /** Answers the other replicas' rows, or null when another database answers than before: memory is empty then. */
-    renew: async (): Promise<readonly OtherReplica[] | null> => {
+    /** Answers the rows, or null when another database answers than before: memory is empty then. */
+    renew: async (): Promise<Renewal | null> => {
       if (database.mustSettle()) await database.settle();
       const askedAt = clock.monotonic();
       const renewed = lease.renew();
       const confirmed = database.confirmed();
-      const renewal = await renewReplica(sql, { id: replica, process, ttl, confirmed, secretsKeys, settings });
+      const renewal = await renewReplica(sql, { ...options, id: replica, confirmed });
       if (!database.holds(renewal)) return null;
       const step = clock.follow?.(renewal.databaseNow, askedAt, clock.monotonic()) ?? 0;
       steps.add(step);
@@ -116,7 +122,7 @@ function createRenewing(options: OwnershipOptions, shards: HeldShards, lease: Le
       // Only now: the lease covers what memory holds from here on.
       renewed();
       fleet = renewal;
-      return renewal.others;
+      return renewal;
     },
     /** Writes whether the shards are left to the others, where the row says otherwise. */
     writeAway: async (isAway: boolean): Promise<void> => {
@@ -132,7 +138,8 @@ export function createOwnership(options: OwnershipOptions): OwnershipKeeper {
   const lease = createLease(clock, ttl);
   const steps = createStepFollowing({ ...options, shards });
   const { renew, writeAway, onOtherDatabase, fleet } = createRenewing(options, shards, lease, steps);
-  const countTaking = createOtherReplicas(options);
+  const takingAmong = createOtherReplicas(options);
+  const partBeside = createPart(options);
   let isStopping = false;
   /** Whether the shards are left to the others. */
   let isAway = false;
@@ -152,14 +159,17 @@ export function createOwnership(options: OwnershipOptions): OwnershipKeeper {
     fleet,
     tick: async () => {
       if (isStopping) return renewEvery;
-      const others = (await renew()) ?? (await renew());
-      if (others === null) return 0;
+      const renewal = (await renew()) ?? (await renew());
+      if (renewal === null) return 0;
       await steps.note();
       await skippedTime?.note();
-      await writeAway(isAway);
-      const taking = await countTaking(others);
+      const taking = await takingAmong(renewal.others);
+      const part = partBeside(taking, renewal);
+      const leaves = isAway || part.isOutdone;
+      await writeAway(leaves);
+      if (part.isOutdone) await releaseLeases(sql, replica);
       // The last one never leaves its shards.
-      await balance(sql, replica, shards, isAway && taking > 0 ? 0 : Math.ceil(SHARDS / (1 + taking)));
+      await balance(sql, replica, shards, leaves && taking.length > 0 ? null : part);
       await steps.follow();
       return renewEvery;
     },
@@ -184,13 +194,16 @@ export function createOwnership(options: OwnershipOptions): OwnershipKeeper {
   };
 }
 
-/** Gives away what is more than a fair share of the shards, and takes what is missing. */
-async function balance(sql: Sql, replica: string, shards: HeldShards, fair: number): Promise<void> {
-  const staying = shards.owned();
-  shards.leave(staying.slice(fair));
+/** Gives away what is more than a fair share of its part of the shards, and takes what is missing. */
+async function balance(sql: Sql, replica: string, shards: HeldShards, part: Part | null): Promise<void> {
+  const fair = part === null ? 0 : Math.ceil(sizeOf(part) / part.parties);
+  const held = shards.owned();
+  const staying = part === null ? [] : held.filter(part.includes).slice(0, fair);
+  shards.leave(held.filter((shard) => !staying.includes(shard)));
   await giveBack(sql, replica, shards);
-  if (staying.length >= fair) return;
-  const taken = await takeShards(sql, { replica, wanted: fair - staying.length });
+  if (part === null || staying.length >= fair) return;
+  const among = sizeOf(part) === SHARDS ? null : EVERY_SHARD.filter(part.includes);
+  const taken = await takeShards(sql, { replica, among, wanted: fair - staying.length });
   shards.take(taken.map(({ shard, epoch, aheadMs }) => ({ shard, epoch, ahead: aheadMs >= LEAST_STEP ? aheadMs : 0 })));
 }
 

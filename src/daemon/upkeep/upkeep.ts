@@ -2,6 +2,7 @@
 
 import { KEPT_WHILE_OFF } from '../../domain/deliveries/channel-pace.ts';
 import { USUAL_DAYS } from '../../domain/flow/flow.ts';
+import { RETIRED_AFTER } from '../../domain/replicas/named.ts';
 import { isAhead } from '../../domain/values/clock-ahead.ts';
 import { type SkippedTime, timeBefore } from '../../domain/values/skipped-time.ts';
 import { DAY, type Instant, type Milliseconds } from '../../domain/values/time.ts';
@@ -9,6 +10,7 @@ import type { Sql } from '../../postgres/connection/database.ts';
 import { LEASES } from '../../postgres/migrations/names.ts';
 import { foldTransitionCounts } from '../../postgres/polling/transition-counts.ts';
 import { dropEmptyCounts, foldCounts } from '../../postgres/reports/counts.ts';
+import { retireUnnamed } from '../../postgres/shards/named.ts';
 import { takeLease } from '../../postgres/shards/replicas.ts';
 import { suppressForDeleted, suppressForOff } from '../../postgres/subscribers/changes.ts';
 import {
@@ -82,6 +84,13 @@ export function createUpkeep({ sql, clock, skipped, log, replica, retention, res
 
   const ago = (length: Milliseconds): Instant => timeBefore(clock.now(), length, skipped());
 
+  const retire = async (): Promise<void> => {
+    for (const { kind, name } of await retireUnnamed(sql, ago(RETIRED_AFTER))) {
+      const detail = `No daemon has named this ${kind} for ten minutes; it is not configured any more.`;
+      log.warn({ [kind]: name, detail }, `${kind}.retired`);
+    }
+  };
+
   const sweepSmallTables = async (): Promise<void> => {
     if (clock.monotonic() < smallTablesAt) return;
     const before = ago(SMALL_TABLES_KEPT);
@@ -129,6 +138,7 @@ export function createUpkeep({ sql, clock, skipped, log, replica, retention, res
       if (clock.monotonic() >= foldAt) {
         const folded = Math.max(await foldCounts(sql), await foldTransitionCounts(sql));
         if (folded >= MANY) return SOON;
+        await retire();
         foldAt = clock.monotonic() + FOLD_EVERY;
       }
       await sweepSmallTables();

@@ -11,6 +11,7 @@ const MOST_NAMED = 50;
 
 /** The worse the later: a trouble's place is its severity. From `two_primaries` on it is critical. */
 export const REPLICA_TROUBLES = [
+  'settings_differ',
   'reaches_no_receiver',
   'reaches_no_site',
   'two_primaries',
@@ -98,6 +99,12 @@ export const REPLICA_WORDS: Readonly<Record<ReplicaTroubleReason, Words>> = {
       'The daemon uses the server that was promoted last. What a shop or another daemon writes to the other server is not polled, delivered or alerted.',
     left: 'What was written to the other server is not in the database that is used. Before its data is deleted, look there for purchases that were registered meanwhile (`purchase_watch.purchases`), and register them again.',
   },
+  settings_differ: {
+    wrong: 'daemons have different settings',
+    over: 'all daemons have the same settings again',
+    meaning:
+      'What is polled, delivered and alerted depends on which daemon does it. Purchases of a site and deliveries to a subscriber that only one daemon names wait until that daemon has their turn, 20 s or longer. Nothing is lost.',
+  },
   reaches_no_site: {
     wrong: 'a daemon reaches no checkout service',
     over: 'every daemon reaches the checkout service again',
@@ -180,6 +187,8 @@ const CAUSES: readonly Cause[] = [
 const OTHERWISE = 'Look at the log of the daemon and of the database.';
 const RIVAL =
   'Stop the server that is not used, now, and keep its data. Rebuild it as a standby of the other one (pg_rewind or pg_basebackup) before it is started again.';
+const SAME_SETTINGS =
+  'Give every daemon the same settings file and variables, and restart the daemons that have others; `purchase-watch config` shows the settings of a terminal, the page /system those of a daemon.';
 const NETWORK = 'Check the network, name server and proxy of the host that is named here.';
 
 /** Why the database refuses, and what to do, by the text or the code of its error; null for what is not known here. */
@@ -190,6 +199,7 @@ export function databaseCause(error: string): Pick<Cause, 'cause' | 'cure'> | nu
 /** What to do about a trouble. */
 export function replicaRemedy({ reason, error }: Pick<ReplicaTrouble, 'reason' | 'error'>): string {
   if (reason === 'database_went_back') return `${sentence(COMPARE)}.`;
+  if (reason === 'settings_differ') return SAME_SETTINGS;
   if (reason === 'reaches_no_site' || reason === 'reaches_no_receiver') return NETWORK;
   if (reason === 'two_primaries') return RIVAL;
   const known = error === null ? null : databaseCause(error);

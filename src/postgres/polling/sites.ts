@@ -4,13 +4,11 @@ import type { SiteTrouble } from '../../domain/polling/reach.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 
-/** Brings the table of sites in line with the configuration. */
+/** Has the sites in the table that a replica's settings name. Takes none away: another replica may name others. */
 export async function syncSites(sql: Queries, names: readonly string[]): Promise<void> {
   await sql`
-    with configured as (
-      insert into purchase_watch_internal.sites (name) select unnest(${names as string[]}::text[])
-      on conflict (name) do update set configured = true where not sites.configured)
-    update purchase_watch_internal.sites set configured = false where configured and name <> all(${names as string[]}::text[])`;
+    insert into purchase_watch_internal.sites as s (name) select unnest(${names as string[]}::text[])
+    on conflict (name) do update set configured = true, unnamed_since = null where not s.configured or s.unnamed_since is not null`;
 }
 
 /**

@@ -6,6 +6,7 @@
 import type { SettingsDigests } from '../../config/settings-digests.ts';
 import type { DaemonSilence } from '../../domain/replicas/daemon-silence.ts';
 import type { NotedChange } from '../../domain/replicas/database-change.ts';
+import type { Named } from '../../domain/replicas/named.ts';
 import type { Holding } from '../../domain/replicas/ownership.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
@@ -30,8 +31,11 @@ export interface OtherReplica extends ReplicaRow {
   readonly renewal: string;
   /** How long its lease lasts from a renewal; 0 when a daemon of an older version wrote the row. */
   readonly leaseMs: Milliseconds;
-  /** Whether the replica takes no shards, because it is stopping or reaches no site. */
+  /** Whether the replica takes no shards, because it is stopping, reaches no site, or another replica knows more. */
   readonly leaving: boolean;
+  readonly insertedAt: Instant;
+  /** What its settings name; null when a daemon of an older version wrote the row. */
+  readonly named: Named | null;
 }
 
 export interface Renewal {
@@ -43,6 +47,8 @@ export interface Renewal {
   readonly origin: string | null;
   /** The latest change of the database that was noted. */
   readonly change: NotedChange | null;
+  /** When the row was inserted, as a number; null: nothing was renewed. */
+  readonly insertedAt: Instant | null;
   /** The shards this replica owns; to be ignored when the row was inserted by this very statement. */
   readonly holdings: readonly Holding[];
   readonly others: readonly OtherReplica[];
@@ -67,6 +73,7 @@ export async function renewReplica(
     confirmed = 0,
     secretsKeys = [],
     settings = null,
+    named = null,
   }: {
     id: string;
     process: string;
@@ -75,10 +82,12 @@ export async function renewReplica(
     confirmed?: number;
     secretsKeys?: readonly string[];
     settings?: SettingsDigests | null;
+    named?: Named | null;
   },
 ): Promise<Renewal> {
   type Row = {
     startedAt: string | null;
+    ownInsertedAt: Instant | null;
     number: number | null;
     origin: string | null;
     changeId: string | null;
@@ -101,26 +110,28 @@ export async function renewReplica(
       on conflict (replica) do update set number = c.number + 1, renewed_at = excluded.renewed_at
       returning number),
     renewed as (
-      insert into purchase_watch_internal.replicas as r (id, process, expires_at, lease_ms, secrets_keys, settings_digests)
+      insert into purchase_watch_internal.replicas as r (id, process, expires_at, lease_ms, secrets_keys, settings_digests, named)
       select ${id}::text, ${process}::text, clock_timestamp() + ${ttl}::float8 * interval '1 millisecond', ${Math.ceil(ttl)}::integer, ${secretsKeys as string[]}::text[],
-        ${settings === null ? null : JSON.stringify(settings)}::text::jsonb
+        ${settings === null ? null : JSON.stringify(settings)}::text::jsonb, ${named === null ? null : JSON.stringify(named)}::text::jsonb
       from counted
       on conflict (id) do update set lease_ms = excluded.lease_ms,
         expires_at = clock_timestamp() + ${ttl}::float8 * interval '1 millisecond'
-      returning r.started_at::text as started_at),
+      returning r.started_at),
     held as (
       select array_agg(id order by id) as shards, array_agg(epoch order by id) as epochs
       from purchase_watch_internal.shards where owner = ${id}),
     queue as materialized (select pg_notification_queue_usage() as used, purchase_watch_internal.database_origin() as origin),
     change as materialized (select id, kind, origin from purchase_watch_internal.database_changes order by id desc limit 1)
-    select n.started_at as "startedAt", k.number::float8 as number, q.origin, d.id as "changeId", d.kind as "changeKind", d.origin as "changeOrigin",
+    select n.started_at::text as "startedAt", n.started_at as "ownInsertedAt", k.number::float8 as number, q.origin, d.id as "changeId", d.kind as "changeKind", d.origin as "changeOrigin",
       clock_timestamp() as "databaseNow", q.used as "notificationQueue",
       (select owner from purchase_watch_internal.leases where name = ${LEASES.judge}) as judge, h.shards, h.epochs, c.*,
-      o.id, o.process, o.expires_at::text as renewal, o.lease_ms as "leaseMs", o.leaving
+      o.id, o.process, o.expires_at::text as renewal, o.lease_ms as "leaseMs", o.leaving,
+      o.started_at as "insertedAt", o.named
     from held h cross join queue q cross join ${clockSteps(sql)} c left join counted k on true left join renewed n on true left join change d on true
     left join purchase_watch_internal.replicas o on o.id <> ${id} order by o.id`;
   const {
     startedAt,
+    ownInsertedAt,
     number,
     origin,
     changeId,
@@ -135,11 +146,18 @@ export async function renewReplica(
   } = rows[0]!;
   const change = changeId === null ? null : { id: changeId, kind: changeKind!, origin: changeOrigin };
   const holdings = (shards ?? []).map((shard, index) => ({ shard, epoch: epochs![index]! }));
-  const others = rows.flatMap(({ id: other, process: where, renewal, leaseMs, leaving }) =>
-    other === null ? [] : [{ id: other, process: where!, renewal: renewal!, leaseMs: leaseMs!, leaving: leaving! }],
+  const others = rows.flatMap(({ id: other, process: where, renewal, leaseMs, leaving, insertedAt, named: theirs }) =>
+    other === null
+      ? []
+      : [
+          {
+            ...{ id: other, process: where!, renewal: renewal!, leaseMs: leaseMs!, leaving: leaving! },
+            ...{ insertedAt: insertedAt!, named: theirs },
+          },
+        ],
   );
   const database = { number, origin, change, databaseNow, notificationQueue, judge, clockSteps: clockStepsOf(steps) };
-  return { ...database, startedAt, holdings, others };
+  return { ...database, startedAt, insertedAt: ownInsertedAt, holdings, others };
 }
 
 /** A replica that is to be deleted, and for how long its row has stood unchanged. */
@@ -174,6 +192,11 @@ export async function markLeaving(sql: Queries, replica: string, leaving = true)
   await sql`update purchase_watch_internal.replicas set leaving = ${leaving} where id = ${replica}`;
 }
 
+/** Releases the named leases of a replica: another replica knows more than this one. */
+export async function releaseLeases(sql: Queries, replica: string): Promise<void> {
+  await sql`update purchase_watch_internal.leases set owner = null where owner = ${replica}`;
+}
+
 /** Deletes the row of a replica whose process is known to be gone. */
 export async function forgetReplica(sql: Queries, id: string, unchangedMs: Milliseconds = 0): Promise<void> {
   await deleteReplica(sql, { id, unchangedMs }, sql``);
@@ -199,10 +222,13 @@ export async function forgetStepBack(sql: Queries, replica: string, shards: read
 }
 
 /**
- * Takes up to `wanted` shards that no living replica owns; answers them. Each gets a new epoch, under which statements of its
- * last owner are refused. Takes nothing for a replica whose own row is missing.
+ * Takes up to `wanted` shards, of all or `among` some, that no living replica owns; answers them. Each gets a new epoch, under
+ * which statements of its last owner are refused. Takes nothing for a replica whose own row is missing.
  */
-export async function takeShards(sql: Queries, { replica, wanted }: { replica: string; wanted: number }): Promise<TakenShard[]> {
+export async function takeShards(
+  sql: Queries,
+  { replica, wanted, among = null }: { replica: string; wanted: number; among?: readonly number[] | null },
+): Promise<TakenShard[]> {
   // When another replica took a shard meanwhile, Postgres checks the shard's new row, but with the replicas as they were before:
   // only the epoch shows that the shard was taken. Materialized: a plan may run a subquery for each row, and the limit would
   // hold for each run.
@@ -210,6 +236,7 @@ export async function takeShards(sql: Queries, { replica, wanted }: { replica: s
     with free as materialized (
       select id, epoch from purchase_watch_internal.shards s
       where (s.owner is null or not exists (select from purchase_watch_internal.replicas r where r.id = s.owner))
+        and (${among as number[] | null}::smallint[] is null or s.id = any(${among as number[] | null}::smallint[]))
         and exists (select from purchase_watch_internal.replicas r where r.id = ${replica})),
     locked as materialized (
       select s.id from free f join purchase_watch_internal.shards s on s.id = f.id and s.epoch = f.epoch
@@ -245,7 +272,10 @@ export async function releaseShards(
     select pg_notify('purchase_watch_wake', 'shards') from released limit 1`;
 }
 
-/** Takes or keeps a named lease; answers its epoch, or null while another replica that is alive has it. */
+/**
+ * Takes or keeps a named lease; answers its epoch, or null while another replica that is alive has it. A replica that leaves its
+ * shards to others takes none while one of them may.
+ */
 export async function takeLease(sql: Queries, { name, replica }: { name: LeaseName; replica: string }): Promise<number | null> {
   const [kept] = await sql<{ epoch: number }[]>`
     select epoch::float8 as epoch from purchase_watch_internal.leases where name = ${name} and owner = ${replica}`;
@@ -254,8 +284,9 @@ export async function takeLease(sql: Queries, { name, replica }: { name: LeaseNa
   const [taken] = await sql<{ epoch: number }[]>`
     with free as materialized (
       select l.name, l.epoch from purchase_watch_internal.leases l
-      where l.name = ${name} and (l.owner is null or not exists (select from purchase_watch_internal.replicas r where r.id = l.owner))
-        and exists (select from purchase_watch_internal.replicas r where r.id = ${replica}))
+      join purchase_watch_internal.replicas r on r.id = ${replica}
+      where l.name = ${name} and (l.owner is null or not exists (select from purchase_watch_internal.replicas o where o.id = l.owner))
+        and (not r.leaving or not exists (select from purchase_watch_internal.replicas o where not o.leaving)))
     update purchase_watch_internal.leases l set owner = ${replica}, epoch = l.epoch + 1 from free f
     where l.name = f.name and l.epoch = f.epoch
     returning l.epoch::float8 as epoch`;

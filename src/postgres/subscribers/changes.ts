@@ -23,7 +23,9 @@ export interface NewSubscriber {
 /** Adds a subscriber; false when the name is in use. Replaces a subscriber that the configuration named formerly. */
 export async function insertSubscriber(sql: Queries, subscriber: NewSubscriber): Promise<boolean> {
   const { name, types, sites, states, description, url, keys, options, format, addressHash } = subscriber;
-  await sql`update purchase_watch_internal.subscribers set deleted_at = now() where name = ${name} and not configured and deleted_at is null`;
+  await sql`
+    update purchase_watch_internal.subscribers set deleted_at = now(), configured = false, matching_since = now()
+    where name = ${name} and (not configured or unnamed_since is not null) and deleted_at is null`;
   const rows = await sql`
     with added as (
       insert into purchase_watch_internal.subscribers (name, kind, origin, types, sites, states, description, url, keys, options, format, address_hash)

@@ -77,8 +77,9 @@ function withHealth(stored: Row): StoredSubscriber {
 }
 
 /**
- * Brings the table of subscribers in line with the configuration; answers all present subscribers. A subscriber made by the API
- * whose name the configuration now uses becomes the configured one, and its pending deliveries go to the configured address.
+ * Has the subscribers in the table as these definitions say; answers all present subscribers. Takes none away: another replica may
+ * name others. A subscriber made by the API whose name the configuration now uses becomes the configured one, and its pending
+ * deliveries go to the configured address.
  */
 export async function syncSubscribers(sql: Queries, definitions: readonly SubscriberDefinition[]): Promise<SubscriberRow[]> {
   for (const { name, kind, audience, format, types, sites, states, addressHash } of definitions) {
@@ -93,18 +94,14 @@ export async function syncSubscribers(sql: Queries, definitions: readonly Subscr
       on conflict (name) where deleted_at is null do update set
         kind = excluded.kind, audience = excluded.audience, format = excluded.format, types = excluded.types, sites = excluded.sites, states = excluded.states,
         origin = 'configuration', url = null, keys = null, options = null, old_keys_until = null, description = null,
-        configured = true, address_hash = excluded.address_hash,
+        configured = true, unnamed_since = null, address_hash = excluded.address_hash,
         status = case when s.address_hash = excluded.address_hash then s.status else 'active' end,
         status_reason = case when s.address_hash = excluded.address_hash then s.status_reason end,
         matching_since = case when s.configured and s.types is not distinct from excluded.types and s.sites is not distinct from excluded.sites
           and s.states is not distinct from excluded.states and (s.status = 'active' or s.address_hash = excluded.address_hash)
           then s.matching_since else now() end`;
   }
-  const names = definitions.map((definition) => definition.name);
-  await sql`
-    update purchase_watch_internal.subscribers set configured = false, matching_since = now()
-    where configured and origin = 'configuration' and name <> all(${names}::text[])`;
-  await sql`select pg_notify('purchase_watch_wake', 'subscribers')`;
+  if (definitions.length > 0) await sql`select pg_notify('purchase_watch_wake', 'subscribers')`;
   return listSubscribers(sql);
 }
 

@@ -28,6 +28,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0020_bulk.sql': 'db5997425e98af83c5cbe3c0911d25d54043bf46c990e239097963b5ef7ad8e2',
   '0018_database_changes.sql': '262bd819aaebf443c1cdc71b51a482ca7b3d4bce3ea0ccb4d592a80dd8c51322',
   '0018_database_changes.sql': 'b02813b7e3ed1b833005d6a5c312468826b5a7f88338267f75c691a195a20a43',
+  '0019_named_settings.sql': '105af7a7eed20646fe53f0634c36f2dc224b78d96e1021251d55de82d16507a1',
 };
 
 const hashOf = (name: string): string =>

@@ -176,7 +176,7 @@ describe('a mistaken insert says what is wrong and what to do', () => {
       hint: 'Configured sites: default, se.',
       code: '23503',
     });
-    await syncSites(database.sql, ['default']);
+    await keepOnly(['default']);
     await expect(insert('p-1', 'se')).rejects.toMatchObject({ hint: 'Configured sites: default.' });
   });
 
@@ -188,9 +188,15 @@ describe('a mistaken insert says what is wrong and what to do', () => {
   });
 });
 
+/** These sites are configured, and no other ones any more. */
+async function keepOnly(names: string[]): Promise<void> {
+  await syncSites(database.sql, names);
+  await database.sql`update purchase_watch_internal.sites set configured = false where name <> all(${names}::text[])`;
+}
+
 describe('without a site', () => {
   const siteOf = async (configured: string[]): Promise<string> => {
-    await syncSites(database.sql, configured);
+    await keepOnly(configured);
     await database.sql`insert into purchase_watch.purchases (purchase_id) values ('p-1')`;
     return (await one('p-1')).site;
   };
@@ -208,6 +214,14 @@ describe('without a site', () => {
       message: 'site is missing, and there is no site named default',
       hint: 'Name one of the configured sites: no, se.',
     });
+  });
+
+  test('one that no living replica names is not meant while another one is named', async () => {
+    await database.sql`update purchase_watch_internal.sites set unnamed_since = now() where name = 'default'`;
+    expect(await siteOf(['default', 'se'])).toBe('default');
+    await database.sql`update purchase_watch_internal.sites set unnamed_since = now() where name = 'default'`;
+    await database.sql`insert into purchase_watch.purchases (purchase_id) values ('p-2')`;
+    expect((await one('p-2')).site).toBe('se');
   });
 
   test('before any is configured, that is said', async () => {

@@ -105,5 +105,5 @@ function openConfigured(row: StoredSubscriber, { configured }: OpenChannelsOptio
     return { detail: 'Another daemon was started later with another address for it.' };
   }
   if (found !== undefined) return { ...found.open(), addressHash: found.definition.addressHash, place: null };
-  return { detail: 'It is in the configuration of another daemon, not in that of this one.' };
+  return { detail: 'It is not in the configuration of this daemon.' };
 }

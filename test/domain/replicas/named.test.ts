@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest';
+import { type Named, type NamingReplica, partOf, sizeOf, widest } from '../../../src/domain/replicas/named.ts';
+
+const ALL = Array.from({ length: 64 }, (_, shard) => shard);
+const all = { types: null, sites: null, states: null, address: null };
+
+/** A replica that names these sites, one subscriber, and perhaps a channel for people at an address. */
+function replica(
+  id: string,
+  sites: readonly string[],
+  { address, startedAt = 0 }: { address?: string; startedAt?: number } = {},
+) {
+  const people = address === undefined ? {} : { '@slack': { ...all, address } };
+  const named: Named = { sites: Object.fromEntries(sites.map((name) => [name, []])), subscribers: { shop: all, ...people } };
+  return { id, startedAt, named } satisfies NamingReplica;
+}
+const part = (own: NamingReplica, others: readonly NamingReplica[], now = 0) => partOf({ own, others, now });
+
+describe('the part of the shards that a replica takes', () => {
+  test('is an even share beside replicas that name the same, and beside one of an older version', () => {
+    const { isOutdone, parties, includes } = part(replica('a', ['se', 'no']), [
+      replica('b', ['no', 'se']),
+      { id: 'c', startedAt: 0, named: null },
+    ]);
+    expect([isOutdone, parties, ALL.every(includes)]).toEqual([false, 3, true]);
+  });
+
+  test('is nothing beside a replica that names more, which takes all', () => {
+    const [less, more] = [replica('a', ['se']), replica('b', ['no', 'se'])];
+    expect(part(less, [more])).toMatchObject({ isOutdone: true });
+    expect(sizeOf(part(less, [more]))).toBe(0);
+    expect(part(more, [less])).toMatchObject({ isOutdone: false, parties: 1 });
+    expect(sizeOf(part(more, [less]))).toBe(64);
+  });
+
+  test('goes by turns where each names what the other one does not, so that each shard is with one after the other', () => {
+    const replicas = [replica('a', ['se']), replica('b', ['no']), replica('c', ['no'])];
+    const [a, b, c] = replicas as [NamingReplica, NamingReplica, NamingReplica];
+    const [ofA, ofB, ofC] = [part(a, [b, c]), part(b, [a, c]), part(c, [a, b])];
+    expect([ofA.parties, ofB.parties, ofC.parties]).toEqual([1, 2, 2]);
+    for (const shard of ALL)
+      expect([ofA.includes(shard), ofC.includes(shard)]).toEqual([!ofB.includes(shard), ofB.includes(shard)]);
+    const later = part(a, [b, c], 20_000);
+    for (const shard of ALL) expect(later.includes(shard)).toBe(!ofA.includes(shard));
+    // One that knows both sites does everything, and no turns are needed.
+    expect(sizeOf(part(replica('d', ['se', 'no']), replicas))).toBe(64);
+  });
+
+  test('is with the replica started last where a channel for people has another address there', () => {
+    const [old, young] = [replica('a', ['se'], { address: 'x' }), replica('b', ['se'], { address: 'y', startedAt: 5 })];
+    expect(part(old, [young]).isOutdone).toBe(true);
+    expect(part(young, [old]).isOutdone).toBe(false);
+  });
+});
+
+test('while filters differ, a subscriber gets what any of them lets through', () => {
+  const narrow = { types: ['purchase.changed'], sites: ['se'], states: [5] };
+  expect(widest([narrow])).toBe(narrow);
+  expect(widest([narrow, { types: ['purchase.stuck', 'purchase.changed'], sites: null, states: [6] }])).toEqual({
+    types: ['purchase.changed', 'purchase.stuck'],
+    sites: null,
+    states: [5, 6],
+  });
+});
