@@ -15,9 +15,11 @@ comment on column purchase_watch_internal.sites.configured is 'Whether a living 
 alter table purchase_watch_internal.subscribers add column unnamed_since timestamptz;
 comment on column purchase_watch_internal.subscribers.unnamed_since is 'Since when no living replica names the subscriber of the settings, so that nothing is sent to it; null while one does. After ten minutes the subscriber is not configured any more.';
 
+comment on function purchase_watch_internal.default_site is 'The site of a registration that names none: the one named default, the only one, or the one that was named default formerly; null when none is there.';
 -- A site that no replica names is not polled, so a registration without a site does not go there while another site is named.
 create or replace function purchase_watch_internal.default_site() returns text language sql stable as $$
-  select case when bool_or(name = 'default') then 'default' when count(*) = 1 then min(name) end
+  select case when bool_or(name = 'default') then 'default' when count(*) = 1 then min(name)
+    else (select s.renamed_to from purchase_watch_internal.sites s where s.name = 'default' and s.unnamed_since is not null) end
   from purchase_watch_internal.sites where configured and (unnamed_since is null
     or not exists (select from purchase_watch_internal.sites where configured and unnamed_since is null))
 $$;

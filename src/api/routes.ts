@@ -86,7 +86,7 @@ export function createApi({ sql, settings, secrets = null, health, log, feed = c
   const { testChannel = nobodySends } = parts;
   const { limits = createLimits({ sql, clock: { now: () => Date.now() }, policy: settings.policy }) } = parts;
   const app = createOperations({ operators, settings, health, log, engine, record: (action) => recordAction(changes, action) });
-  mountRegistration(app, { sql: changes, sites: settings.sites.map((site) => site.name) });
+  mountRegistration(app, { sql: changes, sites: settings.sites });
   mountPurchases(app, { sql, changes, limits });
   mountPoll(app, { sql, changes });
   mountEvents(app, { feed });

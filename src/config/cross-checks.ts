@@ -25,6 +25,7 @@ export function crossChecks(settings: Settings, siteNames: readonly string[], { 
       problems.push(`${where}: ${JSON.stringify(site.clientId)} holds a colon, which HTTP Basic cannot send in a user name`);
     }
   }
+  problems.push(...formerProblems(settings.sites, siteNames));
   for (const subscriber of settings.subscribers) {
     subscriber.sites?.forEach((name, index) => {
       if (siteNames.includes(name)) return;
@@ -36,4 +37,20 @@ export function crossChecks(settings: Settings, siteNames: readonly string[], { 
   }
   problems.push(...channelProblems(settings.channels, siteNames));
   return problems;
+}
+
+/** A former name is no site now, and of one site alone. */
+function formerProblems(sites: Settings['sites'], siteNames: readonly string[]): string[] {
+  const taken = new Map<string, string>();
+  return sites.flatMap(({ name, formerly }) =>
+    formerly.flatMap((former, index) => {
+      const where = `sites.${name}.formerly[${index}]`;
+      if (siteNames.includes(former)) return [`${where}: ${JSON.stringify(former)} is a site of its own; remove one of the two`];
+      const other = taken.get(former);
+      taken.set(former, name);
+      return other === undefined
+        ? []
+        : [`${where}: ${JSON.stringify(former)} is a former name of ${other}, too; remove one of the two`];
+    }),
+  );
 }

@@ -33,5 +33,5 @@ export function variableSites(environment: Environment, needed: boolean, problem
     if (missing.length === REQUIRED.length) problems[problems.length - 1] += '. "purchase-watch init" asks for all three';
   }
   if (baseUrl === null || clientId === null || clientSecret === null) return [];
-  return [{ name: 'default', baseUrl, clientId, clientSecret, ...rest }];
+  return [{ name: 'default', baseUrl, clientId, clientSecret, ...rest, formerly: [] }];
 }

@@ -23,10 +23,14 @@ interface File {
   readonly subscribers: Readonly<Record<string, object>>;
 }
 
+/** The file of the daemon that was started last. */
+let lastFile = '';
+
 /** A daemon with a file of its own. */
 async function start({ sites, subscribers }: File): Promise<Daemon> {
   const login = { baseUrl: t.simulator.url, clientId: 'demo-client', clientSecret: 'demo-secret', maxRps: 1_000 };
   const file = {
+    slack: { groupWait: '1s', quietFor: '10m' },
     sites: Object.fromEntries(Object.entries(sites).map(([name, site]) => [name, { ...login, ...site }])),
     subscribers: Object.fromEntries(
       Object.entries(subscribers).map(([name, each]) => [name, { url: t.receiver.url, secret: SECRET, ...each }]),
@@ -34,6 +38,7 @@ async function start({ sites, subscribers }: File): Promise<Daemon> {
   };
   const path = join(mkdtempSync(join(tmpdir(), 'purchase-watch-test-')), 'config.yaml');
   writeFileSync(path, JSON.stringify(file));
+  lastFile = path;
   const env = { DATABASE_URL: t.database.url, PURCHASE_WATCH_CONFIG: path, WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8', PORT: '0' };
   const daemon = startDaemon(['start'], env);
   daemons.push(daemon);
@@ -42,8 +47,8 @@ async function start({ sites, subscribers }: File): Promise<Daemon> {
 }
 
 /** Registers new purchases by plain SQL, as a shop does in its own transaction; answers their ids. */
-async function buy(site: string, count: number): Promise<string[]> {
-  const ids = t.simulator.control.addMany(count, { script: [{ state: 'Completed' }] }).map(({ purchaseId }) => purchaseId);
+async function buy(site: string | null, count: number, state: 'Completed' | 'BeingProcessed' = 'Completed'): Promise<string[]> {
+  const ids = t.simulator.control.addMany(count, { script: [{ state }] }).map(({ purchaseId }) => purchaseId);
   await t.app.sql`
     insert into purchase_watch.purchases (purchase_id, site) select unnest(${ids}::text[]), ${site}`;
   return ids;
@@ -67,6 +72,19 @@ const owners = async (): Promise<number[]> => {
 
 const MINUTE = { timeout: 60_000 };
 
+/** A command, as an operator types it; answers what it printed. */
+async function run(...words: string[]): Promise<string> {
+  const command = startDaemon(words, {
+    DATABASE_URL: t.database.url,
+    PURCHASE_WATCH_CONFIG: lastFile,
+    WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8',
+    PORT: '0',
+  });
+  // A signal that does nothing: the command ends by itself.
+  await command.end('SIGWINCH');
+  return command.output();
+}
+
 test('a daemon with an older file takes nothing away, while it runs and after it was killed', async () => {
   await start({ sites: { se: {}, no: {} }, subscribers: { shop: {}, books: {} } });
   await expect.poll(owners, MINUTE).toEqual([64]);
@@ -88,3 +106,68 @@ test('daemons of which each knows a site that the other one does not poll both s
     await expect.poll(() => delivered(subscriber, ids), { timeout: 180_000, interval: 500 }).toBe(200);
   for (const each of [one, other]) expect(each.output()).not.toContain('replica.outdone');
 }, 240_000);
+
+const sitesOf = async (ids: readonly string[]): Promise<string[]> => {
+  const rows = await t.app.sql<{ site: string }[]>`
+    select distinct site from purchase_watch.purchases where purchase_id = any(${ids as string[]}::text[])`;
+  return rows.map(({ site }) => site);
+};
+const incidents = async (): Promise<{ site: string; isOpen: boolean }[]> =>
+  t.app.sql<{ site: string; isOpen: boolean }[]>`
+    select site, ended_at is null as "isOpen" from purchase_watch_internal.incidents where kind = 'unreachable'`;
+
+test('a renamed site is missed aloud, and its purchases move to the site that has it as a former name', async () => {
+  const subscribers = { shop: {} };
+  const first = await start({ sites: { default: {} }, subscribers });
+  const ids = await buy(null, 40, 'BeingProcessed');
+  await expect.poll(() => delivered('shop', ids), MINUTE).toBe(40);
+  await first.end('SIGTERM');
+
+  const second = await start({ sites: { se: {} }, subscribers });
+  await second.says('site.not_named');
+  expect(second.output()).toContain('"purchases":40');
+  await expect.poll(incidents, MINUTE).toEqual([{ site: 'default', isOpen: true }]);
+  const status = await run('status');
+  expect(status).toContain('40 purchases of site default not polled');
+  expect(status).not.toContain('up to date');
+  const doctor = await run('doctor', '--quiet');
+  expect(doctor).toMatch(/site default.*40 purchases are not polled: no running daemon has this site in its settings/);
+  expect(doctor).not.toContain('Everything is well');
+  // A registration without a site is for the site that is polled.
+  const without = await buy(null, 1);
+  expect(await sitesOf(without)).toEqual(['se']);
+  await second.end('SIGTERM');
+
+  const third = await start({ sites: { se: { formerly: ['default'] } }, subscribers });
+  await third.says('site.moved');
+  expect(await sitesOf(ids)).toEqual(['se']);
+  expect(await sitesOf(await buy('default', 1))).toEqual(['se']);
+  for (const id of ids) t.simulator.control.setState(id, 'Completed');
+  await expect.poll(() => delivered('shop', ids), MINUTE).toBe(80);
+  await expect.poll(async () => (await incidents()).every(({ isOpen }) => !isOpen), MINUTE).toBe(true);
+  expect(await run('status')).toContain('up to date');
+  const [row] = await t.app.sql<[{ chain: boolean }]>`
+    select bool_and(last = p.sequence) as chain from purchase_watch.purchases p cross join lateral (
+      select max(sequence) as last from purchase_watch_internal.purchase_transitions where purchase = p.id) x where p.site = 'se'`;
+  expect(row.chain).toBe(true);
+}, 180_000);
+
+test('all purchases of a site that is over are stopped at once, after a look at how many there are', async () => {
+  const first = await start({ sites: { old: {}, se: {} }, subscribers: {} });
+  const ids = await buy('old', 1_200, 'BeingProcessed');
+  const kept = await buy('se', 1, 'BeingProcessed');
+  await first.end('SIGTERM');
+  await start({ sites: { se: {} }, subscribers: {} });
+  const looked = await run('unwatch', '--site', 'old', '--dry-run');
+  expect(looked).toMatch(/^1.?200 purchases of site old are watched\.$/m);
+  expect(looked).toContain('Nothing was stopped (--dry-run).');
+  expect(await run('unwatch', '--site', 'old')).toContain('say --yes to do it');
+  expect(await run('unwatch', '--site', 'old', '--yes')).toMatch(/Stopped 1.?200 purchases of site old/);
+  const rows = await t.app.sql`
+    select status, count(*)::integer as count from purchase_watch.purchases
+    where purchase_id = any(${[...ids, ...kept]}::text[]) group by status order by status`;
+  expect(rows).toMatchObject([
+    { status: 'stopped', count: 1_200 },
+    { status: 'watching', count: 1 },
+  ]);
+}, 120_000);

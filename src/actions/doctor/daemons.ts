@@ -6,6 +6,7 @@ import { untilText } from '../../domain/explain/standing.ts';
 import { asksForComparison, COMPARE, changeText } from '../../domain/incidents/database-loss.ts';
 import { REPLICA_WORDS, replicaRemedy } from '../../domain/incidents/replica-trouble.ts';
 import { type DaemonSilence, unwritableText } from '../../domain/replicas/daemon-silence.ts';
+import { counted } from '../../domain/values/counts.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
@@ -13,6 +14,7 @@ import { unownedShards } from '../../postgres/connection/inspect.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
 import { databaseNow, dueLag, waitingDeliveries, waitingOf } from '../../postgres/reports/overview.ts';
 import { shownChanges } from '../../postgres/shards/database-changes.ts';
+import { readUnnamed } from '../../postgres/shards/named.ts';
 import { replicaTroubles } from '../../postgres/shards/replica-troubles.ts';
 import { daemonSilence } from '../../postgres/shards/replicas.ts';
 import { readSubscribers, type StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
@@ -39,6 +41,7 @@ export async function checkDaemons(report: Reporter, sql: Sql, tested: Tested): 
     ...(await databaseChanges(sql)),
     ...(await lateness(report, sql)),
     ...(await failingSites(sql)),
+    ...(await unnamedSubscribers(sql)),
     ...(await outbox(sql, tested)),
   ];
 }
@@ -86,8 +89,9 @@ async function databaseChanges(sql: Sql): Promise<Finding[]> {
 }
 
 async function lateness(report: Reporter, sql: Sql): Promise<Finding[]> {
+  const unpolled = new Set((await listSites(sql)).filter((each) => each.unpolled > 0).map(({ name }) => name));
   return (await dueLag(sql)).flatMap(({ site, due, atLeast, oldest }) => {
-    if (oldest < LATE) return [];
+    if (oldest < LATE || unpolled.has(site)) return [];
     const found = `${due}${atLeast ? ' or more' : ''} purchases of site ${site} are due, the oldest for ${humanDuration(Math.round(oldest))}`;
     return [
       report.warning(
@@ -99,16 +103,33 @@ async function lateness(report: Reporter, sql: Sql): Promise<Finding[]> {
 }
 
 async function failingSites(sql: Sql): Promise<Finding[]> {
-  return (await listSites(sql)).flatMap(({ name, configured, failingSince, lastError }) =>
-    configured && failingSince !== null
-      ? [
-          reporterOf(`site ${name}`).warning(
-            `its polls fail: ${lastError ?? 'no reason is known'}`,
-            'see what else is said of this site',
-          ),
-        ]
-      : [],
-  );
+  return (await listSites(sql)).flatMap(({ name, configured, unpolled, failingSince, lastError }) => {
+    const report = reporterOf(`site ${name}`);
+    if (unpolled > 0) {
+      return [
+        report.failed(
+          `${counted(unpolled, 'purchase is', 'purchases are')} not polled: no running daemon has this site in its settings`,
+          `name it in the settings again; if it has another name now, add "formerly: [${name}]" to that site; if it is over, end its purchases: "purchase-watch unwatch --site ${name}"`,
+        ),
+      ];
+    }
+    if (!configured || failingSince === null) return [];
+    return [report.warning(`its polls fail: ${lastError ?? 'no reason is known'}`, 'see what else is said of this site')];
+  });
+}
+
+/** Subscribers of the settings that no running daemon names: nothing is sent to them, and soon no event is made for them. */
+async function unnamedSubscribers(sql: Sql): Promise<Finding[]> {
+  return (await readUnnamed(sql)).flatMap(({ kind, name, waiting }) => {
+    if (kind !== 'subscriber') return [];
+    const found = `no running daemon has it in its settings; ${waitText(waiting, false)}`;
+    return [
+      reporterOf(`receiver ${name}`).warning(
+        found,
+        'name it in the settings again, or leave it: ten minutes after the last daemon named it, it is not configured any more',
+      ),
+    ];
+  });
 }
 
 async function outbox(sql: Sql, { untested }: Tested): Promise<Finding[]> {

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { countOpenIncidents } from '../../postgres/incidents/incidents.ts';
-import { listSites, type SiteRow } from '../../postgres/polling/sites.ts';
+import { listSites, presentSites, type SiteRow } from '../../postgres/polling/sites.ts';
 import { purchaseTotals, type Total } from '../../postgres/reports/counts.ts';
 import {
   type DueLag,
@@ -82,7 +82,7 @@ async function read(sql: Sql): Promise<DatabaseNumbers> {
     notificationQueue,
     totals,
     lags,
-    sites: sites.filter(({ configured }) => configured),
+    sites: presentSites(sites),
     incidents,
     subscribers: subscribers.map(({ id, name, audience, status, health, unreached }) => ({
       name,

@@ -61,9 +61,10 @@ async function readOverview(sql: Sql): Promise<z.output<typeof overviewSchema>> 
       })),
     },
     polling: { due: dueBody(totalLag(lags)), firstPolls: firstPollsBody(firsts), perMinute: rates(null) },
-    sites: sites.map(({ name, configured, failingSince, failingReason, lastSuccessAt, lastReadAt, lastError }) => ({
+    sites: sites.map(({ name, configured, unpolled, failingSince, failingReason, lastSuccessAt, lastReadAt, lastError }) => ({
       site: name,
       configured,
+      unpolled,
       answers: failingSince === null,
       failingSince: isoTimeOrNull(failingSince),
       // Reason and last error stay in the row when the site answers again; then they are past.
@@ -172,11 +173,15 @@ const overviewSchema = z
     sites: z.array(
       z.object({
         site: z.string(),
-        configured: z.boolean(),
+        configured: z.boolean().openapi({ description: 'Whether a running daemon has it in its settings.' }),
+        unpolled: z.int().openapi({
+          description:
+            'Purchases that are not polled, because no running daemon has the site in its settings; counted up to ten thousand.',
+        }),
         answers: z.boolean(),
         failingSince: timeSchema.nullable(),
         reason: z.string().nullable().openapi({
-          description: 'Why no purchase can be read: throttled, malformed, unknown, refused or unreachable.',
+          description: 'Why no purchase can be read: throttled, malformed, unknown, refused, unreachable or not_configured.',
         }),
         lastError: z.string().nullable(),
         lastAnswerAt: timeSchema.nullable(),

@@ -78,10 +78,16 @@ export const metadataField = z
     example: { cart: 7 },
   });
 
-/** The name of one of these sites. `terse`: the error has no hint. */
-export function siteField(names: readonly string[], { terse = false } = {}) {
+/** The name of one of these sites, or a former name of one. `terse`: the error has no hint. */
+export function siteField(names: readonly string[], { terse = false, formerly = [] as readonly string[] } = {}) {
   const problem = (value: string) =>
-    terse ? (names.includes(value) ? null : 'is not a site of the configuration') : siteProblem(value, names);
+    formerly.includes(value)
+      ? null
+      : terse
+        ? names.includes(value)
+          ? null
+          : 'is not a site of the configuration'
+        : siteProblem(value, names);
   return text(problem, { code: 'unknown_site' }).openapi({
     description: 'A configured site. Needed only when there are several and none is named default.',
     example: names[0] ?? 'default',

@@ -1,6 +1,7 @@
 /** Registering purchases: one, or up to 10 000 at once. */
 
 import { createRoute, z } from '@hono/zod-openapi';
+import type { SiteSettings } from '../../config/settings.ts';
 import { stringifyExact } from '../../domain/values/exact-json.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { MOST_SINGLE, type Registration, register } from '../../postgres/purchases/purchases.ts';
@@ -22,8 +23,21 @@ const MOST_AT_ONCE = 10_000;
 const FOREIGN_KEY_VIOLATION = '23503';
 const KEY_PROBLEMS = ['unauthorized', 'read_only_key', 'cross_site', 'unavailable'] as const;
 
+type SiteNames = Pick<SiteSettings, 'name'> & Partial<Pick<SiteSettings, 'formerly'>>;
+
+/** The sites that registrations may name. */
+interface NamedSites {
+  readonly sites: readonly string[];
+  /** Former names of sites. */
+  readonly formerly: readonly string[];
+  /** The site of a registration that names none; undefined when each must name one. */
+  readonly otherwise: string | undefined;
+}
+
 /** Mounts both calls. Which sites there are is part of what they accept. */
-export function mountRegistration(app: Api, { sql, sites }: { sql: Sql; sites: readonly string[] }): void {
+export function mountRegistration(app: Api, { sql, sites: settings }: { sql: Sql; sites: readonly SiteNames[] }): void {
+  const sites = namedSites(settings);
+  const former = new Set(sites.formerly);
   const registrationSchema = registrationOf(sites).openapi('Registration');
   const checks = {
     full: registrationSchema,
@@ -34,7 +48,7 @@ export function mountRegistration(app: Api, { sql, sites }: { sql: Sql; sites: r
   app.openapi(registerRoute(registrationSchema), async (c) => {
     const registration = toRegistration(c.req.valid('json'), sites);
     c.set('subject', { id: registration.purchaseId, site: registration.site });
-    const [answer] = await registered(sql, [registration]);
+    const [answer] = await registered(sql, [registration], former);
     const status = answer === 'created' ? 201 : 200;
     const { purchaseId, site } = registration;
     // What others registered, and what became of it, is for readers.
@@ -45,7 +59,7 @@ export function mountRegistration(app: Api, { sql, sites }: { sql: Sql; sites: r
   app.openapi(registerBatchRoute(), async (c) => {
     const { purchases } = c.req.valid('json');
     const { good, rejected } = await checkEntries(purchases as Entry[], checks);
-    const answers = await registered(sql, good);
+    const answers = await registered(sql, good, former);
     const created = answers.filter((answer) => answer === 'created').length;
     c.set('subject', { created, existing: answers.length - created, rejected: rejected.length });
     return c.json({ created, existing: answers.length - created, rejected }, 200);
@@ -53,9 +67,9 @@ export function mountRegistration(app: Api, { sql, sites }: { sql: Sql; sites: r
 }
 
 /** Registers. A site that another replica took out of the configuration meanwhile is the caller's to know. */
-async function registered(sql: Sql, wanted: readonly Registration[]): ReturnType<typeof register> {
+async function registered(sql: Sql, wanted: readonly Registration[], former: ReadonlySet<string>): ReturnType<typeof register> {
   try {
-    return await register(sql, wanted, { by: 'api' });
+    return await register(sql, wanted, { by: 'api', former });
   } catch (error) {
     const { code, message, hint } = error as { code?: unknown; message: string; hint?: string };
     if (code !== FOREIGN_KEY_VIOLATION) throw error;
@@ -65,11 +79,18 @@ async function registered(sql: Sql, wanted: readonly Registration[]): ReturnType
   }
 }
 
-function registrationOf(sites: readonly string[], { terse = false } = {}) {
-  const site = siteField(sites, { terse });
+function namedSites(settings: readonly SiteNames[]): NamedSites {
+  const sites = settings.map(({ name }) => name);
+  const formerDefault = settings.find(({ formerly = [] }) => formerly.includes('default'))?.name;
+  const otherwise = sites.includes('default') ? 'default' : sites.length === 1 ? sites[0] : formerDefault;
+  return { sites, formerly: settings.flatMap(({ formerly = [] }) => formerly), otherwise };
+}
+
+function registrationOf({ sites, formerly, otherwise }: NamedSites, { terse = false } = {}) {
+  const site = siteField(sites, { terse, formerly });
   const shape = {
     purchaseId: purchaseIdField,
-    site: defaultSite(sites) === undefined ? site : site.nullish(),
+    site: otherwise === undefined ? site : site.nullish(),
     reference: referenceField.nullish(),
     metadata: metadataField.nullish(),
   };
@@ -78,19 +99,14 @@ function registrationOf(sites: readonly string[], { terse = false } = {}) {
 
 type RegistrationSchema = ReturnType<typeof registrationOf>;
 
-/** The site that is meant when none is named. */
-function defaultSite(sites: readonly string[]): string | undefined {
-  return sites.includes('default') ? 'default' : sites.length === 1 ? sites[0] : undefined;
-}
-
 function toRegistration(
   { purchaseId, site, reference, metadata }: z.output<RegistrationSchema>,
-  sites: readonly string[],
+  { otherwise }: NamedSites,
 ): Registration & { site: string } {
   return {
     purchaseId,
-    // The check lets a missing site pass only where there is a default.
-    site: site ?? defaultSite(sites)!,
+    // The check lets a missing site pass only where one is meant.
+    site: site ?? otherwise!,
     reference: reference ?? null,
     metadata: metadata == null ? null : stringifyExact(metadata),
   };

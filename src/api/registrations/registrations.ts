@@ -16,6 +16,8 @@ export interface Defaults {
   /** JSON text. */
   readonly metadata: string | null;
   readonly sites: readonly string[];
+  /** Former names of sites among them. */
+  readonly former?: ReadonlySet<string>;
 }
 
 /** One line as it was meant; every field is still text. */

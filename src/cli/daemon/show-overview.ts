@@ -217,7 +217,8 @@ function tokenText(row: SiteCallsRow, now: Instant): string {
   return isRefused(row) ? `${fetched}; refused ${relative(refusedAt, now)}: ${refusal}` : fetched;
 }
 
-function answers({ configured, failingSince, lastSuccessAt }: SiteRow, now: Instant): string {
+function answers({ configured, unpolled, failingSince, lastSuccessAt }: SiteRow, now: Instant): string {
+  if (unpolled > 0) return 'not polled: no running daemon names it';
   if (!configured) return 'not configured any more';
   if (failingSince !== null) return `no, since ${relative(failingSince, now).replace(/ ago$/, '')}`;
   return lastSuccessAt === null ? 'not asked yet' : 'yes';
@@ -272,7 +273,7 @@ function incidentText(incident: IncidentRow, now: Instant): string {
   return `${what}${critical}${end === null ? '' : `; ${end}`}${careOf(incident, now)}`;
 }
 
-function printPolling(context: CliContext, { lag, firsts, daemons, silence, now }: Overview): void {
+function printPolling(context: CliContext, { sites, lag, firsts, daemons, silence, now }: Overview): void {
   printLine(context);
   const late = lag.due > 0 && lag.oldest > LATE;
   const due = late
@@ -282,7 +283,12 @@ function printPolling(context: CliContext, { lag, firsts, daemons, silence, now 
         `${lag.atLeast ? 'at least ' : ''}${counted(lag.due, 'poll')} late, the oldest by ${humanDuration(lag.oldest)}`,
       )
     : 'up to date';
-  printLine(context, `polling  ${due}`);
+  const unpolled = sites.filter((site) => site.unpolled > 0);
+  for (const { name, unpolled: count } of unpolled) {
+    const text = `${counted(count, 'purchase')} of site ${name} not polled: no running daemon has the site in its settings; "purchase-watch doctor" says what to do`;
+    printText(context, `polling  ${text}`, { style: 'red' });
+  }
+  if (unpolled.length === 0) printLine(context, `polling  ${due}`);
   for (const polls of firsts) {
     const text = `${counted(polls.waiting, 'first poll')} of bulk registrations at site ${polls.site} to come, ${withinText(polls)}`;
     printLine(context, `         ${text}; ${SINGLES_FIRST}`);

@@ -33,9 +33,10 @@ function quoted(name: string, value: string): string {
 export const SETTINGS_FILE = `# What variables cannot say. Every line here is an example: take away the "# " before those you want.
 # "purchase-watch config --schema > purchase-watch.schema.json" lets editors complete this file.
 
-# Several merchant accounts, each with credentials of its own; they replace the CHECKOUT_ variables.
+# Several merchant accounts, each with credentials of its own; they replace the CHECKOUT_ variables. The site of the
+# variables is named default, and formerly moves its purchases to its new name.
 # sites:
-#   se: { baseUrl: "https://checkout.example", clientId: shop-se, clientSecret: "\${CHECKOUT_CLIENT_SECRET}" }
+#   se: { baseUrl: "https://checkout.example", clientId: shop-se, clientSecret: "\${CHECKOUT_CLIENT_SECRET}", formerly: [default] }
 #   fi: { baseUrl: "https://checkout.example", clientId: shop-fi, clientSecret: "\${CHECKOUT_CLIENT_SECRET}" }
 
 # When a state is polled, and after which time a customer in it counts as stuck ("auto" learns it).

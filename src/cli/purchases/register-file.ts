@@ -56,7 +56,8 @@ export async function registerFile(
   async function write(batch: readonly Numbered[]): Promise<void> {
     try {
       const registrations = batch.map(({ registration }) => registration);
-      for (const answer of await register(sql, registrations, { by: 'cli', isBulk })) {
+      const options = { by: 'cli', isBulk, former: defaults.former ?? new Set() } as const;
+      for (const answer of await register(sql, registrations, options)) {
         counts[answer === 'created' ? 'created' : 'existing'] += 1;
         if (answer === 'watched again') counts.watchedAgain += 1;
       }

@@ -47,10 +47,14 @@ async function watch(context: CliContext, ids: readonly string[], options: Watch
     throw new AppError('invalid', 'name at least one purchase ID, or a file with --file (- reads standard input)');
   }
   await withDatabase(context, async ({ sql }) => {
-    const sites = (await listSites(sql)).filter(({ configured }) => configured).map(({ name }) => name);
+    const listed = await listSites(sql);
+    const former = new Set(
+      listed.filter(({ configured, renamedTo }) => !configured && renamedTo !== null).map(({ name }) => name),
+    );
+    const sites = listed.filter(({ name, configured }) => configured || former.has(name)).map(({ name }) => name);
     const { site = null, reference = null, metadata = null } = options;
     if (site !== null) knownSite(site, sites);
-    const defaults: Defaults = { site, reference, metadata, sites };
+    const defaults: Defaults = { site, reference, metadata, sites, former };
 
     // What a person typed is registered as a whole or not at all.
     const checked = ids.map((purchaseId) => checkRegistration({ purchaseId }, defaults));
@@ -59,7 +63,7 @@ async function watch(context: CliContext, ids: readonly string[], options: Watch
     );
     if (problems.length > 0) throw new AppError('invalid', [...new Set(problems)].join('\n'));
     const registrations = checked as Registration[];
-    const answers = await registerPurchases(sql, registrations, { by: 'cli' });
+    const answers = await registerPurchases(sql, registrations, { by: 'cli', former });
     const isListed = ids.length <= LISTED;
     const { json = false, file } = options;
     const quiet = context.isQuiet === true;

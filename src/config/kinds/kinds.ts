@@ -9,6 +9,7 @@ import { formatDuration, parseDuration } from '../../domain/values/duration.ts';
 import { isShortened, shownAddress } from '../../domain/values/shown-address.ts';
 import { DAY, type Milliseconds } from '../../domain/values/time.ts';
 import { readAddressRange, writeAddressRange } from './address-range.ts';
+import { OWN_NAME } from './names.ts';
 
 export interface Kind<T> {
   /** Completes the sentence "… is not …". */
@@ -36,6 +37,14 @@ export const text: Kind<string> = {
   expected: 'text',
   json: { type: 'string', minLength: 1 },
   read: (value) => (typeof value === 'string' && value !== '' ? value : undefined),
+  write: same,
+};
+
+/** A name that a person gives to a site. */
+export const ownName: Kind<string> = {
+  expected: 'a name of up to 63 small letters, digits, - and _ that begins with a letter or digit',
+  json: { type: 'string', pattern: orPlaceholder(OWN_NAME.source.slice(1, -1)) },
+  read: (value) => (typeof value === 'string' && OWN_NAME.test(value) ? value : undefined),
   write: same,
 };
 

@@ -40,6 +40,11 @@ export const site = section({
   concurrency: preset(kind.whole(1, 1_000), 32, 'Calls in flight per replica'),
   timeout: preset(kind.duration, '10s', 'Time for one call, headers and body'),
   invoices: preset(kind.flag, false, 'Whether the invoice of each completed purchase is asked for and announced'),
+  formerly: list(
+    kind.ownName,
+    [],
+    'Former names of the site: their purchases move here, and registrations by them are taken for it',
+  ),
 });
 
 const growth = kind.number('a number from 0 to 10', (value) => value >= 0 && value <= 10, {

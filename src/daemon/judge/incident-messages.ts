@@ -7,13 +7,12 @@ import type { Detection } from '../../domain/incidents/detection.ts';
 import { type Incident, levelOf } from '../../domain/incidents/incident.ts';
 import type { IncidentVerdict, Overdue } from '../../domain/incidents/judgement.ts';
 import { type ReplicaTrouble, reasonsOf, replicaData, replicaSentence } from '../../domain/incidents/replica-trouble.ts';
-import type { SiteTrouble } from '../../domain/polling/reach.ts';
 import { type Instant, isoTime, isoTimeOrNull, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { type NewEvent, SITE_SHARD } from '../../postgres/events/events.ts';
 import { findIncident } from '../../postgres/incidents/list.ts';
 import { lastMessage } from '../../postgres/incidents/messages.ts';
-import { listSites } from '../../postgres/polling/sites.ts';
+import { listSites, type SiteRow } from '../../postgres/polling/sites.ts';
 import { alertedTroubles } from '../../postgres/shards/replica-troubles.ts';
 import type { Limits } from '../../postgres/stays/limits.ts';
 import { subscriberCondition } from '../../postgres/subscribers/symptoms.ts';
@@ -61,7 +60,9 @@ export function createIncidentMessages({
   const unreachableStory = async (verdict: IncidentVerdict, now: Instant, context: MessageContext): Promise<IncidentMessage> => {
     const { incident, announce } = verdict;
     const site = (await listSites(sql)).find(({ name }) => name === incident.site);
-    const trouble = { reason: site?.failingReason ?? null, lastError: site?.lastError ?? null };
+    const said = incident.endedAt === null ? null : await reasonAlerted(sql, incident.id);
+    const reason = said === 'not_configured' ? said : (site?.failingReason ?? null);
+    const trouble = { reason, lastError: site?.lastError ?? null };
     const about = { kind: 'unreachable', site: incident.site ?? '' } as const;
     const data = { ...(await head(incident)), ...about, ...trouble, lastReadAt: isoTimeOrNull(site?.lastReadAt ?? null) };
     const forMachines: NewEvent[] =
@@ -165,11 +166,18 @@ async function troublesAlerted(sql: Sql, incident: string): Promise<readonly Rep
   return data?.kind === 'replica' ? data.troubles : [];
 }
 
+/** Why people were alerted of a site last: that no daemon names it is not in the site's row any more when it is over. */
+async function reasonAlerted(sql: Sql, incident: string): Promise<string | null> {
+  const last = await lastMessage(sql, incident);
+  const data = last === null ? null : readPeopleEvent(last.body)?.data;
+  return data?.kind === 'unreachable' ? data.reason : null;
+}
+
 /** The event about a site that does not answer, for the merchant's own systems: once when that lasts, once when it is over. */
 function siteEvent(
   incident: Incident,
   announce: 'opened' | 'ended',
-  { reason, lastError }: { readonly reason: SiteTrouble | null; readonly lastError: string | null },
+  { reason, lastError }: { readonly reason: SiteRow['failingReason']; readonly lastError: string | null },
   now: Instant,
 ): EventDraft {
   const { site, since } = incident;

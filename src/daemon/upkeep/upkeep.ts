@@ -25,6 +25,7 @@ import {
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { createSchedule } from '../../runtime/loops/schedule.ts';
+import { createRenaming } from './renaming.ts';
 import type { Resealing } from './resealing.ts';
 import { createSweep, type Sweep } from './sweep.ts';
 
@@ -84,6 +85,7 @@ export function createUpkeep({ sql, clock, skipped, log, replica, retention, res
 
   const ago = (length: Milliseconds): Instant => timeBefore(clock.now(), length, skipped());
 
+  const renaming = createRenaming(sql, log);
   const retire = async (): Promise<void> => {
     for (const { kind, name } of await retireUnnamed(sql, ago(RETIRED_AFTER))) {
       const detail = `No daemon has named this ${kind} for ten minutes; it is not configured any more.`;
@@ -138,6 +140,7 @@ export function createUpkeep({ sql, clock, skipped, log, replica, retention, res
       if (clock.monotonic() >= foldAt) {
         const folded = Math.max(await foldCounts(sql), await foldTransitionCounts(sql));
         if (folded >= MANY) return SOON;
+        if (await renaming()) return SOON;
         await retire();
         foldAt = clock.monotonic() + FOLD_EVERY;
       }

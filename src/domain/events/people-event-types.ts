@@ -100,7 +100,7 @@ const unreachableData = z.object({
   kind: z.literal('unreachable'),
   ...HEAD,
   site: word,
-  reason: orNull(word).describe('`throttled`, `malformed`, `unknown`, `refused` or `unreachable`.'),
+  reason: orNull(word).describe('`throttled`, `malformed`, `unknown`, `refused`, `unreachable` or `not_configured`.'),
   lastError: orNull(word),
   lastReadAt: orNull(time).describe('When an answer last showed a purchase; null: never, or not known.'),
 });

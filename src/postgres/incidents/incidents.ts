@@ -9,6 +9,7 @@ import type { Instant } from '../../domain/values/time.ts';
 import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
 import { announcing, type NewEvent } from '../events/events.ts';
+import { listSites, presentSites } from '../polling/sites.ts';
 import { alertedTroubles } from '../shards/replica-troubles.ts';
 import type { Lease } from '../shards/replicas.ts';
 import { MOST_OF_ONE_ORDER, orderOf, paidByAnother } from '../stays/evidence.ts';
@@ -18,10 +19,10 @@ import { notingStuck, notingTakenOver } from './stuck-alerts.ts';
 
 /** The symptoms now, without stuck purchases: sites that answer no replica, subscribers and replicas in trouble. */
 export async function currentSymptoms(sql: Queries, now: Instant): Promise<Symptom[]> {
-  const ofSites = await sql<Symptom[]>`
-    select 'unreachable' as kind, name as site, null as state, null as subscriber, 0 as severity, 1 as count,
-      failing_since as since
-    from purchase_watch_internal.sites where configured and failing_since is not null`;
+  const common = { kind: 'unreachable', state: null, subscriber: null, severity: 0, count: 1 } as const;
+  const ofSites = presentSites(await listSites(sql)).flatMap(({ name, failingSince }) =>
+    failingSince === null ? [] : [{ ...common, site: name, since: failingSince }],
+  );
   return [...ofSites, ...(await subscriberSymptoms(sql, now)), ...replicaSymptoms(await alertedTroubles(sql))];
 }
 

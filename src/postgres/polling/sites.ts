@@ -115,20 +115,40 @@ export async function readSiteCondition(sql: Queries, site: string): Promise<Sit
 
 export interface SiteRow {
   readonly name: string;
+  /** Whether a living replica names the site. */
   readonly configured: boolean;
+  /** The site of which this is a former name; null for others. */
+  readonly renamedTo: string | null;
+  /** Purchases that should be polled and are not, because no living replica names the site; counted up to ten thousand. */
+  readonly unpolled: number;
   readonly failingSince: Instant | null;
   /** Why the site last failed; like `error`, kept after the failure is over. */
-  readonly failingReason: SiteTrouble | null;
+  readonly failingReason: SiteTrouble | 'not_configured' | null;
   readonly lastSuccessAt: Instant | null;
   /** The last answer that showed a purchase's status. */
   readonly lastReadAt: Instant | null;
   readonly lastError: string | null;
 }
 
-/** All sites with their health. */
+/** All sites with their health. A site fails as well while it has purchases to poll and no living replica names it. */
 export async function listSites(sql: Queries): Promise<SiteRow[]> {
   return sql<SiteRow[]>`
-    select name, configured, failing_since as "failingSince",
-      failing_reason as "failingReason", last_success_at as "lastSuccessAt", last_read_at as "lastReadAt", last_error as "lastError"
-    from purchase_watch_internal.sites order by name`;
+    select name, configured and unnamed_since is null as configured, renamed_to as "renamedTo", n.count as unpolled,
+      case when n.count > 0 then unnamed_since else failing_since end as "failingSince",
+      case when n.count > 0 then 'not_configured' else failing_reason end as "failingReason",
+      last_success_at as "lastSuccessAt", last_read_at as "lastReadAt",
+      case when n.count > 0 then ${NOT_NAMED} else last_error end as "lastError"
+    from purchase_watch_internal.sites s cross join lateral (
+      select count(*)::float8 as count from (
+        select from purchase_watch.purchases p where s.unnamed_since is not null and p.site = s.name and p.due_slot is not null
+        limit ${MOST_UNPOLLED}) p) n
+    order by name`;
+}
+
+const NOT_NAMED = 'No running daemon has this site in its settings.';
+const MOST_UNPOLLED = 10_000;
+
+/** Sites that are there: a living replica names them, or they have purchases that are not polled for want of one. */
+export function presentSites<Site extends Pick<SiteRow, 'configured' | 'unpolled'>>(sites: readonly Site[]): Site[] {
+  return sites.filter(({ configured, unpolled }) => configured || unpolled > 0);
 }

@@ -69,10 +69,14 @@ export const MOST_SINGLE = 50;
 export async function register(
   sql: Queries,
   wanted: readonly Registration[],
-  { by = 'api', isBulk = wanted.length > MOST_SINGLE }: { by?: 'api' | 'cli'; isBulk?: boolean } = {},
+  {
+    by = 'api',
+    isBulk = wanted.length > MOST_SINGLE,
+    former = new Set(),
+  }: { by?: 'api' | 'cli'; isBulk?: boolean; former?: ReadonlySet<string> } = {},
 ): Promise<Registered[]> {
   if (wanted.length === 0) return [];
-  const registrations = await withSites(sql, wanted);
+  const registrations = await withSites(sql, wanted, former);
   const created = await sql<{ site: string; purchaseId: string }[]>`
     insert into purchase_watch.purchases (purchase_id, site, reference, metadata, registered_by, bulk)
     select purchase_id, site, reference, metadata::jsonb, ${by}, ${isBulk ? true : null}::boolean
@@ -108,11 +112,22 @@ export async function register(
 /** One key for each site and id; the name of a site holds no slash. */
 const keyOf = ({ site, purchaseId }: { readonly site: string | null; readonly purchaseId: string }) => `${site}/${purchaseId}`;
 
-/** Fills in the site of registrations that name none. Where no site fits, the site stays null, and the database's error says what to do. */
-async function withSites(sql: Queries, registrations: readonly Registration[]): Promise<readonly Registration[]> {
-  if (registrations.every((r) => r.site !== null)) return registrations;
-  const [row] = await sql<{ site: string | null }[]>`select purchase_watch_internal.default_site() as site`;
-  return registrations.map((r) => (r.site === null ? { ...r, site: row?.site ?? null } : r));
+/**
+ * Fills in the site of registrations that name none, or a former name. Where no site fits, the site stays null, and the
+ * database's error says what to do.
+ */
+async function withSites(
+  sql: Queries,
+  registrations: readonly Registration[],
+  former: ReadonlySet<string>,
+): Promise<readonly Registration[]> {
+  const asked = new Set(registrations.map(({ site }) => site).filter((site) => site === null || former.has(site)));
+  if (asked.size === 0) return registrations;
+  const rows = await sql<{ name: string | null; site: string | null }[]>`
+    select n.name, coalesce(purchase_watch_internal.present_site(n.name), purchase_watch_internal.default_site()) as site
+    from unnest(${[...asked]}::text[]) n (name)`;
+  const sites = new Map(rows.map(({ name, site }) => [name, site]));
+  return registrations.map((r) => (sites.has(r.site) ? { ...r, site: sites.get(r.site) ?? null } : r));
 }
 
 /** The purchase of this id; several when no site is named and sites share the id. */
@@ -122,7 +137,7 @@ export async function findPurchases(
 ): Promise<PurchaseRow[]> {
   return sql<PurchaseRow[]>`
     select ${sql.unsafe(COLUMNS)} from purchase_watch.purchases p left join purchase_watch_internal.purchase_details d on d.purchase = p.id
-    where p.purchase_id = ${purchaseId} and ${site === null ? sql`p.site in (select name from purchase_watch_internal.sites)` : sql`p.site = ${site}`}
+    where p.purchase_id = ${purchaseId} and ${site === null ? sql`p.site in (select name from purchase_watch_internal.sites)` : sql`p.site in (${site}, purchase_watch_internal.present_site(${site}))`}
     order by p.site`;
 }
 

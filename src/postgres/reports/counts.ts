@@ -71,3 +71,10 @@ export async function countPurchases(sql: Queries): Promise<PurchaseCount[]> {
       order by p.state_since limit 1) o on true
     order by g.site, g.status, g.state`;
 }
+
+/** How many purchases of a site are still polled. Reads them all, by an index. */
+export async function countPolled(sql: Queries, site: string): Promise<number> {
+  const [row] = await sql<[{ count: number }]>`
+    select count(*)::float8 as count from purchase_watch.purchases where site = ${site} and due_slot is not null`;
+  return row.count;
+}

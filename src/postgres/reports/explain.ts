@@ -64,7 +64,7 @@ export async function explainFacts(
         'nextPollAt', ${ms('p.next_poll_at')}, 'nextPollReason', p.next_poll_reason, 'polls', p.polls, 'failures', p.failures, 'unknowns', p.unknowns,
         'lastError', p.last_error, 'invoice', p.invoice, 'sequence', p.sequence, 'shard', p.shard,
         'lockedBy', (select pid from ${lockHolders(sql, id)} limit 1)),
-      'site', (select json_build_object('configured', configured, 'failingSince', ${ms('failing_since')},
+      'site', (select json_build_object('configured', configured and unnamed_since is null, 'failingSince', ${ms('failing_since')},
           'lastSuccessAt', ${ms('last_success_at')}, 'lastError', last_error)
         from purchase_watch_internal.sites where name = p.site),
       'owner', (select json_build_object('replica', h.owner, 'leaseUntil', ${ms('r.expires_at')},

@@ -35,7 +35,7 @@ export interface DueLag {
   readonly oldest: Milliseconds;
 }
 
-/** The due purchases of configured sites. Reads the front of each queue, however many are due. */
+/** The due purchases of configured sites, and of sites that no living replica names. Reads the front of each queue, however many are due. */
 export async function dueLag(sql: Queries): Promise<DueLag[]> {
   return sql<DueLag[]>`
     select name as site, sum(due)::float8 as due, bool_or(read >= ${COUNTED_PER_SHARD}) as "atLeast",
@@ -47,7 +47,7 @@ export async function dueLag(sql: Queries): Promise<DueLag[]> {
         select p.next_poll_at as at from purchase_watch.purchases p
         where p.site = s.name and p.shard = g.shard::smallint and p.due_slot is not null and p.due_slot <= purchase_watch_internal.due_slot(now())
         order by p.due_slot, p.id limit ${COUNTED_PER_SHARD}) q on true
-      where s.configured group by s.name, g.shard) shard
+      where s.configured or s.unnamed_since is not null group by s.name, g.shard) shard
     group by name order by name`;
 }
 

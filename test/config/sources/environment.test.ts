@@ -46,6 +46,7 @@ describe('the site of the variables', () => {
         concurrency: 8,
         timeout: 3_000,
         invoices: false,
+        formerly: [],
       },
     ]);
   });

@@ -8,7 +8,7 @@ const problems = (content: string, env: NodeJS.ProcessEnv = {}) => problemsOf(()
 
 const WHOLE = `
 sites:
-  se: { baseUrl: https://se.example/api/, auth: oauth2, clientId: me, clientSecret: \${SE_SECRET}, timeZone: Europe/Helsinki, maxRps: 5, concurrency: 2, timeout: 4s, invoices: true }
+  se: { baseUrl: https://se.example/api/, auth: oauth2, clientId: me, clientSecret: \${SE_SECRET}, timeZone: Europe/Helsinki, maxRps: 5, concurrency: 2, timeout: 4s, invoices: true, formerly: [default] }
 states:
   WaitingForCardPayments: { poll: { first: 6s, growth: 0.2, most: 7m }, stuckAfter: 20m }
   Completed: { final: true, recheck: [24h, 1h] }
@@ -36,6 +36,7 @@ describe('a whole file', () => {
         concurrency: 2,
         timeout: 4_000,
         invoices: true,
+        formerly: ['default'],
       },
     ]);
     expect(policy.states.get(6)).toEqual({

@@ -24,11 +24,10 @@ const LANDED: Readonly<Record<string, string>> = {
   '0015_incident_ends_at.sql': '8e7d597c6388221089a74e84a7504e646af547ab4d8e7b2acf0622f2ce1b6b75',
   '0016_registrations.sql': '7d18e256e5a4db6286838a368f8aac666649a7abefa6ec265ec224ff98bc4acc',
   '0017_settings_digests.sql': 'b6e7aa4438b740e462faf1669a75ea90e76273b67851cb3eee793fe63e459d3f',
-  '0022_delivery_mark.sql': '52e3f816644f4e1a1cabba2f731754a4576056ada74f5fcdfd32e3969ce632fd',
-  '0020_bulk.sql': 'db5997425e98af83c5cbe3c0911d25d54043bf46c990e239097963b5ef7ad8e2',
-  '0018_database_changes.sql': '262bd819aaebf443c1cdc71b51a482ca7b3d4bce3ea0ccb4d592a80dd8c51322',
   '0018_database_changes.sql': 'b02813b7e3ed1b833005d6a5c312468826b5a7f88338267f75c691a195a20a43',
-  '0019_named_settings.sql': '105af7a7eed20646fe53f0634c36f2dc224b78d96e1021251d55de82d16507a1',
+  '0019_named_settings.sql': '6604d7b80295bcb9b4033514b10f82bdc6eb3e182bd55a541ee4fe6bdb016a6a',
+  '0020_bulk.sql': 'db5997425e98af83c5cbe3c0911d25d54043bf46c990e239097963b5ef7ad8e2',
+  '0022_delivery_mark.sql': '52e3f816644f4e1a1cabba2f731754a4576056ada74f5fcdfd32e3969ce632fd',
 };
 
 const hashOf = (name: string): string =>

@@ -15,8 +15,17 @@ const UNREACHABLE: Words = {
   remedy: `Ask the service whether it has trouble; run ${DOCTOR} to check address, credentials and network from here.`,
 };
 const NEARLY_UNREACHABLE: Words = { ...UNREACHABLE, what: 'hardly any usable answer from the checkout service' };
+const NOT_CONFIGURED = 'not_configured';
 /** By reason; an outage, and a reason that is not known here, has the words above. */
 const WORDS: ReadonlyMap<string, Words> = new Map([
+  [
+    NOT_CONFIGURED,
+    {
+      what: 'no running daemon has the site in its settings, and its purchases have not been polled',
+      remedy:
+        'Name the site in the settings again and restart the daemons. If it has another name now, add the old name to `formerly` of that site. If nothing is sold there any more, end its purchases: `purchase-watch unwatch --site NAME --dry-run` counts them.',
+    },
+  ],
   [
     'throttled',
     {
@@ -59,10 +68,11 @@ export function unreachableDraft(incident: UnreachableIncident): Draft {
   const isReadAtTimes = stage !== 'ended' && incident.lastReadAt !== null && incident.lastReadAt > since;
   const words = wordsOfSite(incident);
   const { what, remedy } = isReadAtTimes && words === UNREACHABLE ? NEARLY_UNREACHABLE : words;
+  const isUnnamed = incident.reason === NOT_CONFIGURED;
   if (stage === 'ended') {
     const end = endedAt ?? at;
     return {
-      headline: `${OVER} ${where}: the checkout service answers again, after ${lasting(Math.min(since, openedAt), end)}`,
+      headline: `${OVER} ${where}: ${isUnnamed ? 'its purchases are polled again, moved or ended' : 'the checkout service answers again'}, after ${lasting(Math.min(since, openedAt), end)}`,
       facts: [
         ['Site', where],
         ['Failing since', moment(since)],
@@ -70,7 +80,15 @@ export function unreachableDraft(incident: UnreachableIncident): Draft {
       ],
       paragraphs: [
         ['What it was', `${what.charAt(0).toUpperCase()}${what.slice(1)}.`],
-        ['What happens now', 'Every purchase that became due meanwhile is polled, the oldest first. Nothing needs to be done.'],
+        isUnnamed
+          ? [
+              'What happened',
+              'A running daemon has the site in its settings again, its purchases moved to another site, or they were ended. What is due is polled.',
+            ]
+          : [
+              'What happens now',
+              'Every purchase that became due meanwhile is polled, the oldest first. Nothing needs to be done.',
+            ],
       ],
     };
   }
@@ -82,16 +100,24 @@ export function unreachableDraft(incident: UnreachableIncident): Draft {
       [isReadAtTimes ? 'Failing since' : 'No purchase read since', moment(since)],
       ...(isReadAtTimes ? [['Last purchase read', moment(incident.lastReadAt!)] as const] : []),
     ],
-    paragraphs: [
-      [
-        'Likely cause',
-        lastError === null ? 'The service or the way to it is down.' : `The last call ended with: ${plain(lastError, 600)}`,
-      ],
-      ['What to do', remedy],
-      [
-        'Meanwhile',
-        `${isReadAtTimes ? 'Hardly any' : 'No'} state of this site's purchases is known, and none is called stuck for this time; failed polls are not held against them. One call at a time, 30 s apart at most, finds out when the service answers again; what is overdue then is polled by itself.`,
-      ],
-    ],
+    paragraphs: isUnnamed
+      ? [
+          ['What to do', remedy],
+          [
+            'Meanwhile',
+            "No change of this site's purchases is seen or delivered, and none is called stuck. What is overdue is polled once a daemon names the site again.",
+          ],
+        ]
+      : [
+          [
+            'Likely cause',
+            lastError === null ? 'The service or the way to it is down.' : `The last call ended with: ${plain(lastError, 600)}`,
+          ],
+          ['What to do', remedy],
+          [
+            'Meanwhile',
+            `${isReadAtTimes ? 'Hardly any' : 'No'} state of this site's purchases is known, and none is called stuck for this time; failed polls are not held against them. One call at a time, 30 s apart at most, finds out when the service answers again; what is overdue then is polled by itself.`,
+          ],
+        ],
   };
 }

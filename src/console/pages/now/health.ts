@@ -12,8 +12,8 @@ type Subscriber = OverviewBody['subscribers'][number];
 
 /** Draws the strip. */
 export function healthStrip({ sites, subscribers, replicas }: OverviewBody, { base, now }: Ask): Html {
-  const site = ({ site: name, answers, reason, lastAnswerAt }: OverviewBody['sites'][number]): Html =>
-    html`<li><span>${answers ? status('ok', lastAnswerAt === null ? 'not asked yet' : 'answers', lastAnswerAt === null ? 'waiting' : 'ok') : status('critical', 'cannot be read')} <a href="${base}/sites/${encodeURIComponent(name)}">${written(name)}</a></span><span>${answers ? (lastAnswerAt === null ? '' : when(lastAnswerAt, now)) : (reason ?? '')}</span></li>`;
+  const site = ({ site: name, answers, unpolled, reason, lastAnswerAt }: OverviewBody['sites'][number]): Html =>
+    html`<li><span>${answers ? status('ok', lastAnswerAt === null ? 'not asked yet' : 'answers', lastAnswerAt === null ? 'waiting' : 'ok') : status('critical', unpolled > 0 ? 'not polled' : 'cannot be read')} <a href="${base}/sites/${encodeURIComponent(name)}">${written(name)}</a></span><span>${answers ? (lastAnswerAt === null ? '' : when(lastAnswerAt, now)) : (reason ?? '')}</span></li>`;
   const subscriber = (each: Subscriber, path: string): Html =>
     html`<li><span>${healthMark(each)} <a href="${base}${path}">${written(each.name)}</a></span><span>${waitingText(each)}</span></li>`;
   const replica = ({ id, shards }: OverviewBody['replicas'][number]): Html =>
@@ -24,7 +24,7 @@ export function healthStrip({ sites, subscribers, replicas }: OverviewBody, { ba
   return panel({
     id: 'health',
     title: 'Health',
-    body: html`<div class="strip"><div><h3>Sites</h3>${list(sites.filter(({ configured }) => configured).map(site), 'No site is configured.')}</div>
+    body: html`<div class="strip"><div><h3>Sites</h3>${list(sites.filter(({ configured, unpolled }) => configured || unpolled > 0).map(site), 'No site is configured.')}</div>
 <div><h3>Subscribers</h3>${list(
       isFor('systems').map((each) => subscriber(each, `/subscribers/${encodeURIComponent(each.name)}`)),
       html`No system gets events yet: <a href="${base}/subscribers">add a subscriber</a>.`,

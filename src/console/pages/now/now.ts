@@ -58,6 +58,11 @@ function sentence(
     return { title, text: `${worst.where}: ${worst.what}.${comingEndSentence(worst)}${more}`, shape: shapeOf(worst) };
   }
   if (replicas.length === 0) return { title: 'No daemon runs', text: 'No replica polls purchases now.', shape: 'critical' };
+  const unpolled = sites.filter(({ unpolled }) => unpolled > 0);
+  if (unpolled.length > 0) {
+    const text = `${unpolled.map(({ site }) => site).join(', ')}: purchases are not polled, because no running daemon has the site in its settings. An incident opens when that lasts.`;
+    return { title: 'A site is not polled', text, shape: 'critical' };
+  }
   const silent = sites.filter(({ configured, answers }) => configured && !answers);
   if (silent.length > 0) {
     const text = `${silent.map(({ site }) => site).join(', ')}: no purchase can be read. An incident opens when that lasts.`;

@@ -19,7 +19,7 @@ type Overview = OverviewBody['sites'][number];
 export const sitePages = [
   page('/sites', async (ask) => {
     const overview = await ask.api.get<OverviewBody>('/v1/overview');
-    const sites = overview.sites.filter(({ configured }) => configured);
+    const sites = overview.sites.filter(({ configured, unpolled }) => configured || unpolled > 0);
     const shown = sites.slice(0, MOST_PICTURED);
     const panels = await Promise.all(shown.map(async (site) => sitePanel(site, await read(site.site, ask), overview, ask)));
     const others = sites.slice(MOST_PICTURED);
@@ -62,8 +62,10 @@ function sentence(sites: readonly Overview[]): string {
     : `${asked} of ${sites.length} sites answer; the others were not asked yet.`;
 }
 
-function siteSentence({ site, answers, reason, lastAnswerAt, openIncidents, configured }: Overview): string {
+function siteSentence({ site, answers, reason, lastAnswerAt, openIncidents, configured, unpolled }: Overview): string {
   const incidents = openIncidents === 0 ? '' : ` ${counted(openIncidents, 'incident is', 'incidents are')} open there.`;
+  if (unpolled > 0)
+    return `No running daemon has ${site} in its settings, so ${counted(unpolled, 'purchase is', 'purchases are')} not polled.`;
   if (!configured) return `${site} is no longer configured, so nothing is polled there.`;
   if (!answers) return `No purchase can be read at ${site}: ${reason}.${incidents}`;
   return lastAnswerAt === null ? `${site} was not asked yet: no purchase is watched there.` : `${site} answers.${incidents}`;

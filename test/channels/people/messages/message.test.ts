@@ -45,6 +45,19 @@ function headline({ text }: SlackMessage): string {
   return text.split('\n')[0]!;
 }
 
+test('of a site that no daemon names, it is said what to do, and at the end nothing about an answer of the service', () => {
+  const data = { ...unreachable, reason: 'not_configured', lastError: 'No running daemon has this site in its settings.' };
+  const made = message('incident.opened', data);
+  expect(headline(made)).toBe(
+    '🔴 se: no running daemon has the site in its settings, and its purchases have not been polled for 3 min',
+  );
+  expect(made.text).toContain('`formerly`');
+  expect(made.text).not.toMatch(/Likely cause|One call at a time/);
+  const over = message('incident.ended', { ...data, endedAt: '2026-11-20T09:17:00.000Z' });
+  expect(headline(over)).toContain('its purchases are polled again, moved or ended, after 3 min');
+  expect(over.text).not.toMatch(/answers again|Nothing needs to be done/);
+});
+
 test.each([
   ['incident.opened', stuck, '🔴 se: 37 customers stuck waiting for the identity provider, the oldest for 12 min'],
   [

@@ -1,0 +1,109 @@
+/** Moves the purchases of a former name of a site, and what is known of them, to the site's present name. */
+import type { Fragment, Queries } from '../connection/database.ts';
+
+/** A site that was renamed. */
+export interface Renamed {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** The former names that no living replica names as a site of its own: what is theirs moves. */
+export async function renamedSites(sql: Queries): Promise<Renamed[]> {
+  return sql<Renamed[]>`
+    select name as from, renamed_to as to from purchase_watch_internal.sites
+    where renamed_to is not null and unnamed_since is not null order by name`;
+}
+
+/**
+ * Moves up to `limit` purchases; answers how many. A poll that is under way for one is not recorded. The shard, and with it the
+ * order of deliveries, stays. Rows that another transaction holds wait for a later call; so do ids that both names have.
+ */
+export async function movePurchases(sql: Queries, { from, to }: Renamed, limit: number): Promise<number> {
+  const [row] = await sql<[{ count: number }]>`
+    with candidate as materialized (
+      select p.id from purchase_watch.purchases p
+      where p.site = ${from} and not exists (
+        select from purchase_watch.purchases other where other.site = ${to} and other.purchase_id = p.purchase_id)
+      limit ${limit} for update of p skip locked),
+    moved as (
+      update purchase_watch.purchases p set site = ${to}, revision = p.revision + 1 from candidate c where p.id = c.id
+      returning p.id, p.shard, p.due_slot),
+    stay as (update purchase_watch_internal.stays s set site = ${to} from candidate c where s.purchase = c.id and s.site = ${from}),
+    alert as (update purchase_watch_internal.stuck_alerts a set site = ${to} from candidate c where a.purchase = c.id),
+    nudged as (insert into purchase_watch_internal.nudges (purchase, shard) select id, shard from moved where due_slot is not null),
+    woken as materialized (select pg_notify('purchase_watch_wake', 'purchases') from moved limit 1)
+    select (select count(*) from moved)::float8 as count, (select count(*) from woken) as woken`;
+  return row.count;
+}
+
+/**
+ * Moves what belongs to the site as a whole: how long customers stay, numbers of changes, ended incidents, silences, and the name in
+ * filters of subscribers that the API made. Repeated, it finds nothing.
+ */
+export async function moveHistory(sql: Queries, { from, to }: Renamed): Promise<void> {
+  await sql`
+    with dwell as (delete from purchase_watch_internal.dwell_days where site = ${from} returning *),
+    stay as (delete from purchase_watch_internal.stay_days where site = ${from} returning *),
+    change as (delete from purchase_watch_internal.transition_counts where site = ${from} returning *),
+    dwelt as (
+      insert into purchase_watch_internal.dwell_days as d (site, state, day, bucket, shortest, longest)
+      select ${to}, state, day, bucket, shortest, longest from dwell
+      on conflict (site, state, day, bucket) do update set shortest = d.shortest + excluded.shortest, longest = d.longest + excluded.longest),
+    stayed as (
+      insert into purchase_watch_internal.stay_days as d (site, state, day, calm, well, overdue, other)
+      select ${to}, state, day, calm, well, overdue, other from stay
+      on conflict (site, state, day, calm) do update set well = d.well + excluded.well, overdue = d.overdue + excluded.overdue, other = d.other + excluded.other),
+    changed as (
+      insert into purchase_watch_internal.transition_count_changes (bucket, count, from_state, to_state, site)
+      select bucket, count, from_state, to_state, ${to} from change),
+    changing as (update purchase_watch_internal.transition_count_changes set site = ${to} where site = ${from}),
+    known as (
+      update purchase_watch_internal.sites s set first_success_at = least(s.first_success_at, f.first_success_at),
+        digest_at = coalesce(s.digest_at, f.digest_at)
+      from purchase_watch_internal.sites f where s.name = ${to} and f.name = ${from}
+        and (f.first_success_at < s.first_success_at or s.first_success_at is null and f.first_success_at is not null
+          or s.digest_at is null and f.digest_at is not null)),
+    incident as (update purchase_watch_internal.incidents set site = ${to} where site = ${from} and ended_at is not null),
+    silence as (update purchase_watch_internal.silences set site = ${to} where site = ${from}),
+    subscriber as (
+      update purchase_watch_internal.subscribers s set sites = array_replace(s.sites, ${from}, ${to}), matching_since = now()
+      where s.origin = 'api' and s.deleted_at is null and ${from} = any(s.sites) returning s.id)
+    select pg_notify('purchase_watch_wake', 'subscribers') from subscriber limit 1`;
+}
+
+/**
+ * Stops up to `limit` watched purchases of a former name whose ids the present name has as well: those go on there. Answers how
+ * many were stopped; their history stays under the former name.
+ */
+export async function stopDoubles(sql: Queries, { from, to }: Renamed, limit: number): Promise<number> {
+  return stopping(
+    sql,
+    sql`select p.id from purchase_watch.purchases p
+    where p.site = ${from} and p.due_slot is not null and exists (
+      select from purchase_watch.purchases other where other.site = ${to} and other.purchase_id = p.purchase_id)
+    limit ${limit} for update of p skip locked`,
+  );
+}
+
+/** Stops up to `limit` watched purchases of a site; answers how many. A poll that is under way for one is not recorded. */
+export async function stopPurchasesOf(sql: Queries, site: string, limit: number): Promise<number> {
+  return stopping(
+    sql,
+    sql`select p.id from purchase_watch.purchases p where p.site = ${site} and p.due_slot is not null limit ${limit} for update of p skip locked`,
+  );
+}
+
+async function stopping(sql: Queries, candidates: Fragment): Promise<number> {
+  const [row] = await sql<[{ count: number }]>`
+    with candidate as materialized (${candidates}),
+    stopped as (
+      update purchase_watch.purchases p set stuck_since = null, next_poll_at = null, next_poll_reason = null, due_slot = null,
+        -- A settled one that is still polled now and then stays settled.
+        status = case p.status when 'settled' then 'settled' else 'stopped' end,
+        ended_at = case p.status when 'settled' then p.ended_at else now() end, revision = p.revision + 1
+      from candidate c where p.id = c.id returning p.id, p.shard),
+    nudged as (insert into purchase_watch_internal.nudges (purchase, shard) select id, shard from stopped),
+    woken as materialized (select pg_notify('purchase_watch_wake', channel) from unnest(array['judge', 'purchases']) w (channel) where exists (select from stopped))
+    select (select count(*) from stopped)::float8 as count, (select count(*) from woken) as woken`;
+  return row.count;
+}
