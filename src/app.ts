@@ -11,6 +11,7 @@ import { createCheckoutClient } from './checkout/client.ts';
 import { describeSettings } from './config/describe.ts';
 import type { Settings } from './config/settings.ts';
 import { wakeOnNotify } from './daemon/shards/listening.ts';
+import { sayNotFinal } from './daemon/upkeep/settled-states.ts';
 import type { Milliseconds } from './domain/values/time.ts';
 import { type Base, type Clients, createBase, createParts, type Replacements } from './parts.ts';
 import type { Sql } from './postgres/connection/database.ts';
@@ -210,6 +211,7 @@ async function start(parts: Runnable, front: Front): Promise<void> {
   await ownership.tick();
   // Before the first poll: a default may be shorter than what was learned. If it fails, its loop says so and tries again.
   await limits.tick().catch(() => undefined);
+  await sayNotFinal(store.sql, settings.policy, log).catch(() => undefined);
   for (const [name, tick] of loopsOf(parts)) loops.run(name, tick);
   const listener = wakeOnNotify({ databaseUrl, log, loops, notifier, feed: api.feed });
   closers.push(() => listener.stop());

@@ -21,16 +21,18 @@ interface File {
   readonly sites: Readonly<Record<string, object>>;
   /** Further fields by name. */
   readonly subscribers: Readonly<Record<string, object>>;
+  readonly states?: object;
 }
 
 /** The file of the daemon that was started last. */
 let lastFile = '';
 
 /** A daemon with a file of its own. */
-async function start({ sites, subscribers }: File): Promise<Daemon> {
+async function start({ sites, subscribers, states = {} }: File): Promise<Daemon> {
   const login = { baseUrl: t.simulator.url, clientId: 'demo-client', clientSecret: 'demo-secret', maxRps: 1_000 };
   const file = {
-    slack: { groupWait: '1s', quietFor: '10m' },
+    states,
+    slack: { groupWait: '1s' },
     sites: Object.fromEntries(Object.entries(sites).map(([name, site]) => [name, { ...login, ...site }])),
     subscribers: Object.fromEntries(
       Object.entries(subscribers).map(([name, each]) => [name, { url: t.receiver.url, secret: SECRET, ...each }]),
@@ -170,4 +172,22 @@ test('all purchases of a site that is over are stopped at once, after a look at 
     { status: 'stopped', count: 1_200 },
     { status: 'watching', count: 1 },
   ]);
+}, 120_000);
+
+test('of a state made not final the start says how many purchases stay settled, and a command watches them again', async () => {
+  const subscribers = { shop: {} };
+  const first = await start({ sites: { se: {} }, subscribers });
+  const ids = await buy('se', 30);
+  await expect.poll(() => delivered('shop', ids), MINUTE).toBe(30);
+  await first.end('SIGTERM');
+  const second = await start({ sites: { se: {} }, subscribers, states: { Completed: { final: false } } });
+  await second.says('states.not_final');
+  expect(second.output()).toMatch(/"purchases":30,.*purchase-watch watch --settled Completed/);
+  expect(await run('watch', '--settled', 'Complete')).toContain('did you mean Completed');
+  expect(await run('watch', '--settled', 'Completed', '--dry-run')).toMatch(
+    /^30 settled purchases in Completed\.\nNothing was changed/,
+  );
+  expect(await run('watch', '--settled', 'Completed', '--site', 'se', '--yes')).toContain('Watching 30 purchases again');
+  for (const id of ids) t.simulator.control.setState(id, 'Cancelled');
+  await expect.poll(() => delivered('shop', ids), MINUTE).toBe(60);
 }, 120_000);

@@ -17,12 +17,16 @@ import { counted, printable, printJson, printLine, styled } from '../terminal/ou
 import { progressOn } from '../terminal/progress.ts';
 import { knownSite } from '../terminal/site.ts';
 import { type RegistrationCounts, registerFile } from './register-file.ts';
+import { watchSettledPurchases } from './watch-settled.ts';
 
 interface WatchOptions {
   readonly site?: string;
   readonly reference?: string;
   readonly metadata?: string;
   readonly file?: string;
+  readonly settled?: string;
+  readonly yes?: true;
+  readonly dryRun?: true;
   readonly json?: true;
 }
 
@@ -42,7 +46,17 @@ const SHOWN = 60;
 /** Bad lines that JSON lists at most; standard error lists all bad lines. */
 const MOST_PROBLEMS = 1_000;
 
-async function watch(context: CliContext, ids: readonly string[], options: WatchOptions): Promise<void> {
+async function watch(
+  context: CliContext,
+  ids: readonly string[],
+  { settled, yes, dryRun, ...options }: WatchOptions,
+): Promise<void> {
+  if (settled !== undefined) {
+    if (ids.length > 0 || options.file !== undefined)
+      throw new AppError('invalid', '--settled: cannot go with purchase IDs or --file');
+    return watchSettledPurchases(context, { settled, ...(yes && { yes }), ...(dryRun && { dryRun }), ...options });
+  }
+  if (yes || dryRun) throw new AppError('invalid', `--${yes ? 'yes' : 'dry-run'}: only with --settled`);
   if (ids.length === 0 && options.file === undefined) {
     throw new AppError('invalid', 'name at least one purchase ID, or a file with --file (- reads standard input)');
   }
@@ -199,6 +213,9 @@ export function register(command: Command, context: CliContext): void {
     .option('--reference <text>', 'your own name for them, such as an order number', notEmpty)
     .option('--metadata <json>', 'a JSON object that comes back in every event')
     .option('--file <path>', 'read more from a file (- is standard input): ids, CSV with a header, or JSON lines', notEmpty)
+    .option('--settled <state>', 'instead, watch settled purchases again that are in a state that is not final any more')
+    .option('--yes', 'with --settled: do not ask')
+    .option('--dry-run', 'with --settled: only count them')
     .option('--json', 'write JSON')
     .action((ids: string[], options: WatchOptions) => watch(context, ids, options));
   command.addHelpText(
@@ -213,5 +230,6 @@ registered (exit code 1). A million ids take no more memory than a thousand.`,
     ['watch 3f6b8a52 --site se --reference ORD-1', 'at one of several sites, with your order number'],
     ['watch --file orders.csv', 'many'],
     ['watch --file - < ids.txt', 'from another program'],
+    ['watch --settled Completed --dry-run', 'how many are settled in a state that is not final any more'],
   ]);
 }

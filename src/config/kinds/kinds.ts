@@ -228,9 +228,12 @@ export const encryptionKey: Kind<string> = {
 };
 
 /** A state by name or number; numbers that the specification does not list are allowed. */
+/** Of a state by number, as text: `17`, or as it is shown, `Unknown(17)`. */
+const STATE_NUMBER = '^-?\\d{1,10}$|^Unknown\\(-?\\d{1,10}\\)$|\\$\\{';
+
 export const state: Kind<number> = {
   expected: 'a state name or number',
-  json: { anyOf: [{ enum: STATE_NAMES }, { type: 'integer', minimum: 0 }, { type: 'string', pattern: '^\\d{1,9}$|\\$\\{' }] },
+  json: { anyOf: [{ enum: STATE_NAMES }, { type: 'integer' }, { type: 'string', pattern: STATE_NUMBER }] },
   read: (value) =>
     typeof value === 'string' || typeof value === 'number' ? (stateValue(String(value)) ?? undefined) : undefined,
   write: (value) => (stateName(value).startsWith('Unknown') ? value : stateName(value)),

@@ -285,7 +285,7 @@ export const file = section({
     .describe(
       'Plans by state name or number, merged over the defaults field by field. `default` serves numbers that the specification does not list; every known state has a plan of its own, which `default` leaves as it is',
     )
-    .meta({ propertyNames: { anyOf: [{ enum: stateKeys }, { pattern: '^\\d{1,9}$' }] } }),
+    .meta({ propertyNames: { anyOf: [{ enum: stateKeys }, { pattern: '^-?\\d{1,10}$|^Unknown\\(-?\\d{1,10}\\)$' }] } }),
   polling: absentable(polling),
   slack: absentable(slack),
   teams: absentable(

@@ -180,11 +180,17 @@ export function stateName(value: number): string {
   return STATE_NAMES[value] ?? `Unknown(${value})`;
 }
 
-/** The number of a state given by name or by number (`Completed`, `2`, `17`), or null when it is neither. */
+/** The largest number of a state that an answer may have and a column holds; the lowest is one below its negative. */
+const MOST_STATE = 2 ** 31 - 1;
+
+/** The number of a state given by name or by number (`Completed`, `2`, `17`, `Unknown(17)`), or null when it is neither. */
 export function stateValue(text: string): number | null {
   const index = (STATE_NAMES as readonly string[]).indexOf(text);
   if (index >= 0) return index;
-  return /^\d{1,9}$/.test(text) ? Number(text) : null;
+  const [, shown, number = shown] = /^(?:Unknown\((-?\d{1,10})\)|(-?\d{1,10}))$/.exec(text) ?? [];
+  // Zero has no sign.
+  const value = number === undefined ? null : Number(number) + 0;
+  return value !== null && value <= MOST_STATE && value >= -MOST_STATE - 1 ? value : null;
 }
 
 /** A state number with its name, as the API and the events show it. */

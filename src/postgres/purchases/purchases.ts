@@ -226,6 +226,8 @@ const newestOfGroups = (sql: Queries, { filter: { site, status, state, stuck }, 
       select p.id from purchase_watch.purchases p
       where ${site === undefined ? sql`true` : sql`p.site = ${site}`}
         and p.status = g.status and coalesce(p.state, -2147483648) = g.state and (p.stuck_since is not null) = g.stuck
+        -- The lowest number stands for no state in the index, and is a state as well.
+        and ${state === undefined ? sql`true` : sql`p.state = ${state}`}
         and ${before === null ? sql`true` : sql`-p.id > ${-before}`}
       order by -p.id limit ${limit}) q
     order by q.id desc limit ${limit}`;

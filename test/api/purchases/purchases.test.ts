@@ -174,7 +174,16 @@ describe('the list', () => {
     expect(await found('?state=WaitingForCardPayments')).toEqual(['card']);
     expect(await found('?state=0')).toEqual(['new']);
     expect(await found('?state=17')).toEqual(['future']);
+    expect(await found('?state=Unknown(17)')).toEqual(['future']);
     expect(await found('?state=16')).toEqual([]);
+    for (const [id, state] of [
+      ['future', 2_147_483_647],
+      ['future', -1],
+      ['future', -2_147_483_648],
+    ] as const) {
+      await seen(id, state);
+      expect(await found(`?state=${state}`), String(state)).toEqual([id]);
+    }
     expect(await found('?status=settled')).toEqual(['done']);
     expect(await found('?stuck=true')).toEqual(['card']);
     expect(await found('?stuck=false&site=default&status=watching')).toEqual(['future', 'new']);
@@ -185,7 +194,7 @@ describe('the list', () => {
 
   test.each([
     ['state=Complete', 'state', 'Complete', /did you mean Completed\?/],
-    ['state=-1', 'state', '-1', /give a number or one of New/],
+    ['state=-', 'state', '-', /give a number or one of New/],
     ['state=99999999999999', 'state', '99999999999999', /is no state/],
     ['state=2147483648', 'state', '2147483648', /is no state/],
     ['status=stuck', 'status', 'stuck', /there are watching, settled/],

@@ -40,12 +40,20 @@ test('a state is found by its name or its number', () => {
     expect(stateValue(name)).toBe(value);
     expect(stateValue(String(value))).toBe(value);
   });
-  expect(stateValue('17')).toBe(17);
+  // Every number that an answer may have and a row may hold, also as people are shown it.
+  for (const value of [17, -1, 2_147_483_647, -2_147_483_648]) {
+    expect(stateValue(String(value))).toBe(value);
+    expect(stateValue(stateName(value))).toBe(value);
+  }
+  expect(stateValue('-0')).toBe(0);
 });
 
-test.each(['', 'completed', 'Completed ', '-1', '1.5', '1e3', '0x2', '1234567890'])('%j is no state', (text) => {
-  expect(stateValue(text)).toBeNull();
-});
+test.each(['', 'completed', 'Completed ', '--1', '1.5', '1e3', '0x2', '2147483648', '-2147483649', 'Unknown()', 'Unknown(17) '])(
+  '%j is no state',
+  (text) => {
+    expect(stateValue(text)).toBeNull();
+  },
+);
 
 test('a state is final by default exactly where the checkout has come to an end, and only there nothing is waited for', () => {
   STATE_NAMES.forEach((name, value) => {

@@ -1,0 +1,80 @@
+/** `watch --settled`: watches settled purchases of a state again that is not final any more. */
+
+import { suggestion } from '../../config/kinds/nearest.ts';
+import { policyOf } from '../../domain/polling/poll-plan.ts';
+import { STATE_NAMES, stateName, stateValue } from '../../domain/purchases/states.ts';
+import { humanDuration } from '../../domain/values/duration.ts';
+import { AppError } from '../../domain/values/errors.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { listSites } from '../../postgres/polling/sites.ts';
+import { countSettled, type WatchSettled, watchSettled } from '../../postgres/polling/watch-settled.ts';
+import { confirmed } from '../terminal/confirm.ts';
+import type { CliContext } from '../terminal/context.ts';
+import { type OpenDatabase, withDatabase } from '../terminal/database.ts';
+import { counted, printJson, printLine, printRemark } from '../terminal/output.ts';
+import { recordCommand } from '../terminal/record.ts';
+import { knownSite } from '../terminal/site.ts';
+
+export interface SettledOptions {
+  /** A state by name or number. */
+  readonly settled: string;
+  readonly site?: string;
+  readonly yes?: true;
+  readonly dryRun?: true;
+  readonly json?: true;
+}
+
+/** More in one statement would hold locks for long. */
+const AT_ONCE = 500;
+/** First polls a second, so that customers who pay now are polled in time. */
+const PER_SECOND = 10;
+
+const OTHERWISE = 'watching many purchases again needs a yes: say --yes to do it, or --dry-run to see how many there are';
+
+/** Counts the settled purchases of a state, asks, and watches them again. */
+export async function watchSettledPurchases(context: CliContext, options: SettledOptions): Promise<void> {
+  const { site = null, yes, dryRun, json = false } = options;
+  const state = stateOf(options.settled);
+  const work = async ({ sql, settings }: OpenDatabase): Promise<void> => {
+    const count = await settledAt(sql, state, site);
+    const within = humanDuration((count / PER_SECOND) * 1_000);
+    if (!json) printLine(context, `${counted(count, 'settled purchase')} in ${stateName(state)}.`);
+    if (policyOf(settings.policy, state).final) printRemark(context, finalText(stateName(state)));
+    const isDone = dryRun === true || count === 0;
+    const question = `Watch ${count === 1 ? 'it' : `all ${count}`} again? First polls are spread over ${within}.`;
+    if (!isDone && !yes && !(await confirmed(context, { question, otherwise: OTHERWISE, forPrograms: json })))
+      throw new AppError('conflict', 'nothing was changed');
+    const watched = isDone ? 0 : await watchAll(sql, { state, site });
+    if (json) return printJson(context, { state: stateName(state), settled: count - watched, watched });
+    if (isDone) return printLine(context, `Nothing was changed${dryRun ? ' (--dry-run)' : ''}.`);
+    printLine(context, `Watching ${counted(watched, 'purchase')} again; first polls are spread over ${within}.`);
+  };
+  await withDatabase(context, work, { restsOn: ['polling'] });
+}
+
+function stateOf(text: string): number {
+  const state = stateValue(text);
+  if (state !== null) return state;
+  const problem = `${JSON.stringify(text)} is not a state name or number${suggestion(text, STATE_NAMES)}`;
+  throw new AppError('invalid', `--settled: ${problem}`);
+}
+
+async function settledAt(sql: Sql, state: number, site: string | null): Promise<number> {
+  const names = (await listSites(sql)).map(({ name }) => name);
+  if (site !== null) knownSite(site, names);
+  return (await countSettled(sql, site)).find((each) => each.state === state)?.count ?? 0;
+}
+
+const finalText = (name: string): string =>
+  `The settings of this terminal say that ${name} is final. A daemon with the same settings settles each purchase again with its next poll.`;
+
+async function watchAll(sql: Sql, which: Pick<WatchSettled, 'state' | 'site'>): Promise<number> {
+  let watched = 0;
+  for (;;) {
+    const some = await watchSettled(sql, { ...which, limit: AT_ONCE, before: watched, perSecond: PER_SECOND });
+    if (some === 0) break;
+    watched += some;
+  }
+  if (watched > 0) await recordCommand(sql, 'watch settled', { state: stateName(which.state), count: watched });
+  return watched;
+}
