@@ -135,6 +135,12 @@ test('a renamed site is missed aloud, and its purchases move to the site that ha
   const doctor = await run('doctor', '--quiet');
   expect(doctor).toMatch(/site default.*40 purchases are not polled: no running daemon has this site in its settings/);
   expect(doctor).not.toContain('Everything is well');
+  const [address] = /http:\/\/127\.0\.0\.1:\d+/.exec(second.output())!;
+  for (const page of ['/', '/system', '/sites']) {
+    const text = await (await fetch(`${address}${page}`)).text();
+    expect(text, page).toContain('<main');
+    expect(text, page).not.toContain('Nothing needs to be done');
+  }
   // A registration without a site is for the site that is polled.
   const without = await buy(null, 1);
   expect(await sitesOf(without)).toEqual(['se']);

@@ -42,7 +42,7 @@ export function createNames({ sql, clock, log, replica, naming, settings }: Name
   const sayUnnamed = (found: readonly Unnamed[]): void => {
     const now = new Map(found.map((each) => [`${each.kind} ${each.name}`, each]));
     for (const [key, each] of now) if (!said.has(key)) log.warn(...unnamedLine(each));
-    for (const [key, { kind, name }] of said) if (!now.has(key)) log.info({ [kind]: name }, `${kind}.not_missed`);
+    for (const [key, { kind, name }] of said) if (!now.has(key)) log.info({ [kind]: name }, `${kind}.unnamed_over`);
     said = now;
   };
 

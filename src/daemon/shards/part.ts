@@ -17,7 +17,8 @@ export function createPart({ log, replica, named }: PartOptions) {
     const others = taking.map((other) => ({ id: other.id, startedAt: other.insertedAt, named: other.named }));
     const part = partOf({ own: { id: replica, startedAt: insertedAt!, named: named ?? null }, others, now: databaseNow });
     if (part.isOutdone && !isOutdone) {
-      const detail = 'The settings of another daemon name every site and subscriber of this one, and more.';
+      const detail =
+        'The settings of another daemon name all that those of this one name, and more, or newer addresses of channels for people.';
       const advice = 'give every daemon the same settings; the other daemon does all the work of this one meanwhile';
       log.warn({ detail, advice }, 'replica.outdone');
     } else if (!part.isOutdone && isOutdone) log.info('replica.takes_part');
