@@ -4,7 +4,9 @@ import { createPurchaseLoader, type PurchaseLoader } from '../../../../src/daemo
 import { createWindow, type Window } from '../../../../src/daemon/poller/window/window.ts';
 import { createOwnership, type OwnershipKeeper } from '../../../../src/daemon/shards/ownership.ts';
 import type { Sql } from '../../../../src/postgres/connection/database.ts';
+import { LAST_SLOT } from '../../../../src/postgres/polling/queue.ts';
 import { syncSites } from '../../../../src/postgres/polling/sites.ts';
+import { requestPoll } from '../../../../src/postgres/purchases/purchases.ts';
 import { markLeaving, renewReplica } from '../../../../src/postgres/shards/replicas.ts';
 import { createLogger } from '../../../../src/runtime/logger.ts';
 import { type TestDatabase, testDatabase } from '../../../support/database.ts';
@@ -154,4 +156,56 @@ test('gaining shards and losing one wakes the loop that loads', async () => {
   await markLeaving(database.sql, 'b');
   await ownership.tick();
   expect(woken).toBe(2);
+});
+
+/** Purchases of one statement, registered two hours ago; more than fifty are a bulk registration. */
+async function registerTogether(count: number): Promise<number[]> {
+  const rows = await database.sql<{ id: number }[]>`
+    insert into purchase_watch.purchases (purchase_id, site, registered_at)
+    select 'p-' || gen_random_uuid(), 'se', now() - interval '2 hours' from generate_series(1, ${count}) returning id::float8 as id`;
+  return rows.map(({ id }) => id);
+}
+const known = (ids: readonly number[]): number => ids.filter(window.knows).length;
+
+test('of a bulk registration as many are read as have room, and a purchase that is registered afterwards with the next load', async () => {
+  while (await loader.load());
+  expect(window.bulk.behind(LAST_SLOT)).toEqual([]);
+  const bulk = await registerTogether(2_000);
+  const nudges = await database.sql`select from purchase_watch_internal.nudges`;
+  expect(nudges.length).toBeLessThanOrEqual(64);
+  while (await loader.load());
+  // An eighth of the other room, of which more than half is filled.
+  expect(known(bulk)).toBeGreaterThan(62);
+  expect(known(bulk)).toBeLessThanOrEqual(125);
+  const [single] = await registerTogether(1);
+  await loader.load();
+  expect(window.knows(single!)).toBe(true);
+  expect(window.take(Date.now())!.purchase.id).toBe(single);
+});
+
+test('the rest of a bulk registration is read when its first purchases are gone, or were asked for, before the nudge is', async () => {
+  while (await loader.load());
+  const bulk = await registerTogether(80);
+  await database.sql`
+    delete from purchase_watch.purchases where id in (select purchase from purchase_watch_internal.nudges where shard % 2 = 0)`;
+  const asked = await database.sql<{ id: number }[]>`
+    select purchase::float8 as id from purchase_watch_internal.nudges where shard % 2 = 1`;
+  for (const { id } of asked) await requestPoll(database.sql, id);
+  const left = await database.sql<{ id: number }[]>`select id::float8 as id from purchase_watch.purchases`;
+  while (await loader.load());
+  expect(left.length).toBeLessThan(bulk.length);
+  expect(known(left.map(({ id }) => id))).toBe(left.length);
+  expect(await database.sql`select from purchase_watch_internal.nudges`).toHaveLength(0);
+});
+
+test('the patrol finds a first poll of a bulk registration that is in no memory', async () => {
+  const bulk = await registerTogether(60);
+  while (await loader.load());
+  expect(known(bulk)).toBe(60);
+  window.remove(bulk[0]!);
+  elapsed += 60_000;
+  await ownership.tick();
+  await loader.load();
+  expect(found()).toMatchObject([{ site: 'se', purchases: 1 }]);
+  expect(window.knows(bulk[0]!)).toBe(true);
 });

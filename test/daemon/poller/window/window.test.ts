@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Entry } from '../../../../src/daemon/poller/window/entries.ts';
 import { createWindow, type Window } from '../../../../src/daemon/poller/window/window.ts';
+import { ranksInTurn } from '../../../../src/domain/polling/poll-rank.ts';
 import { numberOf } from '../../../../src/domain/purchases/states.ts';
 import { FIRST_BULK_SLOT } from '../../../../src/postgres/migrations/names.ts';
 import { type Cursor, dueSlot, LAST_SLOT, type QueuedPurchase } from '../../../../src/postgres/polling/queue.ts';
@@ -421,6 +422,35 @@ describe('ranks', () => {
     expect(last(of(40))).toBeLessThan(last(of(30)));
     // The eighth and the sixteenth call are theirs; later calls are, too, because nothing else is due.
     expect([order[7]! <= 20, order[15]! <= 20]).toEqual([true, true]);
+  });
+
+  test('whatever is due, the rank whose turn it is gives its earliest, else the next one', () => {
+    const poll = fc.record({ kind: fc.constantFrom(0, 1, 2, 3), dueAt: fc.nat(50) });
+    fc.assert(
+      fc.property(fc.array(poll, { maxLength: 40 }), fc.array(fc.nat(60), { minLength: 40, maxLength: 80 }), (polls, times) => {
+        const tested = createWindow({ capacity: 100, epochOf: () => 1, now: () => 9 * SLOT });
+        tested.gain([0]);
+        tested.moved(tested.behind(0), [{ shard: 0, slot: 0, id: END }]);
+        tested.bulk.moved(tested.bulk.behind(LAST_SLOT), [{ shard: 0, slot: LAST_SLOT, id: END }]);
+        const waiting = polls.map(({ kind, dueAt }, index) => ({ kind, dueAt, id: index + 1 }));
+        const made = [single, atBank, (id: number) => row({ id }), inBulk];
+        for (const { kind, dueAt, id } of waiting) tested.put({ ...made[kind]!(id), nextPollAt: dueAt });
+        times.forEach((now, turn) => {
+          const due = waiting.filter(({ dueAt }) => dueAt <= now);
+          const first = ranksInTurn(turn).find((rank) => due.some(({ kind }) => kind === rank));
+          const entry = tested.take(now);
+          tested.nextTurn();
+          const earliest = Math.min(...due.filter(({ kind }) => kind === first).map(({ dueAt }) => dueAt));
+          expect(entry && [entry.rank, entry.dueAt]).toEqual(first === undefined ? null : [first, earliest]);
+          if (entry !== null)
+            waiting.splice(
+              waiting.findIndex(({ id }) => id === entry.purchase.id),
+              1,
+            );
+        });
+      }),
+      { seed: 30, numRuns: 300 },
+    );
   });
 
   test('a call that could not leave takes no turn', () => {
