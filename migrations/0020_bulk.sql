@@ -18,11 +18,11 @@ comment on function purchase_watch_internal.bulk_slot is 'The slot of a first po
 create function purchase_watch_internal.prepare_bulk() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp as $$
 begin
-  new.due_slot := purchase_watch_internal.bulk_slot(new.next_poll_at);
+  new.due_slot := 1000000000 + new.due_slot;
   return new;
 end $$;
 comment on function purchase_watch_internal.prepare_bulk is 'Trigger: queues a purchase of a bulk registration behind those that are registered one by one.';
--- Triggers of one kind run in the order of their names: this one after "prepare", which fills in next_poll_at.
+-- Triggers of one kind run in the order of their names: this one after "prepare", which fills in due_slot.
 create trigger prepare_bulk before insert on purchase_watch.purchases for each row when (new.bulk)
 execute function purchase_watch_internal.prepare_bulk();
 
