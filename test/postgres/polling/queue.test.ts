@@ -3,11 +3,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { digestOfDetails } from '../../../src/checkout/client.ts';
 import { decimal } from '../../../src/domain/values/exact-json.ts';
 import type { Queries } from '../../../src/postgres/connection/database.ts';
+import { FIRST_BULK_SLOT } from '../../../src/postgres/migrations/names.ts';
 import {
   type Cursor,
   dropNudges,
   dropNudgesOf,
   dueSlot,
+  LAST_SLOT,
   loadDue as loadAllDue,
   loadAttached,
   loadPurchases,
@@ -15,8 +17,10 @@ import {
   type QueueRead,
   readNudged,
 } from '../../../src/postgres/polling/queue.ts';
+import { purchaseToAsk } from '../../../src/postgres/polling/site-reach.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
 import { findPurchases, type PurchaseRow, requestPoll } from '../../../src/postgres/purchases/purchases.ts';
+import { moveDueBack } from '../../../src/postgres/shards/step-back.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 import { rowsRead } from '../../support/rows-read.ts';
 
@@ -321,5 +325,43 @@ describe('nudges', () => {
     committed.resolve();
     await asking;
     expect((await read(ALL)).rows[0]!.purchase.revision).toBe(1);
+  });
+});
+
+describe('first polls of bulk registrations', () => {
+  beforeEach(
+    () => database.sql`insert into purchase_watch.purchases (purchase_id) select 'p-' || i from generate_series(1, 60) i`,
+  );
+  const apart = async (): Promise<number> =>
+    (await database.sql`select from purchase_watch.purchases where due_slot = purchase_watch_internal.bulk_slot(next_poll_at)`)
+      .length;
+
+  test('are met by no reading of other polls, and read to their end in one of their own', async () => {
+    const cursors = ALL.map((shard) => ({ shard, slot: FIRST_BULK_SLOT - 1, id: 0 }));
+    const others = await loadDue(database.sql, {
+      site: 'default',
+      cursors: FROM_THE_BEGINNING,
+      through: FIRST_BULK_SLOT - 1,
+      limit: 100,
+    });
+    expect(others.rows).toEqual([]);
+    const read = await loadDue(database.sql, { site: 'default', cursors, through: LAST_SLOT, limit: 100 });
+    expect([read.rows.length, read.rows.every(({ isBulk }) => isBulk)]).toEqual([60, true]);
+    expect(new Set(read.cursors.map(({ slot }) => slot))).toEqual(new Set([LAST_SLOT]));
+  });
+
+  test('are due: none of these purchases may be asked for in a call beside the queue', async () => {
+    expect(await purchaseToAsk(database.sql, { site: 'default', after: 0 })).toBeNull();
+    const [later] = await queue([dueSlot(Date.now()) + 100]);
+    expect(await purchaseToAsk(database.sql, { site: 'default', after: dueSlot(Date.now()) })).toMatchObject({ id: later });
+  });
+
+  test("stay apart when the database's clock is set back", async () => {
+    await database.sql`update purchase_watch.purchases set next_poll_at = next_poll_at + interval '1 hour', due_slot = due_slot + 360`;
+    const step = { replica: 'owner', holdings: ALL.map((shard) => ({ shard, epoch: 0 })), now: Date.now(), by: 3_600_000 };
+    expect(await moveDueBack(database.sql, step)).toMatchObject({ purchases: 60 });
+    expect(await apart()).toBe(60);
+    const [row] = await database.sql<{ latest: number }[]>`select max(due_slot) as latest from purchase_watch.purchases`;
+    expect(row!.latest).toBeLessThan(FIRST_BULK_SLOT + dueSlot(Date.now()) + 10);
   });
 });

@@ -73,6 +73,14 @@ test('a purchase that was given the row id of the one to be erased is not erased
   expect(await sql`select from purchase_watch_internal.forgotten`).toHaveLength(0);
 });
 
+test('it leaves a nudge of a bulk registration, which is of the rows behind it, too', async () => {
+  await database.sql`delete from purchase_watch_internal.nudges`;
+  await database.sql`
+    insert into purchase_watch_internal.nudges (purchase, shard, site, slot) select id, shard, site, due_slot from purchase_watch.purchases where purchase_id = ${purchase.purchaseId}`;
+  await eraseIt(20_000);
+  expect(await database.sql`select from purchase_watch_internal.nudges`).toHaveLength(1);
+});
+
 test('it leaves a hash of site and id, and no nudge', async () => {
   await eraseIt(20_000);
   const [row] =
