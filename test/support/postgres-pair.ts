@@ -27,6 +27,8 @@ export interface PostgresPair {
   readonly standbyUrl: string;
   /** Kills the first primary, as a crash does. */
   killPrimary(): Promise<void>;
+  /** Kills the standby, promoted or not. */
+  killStandby(): Promise<void>;
   /** Starts the first primary again, on its own data: after a failover it is a second primary. Resolves when it answers. */
   startPrimary(): Promise<void>;
   /** From here on the standby receives nothing: what is written meanwhile is lost when the standby is promoted. */
@@ -90,6 +92,7 @@ export async function startPostgresPair(): Promise<PostgresPair> {
     primaryUrl: urlOf(primaryPort),
     standbyUrl: urlOf(standbyPort),
     killPrimary: () => stopPrimary(),
+    killStandby: stopStandby,
     startPrimary: async () => {
       stopPrimary = await serve(primaryData, primaryPort);
     },

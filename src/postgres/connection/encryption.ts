@@ -1,6 +1,6 @@
 /**
- * Asks a server for TLS before the driver gets the socket. The driver could do it too, but nobody could then watch the
- * encrypted socket: a query that the driver began between the failure of such a socket and its end was never answered.
+ * Asks a server for TLS before the driver gets the socket. The driver could ask too, but would make the encrypted socket
+ * itself, out of reach of watched-socket.ts: a query that the driver began between the failure of such a socket and its end was never answered.
  */
 
 import { isIP, type Socket } from 'node:net';

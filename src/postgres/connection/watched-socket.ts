@@ -191,7 +191,7 @@ function watch(socket: Socket, answerWithin: Milliseconds): void {
  * Between the failure of a socket and its end the driver may begin a query on the socket, and would never reject that query:
  * after a failure the driver rejects no query when the socket ends. So the failure is emitted once more, just before the end.
  * The end waits until the bytes of that query are thrown away: the driver would keep them, and write nothing on its next
- * connection. What such bytes still cause is nobody's concern.
+ * connection. Failures after that are dropped.
  */
 function refuseLatecomers(socket: Socket): void {
   let failure: Error | null = null;

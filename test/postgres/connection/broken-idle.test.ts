@@ -74,9 +74,9 @@ function dialled(by: typeof net | typeof tls): Socket[] {
 }
 
 describe.each([
-  ['plain', net, plainLine],
-  ['encrypted', tls, encryptedLine],
-] as const)('a %s connection', (name, by, lay) => {
+  ['a plain', net, plainLine],
+  ['an encrypted', tls, encryptedLine],
+] as const)('%s connection', (name, by, lay) => {
   let wire: Wire;
   let url: string;
   beforeAll(async () => {
@@ -93,7 +93,7 @@ describe.each([
       const sql = connect(url, { max: 1, steadyPlans: true, answerWithin: 60_000 });
       onTestFinished(() => sql.end({ timeout: 0 }));
       const encryption = sql<[{ ssl: boolean }]>`select ssl from pg_stat_ssl where pid = pg_backend_pid()`;
-      expect(await encryption).toEqual([{ ssl: name === 'encrypted' }]);
+      expect(await encryption).toEqual([{ ssl: name === 'an encrypted' }]);
       const outcome = new Promise<string>((resolve) => {
         sockets[0]!.prependOnceListener('error', () => {
           at(() => {
@@ -109,4 +109,14 @@ describe.each([
       await expect.poll(() => sql`select 3 as three`.catch(() => [])).toEqual([{ three: 3 }]);
     },
   );
+
+  test('on which the server is silent while a query waits is broken off, and the next one works', async () => {
+    const sql = connect(url, { max: 1, answerWithin: 2_000 });
+    onTestFinished(() => sql.end({ timeout: 0 }));
+    await expect.poll(() => sql`select 1 as one`.catch(() => [])).toEqual([{ one: 1 }]);
+    await wire.spoil({ kind: 'black hole' });
+    await expect(sql`select 2`).rejects.toThrow(/the database has not answered for 2 s/);
+    await wire.spoil(null);
+    await expect.poll(() => sql`select 3 as three`.catch(() => [])).toEqual([{ three: 3 }]);
+  });
 });
