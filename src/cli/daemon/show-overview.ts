@@ -174,8 +174,8 @@ function overviewBody({ now, sites, counts, lag, firsts, daemons, subscribers, o
 
 /** First of all: what follows is only what this database knows. */
 function printChanges(context: CliContext, { changes }: Overview): void {
-  for (const change of changes)
-    printText(context, `${changeSentences(change)}\n`, changeBody(change).isOpen ? { style: 'red' } : {});
+  for (const change of changes) printText(context, changeSentences(change), changeBody(change).isOpen ? { style: 'red' } : {});
+  if (changes.length > 0) printLine(context);
 }
 
 function printSites(context: CliContext, { sites, now }: Overview): void {
