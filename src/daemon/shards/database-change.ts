@@ -73,6 +73,10 @@ export function createDatabaseChange({ sql, log, replica, meters, redial }: Data
     for (const part of parts) part.forget();
   };
 
+  const prepare = async (): Promise<void> => {
+    for (const part of parts) await part.prepare();
+  };
+
   return {
     onOther: (part: OtherDatabase): void => void parts.push(part),
     /** The number of the last renewal that was confirmed to this replica; 0 while memory holds nothing of the database. */
@@ -85,6 +89,11 @@ export function createDatabaseChange({ sql, log, replica, meters, redial }: Data
       if (isOther) drop(note === 'went_back');
       return note === null;
     },
+    /** Takes a renewal that failed, and rejects as it did. A backup of an older version lacks tables: the schema is brought up to date, and the next renewal compares. */
+    failed: async (error: unknown): Promise<never> => {
+      if (isOlderSchema(error)) await prepare();
+      throw error;
+    },
     /** Whether something was found that is not noted yet. */
     mustSettle: (): boolean => found !== null,
     /** Notes what was found, once over all replicas. Rejects when the database does; what was found then stays to be noted. */
@@ -95,10 +104,15 @@ export function createDatabaseChange({ sql, log, replica, meters, redial }: Data
         await report(found);
         found.isNoted = true;
       }
-      if (found.isOther) for (const part of parts) await part.prepare();
+      if (found.isOther) await prepare();
       found = null;
     },
   };
+}
+
+/** A table, a column or a function is missing. */
+function isOlderSchema(error: unknown): boolean {
+  return ['42P01', '42703', '42883'].includes((error as { code?: string } | null)?.code ?? '');
 }
 
 type Read = Pick<Renewal, 'number' | 'origin' | 'change' | 'databaseNow'>;

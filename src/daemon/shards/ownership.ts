@@ -111,7 +111,7 @@ function createRenewing(options: OwnershipOptions, shards: HeldShards, lease: Le
       const askedAt = clock.monotonic();
       const renewed = lease.renew();
       const confirmed = database.confirmed();
-      const renewal = await renewReplica(sql, { ...options, id: replica, confirmed });
+      const renewal = await renewReplica(sql, { ...options, id: replica, confirmed }).catch(database.failed);
       if (!database.holds(renewal)) return null;
       const step = clock.follow?.(renewal.databaseNow, askedAt, clock.monotonic()) ?? 0;
       steps.add(step);

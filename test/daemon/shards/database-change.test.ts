@@ -139,6 +139,22 @@ test('a replica takes no shard before the change is noted and the database is pr
   expect([a.owned().length, logged('database.went_back')]).toEqual([64, 1]);
 });
 
+test('a backup from before the daemon counted renewals is brought up to date, and called a loss', async () => {
+  const a = replica('a');
+  await a.tick();
+  const { sql } = database;
+  await sql`alter table purchase_watch_internal.renewals rename to later`;
+  a.onOtherDatabase({
+    forget: () => undefined,
+    prepare: async () => {
+      await sql`create table if not exists purchase_watch_internal.renewals (like purchase_watch_internal.later including all)`;
+    },
+  });
+  await expect(a.tick()).rejects.toThrow('does not exist');
+  await a.tick();
+  expect(await changes()).toEqual([{ kind: 'went_back', replica: 'a' }]);
+});
+
 test('a start notes once that the database was moved while no daemon ran', async () => {
   await replica('a').tick();
   await database.sql`update purchase_watch_internal.database_changes set origin = '7000000000000000000/00000001'`;
