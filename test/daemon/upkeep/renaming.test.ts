@@ -1,0 +1,93 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createUpkeep, type Upkeep } from '../../../src/daemon/upkeep/upkeep.ts';
+import { listSites, syncSites } from '../../../src/postgres/polling/sites.ts';
+import { foldTransitionCounts } from '../../../src/postgres/polling/transition-counts.ts';
+import { renewReplica } from '../../../src/postgres/shards/replicas.ts';
+import { createLogger } from '../../../src/runtime/logger.ts';
+import { type TestDatabase, testDatabase } from '../../support/database.ts';
+import { type TestClock, testClock } from '../../support/test-clock.ts';
+
+let database: TestDatabase;
+let clock: TestClock;
+let log: string[];
+let upkeep: Upkeep;
+beforeEach(async () => {
+  database = await testDatabase();
+  await syncSites(database.sql, ['se', 'old']);
+  clock = testClock({ isWhole: true });
+  log = [];
+  await renewReplica(database.sql, { id: 'a', process: 'test', ttl: 60_000 });
+  const destination = { write: (line: string) => log.push(line) } as unknown as NodeJS.WritableStream;
+  const forever = Number.POSITIVE_INFINITY;
+  upkeep = createUpkeep({
+    ...{ sql: database.sql, clock, skipped: () => [], replica: 'a', log: createLogger({ level: 'info', destination }) },
+    retention: { settled: forever, attempts: forever, events: forever, at: '0 0 1 1 *' },
+  });
+});
+afterEach(() => database.drop());
+
+async function keep(): Promise<void> {
+  clock.advance('11s');
+  while ((await upkeep.tick()) <= 1_000);
+}
+const unnamedFor = (minutes: number, renamedTo: string | null = null) => database.sql`
+  update purchase_watch_internal.sites set unnamed_since = to_timestamp(${clock.now() / 1_000}::float8) - ${minutes} * interval '1 minute',
+    renamed_to = ${renamedTo} where name = 'old'`;
+const isConfigured = async () => {
+  const [row] = await database.sql<[{ configured: boolean }]>`
+    select configured from purchase_watch_internal.sites where name = 'old'`;
+  return row.configured;
+};
+const ofSite = async (site: string) =>
+  database.sql<{ id: string; status: string; sequence: number }[]>`
+    select purchase_id as id, status, sequence from purchase_watch.purchases where site = ${site} order by purchase_id`;
+
+test('ten minutes after no replica named a site any more, it is not configured; its purchases stay and are counted', async () => {
+  await database.sql`insert into purchase_watch.purchases (purchase_id, site) values ('p-1', 'old')`;
+  await unnamedFor(9);
+  await keep();
+  expect(await isConfigured()).toBe(true);
+  await unnamedFor(11);
+  await keep();
+  expect(await isConfigured()).toBe(false);
+  expect(log.join('')).toContain('site.retired');
+  const [old] = await listSites(database.sql);
+  expect(old).toMatchObject({ name: 'old', configured: false, unpolled: 1, failingReason: 'not_configured' });
+});
+
+test('purchases of a former name move with what is learned of the site; an id of both names goes on at the new one', async () => {
+  await database.sql`
+    insert into purchase_watch.purchases (purchase_id, site)
+    select 'p-' || n, 'old' from generate_series(1, 1201) n union all values ('both', 'old'), ('both', 'se')`;
+  await database.sql`update purchase_watch.purchases set sequence = 5 where purchase_id = 'both' and site = 'old'`;
+  await database.sql`
+    insert into purchase_watch_internal.dwell_days (site, state, day, bucket, shortest, longest)
+    values ('old', 6, '2026-11-01', 3, 10, 20), ('se', 6, '2026-11-01', 3, 1, 2)`;
+  await database.sql`
+    insert into purchase_watch_internal.transition_counts (bucket, count, from_state, to_state, site) values (now(), 7, 1, 2, 'old')`;
+  const shards = database.sql`select purchase_id, shard from purchase_watch.purchases order by 1, 2`;
+  const before = await shards;
+  await unnamedFor(1, 'se');
+  await keep();
+  await keep();
+  expect(await ofSite('old')).toEqual([{ id: 'both', status: 'stopped', sequence: 5 }]);
+  expect(await ofSite('se')).toHaveLength(1_202);
+  expect(log.join('')).toMatch(/"from":"old","to":"se","purchases":1201,.*site\.moved/);
+  expect(log.join('')).toContain('site.doubles_stopped');
+  // The order of deliveries rests on the shard.
+  expect(await database.sql`select purchase_id, shard from purchase_watch.purchases order by 1, 2`).toEqual(before);
+  expect(await database.sql`select site, shortest, longest from purchase_watch_internal.dwell_days`).toEqual([
+    { site: 'se', shortest: 11, longest: 22 },
+  ]);
+  await foldTransitionCounts(database.sql);
+  expect(await database.sql`select site, count::integer as count from purchase_watch_internal.transition_counts`).toEqual([
+    { site: 'se', count: 7 },
+  ]);
+  // The counters follow.
+  const totals = await database.sql`
+    select site, sum(count)::integer as count from purchase_watch.purchase_totals group by site order by site`;
+  expect(totals).toEqual([
+    { site: 'old', count: 1 },
+    { site: 'se', count: 1_202 },
+  ]);
+});
