@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 
 // Before anything else is loaded. The kernel gives process 1 of a container no default action for signals: one without a handler
 // is lost. Until a command asks for the signals (see src/runtime/process/signals.ts), each ends the process at once.
-const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 };
+const EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
 let onSignal = (signal) => process.exit(EXIT_CODES[signal]);
 for (const signal of Object.keys(EXIT_CODES)) process.on(signal, () => onSignal(signal));
 const takeSignals = (handle) => {

@@ -1,5 +1,6 @@
 /** Tells open pages that something changed. A page then asks for itself again; nothing about purchases goes through the stream. */
 
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Context } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import type { FeedHub } from '../actions/events/feed-hub.ts';
@@ -33,7 +34,7 @@ export function createLive(feed: FeedHub): Live {
       if (feed.turn() !== shown && !signal.aborted) {
         shown = feed.turn();
         refreshes.changed();
-        await rest(REST, signal);
+        await delay(REST, undefined, { signal, ref: false }).catch(() => undefined);
       }
     }
   };
@@ -70,15 +71,4 @@ export function createLive(feed: FeedHub): Live {
       return response;
     },
   };
-}
-
-function rest(length: Milliseconds, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      resolve();
-    };
-    const timer = setTimeout(end, length).unref();
-    signal.addEventListener('abort', end, { once: true });
-  });
 }

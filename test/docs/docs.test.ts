@@ -36,6 +36,19 @@ test('the page of commands is what the commands declare', async () => {
   expect(read('docs/commands.md'), 'write it again: npm run commands').toBe(await commandsPage());
 });
 
+test('every command that a page names is one', () => {
+  const known = new Set([...read('docs/commands.md').matchAll(/^#{3,4} ([a-z -]+)$/gm)].map(([, name]) => name!));
+  const groups = new Set([...known].flatMap((name) => (name.includes(' ') ? [name.split(' ')[0]!] : [])));
+  const named = PAGES.flatMap((page) =>
+    [...read(page).matchAll(/(?:purchase-watch |`(?!slack|teams))([a-z]+) ([a-z][a-z-]+)\b/g)].flatMap(([, noun, verb]) => {
+      const group = [noun!, `${noun}s`, `${noun}`.replace(/y$/, 'ies')].find((each) => groups.has(each));
+      return group === undefined || verb === 'ls' ? [] : [{ page, command: `${group} ${verb}` }];
+    }),
+  );
+  expect(named.length).toBeGreaterThan(50);
+  expect(named.filter(({ command }) => !known.has(command))).toEqual([]);
+});
+
 test("the configuration page's example is a file that works", () => {
   const [yaml] = blocks('docs/configuration.md', 'yaml');
   const path = join(mkdtempSync(join(tmpdir(), 'purchase-watch-test-')), 'config.yaml');

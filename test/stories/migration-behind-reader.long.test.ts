@@ -90,7 +90,7 @@ async function waiting(args: readonly string[], name: string) {
 }
 
 test.each([
-  { args: ['migrate'], name: 'command', code: 1, says: 'the migration was broken off by SIGTERM; nothing was changed' },
+  { args: ['migrate'], name: 'command', code: 143, says: 'the migration was broken off by SIGTERM; nothing was changed' },
   { args: ['start'], name: 'migrate', code: 0, says: 'start.broken_off' },
 ])('after SIGTERM $args leaves nothing on the server that others wait for', async ({ args, name, code, says }) => {
   const { database, daemon } = await waiting(args, name);

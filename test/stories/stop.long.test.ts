@@ -77,6 +77,18 @@ test('a start that waits for the schema lock ends with the first signal', async 
   expect(daemon.output()).toContain('"event":"stopped"');
 });
 
+test('a closed terminal ends a daemon in order, however often it says so', async () => {
+  const database = await testDatabase();
+  cleanUp.push(() => database.drop());
+  const daemon = startDaemon(['start'], daemonSettings(database.url));
+  cleanUp.push(() => daemon.end('SIGKILL'));
+  await daemon.says('"event":"started"');
+  daemon.process.kill('SIGHUP');
+  expect(await daemon.end('SIGHUP')).toBe(0);
+  expect(daemon.output()).toContain('"event":"stopped"');
+  expect(await database.sql`select from purchase_watch_internal.replicas`).toHaveLength(0);
+});
+
 test('a stop hands over at once every shard on which nothing is under way, and the last one when its delivery has ended', async () => {
   const t = await startTestApp({
     realClock: true,

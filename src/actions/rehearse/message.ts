@@ -22,7 +22,7 @@ export function rehearsedBody(message: RehearsedMessage): string {
 export function rehearsedCheckoutsBody({ at, stuck, over, reasons }: RehearsedCheckouts): string {
   const name = ({ site, state, stay }: RehearsedCheckout) => ({
     ...{ site, state: namedState(state), purchaseId: 'rehearsed', since: isoTime(stay.enteredAt) },
-    ...{ orderReference: null, price: null, currency: null },
+    ...{ reference: null, orderReference: null, price: null, currency: null },
   });
   const outcome = ({ toState, stay }: RehearsedCheckout) =>
     checkoutOutcome({ toState, isPaid: stay.paidAt !== null, status: 'stopped' });

@@ -167,18 +167,21 @@ export function takingTurns<Server>(
     for (let asked = 0; asked < servers.length && !signal.aborted; asked++) {
       const server = servers[next]!;
       const tooLong = AbortSignal.timeout(share);
+      const connecting = new AbortController();
+      const end = (): void => connecting.abort();
+      signal.addEventListener('abort', end, { once: true });
+      tooLong.addEventListener('abort', end, { once: true });
       try {
-        const connecting = new AbortController();
-        const end = (): void => connecting.abort();
-        signal.addEventListener('abort', end, { once: true });
-        tooLong.addEventListener('abort', end, { once: true });
         const link = await open(server, connecting.signal);
         tooLong.removeEventListener('abort', end);
         void link.ended.then(() => {
+          signal.removeEventListener('abort', end);
           if (servers[next] === server) next = (next + 1) % servers.length;
         });
         return link;
       } catch (error) {
+        signal.removeEventListener('abort', end);
+        tooLong.removeEventListener('abort', end);
         failure = tooLong.aborted ? noConnection(share) : error;
         next = (next + 1) % servers.length;
       }

@@ -34,7 +34,7 @@ function example(draft: EventDraft): OutgoingEvent {
 function checkoutsData(now: Instant) {
   const place = { site: long('test-site-', LONGEST_SITE), state: namedState(6) };
   const named = (number: number) => ({
-    ...{ ...place, purchaseId: long(`test-purchase-${number}-`, LONGEST_ID), orderReference: `TEST-${number}` },
+    ...{ ...place, purchaseId: long(`test-purchase-${number}-`, LONGEST_ID), reference: null, orderReference: `TEST-${number}` },
     ...{ price: `${1_234 + number}.50`, currency: 'SEK', since: isoTime(now - (15 + number) * MINUTE) },
   });
   const stuck = Array.from({ length: 30 }, (_, index) => ({

@@ -14,8 +14,6 @@ const DEFAULT_DATA_DIR = './.purchase-watch';
 async function demo(context: CliContext, once: boolean): Promise<void> {
   const stopping = new AbortController();
   void untilStopSignal(context.takeSignals).then(() => stopping.abort());
-  // A terminal that is closed must not leave a database behind that still runs.
-  process.on('SIGHUP', () => stopping.abort());
   await runDemo({
     // The demo has settings of its own: what a real daemon lacks or has wrong must not keep it from starting.
     dataDir: context.env.DATA_DIR || DEFAULT_DATA_DIR,

@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import { migrate, pendingMigrations } from '../../postgres/migrations/migrate.ts';
-import { untilStopSignal } from '../../runtime/process/signals.ts';
+import { EXIT_CODES, untilStopSignal } from '../../runtime/process/signals.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { MIGRATIONS, withDatabase } from '../terminal/database.ts';
@@ -29,12 +29,23 @@ async function migrateCommand(context: CliContext, options: MigrateOptions): Pro
   }
   const ending = new AbortController();
   // A signal ends the statement on the server, too: what waits there for a lock makes everybody else wait.
-  if (context.takeSignals !== undefined) void untilStopSignal(context.takeSignals).then((signal) => ending.abort(signal));
-  await withDatabase(
+  if (context.takeSignals !== undefined) void untilStopSignal(context.takeSignals).then((name) => ending.abort(name));
+  try {
+    await apply(context, options, ending.signal);
+  } catch (error) {
+    const { aborted, reason } = ending.signal;
+    if (!aborted) throw error;
+    printRemark(context, printable(error instanceof Error ? error.message : String(error)));
+    process.exit(EXIT_CODES.get(reason));
+  }
+}
+
+function apply(context: CliContext, options: MigrateOptions, signal: AbortSignal): Promise<void> {
+  return withDatabase(
     context,
     async ({ sql }) => {
       const onStep = (step: string) => printRemark(context, printable(step));
-      const { applied, advice } = await migrate(sql, MIGRATIONS, onStep, { signal: ending.signal });
+      const { applied, advice } = await migrate(sql, MIGRATIONS, onStep, { signal });
       if (options.json) return printJson(context, { applied, ...(advice === undefined ? {} : { advice }) });
       printNames(context, 'applied', applied);
       if (advice !== undefined) printLine(context, styled(context, 'yellow', advice));

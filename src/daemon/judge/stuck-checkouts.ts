@@ -186,6 +186,6 @@ async function dataOf(
 }
 
 /** What names a checkout: ids, order and money, and nothing else of a person. */
-function named({ site, state, purchaseId, orderReference, price, currency, since }: StoredCheckout) {
-  return { site, state: namedState(state), purchaseId, orderReference, price, currency, since: isoTime(since) };
+function named({ site, state, purchaseId, reference, orderReference, price, currency, since }: StoredCheckout) {
+  return { site, state: namedState(state), purchaseId, reference, orderReference, price, currency, since: isoTime(since) };
 }

@@ -20,7 +20,7 @@ export interface HeldShards extends Pick<Ownership, 'owned' | 'epochOf' | 'begin
   /** Stops using the shards that are to be given away and on which nothing is under way; answers all whose release is not confirmed. */
   beginRelease(): number[];
   released(shards: readonly number[]): void;
-  /** Resolves when a shard that is to be given away has nothing under way; at once when none is held. */
+  /** Resolves when a shard that is to be given away has nothing under way, or a shard was lost; at once when none is held. */
   idle(): Promise<void>;
   /** The database's clock was set back by so much after these shards were written to. */
   setBack(by: Milliseconds): void;
@@ -51,12 +51,14 @@ export function createHeldShards(log: Logger): HeldShards {
     if (gained.length === 0 && lost.length === 0) return;
     for (const listener of listeners) listener({ gained, lost });
     log.info({ owned: held.size, gained: gained.length, lost: lost.length }, 'shards.changed');
+    // The last one on which something was under way may be lost: then nothing else would end the wait.
+    onIdle();
   };
   const add = (holdings: readonly Holding[]): number[] => {
     for (const { shard, epoch } of holdings) held.set(shard, { epoch, busy: 0, leaving: isLeavingAll });
     return holdings.map(({ shard }) => shard);
   };
-  const aheadHoldings = (): Holding[] => [...ahead].map(([shard, { epoch }]) => ({ shard, epoch }));
+  const aheadHoldings = () => [...ahead].map(([shard, { epoch }]) => ({ shard, epoch }));
 
   return {
     get size() {
@@ -110,10 +112,8 @@ export function createHeldShards(log: Logger): HeldShards {
         ahead.delete(shard);
         releasing.set(shard, epoch);
       }
-      announce(
-        [],
-        free.map(([shard]) => shard),
-      );
+      const freed = free.map(([shard]) => shard);
+      announce([], freed);
       return [...releasing.keys()];
     },
     released: (shards) => {

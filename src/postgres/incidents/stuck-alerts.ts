@@ -33,6 +33,9 @@ export interface StoredCheckout {
   readonly isPaid: boolean;
   readonly status: string;
   readonly purchaseId: string;
+  /** The merchant's own name, from the registration. */
+  readonly reference: string | null;
+  /** The service's name of the order; the merchant's own where the service's is not stored. */
   readonly orderReference: string | null;
   /** The amount's exact digits. */
   readonly price: string | null;
@@ -73,7 +76,7 @@ export async function checkoutsToAlert(sql: Queries): Promise<StoredCheckout[]> 
       case when a.alerted_at is not null then a.alerted end as alerted, m.to_state as "toState",
       case when ${sql.unsafe(IS_OVER)} then coalesce(m.not_after, p.ended_at, p.last_polled_at, a.stuck_at) end as "overAt",
       ${paidByAnother(sql)} as "isPaid",
-      coalesce(nullif(btrim(purchase_watch_internal.stored_text(d.fields, 'OrderReference')), ''), p.reference) as "orderReference",
+      p.reference, coalesce(nullif(btrim(purchase_watch_internal.stored_text(d.fields, 'OrderReference')), ''), p.reference) as "orderReference",
       purchase_watch_internal.stored_number(d.fields, 'Price')::text as price,
       nullif(btrim(purchase_watch_internal.stored_text(d.fields, 'CurrencyCode')), '') as currency
     from purchase_watch_internal.stuck_alerts a

@@ -1,6 +1,6 @@
 /**
  * Runs a migration's transaction without making others wait: a statement that changes a table waits for every open transaction
- * that has read the table, and whoever comes later waits behind that statement. The statement may wait for a moment only; then
+ * that has read the table, and every later statement waits behind the first. So the first may wait for a moment only; then
  * the transaction is rolled back, and tried again after a rest in which others go on.
  */
 

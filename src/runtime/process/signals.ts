@@ -1,19 +1,27 @@
 /** How a person or an orchestrator ends the process. */
 
-/** Sets what SIGINT and SIGTERM do, in place of what they did before. */
+/** The signals that end a process in order, with the exit code of one that does not wait: a closed terminal sends SIGHUP. */
+export const EXIT_CODES: ReadonlyMap<string, number> = new Map([
+  ['SIGHUP', 129],
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+]);
+
+/** Sets what these signals do, in place of what they did before. */
 export type TakeSignals = (handle: (signal: NodeJS.Signals) => void) => void;
 
 const addHandlers: TakeSignals = (handle) => {
-  process.on('SIGINT', handle);
-  process.on('SIGTERM', handle);
+  for (const signal of EXIT_CODES.keys()) process.on(signal, handle);
 };
 
-/** Resolves with the first SIGINT or SIGTERM. A second one ends the process at once, for people who cannot wait. */
+/** Resolves with the first SIGINT, SIGTERM or SIGHUP. A second one ends the process at once, for people who cannot wait. */
 export function untilStopSignal(takeSignals: TakeSignals = addHandlers): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     let isStopping = false;
     const stop = (signal: NodeJS.Signals): void => {
-      if (isStopping) process.exit(signal === 'SIGINT' ? 130 : 143);
+      // A terminal that is closed says so more than once.
+      if (isStopping && signal === 'SIGHUP') return;
+      if (isStopping) process.exit(EXIT_CODES.get(signal));
       isStopping = true;
       resolve(signal);
     };

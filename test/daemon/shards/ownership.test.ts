@@ -563,6 +563,18 @@ describe('a clean stop', () => {
     expect(await takeLease(database.sql, { name: 'judge', replica: 'b' })).toBe(2);
   });
 
+  test('ends when the last shard on which something is under way is lost', async () => {
+    const a = replica('a');
+    await settle(a);
+    a.begin(3);
+    const leaving = a.handOver();
+    await expect.poll(async () => (await shards()).filter(({ owner }) => owner !== null).length).toBe(1);
+    // Nothing is free any more, so the stop waits for the work on it.
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    a.lost(3);
+    await leaving;
+  });
+
   test('that cannot wait gives up what is under way, too', async () => {
     const [a, b] = [replica('a'), replica('b')];
     await settle(a);

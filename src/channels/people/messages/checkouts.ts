@@ -137,8 +137,12 @@ function moneyOf({ price, currency }: Named): string | null {
   return `${plain(apart(price), LONGEST_AMOUNT * 2)} ${plain(currency, 10)}`;
 }
 
-function orderOf({ orderReference }: Named): string | null {
-  return orderReference === null ? null : code(orderReference, LONGEST_ORDER);
+/** The merchant's own name of the order first, because people look for it in their own shop; both names where they differ. */
+function orderOf({ reference, orderReference }: Named): string | null {
+  const names = [reference, orderReference].filter((name) => name !== null);
+  const [first, second] = [...new Set(names)].map((name) => code(name, LONGEST_ORDER));
+  if (first === undefined) return null;
+  return second === undefined ? first : `${first} (at the service ${second})`;
 }
 
 function nameOf(each: Named, consoleUrl: string | null): string {

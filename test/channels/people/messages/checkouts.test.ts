@@ -6,7 +6,7 @@ import { messageProblem } from '../../../support/slack-stand-in.ts';
 const card = { value: 6, name: 'WaitingForCardPayments' };
 const at = (minute: number): string => `2026-11-20T09:${String(minute).padStart(2, '0')}:00.000Z`;
 const checkout = (number: number, since = 0): object => ({
-  ...{ site: 'se', state: card, purchaseId: `p-${number}`, orderReference: `ORD-${number}` },
+  ...{ site: 'se', state: card, purchaseId: `p-${number}`, reference: null, orderReference: `ORD-${number}` },
   ...{ price: '1249.50', currency: 'SEK', since: at(since), stuckSince: at(since + 15), limitMs: 900_000 },
 });
 const over = (number: number, differs: object = {}): object => ({
@@ -44,6 +44,13 @@ test('one stuck checkout: which, whose order, how much, for how long, why it may
   expect(made.text).toContain('One customer may have left by himself. No customer is known who got on here.');
   expect(made.text).toContain('Each stuck checkout here alerts, because only 14 stays are counted (100 are needed).');
   expect(made.text).toContain('`purchase-watch why p-1`');
+});
+
+test("the merchant's own reference is shown, and the service's too where it differs", () => {
+  const order = (named: object): string => message({ stuck: [{ ...checkout(1), ...named }] }).text;
+  expect(order({ reference: 'WEB-7', orderReference: 'WEB-7' })).toContain('Order: `WEB-7`\n');
+  expect(order({ reference: 'WEB-7', orderReference: null })).toContain('Order: `WEB-7`\n');
+  expect(order({ reference: 'WEB-7', orderReference: '1001' })).toContain('Order: `WEB-7` (at the service `1001`)');
 });
 
 test('what is not known is said so', () => {
