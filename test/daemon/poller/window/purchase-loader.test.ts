@@ -188,9 +188,10 @@ test('the rest of a bulk registration is read when its first purchases are gone,
   const bulk = await registerTogether(80);
   await database.sql`
     delete from purchase_watch.purchases where id in (select purchase from purchase_watch_internal.nudges where shard % 2 = 0)`;
-  const asked = await database.sql<{ id: number }[]>`
-    select purchase::float8 as id from purchase_watch_internal.nudges where shard % 2 = 1`;
-  for (const { id } of asked) await requestPoll(database.sql, id);
+  const asked = await database.sql<{ site: string; purchaseId: string }[]>`
+    select p.site, p.purchase_id as "purchaseId"
+    from purchase_watch_internal.nudges n join purchase_watch.purchases p on p.id = n.purchase where n.shard % 2 = 1`;
+  for (const purchase of asked) await requestPoll(database.sql, purchase);
   const left = await database.sql<{ id: number }[]>`select id::float8 as id from purchase_watch.purchases`;
   while (await loader.load());
   expect(left.length).toBeLessThan(bulk.length);
