@@ -25,17 +25,31 @@ export function canStep(): boolean {
   return library() !== undefined && existsSync(join(SERVER, 'postgres'));
 }
 
-/** Starts the server. Throws with what to install where a part is missing. */
-export async function startSteppingPostgres(): Promise<SteppingPostgres> {
+/** The clock of servers that have this environment; the file lies in the folder. Throws with what to install where a part is missing. */
+export function steppedClock(folder: string): Pick<SteppingPostgres, 'step'> & { readonly env: Record<string, string> } {
   const preloaded = library();
   if (preloaded === undefined || !canStep())
     throw new Error('this test steps the clock of a Postgres: install postgresql-15 and libfaketime (Debian packages)');
-  const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-clock-'));
   const offset = join(folder, 'offset');
-  const [data, log] = [join(folder, 'data'), join(folder, 'log')];
   chmodSync(folder, 0o755);
-  mkdirSync(data);
   writeFileSync(offset, '+0');
+  return {
+    env: {
+      LD_PRELOAD: preloaded,
+      FAKETIME_TIMESTAMP_FILE: offset,
+      FAKETIME_NO_CACHE: '1',
+      FAKETIME_DONT_FAKE_MONOTONIC: '1',
+    },
+    step: (seconds) => writeFileSync(offset, `${seconds < 0 ? '-' : '+'}${Math.abs(seconds)}`),
+  };
+}
+
+/** Starts the server. Throws with what to install where a part is missing. */
+export async function startSteppingPostgres(): Promise<SteppingPostgres> {
+  const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-clock-'));
+  const { env, step } = steppedClock(folder);
+  const [data, log] = [join(folder, 'data'), join(folder, 'log')];
+  mkdirSync(data);
   const user = serverUser();
   if (user !== null) execFileSync('chown', ['-R', `${user.uid}:${user.gid}`, data]);
   execFileSync(join(SERVER, 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'trust', '--locale=C', '-E', 'UTF8'], {
@@ -52,19 +66,14 @@ export async function startSteppingPostgres(): Promise<SteppingPostgres> {
       ...user,
       cwd: data,
       stdio: 'ignore',
-      env: {
-        LD_PRELOAD: preloaded,
-        FAKETIME_TIMESTAMP_FILE: offset,
-        FAKETIME_NO_CACHE: '1',
-        FAKETIME_DONT_FAKE_MONOTONIC: '1',
-      },
+      env,
     },
   );
   const url = `postgres://postgres@127.0.0.1:${port}/postgres?sslmode=disable`;
   await untilItAnswers(url, () => server.exitCode !== null, log);
   return {
     url,
-    step: (seconds) => writeFileSync(offset, `${seconds < 0 ? '-' : '+'}${Math.abs(seconds)}`),
+    step,
     stop: async () => {
       if (server.exitCode === null) {
         server.kill('SIGQUIT');
