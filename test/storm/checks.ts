@@ -1,15 +1,9 @@
 /** What must be true after a storm. Each check answers what is wrong, in sentences; an empty list is what is wanted. */
-import type { ReceivedEvent } from '../support/test-app.ts';
+import type { Books, LoggedEvent } from './agreement.ts';
 import { BLINDING, type FaultKind } from './forecast.ts';
+import type { Struck } from './rage.ts';
 import { STUCK_AFTER } from './shop.ts';
 import type { World } from './world.ts';
-
-/** A fault that struck, on this machine's clock; epoch milliseconds. */
-export interface Struck {
-  readonly kind: FaultKind;
-  readonly from: number;
-  readonly to: number;
-}
 
 const isBlind = ({ kind }: Struck): boolean => BLINDING.has(kind);
 
@@ -22,70 +16,25 @@ const FORWARD: Partial<Readonly<Record<FaultKind, 'from' | 'to'>>> = {
   'database clock forward': 'from',
   'database clock back': 'to',
 };
-const FINAL = new Set(['Completed', 'Error', 'SessionTimedOut', 'Cancelled', 'CreditNotApproved', 'PaymentHandledByMerchant']);
 
-/** Events as they came, repeats left out: at least once is promised. */
-function received({ receiver }: World): (ReceivedEvent & { readonly at: number })[] {
-  const seen = new Set<string>();
-  return receiver.received.flatMap(({ id, body, at, verified }) => {
-    if (verified !== true) throw new Error(`event ${id} came with a bad signature`);
-    if (seen.has(id)) return [];
-    seen.add(id);
-    return [{ ...(JSON.parse(body) as ReceivedEvent), at }];
-  });
-}
-
-/** Purchases whose row does not say what the service says. */
-export async function wrongRows({ sql, simulator }: World, ids: readonly string[]): Promise<string[]> {
-  const rows = await sql<{ purchaseId: string; status: string; state: number | null }[]>`
-    select purchase_id as "purchaseId", status, state from purchase_watch.purchases`;
-  const found = new Map(rows.map((row) => [row.purchaseId, row]));
-  return ids.flatMap((id) => {
-    const truth = simulator.control.get(id)!;
-    const row = found.get(id);
-    if (row === undefined) return [`${id} has no row`];
-    if (row.state === truth.state.value && row.status === 'settled') return [];
-    return [`${id} is ${truth.state.name} at the service, and its row says ${row.status} in state ${row.state}`];
-  });
-}
+const receivedByShop = ({ kept }: Books): readonly LoggedEvent[] => kept.get('shop')!;
 
 /** Purchases that are not settled yet, and deliveries that are not delivered. */
-export async function unfinished({ sql }: World, ids: readonly string[]): Promise<{ purchases: number; deliveries: number }> {
+export async function unfinished({ sql, shop }: World): Promise<{ purchases: number; deliveries: number }> {
   const [row] = await sql<[{ settled: number; deliveries: number }]>`
     select (select count(*) from purchase_watch.purchases where status = 'settled')::integer as settled,
       (select count(*) from purchase_watch_internal.deliveries d where d.status = 'pending')::integer as deliveries`;
-  return { purchases: ids.length - row.settled, deliveries: row.deliveries };
-}
-
-/** Purchases whose changes did not arrive gapless, in order, as the service had them, to the final one. */
-export function wrongNews(world: World, ids: readonly string[]): string[] {
-  const byPurchase = Map.groupBy(received(world), ({ data }) => data.purchaseId ?? '');
-  return ids.flatMap((id) => {
-    const events = byPurchase.get(id) ?? [];
-    const sequences = events.map(({ data }) => data.sequence);
-    if (sequences.some((sequence, index) => sequence !== index + 1)) return [`${id}: sequences ${sequences.join()}`];
-    const changes = events.filter(({ type }) => type === 'purchase.state_changed').map(({ data }) => data.to.value);
-    const truth = world.simulator.control.get(id)!;
-    if (changes.at(-1) !== truth.state.value || !FINAL.has(truth.state.name))
-      return [`${id}: the last change told is to ${changes.at(-1)}, the service says ${truth.state.name}`];
-    const lived = truth.history.map(({ state }) => state);
-    let at = -1;
-    for (const state of changes) {
-      at = lived.indexOf(state, at + 1);
-      if (at < 0) return [`${id}: told ${changes.join()}, lived ${lived.join()}`];
-    }
-    return [];
-  });
+  return { purchases: shop.orders.length - row.settled, deliveries: row.deliveries };
 }
 
 /** Purchases that were called stuck although they were not, or only in time in which the service could not be read. */
-export function wronglyStuck(world: World, struck: readonly Struck[]): string[] {
+export function wronglyStuck(world: World, books: Books, struck: readonly Struck[]): string[] {
   const blind = struck.filter(isBlind);
   const skips = struck.flatMap((fault) => {
     const moment = FORWARD[fault.kind];
     return moment === undefined ? [] : [fault[moment]];
   });
-  return received(world).flatMap(({ type, data, at }) => {
+  return receivedByShop(books).flatMap(({ type, data, at }) => {
     if (type !== 'purchase.stuck') return [];
     const { history } = world.simulator.control.get(data.purchaseId!)!;
     const longest = Math.max(
@@ -112,10 +61,10 @@ const ANNOUNCED_AFTER: Partial<Readonly<Record<FaultKind, number>>> = {
 /** Blind times so close to each other may be one: other faults in between keep replicas from seeing that the site is well. */
 const ONE_BLINDNESS = 60_000;
 
-/** Blind times that the merchant's systems heard of never, or more than once, and news without a blind time. */
-export function wrongSiteNews(world: World, struck: readonly Struck[]): string[] {
+/** Blind times of a site that the merchant's systems heard of never, or more than once, and news without a blind time. */
+export function wrongSiteNews(books: Books, site: string, struck: readonly Struck[]): string[] {
   const blind = struck.filter(isBlind);
-  const news = received(world).filter(({ type }) => type === 'site.unreachable' || type === 'site.reachable');
+  const news = receivedByShop(books).filter(({ type, data }) => type.startsWith('site.') && data.site === site);
   const types = news.toSorted((a, b) => a.id.localeCompare(b.id)).map(({ type }) => type);
   const announced = types.filter((type) => type === 'site.unreachable').length;
   const wrong = announced * 2 === types.length ? [] : [`site.unreachable and site.reachable do not match: ${types.join(', ')}`];
@@ -125,11 +74,16 @@ export function wrongSiteNews(world: World, struck: readonly Struck[]): string[]
     if (last !== undefined && time.from - last.at(-1)!.to < ONE_BLINDNESS) last.push(time);
     else merged.push([time]);
   }
-  const expected = merged.filter((times) => times.some(({ kind, from, to }) => to - from >= (ANNOUNCED_AFTER[kind] ?? 0))).length;
+  // A failover forgets for how long the site was failing.
+  const failovers = struck.filter(({ kind }) => kind === 'lossy failover');
+  const mustBeAnnounced = ({ kind, from, to }: Struck): boolean =>
+    to - from >= (ANNOUNCED_AFTER[kind] ?? 0) && !failovers.some((other) => other.from < to && from < other.to);
+  const expected = merged.filter((times) => times.some(mustBeAnnounced)).length;
   if (announced > blind.length) wrong.push(`${announced} times site.unreachable for ${blind.length} times of blindness`);
-  if (expected === 0) wrong.push('no blindness lasted until it had to be announced: the storm shows nothing about that');
+  if (blind.length > 0 && expected === 0)
+    wrong.push('no blindness lasted until it had to be announced: the storm shows nothing about that');
   if (announced < expected) wrong.push(`${announced} times site.unreachable for ${expected} long times of blindness`);
-  return wrong;
+  return wrong.map((each) => `${site}: ${each}`);
 }
 
 /** Faults in which what Slack took may not be recorded: then the message is sent again, as is promised of all deliveries. */
@@ -141,6 +95,8 @@ const INTERRUPTING = new Set<FaultKind>([
   'table locked',
   'replica frozen',
   'replica killed',
+  'rows locked',
+  'migration behind a reader',
 ]);
 
 /** Messages that Slack took more often than deliveries and interruptions explain. */
@@ -149,7 +105,8 @@ export async function repeatedMessages({ sql, slack }: World, struck: readonly S
     select count(*)::integer as delivered from purchase_watch_internal.deliveries d join purchase_watch_internal.subscribers s on s.id = d.subscriber
     join purchase_watch_internal.events e on e.position = d.event
     where s.audience = 'people' and d.status = 'delivered' and body::jsonb #>> '{data,postedBy}' is null`;
-  const away = struck.filter(({ kind }) => kind === 'Slack away');
+  // What a failover loses is sent again, too.
+  const away = struck.filter(({ kind }) => kind === 'Slack away' || kind === 'lossy failover');
   const taken = slack.received.filter(({ at }) => !away.some(({ from, to }) => from <= at && at <= to));
   const direct = taken.filter(({ blocks }) => JSON.stringify(blocks ?? []).includes('posted this itself')).length;
   const interruptions = struck.filter(({ kind }) => INTERRUPTING.has(kind)).length;
@@ -197,8 +154,8 @@ export async function unheardRefusals({ sql, slack }: World, struck: readonly St
 
 /** Words of the log that stand for a bug, whatever the weather: the patrol finds only what no memory and no cursor knew. */
 const BUGS = ['queue.found_overdue', 'poll.undecided', 'uncaughtException', 'unhandledRejection', 'TypeError', 'RangeError'];
-const linesWith = ({ replicas }: World, words: readonly string[]): string[] =>
-  replicas.flatMap((replica) =>
+const linesWith = ({ replicas, older }: World, words: readonly string[]): string[] =>
+  [...replicas, older].flatMap((replica) =>
     replica
       .output()
       .split('\n')

@@ -8,6 +8,9 @@ import type { Replica, World } from './world.ts';
 export type Mend = () => Promise<void> | void;
 type Begin = (world: World, fault: PlannedFault) => Promise<Mend> | Mend;
 
+/** Purchases in one file. */
+const BULK = 5_000;
+
 const LOCKED = [
   'purchase_watch.purchases',
   ...['events', 'deliveries', 'shards', 'replicas', 'purchase_transitions', 'incidents'].map(
@@ -104,13 +107,44 @@ const BEGIN: Readonly<Record<FaultKind, Begin>> = {
     await service.spoil({ kind: 'refused' });
     return () => service.spoil(null);
   },
-  'receiver away': ({ receiver }, fault) => {
-    receiver.respondAlways(oneOf(AWAY, fault));
-    return () => receiver.respondAlways({});
+  'receiver away': ({ receivers: { shop } }, fault) => {
+    shop.respondAlways(oneOf(AWAY, fault));
+    return () => shop.respondAlways({});
   },
   'Slack away': ({ slack }, fault) => {
     slack.respondAlways(oneOf(AWAY, fault));
     return () => slack.respondAlways({});
+  },
+  // What is written from here on is lost.
+  'lossy failover': async (world) => {
+    await world.cutStandby();
+    return () => world.failOver();
+  },
+  'older settings': ({ older }, { draw }) => {
+    older.start();
+    return async () => void (await older.end(draw < 0.5 ? 'SIGTERM' : 'SIGKILL'));
+  },
+  // One purchase of each shard, and the oldest deliveries, as somebody keeps them who looks at them in a transaction.
+  'rows locked': (world) =>
+    holdTransaction(world, async (tx) => {
+      await tx.unsafe(`select from purchase_watch.purchases where id in
+        (select max(id) from purchase_watch.purchases where status = 'watching' group by shard) for update skip locked`);
+      await tx.unsafe(`select from purchase_watch_internal.deliveries where id in
+        (select id from purchase_watch_internal.deliveries where status = 'pending' order by id limit 20) for update skip locked`);
+    }),
+  'migration behind a reader': async (world) => {
+    const release = await holdTransaction(world, async (tx) => {
+      await tx.unsafe('select count(*) from purchase_watch.purchases');
+    });
+    const migrated = world.migrate();
+    return async () => {
+      await release();
+      await migrated;
+    };
+  },
+  'bulk load': ({ shop }) => {
+    const loaded = shop.load(BULK);
+    return () => loaded;
   },
 };
 
@@ -145,7 +179,7 @@ async function holdTransaction(
   };
 }
 
-function stepClock({ postgres }: World, seconds: number): Mend {
-  postgres.step(seconds);
-  return () => postgres.step(0);
+function stepClock(world: World, seconds: number): Mend {
+  world.stepClock(seconds);
+  return () => world.stepClock(0);
 }

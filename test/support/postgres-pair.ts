@@ -40,7 +40,14 @@ export interface PostgresPair {
   stop(): Promise<void>;
 }
 
-export async function startPostgresPair(): Promise<PostgresPair> {
+interface PairOptions {
+  /** Added to the environment of both servers. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Further settings of both, such as `max_connections=200`. */
+  readonly settings?: readonly string[];
+}
+
+export async function startPostgresPair({ env = {}, settings: further = [] }: PairOptions = {}): Promise<PostgresPair> {
   const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-pair-'));
   // Postgres does not run as root.
   const [, , uid, gid] = /^postgres:.*$/m.exec(readFileSync('/etc/passwd', 'utf8'))?.[0].split(':') ?? [];
@@ -57,9 +64,10 @@ export async function startPostgresPair(): Promise<PostgresPair> {
       'unix_socket_directories=',
       'fsync=off',
       'shared_buffers=16MB',
+      ...further,
     ];
     const args = ['-D', data, ...settings.flatMap((setting) => ['-c', setting])];
-    const server = spawn(join(BIN!, 'postgres'), args, { ...user, cwd: '/', stdio: 'ignore' });
+    const server = spawn(join(BIN!, 'postgres'), args, { ...user, cwd: '/', stdio: 'ignore', env: { ...process.env, ...env } });
     const ended = once(server, 'exit');
     const sql = connect(urlOf(port), { max: 1 });
     for (;;) {
