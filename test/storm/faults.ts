@@ -124,11 +124,11 @@ const BEGIN: Readonly<Record<FaultKind, Begin>> = {
     older.start();
     return async () => void (await older.end(draw < 0.5 ? 'SIGTERM' : 'SIGKILL'));
   },
-  // One purchase of each shard, and the oldest deliveries, as somebody keeps them who looks at them in a transaction.
+  // A purchase of each shard that is polled without a change, and the oldest deliveries: a transaction that was left open.
   'rows locked': (world) =>
     holdTransaction(world, async (tx) => {
       await tx.unsafe(`select from purchase_watch.purchases where id in
-        (select max(id) from purchase_watch.purchases where status = 'watching' group by shard) for update skip locked`);
+        (select min(id) from purchase_watch.purchases where status = 'watching' and state is not null group by shard) for update skip locked`);
       await tx.unsafe(`select from purchase_watch_internal.deliveries where id in
         (select id from purchase_watch_internal.deliveries where status = 'pending' order by id limit 20) for update skip locked`);
     }),
