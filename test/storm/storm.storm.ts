@@ -71,13 +71,13 @@ test(`a storm of ${MINUTES} minutes with seed ${SEED} leaves nothing lost, nothi
   expect.soft(wronglyStuck(world, books, struck)).toEqual([]);
   expect.soft(await wrongIncidents(world)).toEqual([]);
   expect.soft(await repeatedMessages(world, struck)).toEqual([]);
+  expect.soft(bugsInTheLogs(world)).toEqual([]);
   await expect.poll(() => wronglyToldLosses(world, struck), { timeout: 60_000 }).toEqual([]);
   for (const site of SITES)
     await expect
       .poll(async () => wrongSiteNews(await readBooks(world), site, struck), { timeout: 60_000, interval: 1_000 })
       .toEqual([]);
   await expect.poll(() => unheardRefusals(world, struck), { timeout: 60_000 }).toEqual([]);
-  expect(bugsInTheLogs(world)).toEqual([]);
   for (const replica of world.replicas) expect([replica.name, await replica.end('SIGTERM')]).toEqual([replica.name, 0]);
   const audit = startDaemon(['audit', '--json'], world.env);
   expect([await audit.end('SIGCONT'), audit.output()]).toEqual([0, expect.stringContaining('"whole": true')]);
