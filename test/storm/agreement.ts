@@ -1,4 +1,7 @@
 /** The rows, the logs of the receivers and the service's truth must agree. Each check answers what is wrong, in sentences. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startDaemon } from '../support/daemon.ts';
 import type { ReceivedEvent } from '../support/test-app.ts';
 import type { Struck } from './rage.ts';
 import type { World } from './world.ts';
@@ -8,6 +11,7 @@ const NOTICED_WITHIN = 30_000;
 const FINAL = new Set(['Completed', 'Error', 'SessionTimedOut', 'Cancelled', 'CreditNotApproved', 'PaymentHandledByMerchant']);
 
 export interface LoggedEvent extends ReceivedEvent {
+  readonly receiver: string;
   readonly body: string;
   /** Epoch milliseconds of the first arrival. */
   readonly at: number;
@@ -20,7 +24,7 @@ function logOf({ receivers }: World, name: keyof World['receivers']): LoggedEven
     if (verified !== true) throw new Error(`event ${id} came with a bad signature`);
     if (seen.has(id)) return [];
     seen.add(id);
-    return [{ ...(JSON.parse(body) as ReceivedEvent), body, at }];
+    return [{ ...(JSON.parse(body) as ReceivedEvent), receiver: name, body, at }];
   });
 }
 
@@ -133,6 +137,32 @@ export function unexplainedLosses({ simulator }: World, { lost }: Books, struck:
     if (type !== 'purchase.state_changed' || isLived([data.to.value], simulator.control.get(data.purchaseId!)!)) return [];
     return [`${id} said that ${data.purchaseId} became ${data.to.name}, which it never did`];
   });
+}
+
+/**
+ * What an operator does after a loss: the command compares the log of each receiver, and must find the same as this file.
+ * Then the operator notes that it is done, and the audit of the rows is whole.
+ */
+export async function wrongAudits({ env, folder }: World, { kept, lost }: Books): Promise<string[]> {
+  const wrong: string[] = [];
+  for (const [receiver, log] of kept) {
+    const alone = lost.filter((event) => event.receiver === receiver);
+    if (lost.length === 0) break;
+    const file = join(folder, `${receiver}.log`);
+    writeFileSync(file, [...log, ...alone].map(({ id }) => `${id}\n`).join(''));
+    const { output } = await run(['audit', '--sent', file, '--subscriber', receiver, '--json'], env);
+    if (!new RegExp(`"known": *{[^}]*"gaps": *${alone.length},`).test(output) || !/"arrived": *{[^}]*"gaps": *0,/.test(output))
+      wrong.push(`the log of ${receiver} holds ${alone.length} lost events; audit --sent says ${output.slice(0, 500)}`);
+  }
+  if (lost.length > 0) await run(['audit', '--compared'], env);
+  const { code, output } = await run(['audit', '--json'], env);
+  if (code !== 0 || !output.includes('"whole": true')) wrong.push(`audit ended with ${code}: ${output.slice(0, 2_000)}`);
+  return wrong;
+}
+
+async function run(args: readonly string[], env: World['env']): Promise<{ code: number | string; output: string }> {
+  const command = startDaemon(args, env);
+  return { code: await command.end('SIGCONT'), output: command.output() };
 }
 
 /** How people are alerted of a database that lost data. */

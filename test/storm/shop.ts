@@ -6,7 +6,7 @@ import type { Sql } from '../../src/postgres/connection/database.ts';
 import { register } from '../../src/postgres/purchases/purchases.ts';
 import type { Simulator } from '../../src/simulator/simulator.ts';
 import { between, pick, type Random } from '../../src/simulator/values/random.ts';
-import { type Daemon, startDaemon } from '../support/daemon.ts';
+import { startDaemon } from '../support/daemon.ts';
 
 /** Of the second one, an older file of settings knows nothing. */
 export const SITES = ['north', 'south'] as const;
@@ -122,8 +122,8 @@ export function createShop({ random, simulator, sql, env, folder }: ShopParts): 
       for (const { purchaseId } of made) add(purchaseId, SITES[1], true);
       const file = join(folder, `bulk-${orders.length}.txt`);
       writeFileSync(file, made.map(({ purchaseId }) => `${purchaseId}\n`).join(''));
-      const run = (): Daemon => startDaemon(['watch', '--file', file, '--site', SITES[1], '--json'], env);
-      while ((await run().end('SIGCONT')) !== 0) await delay(500);
+      const run = () => startDaemon(['watch', '--file', file, '--site', SITES[1], '--json'], env).end('SIGCONT');
+      while ((await run()) !== 0) await delay(500);
     },
     registerAgain: (since) => registerAll(orders.filter(({ at }) => at >= since)),
   };

@@ -56,6 +56,8 @@ export interface World {
   readonly older: Replica;
   /** The environment in which commands see the same settings as the daemons. */
   readonly env: Readonly<Record<string, string>>;
+  /** For files; it goes with the world. */
+  readonly folder: string;
   stop(): Promise<void>;
 }
 
@@ -149,6 +151,7 @@ export async function createWorld({ replicas, seed, failsOver }: WorldOptions): 
     replicas: all,
     older,
     env,
+    folder,
     stop: async () => {
       await Promise.all([...all, older].map((each) => each.end('SIGKILL')));
       await Promise.all([...all, older].flatMap(({ database, service }) => [database.stop(), service.stop()]));
