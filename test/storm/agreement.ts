@@ -31,6 +31,7 @@ function logOf({ receivers }: World, name: keyof World['receivers']): LoggedEven
 /** An event as the database has it now. */
 interface StoredEvent {
   readonly id: string;
+  readonly type: string;
   readonly body: string;
   /** The purchase of its row; null for events of sites. */
   readonly purchaseId: string | null;
@@ -49,7 +50,7 @@ export interface Books {
 
 export async function readBooks(world: World): Promise<Books> {
   const rows = await world.sql<StoredEvent[]>`
-    select e.id, e.body, p.purchase_id as "purchaseId",
+    select e.id, e.type, e.body, p.purchase_id as "purchaseId",
       array(select s.name from purchase_watch_internal.deliveries d join purchase_watch_internal.subscribers s on s.id = d.subscriber
         where d.event = e.position and d.status = 'delivered' and s.audience = 'systems') as delivered
     from purchase_watch_internal.events e left join purchase_watch.purchases p on p.id = e.purchase`;
@@ -165,14 +166,16 @@ async function run(args: readonly string[], env: World['env']): Promise<{ code: 
   return { code: await command.end('SIGCONT'), output: command.output() };
 }
 
-/** How people are alerted of a database that lost data. */
-const WENT_BACK = /came back as of|went back/i;
+/** How people are alerted of a database that lost data: in the incident's opening, and in the first line of its message. */
+const WENT_BACK = /database_went_back|came back|went back/i;
 
 /** Losses of the database that people heard of never, or more than once. */
-export function wronglyToldLosses({ slack }: World, struck: readonly Struck[]): string[] {
-  const losses = struck.filter(({ kind }) => kind === 'lossy failover');
-  const messages = slack.received.filter(({ text, blocks }) => WENT_BACK.test(`${text} ${JSON.stringify(blocks ?? [])}`));
-  return messages.length === losses.length
-    ? []
-    : [`Slack got ${messages.length} messages about ${losses.length} losses of the database`];
+export function wronglyToldLosses({ slack }: World, { stored }: Books, struck: readonly Struck[]): string[] {
+  const losses = struck.filter(({ kind }) => kind === 'lossy failover').length;
+  const opened = [...stored.values()].filter(({ type, body }) => type === 'incident.opened' && WENT_BACK.test(body)).length;
+  // What Slack took before a fault may come again, word for word.
+  const heard = new Set(slack.received.map(({ text }) => text).filter((text) => /^\W*🔴/u.test(text) && WENT_BACK.test(text)));
+  if (opened === losses && heard.size === losses) return [];
+  const texts = [...heard].map((text) => text.slice(0, 200)).join(' | ');
+  return [`${losses} losses of the database, ${opened} incidents about them, ${heard.size} messages: ${texts}`];
 }
