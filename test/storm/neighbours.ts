@@ -64,7 +64,9 @@ export function stoppedByNeighbours(progress: readonly number[], struck: readonl
   const others = stops(struck);
   return struck.flatMap(({ kind, from, to }) => {
     if (kind !== 'rows locked' && kind !== 'migration behind a reader') return [];
-    const marks = [from, ...progress.filter((at) => from <= at && at <= to), to];
+    // A rest counts to its end, which may come long after the neighbour left.
+    const end = progress.find((at) => at >= to) ?? to;
+    const marks = [from, ...progress.filter((at) => from <= at && at < to), end];
     const rests = marks.slice(1).map((at, index) => ({ from: marks[index]!, to: at }));
     const longest = Math.max(
       ...rests.filter((rest) => !overlaps(rest.from, rest.to, others)).map((rest) => rest.to - rest.from),
