@@ -170,7 +170,7 @@ async function run(args: readonly string[], env: World['env']): Promise<{ code: 
 const WENT_BACK = /database_went_back|came back|went back/i;
 
 /** Losses of the database that people heard of never, or more than once. */
-export function wronglyToldLosses({ slack }: World, { stored }: Books, struck: readonly Struck[]): string[] {
+export function wrongLossAlerts({ slack }: World, { stored }: Books, struck: readonly Struck[]): string[] {
   const losses = struck.filter(({ kind }) => kind === 'lossy failover').length;
   const opened = [...stored.values()].filter(({ type, body }) => type === 'incident.opened' && WENT_BACK.test(body)).length;
   // What Slack took before a fault may come again, word for word.

@@ -18,7 +18,7 @@ import { startWire, type Wire } from '../support/wire.ts';
 import { createShop, type Shop, SITES, STUCK_AFTER } from './shop.ts';
 
 /** The lines to all hosts of the database: one fault strikes them all. */
-export interface Lines extends Pick<Wire, 'url' | 'spoil' | 'reset' | 'stop'> {}
+type Lines = Pick<Wire, 'url' | 'spoil' | 'reset' | 'stop'>;
 
 /** One daemon with its lines to the database and to the service. */
 export interface Replica {
