@@ -1,8 +1,7 @@
 /** Writes results of attempts although other sessions have locked rows that belong to some of them: those results wait. */
 
 import type { Milliseconds } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { isLockTimeout } from '../../postgres/connection/locks.ts';
+import { isLockTimeout, type Sql } from '../../postgres/connection/database.ts';
 import { lockedDeliveries } from '../../postgres/deliveries/locked-deliveries.ts';
 import type { Settlement } from '../../postgres/deliveries/settle.ts';
 import type { Clock } from '../../runtime/clock.ts';

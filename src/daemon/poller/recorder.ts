@@ -6,8 +6,7 @@
  */
 
 import type { Milliseconds } from '../../domain/values/time.ts';
-import { isAboutData, type Sql } from '../../postgres/connection/database.ts';
-import { isLockTimeout } from '../../postgres/connection/locks.ts';
+import { isAboutData, isLockTimeout, type Sql } from '../../postgres/connection/database.ts';
 import { NO_DELIVERIES } from '../../postgres/deliveries/new-deliveries.ts';
 import type { RecordContext, Recorded } from '../../postgres/polling/record.ts';
 import { type Decided, recordChanged, recordUnchanged } from '../../postgres/polling/record.ts';

@@ -191,3 +191,8 @@ export function isAboutData(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === 'string' && /^2[23]...$/.test(code);
 }
+
+/** Whether the server ended a statement because it waited too long for a lock (`lock_timeout`, or `nowait`). */
+export function isLockTimeout(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === '55P03';
+}

@@ -7,8 +7,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../../domain/values/errors.ts';
 import { type Instant, isoTime, type Milliseconds } from '../../domain/values/time.ts';
-import type { Queries, Sql } from '../connection/database.ts';
-import { isLockTimeout } from '../connection/locks.ts';
+import { isLockTimeout, type Queries, type Sql } from '../connection/database.ts';
 
 export interface Trying {
   /** Is called with a sentence for people that names the session in the way. */
