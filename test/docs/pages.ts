@@ -9,6 +9,8 @@ export const NOT_RUN: readonly string[] = [
   "docs/receiving.md: // receiver.mjs import { createServer } from 'node",
   'docs/releasing.md: version=0.2.0 npm version --no-git-tag-version "$v',
   'docs/sql.md: PGPASSWORD=$(cat .purchase-watch/postgres/password',
+  'docs/troubleshooting.md: npx purchase-watch watch --file begun.txt',
+  'docs/troubleshooting.md: npx purchase-watch audit --sent received.txt --sub',
   'docs/tutorial.md: npm ci # in a clone of the repository npm i ./purc',
   'docs/upgrading.md: pg_dump --format=custom --file=purchase-watch.dump',
   'docs/upgrading.md: tar -czf backup.tgz .purchase-watch',
