@@ -12,9 +12,9 @@ import { metadataProblem } from './metadata.ts';
 const LONGEST_TEXT = 200;
 const MOST_SITES_NAMED = 10;
 
-/** Text, for which `problem` may name a fault. */
-function text(problem: (value: string) => string | null, note: IssueNote = {}) {
-  return z.string({ error: notText }).superRefine((value, ctx) => {
+/** Text, for which `problem` may name a fault. `noText` says what is wrong with anything else. */
+function text(problem: (value: string) => string | null, note: IssueNote = {}, noText = notText) {
+  return z.string({ error: noText }).superRefine((value, ctx) => {
     const message = problem(value);
     if (message !== null) ctx.addIssue({ code: 'custom', message, params: { ...note } });
   });
@@ -78,17 +78,19 @@ export const metadataField = z
     example: { cart: 7 },
   });
 
-/** The name of one of these sites, or a former name of one. `terse`: the error has no hint. */
-export function siteField(names: readonly string[], { terse = false, formerly = [] as readonly string[] } = {}) {
-  const problem = (value: string) =>
-    formerly.includes(value)
-      ? null
-      : terse
-        ? names.includes(value)
-          ? null
-          : 'is not a site of the configuration'
-        : siteProblem(value, names);
-  return text(problem, { code: 'unknown_site' }).openapi({
+/** The name of one of these sites, or a former name of one. `terse`: the error has no hint. `isNeeded`: without it, none is meant. */
+export function siteField(
+  names: readonly string[],
+  { terse = false, isNeeded = false, formerly = [] as readonly string[] } = {},
+) {
+  const known = new Set([...names, ...formerly]);
+  const problem = (value: string): string | null => {
+    if (known.has(value)) return null;
+    return terse ? 'is not a site of the configuration' : siteProblem(value, names);
+  };
+  const missing = ({ input }: { input?: unknown }): string =>
+    input == null ? `is missing, and no site is named default${terse ? '' : `; ${listedSites(names)}`}` : notText({ input });
+  return text(problem, { code: 'unknown_site' }, isNeeded ? missing : notText).openapi({
     description: 'A configured site. Needed only when there are several and none is named default.',
     example: names[0] ?? 'default',
   });
@@ -101,8 +103,13 @@ export function siteProblem(name: string, names: readonly string[]): string | nu
   const short = name.slice(0, LONGEST_TEXT);
   const steps = new Map(names.map((known) => [known, distance(short, known)]));
   const near = names.toSorted((a, b) => steps.get(a)! - steps.get(b)!);
-  const more = near.length > MOST_SITES_NAMED ? ` and ${near.length - MOST_SITES_NAMED} more` : '';
-  return `is not a site of the configuration${suggestion(short, names)}; there ${near.length === 1 ? 'is' : 'are'} ${near.slice(0, MOST_SITES_NAMED).join(', ')}${more}`;
+  return `is not a site of the configuration${suggestion(short, names)}; ${listedSites(near)}`;
+}
+
+function listedSites(names: readonly string[]): string {
+  if (names.length === 0) return 'there are no sites in the configuration';
+  const more = names.length > MOST_SITES_NAMED ? ` and ${names.length - MOST_SITES_NAMED} more` : '';
+  return `there ${names.length === 1 ? 'is' : 'are'} ${names.slice(0, MOST_SITES_NAMED).join(', ')}${more}`;
 }
 
 /** What may be text for a site in a filter; whether it exists is asked of the database, which also knows former sites. */

@@ -87,7 +87,7 @@ function namedSites(settings: readonly SiteNames[]): NamedSites {
 }
 
 function registrationOf({ sites, formerly, otherwise }: NamedSites, { terse = false } = {}) {
-  const site = siteField(sites, { terse, formerly });
+  const site = siteField(sites, { terse, formerly, isNeeded: otherwise === undefined });
   const shape = {
     purchaseId: purchaseIdField,
     site: otherwise === undefined ? site : site.nullish(),

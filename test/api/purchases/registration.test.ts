@@ -231,7 +231,10 @@ describe('what is refused names the field, the value and what to do', () => {
   test('no site, where there are several and none is the default', async () => {
     const other = await startTestApi({ sql: api.sql, sites: ['se', 'norway'] });
     const { status, body } = await other.call('POST', '/v1/purchases', { json: { purchaseId: 'p' } });
-    expect([status, body.errors]).toEqual([400, [{ field: 'site', detail: 'is missing' }]]);
+    expect([status, body.errors]).toEqual([
+      400,
+      [{ field: 'site', detail: 'is missing, and no site is named default; there are se, norway' }],
+    ]);
     const single = await startTestApi({ sql: api.sql, sites: ['se'] });
     expect((await single.call('POST', '/v1/purchases', { json: { purchaseId: 'p' } })).body.site).toBe('se');
     await other.stop();
