@@ -166,15 +166,16 @@ async function run(args: readonly string[], env: World['env']): Promise<{ code: 
   return { code: await command.end('SIGCONT'), output: command.output() };
 }
 
-/** How people are alerted of a database that lost data: in the incident's opening, and in the first line of its message. */
-const WENT_BACK = /database_went_back|came back|went back/i;
+/** How people are alerted of a database that lost data: the reason in the incident's opening, and the first line of its message. */
+const REASON = '"database_went_back"';
+const FIRST_LINE = /^\W*🔴.*database (came|went) back/iu;
 
 /** Losses of the database that people heard of never, or more than once. */
 export function wrongLossAlerts({ slack }: World, { stored }: Books, struck: readonly Struck[]): string[] {
   const losses = struck.filter(({ kind }) => kind === 'lossy failover').length;
-  const opened = [...stored.values()].filter(({ type, body }) => type === 'incident.opened' && WENT_BACK.test(body)).length;
+  const opened = [...stored.values()].filter(({ type, body }) => type === 'incident.opened' && body.includes(REASON)).length;
   // What Slack took before a fault may come again, word for word.
-  const heard = new Set(slack.received.map(({ text }) => text).filter((text) => /^\W*🔴/u.test(text) && WENT_BACK.test(text)));
+  const heard = new Set(slack.received.map(({ text }) => text).filter((text) => FIRST_LINE.test(text)));
   if (opened === losses && heard.size === losses) return [];
   const texts = [...heard].map((text) => text.slice(0, 200)).join(' | ');
   return [`${losses} losses of the database, ${opened} incidents about them, ${heard.size} messages: ${texts}`];
