@@ -56,7 +56,7 @@ returns table (purchase_id text, site text) language sql security definer set se
       due_slot = case when is_bulk then purchase_watch_internal.bulk_slot(now()) else purchase_watch_internal.due_slot(now()) end,
       bulk = case when is_bulk then true end, revision = p.revision + 1, failures = 0, unknowns = 0
     from unnest(purchase_ids, sites) as r (purchase_id, site)
-    where p.site = coalesce(r.site, purchase_watch_internal.default_site()) and p.purchase_id = r.purchase_id and p.status in ('stopped', 'expired')
+    where p.site = coalesce(purchase_watch_internal.present_site(r.site), purchase_watch_internal.default_site()) and p.purchase_id = r.purchase_id and p.status in ('stopped', 'expired')
     returning p.id, p.shard, p.purchase_id, p.site, p.due_slot),
   nudged as (
     insert into purchase_watch_internal.nudges (purchase, shard, site, slot)

@@ -26,7 +26,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0017_settings_digests.sql': 'b6e7aa4438b740e462faf1669a75ea90e76273b67851cb3eee793fe63e459d3f',
   '0018_database_changes.sql': 'b02813b7e3ed1b833005d6a5c312468826b5a7f88338267f75c691a195a20a43',
   '0019_named_settings.sql': '6604d7b80295bcb9b4033514b10f82bdc6eb3e182bd55a541ee4fe6bdb016a6a',
-  '0020_bulk.sql': '9ebdcfe8cf874b12485fff4e09949f9a508833d7fbf72267f2c229199d72982c',
+  '0020_bulk.sql': '9148c78293b1ccf6c9c913efd935a55861820900363b7063389d538b74f46c82',
   '0021_delivery_mark.sql': '52e3f816644f4e1a1cabba2f731754a4576056ada74f5fcdfd32e3969ce632fd',
 };
 
