@@ -72,14 +72,16 @@ test('what people were alerted of stays as it was, but for the id, the order and
     return { incident, sent, events: events.map(({ body }) => body) };
   };
   const before = await shown();
-  const single = new RegExp(`"purchaseId":"${gone}","orderReference":"([^"]+)","price":"[^"]+","currency":"[A-Z]+"`);
+  const single = new RegExp(
+    `"purchaseId":"${gone}","reference":"ORD-gone","orderReference":"([^"]+)","price":"[^"]+","currency":"[A-Z]+"`,
+  );
   const [, order] = single.exec(before.events.join())!;
   expect(before.incident).toContain('@slack');
   await forget(gone);
   const after = await shown();
   const unnamed = (text: string): string =>
     text
-      .replace(single, '"purchaseId":"(erased)","orderReference":null,"price":null,"currency":null')
+      .replace(single, '"purchaseId":"(erased)","reference":null,"orderReference":null,"price":null,"currency":null')
       .replaceAll(gone, '(erased)');
   expect(after.events).toEqual(before.events.map(unnamed));
   expect(after.incident).toBe(unnamed(before.incident));

@@ -13,7 +13,7 @@ export function withoutPurchase(body: string, { site, purchaseId }: { site: stri
   const unnamed = (id: JsonValue): JsonValue => (id === purchaseId ? ERASED : id);
   const checkout = (each: Fields): Fields =>
     each.purchaseId === purchaseId && each.site === site
-      ? { ...each, purchaseId: ERASED, orderReference: null, price: null, currency: null }
+      ? { ...each, purchaseId: ERASED, reference: null, orderReference: null, price: null, currency: null }
       : each;
   const data = Object.entries(event.data).map(([key, value]): readonly [string, JsonValue] => {
     if (key === 'purchaseId') return [key, unnamed(value)];

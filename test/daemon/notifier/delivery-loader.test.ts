@@ -211,7 +211,7 @@ test('a delivery that was taken and sent while a read was under way is not taken
       insert into purchase_watch_internal.events (id, type, site, shard, created_at, body)
       values ('evt_late', 'site.reachable', 'default', 5, now(), '{}') returning position)
     insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at)
-    select position, position, ${quiet}, 5, now() from event returning id::float8 as id, event::float8 as position`;
+    select position, position, ${quiet}, 5, now() - interval '1 second' from event returning id::float8 as id, event::float8 as position`;
   late = row;
   await loader.load([subscriber], false);
   expect(subscriber.queue.get(row.id)).toBeUndefined();

@@ -77,7 +77,7 @@ test("Slack's card has 12 lines there: headline, facts, likely cause, what to do
   const card = lines.slice(top, lines.findIndex((line) => line.startsWith('└')) + 1);
   expect([top, card.length]).toEqual([8, 12]);
   expect(card[1]).toMatch(/^│ 🔴 demo-se: 37 customers stuck/);
-  for (const part of ['37 customers (41 at the worst)', '12 345.50 SEK', 'Likely cause · ', 'What to do · '])
+  for (const part of ['37 customers (41 at the worst)', '12 345.50 SEK', 'Possible cause · ', 'What to do · '])
     expect(card.join('\n')).toContain(part);
   expect(card.at(-1)).toMatch(/^└─ \d+ more lines? in Slack ─+$/);
   expect(lines.slice(-4, -1).map((line) => line.slice(0, 1))).toEqual(['✓', '✓', 'A']);
