@@ -2,7 +2,7 @@
 
 import type { Ownership } from '../../domain/replicas/ownership.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
+import { isLockTimeout, type Sql } from '../../postgres/connection/database.ts';
 import type { NewDeliveries } from '../../postgres/deliveries/new-deliveries.ts';
 import type { Recorded } from '../../postgres/polling/record.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -143,9 +143,11 @@ export function createAfterRecording(options: AfterRecordingOptions): AfterRecor
         log.error({ error, site, purchaseId }, 'poll.unrecordable');
       }
     } else {
-      writeFailures += 1;
+      const now = clock.monotonic();
       writes.failed(kindOf(batch), error);
-      pausedUntil = clock.monotonic() + Math.min(FIRST_PAUSE * 2 ** (writeFailures - 1), LONGEST_PAUSE);
+      // Batches that fail together are one failure. A lock that another session holds for seconds is none that longer pauses help with.
+      if (now >= pausedUntil) writeFailures = isLockTimeout(error) ? 1 : writeFailures + 1;
+      pausedUntil = now + Math.min(FIRST_PAUSE * 2 ** (writeFailures - 1), LONGEST_PAUSE);
       log.error({ error, polls: batch.length }, 'poll.not_recorded');
       wakeLoader();
     }

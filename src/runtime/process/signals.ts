@@ -18,10 +18,11 @@ const addHandlers: TakeSignals = (handle) => {
 export function untilStopSignal(takeSignals: TakeSignals = addHandlers): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     let isStopping = false;
+    let isAsked = false;
     const stop = (signal: NodeJS.Signals): void => {
-      // A terminal that is closed says so more than once.
-      if (isStopping && signal === 'SIGHUP') return;
-      if (isStopping) process.exit(EXIT_CODES.get(signal));
+      // A terminal that is closed says so more than once, and its programs then end each other: no person asked twice.
+      if (isAsked && signal !== 'SIGHUP') process.exit(EXIT_CODES.get(signal));
+      isAsked ||= signal !== 'SIGHUP';
       isStopping = true;
       resolve(signal);
     };
