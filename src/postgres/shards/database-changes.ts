@@ -86,12 +86,13 @@ export async function shownChanges(sql: Queries): Promise<DatabaseChange[]> {
   );
 }
 
-/** Losses of which people were not alerted yet: no incident of replicas has alerted people since. */
+/** Losses of which people were not alerted yet: no alert since is about a loss. One that a replica posted by itself may be about less. */
 export async function unalertedLosses(sql: Queries): Promise<DatabaseChange[]> {
   return changes(
     sql,
     sql`kind = 'went_back' and compared_at is null and not exists (
-      select from purchase_watch_internal.incidents i where i.kind = 'replica' and i.said_at >= noticed_at)`,
+      select from purchase_watch_internal.incidents i join purchase_watch_internal.events e on e.incident = i.id
+      where i.kind = 'replica' and i.said_at >= noticed_at and e.created_at >= noticed_at and e.body like '%"database_went_back"%')`,
   );
 }
 
