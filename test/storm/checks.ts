@@ -20,11 +20,17 @@ const FORWARD: Partial<Readonly<Record<FaultKind, 'from' | 'to'>>> = {
 const receivedByShop = ({ kept }: Books): readonly LoggedEvent[] => kept.get('shop')!;
 
 /** Purchases that are not settled yet, and deliveries that are not delivered. */
-export async function unfinished({ sql, shop }: World): Promise<{ purchases: number; deliveries: number }> {
+export async function unfinished({ sql, shop }: World) {
   const [row] = await sql<[{ settled: number; deliveries: number }]>`
     select (select count(*) from purchase_watch.purchases where status = 'settled')::integer as settled,
       (select count(*) from purchase_watch_internal.deliveries d where d.status = 'pending')::integer as deliveries`;
-  return { purchases: shop.orders.length - row.settled, deliveries: row.deliveries };
+  const open = await sql<{ row: string }[]>`
+    select p::text as row from purchase_watch.purchases p where status <> 'settled' order by id limit 5`;
+  return {
+    purchases: shop.orders.length - row.settled,
+    deliveries: row.deliveries,
+    examples: open.map((each) => each.row),
+  };
 }
 
 /** Purchases that were called stuck although they were not, or only in time in which the service could not be read. */

@@ -1,7 +1,7 @@
 /** Incidents in a few words, for lists and the overview. */
 
 import { untilText } from '../../domain/explain/standing.ts';
-import { REPLICA_WORDS, replicaSeverity, worstWrong } from '../../domain/incidents/replica-trouble.ts';
+import { isDatabaseLoss, worstWrong } from '../../domain/incidents/replica-trouble.ts';
 import { ENDS_UNLESS } from '../../domain/incidents/symptom.ts';
 import { stateName } from '../../domain/purchases/states.ts';
 import { counted } from '../../domain/values/counts.ts';
@@ -21,8 +21,8 @@ export function placeOf({ kind, site, subscriber, parts }: Pick<IncidentRow, 'ki
 export function whatOf({ kind, state, count, peak, severity, endedAt, parts }: IncidentRow): string {
   if (kind === 'unreachable') return 'no purchase can be read';
   const most = endedAt === null ? count : peak;
-  if (kind === 'replica' && severity === replicaSeverity('database_went_back')) return REPLICA_WORDS.database_went_back.wrong;
-  if (kind === 'replica') return `${worstWrong(severity)} (${counted(most, 'replica')})`;
+  if (kind === 'replica')
+    return isDatabaseLoss(severity) ? worstWrong(severity) : `${worstWrong(severity)} (${counted(most, 'replica')})`;
   if (kind === 'subscriber')
     return `does not get everything; ${counted(most, 'delivery waits or was given up', 'deliveries wait or were given up')}`;
   const states = new Set(parts.flatMap((part) => part.state ?? [])).size;

@@ -61,9 +61,7 @@ const LOCKED_ROWS = 'locked rows';
 export function createAfterRecording(options: AfterRecordingOptions): AfterRecording {
   const { sql, clock, log, meters, ownership, loader, windows, writes, onEvents, onSymptom, wakeLoader, wakeCalls } = options;
   const logLocked = createLockedLog(sql, log);
-  /** Failed writes in a row, and until when no purchase is polled because of them. */
-  let writeFailures = 0;
-  let pausedUntil = Number.NEGATIVE_INFINITY;
+  const pauses = createPauses(clock);
 
   ownership.onChange(({ lost }) => {
     if (lost.length > 0) writes.forget();
@@ -88,7 +86,7 @@ export function createAfterRecording(options: AfterRecordingOptions): AfterRecor
 
   const onRecorded = (batch: readonly DecidedPoll[], recorded: Recorded): void => {
     if (recorded.ids.size > 0) {
-      writeFailures = 0;
+      pauses.over();
       writes.done(kindOf(batch));
       writes.done(LOCKED_ROWS);
     }
@@ -143,18 +141,34 @@ export function createAfterRecording(options: AfterRecordingOptions): AfterRecor
         log.error({ error, site, purchaseId }, 'poll.unrecordable');
       }
     } else {
-      const now = clock.monotonic();
       writes.failed(kindOf(batch), error);
-      // Batches that fail together are one failure. A lock that another session holds for seconds is none that longer pauses help with.
-      if (now >= pausedUntil) writeFailures = isLockTimeout(error) ? 1 : writeFailures + 1;
-      pausedUntil = now + Math.min(FIRST_PAUSE * 2 ** (writeFailures - 1), LONGEST_PAUSE);
+      pauses.after(error);
       log.error({ error, polls: batch.length }, 'poll.not_recorded');
       wakeLoader();
     }
     wakeCalls();
   };
 
-  return { onRecorded, onRepaired, onLocked, onFailed, pause: () => Math.max(pausedUntil - clock.monotonic(), 0) };
+  return { onRecorded, onRepaired, onLocked, onFailed, pause: pauses.left };
+}
+
+/** For how long no purchase is polled because outcomes cannot be written. */
+function createPauses({ monotonic }: Pick<Clock, 'monotonic'>) {
+  /** Failed writes in a row. */
+  let failures = 0;
+  let until = Number.NEGATIVE_INFINITY;
+  return {
+    over: (): void => {
+      failures = 0;
+    },
+    after: (error: unknown): void => {
+      const now = monotonic();
+      // Batches that fail together are one failure. A lock that another session holds for seconds is none that longer pauses help with.
+      if (now >= until) failures = isLockTimeout(error) ? 1 : failures + 1;
+      until = now + Math.min(FIRST_PAUSE * 2 ** Math.max(failures - 1, 0), LONGEST_PAUSE);
+    },
+    left: (): Milliseconds => Math.max(until - monotonic(), 0),
+  };
 }
 
 /**

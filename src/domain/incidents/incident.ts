@@ -6,7 +6,7 @@
 import { isWaiting } from '../values/clock-ahead.ts';
 import { DAY, HOUR, type Instant, type Milliseconds } from '../values/time.ts';
 import type { Alarm } from './detection.ts';
-import { REPLICA_TROUBLES } from './replica-trouble.ts';
+import { isWorse, REPLICA_TROUBLES, stillAlerted, togetherAlerted } from './replica-trouble.ts';
 import type { IncidentKind, Symptom } from './symptom.ts';
 
 /**
@@ -205,6 +205,7 @@ function judgeActive(before: Incident, symptom: Symptom, now: Instant, policy: A
     peak: Math.max(before.peak, symptom.count),
     since: Math.min(before.since, symptom.since),
     severity: symptom.severity,
+    alertedSeverity: stillAlerted(before.alertedSeverity, symptom.severity),
     alarm: symptom.alarm ?? before.alarm,
     movedOn: Math.max(before.movedOn, symptom.movedOn ?? 0),
   };
@@ -226,7 +227,7 @@ function judgeActive(before: Incident, symptom: Symptom, now: Instant, policy: A
     ...incident,
     alertedAt: now,
     alertedCount: symptom.count,
-    alertedSeverity: Math.max(before.alertedSeverity ?? 0, symptom.severity),
+    alertedSeverity: togetherAlerted(before.alertedSeverity ?? 0, symptom.severity),
     reminders: 0,
   };
   const alerting = (alert: Verdict['alert'], reason: string): Verdict => {
@@ -254,7 +255,7 @@ function hasGrown(before: Incident, symptom: Symptom): boolean {
   // More deliveries waiting for a failing subscriber, or more replicas without the same database, are no news.
   const isCounted = before.kind !== 'subscriber' && before.kind !== 'replica';
   const isMore = isCounted && symptom.count >= Math.max(before.alertedCount ?? 0, 1) * GROWTH;
-  return isMore || symptom.severity > (before.alertedSeverity ?? 0);
+  return isMore || isWorse(symptom.severity, before.alertedSeverity ?? 0);
 }
 
 /** When people are reminded next, after so many reminders; null while a person looks after it. */
@@ -291,7 +292,7 @@ const CRITICAL_FROM: Readonly<Record<IncidentKind, number>> = {
   stuck: 1,
   unreachable: 0,
   subscriber: SUBSCRIBER_TROUBLES.indexOf('losing'),
-  replica: REPLICA_TROUBLES.indexOf('two_primaries'),
+  replica: REPLICA_TROUBLES.indexOf('not_judging'),
 };
 
 /** A site that does not answer and many customers at once are urgent, too. */

@@ -9,15 +9,15 @@ import type { Symptom } from './symptom.ts';
 /** Troubles in one event at most. */
 const MOST_NAMED = 50;
 
-/** The worse the later: a trouble's place is its severity. From `two_primaries` on it is critical. */
+/** The worse the later. From `not_judging` on it is critical. */
 export const REPLICA_TROUBLES = [
   'settings_differ',
   'reaches_no_receiver',
   'reaches_no_site',
-  'two_primaries',
   'not_judging',
   'not_settling',
   'not_recording',
+  'two_primaries',
   'database_went_back',
 ] as const;
 export type ReplicaTroubleReason = (typeof REPLICA_TROUBLES)[number];
@@ -38,9 +38,38 @@ export function lossTrouble(change: DatabaseChange): ReplicaTrouble {
   return { replica, host, reason: 'database_went_back', since: lostSince(change), error: `${sentence(changeText(change))}.` };
 }
 
-/** How bad a reason is. */
+/** Reasons that ask something of people whatever else is wrong, so that people are alerted of each: a bit of the severity. */
+const APART: ReadonlyMap<ReplicaTroubleReason, number> = new Map([
+  ['two_primaries', 16],
+  ['database_went_back', 32],
+]);
+const COMMON = 15;
+
+/** How bad a reason is: its place, or its bit where it stands apart. */
 export function replicaSeverity(reason: ReplicaTroubleReason): number {
-  return REPLICA_TROUBLES.indexOf(reason);
+  return APART.get(reason) ?? REPLICA_TROUBLES.indexOf(reason);
+}
+
+/** How bad reasons are together: the worst of those with one cause, and the bits of the others. */
+function severityOf(reasons: readonly ReplicaTroubleReason[]): number {
+  const severities = reasons.map(replicaSeverity);
+  const apart = severities.filter((severity) => severity > COMMON).reduce((sum, bit) => sum | bit, 0);
+  return apart + Math.max(0, ...severities.filter((severity) => severity <= COMMON));
+}
+
+/** Whether a severity holds a reason apart, or a worse common one, of which people were not alerted. Other kinds of incidents have none apart. */
+export function isWorse(severity: number, alerted: number): boolean {
+  return (severity & COMMON) > (alerted & COMMON) || (severity & ~COMMON & ~alerted) !== 0;
+}
+
+/** The severity that people were alerted of after another alert. */
+export function togetherAlerted(alerted: number, severity: number): number {
+  return Math.max(alerted & COMMON, severity & COMMON) + ((alerted | severity) & ~COMMON);
+}
+
+/** Of the severity that people were alerted of, what still counts: a reason apart that is over is news when it comes again. */
+export function stillAlerted(alerted: number | null, severity: number): number | null {
+  return alerted === null ? null : alerted & (COMMON | severity);
 }
 
 /** All troubles as one symptom, because they have one cause most of the time; none while there are none. */
@@ -52,7 +81,7 @@ export function replicaSymptoms(troubles: readonly ReplicaTrouble[]): Symptom[] 
       site: null,
       state: null,
       subscriber: null,
-      severity: Math.max(...troubles.map(({ reason }) => replicaSeverity(reason))),
+      severity: severityOf(troubles.map(({ reason }) => reason)),
       count: new Set(troubles.map(({ replica }) => replica)).size,
       since: Math.min(...troubles.map(({ since }) => since)),
     },
@@ -123,9 +152,12 @@ export const REPLICA_WORDS: Readonly<Record<ReplicaTroubleReason, Words>> = {
   },
 };
 
+/** Whether a loss of the database is among the reasons of a severity. */
+export const isDatabaseLoss = (severity: number): boolean => (severity & replicaSeverity('database_went_back')) !== 0;
+
 /** What is wrong at worst, as a clause, by the severity of an incident. */
 export function worstWrong(severity: number): string {
-  const reason = REPLICA_TROUBLES[severity];
+  const reason = REPLICA_TROUBLES.findLast((each) => (APART.get(each) ?? 0) & severity) ?? REPLICA_TROUBLES[severity];
   return reason === undefined ? 'a daemon cannot do its work' : REPLICA_WORDS[reason].wrong;
 }
 

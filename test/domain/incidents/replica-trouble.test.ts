@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { readPeopleEvent } from '../../../src/domain/events/people-event-types.ts';
 import { levelOf } from '../../../src/domain/incidents/incident.ts';
 import {
+  isWorse,
   REPLICA_TROUBLES,
   type ReplicaTrouble,
   replicaData,
@@ -10,6 +11,8 @@ import {
   replicaSentence,
   replicaSeverity,
   replicaSymptoms,
+  stillAlerted,
+  togetherAlerted,
   worstWrong,
 } from '../../../src/domain/incidents/replica-trouble.ts';
 
@@ -90,6 +93,18 @@ describe('what keeps replicas from their work', () => {
       /^Two database servers take writes\. B:5432 .* Stop the server that is not used/,
     );
     expect(worstWrong(replicaSymptoms(some)[0]!.severity)).toBe('two database servers take writes');
+  });
+
+  test('a reason apart is news beside any other, and again once it was over; a common one only when it is worse', () => {
+    const severity = (...reasons: ReplicaTrouble['reason'][]) =>
+      replicaSymptoms(reasons.map((reason) => trouble('rep_1', reason)))[0]!.severity;
+    const lost = severity('database_went_back');
+    expect(isWorse(severity('two_primaries'), lost)).toBe(true);
+    expect(isWorse(severity('not_judging'), severity('not_recording', 'two_primaries'))).toBe(false);
+    const both = togetherAlerted(lost, severity('two_primaries', 'not_judging'));
+    expect(isWorse(severity('two_primaries', 'database_went_back', 'not_judging'), both)).toBe(false);
+    expect(isWorse(lost, stillAlerted(both, severity('two_primaries'))!)).toBe(true);
+    expect(worstWrong(both)).toBe('the database came back without its last writes');
   });
 
   test('is a sentence for the log', () => {

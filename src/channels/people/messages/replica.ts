@@ -85,7 +85,7 @@ function lossDraft(incident: ReplicaIncident): Draft {
       ['What happened', what],
       ...(isOver ? [] : [['What it means', meaning] as const]),
       [isOver ? 'What to do, unless it is done' : 'What to do', todo],
-      ...(isOver || others.length === 0 ? [] : paragraphsOf(others)),
+      ...(others.length === 0 ? [] : isOver ? afterwards(reasonsOf(others)) : paragraphsOf(others)),
     ],
     notes: [['More: `purchase-watch doctor`, `purchase-watch status` and the log of the daemon.', { order: 60 }]],
   };
