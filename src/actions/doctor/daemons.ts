@@ -103,8 +103,16 @@ async function lateness(report: Reporter, sql: Sql): Promise<Finding[]> {
 }
 
 async function failingSites(sql: Sql): Promise<Finding[]> {
-  return (await listSites(sql)).flatMap(({ name, configured, unpolled, failingSince, lastError }) => {
+  return (await listSites(sql)).flatMap(({ name, configured, renamedTo, unpolled, failingSince, lastError }) => {
     const report = reporterOf(`site ${name}`);
+    if (unpolled > 0 && renamedTo !== null) {
+      return [
+        report.failed(
+          `${counted(unpolled, 'purchase is', 'purchases are')} not polled yet: site ${renamedTo} names this site in "formerly", and the purchases move there`,
+          'wait a moment; rows that stay are locked by another session of the database (pg_stat_activity shows it): end that session',
+        ),
+      ];
+    }
     if (unpolled > 0) {
       return [
         report.failed(

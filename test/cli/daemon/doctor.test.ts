@@ -367,6 +367,17 @@ describe('without a daemon', () => {
     expect(exitCode).toBe(1);
   });
 
+  test('a renamed site whose last purchases do not move', async () => {
+    const { url } = await simulatorOf();
+    await database.sql`insert into purchase_watch_internal.sites (name) values ('old'), ('new')`;
+    await database.sql`insert into purchase_watch.purchases (purchase_id, site) values ('p-1', 'old')`;
+    await database.sql`update purchase_watch_internal.sites set unnamed_since = now(), renamed_to = 'new' where name = 'old'`;
+    const [line] = (await doctor({ ...env, CHECKOUT_BASE_URL: url })).about('site old');
+    expect(line).toMatch(
+      /^failed: 1 purchase is not polled yet: site new names this site in "formerly".*locked by another session/,
+    );
+  });
+
   test('a subscriber that was switched off', async () => {
     const { url } = await simulatorOf();
     await database.sql`insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash, status, status_reason) values ('shop', 'webhook', 'systems', 'x', 'off', 'it answered 410')`;
