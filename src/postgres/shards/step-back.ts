@@ -32,6 +32,7 @@ export async function moveDueBack(sql: Queries, given: StepBack): Promise<{ purc
       coalesce((select max(id) from purchase_watch_internal.deliveries), 0)::float8 as deliveries`;
   const moved = { purchases: 0, deliveries: 0 };
   for (let from = 0; from < last.purchases; from += AT_ONCE) moved.purchases += await movePurchases(sql, step, from);
+  for (let from = 0; from < last.purchases; from += AT_ONCE) moved.purchases += await moveFirstPolls(sql, step, from);
   for (let from = 0; from < last.deliveries; from += AT_ONCE) moved.deliveries += await moveDeliveries(sql, step, from);
   await moveTimesBack(sql, step);
   const { now, by } = step;
@@ -67,6 +68,27 @@ async function movePurchases(sql: Queries, { now, by, ...writer }: StepBack, fro
     alerts as (
       update purchase_watch_internal.stuck_alerts a set state_since = ${back('a', 'state_since')}, stuck_at = ${back('a', 'stuck_at')}, alerted_at = ${back('a', 'alerted_at')}
       from due where a.purchase = due.id and a.ended_at is null),
+    nudged as (insert into purchase_watch_internal.nudges (purchase, shard) select id, shard from moved)
+    select count(*)::float8 as count from moved`;
+  return row.count;
+}
+
+/**
+ * Makes first polls due that a registration planned while the clock was ahead, whoever owns their shards: an owner that was cut off
+ * meanwhile has not seen the clock ahead. A poll under way of such a purchase is refused, as after any change from outside.
+ */
+async function moveFirstPolls(sql: Queries, { now }: StepBack, from: number): Promise<number> {
+  const ahead = sql`${now + LEAST_STEP}::timestamptz`;
+  const slot = sql`purchase_watch_internal.due_slot(${now}::timestamptz)`;
+  const [row] = await sql<[{ count: number }]>`
+    with ahead as materialized (
+      select p.id from purchase_watch.purchases p
+      where p.id > ${from} and p.id <= ${from + AT_ONCE} and p.polls = 0 and p.registered_at > ${ahead}
+        and p.next_poll_at > ${ahead} and p.next_poll_at <= p.registered_at for no key update skip locked),
+    moved as (
+      update purchase_watch.purchases p set next_poll_at = ${now}::timestamptz, revision = p.revision + 1,
+        due_slot = ${slot} + case when p.due_slot >= ${FIRST_BULK_SLOT} then ${FIRST_BULK_SLOT}::integer else 0 end
+      from ahead where p.id = ahead.id returning p.id, p.shard),
     nudged as (insert into purchase_watch_internal.nudges (purchase, shard) select id, shard from moved)
     select count(*)::float8 as count from moved`;
   return row.count;

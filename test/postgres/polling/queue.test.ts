@@ -365,3 +365,20 @@ describe('first polls of bulk registrations', () => {
     expect(row!.latest).toBeLessThan(FIRST_BULK_SLOT + dueSlot(Date.now()) + 10);
   });
 });
+
+test('a first poll that was planned while the clock was ahead is due at once, also in a shard of a replica that was cut off then', async () => {
+  const [ahead, planned, polled] = (await queue([1, 1, 1])) as [number, number, number];
+  const { sql } = database;
+  await sql`update purchase_watch.purchases set registered_at = now() + interval '3 hours', next_poll_at = now() + interval '2 hours',
+    due_slot = purchase_watch_internal.due_slot(now() + interval '2 hours'), polls = case when id = ${polled} then 1 else 0 end`;
+  await sql`update purchase_watch.purchases set next_poll_at = registered_at + interval '1 hour' where id = ${planned}`;
+  const now = Date.now();
+  await moveDueBack(sql, { replica: 'another', holdings: [], now, by: 3_600_000 });
+  const rows = await sql<{ id: number; slot: number }[]>`
+    select id::float8 as id, due_slot as slot from purchase_watch.purchases where next_poll_at <= ${now}::timestamptz`;
+  expect(rows).toEqual([{ id: ahead, slot: dueSlot(now) }]);
+  const nudges = await sql<{ count: number }[]>`
+    select count(*)::float8 as count from purchase_watch_internal.nudges where purchase = ${ahead}`;
+  // The other one is of the registration.
+  expect(nudges).toEqual([{ count: 2 }]);
+});
