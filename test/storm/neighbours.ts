@@ -6,6 +6,9 @@ import type { World } from './world.ts';
 /** While one of these lasts, and for some seconds after it, polls may rest whatever the neighbours do. */
 const STOPPING: ReadonlySet<FaultKind> = new Set([
   ...BLINDING,
+  // Calls are few, or what answers first is polled first.
+  'service slow',
+  'odd answers',
   'table locked',
   'recording refused',
   'lossy failover',
