@@ -74,7 +74,7 @@ async function movePurchases(sql: Queries, { now, by, ...writer }: StepBack, fro
 }
 
 /**
- * Makes first polls due that a registration planned while the clock was ahead, whoever owns their shards: an owner that was cut off
+ * Makes first polls due that a registration planned while the clock was ahead, in the shards of all replicas: an owner that was cut off
  * meanwhile has not seen the clock ahead. A poll under way of such a purchase is refused, as after any change from outside.
  */
 async function moveFirstPolls(sql: Queries, { now }: StepBack, from: number): Promise<number> {
