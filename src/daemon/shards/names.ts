@@ -27,7 +27,9 @@ export interface Names {
   troubles(): readonly TroubleSeen[];
 }
 
-const EVERY: Milliseconds = 10_000;
+/** While something is unnamed or differs, and otherwise. */
+const SOON: Milliseconds = 10_000;
+const EVERY: Milliseconds = 30_000;
 /** A rolling deploy of a few replicas is over by then. */
 const DIFFER_FOR: Milliseconds = 5 * 60_000;
 const MOST_NAMES = 10;
@@ -64,7 +66,7 @@ export function createNames({ sql, clock, log, replica, naming, settings }: Name
       const { others, isUnnamed } = await followNames(sql, { ...naming, replica });
       compare(others);
       sayUnnamed(isUnnamed ? await readUnnamed(sql) : []);
-      return EVERY;
+      return said.size > 0 || differing.found().length > 0 ? SOON : EVERY;
     },
     troubles: () =>
       differing.lasted() < DIFFER_FOR

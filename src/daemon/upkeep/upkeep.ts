@@ -51,6 +51,8 @@ const LEASE = LEASES.upkeep;
 const REST: Milliseconds = 5_000;
 /** How often the changes of the counters are added up, and how soon again while there are more than one statement takes. */
 const FOLD_EVERY: Milliseconds = 10_000;
+/** What no daemon names is retired after ten minutes, so a minute more matters little. */
+const RETIRE_EVERY: Milliseconds = 60_000;
 const SOON: Milliseconds = 50;
 /** More than one fold takes at once would be a reason to go on. */
 const MANY = 10_000;
@@ -86,7 +88,9 @@ export function createUpkeep({ sql, clock, skipped, log, replica, retention, res
   const ago = (length: Milliseconds): Instant => timeBefore(clock.now(), length, skipped());
 
   const renaming = createRenaming(sql, log);
+  let retireAt = Number.NEGATIVE_INFINITY;
   const retire = async (): Promise<void> => {
+    retireAt = clock.monotonic() + RETIRE_EVERY;
     for (const { kind, name } of await retireUnnamed(sql, ago(RETIRED_AFTER))) {
       const detail = `No daemon has named this ${kind} for ten minutes; it is not configured any more.`;
       log.warn({ [kind]: name, detail }, `${kind}.retired`);
@@ -141,7 +145,7 @@ export function createUpkeep({ sql, clock, skipped, log, replica, retention, res
         const folded = Math.max(await foldCounts(sql), await foldTransitionCounts(sql));
         if (folded >= MANY) return SOON;
         if (await renaming()) return SOON;
-        await retire();
+        if (clock.monotonic() >= retireAt) await retire();
         foldAt = clock.monotonic() + FOLD_EVERY;
       }
       await sweepSmallTables();

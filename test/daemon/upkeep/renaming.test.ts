@@ -27,7 +27,7 @@ beforeEach(async () => {
 afterEach(() => database.drop());
 
 async function keep(): Promise<void> {
-  clock.advance('11s');
+  clock.advance('61s');
   while ((await upkeep.tick()) <= 1_000);
 }
 const unnamedFor = (minutes: number, renamedTo: string | null = null) => database.sql`
@@ -44,7 +44,7 @@ const ofSite = async (site: string) =>
 
 test('ten minutes after no replica named a site any more, it is not configured; its purchases stay and are counted', async () => {
   await database.sql`insert into purchase_watch.purchases (purchase_id, site) values ('p-1', 'old')`;
-  await unnamedFor(9);
+  await unnamedFor(8);
   await keep();
   expect(await isConfigured()).toBe(true);
   await unnamedFor(11);
