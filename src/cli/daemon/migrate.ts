@@ -28,7 +28,7 @@ async function migrateCommand(context: CliContext, options: MigrateOptions): Pro
     return;
   }
   const ending = new AbortController();
-  // A signal ends the statement on the server, too: what waits there for a lock makes everybody else wait.
+  // A signal ends the statement on the server, too: a statement that waits there for a lock makes every other session wait.
   if (context.takeSignals !== undefined) void untilStopSignal(context.takeSignals).then((name) => ending.abort(name));
   try {
     await apply(context, options, ending.signal);

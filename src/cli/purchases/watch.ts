@@ -186,7 +186,7 @@ async function printResult(
   refuse(counts);
 }
 
-/** `firsts`: what waits, after a bulk registration. */
+/** `firsts`: how many first polls are to come, after a bulk registration. */
 function whenPolled(firsts: FirstPolls | null): string {
   if (firsts === null) return 'A daemon is running and asks for them at once.';
   const { site, waiting } = firsts;

@@ -24,7 +24,7 @@ export function pollRank({
   return isBulk ? 3 : 2;
 }
 
-/** One of so many calls goes to bulk registrations first, and one to the other later ranks, so that none starves. */
+/** Of eight calls one looks at bulk registrations first, and one at the other later ranks, so that no rank starves. */
 const TURNS = 8;
 const BY_RANK: readonly PollRank[] = [0, 1, 2, 3];
 const FROM_FIRST: readonly PollRank[] = [1, 2, 3, 0];

@@ -31,7 +31,7 @@ export interface Entry {
 /** What a busy entry becomes. */
 export type Next = Pick<Entry, 'purchase' | 'dueAt' | 'slot'>;
 
-/** Each kind has room of its own: what goes first, what waits for the first poll of a bulk registration, and all others. */
+/** Each kind has room of its own: purchases that go first, purchases of a bulk registration before their first poll, and all others. */
 export type EntryKind = 'urgent' | 'ordinary' | 'bulk';
 
 export interface Entries {
