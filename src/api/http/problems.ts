@@ -134,9 +134,9 @@ export function notJsonType(): Problem {
   return new Problem('unsupported_media_type', 'Send the body as JSON, with the header "content-type: application/json".');
 }
 
-/** The driver's, the system's and the server's ways to say that there is no working connection. */
+/** How the driver, the system, the server and the pools' own sockets say that there is no working connection. */
 const AWAY =
-  /^(?:CONNECT_TIMEOUT|CONNECTION_(?:CLOSED|ENDED|DESTROYED)|E(?:CONNREFUSED|CONNRESET|CONNABORTED|NOTFOUND|AI_AGAIN|TIMEDOUT|HOSTUNREACH|NETUNREACH|PIPE|NOENT)|57P0[1-4]|53300|NO_PRIMARY|08\w{3})$/;
+  /^(?:CONNECT_TIMEOUT|CONNECTION_(?:CLOSED|ENDED|DESTROYED)|E(?:CONNREFUSED|CONNRESET|CONNABORTED|NOTFOUND|AI_AGAIN|TIMEDOUT|HOSTUNREACH|NETUNREACH|PIPE|NOENT)|57P0[1-4]|53300|08\w{3}|NO_(?:PRIMARY|ANSWER)|OTHER_(?:PRIMARY|DATABASE))$/;
 
 /** The server answers and writes nothing, by its code for why. */
 const UNWRITABLE: ReadonlyMap<string, { readonly code: ProblemCode; readonly detail: string }> = new Map([

@@ -134,7 +134,8 @@ export function breakOthers(url: string, { name, port }: Host, reason: Error): v
 
 /** Breaks every socket to a database, of all pools of the process, so that each is dialled again. Resolves when all are closed. */
 export async function redial(url: string): Promise<void> {
-  const reason = new Error('another database answers than before: the connection is broken and dialled again');
+  const text = 'another database answers than before: the connection is broken and dialled again';
+  const reason = Object.assign(new Error(text), { code: 'OTHER_DATABASE' });
   const closed = [...databaseAt(url).open.keys()].map((socket) => {
     const { promise, resolve } = Promise.withResolvers<void>();
     socket.once('close', () => resolve());
@@ -179,7 +180,8 @@ function watch(socket: Socket, answerWithin: Milliseconds): void {
       written = socket.bytesWritten;
       since = performance.now();
     } else if (performance.now() - since >= answerWithin) {
-      socket.destroy(new Error(`the database has not answered for ${Math.round(answerWithin / 1_000)} s`));
+      const text = `the database has not answered for ${Math.round(answerWithin / 1_000)} s`;
+      socket.destroy(Object.assign(new Error(text), { code: 'NO_ANSWER' }));
     }
   };
   const timer = setInterval(look, answerWithin / 8);
