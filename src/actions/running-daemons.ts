@@ -1,6 +1,13 @@
 /** The daemons that run on a database, and whether they use the settings of this process. */
 import type { Settings } from '../config/settings.ts';
-import { compareSettings, comparisonText, type SettingsGroup, settingsDigests } from '../config/settings-digests.ts';
+import {
+  compareSettings,
+  comparisonText,
+  differingText,
+  type SettingsGroup,
+  settingsDigests,
+} from '../config/settings-digests.ts';
+import { type Turns, turnsAmong } from '../domain/replicas/named.ts';
 import type { Sql } from '../postgres/connection/database.ts';
 import { type LivingReplica, livingReplicas } from '../postgres/shards/replicas.ts';
 import { packageVersion } from '../runtime/process/package-version.ts';
@@ -15,4 +22,19 @@ export async function livingDaemons(sql: Sql): Promise<LivingReplica[]> {
 export async function otherSettings(sql: Sql, settings: Settings, groups?: readonly SettingsGroup[]): Promise<string | null> {
   const daemons = (await livingDaemons(sql)).map((each) => each.settings);
   return comparisonText(compareSettings(settingsDigests(settings, packageVersion()), daemons, groups));
+}
+
+/** In what running daemons differ. */
+export interface DaemonsDiffer {
+  /** Names of settings, as a list in words. */
+  readonly settings: string;
+  /** The turns that they take with each shard for that; null when one of them knows everything. */
+  readonly turns: Turns | null;
+}
+
+/** In what running daemons differ among each other; null when they have the same settings, as far as is known. */
+export function daemonsDiffer(daemons: readonly LivingReplica[]): DaemonsDiffer | null {
+  const turns = turnsAmong(daemons);
+  const settings = differingText(daemons.map((each) => each.settings)) ?? (turns === null ? null : 'sites or subscribers');
+  return settings === null ? null : { settings, turns };
 }

@@ -362,7 +362,7 @@ export interface SiteUnreachableEvent {
 }
 
 /** Why no purchase of a site can be read. Later versions may add reasons. */
-export type SiteTroubleReason = 'throttled' | 'malformed' | 'unknown' | 'refused' | 'unreachable' | 'not_configured';
+export type SiteTroubleReason = 'throttled' | 'malformed' | 'unknown' | 'refused' | 'unreachable' | 'not_configured' | 'not_moved';
 
 /** Purchases of a site can be read again. */
 export interface SiteReachableEvent {

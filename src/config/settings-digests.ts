@@ -1,6 +1,7 @@
 /** Short digests of settings, by which a command or a daemon notices that a running daemon uses other settings. */
 import { createHash } from 'node:crypto';
 import { stateName } from '../domain/purchases/states.ts';
+import { counted } from '../domain/values/counts.ts';
 import type { Settings } from './settings.ts';
 
 /** Which settings a group has, by the first part of their names; the order is that of remarks. */
@@ -61,6 +62,23 @@ export function differingSettings(own: SettingsDigests, other: SettingsDigests):
   const names = new Set([...Object.keys(own), ...Object.keys(other)]);
   return [...names].filter((name) => name !== 'version' && own[name] !== other[name]).sort();
 }
+
+/** Names of the settings in which daemons of the same version differ, as a list in words; null when none does. */
+export function differingText(daemons: readonly (SettingsDigests | null)[]): string | null {
+  const known = daemons.filter((each) => each !== null);
+  const names = known.flatMap((one, index) =>
+    known.slice(index + 1).flatMap((other) => (one.version === other.version ? differingSettings(one, other) : [])),
+  );
+  return names.length === 0 ? null : listedSettings([...new Set(names)].sort());
+}
+
+/** Names of settings as a list in words, the first few of many; never values. */
+export function listedSettings(names: readonly string[]): string {
+  const more = names.length > MOST_NAMES ? [counted(names.length - MOST_NAMES, 'other setting')] : [];
+  return new Intl.ListFormat('en').format([...names.slice(0, MOST_NAMES), ...more]);
+}
+
+const MOST_NAMES = 10;
 
 /** What digests of running daemons say beside those of this process. */
 export interface SettingsComparison {

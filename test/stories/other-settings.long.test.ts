@@ -3,6 +3,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { connect } from '../../src/postgres/connection/database.ts';
 import { type Daemon, startDaemon } from '../support/daemon.ts';
 import { SECRET, startTestApp, type TestApp } from '../support/test-app.ts';
 
@@ -130,10 +131,10 @@ test('a renamed site is missed aloud, and its purchases move to the site that ha
   expect(second.output()).toContain('"purchases":40');
   await expect.poll(incidents, MINUTE).toEqual([{ site: 'default', isOpen: true }]);
   const status = await run('status');
-  expect(status).toContain('40 purchases of site default not polled');
+  expect(status).toContain('40 purchases of site default are not polled');
   expect(status).not.toContain('up to date');
   const doctor = await run('doctor', '--quiet');
-  expect(doctor).toMatch(/site default.*40 purchases are not polled: no running daemon has this site in its settings/);
+  expect(doctor).toMatch(/40 purchases of site default are not polled: no running daemon has the site in its settings/);
   expect(doctor).not.toContain('Everything is well');
   const [address] = /http:\/\/127\.0\.0\.1:\d+/.exec(second.output())!;
   for (const page of ['/', '/system', '/sites']) {
@@ -159,6 +160,55 @@ test('a renamed site is missed aloud, and its purchases move to the site that ha
       select max(sequence) as last from purchase_watch_internal.purchase_transitions where purchase = p.id) x where p.site = 'se'`;
   expect(row.chain).toBe(true);
 }, 180_000);
+
+test('of a renamed site one locked row stays: everything names the session in the way, and nothing says that the setting lacks', async () => {
+  const subscribers = { shop: {} };
+  const first = await start({ sites: { default: {} }, subscribers });
+  const ids = await buy(null, 40, 'BeingProcessed');
+  await expect.poll(() => delivered('shop', ids), MINUTE).toBe(40);
+  await first.end('SIGTERM');
+
+  const session = connect(t.database.url, { max: 1 });
+  await session.begin(async (other) => {
+    const [{ pid }] = await other<[{ pid: number }]>`select pg_backend_pid() as pid`;
+    await other`select from purchase_watch.purchases where purchase_id = ${ids[0]!} for update`;
+    const daemon = await start({ sites: { se: { formerly: ['default'] } }, subscribers });
+    await daemon.says('site.move_locked');
+    expect(daemon.output()).toMatch(/"purchases":39,"left":1,.*site\.moved/);
+    const said = [await run('status'), await run('doctor', '--quiet'), await run('why', ids[0]!), await run('poll', ids[0]!)];
+    // The judge looks every few seconds; a lock that lasts is brought about by a rename that began earlier.
+    await t.app.sql`
+    update purchase_watch_internal.sites set unnamed_since = now() - interval '11 minutes' where name = 'default'`;
+    await expect.poll(incidents, MINUTE).toEqual([{ site: 'default', isOpen: true }]);
+    const unreachable = async (): Promise<string[]> => {
+      const rows = await t.app.sql<{ body: string }[]>`
+      select body::text as body from purchase_watch_internal.events where type = 'site.unreachable'`;
+      return rows.map(({ body }) => body);
+    };
+    await expect.poll(unreachable, MINUTE).toHaveLength(1);
+    const [address] = /http:\/\/127\.0\.0\.1:\d+/.exec(daemon.output())!;
+    const pages = await Promise.all(
+      ['/sites', '/sites/default', '/system'].map(async (page) => (await fetch(`${address}${page}`)).text()),
+    );
+    const [body] = await unreachable();
+    expect(JSON.parse(body!).data).toMatchObject({ site: 'default', reason: 'not_moved' });
+    const sayings = [...said, ...pages.slice(1), body!].map((text) => text.replace(/\s+/g, ' '));
+    for (const text of sayings) expect(text).toContain(`session ${pid} `);
+    for (const text of [...sayings, daemon.output()])
+      expect(text).not.toMatch(/add (the old name|"formerly|&quot;formerly)|not_configured|site.not_named/);
+  });
+  await session.end({ timeout: 1 });
+  await expect.poll(() => sitesOf(ids), MINUTE).toEqual(['se']);
+  await expect.poll(async () => (await incidents()).every(({ isOpen }) => !isOpen), MINUTE).toBe(true);
+}, 180_000);
+
+test('daemons that differ say so at once, and what a registration waits for', async () => {
+  await start({ sites: { se: {} }, subscribers: {} });
+  await start({ sites: { no: {} }, subscribers: {} });
+  expect(await run('doctor', '--quiet')).toMatch(/different values of .*sites\.no.* site no is in the settings of/s);
+  expect(await run('watch', 'p-1', '--site', 'se')).toMatch(/wait up to 20 s/);
+  expect(await run('status')).toMatch(/daemons .*have different settings/);
+}, 120_000);
 
 test('all purchases of a site that is over are stopped at once, after a look at how many there are', async () => {
   const first = await start({ sites: { old: {}, se: {} }, subscribers: {} });

@@ -5,8 +5,9 @@ import { afterFailures, isAskedFor } from '../../domain/deliveries/subscriber-st
 import { untilText } from '../../domain/explain/standing.ts';
 import { asksForComparison, COMPARE, changeText } from '../../domain/incidents/database-loss.ts';
 import { REPLICA_WORDS, replicaRemedy } from '../../domain/incidents/replica-trouble.ts';
+import { MOST_UNPOLLED, unpolledAdvice, unpolledText } from '../../domain/polling/unpolled.ts';
 import { type DaemonSilence, unwritableText } from '../../domain/replicas/daemon-silence.ts';
-import { counted } from '../../domain/values/counts.ts';
+import { turnsText } from '../../domain/replicas/named.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
@@ -14,11 +15,11 @@ import { unownedShards } from '../../postgres/connection/inspect.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
 import { databaseNow, dueLag, waitingDeliveries, waitingOf } from '../../postgres/reports/overview.ts';
 import { shownChanges } from '../../postgres/shards/database-changes.ts';
-import { readUnnamed } from '../../postgres/shards/named.ts';
+import { unnamedSubscribers } from '../../postgres/shards/named.ts';
 import { replicaTroubles } from '../../postgres/shards/replica-troubles.ts';
-import { daemonSilence } from '../../postgres/shards/replicas.ts';
+import { daemonSilence, type LivingReplica } from '../../postgres/shards/replicas.ts';
 import { readSubscribers, type StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
-import { livingDaemons } from '../running-daemons.ts';
+import { daemonsDiffer, livingDaemons } from '../running-daemons.ts';
 import { type Finding, type Reporter, reporterOf } from './finding.ts';
 import { isLeftAlone } from './receivers.ts';
 
@@ -37,11 +38,12 @@ export async function checkDaemons(report: Reporter, sql: Sql, tested: Tested): 
   const findings = alive.length === 0 ? [nobody(report, await daemonSilence(sql))] : [await owning(report, sql, alive.length)];
   return [
     ...findings,
+    ...otherSettings(report, alive),
     ...(await troubles(report, sql)),
     ...(await databaseChanges(sql)),
     ...(await lateness(report, sql)),
     ...(await failingSites(sql)),
-    ...(await unnamedSubscribers(sql)),
+    ...(await missedSubscribers(sql)),
     ...(await outbox(sql, tested)),
   ];
 }
@@ -63,6 +65,19 @@ async function owning(report: Reporter, sql: Sql, count: number): Promise<Findin
     `${found}, ${unowned} of 64 shards have no owner`,
     'right after a start or a crash this is over in seconds; otherwise look at the log',
   );
+}
+
+/** Daemons that differ among each other, said at once; people are alerted after some minutes. */
+function otherSettings(report: Reporter, alive: readonly LivingReplica[]): Finding[] {
+  const differ = daemonsDiffer(alive);
+  if (differ === null) return [];
+  const turns = differ.turns === null ? '' : `: ${turnsText(differ.turns)}`;
+  return [
+    report.warning(
+      `the running daemons have different values of ${differ.settings}${turns}`,
+      'during a deploy this is over with the last old daemon; otherwise give every daemon the same settings file and variables, and restart those that have others',
+    ),
+  ];
 }
 
 /** What daemons themselves say keeps them from their work; an incident of kind `replica` is made of the same rows. */
@@ -103,23 +118,12 @@ async function lateness(report: Reporter, sql: Sql): Promise<Finding[]> {
 }
 
 async function failingSites(sql: Sql): Promise<Finding[]> {
-  return (await listSites(sql)).flatMap(({ name, configured, renamedTo, unpolled, failingSince, lastError }) => {
+  return (await listSites(sql)).flatMap((site) => {
+    const { name, configured, renamedTo, unpolled, failingSince, lastError } = site;
     const report = reporterOf(`site ${name}`);
-    if (unpolled > 0 && renamedTo !== null) {
-      return [
-        report.failed(
-          `${counted(unpolled, 'purchase is', 'purchases are')} not polled yet: site ${renamedTo} names this site in "formerly", and the purchases move there`,
-          'wait a moment; rows that stay are locked by another session of the database (pg_stat_activity shows it): end that session',
-        ),
-      ];
-    }
     if (unpolled > 0) {
-      return [
-        report.failed(
-          `${counted(unpolled, 'purchase is', 'purchases are')} not polled: no running daemon has this site in its settings`,
-          `name it in the settings again; if it has another name now, add "formerly: [${name}]" to that site; if it is over, end its purchases: "purchase-watch unwatch --site ${name}"`,
-        ),
-      ];
+      const moves = renamedTo !== null && failingSince === null && site.lockedBy === null;
+      return [report[moves ? 'warning' : 'failed'](unpolledText(site), unpolledAdvice(site))];
     }
     if (!configured || failingSince === null) return [];
     return [report.warning(`its polls fail: ${lastError ?? 'no reason is known'}`, 'see what else is said of this site')];
@@ -127,17 +131,13 @@ async function failingSites(sql: Sql): Promise<Finding[]> {
 }
 
 /** Subscribers of the settings that no running daemon names: nothing is sent to them, and soon no event is made for them. */
-async function unnamedSubscribers(sql: Sql): Promise<Finding[]> {
-  return (await readUnnamed(sql)).flatMap(({ kind, name, waiting }) => {
-    if (kind !== 'subscriber') return [];
-    const found = `no running daemon has it in its settings; ${waitText(waiting, false)}`;
-    return [
-      reporterOf(`receiver ${name}`).warning(
-        found,
-        'name it in the settings again, or leave it: ten minutes after the last daemon named it, it is not configured any more',
-      ),
-    ];
-  });
+async function missedSubscribers(sql: Sql): Promise<Finding[]> {
+  return (await unnamedSubscribers(sql)).map(({ name, waiting }) =>
+    reporterOf(`receiver ${name}`).warning(
+      `no running daemon has it in its settings; ${waitText(waiting, waiting >= MOST_UNPOLLED)}`,
+      'name it in the settings again, or leave it: ten minutes after the last daemon named it, it is not configured any more',
+    ),
+  );
 }
 
 async function outbox(sql: Sql, { untested }: Tested): Promise<Finding[]> {

@@ -61,10 +61,9 @@ async function readOverview(sql: Sql): Promise<z.output<typeof overviewSchema>> 
       })),
     },
     polling: { due: dueBody(totalLag(lags)), firstPolls: firstPollsBody(firsts), perMinute: rates(null) },
-    sites: sites.map(({ name, configured, unpolled, failingSince, failingReason, lastSuccessAt, lastReadAt, lastError }) => ({
+    sites: sites.map(({ name, failingSince, failingReason, lastSuccessAt, lastReadAt, lastError, ...site }) => ({
       site: name,
-      configured,
-      unpolled,
+      ...site,
       answers: failingSince === null,
       failingSince: isoTimeOrNull(failingSince),
       // Reason and last error stay in the row when the site answers again; then they are past.
@@ -178,10 +177,19 @@ const overviewSchema = z
           description:
             'Purchases that are not polled, because no running daemon has the site in its settings; counted up to ten thousand.',
         }),
+        renamedTo: z.string().nullable().openapi({
+          description:
+            'The site that has this one as a former name (`formerly`): the unpolled purchases move there. Null for others.',
+        }),
+        lockedBy: z.int().nullable().openapi({
+          description:
+            'While purchases move: the process of a session of the database that has locked rows of them, so that these stay.',
+        }),
         answers: z.boolean(),
         failingSince: timeSchema.nullable(),
         reason: z.string().nullable().openapi({
-          description: 'Why no purchase can be read: throttled, malformed, unknown, refused, unreachable or not_configured.',
+          description:
+            'Why no purchase can be read: throttled, malformed, unknown, refused, unreachable, not_configured or not_moved.',
         }),
         lastError: z.string().nullable(),
         lastAnswerAt: timeSchema.nullable(),

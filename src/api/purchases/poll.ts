@@ -2,7 +2,11 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { createRoute, z } from '@hono/zod-openapi';
+import { daemonsDiffer, livingDaemons } from '../../actions/running-daemons.ts';
+import { sentence } from '../../domain/incidents/replica-trouble.ts';
 import { usableAnswers } from '../../domain/polling/reach.ts';
+import { unnamedSiteText, unpolledAdvice } from '../../domain/polling/unpolled.ts';
+import { turnsText } from '../../domain/replicas/named.ts';
 import { formatDuration } from '../../domain/values/duration.ts';
 import { isoTime, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
@@ -27,7 +31,9 @@ export function mountPoll(app: Api, { sql, changes }: { sql: Sql; changes: Sql }
     const { site, wait = 0 } = c.req.valid('query');
     const asked = await findPurchase(sql, { ...c.req.valid('param'), site });
     const polls = await requestPoll(changes, asked);
-    const polled = await morePolls(sql, asked, { than: polls, within: wait, signal: goneSignal(c) });
+    // Where no daemon polls the site, waiting brings nothing.
+    const isPolled = wait === 0 || (await listSites(sql)).some(({ name, configured }) => name === asked.site && configured);
+    const polled = isPolled && (await morePolls(sql, asked, { than: polls, within: wait, signal: goneSignal(c) }));
     const purchase = await findPurchase(sql, { id: asked.purchaseId, site: asked.site });
     if (polled) return answerText(c, purchaseText(purchase));
     return answerText(c, purchaseText(purchase, { note: await noteOn(sql, asked.site, wait) }), 202);
@@ -52,11 +58,14 @@ async function morePolls(
 /** Why there is no result yet, as far as it is known. */
 async function noteOn(sql: Sql, name: string, wait: Milliseconds): Promise<string> {
   const site = (await listSites(sql)).find((each) => each.name === name);
-  if (!site?.configured) return `The site ${name} is not in the configuration any more, so its purchases are not polled.`;
+  if (site === undefined) return `The site ${name} is not in the database any more.`;
+  if (!site.configured) return `${sentence(unnamedSiteText(site))}: ${unpolledAdvice(site)}.`;
   const { failingSince, lastSuccessAt } = site;
   if (failingSince !== null) {
     return `The site ${name} has given ${usableAnswers(failingSince, lastSuccessAt)} since ${isoTime(failingSince)}; the purchase is polled once it does.`;
   }
+  const turns = daemonsDiffer(await livingDaemons(sql))?.turns ?? null;
+  if (turns !== null) return `The running daemons have different settings: ${turnsText(turns)}. The purchase stays due.`;
   if (wait === 0) return 'The purchase is polled in a moment. To get the result in the answer, add ?wait=5s.';
   return `No poll was recorded within ${formatDuration(wait)}. The purchase stays due; read it again later.`;
 }

@@ -18,6 +18,8 @@ export interface Defaults {
   readonly sites: readonly string[];
   /** Former names of sites among them. */
   readonly former?: ReadonlySet<string>;
+  /** Sites that were registered at, and that no running daemon has in its settings. */
+  readonly unnamed?: readonly string[];
 }
 
 /** One line as it was meant; every field is still text. */
@@ -49,7 +51,7 @@ export function checkRegistration(written: Written, defaults: Defaults): Registr
   const metadata = written.metadata ?? defaults.metadata;
   const problem =
     problemOf(purchaseIdField, written.purchaseId, 'the purchase ID') ??
-    (site === null ? missingSite(defaults.sites) : siteProblem(site, defaults.sites)) ??
+    (site === null ? missingSite(defaults.sites) : siteProblem(site, defaults.sites, defaults.unnamed)) ??
     (reference === null ? null : problemOf(referenceField, reference, 'the reference')) ??
     (metadata === null ? null : metadataTrouble(metadata));
   return problem === null ? { purchaseId: written.purchaseId, site, reference, metadata } : { problem };

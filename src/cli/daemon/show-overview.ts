@@ -3,12 +3,14 @@
 import { changeBody, changeSentences, shownChanges } from '../../actions/database-changes.ts';
 import { siteCallsBody } from '../../actions/flow/site-calls.ts';
 import { careOf, comingEnd, lengthOf, placeOf, whatOf } from '../../actions/incidents/words.ts';
-import { livingDaemons } from '../../actions/running-daemons.ts';
+import { daemonsDiffer, livingDaemons } from '../../actions/running-daemons.ts';
 import { healthBody } from '../../actions/subscribers/body.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
 import { SINGLES_FIRST, withinText } from '../../domain/polling/first-polls.ts';
+import { unpolledAdvice, unpolledText } from '../../domain/polling/unpolled.ts';
 import { namedState, stateName } from '../../domain/purchases/states.ts';
 import { NO_DAEMON, unwritableAdvice } from '../../domain/replicas/daemon-silence.ts';
+import { turnsText } from '../../domain/replicas/named.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { relative } from '../../domain/values/relative-time.ts';
 import { type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
@@ -217,8 +219,8 @@ function tokenText(row: SiteCallsRow, now: Instant): string {
   return isRefused(row) ? `${fetched}; refused ${relative(refusedAt, now)}: ${refusal}` : fetched;
 }
 
-function answers({ configured, unpolled, failingSince, lastSuccessAt }: SiteRow, now: Instant): string {
-  if (unpolled > 0) return 'not polled: no running daemon names it';
+function answers({ configured, unpolled, renamedTo, failingSince, lastSuccessAt }: SiteRow, now: Instant): string {
+  if (unpolled > 0) return renamedTo === null ? 'not polled: no running daemon names it' : `moves to ${renamedTo}`;
   if (!configured) return 'not configured any more';
   if (failingSince !== null) return `no, since ${relative(failingSince, now).replace(/ ago$/, '')}`;
   return lastSuccessAt === null ? 'not asked yet' : 'yes';
@@ -284,16 +286,21 @@ function printPolling(context: CliContext, { sites, lag, firsts, daemons, silenc
       )
     : 'up to date';
   const unpolled = sites.filter((site) => site.unpolled > 0);
-  for (const { name, unpolled: count } of unpolled) {
-    const text = `${counted(count, 'purchase')} of site ${name} not polled: no running daemon has the site in its settings; "purchase-watch doctor" says what to do`;
-    printText(context, `polling  ${text}`, { style: 'red' });
-  }
+  for (const site of unpolled)
+    printText(context, `polling  ${unpolledText(site)}; ${unpolledAdvice(site)}`, {
+      style: site.failingSince === null ? 'yellow' : 'red',
+    });
   if (unpolled.length === 0) printLine(context, `polling  ${due}`);
   for (const polls of firsts) {
     const text = `${counted(polls.waiting, 'first poll')} of bulk registrations at site ${polls.site} to come, ${withinText(polls)}`;
     printLine(context, `         ${text}; ${SINGLES_FIRST}`);
   }
   const missing = silence.takesWrites ? NO_DAEMON : unwritableAdvice(silence);
+  const differ = daemonsDiffer(daemons);
+  if (differ !== null) {
+    const text = `the running daemons have different settings${differ.turns === null ? '' : `: ${turnsText(differ.turns)}`}`;
+    printText(context, `daemons  ${text}; "purchase-watch doctor" says what to do`, { style: 'yellow' });
+  }
   if (daemons.length === 0) printLine(context, `daemon   ${styled(context, 'yellow', missing)}`);
   for (const { id, startedAt, shards } of daemons) {
     printLine(context, `daemon   ${id}, started ${relative(startedAt, now)}, owns ${shards} of 64 shards`);

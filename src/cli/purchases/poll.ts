@@ -2,7 +2,10 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
-import { humanDuration } from '../../domain/values/duration.ts';
+import { daemonsDiffer, livingDaemons } from '../../actions/running-daemons.ts';
+import { unnamedSiteText, unpolledAdvice } from '../../domain/polling/unpolled.ts';
+import { longestTurn, turnsText } from '../../domain/replicas/named.ts';
+import { formatDuration, humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { relative } from '../../domain/values/relative-time.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
@@ -35,7 +38,7 @@ async function poll(context: CliContext, purchaseId: string, { site, wait, json 
           `${purchaseId} is not watched any more; take it up again with: purchase-watch watch ${purchaseId}`,
         );
       }
-      const missing = await missingDaemon(sql);
+      const missing = (await missingDaemon(sql)) ?? (await unpolledSite(sql, before.site));
       if (missing !== null) throw new AppError('unavailable', missing);
       await requestPoll(sql, before);
       await recordCommand(sql, 'poll', { id: purchaseId, site: before.site });
@@ -58,10 +61,20 @@ async function waitForPoll(sql: Sql, before: PurchaseRow, wait: Milliseconds): P
   }
 }
 
+/** Why purchases of a site get no answer at all, and what to do; null while a running daemon polls them. */
+async function unpolledSite(sql: Sql, site: string): Promise<string | null> {
+  const found = (await listSites(sql)).find(({ name }) => name === site);
+  return found === undefined || found.configured ? null : `${unnamedSiteText(found)}; ${unpolledAdvice(found)}`;
+}
+
 async function whyNot(sql: Sql, { site, purchaseId }: PurchaseRow, wait: Milliseconds): Promise<string> {
-  const { configured, failingSince, lastSuccessAt, lastError } = (await listSites(sql)).find(({ name }) => name === site)!;
+  const { failingSince, lastSuccessAt, lastError } = (await listSites(sql)).find(({ name }) => name === site)!;
   const none = `no answer was recorded within ${humanDuration(wait)}`;
-  if (!configured) return `${none}: site ${site} is not in the daemon's configuration any more`;
+  const unpolled = await unpolledSite(sql, site);
+  if (unpolled !== null) return `${none}: ${unpolled}`;
+  const turns = daemonsDiffer(await livingDaemons(sql))?.turns ?? null;
+  if (turns !== null)
+    return `${none}: the running daemons have different settings: ${turnsText(turns)}. The request stands: wait longer with --wait ${formatDuration(longestTurn(turns) + wait)}, and give every daemon the same settings`;
   if (failingSince !== null) return `${none}: site ${site} does not answer. ${lastError ?? ''}`.trimEnd();
   // A few failed calls are not known as the site's trouble yet; the time of its last answer shows them all the same.
   const { now } = await readClock(sql);

@@ -1,17 +1,20 @@
 /** `unwatch`: stops watching a purchase, or all purchases of a site. */
 
 import type { Command } from 'commander';
+import { livingDaemons } from '../../actions/running-daemons.ts';
+import { sentence } from '../../domain/incidents/replica-trouble.ts';
+import { unpolledAdvice, unpolledText } from '../../domain/polling/unpolled.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { stopPurchasesOf } from '../../postgres/polling/rename.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
 import { stopPurchase } from '../../postgres/purchases/purchases.ts';
-import { countPolled } from '../../postgres/reports/counts.ts';
+import { countPolled, countPurchases } from '../../postgres/reports/counts.ts';
 import { examples } from '../terminal/arguments.ts';
 import { confirmed } from '../terminal/confirm.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
-import { counted, printJson, printLine } from '../terminal/output.ts';
+import { counted, printJson, printLine, printText } from '../terminal/output.ts';
 import { recordCommand } from '../terminal/record.ts';
 import { knownSite } from '../terminal/site.ts';
 import { findPurchase } from './purchase.ts';
@@ -67,16 +70,26 @@ async function unwatchSite(context: CliContext, site: string, { yes, dryRun, jso
   });
 }
 
-/** Prints how many purchases of a site are watched, and answers it. Throws AppError `invalid` for an unknown site. */
+/** Prints how many purchases of a site are watched and whether daemons poll it, and answers the number. Throws AppError `invalid` for an unknown site. */
 async function printWatched(context: CliContext, sql: Sql, site: string, silent: boolean): Promise<number> {
   const sites = await listSites(sql);
-  const names = sites.map(({ name }) => name);
-  knownSite(site, names);
-  const count = await countPolled(sql, site);
+  knownSite(
+    site,
+    sites.map(({ name }) => name),
+  );
+  const [count, groups, daemons] = await Promise.all([countPolled(sql, site), countPurchases(sql), livingDaemons(sql)]);
   if (silent) return count;
-  printLine(context, `${counted(count, 'purchase')} of site ${site} ${count === 1 ? 'is' : 'are'} watched.`);
-  const isNamed = sites.some(({ name, configured }) => name === site && configured);
-  if (isNamed) printLine(context, 'A running daemon has this site in its settings, or had until just now, and polls them.');
+  const registered = groups.reduce((sum, group) => sum + (group.site === site ? group.count : 0), 0);
+  const ended = count === 0 && registered > 0 ? ` (${counted(registered, 'purchase')} of it ended before)` : '';
+  printLine(context, `${counted(count, 'purchase')} of site ${site} ${count === 1 ? 'is' : 'are'} watched${ended}.`);
+  const names = daemons.filter(({ named }) => named !== null && site in named.sites).length;
+  if (names > 0) {
+    const text = `Site ${site} is in the settings of ${counted(names, 'running daemon')}: it is polled, and takes registrations as before, whatever unwatch stops. To end the site, take it out of the settings first.`;
+    printText(context, text);
+  }
+  // The site that was meant may be one that lost its name.
+  for (const other of sites.filter(({ name, unpolled }) => name !== site && unpolled > 0))
+    printText(context, `${sentence(unpolledText(other))}; ${unpolledAdvice(other)}.`);
   return count;
 }
 

@@ -1,10 +1,11 @@
 /** `watch`: registers purchases. */
 
 import { type Command, InvalidArgumentError } from 'commander';
-import { livingDaemons } from '../../actions/running-daemons.ts';
+import { daemonsDiffer, livingDaemons } from '../../actions/running-daemons.ts';
 import { checkRegistration, type Defaults } from '../../api/registrations/registrations.ts';
 import { type FirstPolls, longestFirstPolls, SINGLES_FIRST, withinText } from '../../domain/polling/first-polls.ts';
 import { NO_DAEMON } from '../../domain/replicas/daemon-silence.ts';
+import { type Turns, turnsText } from '../../domain/replicas/named.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
@@ -66,9 +67,10 @@ async function watch(
       listed.filter(({ configured, renamedTo }) => !configured && renamedTo !== null).map(({ name }) => name),
     );
     const sites = listed.filter(({ name, configured }) => configured || former.has(name)).map(({ name }) => name);
+    const unnamed = listed.map(({ name }) => name).filter((name) => !sites.includes(name));
     const { site = null, reference = null, metadata = null } = options;
-    if (site !== null) knownSite(site, sites);
-    const defaults: Defaults = { site, reference, metadata, sites, former };
+    if (site !== null) knownSite(site, sites, unnamed);
+    const defaults: Defaults = { site, reference, metadata, sites, former, unnamed };
 
     // What a person typed is registered as a whole or not at all.
     const checked = ids.map((purchaseId) => checkRegistration({ purchaseId }, defaults));
@@ -181,13 +183,16 @@ async function printResult(
     else if (summarized) printLine(context, `${summary(counts)}${again}`);
     if (registered === 0) return refuse(counts);
     if (daemons.length === 0) printLine(context, styled(context, 'yellow', `Registered, but ${NO_DAEMON}.`));
-    else if (counts.created + counts.watchedAgain > 0) printLine(context, styled(context, 'gray', whenPolled(firsts)));
+    else if (counts.created + counts.watchedAgain > 0)
+      printLine(context, styled(context, 'gray', whenPolled(firsts, daemonsDiffer(daemons)?.turns ?? null)));
   }
   refuse(counts);
 }
 
 /** `firsts`: how many first polls are to come, after a bulk registration. */
-function whenPolled(firsts: FirstPolls | null): string {
+function whenPolled(firsts: FirstPolls | null, turns: Turns | null): string {
+  if (turns !== null)
+    return `Registered, but the running daemons have different settings: ${turnsText(turns)}. Give every daemon the same settings.`;
   if (firsts === null) return 'A daemon is running and asks for them at once.';
   const { site, waiting } = firsts;
   return `A daemon is running: ${counted(waiting, 'purchase')} of site ${site} that were registered together ${waiting === 1 ? 'gets its first poll' : 'get their first polls'} ${withinText(firsts)}; ${SINGLES_FIRST}.`;

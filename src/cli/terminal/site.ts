@@ -2,9 +2,9 @@
 import { siteProblem } from '../../api/registrations/site-problem.ts';
 import { AppError } from '../../domain/values/errors.ts';
 
-/** The name, checked; throws AppError `invalid`. */
-export function knownSite(name: string, known: readonly string[]): string {
-  const problem = siteProblem(name, known);
+/** The name, checked. `unnamed`: sites that no running daemon has in its settings. Throws AppError `invalid`. */
+export function knownSite(name: string, known: readonly string[], unnamed: readonly string[] = []): string {
+  const problem = siteProblem(name, known, unnamed);
   if (problem !== null) throw new AppError('invalid', `--site: ${problem}`);
   return name;
 }

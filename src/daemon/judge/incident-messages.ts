@@ -7,6 +7,7 @@ import type { Detection } from '../../domain/incidents/detection.ts';
 import { type Incident, levelOf } from '../../domain/incidents/incident.ts';
 import type { IncidentVerdict, Overdue } from '../../domain/incidents/judgement.ts';
 import { type ReplicaTrouble, reasonsOf, replicaData, replicaSentence } from '../../domain/incidents/replica-trouble.ts';
+import { isUnpolled } from '../../domain/polling/unpolled.ts';
 import { type Instant, isoTime, isoTimeOrNull, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { type NewEvent, SITE_SHARD } from '../../postgres/events/events.ts';
@@ -61,7 +62,7 @@ export function createIncidentMessages({
     const { incident, announce } = verdict;
     const site = (await listSites(sql)).find(({ name }) => name === incident.site);
     const said = incident.endedAt === null ? null : await reasonAlerted(sql, incident.id);
-    const reason = said === 'not_configured' ? said : (site?.failingReason ?? null);
+    const reason = isUnpolled(said) ? said : (site?.failingReason ?? null);
     const trouble = { reason, lastError: site?.lastError ?? null };
     const about = { kind: 'unreachable', site: incident.site ?? '' } as const;
     const data = { ...(await head(incident)), ...about, ...trouble, lastReadAt: isoTimeOrNull(site?.lastReadAt ?? null) };
@@ -166,7 +167,7 @@ async function troublesAlerted(sql: Sql, incident: string): Promise<readonly Rep
   return data?.kind === 'replica' ? data.troubles : [];
 }
 
-/** Why people were alerted of a site last: that no daemon names it is not in the site's row any more when it is over. */
+/** Why people were alerted of a site last: that no daemon names it, or that its purchases stay, does not show any more when it is over. */
 async function reasonAlerted(sql: Sql, incident: string): Promise<string | null> {
   const last = await lastMessage(sql, incident);
   const data = last === null ? null : readPeopleEvent(last.body)?.data;

@@ -2,12 +2,19 @@
  * Keeps sites and subscribers in line with what living replicas name, says what none names, and has people alerted when the
  * settings of two replicas differ for long.
  */
-import { differingSettings, type SettingsDigests } from '../../config/settings-digests.ts';
+import { differingSettings, listedSettings, type SettingsDigests } from '../../config/settings-digests.ts';
+import { MOST_UNPOLLED, type UnpolledSite, unpolledAdvice, unpolledText } from '../../domain/polling/unpolled.ts';
 import type { TroubleSeen } from '../../domain/replicas/loop-health.ts';
-import { counted } from '../../domain/values/counts.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
-import { type DescribedReplica, followNames, type Naming, readUnnamed, type Unnamed } from '../../postgres/shards/named.ts';
+import { listSites } from '../../postgres/polling/sites.ts';
+import {
+  type DescribedReplica,
+  followNames,
+  type Naming,
+  type UnnamedSubscriber,
+  unnamedSubscribers,
+} from '../../postgres/shards/named.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 
@@ -32,18 +39,17 @@ const SOON: Milliseconds = 10_000;
 const EVERY: Milliseconds = 30_000;
 /** A rolling deploy of a few replicas is over by then. */
 const DIFFER_FOR: Milliseconds = 5 * 60_000;
-const MOST_NAMES = 10;
 
 export function createNames({ sql, clock, log, replica, naming, settings }: NamesOptions): Names {
-  /** What was logged last, as keys. */
-  let said: ReadonlyMap<string, Unnamed> = new Map();
+  /** What is logged of each site and subscriber that no replica names. */
+  let said: ReadonlyMap<string, UnnamedLine> = new Map();
   const differing = createLasting(clock);
   const versions = createLasting(clock);
   let isVersionSaid = false;
 
-  const sayUnnamed = (found: readonly Unnamed[]): void => {
+  const sayUnnamed = (found: readonly UnnamedLine[]): void => {
     const now = new Map(found.map((each) => [`${each.kind} ${each.name}`, each]));
-    for (const [key, each] of now) if (!said.has(key)) log.warn(...unnamedLine(each));
+    for (const [key, { event, fields }] of now) if (said.get(key)?.event !== event) log.warn(fields, event);
     for (const [key, { kind, name }] of said) if (!now.has(key)) log.info({ [kind]: name }, `${kind}.unnamed_over`);
     said = now;
   };
@@ -71,7 +77,13 @@ export function createNames({ sql, clock, log, replica, naming, settings }: Name
     troubles: () =>
       differing.lasted() < DIFFER_FOR
         ? []
-        : [{ reason: 'settings_differ', for: differing.lasted(), error: differenceText(differing.found()) }],
+        : [
+            {
+              reason: 'settings_differ',
+              for: differing.lasted(),
+              error: `Another daemon has a different value of ${listedSettings(differing.found())}.`,
+            },
+          ],
   };
 }
 
@@ -89,25 +101,39 @@ function createLasting(clock: Pick<Clock, 'monotonic'>) {
   };
 }
 
-/** Names the settings, never their values. */
-function differenceText(names: readonly string[]): string {
-  const shown = names.slice(0, MOST_NAMES);
-  const more = names.length > MOST_NAMES ? [counted(names.length - MOST_NAMES, 'other setting')] : [];
-  return `Another daemon has a different value of ${new Intl.ListFormat('en').format([...shown, ...more])}.`;
+/** A line of the log about a site or subscriber that no running daemon names. */
+interface UnnamedLine {
+  readonly kind: 'site' | 'subscriber';
+  readonly name: string;
+  readonly event: string;
+  readonly fields: object;
 }
 
-function unnamedLine({ kind, name, waiting, renamedTo }: Unnamed): [object, string] {
-  if (renamedTo !== null) {
-    const detail = `No daemon names this site, and ${renamedTo} names it as a former name: its purchases move to ${renamedTo}.`;
-    return [{ site: name, purchases: waiting, detail }, 'site.moves'];
-  }
-  const back = `name it in the settings again`;
-  if (kind === 'subscriber') {
-    const detail = 'No running daemon has this subscriber in its settings: nothing is sent to it.';
-    const advice = `${back}, or do nothing: ten minutes after the last daemon named it, no events are made for it any more`;
-    return [{ subscriber: name, deliveries: waiting, detail, advice }, 'subscriber.not_named'];
-  }
-  const detail = 'No running daemon has this site in its settings: its purchases are not polled.';
-  const advice = `${back}; if it was renamed, add "formerly: [${name}]" to the site that it is now; if it is over, end its purchases: purchase-watch unwatch --site ${name}`;
-  return [{ site: name, purchases: waiting, detail, advice }, 'site.not_named'];
+/** Sites that no living replica names and that have purchases to poll, and subscribers that none names. */
+async function readUnnamed(sql: Sql): Promise<UnnamedLine[]> {
+  const [sites, subscribers] = await Promise.all([listSites(sql), unnamedSubscribers(sql)]);
+  return [...sites.filter(({ unpolled }) => unpolled > 0).map(siteLine), ...subscribers.map(subscriberLine)];
 }
+
+function siteLine(site: UnpolledSite): UnnamedLine {
+  const { name, unpolled, renamedTo } = site;
+  const fields = {
+    site: name,
+    purchases: unpolled,
+    ...atLeast(unpolled),
+    detail: unpolledText(site),
+    advice: unpolledAdvice(site),
+  };
+  return { kind: 'site', name, event: renamedTo === null ? 'site.not_named' : 'site.moves', fields };
+}
+
+function subscriberLine({ name, waiting }: UnnamedSubscriber): UnnamedLine {
+  const detail = 'No running daemon has this subscriber in its settings: nothing is sent to it.';
+  const advice =
+    'name it in the settings again, or do nothing: ten minutes after the last daemon named it, no events are made for it any more';
+  const fields = { subscriber: name, deliveries: waiting, ...atLeast(waiting), detail, advice };
+  return { kind: 'subscriber', name, event: 'subscriber.not_named', fields };
+}
+
+/** That counting ended there. */
+const atLeast = (count: number) => (count >= MOST_UNPOLLED ? { atLeast: true } : {});

@@ -100,7 +100,9 @@ const unreachableData = z.object({
   kind: z.literal('unreachable'),
   ...HEAD,
   site: word,
-  reason: orNull(word).describe('`throttled`, `malformed`, `unknown`, `refused`, `unreachable` or `not_configured`.'),
+  reason: orNull(word).describe(
+    '`throttled`, `malformed`, `unknown`, `refused`, `unreachable`, `not_configured` or `not_moved`.',
+  ),
   lastError: orNull(word),
   lastReadAt: orNull(time).describe('When an answer last showed a purchase; null: never, or not known.'),
 });

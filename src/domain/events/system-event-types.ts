@@ -44,7 +44,7 @@ export type InvoiceEventFacts = Readonly<z.input<typeof invoiceFacts>>;
 
 /** Why no purchase of a site can be read. */
 const siteTrouble = z
-  .enum(['throttled', 'malformed', 'unknown', 'refused', 'unreachable', 'not_configured'])
+  .enum(['throttled', 'malformed', 'unknown', 'refused', 'unreachable', 'not_configured', 'not_moved'])
   .meta({ id: 'SiteTroubleReason', description: 'Why no purchase of a site can be read. Later versions may add reasons.' });
 
 function event<Type extends string, Data extends z.ZodType>(type: Type, id: string, description: string, data: Data) {

@@ -7,6 +7,7 @@ import type { IncidentKind } from '../incidents/symptom.ts';
 import type { PollReason } from '../polling/poll-reason.ts';
 import type { PurchaseStatus } from '../purchases/purchase.ts';
 import type { DaemonSilence } from '../replicas/daemon-silence.ts';
+import type { NamingReplica } from '../replicas/named.ts';
 import type { CountedUsual } from '../stays/usual.ts';
 import type { SkippedTime } from '../values/skipped-time.ts';
 import type { Instant, Milliseconds } from '../values/time.ts';
@@ -47,6 +48,8 @@ export interface PurchaseFacts {
 
 export interface SiteFacts {
   readonly configured: boolean;
+  /** The site of which this is a former name. */
+  readonly renamedTo?: string | null;
   readonly failingSince: Instant | null;
   readonly lastSuccessAt: Instant | null;
   readonly lastError: string | null;
@@ -59,6 +62,8 @@ export interface OwnerFacts {
   readonly leaseUntil: Instant | null;
   /** Replicas whose lease lasts. */
   readonly daemons: number;
+  /** What the settings of the replicas name that take shards; null without one. */
+  readonly sharing?: readonly NamingReplica[] | null;
   readonly silence: DaemonSilence;
   /** Other purchases of the same site and shard that are due; counted up to a bound. */
   readonly othersDue: number;

@@ -4,7 +4,9 @@ import { SINGLES_FIRST, sizedFirstPolls, withinText } from '../polling/first-pol
 import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
 import type { PollReason } from '../polling/poll-reason.ts';
 import { unaskedTime } from '../polling/stuck.ts';
+import { endSession, unpolledAdvice } from '../polling/unpolled.ts';
 import { type StatePolicy, stateName } from '../purchases/states.ts';
+import { nextTurn, turnsAmong } from '../replicas/named.ts';
 import { humanDuration } from '../values/duration.ts';
 import type { Instant, Milliseconds } from '../values/time.ts';
 import type { Facts, PurchaseFacts } from './facts.ts';
@@ -79,19 +81,42 @@ export function answeredWell({ failures, seenAt, lastPolledAt }: PurchaseFacts):
 }
 
 /** For how long the next poll is late, or null while it is not, or only on its way. A first poll that comes after others is late from the beginning. */
-export function lateness({ purchase, now, firstPoll }: Facts): Milliseconds | null {
+export function lateness(facts: Facts): Milliseconds | null {
+  const { purchase, now, firstPoll } = facts;
   const late = purchase.nextPollAt === null ? 0 : now - purchase.nextPollAt;
-  return late > LATE || firstPoll !== null ? Math.max(late, 0) : null;
+  return late > LATE || firstPoll !== null || (late > 0 && turnText(facts) !== null) ? Math.max(late, 0) : null;
+}
+
+/** Why no running daemon polls a purchase of a site that none has in its settings, and what to do, as a clause. */
+export function unnamedText({ site: name, lockedBy = null }: PurchaseFacts, { renamedTo = null }: Facts['site']): string {
+  if (renamedTo === null)
+    return `no running daemon has site ${name} in its settings, so this purchase is not polled: ${unpolledAdvice({ name, renamedTo, lockedBy })}`;
+  const moves = `this purchase is not polled until it has moved from site ${name} to site ${renamedTo}, which names ${name} in "formerly"`;
+  if (lockedBy === null) return `${moves}: a daemon moves it by itself`;
+  return `${moves}, and it cannot move because session ${lockedBy} of the database has locked its row: ${endSession(lockedBy)}`;
+}
+
+/** That a purchase waits for the turn of daemons that have its site in their settings; null when it does not. */
+function turnText({ purchase: { site, shard }, owner: { sharing }, now }: Facts): string | null {
+  const turns = turnsAmong(sharing ?? []);
+  const next = turns === null ? null : nextTurn(turns, { site, shard, now });
+  const knowing = turns?.waiting.find(({ what }) => what === `site ${site}`)?.replicas ?? [];
+  if (next === null || knowing.length === 0) return null;
+  const names = new Intl.ListFormat('en').format(knowing);
+  return `the running daemons have different settings and take turns: site ${site} is in those of ${names} alone, whose turn with this purchase begins in ${humanDuration(next - now)}; give every daemon the same settings ("purchase-watch doctor" says more)`;
 }
 
 /** Why a poll that is late has not been made. */
-export function whyLate({ site, owner, purchase, firstPoll }: Facts): string {
-  if (!site.configured) return `site ${purchase.site} is not in the configuration any more`;
+export function whyLate(facts: Facts): string {
+  const { site, owner, purchase, firstPoll } = facts;
+  if (!site.configured) return unnamedText(purchase, site);
   if (owner.daemons === 0)
     return owner.silence.takesWrites ? 'no daemon is running on this database' : 'the database takes no writes';
   if (site.failingSince !== null) return `site ${purchase.site} does not answer`;
   if (purchase.lockedBy != null)
     return `session ${purchase.lockedBy} of the database has locked its row (pg_stat_activity shows it), so its polls cannot be recorded; it is polled again until the row is free`;
+  const turn = turnText(facts);
+  if (turn !== null) return turn;
   if (owner.leaseUntil === null) return 'its shard has no owner at this moment; a running daemon takes it over within seconds';
   if (firstPoll !== null) {
     const polls = sizedFirstPolls({ site: purchase.site, waiting: firstPoll.ahead, ceiling: firstPoll.ceiling });

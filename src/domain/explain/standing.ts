@@ -10,7 +10,7 @@ import { type Limit, shownLimit, workingText } from '../stays/dwell.ts';
 import { humanDuration } from '../values/duration.ts';
 import { DAY, type Instant, isoTime } from '../values/time.ts';
 import type { Facts, IncidentFacts } from './facts.ts';
-import { answeredWell, stuckClock } from './poll.ts';
+import { answeredWell, stuckClock, unnamedText } from './poll.ts';
 import { singleStanding } from './single-alerts.ts';
 import type { Step } from './step.ts';
 
@@ -76,7 +76,7 @@ function siteStep({ site, purchase, now }: Facts): Step {
       at: null,
       kind,
       wrong: true,
-      text: `${name} is not in the configuration any more; its purchases keep their rows and are not polled`,
+      text: unnamedText(purchase, site),
     };
   }
   const { failingSince, lastSuccessAt } = site;
@@ -150,7 +150,7 @@ function incidentStep({ now, purchase, hasPeople }: Facts, incident: IncidentFac
   const what =
     kind === 'stuck'
       ? `${count === 1 ? '1 customer' : `${count} customers`} stuck in ${stateName(state ?? 0)}`
-      : `site ${purchase.site} does not answer`;
+      : `no purchase of site ${purchase.site} can be read`;
   const alerts = !hasPeople
     ? NOBODY_HEARS
     : alertedAt === null

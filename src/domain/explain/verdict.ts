@@ -7,7 +7,7 @@ import { unwritableAdvice } from '../replicas/daemon-silence.ts';
 import { humanDuration } from '../values/duration.ts';
 import type { Instant } from '../values/time.ts';
 import type { Facts } from './facts.ts';
-import { answeredWell, lateness, whyLate } from './poll.ts';
+import { answeredWell, lateness, unnamedText, whyLate } from './poll.ts';
 import { singleStanding } from './single-alerts.ts';
 import { NO_CHANNEL_HEARS, NOBODY_HEARS, untilText } from './standing.ts';
 import { MATTER_CODES, type Matter } from './step.ts';
@@ -42,7 +42,7 @@ function siteTrouble({ purchase, site, now }: Facts): Matter | null {
   if (!site.configured)
     return {
       code: 'site_not_configured',
-      text: `Site ${purchase.site} is not in the configuration any more, so this purchase is not polled.`,
+      text: `${capital(unnamedText(purchase, site))}.`,
     };
   if (site.failingSince === null) return null;
   const why = site.lastError === null ? '' : ` (${site.lastError.replace(/\.$/, '')})`;
@@ -51,6 +51,8 @@ function siteTrouble({ purchase, site, now }: Facts): Matter | null {
     text: `Site ${purchase.site} has given ${usableAnswers(site.failingSince, site.lastSuccessAt)} for ${lasting(site.failingSince, now)}${why}; its purchases are polled once it does, and none is called stuck meanwhile.`,
   };
 }
+
+const capital = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 
 function stuck(facts: Facts, policy: PollPolicy): Matter | null {
   const { state, stateSince, stuckSince } = facts.purchase;

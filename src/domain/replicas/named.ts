@@ -1,5 +1,6 @@
 /** What the settings of each replica name, and which shards a replica takes when replicas name different things. Pure. */
 
+import { humanDuration } from '../values/duration.ts';
 import type { Instant, Milliseconds } from '../values/time.ts';
 import { SHARDS } from './ownership.ts';
 
@@ -62,15 +63,74 @@ export function partOf({ own, others, now }: Sharing): Part {
   const newest = newestAddresses([own, ...others]);
   const mine = knowledgeOf(own.named, newest);
   const theirs = others.map(({ named }) => (named === null ? null : knowledgeOf(named, newest)));
-  const sets = [mine, ...theirs.filter((each) => each !== null)];
-  const isOutdone = sets.some((each) => each.size > mine.size && mine.isSubsetOf(each));
-  if (isOutdone) return { isOutdone, parties: 1, includes: () => false };
-  const keys = new Set(sets.filter((each) => !sets.some((more) => more.size > each.size && each.isSubsetOf(more))).map(keyOf));
-  const turns = [...keys].sort();
+  const turns = turnsOf([mine, ...theirs.filter((each) => each !== null)]);
   const place = turns.indexOf(keyOf(mine));
+  if (place === -1) return { isOutdone: true, parties: 1, includes: () => false };
   const alike = theirs.filter((each) => each === null || keyOf(each) === turns[place]).length;
   const turn = Math.floor(now / TURN);
-  return { isOutdone, parties: 1 + alike, includes: (shard) => (shard + turn) % turns.length === place };
+  return { isOutdone: false, parties: 1 + alike, includes: (shard) => (shard + turn) % turns.length === place };
+}
+
+/** What replicas know of which no other one knows more, as keys, in the order of their turns. */
+function turnsOf(all: readonly ReadonlySet<string>[]): string[] {
+  const most = all.filter((each) => !all.some((more) => more.size > each.size && each.isSubsetOf(more)));
+  return [...new Set(most.map(keyOf))].sort();
+}
+
+/** What only some replicas know, while replicas take turns with each shard: it waits for the turn of these. */
+export interface Turns {
+  /** How many turns there are, one after the other. */
+  readonly count: number;
+  readonly waiting: readonly {
+    /** `site` or `subscriber`, and its name. */
+    readonly what: string;
+    /** Ids of the replicas that know it and have a turn. */
+    readonly replicas: readonly string[];
+    /** The places of their turns. */
+    readonly places: readonly number[];
+  }[];
+}
+
+/** The turns that replicas take with each shard; null when they take none, because one of them knows everything. */
+export function turnsAmong(replicas: readonly NamingReplica[]): Turns | null {
+  const newest = newestAddresses(replicas);
+  const known = replicas.flatMap(({ id, named }) => (named === null ? [] : [{ id, knows: knowledgeOf(named, newest) }]));
+  const turns = turnsOf(known.map(({ knows }) => knows));
+  if (turns.length < 2) return null;
+  const taking = known.map((each) => ({ ...each, place: turns.indexOf(keyOf(each.knows)) })).filter(({ place }) => place !== -1);
+  const waiting = [...new Set(taking.flatMap(({ knows }) => [...knows]))].sort().flatMap((what) => {
+    const knowing = taking.filter(({ knows }) => knows.has(what));
+    const places = [...new Set(knowing.map(({ place }) => place))];
+    return places.length === turns.length ? [] : [{ what, places, replicas: knowing.map(({ id }) => id) }];
+  });
+  return { count: turns.length, waiting };
+}
+
+/** How long what only some replicas know waits for their turn at most. */
+export function longestTurn({ count }: Turns): Milliseconds {
+  return (count - 1) * TURN;
+}
+
+/** The turns in words, as clauses: what waits, and for whom. Deliveries to a subscriber wait like the polls of a site. */
+export function turnsText(turns: Turns): string {
+  const each = turns.waiting
+    .slice(0, MOST_LISTED)
+    .map(({ what, replicas }) => `${what} is in the settings of ${new Intl.ListFormat('en').format(replicas)} alone`);
+  const more = turns.waiting.length - each.length;
+  const rest = more > 0 ? [`and ${more} more`] : [];
+  return `${[...each, ...rest].join(', ')}; each shard of purchases is with daemons of the same settings for ${humanDuration(TURN)}, and then with others, so polls and deliveries wait up to ${humanDuration(longestTurn(turns))} for their daemon's turn`;
+}
+
+/** Sites and subscribers that a sentence about turns names. */
+const MOST_LISTED = 5;
+
+/** When the next turn of a shard with replicas that know a site begins; null while such replicas have the turn, or all know the site. */
+export function nextTurn(turns: Turns, { site, shard, now }: { site: string; shard: number; now: Instant }): Instant | null {
+  const places = turns.waiting.find(({ what }) => what === siteWords(site))?.places;
+  const turn = Math.floor(now / TURN);
+  const ahead = Array.from({ length: turns.count }, (_, step) => step);
+  const step = ahead.find((each) => places === undefined || places.includes((shard + turn + each) % turns.count));
+  return step === undefined || step === 0 ? null : (turn + step) * TURN;
 }
 
 /** How many of all shards are in a part. */
@@ -96,9 +156,10 @@ function newestAddresses(replicas: readonly NamingReplica[]): ReadonlyMap<string
 
 function knowledgeOf({ sites, subscribers }: Named, newest: ReadonlyMap<string, string | null>): Set<string> {
   const reached = Object.entries(subscribers).filter(([name, { address }]) => address === newest.get(name));
-  return new Set([...Object.keys(sites).map((name) => `site ${name}`), ...reached.map(([name]) => `subscriber ${name}`)]);
+  return new Set([...Object.keys(sites).map(siteWords), ...reached.map(([name]) => `subscriber ${name}`)]);
 }
 
+const siteWords = (name: string): string => `site ${name}`;
 const keyOf = (knowledge: ReadonlySet<string>): string => [...knowledge].sort().join();
 
 type Filters = Pick<NamedSubscriber, 'types' | 'sites' | 'states'>;

@@ -1,5 +1,7 @@
 /** Moves the purchases of a former name of a site, and what is known of them, to the site's present name. */
+import { MOST_UNPOLLED } from '../../domain/polling/unpolled.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
+import { holderOf, type RowHolder } from './locked-rows.ts';
 
 /** A site that was renamed. */
 export interface Renamed {
@@ -83,6 +85,25 @@ export async function stopDoubles(sql: Queries, { from, to }: Renamed, limit: nu
       select from purchase_watch.purchases other where other.site = ${to} and other.purchase_id = p.purchase_id)
     limit ${limit} for update of p skip locked`,
   );
+}
+
+/** Purchases that stayed at a former name. */
+export interface LeftBehind {
+  /** Counted up to `MOST_UNPOLLED`. */
+  readonly count: number;
+  /** A session that has locked one of the first rows; null when none is known. */
+  readonly holder: RowHolder | null;
+}
+
+/** The purchases of a former name that could neither be moved nor stopped, because other sessions have locked their rows. */
+export async function leftBehind(sql: Queries, { from, to }: Renamed): Promise<LeftBehind> {
+  const rows = await sql<{ id: number }[]>`
+    select p.id::float8 as id from purchase_watch.purchases p
+    where p.site = ${from} and (p.due_slot is not null or not exists (
+      select from purchase_watch.purchases other where other.site = ${to} and other.purchase_id = p.purchase_id))
+    limit ${MOST_UNPOLLED}`;
+  const [first] = rows;
+  return { count: rows.length, holder: first === undefined ? null : await holderOf(sql, first.id) };
 }
 
 /** Stops up to `limit` watched purchases of a site; answers how many. A poll that is under way for one is not recorded. */

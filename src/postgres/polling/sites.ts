@@ -1,6 +1,8 @@
 /** Sites: which sites are configured, and whether they answer. */
 
+import { sentence } from '../../domain/incidents/replica-trouble.ts';
 import type { SiteTrouble } from '../../domain/polling/reach.ts';
+import { MOST_UNPOLLED, type UnpolledReason, unpolledText } from '../../domain/polling/unpolled.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 
@@ -117,36 +119,53 @@ export interface SiteRow {
   readonly name: string;
   /** Whether a living replica names the site. */
   readonly configured: boolean;
-  /** The site of which this is a former name; null for others. */
+  /** The site of which this is a former name, as a living replica says; null for others. */
   readonly renamedTo: string | null;
-  /** Purchases that should be polled and are not, because no living replica names the site; counted up to ten thousand. */
+  /** Purchases that should be polled and are not, because no living replica names the site; counted up to `MOST_UNPOLLED`. */
   readonly unpolled: number;
+  /** The process of a session that has locked one of the oldest of them, so that it cannot be moved to the site's present name. */
+  readonly lockedBy: number | null;
   readonly failingSince: Instant | null;
   /** Why the site last failed; like `error`, kept after the failure is over. */
-  readonly failingReason: SiteTrouble | 'not_configured' | null;
+  readonly failingReason: SiteTrouble | UnpolledReason | null;
   readonly lastSuccessAt: Instant | null;
   /** The last answer that showed a purchase's status. */
   readonly lastReadAt: Instant | null;
   readonly lastError: string | null;
 }
 
-/** All sites with their health. A site fails as well while it has purchases to poll and no living replica names it. */
+/** Rows that are asked for a lock; once all others have moved, few rows are left. */
+const MOST_ASKED = 100;
+/** Purchases that move are no failure of the site, unless a lock lasts for the first, or all of it for the second. */
+const LOCKED_FOR: Milliseconds = 60_000;
+const MOVING_FOR: Milliseconds = 10 * 60_000;
+
+/**
+ * All sites with their health. A site fails as well while it has purchases to poll and no living replica names it, and, where
+ * one names it as a former name, when its purchases have not been moved after some time.
+ */
 export async function listSites(sql: Queries): Promise<SiteRow[]> {
-  return sql<SiteRow[]>`
-    select name, configured and unnamed_since is null as configured, renamed_to as "renamedTo", n.count as unpolled,
-      case when n.count > 0 then unnamed_since else failing_since end as "failingSince",
-      case when n.count > 0 then 'not_configured' else failing_reason end as "failingReason",
-      last_success_at as "lastSuccessAt", last_read_at as "lastReadAt",
-      case when n.count > 0 then ${NOT_NAMED} else last_error end as "lastError"
+  const before = (length: Milliseconds) => sql`now() - ${length}::float8 * interval '1 millisecond'`;
+  const rows = await sql<SiteRow[]>`
+    select name, configured and unnamed_since is null as configured, renamed_to as "renamedTo", n.count as unpolled, l.pid as "lockedBy",
+      case when n.count = 0 then failing_since
+        when renamed_to is null or unnamed_since < ${before(MOVING_FOR)}
+          or l.pid is not null and greatest(unnamed_since, l.since) < ${before(LOCKED_FOR)} then unnamed_since end as "failingSince",
+      case when n.count = 0 then failing_reason when renamed_to is null then 'not_configured' else 'not_moved' end as "failingReason",
+      last_success_at as "lastSuccessAt", last_read_at as "lastReadAt", last_error as "lastError"
     from purchase_watch_internal.sites s cross join lateral (
       select count(*)::float8 as count from (
         select from purchase_watch.purchases p where s.unnamed_since is not null and p.site = s.name and p.due_slot is not null
         limit ${MOST_UNPOLLED}) p) n
+    left join lateral (
+      select k.pid, a.xact_start as since from (
+        select p.xmax as holder from purchase_watch.purchases p
+        where s.unnamed_since is not null and s.renamed_to is not null and p.site = s.name and p.due_slot is not null limit ${MOST_ASKED}) p
+      join pg_locks k on k.locktype = 'transactionid' and k.transactionid = p.holder and k.granted
+      left join pg_stat_activity a on a.pid = k.pid order by a.xact_start limit 1) l on true
     order by name`;
+  return rows.map((row) => (row.unpolled === 0 ? row : { ...row, lastError: `${sentence(unpolledText(row))}.` }));
 }
-
-const NOT_NAMED = 'No running daemon has this site in its settings.';
-const MOST_UNPOLLED = 10_000;
 
 /** Sites that are there: a living replica names them, or they have purchases that are not polled for want of one. */
 export function presentSites<Site extends Pick<SiteRow, 'configured' | 'unpolled'>>(sites: readonly Site[]): Site[] {

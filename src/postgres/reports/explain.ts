@@ -64,11 +64,13 @@ export async function explainFacts(
         'nextPollAt', ${ms('p.next_poll_at')}, 'nextPollReason', p.next_poll_reason, 'polls', p.polls, 'failures', p.failures, 'unknowns', p.unknowns,
         'lastError', p.last_error, 'invoice', p.invoice, 'sequence', p.sequence, 'shard', p.shard,
         'lockedBy', (select pid from ${lockHolders(sql, id)} limit 1)),
-      'site', (select json_build_object('configured', configured and unnamed_since is null, 'failingSince', ${ms('failing_since')},
+      'site', (select json_build_object('configured', configured and unnamed_since is null, 'renamedTo', renamed_to, 'failingSince', ${ms('failing_since')},
           'lastSuccessAt', ${ms('last_success_at')}, 'lastError', last_error)
         from purchase_watch_internal.sites where name = p.site),
       'owner', (select json_build_object('replica', h.owner, 'leaseUntil', ${ms('r.expires_at')},
           'daemons', (select count(*) from purchase_watch_internal.replicas where expires_at > clock_timestamp()),
+          'sharing', (select json_agg(json_build_object('id', l.id, 'startedAt', ${ms('l.started_at')}, 'named', l.named))
+            from purchase_watch_internal.replicas l where not l.leaving and l.expires_at > clock_timestamp()),
           'silence', (select to_json(s) from ${silence(sql)} s),
           -- now() and not clock_timestamp(): the index serves only a value that is constant within the statement.
           'othersDue', (select count(*) from (

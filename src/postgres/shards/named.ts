@@ -1,6 +1,7 @@
 /** What the settings of living replicas name: only what none of them names is taken away, and not before some time. */
 
 import type { SettingsDigests } from '../../config/settings-digests.ts';
+import { MOST_UNPOLLED } from '../../domain/polling/unpolled.ts';
 import { isNewer, type Named, type NamedSubscriber, type NamingReplica, widest } from '../../domain/replicas/named.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
@@ -132,32 +133,19 @@ export async function retireUnnamed(sql: Queries, before: Instant): Promise<Reti
     select 'site' as kind, name from site union all select 'subscriber', name from subscriber left join woken on true`;
 }
 
-/** A site or subscriber of the settings that no living replica names. */
-export interface Unnamed {
-  readonly kind: 'site' | 'subscriber';
+/** A subscriber of the settings that no living replica names. */
+export interface UnnamedSubscriber {
   readonly name: string;
-  readonly since: Instant;
-  /** Purchases that are not polled, or deliveries that wait; counted up to `MOST_UNNAMED`. */
+  /** Deliveries that wait; counted up to `MOST_UNPOLLED`. */
   readonly waiting: number;
-  /** The site whose former name it is; null for others. */
-  readonly renamedTo: string | null;
 }
 
-/** Counting more would only cost time. */
-const MOST_UNNAMED = 10_000;
-
-/** The sites that no living replica names and that have purchases to poll, and the subscribers that none names. */
-export async function readUnnamed(sql: Queries): Promise<Unnamed[]> {
-  return sql<Unnamed[]>`
-    select 'site' as kind, s.name, s.unnamed_since as since, s.renamed_to as "renamedTo", n.count as waiting
-    from purchase_watch_internal.sites s cross join lateral (
-      select count(*)::float8 as count from (
-        select from purchase_watch.purchases p where p.site = s.name and p.due_slot is not null limit ${MOST_UNNAMED}) p) n
-    where s.unnamed_since is not null and n.count > 0
-    union all
-    select 'subscriber', s.name, s.unnamed_since, null, n.count
+/** The subscribers of the settings that no living replica names. */
+export async function unnamedSubscribers(sql: Queries): Promise<UnnamedSubscriber[]> {
+  return sql<UnnamedSubscriber[]>`
+    select s.name, n.count as waiting
     from purchase_watch_internal.subscribers s cross join lateral (
       select count(*)::float8 as count from (
-        select from purchase_watch_internal.deliveries d where d.subscriber = s.id and d.status = 'pending' limit ${MOST_UNNAMED}) d) n
-    where s.configured and s.unnamed_since is not null order by kind, name`;
+        select from purchase_watch_internal.deliveries d where d.subscriber = s.id and d.status = 'pending' limit ${MOST_UNPOLLED}) d) n
+    where s.configured and s.unnamed_since is not null order by name`;
 }

@@ -316,12 +316,14 @@ export interface LivingReplica extends ReplicaRow {
   readonly shards: number;
   /** Null: not known. */
   readonly settings: SettingsDigests | null;
+  /** What its settings name; null for a daemon of an older version. */
+  readonly named: Named | null;
 }
 
 /** Replicas whose lease has not run out. A killed replica stays among them until its lease runs out. */
 export async function livingReplicas(sql: Queries): Promise<LivingReplica[]> {
   return sql<LivingReplica[]>`
-    select r.id, r.process, r.started_at as "startedAt", r.settings_digests as settings,
+    select r.id, r.process, r.started_at as "startedAt", r.settings_digests as settings, r.named,
       (select count(*) from purchase_watch_internal.shards s where s.owner = r.id)::float8 as shards
     from purchase_watch_internal.replicas r where r.expires_at > clock_timestamp() order by r.started_at, r.id`;
 }

@@ -44,9 +44,12 @@ test('says that nothing was polled within the wait', async () => {
 test('says so when the site does not answer, or is not configured any more', async () => {
   await api.sql`update purchase_watch_internal.sites set failing_since = '2026-11-20T09:00Z'`;
   expect((await ask()).body.note).toContain('no usable answer since 2026-11-20T09:00:00.000Z');
-  await api.sql`update purchase_watch_internal.sites set failing_since = null, configured = false`;
-  expect((await ask()).body.note).toContain('not in the configuration any more');
-  await api.sql`update purchase_watch_internal.sites set configured = true`;
+  await api.sql`update purchase_watch_internal.sites set failing_since = null, unnamed_since = now()`;
+  const begun = performance.now();
+  const { note } = (await ask('?wait=25s')).body;
+  expect(note).toMatch(/^No running daemon has site \w+ in its settings, .*: name the site in the settings again; .*formerly/);
+  expect(performance.now() - begun).toBeLessThan(20_000);
+  await api.sql`update purchase_watch_internal.sites set unnamed_since = null`;
 });
 
 test.each(['31s', '1m', '5', '-1s', 'soon', ''])('a wait of "%s" is refused', async (wait) => {

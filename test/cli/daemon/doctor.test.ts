@@ -373,8 +373,24 @@ describe('without a daemon', () => {
     await database.sql`insert into purchase_watch.purchases (purchase_id, site) values ('p-1', 'old')`;
     await database.sql`update purchase_watch_internal.sites set unnamed_since = now(), renamed_to = 'new' where name = 'old'`;
     const [line] = (await doctor({ ...env, CHECKOUT_BASE_URL: url })).about('site old');
-    expect(line).toMatch(
-      /^failed: 1 purchase is not polled yet: site new names this site in "formerly".*locked by another session/,
+    expect(line).toMatch(/^warning: 1 purchase of site old is not polled yet: it moves to site new, .*locked by another session/);
+    await database.sql`update purchase_watch_internal.sites set unnamed_since = now() - interval '11 minutes' where name = 'old'`;
+    expect((await doctor({ ...env, CHECKOUT_BASE_URL: url })).about('site old')[0]).toMatch(/^failed: .*it moves to site new/);
+  });
+
+  test('running daemons that differ, at once, with the turns that they take', async () => {
+    const { url } = await simulatorOf();
+    const start = (id: string, site: string) =>
+      renewReplica(database.sql, {
+        ...{ id, process: 'elsewhere', ttl: 60_000, named: { sites: { [site]: [] }, subscribers: {} } },
+        settings: { version: '1.0.0', [`sites.${site}`]: 'aaaa', 'slack.groupWait': 'bbbb' },
+      });
+    await start('rep_1', 'se');
+    const daemons = async () => (await doctor({ ...env, CHECKOUT_BASE_URL: url }, '--no-send')).about('daemons').join('\n');
+    expect(await daemons()).not.toContain('have different values');
+    await start('rep_2', 'no');
+    expect(await daemons()).toMatch(
+      /^warning: the running daemons have different values of sites\.no and sites\.se: site no is in the settings of rep_2 alone, site se is in the settings of rep_1 alone; each shard .* up to 20 s .*→ .*same settings/m,
     );
   });
 

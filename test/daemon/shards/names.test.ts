@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createNames } from '../../../src/daemon/shards/names.ts';
 import { listSites } from '../../../src/postgres/polling/sites.ts';
-import { followNames, namedBy, readUnnamed, retireUnnamed } from '../../../src/postgres/shards/named.ts';
+import { followNames, namedBy, retireUnnamed, unnamedSubscribers } from '../../../src/postgres/shards/named.ts';
 import { renewReplica } from '../../../src/postgres/shards/replicas.ts';
 import { findSubscriber, type SubscriberDefinition } from '../../../src/postgres/subscribers/subscribers.ts';
 import { createLogger } from '../../../src/runtime/logger.ts';
@@ -48,6 +48,14 @@ async function start(id: string, { sites, subscribers = [], settings = {} }: Tol
 }
 const gone = (id: string) => database.sql`delete from purchase_watch_internal.replicas where id = ${id}`;
 const sites = async () => (await listSites(database.sql)).map(({ name, configured }) => [name, configured]);
+/** Sites and subscribers that no replica names. */
+const unnamed = async () => {
+  const all = [
+    ...(await listSites(database.sql)).filter(({ unpolled }) => unpolled > 0),
+    ...(await unnamedSubscribers(database.sql)),
+  ];
+  return all.map(({ name }) => name);
+};
 const filtersOf = async (name: string) => (await findSubscriber(database.sql, name))?.sites;
 
 test('a start takes no site and no subscriber away; ten minutes after the last replica named one, it is not configured any more', async () => {
@@ -58,14 +66,11 @@ test('a start takes no site and no subscriber away; ten minutes after the last r
     ['no', true],
     ['se', true],
   ]);
-  expect(await readUnnamed(database.sql)).toEqual([]);
+  expect(await unnamed()).toEqual([]);
   await database.sql`insert into purchase_watch.purchases (purchase_id, site) values ('p-1', 'no')`;
   await gone('right');
   await older.tick();
-  expect(await readUnnamed(database.sql)).toMatchObject([
-    { kind: 'site', name: 'no', waiting: 1 },
-    { kind: 'subscriber', name: 'books', waiting: 0 },
-  ]);
+  expect(await unnamed()).toEqual(['no', 'books']);
   expect(log.join('')).toContain('site.not_named');
   const before = Date.now() - 60_000;
   expect(await retireUnnamed(database.sql, before)).toEqual([]);
@@ -77,9 +82,25 @@ test('a start takes no site and no subscriber away; ten minutes after the last r
   await renewReplica(database.sql, { id: 'right', process: 'right 1 1', ttl: 60_000 });
   await right.tick();
   await older.tick();
-  expect(await readUnnamed(database.sql)).toEqual([]);
+  expect(await unnamed()).toEqual([]);
   expect((await sites())[0]).toEqual(['no', true]);
   expect(await findSubscriber(database.sql, 'books')).not.toBeNull();
+});
+
+test('of very many purchases the log says that there are at least so many, and says it again when they begin to move', async () => {
+  await start('old', { sites: ['old'] });
+  await database.sql`insert into purchase_watch.purchases (purchase_id, site) select 'p-' || n, 'old' from generate_series(1, 10001) n`;
+  await gone('old');
+  const daemon = await start('new', { sites: ['se'] });
+  await daemon.tick();
+  expect(log.join('')).toMatch(
+    /"purchases":10000,"atLeast":true,"detail":"at least 10 000 purchases of site old are not polled: .*site\.not_named/,
+  );
+  await gone('new');
+  await (await start('newer', { sites: [{ name: 'se', formerly: ['old'] }] })).tick();
+  expect(log.join('')).toMatch(
+    /"atLeast":true,"detail":"at least 10 000 purchases of site old are not polled yet: they move to site se.*site\.moves/,
+  );
 });
 
 test('of a subscriber the newest living definition counts, with the events that any living one wants', async () => {

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createUpkeep, type Upkeep } from '../../../src/daemon/upkeep/upkeep.ts';
+import { currentSymptoms } from '../../../src/postgres/incidents/incidents.ts';
 import { listSites, syncSites } from '../../../src/postgres/polling/sites.ts';
 import { foldTransitionCounts } from '../../../src/postgres/polling/transition-counts.ts';
+import { explainFacts } from '../../../src/postgres/reports/explain.ts';
 import { renewReplica } from '../../../src/postgres/shards/replicas.ts';
 import { createLogger } from '../../../src/runtime/logger.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
@@ -90,4 +92,47 @@ test('purchases of a former name move with what is learned of the site; an id of
     { site: 'old', count: 1 },
     { site: 'se', count: 1_202 },
   ]);
+});
+
+test('a row that another session has locked is left; log, symptoms and explanation name the session, and not the setting', async () => {
+  const { sql } = database;
+  await sql`insert into purchase_watch.purchases (purchase_id, site) values ('free', 'old'), ('held', 'old')`;
+  const other = await sql.reserve();
+  const [{ pid }] = await other<[{ pid: number }]>`select pg_backend_pid() as pid`;
+  await other`begin`;
+  const [{ id }] = await other<[{ id: number }]>`
+    select id::float8 as id from purchase_watch.purchases where purchase_id = 'held' for update`;
+  await unnamedFor(2, 'se');
+  await keep();
+  await keep();
+  expect((await ofSite('se')).map((row) => row.id)).toEqual(['free']);
+  expect(log.join('')).toMatch(/"purchases":1,"left":1,.*site\.moved/);
+  const lines = log.filter((line) => line.includes('site.move_locked'));
+  expect(lines).toHaveLength(1);
+  expect(JSON.parse(lines[0]!)).toMatchObject({
+    from: 'old',
+    to: 'se',
+    purchases: 1,
+    pid,
+    advice: expect.stringContaining(`${pid}`),
+  });
+  // A lock that has just begun alerts nobody.
+  const old = async () => (await listSites(sql)).find(({ name }) => name === 'old');
+  expect(await old()).toMatchObject({ unpolled: 1, lockedBy: pid, failingSince: null });
+  await unnamedFor(20, 'se');
+  expect(await old()).toMatchObject({
+    ...{ failingSince: expect.anything(), failingReason: 'not_moved' },
+    lastError: `1 purchase of site old is not polled yet: it moves to site se, which names old in "formerly", and session ${pid} of the database has locked rows that are to move.`,
+  });
+  expect((await currentSymptoms(sql, clock.now())).map(({ site }) => site)).toEqual(['old']);
+  expect(await explainFacts(sql, { id, subscriber: null })).toMatchObject({
+    site: { configured: false, renamedTo: 'se' },
+    purchase: { lockedBy: pid },
+  });
+  await other`commit`;
+  other.release();
+  await keep();
+  expect(await ofSite('se')).toHaveLength(2);
+  expect(log.join('')).toMatch(/"purchases":1,"left":0,.*site\.moved/);
+  expect(await currentSymptoms(sql, clock.now())).toEqual([]);
 });

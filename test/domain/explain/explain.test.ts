@@ -98,6 +98,15 @@ const aDelivery = (differs: Partial<DeliveryFacts> = {}): DeliveryFacts => ({
 });
 
 const SILENCE = { takesWrites: true, silentMs: null };
+const RENAMED = { configured: false, renamedTo: 'no', failingSince: null, lastSuccessAt: null, lastError: null };
+/** Daemons of which one knows se, and the other one no. */
+const TURNS: Facts['owner'] = {
+  ...{ replica: 'a', leaseUntil: NOW + HOUR, daemons: 2, othersDue: 0, silence: SILENCE },
+  sharing: [
+    { id: 'a', startedAt: T, named: { sites: { no: [] }, subscribers: {} } },
+    { id: 'b', startedAt: T, named: { sites: { se: [] }, subscribers: {} } },
+  ],
+};
 
 function theFacts({
   purchase = {},
@@ -335,8 +344,26 @@ describe('a poll that is late', () => {
     [
       'of a former site',
       { site: { configured: false, failingSince: null, lastSuccessAt: null, lastError: null } },
-      /site se is not in the configuration any more/,
+      /no running daemon has site se in its settings, so this purchase is not polled: name the site in the settings again/,
       'site_not_configured',
+    ],
+    [
+      'of a renamed site',
+      { site: RENAMED },
+      /this purchase is not polled until it has moved from site se to site no, which names se in "formerly": a daemon moves it by itself/,
+      'site_not_configured',
+    ],
+    [
+      'of a renamed site whose row another session has locked',
+      { site: RENAMED, purchase: { ...late, lockedBy: 4_711 } },
+      /it cannot move because session 4711 of the database has locked its row: .*pg_terminate_backend\(4711\)/,
+      'site_not_configured',
+    ],
+    [
+      'for the turn of the daemon that knows its site',
+      { owner: TURNS },
+      /different settings and take turns: site se is in those of b alone, whose turn with this purchase begins in 20 s/,
+      'poll_late',
     ],
     [
       'of a site that fails',
@@ -445,7 +472,7 @@ describe('the stuck clock', () => {
     ['silenced for long', { silencedUntil: NOW + DAY }, /; silenced until 2026-11-21 09:25:00Z \(1 d more\)$/],
     ['of no channel', { hasChannel: false }, /; no channel gets it \(by its sites and severity\)$/],
     ['one customer', { count: 1 }, /: 1 customer stuck in /],
-    ['of the site', { kind: 'unreachable', state: null }, /: site se does not answer;/],
+    ['of the site', { kind: 'unreachable', state: null }, /: no purchase of site se can be read;/],
   ])('tells that the incident is %s', (_, differs, text) => {
     const { standing } = explained({ purchase: stuck, incidents: [{ ...incident, ...differs }] });
     expect(texts(standing, 'incident')[0]).toMatch(text);
@@ -860,7 +887,7 @@ describe('the verdict', () => {
     [
       'a former site',
       { site: { configured: false, failingSince: null, lastSuccessAt: null, lastError: null } },
-      /^Site se is not in the configuration any more/,
+      /^No running daemon has site se in its settings/,
     ],
     [
       'unreadable',

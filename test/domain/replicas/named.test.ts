@@ -1,5 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { type Named, type NamingReplica, partOf, sizeOf, widest } from '../../../src/domain/replicas/named.ts';
+import {
+  longestTurn,
+  type Named,
+  type NamingReplica,
+  nextTurn,
+  partOf,
+  sizeOf,
+  turnsAmong,
+  turnsText,
+  widest,
+} from '../../../src/domain/replicas/named.ts';
 
 const ALL = Array.from({ length: 64 }, (_, shard) => shard);
 const all = { types: null, sites: null, states: null, address: null };
@@ -50,6 +60,40 @@ describe('the part of the shards that a replica takes', () => {
     const [old, young] = [replica('a', ['se'], { address: 'x' }), replica('b', ['se'], { address: 'y', startedAt: 5 })];
     expect(part(old, [young]).isOutdone).toBe(true);
     expect(part(young, [old]).isOutdone).toBe(false);
+  });
+});
+
+describe('the turns that replicas take', () => {
+  test('are said as they are taken: a shard comes to the replicas that know a site at the moment that is named', () => {
+    const replicas = [replica('a', ['se', 'dk']), replica('b', ['no', 'dk']), replica('c', ['no', 'dk'])];
+    const turns = turnsAmong(replicas)!;
+    expect(turns).toMatchObject({
+      count: 2,
+      waiting: [
+        { what: 'site no', replicas: ['b', 'c'] },
+        { what: 'site se', replicas: ['a'] },
+      ],
+    });
+    expect([longestTurn(turns), turnsText(turns)]).toEqual([
+      20_000,
+      expect.stringMatching(/^site no is in the settings of b and c alone, site se is in the settings of a alone; each shard/),
+    ]);
+    const others = replicas.slice(1);
+    for (const shard of ALL) {
+      for (const now of [5_000, 21_000]) {
+        const at = nextTurn(turns, { site: 'se', shard, now });
+        const isWithA = part(replicas[0]!, others, now).includes(shard);
+        expect(at === null).toBe(isWithA);
+        if (at !== null)
+          expect([at % 20_000, at - now <= 20_000, part(replicas[0]!, others, at).includes(shard)]).toEqual([0, true, true]);
+        expect(nextTurn(turns, { site: 'dk', shard, now })).toBeNull();
+      }
+    }
+  });
+
+  test('are none where one replica knows everything, and where all know the same', () => {
+    expect(turnsAmong([replica('a', ['se']), replica('b', ['se', 'no'])])).toBeNull();
+    expect(turnsAmong([replica('a', ['se']), replica('b', ['se']), { id: 'c', startedAt: 0, named: null }])).toBeNull();
   });
 });
 

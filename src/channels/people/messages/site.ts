@@ -1,4 +1,5 @@
 /** What people are shown of a site of which no purchase can be read, or hardly any: why, and what to do. */
+import { isUnpolled } from '../../../domain/polling/unpolled.ts';
 import type { UnreachableIncident } from '../events/incident-event.ts';
 import { type Draft, LONGEST_NAME, lasting, OVER, signOf } from './draft.ts';
 import { code, moment, plain } from './mrkdwn.ts';
@@ -15,15 +16,21 @@ const UNREACHABLE: Words = {
   remedy: `Ask the service whether it has trouble; run ${DOCTOR} to check address, credentials and network from here.`,
 };
 const NEARLY_UNREACHABLE: Words = { ...UNREACHABLE, what: 'hardly any usable answer from the checkout service' };
-const NOT_CONFIGURED = 'not_configured';
 /** By reason; an outage, and a reason that is not known here, has the words above. */
 const WORDS: ReadonlyMap<string, Words> = new Map([
   [
-    NOT_CONFIGURED,
+    'not_configured',
     {
       what: 'no running daemon has the site in its settings, and its purchases have not been polled',
       remedy:
         'Name the site in the settings again and restart the daemons. If it has another name now, add the old name to `formerly` of that site. If nothing is sold there any more, end its purchases: `purchase-watch unwatch --site NAME --dry-run` counts them.',
+    },
+  ],
+  [
+    'not_moved',
+    {
+      what: 'its purchases have not moved to the present name of the site, and have not been polled',
+      remedy: `The setting \`formerly\` is right. Let the session of the database that has locked the rows end its transaction, or end the session; ${DOCTOR} names it. The purchases then move by themselves. If no session has locked them, look at the logs of the daemons.`,
     },
   ],
   [
@@ -68,7 +75,7 @@ export function unreachableDraft(incident: UnreachableIncident): Draft {
   const isReadAtTimes = stage !== 'ended' && incident.lastReadAt !== null && incident.lastReadAt > since;
   const words = wordsOfSite(incident);
   const { what, remedy } = isReadAtTimes && words === UNREACHABLE ? NEARLY_UNREACHABLE : words;
-  const isUnnamed = incident.reason === NOT_CONFIGURED;
+  const isUnnamed = isUnpolled(incident.reason);
   if (stage === 'ended') {
     const end = endedAt ?? at;
     return {
@@ -102,10 +109,11 @@ export function unreachableDraft(incident: UnreachableIncident): Draft {
     ],
     paragraphs: isUnnamed
       ? [
+          ...(lastError === null ? [] : [['Cause', plain(lastError, 600)] as const]),
           ['What to do', remedy],
           [
             'Meanwhile',
-            "No change of this site's purchases is seen or delivered, and none is called stuck. What is overdue is polled once a daemon names the site again.",
+            `No change of this site's purchases is seen or delivered, and none is called stuck. What is overdue is polled once ${incident.reason === 'not_moved' ? 'it has moved' : 'a daemon names the site again'}.`,
           ],
         ]
       : [

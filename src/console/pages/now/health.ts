@@ -6,14 +6,15 @@ import { status } from '../../frame/icons.ts';
 import type { Ask } from '../../frame/page-route.ts';
 import { panel, written } from '../../parts/lists.ts';
 import { healthMark, isForPeople } from '../../parts/receivers.ts';
+import { siteMark } from '../../parts/sites.ts';
 import { when } from '../../parts/time.ts';
 
 type Subscriber = OverviewBody['subscribers'][number];
 
 /** Draws the strip. */
 export function healthStrip({ sites, subscribers, replicas }: OverviewBody, { base, now }: Ask): Html {
-  const site = ({ site: name, answers, unpolled, reason, lastAnswerAt }: OverviewBody['sites'][number]): Html =>
-    html`<li><span>${answers ? status('ok', lastAnswerAt === null ? 'not asked yet' : 'answers', lastAnswerAt === null ? 'waiting' : 'ok') : status('critical', unpolled > 0 ? 'not polled' : 'cannot be read')} <a href="${base}/sites/${encodeURIComponent(name)}">${written(name)}</a></span><span>${answers ? (lastAnswerAt === null ? '' : when(lastAnswerAt, now)) : (reason ?? '')}</span></li>`;
+  const site = (each: OverviewBody['sites'][number]): Html =>
+    html`<li><span>${siteMark(each)} <a href="${base}/sites/${encodeURIComponent(each.site)}">${written(each.site)}</a></span><span>${!each.answers || each.lastAnswerAt === null ? '' : when(each.lastAnswerAt, now)}</span></li>`;
   const subscriber = (each: Subscriber, path: string): Html =>
     html`<li><span>${healthMark(each)} <a href="${base}${path}">${written(each.name)}</a></span><span>${waitingText(each)}</span></li>`;
   const replica = ({ id, shards }: OverviewBody['replicas'][number]): Html =>

@@ -3,6 +3,8 @@ import type { ActivityMinute } from '../../../api/health/activity.ts';
 import type { FlowBody } from '../../../api/health/flow.ts';
 import type { OverviewBody } from '../../../api/health/overview.ts';
 import type { ListedIncidentBody } from '../../../api/incidents/fields.ts';
+import { sentence as sentenceOf } from '../../../domain/incidents/replica-trouble.ts';
+import { unpolledText } from '../../../domain/polling/unpolled.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
 import { icon, type Shape, tag } from '../../frame/icons.ts';
@@ -60,8 +62,8 @@ function sentence(
   if (replicas.length === 0) return { title: 'No daemon runs', text: 'No replica polls purchases now.', shape: 'critical' };
   const unpolled = sites.filter(({ unpolled }) => unpolled > 0);
   if (unpolled.length > 0) {
-    const text = `${unpolled.map(({ site }) => site).join(', ')}: purchases are not polled, because no running daemon has the site in its settings. An incident opens when that lasts.`;
-    return { title: 'A site is not polled', text, shape: 'critical' };
+    const text = unpolled.map((each) => `${sentenceOf(unpolledText({ ...each, name: each.site }))}.`).join(' ');
+    return { title: 'A site is not polled', text: `${text} An incident opens when that lasts.`, shape: 'critical' };
   }
   const silent = sites.filter(({ configured, answers }) => configured && !answers);
   if (silent.length > 0) {

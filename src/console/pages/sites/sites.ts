@@ -2,11 +2,14 @@
 import type { FlowBody } from '../../../api/health/flow.ts';
 import type { OverviewBody } from '../../../api/health/overview.ts';
 import type { SiteBody } from '../../../api/health/site.ts';
+import { sentence as sentenceOf } from '../../../domain/incidents/replica-trouble.ts';
+import { unpolledAdvice, unpolledText } from '../../../domain/polling/unpolled.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
-import { status, tag } from '../../frame/icons.ts';
+import { tag } from '../../frame/icons.ts';
 import { type Ask, page } from '../../frame/page-route.ts';
 import { nothingHere, panel, written } from '../../parts/lists.ts';
+import { siteMark } from '../../parts/sites.ts';
 import { length, when } from '../../parts/time.ts';
 import { dwellPicture } from '../../pictures/dwell.ts';
 import { breakerOf, replicasPanel, tokenOf } from './replicas.ts';
@@ -44,14 +47,14 @@ export const sitePages = [
     const site = overview.sites.find((each) => each.site === name);
     // A name that there is not is refused by the API, with the names that there are.
     const found = await read(name, ask);
-    const body = html`<div class="head"><h1 class="say" data-said>${siteSentence(site!)}</h1><p class="sub"><bdi>${site!.lastError ?? ''}</bdi></p></div>
+    const body = html`<div class="head"><h1 class="say" data-said>${siteSentence(site!)}</h1><p class="sub"><bdi>${site!.unpolled > 0 ? `${sentenceOf(unpolledAdvice({ ...site!, name }))}.` : (site!.lastError ?? '')}</bdi></p></div>
 <div class="stack">${sitePanel(site!, found, overview, ask)}${replicasPanel(found.details, ask)}${counts(site!, overview, ask)}</div>`;
     return { title: name, place: 'sites', crumb: html`<a href="${ask.base}/sites">Sites</a> / ${written(name)}`, body };
   }),
 ];
 
 function sentence(sites: readonly Overview[]): string {
-  const silent = sites.filter(({ answers }) => !answers).map(({ site }) => site);
+  const silent = sites.filter(({ answers, unpolled }) => !answers || unpolled > 0).map(({ site }) => site);
   if (sites.length === 0) return 'No site is configured.';
   if (silent.length > 0)
     return `No purchase can be read at ${silent.slice(0, 5).join(', ')}${silent.length > 5 ? ` and ${silent.length - 5} more` : ''}.`;
@@ -62,22 +65,17 @@ function sentence(sites: readonly Overview[]): string {
     : `${asked} of ${sites.length} sites answer; the others were not asked yet.`;
 }
 
-function siteSentence({ site, answers, reason, lastAnswerAt, openIncidents, configured, unpolled }: Overview): string {
+function siteSentence(overview: Overview): string {
+  const { site, answers, reason, lastAnswerAt, openIncidents, configured, unpolled } = overview;
   const incidents = openIncidents === 0 ? '' : ` ${counted(openIncidents, 'incident is', 'incidents are')} open there.`;
-  if (unpolled > 0)
-    return `No running daemon has ${site} in its settings, so ${counted(unpolled, 'purchase is', 'purchases are')} not polled.`;
+  if (unpolled > 0) return `${sentenceOf(unpolledText({ ...overview, name: site }))}.${incidents}`;
   if (!configured) return `${site} is no longer configured, so nothing is polled there.`;
   if (!answers) return `No purchase can be read at ${site}: ${reason}.${incidents}`;
   return lastAnswerAt === null ? `${site} was not asked yet: no purchase is watched there.` : `${site} answers.${incidents}`;
 }
 
-function siteStatus({ answers, lastAnswerAt, reason }: Overview): Html {
-  if (!answers) return status('critical', `cannot be read: ${reason}`);
-  return lastAnswerAt === null ? status('waiting', 'not asked yet') : status('ok', 'answers');
-}
-
 function item(site: Overview, { base }: Ask): Html {
-  return html`<li>${siteStatus(site)} <a href="${base}/sites/${encodeURIComponent(site.site)}">${written(site.site)}</a></li>`;
+  return html`<li>${siteMark(site)} <a href="${base}/sites/${encodeURIComponent(site.site)}">${written(site.site)}</a></li>`;
 }
 
 interface Read {
@@ -100,7 +98,7 @@ function sitePanel(site: Overview, { details, flow }: Read, overview: OverviewBo
   return panel({
     id: `site-${name}`,
     title: name,
-    note: html`${siteStatus(site)} ${details.settings?.timeZone ?? ''}`,
+    note: html`${siteMark(site)} ${details.settings?.timeZone ?? ''}`,
     right: html`<a href="${path}">Details</a>`,
     body: html`<div class="body">${figures(site, details, overview, ask)}</div>${pictures(details, flow, base)}`,
   });

@@ -58,6 +58,16 @@ test('of a site that no daemon names, it is said what to do, and at the end noth
   expect(over.text).not.toMatch(/answers again|Nothing needs to be done/);
 });
 
+test('of purchases that stay at the former name of a site, the session in the way is named, and not the setting', () => {
+  const lastError = '1 purchase of site se is not polled yet: session 4711 of the database has locked rows that are to move.';
+  const made = message('incident.opened', { ...unreachable, reason: 'not_moved', lastError });
+  expect(headline(made)).toBe(
+    '🔴 se: its purchases have not moved to the present name of the site, and have not been polled for 3 min',
+  );
+  expect(made.text).toMatch(/session 4711.*The setting `formerly` is right.*once it has moved/s);
+  expect(made.text).not.toMatch(/add the old name|Likely cause|names the site again/);
+});
+
 test.each([
   ['incident.opened', stuck, '🔴 se: 37 customers stuck waiting for the identity provider, the oldest for 12 min'],
   [
