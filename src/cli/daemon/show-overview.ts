@@ -80,7 +80,7 @@ async function readOverview(sql: Sql, site: string | undefined) {
     now,
     sites: sites.filter(({ name }) => isShown(name)),
     counts: counts.filter((row) => isShown(row.site)),
-    firsts: firsts.filter((row) => isShown(row.site) && row.waiting > 0),
+    firsts: firsts.filter((row) => isShown(row.site) && row.waiting > 0 && sites.some(isPolled(row.site))),
     lag: totalLag(lags.filter((row) => isShown(row.site))),
     daemons,
     silence,
@@ -118,6 +118,12 @@ export async function showOverview(
   printPolling(context, overview);
   printSubscribers(context, overview);
 }
+
+/** Whether a site has that name and is polled: nothing can be said of when the polls of others come. */
+const isPolled =
+  (site: string) =>
+  (row: SiteRow): boolean =>
+    row.name === site && row.unpolled === 0;
 
 function overviewBody({ now, sites, counts, lag, firsts, daemons, subscribers, oldest, incidents, calls, changes }: Overview) {
   return {

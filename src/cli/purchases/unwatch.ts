@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import { livingDaemons } from '../../actions/running-daemons.ts';
 import { sentence } from '../../domain/incidents/replica-trouble.ts';
-import { unpolledAdvice, unpolledText } from '../../domain/polling/unpolled.ts';
+import { unnamedSiteText, unpolledAdvice, unpolledText } from '../../domain/polling/unpolled.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { stopPurchasesOf } from '../../postgres/polling/rename.ts';
@@ -87,6 +87,8 @@ async function printWatched(context: CliContext, sql: Sql, site: string, silent:
     const text = `Site ${site} is in the settings of ${counted(names, 'running daemon')}: it is polled, and takes registrations as before, whatever unwatch stops. To end the site, take it out of the settings first.`;
     printText(context, text);
   }
+  const found = sites.find(({ name }) => name === site);
+  if (found !== undefined && found.unpolled > 0) printText(context, `${sentence(unnamedSiteText(found))}.`);
   // The site that was meant may be one that lost its name.
   for (const other of sites.filter(({ name, unpolled }) => name !== site && unpolled > 0))
     printText(context, `${sentence(unpolledText(other))}; ${unpolledAdvice(other)}.`);

@@ -142,7 +142,7 @@ const MOVING_FOR: Milliseconds = 10 * 60_000;
 
 /**
  * All sites with their health. A site fails as well while it has purchases to poll and no living replica names it, and, where
- * one names it as a former name, when its purchases have not been moved after some time.
+ * one names it as a former name, when its purchases have not been moved after some time. An incident stays open until all have.
  */
 export async function listSites(sql: Queries): Promise<SiteRow[]> {
   const before = (length: Milliseconds) => sql`now() - ${length}::float8 * interval '1 millisecond'`;
@@ -150,7 +150,9 @@ export async function listSites(sql: Queries): Promise<SiteRow[]> {
     select name, configured and unnamed_since is null as configured, renamed_to as "renamedTo", n.count as unpolled, l.pid as "lockedBy",
       case when n.count = 0 then failing_since
         when renamed_to is null or unnamed_since < ${before(MOVING_FOR)}
-          or l.pid is not null and greatest(unnamed_since, l.since) < ${before(LOCKED_FOR)} then unnamed_since end as "failingSince",
+          or l.pid is not null and greatest(unnamed_since, l.since) < ${before(LOCKED_FOR)}
+          or exists (select from purchase_watch_internal.incidents i where i.site = s.name and i.kind = 'unreachable' and i.ended_at is null)
+          then unnamed_since end as "failingSince",
       case when n.count = 0 then failing_reason when renamed_to is null then 'not_configured' else 'not_moved' end as "failingReason",
       last_success_at as "lastSuccessAt", last_read_at as "lastReadAt", last_error as "lastError"
     from purchase_watch_internal.sites s cross join lateral (

@@ -119,6 +119,11 @@ test('a row that another session has locked is left; log, symptoms and explanati
   // A lock that has just begun alerts nobody.
   const old = async () => (await listSites(sql)).find(({ name }) => name === 'old');
   expect(await old()).toMatchObject({ unpolled: 1, lockedBy: pid, failingSince: null });
+  // An incident that was opened while no daemon knew the old name is not over before everything has moved.
+  await sql`
+    insert into purchase_watch_internal.incidents (id, kind, site, opened_at, since, count, peak) values ('inc_1', 'unreachable', 'old', now(), now(), 1, 1)`;
+  expect(await old()).toMatchObject({ failingSince: expect.anything(), failingReason: 'not_moved' });
+  await sql`delete from purchase_watch_internal.incidents`;
   await unnamedFor(20, 'se');
   expect(await old()).toMatchObject({
     ...{ failingSince: expect.anything(), failingReason: 'not_moved' },
