@@ -7,7 +7,7 @@ import {
   type SettingsGroup,
   settingsDigests,
 } from '../config/settings-digests.ts';
-import { type Turns, turnsAmong } from '../domain/replicas/named.ts';
+import { type Turns, turnsAmong, turnsText } from '../domain/replicas/named.ts';
 import type { Sql } from '../postgres/connection/database.ts';
 import { type LivingReplica, livingReplicas } from '../postgres/shards/replicas.ts';
 import { packageVersion } from '../runtime/process/package-version.ts';
@@ -37,4 +37,9 @@ export function daemonsDiffer(daemons: readonly LivingReplica[]): DaemonsDiffer 
   const turns = turnsAmong(daemons);
   const settings = differingText(daemons.map((each) => each.settings)) ?? (turns === null ? null : 'sites or subscribers');
   return settings === null ? null : { settings, turns };
+}
+
+/** The same as a clause: the settings by their names, and for whose turn something waits. */
+export function differText({ settings, turns }: DaemonsDiffer): string {
+  return `the running daemons have different values of ${settings}${turns === null ? '' : `: ${turnsText(turns)}`}`;
 }

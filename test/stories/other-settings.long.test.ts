@@ -204,10 +204,14 @@ test('of a renamed site one locked row stays: everything names the session in th
 
 test('daemons that differ say so at once, and what a registration waits for', async () => {
   await start({ sites: { se: {} }, subscribers: {} });
-  await start({ sites: { no: {} }, subscribers: {} });
+  const other = await start({ sites: { no: {} }, subscribers: {} });
+  const [address] = /http:\/\/127\.0\.0\.1:\d+/.exec(other.output())!;
+  const now = await (await fetch(`${address}/`)).text();
+  expect(now).toContain('The running daemons have different values of sites.no and sites.se');
+  expect(now).not.toContain('Nothing needs to be done');
   expect(await run('doctor', '--quiet')).toMatch(/different values of .*sites\.no.* site no is in the settings of/s);
   expect(await run('watch', 'p-1', '--site', 'se')).toMatch(/wait up to 20 s/);
-  expect(await run('status')).toMatch(/daemons .*have different settings/);
+  expect(await run('status')).toMatch(/daemons +the running daemons have different values of sites/);
 }, 120_000);
 
 test('all purchases of a site that is over are stopped at once, after a look at how many there are', async () => {

@@ -7,7 +7,6 @@ import { asksForComparison, COMPARE, changeText } from '../../domain/incidents/d
 import { REPLICA_WORDS, replicaRemedy } from '../../domain/incidents/replica-trouble.ts';
 import { MOST_UNPOLLED, unpolledAdvice, unpolledText } from '../../domain/polling/unpolled.ts';
 import { type DaemonSilence, unwritableText } from '../../domain/replicas/daemon-silence.ts';
-import { turnsText } from '../../domain/replicas/named.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
@@ -19,7 +18,7 @@ import { unnamedSubscribers } from '../../postgres/shards/named.ts';
 import { replicaTroubles } from '../../postgres/shards/replica-troubles.ts';
 import { daemonSilence, type LivingReplica } from '../../postgres/shards/replicas.ts';
 import { readSubscribers, type StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
-import { daemonsDiffer, livingDaemons } from '../running-daemons.ts';
+import { daemonsDiffer, differText, livingDaemons } from '../running-daemons.ts';
 import { type Finding, type Reporter, reporterOf } from './finding.ts';
 import { isLeftAlone } from './receivers.ts';
 
@@ -71,10 +70,9 @@ async function owning(report: Reporter, sql: Sql, count: number): Promise<Findin
 function otherSettings(report: Reporter, alive: readonly LivingReplica[]): Finding[] {
   const differ = daemonsDiffer(alive);
   if (differ === null) return [];
-  const turns = differ.turns === null ? '' : `: ${turnsText(differ.turns)}`;
   return [
     report.warning(
-      `the running daemons have different values of ${differ.settings}${turns}`,
+      differText(differ),
       'during a deploy this is over with the last old daemon; otherwise give every daemon the same settings file and variables, and restart those that have others',
     ),
   ];

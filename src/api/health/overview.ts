@@ -2,6 +2,7 @@
 
 import { createRoute, z } from '@hono/zod-openapi';
 import { changeBody, shownChanges } from '../../actions/database-changes.ts';
+import { daemonsDiffer, differText } from '../../actions/running-daemons.ts';
 import { healthBody } from '../../actions/subscribers/body.ts';
 import { CHANNEL_KINDS } from '../../channels/registry.ts';
 import { type Level, levelOf } from '../../domain/incidents/incident.ts';
@@ -42,6 +43,7 @@ async function readOverview(sql: Sql): Promise<z.output<typeof overviewSchema>> 
     livingReplicas(sql),
     shownChanges(sql),
   ]);
+  const differ = daemonsDiffer(replicas);
   const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
   const rates = (site: string | null) => ({
     last5Minutes: perMinute(short.filter((row) => site === null || row.site === site)),
@@ -89,6 +91,7 @@ async function readOverview(sql: Sql): Promise<z.output<typeof overviewSchema>> 
       };
     }),
     incidents: { open: sum(incidents.map(({ count }) => count)), severity: worstOf(incidents) },
+    daemonsDiffer: differ === null ? null : differText(differ),
     replicas: replicas.map(({ id, startedAt, shards }) => ({ id, startedAt: isoTime(startedAt), shards })),
   };
 }
@@ -222,6 +225,10 @@ const overviewSchema = z
         .enum(['warning', 'critical'])
         .nullable()
         .openapi({ description: 'Of the worst of them; null when none is open.' }),
+    }),
+    daemonsDiffer: z.string().nullable().openapi({
+      description:
+        'In what running daemons differ from each other, and what waits for that; names of settings, never values. Null when they have the same settings.',
     }),
     replicas: z.array(z.object({ id: z.string(), startedAt: timeSchema, shards: z.int() })),
   })

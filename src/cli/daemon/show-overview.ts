@@ -3,14 +3,13 @@
 import { changeBody, changeSentences, shownChanges } from '../../actions/database-changes.ts';
 import { siteCallsBody } from '../../actions/flow/site-calls.ts';
 import { careOf, comingEnd, lengthOf, placeOf, whatOf } from '../../actions/incidents/words.ts';
-import { daemonsDiffer, livingDaemons } from '../../actions/running-daemons.ts';
+import { daemonsDiffer, differText, livingDaemons } from '../../actions/running-daemons.ts';
 import { healthBody } from '../../actions/subscribers/body.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
 import { SINGLES_FIRST, withinText } from '../../domain/polling/first-polls.ts';
 import { unpolledAdvice, unpolledText } from '../../domain/polling/unpolled.ts';
 import { namedState, stateName } from '../../domain/purchases/states.ts';
 import { NO_DAEMON, unwritableAdvice } from '../../domain/replicas/daemon-silence.ts';
-import { turnsText } from '../../domain/replicas/named.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { relative } from '../../domain/values/relative-time.ts';
 import { type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
@@ -303,10 +302,8 @@ function printPolling(context: CliContext, { sites, lag, firsts, daemons, silenc
   }
   const missing = silence.takesWrites ? NO_DAEMON : unwritableAdvice(silence);
   const differ = daemonsDiffer(daemons);
-  if (differ !== null) {
-    const text = `the running daemons have different settings${differ.turns === null ? '' : `: ${turnsText(differ.turns)}`}`;
-    printText(context, `daemons  ${text}; "purchase-watch doctor" says what to do`, { style: 'yellow' });
-  }
+  if (differ !== null)
+    printText(context, `daemons  ${differText(differ)}; "purchase-watch doctor" says what to do`, { style: 'yellow' });
   if (daemons.length === 0) printLine(context, `daemon   ${styled(context, 'yellow', missing)}`);
   for (const { id, startedAt, shards } of daemons) {
     printLine(context, `daemon   ${id}, started ${relative(startedAt, now)}, owns ${shards} of 64 shards`);

@@ -49,7 +49,7 @@ const ENOUGH_USUAL = 10;
 
 /** A person who reads only this sentence knows whether something has to be done. */
 function sentence(
-  { purchases, sites, replicas, databaseChanges }: OverviewBody,
+  { purchases, sites, replicas, databaseChanges, daemonsDiffer }: OverviewBody,
   open: readonly ListedIncidentBody[],
   flow: FlowBody,
 ): Sentence {
@@ -72,6 +72,10 @@ function sentence(
   }
   const lost = databaseChanges.find(({ isOpen }) => isOpen);
   if (lost !== undefined) return { title: 'The database may lack writes', text: lost.text, shape: 'critical' };
+  if (daemonsDiffer !== null) {
+    const text = `${sentenceOf(daemonsDiffer)}. Give every daemon the same settings; an incident opens when that lasts.`;
+    return { title: 'Daemons have different settings', text, shape: 'warning' };
+  }
   if (purchases.total === 0) return { title: 'No purchase yet', text: 'No purchase is registered yet.', shape: null };
   const { completed, usuallyCompleted } = flowPicture(flow);
   if (usuallyCompleted !== null && usuallyCompleted >= ENOUGH_USUAL && completed < usuallyCompleted / 2) {
