@@ -3,7 +3,7 @@
 import type { SettingsDigests } from '../../config/settings-digests.ts';
 import type { Fleet } from '../../domain/replicas/direct-alert.ts';
 import { type Named, type Part, sizeOf } from '../../domain/replicas/named.ts';
-import { type Holding, type Ownership, SHARDS } from '../../domain/replicas/ownership.ts';
+import { type Ownership, SHARDS } from '../../domain/replicas/ownership.ts';
 import { LEAST_STEP } from '../../domain/values/clock-ahead.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
@@ -25,9 +25,9 @@ import { createLease, type Lease } from './lease.ts';
 import { createOtherReplicas } from './other-replicas.ts';
 import { createPart } from './part.ts';
 import type { SkippedTimeKeeper } from './skipped-time.ts';
-import { createStepFollowing, type StepFollowing } from './step-following.ts';
+import { createStepFollowing, type StepFollowing, type StepFollowingOptions } from './step-following.ts';
 
-export interface OwnershipOptions extends Pick<DatabaseChangeOptions, 'meters' | 'redial'> {
+export interface OwnershipOptions extends Pick<DatabaseChangeOptions, 'meters' | 'redial'>, Pick<StepFollowingOptions, 'onStep'> {
   readonly sql: Sql;
   readonly clock: Pick<FollowingClock, 'monotonic'> & Partial<Pick<FollowingClock, 'follow' | 'wall'>>;
   readonly log: Logger;
@@ -47,11 +47,6 @@ export interface OwnershipOptions extends Pick<DatabaseChangeOptions, 'meters' |
   readonly skippedTime?: Pick<SkippedTimeKeeper, 'read' | 'note'>;
   /** Gets with each renewal how full the database's queue of notifications is, from 0 to 1. */
   onNotificationQueue?(used: number): void;
-  /**
-   * The database's clock stepped by so much, back when negative, and what was written to these shards before; asked again
-   * with the next tick while it fails.
-   */
-  onStep?(step: Milliseconds, holdings: readonly Holding[]): Promise<void>;
 }
 
 export interface OwnershipKeeper extends Ownership {

@@ -5,15 +5,18 @@ import type { Sql } from '../../postgres/connection/database.ts';
 import { forgetStepBack, noteStepBack } from '../../postgres/shards/replicas.ts';
 import type { HeldShards } from './held-shards.ts';
 
+/** Moves times that could not be moved before, and answers whether all are moved by now. */
+export type MoveRest = () => Promise<boolean>;
+
 export interface StepFollowingOptions {
   readonly sql: Sql;
   readonly replica: string;
   readonly shards: HeldShards;
   /**
    * The database's clock stepped by so much, back when negative, and what was written to these shards before; asked again
-   * with the next tick while it fails.
+   * with the next tick while it fails. What is left to be moved later may be answered.
    */
-  readonly onStep?: ((step: Milliseconds, holdings: readonly Holding[]) => Promise<void>) | undefined;
+  readonly onStep?: ((step: Milliseconds, holdings: readonly Holding[]) => Promise<MoveRest | null>) | undefined;
 }
 
 export interface StepFollowing {
@@ -28,6 +31,7 @@ export interface StepFollowing {
 export function createStepFollowing({ sql, replica, shards, onStep }: StepFollowingOptions): StepFollowing {
   /** By how much the clock stepped since its last step was noted. */
   let stepped: Milliseconds = 0;
+  let moveRest: MoveRest | null = null;
   return {
     add: (step) => {
       stepped += step;
@@ -41,8 +45,11 @@ export function createStepFollowing({ sql, replica, shards, onStep }: StepFollow
     },
     follow: async () => {
       const { holdings, by } = shards.ahead();
-      if (holdings.length === 0) return;
-      await onStep?.(-by, holdings);
+      if (holdings.length === 0) {
+        if (await moveRest?.()) moveRest = null;
+        return;
+      }
+      moveRest = (await onStep?.(-by, holdings)) ?? null;
       await forgetStepBack(
         sql,
         replica,

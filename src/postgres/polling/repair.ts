@@ -23,8 +23,8 @@ export async function readHistory(
 }
 
 /**
- * Writes a repaired row and makes the purchase due now; false, and nothing is written, when its shard has another owner or the
- * row was written since it was read. A poll that is under way for the purchase is not recorded afterwards.
+ * Writes a repaired row and makes the purchase due now; false, and nothing is written, when its shard has another owner, the
+ * row was written since it was read, or another session has locked the row. A poll that is under way for the purchase is not recorded afterwards.
  */
 export async function writeRepaired(
   sql: Queries,
@@ -36,7 +36,10 @@ export async function writeRepaired(
   const isPolled = status !== 'expired' && status !== 'stopped';
   const rows = await sql`
     with held as materialized (
-      select from purchase_watch_internal.shards where id = ${shard} and owner = ${replica} and epoch = ${holding.epoch} for share)
+      select from purchase_watch_internal.shards where id = ${shard} and owner = ${replica} and epoch = ${holding.epoch} for share),
+    free as materialized (
+      select id from purchase_watch.purchases
+      where id = ${id} and site = ${site} and purchase_id = ${purchaseId} and revision = ${revision} and polls = ${polls} for no key update skip locked)
     update purchase_watch.purchases set revision = revision + 1, status = ${status}, state = ${state},
       state_since = ${stateSince}::timestamptz, stuck_since = ${stuckSince}::timestamptz,
       excused_ms = ${excused}, seen_at = ${seenAt}::timestamptz, sequence = ${sequence}, invoice = ${invoice},
@@ -44,6 +47,6 @@ export async function writeRepaired(
       next_poll_at = case when ${isPolled} then now() end,
       next_poll_reason = case when ${isPolled} then 'repaired'::purchase_watch_internal.poll_reason end,
       due_slot = case when ${isPolled} then purchase_watch_internal.due_slot(now()) end
-    where id = ${id} and site = ${site} and purchase_id = ${purchaseId} and revision = ${revision} and polls = ${polls} and exists (select from held) returning 1`;
+    where id = (select id from free) and exists (select from held) returning 1`;
   return rows.length > 0;
 }

@@ -25,18 +25,28 @@ const ENDS: ReadonlyMap<string, readonly string[]> = new Map([
   ['silences', ['starts_at', 'ends_at']],
 ]);
 
-/** Moves all these times by as much as the clock was set back. Each row moves once, however often and by whichever replica this is called. */
-export async function moveTimesBack(sql: Queries, { now, by }: { now: Instant; by: Milliseconds }): Promise<void> {
+/**
+ * Moves all these times by as much as the clock was set back. Each row moves once, however often and by whichever replica this is
+ * called. Answers how many rows were not moved, because other sessions have locked them.
+ */
+export async function moveTimesBack(sql: Queries, { now, by }: { now: Instant; by: Milliseconds }): Promise<number> {
   const isAhead = (column: string): Fragment => sql`${sql(column)} > ${now + LEAST_STEP}::timestamptz`;
   const moved = (column: string, when: string): Fragment => sql`
     ${sql(column)} = case when ${isAhead(when)} then ${sql(column)} - ${by}::float8 * interval '1 millisecond' else ${sql(column)} end`;
+  let locked = 0;
   for (const [table, columns] of TIMES) {
     const ends = (ENDS.get(table) ?? []).map((column) => moved(column, columns[0]!));
-    await sql`
-      update ${sql(`purchase_watch_internal.${table}`)} set ${list(sql, [...columns.map((column) => moved(column, column)), ...ends], sql`,`)}
-      where ${list(sql, columns.map(isAhead), sql` or `)}`;
+    const ahead = sql`${sql(`purchase_watch_internal.${table}`)} where ${list(sql, columns.map(isAhead), sql` or `)}`;
+    const [row] = await sql<[{ locked: number }]>`
+      with free as materialized (select ctid as place from ${ahead} for no key update skip locked),
+      moved as (
+        update ${sql(`purchase_watch_internal.${table}`)} set ${list(sql, [...columns.map((column) => moved(column, column)), ...ends], sql`,`)}
+        where ctid = any(array(select place from free)) returning 1)
+      select ((select count(*) from ${ahead}) - (select count(*) from moved))::float8 as locked`;
+    locked += row.locked;
   }
   await moveDetectionsBack(sql, { now, by });
+  return locked;
 }
 
 const list = (sql: Queries, parts: readonly Fragment[], between: Fragment): Fragment =>

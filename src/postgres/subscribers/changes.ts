@@ -151,7 +151,7 @@ export async function suppressForOff(sql: Queries, before: Instant): Promise<voi
           select q.id from purchase_watch_internal.deliveries q join purchase_watch_internal.events e on e.position = q.event
           where q.subscriber = s.id and q.status = 'pending' and e.created_at < ${before}::timestamptz
             and not exists (select from purchase_watch_internal.incidents i where i.id = e.incident and i.ended_at is null)
-          limit ${AT_ONCE}) d
+          limit ${AT_ONCE} for update of q skip locked) d
         where s.configured and s.audience = 'people' and s.status = 'off' limit ${AT_ONCE})
       update purchase_watch_internal.deliveries d set status = 'suppressed', settled_at = now(), last_error = 'The channel was switched off for days after it was made.'
       from waiting where d.id = waiting.id and d.settled_at is null returning 1`;
@@ -166,7 +166,7 @@ export async function suppressForDeleted(sql: Queries): Promise<void> {
       with waiting as materialized (
         select d.id from purchase_watch_internal.subscribers s
         cross join lateral (
-          select q.id from purchase_watch_internal.deliveries q where q.subscriber = s.id and q.status = 'pending' limit ${AT_ONCE}) d
+          select q.id from purchase_watch_internal.deliveries q where q.subscriber = s.id and q.status = 'pending' limit ${AT_ONCE} for update skip locked) d
         where s.deleted_at is not null limit ${AT_ONCE})
       update purchase_watch_internal.deliveries d set status = 'suppressed', settled_at = now(), last_error = 'The subscriber was deleted before the delivery.'
       from waiting where d.id = waiting.id and d.status = 'pending' returning 1`;

@@ -337,6 +337,7 @@ describe('a clock that was set back while a replica stood still', () => {
       onStep: async (step, { length }) => {
         steps.push([Math.round(step / 60_000), length]);
         if (isFailing) throw new Error('the connection broke');
+        return null;
       },
     });
     await settle(a);
@@ -413,9 +414,16 @@ describe('a clock that was set back while a replica stood still', () => {
     const a = createOwnership({
       ...{ sql: database.sql, log, replica: 'a', process: 'm 1 1', ttl: TTL, renewEvery: 2_000 },
       clock: { monotonic: () => elapsed, follow: () => step },
-      onStep: async () => undefined,
+      onStep: async () => null,
     });
-    const b = replica('b', { onStep: async (by, { length }) => void steps.push(Math.round(by / 60_000), length) });
+    let later = 0;
+    const b = replica('b', {
+      onStep: async (by, { length }) => {
+        steps.push(Math.round(by / 60_000), length);
+        // Rows were locked, until the second time that they are tried.
+        return async () => ++later === 2;
+      },
+    });
     await a.tick();
     await b.tick();
     step = -7_200_000;
@@ -425,6 +433,8 @@ describe('a clock that was set back while a replica stood still', () => {
     await b.tick();
     expect([steps, b.owned().length]).toEqual([[-120, 32], 32]);
     expect(await clocks()).toEqual([]);
+    for (let tick = 0; tick < 3; tick++) await b.tick();
+    expect([steps, later]).toEqual([[-120, 32], 2]);
   });
 });
 

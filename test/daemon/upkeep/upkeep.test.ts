@@ -145,6 +145,12 @@ test('what came for a subscriber while it was being deleted is given up', async 
       insert into purchase_watch_internal.events (id, type, site, shard, created_at, body)
       values ('evt_1', 'site.reachable', 'se', 0, now(), '{}') returning position)
     insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at) select position, 0, id, 0, now() from event, gone`;
+  // One that another session has locked keeps upkeep from nothing, and goes with a later run.
+  await sql.begin(async (tx) => {
+    await tx`select from purchase_watch_internal.deliveries for update`;
+    await keep(await upkeepOf('one'));
+  });
+  expect(await sql`select status from purchase_watch_internal.deliveries`).toEqual([{ status: 'pending' }]);
   await keep(await upkeepOf('one'));
   expect(await sql`select status from purchase_watch_internal.deliveries`).toEqual([{ status: 'suppressed' }]);
 });

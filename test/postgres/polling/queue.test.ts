@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { digestOfDetails } from '../../../src/checkout/client.ts';
 import { decimal } from '../../../src/domain/values/exact-json.ts';
 import type { Queries } from '../../../src/postgres/connection/database.ts';
+import { connect } from '../../../src/postgres/connection/database.ts';
 import { FIRST_BULK_SLOT } from '../../../src/postgres/migrations/names.ts';
 import {
   type Cursor,
@@ -20,7 +21,7 @@ import {
 import { purchaseToAsk } from '../../../src/postgres/polling/site-reach.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
 import { findPurchases, type PurchaseRow, requestPoll } from '../../../src/postgres/purchases/purchases.ts';
-import { moveDueBack } from '../../../src/postgres/shards/step-back.ts';
+import { type LeftBehind, moveDueBack } from '../../../src/postgres/shards/step-back.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 import { rowsRead } from '../../support/rows-read.ts';
 
@@ -381,4 +382,45 @@ test('a first poll that was planned while the clock was ahead is due at once, al
     select count(*)::float8 as count from purchase_watch_internal.nudges where purchase = ${ahead}`;
   // The other one is of the registration.
   expect(nudges).toEqual([{ count: 2 }]);
+});
+
+test('a row that another session has locked is moved back later, and keeps no other from being moved', async () => {
+  const [held, other] = (await queue([1, 1])) as [number, number];
+  const { sql } = database;
+  await sql`update purchase_watch.purchases set next_poll_at = now() + interval '3 hours', due_slot = purchase_watch_internal.due_slot(now() + interval '3 hours')`;
+  await sql`insert into purchase_watch_internal.silences (reason, created_by, starts_at, ends_at, created_at) values ('deploy', 'Kim', now() + interval '2 hours', now() + interval '3 hours', now() + interval '2 hours')`;
+  const now = Date.now();
+  const by = 7_200_000;
+  const step = { replica: 'owner', holdings: ALL.map((shard) => ({ shard, epoch: 0 })), now, by };
+  const dueIn = async (): Promise<Map<number, number>> => {
+    const rows = await sql<{ id: number; hours: number }[]>`
+      select id::float8 as id, round(extract(epoch from next_poll_at - now()) / 3600)::float8 as hours from purchase_watch.purchases`;
+    return new Map(rows.map(({ id, hours }) => [id, hours]));
+  };
+  const hasty = connect(database.url, { max: 1, limits: { lock_timeout: 500 } });
+  let left: LeftBehind | null = null;
+  await sql.begin(async (tx) => {
+    await tx`select from purchase_watch.purchases where id = ${held} for update`;
+    await tx`select from purchase_watch_internal.silences for update`;
+    ({ left } = await moveDueBack(hasty, step));
+    expect(left).toEqual({ purchases: [held], firstPolls: [], deliveries: [], others: 1 });
+    expect(await dueIn()).toEqual(
+      new Map([
+        [held, 3],
+        [other, 1],
+      ]),
+    );
+    expect((await moveDueBack(hasty, step, left)).left).toEqual(left);
+  });
+  // The row that was moved before is not moved again.
+  expect(await moveDueBack(hasty, step, left)).toEqual({ purchases: 1, deliveries: 0, left: null });
+  expect(await dueIn()).toEqual(
+    new Map([
+      [held, 1],
+      [other, 1],
+    ]),
+  );
+  const [silence] = await sql`select created_at <= ${now + 10_000}::timestamptz as moved from purchase_watch_internal.silences`;
+  expect(silence).toEqual({ moved: true });
+  await hasty.end();
 });

@@ -92,6 +92,18 @@ test('a row that is repaired is due at once, and says why', async () => {
   expect(await row()).toEqual([{ due: null, reason: null }]);
 });
 
+test('a repair never waits for a row that another session has locked', async () => {
+  const purchase = await watchedOne();
+  const me = { replica: 'me', holding: { shard: purchase.shard, epoch: EPOCH } };
+  const hasty = connect(database.url, { max: 1, limits: { lock_timeout: 500 } });
+  await sql.begin(async (tx) => {
+    await tx`select from purchase_watch.purchases for update`;
+    expect(await writeRepaired(hasty, { ...purchase, sequence: 2 }, me)).toBe(false);
+  });
+  expect(await writeRepaired(hasty, { ...purchase, sequence: 2 }, me)).toBe(true);
+  await hasty.end();
+});
+
 describe('what is recorded', () => {
   test('is what was decided: the row, read again, is the purchase in memory', async () => {
     let purchase = await watchedOne();
