@@ -3,6 +3,7 @@ import { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
 import type { Settings } from '../config/settings.ts';
 import type { Sql } from '../postgres/connection/database.ts';
+import { heldText } from '../postgres/connection/lock-holder.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Health } from '../runtime/loops/health.ts';
 import { createRareWarning } from '../runtime/rare-warning.ts';
@@ -74,8 +75,8 @@ export function createOperations({ operators: sql, settings, health, log, engine
     methodsAt ??= methodTable(app);
     return problemResponse(nothingHere(c, methodsAt(c.req.path)));
   });
-  app.onError((error, c) => {
-    const problem = problemFrom(error);
+  app.onError(async (error, c) => {
+    const problem = problemFrom(error, await heldText(sql, error).catch(() => null));
     const where = { method: c.req.method, path: c.req.path.slice(0, 300), error };
     if (problem.code === 'internal') log.error(where, 'api.failed');
     // The loops say that the database is away; a line per request would only repeat it.

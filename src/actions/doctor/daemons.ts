@@ -10,8 +10,8 @@ import { type DaemonSilence, unwritableText } from '../../domain/replicas/daemon
 import { humanDuration } from '../../domain/values/duration.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
-import { unownedShards } from '../../postgres/connection/inspect.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
+import { unownedShards } from '../../postgres/reports/inspect.ts';
 import { databaseNow, dueLag, waitingDeliveries, waitingOf } from '../../postgres/reports/overview.ts';
 import { shownChanges } from '../../postgres/shards/database-changes.ts';
 import { unnamedSubscribers } from '../../postgres/shards/named.ts';

@@ -9,10 +9,10 @@ import type { Milliseconds } from '../../domain/values/time.ts';
 import { hostName, rivalry } from '../../postgres/connection/choose-host.ts';
 import { openSession, readClock, type Sql } from '../../postgres/connection/database.ts';
 import { describeTarget, parseDatabaseUrl } from '../../postgres/connection/database-url.ts';
-import { type ServerFacts, serverFacts } from '../../postgres/connection/inspect.ts';
 import { missingRight } from '../../postgres/connection/missing-right.ts';
 import { hostsOf } from '../../postgres/connection/primary.ts';
 import { pendingMigrations } from '../../postgres/migrations/migrate.ts';
+import { type ServerFacts, serverFacts } from '../../postgres/reports/inspect.ts';
 import { type Finding, offsetInWords, type Reporter, wallClockAt } from './finding.ts';
 
 const OLDEST_VERSION = 150_000;

@@ -2,12 +2,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
-import { countErasable, type ErasedCounts, erase, eraseMentions } from '../../postgres/purchases/erase.ts';
-import type { PurchaseRow } from '../../postgres/purchases/purchases.ts';
+import { heldByText } from '../../postgres/connection/lock-holder.ts';
+import { countErasable, type ErasedCounts, erase, eraseHolder, eraseMentions } from '../../postgres/purchases/erase.ts';
+import { findPurchases, type PurchaseRow } from '../../postgres/purchases/purchases.ts';
 import { findRemarks, namesOf, type Remark, referencesOf } from '../../postgres/purchases/remarks.ts';
 
 /** By then the judge has written the alerts that it was writing. */
 const JUDGED_BY: Milliseconds = 1_000;
+
+/** For how long rows that others have locked are tried again: a poll or a delivery under way holds them for milliseconds. */
+const WITHIN: Milliseconds = 5_000;
 
 /** What is not erased with a purchase, for people. */
 export const OUT_OF_REACH = [
@@ -40,11 +44,23 @@ export async function planErasing(sql: Sql, purchase: PurchaseRow): Promise<Eras
 export async function erasePurchase(
   sql: Sql,
   purchase: PurchaseRow,
-  options: { by: string; counts: ErasedCounts; within: Milliseconds },
+  options: { by: string; counts: ErasedCounts },
 ): Promise<Instant | null> {
-  const at = await erase(sql, purchase, options);
+  const at = await erase(sql, purchase, { ...options, within: WITHIN });
   if (at === null) return null;
   if (purchase.stuckSince !== null) await delay(JUDGED_BY);
   await eraseMentions(sql, purchase);
   return at;
+}
+
+/** Why nothing was erased, with what to do; null when the purchase is gone. */
+export async function whyNotErased(sql: Sql, purchase: PurchaseRow): Promise<string | null> {
+  const [still] = await findPurchases(sql, purchase);
+  if (still === undefined) return null;
+  const holder = await eraseHolder(sql, purchase);
+  const held =
+    holder === null
+      ? 'another session keeps rows of this purchase locked; end its transaction and try again'
+      : heldByText(holder);
+  return `nothing was erased: ${held}`;
 }

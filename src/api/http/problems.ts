@@ -95,8 +95,8 @@ export function problemResponse({ code, message, errors, headers }: Problem): Re
   return new Response(stringifyExact(body), { status, headers: own });
 }
 
-/** The answer to a caller after anything that was thrown. */
-export function problemFrom(error: unknown): Problem {
+/** The answer to a caller after anything that was thrown. `held`: which session holds the lock that was waited for, if that is known. */
+export function problemFrom(error: unknown, held: string | null = null): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof Refused) return new Problem(error.reason, sentence(error.message));
   if (error instanceof HTTPException) {
@@ -111,11 +111,7 @@ export function problemFrom(error: unknown): Problem {
     const cure = databaseCause(code)?.cure ?? '';
     return new Problem(unwritable.code, `${unwritable.detail} Who runs it must ${cure}; try again then.`, later);
   }
-  if (HELD.test(code)) {
-    const detail =
-      'Another transaction in the database holds what this needs, and did not let it go in time. Try again in a few seconds.';
-    return new Problem('locked', detail, later);
-  }
+  if (HELD.test(code)) return locked(held ?? HELD_BY_ANOTHER);
   if (code === CANCELLED) return busy('The database did not finish this in time. Try again later.');
   return new Problem('internal', 'The request could not be answered because of a fault here. The log of the daemon says more.');
 }
@@ -124,6 +120,14 @@ export function problemFrom(error: unknown): Problem {
 export function busy(detail: string): Problem {
   return new Problem('busy', detail, { headers: { 'retry-after': '3' } });
 }
+
+/** What cannot be changed while another session holds a lock on it; `held` says so. */
+export function locked(held: string): Problem {
+  return new Problem('locked', sentence(held), { headers: { 'retry-after': '5' } });
+}
+
+const HELD_BY_ANOTHER =
+  'another transaction in the database holds what this needs, and did not let it go in time; try again in a few seconds';
 
 function sentence(text: string): string {
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;

@@ -1,23 +1,21 @@
 /** Erasing a purchase. */
 
 import { createRoute, z } from '@hono/zod-openapi';
-import { type ErasePlan, erasePurchase, OUT_OF_REACH, planErasing } from '../../actions/purchases/forget.ts';
-import { isoTime, type Milliseconds } from '../../domain/values/time.ts';
+import { type ErasePlan, erasePurchase, OUT_OF_REACH, planErasing, whyNotErased } from '../../actions/purchases/forget.ts';
+import { isoTime } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
-import { findPurchases, type PurchaseRow } from '../../postgres/purchases/purchases.ts';
+import type { PurchaseRow } from '../../postgres/purchases/purchases.ts';
 import { needs } from '../access/scopes.ts';
 import { exactJson } from '../http/body.ts';
 import { type Api, BODY_PROBLEMS, jsonAnswer, jsonBody } from '../http/definitions.ts';
 import { purchaseIdField, siteParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
-import { CHANGE_PROBLEMS, Problem, PURCHASE_PROBLEMS, problems } from '../http/problems.ts';
+import { CHANGE_PROBLEMS, locked, Problem, PURCHASE_PROBLEMS, problems } from '../http/problems.ts';
 import { findPurchase } from './find-purchase.ts';
 import { timeSchema } from './purchase-body.ts';
 import { remarkSchema } from './remarks.ts';
 
 const BODY_LIMIT = 16 * 1024;
-/** A poll or delivery under way holds rows for milliseconds. */
-const WITHIN: Milliseconds = 5_000;
 
 /** Mounts the call. */
 export function mountForget(app: Api, { changes }: { changes: Sql }): void {
@@ -28,7 +26,7 @@ export function mountForget(app: Api, { changes }: { changes: Sql }): void {
     if (dryRun) return c.json({ ...planBody(row, plan), erased: false, at: null }, 200);
     const key = c.get('caller')?.key ?? null;
     const by = key === null ? 'api' : `key ${key}`;
-    const at = await erasePurchase(changes, row, { by, counts: plan.counts, within: WITHIN });
+    const at = await erasePurchase(changes, row, { by, counts: plan.counts });
     if (at === null) throw await whyNot(changes, row);
     return c.json({ ...planBody(row, plan), erased: true, at: isoTime(at) }, 200);
   });
@@ -42,11 +40,9 @@ function planBody({ purchaseId, site }: PurchaseRow, { counts, remarks }: EraseP
 }
 
 async function whyNot(sql: Sql, purchase: PurchaseRow): Promise<Problem> {
-  const [still] = await findPurchases(sql, purchase);
-  const id = JSON.stringify(purchase.purchaseId);
-  if (still === undefined) return new Problem('purchase_not_found', `${id} was erased or deleted meanwhile.`);
-  const detail = `Another transaction holds rows of ${id}, so nothing was erased. End that transaction, and try again.`;
-  return new Problem('locked', detail, { headers: { 'retry-after': '5' } });
+  const held = await whyNotErased(sql, purchase);
+  if (held !== null) return locked(held);
+  return new Problem('purchase_not_found', `${JSON.stringify(purchase.purchaseId)} was erased or deleted meanwhile.`);
 }
 
 const count = (description: string) => z.int().openapi({ description });

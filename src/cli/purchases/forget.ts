@@ -2,12 +2,12 @@
 
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
-import { type ErasePlan, erasePurchase, OUT_OF_REACH, planErasing } from '../../actions/purchases/forget.ts';
+import { type ErasePlan, erasePurchase, OUT_OF_REACH, planErasing, whyNotErased } from '../../actions/purchases/forget.ts';
 import { AppError } from '../../domain/values/errors.ts';
-import { isoTime, type Milliseconds } from '../../domain/values/time.ts';
+import { isoTime } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
-import { type Erasable, type ErasedCounts, erasures } from '../../postgres/purchases/erase.ts';
-import { findPurchases, type PurchaseRow } from '../../postgres/purchases/purchases.ts';
+import { type ErasedCounts, erasures } from '../../postgres/purchases/erase.ts';
+import type { PurchaseRow } from '../../postgres/purchases/purchases.ts';
 import type { Remark } from '../../postgres/purchases/remarks.ts';
 import { examples } from '../terminal/arguments.ts';
 import { confirmed } from '../terminal/confirm.ts';
@@ -23,8 +23,6 @@ interface ForgetOptions {
   readonly dryRun?: true;
   readonly json?: true;
 }
-
-const WITHIN: Milliseconds = 30_000;
 
 const ASKING = {
   question: 'Erase all this? It cannot be undone.',
@@ -48,8 +46,11 @@ async function forget(context: CliContext, purchaseId: string, options: ForgetOp
     }
     if (!yes && !(await confirmed(context, { ...ASKING, forPrograms: json === true })))
       throw new AppError('conflict', 'nothing was erased');
-    const at = await erasePurchase(sql, purchase, { by: whoAsks(), counts, within: WITHIN });
-    if (at === null) throw new AppError('unavailable', await whyNot(sql, purchase));
+    const at = await erasePurchase(sql, purchase, { by: whoAsks(), counts });
+    if (at === null) {
+      const text = (await whyNotErased(sql, purchase)) ?? `${purchaseId} was erased or deleted by another command meanwhile`;
+      throw new AppError('unavailable', text);
+    }
     await recordCommand(sql, 'forget', { site: purchase.site });
     if (json)
       return printJson(context, {
@@ -120,12 +121,6 @@ function whoAsks(): string {
     // In a container the number of the user often has no name.
     return `user ${process.getuid?.() ?? 'unknown'}`;
   }
-}
-
-async function whyNot(sql: Sql, purchase: Erasable): Promise<string> {
-  const [still] = await findPurchases(sql, purchase);
-  if (still === undefined) return `${purchase.purchaseId} was erased or deleted by somebody else meanwhile`;
-  return 'another session keeps rows of this purchase locked, so nothing was erased; end its transaction and try again';
 }
 
 /** Declares the command. */

@@ -9,6 +9,7 @@ import { noDaemonText } from '../../domain/replicas/daemon-silence.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { describeConnectionError } from '../../postgres/connection/database-url.ts';
+import { heldText } from '../../postgres/connection/lock-holder.ts';
 import { missingRight } from '../../postgres/connection/missing-right.ts';
 import { agreeOnGuards, connectForCommand } from '../../postgres/connection/server-limits.ts';
 import { pendingMigrations } from '../../postgres/migrations/migrate.ts';
@@ -53,7 +54,10 @@ export async function withDatabase<T>(
     if (restsOn.length > 0) await remarkOtherSettings(context, database, restsOn).catch(() => undefined);
     return result;
   } catch (error) {
-    throw explained(error, (cause) => describeConnectionError(url, cause));
+    const held = sql === undefined ? null : await heldText(sql, error).catch(() => null);
+    throw held === null
+      ? explained(error, (cause) => describeConnectionError(url, cause))
+      : new AppError('unavailable', held, { cause: error });
   } finally {
     await sql?.end({ timeout: 1 });
     await embedded?.stop();

@@ -6,7 +6,8 @@
 
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
-import { holderOf, lockedOf, type RowHolder } from '../../postgres/polling/locked-rows.ts';
+import { endText, holderAmong, type LockHolder } from '../../postgres/connection/lock-holder.ts';
+import { lockedOf, rowOf } from '../../postgres/polling/locked-rows.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { createRareWarning } from '../../runtime/rare-warning.ts';
 import type { Entry } from './window/entries.ts';
@@ -72,9 +73,11 @@ export function createLockedLog(sql: Sql, log: Logger): (locked: readonly Locked
   let [first]: readonly LockedPoll[] = [];
   const warn = createRareWarning((polls) => {
     const { id, site, purchaseId } = first!.entry.purchase;
-    const write = (holder: RowHolder | null): void =>
-      log.warn({ polls, site, purchaseId, ...holder, advice: adviceOn(holder) }, 'poll.row_locked');
-    void holderOf(sql, id).then(write, () => write(null));
+    const write = (holder: LockHolder | null): void => {
+      const { pid, login, application } = holder ?? {};
+      log.warn({ polls, site, purchaseId, pid, login, application, advice: adviceOn(holder) }, 'poll.row_locked');
+    };
+    void holderAmong(sql, rowOf(sql, id)).then(write, () => write(null));
   });
   return (locked) => {
     [first] = locked;
@@ -82,8 +85,7 @@ export function createLockedLog(sql: Sql, log: Logger): (locked: readonly Locked
   };
 }
 
-function adviceOn(holder: RowHolder | null): string {
-  const end =
-    holder === null ? 'find it in pg_stat_activity by its age (xact_start)' : `select pg_terminate_backend(${holder.pid})`;
-  return `another session has locked the row, and the purchase is polled again until the row is free; to end that session: ${end}`;
+function adviceOn(holder: LockHolder | null): string {
+  const end = holder === null ? 'find the session in pg_stat_activity by its age (xact_start)' : endText(holder);
+  return `another session has locked the row, and the purchase is polled again until the row is free: ${end}`;
 }

@@ -56,7 +56,7 @@ export async function agreeOnLimits(
     const named = await refusedLimits(url, limits);
     if (named.length === 0) break;
     refused.push(...named);
-    limits = Object.fromEntries(Object.entries(limits).filter(([name]) => !named.includes(name)));
+    limits = without(limits, named);
   }
   if (refused.length > 0) onRefused({ refused, detail: UNLIMITED });
   return { answerWithin, limits };
@@ -91,7 +91,7 @@ export async function agreeOnGuards(url: string): Promise<Unguarded | null> {
       const named = refusedNames(answer, Object.keys(guards));
       if (named.length === 0) return answer === null || 'refusal' in answer ? null : answer;
       refused.push(...named);
-      guards = Object.fromEntries(Object.entries(guards).filter(([name]) => !named.includes(name)));
+      guards = without(guards, named);
     }
   };
   const before = guardsOf(url);
@@ -135,26 +135,36 @@ async function askSession(url: string, limits: ServerLimits): Promise<SessionFac
 }
 
 function refusedNames(answer: Awaited<ReturnType<typeof askSession>>, names: readonly string[]): string[] {
-  return answer !== null && 'refusal' in answer ? names.filter((name) => answer.refusal.includes(name)) : [];
+  return answer !== null && 'refusal' in answer ? namedIn(answer.refusal, names) : [];
 }
 
-/** How often a server that works for a command looks whether the command is still there. */
-const COMMAND_IS_THERE: ServerLimits = { client_connection_check_interval: 2_000 };
+const namedIn = (refusal: string, names: readonly string[]): string[] => names.filter((name) => refusal.includes(name));
+
+const without = <Value>(settings: Readonly<Record<string, Value>>, names: readonly string[]): Record<string, Value> =>
+  Object.fromEntries(Object.entries(settings).filter(([name]) => !names.includes(name)));
+
+/**
+ * For a command: how often the server looks whether the command is still there, and how long a statement waits for a lock. A
+ * person's open transaction would otherwise make the command wait in silence.
+ */
+const COMMAND_LIMITS: ServerLimits = { client_connection_check_interval: 2_000, lock_timeout: 3_000 };
 
 /**
  * Opens a pool for a command, whose statements may take as long as they need. When the command is killed, the server ends its
- * statement within seconds, where the server takes that setting. Rejects as the first query does.
+ * statement within seconds, and a lock of another session ends it, too, where the server takes these settings. Rejects as the
+ * first query does.
  */
 export async function connectForCommand(url: string, options: Pick<ConnectOptions, 'max' | 'name'>): Promise<Sql> {
-  const sql = connect(url, { ...options, limits: COMMAND_IS_THERE });
-  try {
-    await sql`select 1`;
-    return sql;
-  } catch (error) {
-    await sql.end({ timeout: 0 });
-    if (!(error instanceof postgres.PostgresError) || !error.message.includes('client_connection_check_interval')) throw error;
-    const plain = connect(url, options);
-    await plain`select 1`;
-    return plain;
+  for (let limits = COMMAND_LIMITS; ; ) {
+    const sql = connect(url, { ...options, limits });
+    try {
+      await sql`select 1`;
+      return sql;
+    } catch (error) {
+      await sql.end({ timeout: 0 });
+      const refused = error instanceof postgres.PostgresError ? namedIn(error.message, Object.keys(limits)) : [];
+      if (refused.length === 0) throw error;
+      limits = without(limits, refused);
+    }
   }
 }

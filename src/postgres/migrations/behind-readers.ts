@@ -6,8 +6,9 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../../domain/values/errors.ts';
-import { type Instant, isoTime, type Milliseconds } from '../../domain/values/time.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import { isLockTimeout, type Queries, type Sql } from '../connection/database.ts';
+import { blockerOf, endText, type LockHolder, sessionText } from '../connection/lock-holder.ts';
 
 export interface Trying {
   /** Is called with a sentence for people that names the session in the way. */
@@ -26,16 +27,6 @@ const PATIENCE: Milliseconds = 3_600_000;
 const LOOK_EVERY: Milliseconds = 300;
 /** After a signal the process ends, whether the server has answered or not. */
 const END_WITHIN: Milliseconds = 3_000;
-
-/** A session whose lock is in the way. What the login of DATABASE_URL may not see is null. */
-interface Blocker {
-  readonly pid: number;
-  readonly login: string | null;
-  readonly application: string | null;
-  readonly state: string | null;
-  readonly since: Instant | null;
-  readonly queriedAt: Instant | null;
-}
 
 /**
  * Runs the work in a transaction, again and again while another session holds a lock that the work needs. Rejects with AppError
@@ -79,7 +70,7 @@ interface Watch {
   /** The process of the session that is watched. */
   pid: number | null;
   /** The session that was last seen in its way. */
-  blocker: Blocker | null;
+  blocker: LockHolder | null;
   /** Rejects some time after the signal, if the session has not ended by then. */
   readonly ended: Promise<never>;
   end(): void;
@@ -121,28 +112,9 @@ function watchSession(sql: Sql, signal: AbortSignal | undefined): Watch {
   return watch;
 }
 
-/** Of the sessions for which a session waits, the one with the oldest transaction. */
-async function blockerOf(sql: Queries, pid: number): Promise<Blocker | null> {
-  const [blocker] = await sql<Blocker[]>`
-    select b.pid, a.usename as login, nullif(a.application_name, '') as application, a.state, a.xact_start as since, a.query_start as "queriedAt"
-    from unnest(pg_blocking_pids(${pid})) b (pid) left join pg_stat_activity a on a.pid = b.pid
-    order by a.xact_start nulls last limit 1`;
-  return blocker ?? null;
-}
-
-function wordsOf(blocker: Blocker | null): string {
+function wordsOf(blocker: LockHolder | null): string {
   if (blocker === null) return 'another session holds a lock on a table that the migration changes';
-  const { pid, login, application, state, since, queriedAt } = blocker;
-  const facts = [
-    application ?? 'without a name',
-    state,
-    since === null ? null : `in a transaction since ${isoTime(since)}`,
-    queriedAt === null ? null : `last query at ${isoTime(queriedAt)}`,
-  ].filter((fact) => fact !== null);
-  return (
-    `session ${pid} of login "${login ?? 'unknown'}" (${facts.join(', ')}) holds a lock on a table that the migration changes: ` +
-    `wait until its transaction ends, or end it with "select pg_terminate_backend(${pid})"`
-  );
+  return `${sessionText(blocker)} holds a lock on a table that the migration changes: ${endText(blocker)}`;
 }
 
 function brokenOff(signal: AbortSignal): AppError {

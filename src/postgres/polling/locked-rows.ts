@@ -13,24 +13,5 @@ export async function lockedOf(sql: Queries, ids: readonly number[]): Promise<Se
   return new Set(rows.map(({ id }) => id));
 }
 
-/** A session that holds the lock of a row. */
-export interface RowHolder {
-  readonly pid: number;
-  /** Null when the login of DATABASE_URL may not see it. */
-  readonly login: string | null;
-  readonly application: string | null;
-}
-
-/** The session that has locked a purchase's row; null when there is none by now, or several sessions share the lock. */
-export async function holderOf(sql: Queries, id: number): Promise<RowHolder | null> {
-  const [holder] = await sql<RowHolder[]>`select * from ${lockHolders(sql, id)} limit 1`;
-  return holder ?? null;
-}
-
-/** The session that has locked a purchase's row, as a table of a statement. A row names the transaction that locked the row last. */
-export const lockHolders = (sql: Queries, id: number): Fragment => sql`(
-  select l.pid, a.usename as login, nullif(a.application_name, '') as application
-  from purchase_watch.purchases p
-  join pg_locks l on l.locktype = 'transactionid' and l.transactionid = p.xmax and l.granted
-  left join pg_stat_activity a on a.pid = l.pid
-  where p.id = ${id}) holder`;
+/** A query of a purchase's row for the session that has locked the row; see connection/lock-holder.ts. */
+export const rowOf = (sql: Queries, id: number): Fragment => sql`select xmax from purchase_watch.purchases where id = ${id}`;

@@ -1,7 +1,8 @@
 /** Moves the purchases of a former name of a site, and what is known of them, to the site's present name. */
 import { MOST_UNPOLLED } from '../../domain/polling/unpolled.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
-import { holderOf, type RowHolder } from './locked-rows.ts';
+import { holderAmong, type LockHolder } from '../connection/lock-holder.ts';
+import { rowOf } from './locked-rows.ts';
 
 /** A site that was renamed. */
 export interface Renamed {
@@ -92,7 +93,7 @@ export interface LeftBehind {
   /** Counted up to `MOST_UNPOLLED`. */
   readonly count: number;
   /** A session that has locked one of the first rows; null when none is known. */
-  readonly holder: RowHolder | null;
+  readonly holder: LockHolder | null;
 }
 
 /** The purchases of a former name that could neither be moved nor stopped, because other sessions have locked their rows. */
@@ -103,7 +104,7 @@ export async function leftBehind(sql: Queries, { from, to }: Renamed): Promise<L
       select from purchase_watch.purchases other where other.site = ${to} and other.purchase_id = p.purchase_id))
     limit ${MOST_UNPOLLED}`;
   const [first] = rows;
-  return { count: rows.length, holder: first === undefined ? null : await holderOf(sql, first.id) };
+  return { count: rows.length, holder: first === undefined ? null : await holderAmong(sql, rowOf(sql, first.id)) };
 }
 
 /** Stops up to `limit` watched purchases of a site; answers how many. A poll that is under way for one is not recorded. */

@@ -6,6 +6,7 @@ import { withoutPurchase } from '../../domain/events/erased-event.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { columns } from '../connection/columns.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
+import { holderAmong, type LockHolder } from '../connection/lock-holder.ts';
 import { lockingWhole } from './lock-whole.ts';
 
 /** How many rows of each kind are erased. `mentions` are events of the site and of incidents whose text holds the id: they stay without it. */
@@ -122,6 +123,15 @@ const eraseFree = (
     select at,
       pg_notify('purchase_watch_wake', 'forgotten ' || ${purchase.id}::bigint), pg_notify('purchase_watch_wake', 'judge')
     from noted`;
+
+/** The session that has locked a row of a purchase, so that the purchase cannot be erased; null when none has by now. */
+export function eraseHolder(sql: Queries, { id }: Pick<Erasable, 'id'>): Promise<LockHolder | null> {
+  return holderAmong(
+    sql,
+    sql`select xmax from purchase_watch.purchases where id = ${id} union all select xmax from purchase_watch_internal.events where purchase = ${id}
+    union all select d.xmax from purchase_watch_internal.events e join purchase_watch_internal.deliveries d on d.event = e.position where e.purchase = ${id}`,
+  );
+}
 
 /** The number of the latest erasure; 0 when there was none. */
 export async function lastErasure(sql: Queries): Promise<number> {

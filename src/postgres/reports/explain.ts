@@ -5,8 +5,9 @@ import { SHARDS } from '../../domain/replicas/ownership.ts';
 import { NOTHING_KNOWN } from '../../domain/stays/usual.ts';
 import type { Queries } from '../connection/database.ts';
 import { jsonInstant } from '../connection/instants.ts';
+import { lockHolders } from '../connection/lock-holder.ts';
 import { FIRST_BULK_SLOT } from '../migrations/names.ts';
-import { lockHolders } from '../polling/locked-rows.ts';
+import { rowOf } from '../polling/locked-rows.ts';
 import { silence } from '../shards/replicas.ts';
 import { readUsual, USUAL_WINDOW } from '../stays/dwell.ts';
 import { ceilingOf } from './first-polls.ts';
@@ -63,7 +64,7 @@ export async function explainFacts(
         'endedAt', ${ms('p.ended_at')}, 'lastPolledAt', ${ms('p.last_polled_at')}, 'seenAt', ${ms('p.seen_at')},
         'nextPollAt', ${ms('p.next_poll_at')}, 'nextPollReason', p.next_poll_reason, 'polls', p.polls, 'failures', p.failures, 'unknowns', p.unknowns,
         'lastError', p.last_error, 'invoice', p.invoice, 'sequence', p.sequence, 'shard', p.shard,
-        'lockedBy', (select pid from ${lockHolders(sql, id)} limit 1)),
+        'lockedBy', (select pid from ${lockHolders(sql, rowOf(sql, id))} limit 1)),
       'site', (select json_build_object('configured', configured and unnamed_since is null, 'renamedTo', renamed_to, 'failingSince', ${ms('failing_since')},
           'lastSuccessAt', ${ms('last_success_at')}, 'lastError', last_error)
         from purchase_watch_internal.sites where name = p.site),

@@ -4,7 +4,7 @@ import { createQueueWarning } from '../../../src/daemon/shards/notification-queu
 import { createOwnership } from '../../../src/daemon/shards/ownership.ts';
 import { queueTrouble } from '../../../src/domain/replicas/notification-queue.ts';
 import { connect, type Sql } from '../../../src/postgres/connection/database.ts';
-import { serverFacts } from '../../../src/postgres/connection/inspect.ts';
+import { serverFacts } from '../../../src/postgres/reports/inspect.ts';
 import { databaseMoment } from '../../../src/postgres/reports/overview.ts';
 import { createLogger } from '../../../src/runtime/logger.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';

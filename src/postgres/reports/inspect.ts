@@ -1,5 +1,5 @@
 /** What `doctor` asks the database about itself. */
-import type { Queries } from './database.ts';
+import type { Queries } from '../connection/database.ts';
 
 export interface ServerFacts {
   /** Such as 180004. */
