@@ -37,7 +37,7 @@ export interface KnownSubscribers {
 /** A subscriber with the version and the place of its address. */
 interface Entry {
   readonly subscriber: Subscriber;
-  /** The hash of the address and keys with which the channel was opened; null until the change is complete. */
+  /** The name, and the hash of the address and keys with which the channel was opened; null until the change is complete. */
   version: string | null;
   place: string | null;
 }
@@ -86,8 +86,7 @@ export function createKnownSubscribers(options: OpenChannelsOptions): KnownSubsc
   };
 
   const bringInLine = async (row: StoredSubscriber): Promise<void> => {
-    // Subscribers of the settings do not change while the daemon runs; the hash in the row may be that of another daemon.
-    const version = row.origin === 'api' || row.audience === 'people' ? row.addressHash : 'configuration';
+    const version = versionOf(row);
     if (entries.get(row.id)?.version === version) return;
     const opened = channels.open(row, version);
     if (opened === null) forget(row.id);
@@ -97,20 +96,21 @@ export function createKnownSubscribers(options: OpenChannelsOptions): KnownSubsc
 
   return {
     refresh: async () => {
-      const before = new Map([...entries].map(([id, { subscriber }]) => [id, storedIn(subscriber.health)]));
+      const before = new Map([...entries.values()].map(({ subscriber }) => [subscriber, storedIn(subscriber.health)]));
       switchedSince.clear();
       if (!hasCured) await endCuredPauses(options);
       hasCured = true;
       const rows = await readSubscribers(sql);
       // A subscriber may have been switched off here after the database was read.
       off = new Set([...rows.filter(({ status }) => status === 'off').map(({ id }) => id), ...switchedSince]);
+      // No subscriber changes its name: a database that went back gives an id to another one, which nothing in memory is of.
+      const names = new Map(rows.map(({ id, name }) => [id, name]));
+      for (const [id, { subscriber }] of [...entries]) if (names.get(id) !== subscriber.recipient.name) forget(id);
       for (const row of rows) await bringInLine(row);
-      const known = new Set(rows.map(({ id }) => id));
-      for (const id of [...entries.keys()]) if (!known.has(id)) forget(id);
       await channels.noteUntried(rows);
       return rows.flatMap(({ id, ...is }) => {
         const subscriber = entries.get(id)?.subscriber;
-        return subscriber === undefined ? [] : [{ subscriber, is, was: before.get(id) ?? NOTHING }];
+        return subscriber === undefined ? [] : [{ subscriber, is, was: before.get(subscriber) ?? NOTHING }];
       });
     },
     all: () => [...entries.values()].map(({ subscriber }) => subscriber),
@@ -135,6 +135,11 @@ export function createKnownSubscribers(options: OpenChannelsOptions): KnownSubsc
       await channels.closed();
     },
   };
+}
+
+/** Subscribers of the settings do not change while the daemon runs; the hash in the row may be that of another daemon. */
+function versionOf({ name, origin, audience, addressHash }: StoredSubscriber): string {
+  return `${name} ${origin === 'api' || audience === 'people' ? addressHash : 'configuration'}`;
 }
 
 function recipientOf(
