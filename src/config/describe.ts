@@ -4,7 +4,8 @@ import { type StatePolicy, stateName, stateValue } from '../domain/purchases/sta
 import { formatDuration } from '../domain/values/duration.ts';
 import { shownAddress } from '../domain/values/shown-address.ts';
 import { type Field, notes } from './kinds/field.ts';
-import { apiKey, file, peopleChannel, site, subscriber } from './schema/file-schema.ts';
+import { apiKey, file, site, subscriber } from './schema/file-schema.ts';
+import { peopleChannel } from './schema/people-schema.ts';
 import { VARIABLES, type VariableName } from './schema/variables.ts';
 import type { Settings } from './settings.ts';
 

@@ -15,7 +15,7 @@ import { relative } from '../../domain/values/relative-time.ts';
 import { type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import { readClock, type Sql } from '../../postgres/connection/database.ts';
 import { type IncidentRow, listIncidents } from '../../postgres/incidents/list.ts';
-import { readSiteCalls, type SiteCallsRow } from '../../postgres/polling/site-calls.ts';
+import { readSiteCalls } from '../../postgres/polling/site-calls.ts';
 import { listSites, type SiteRow } from '../../postgres/polling/sites.ts';
 import { countPurchases } from '../../postgres/reports/counts.ts';
 import { firstPolls } from '../../postgres/reports/first-polls.ts';
@@ -29,6 +29,7 @@ import type { CliContext } from '../terminal/context.ts';
 import { counted, printJson, printLine, printText, styled } from '../terminal/output.ts';
 import { knownSite } from '../terminal/site.ts';
 import { printTable } from '../terminal/table.ts';
+import { printSiteCalls } from './show-site-calls.ts';
 
 type Overview = Awaited<ReturnType<typeof readOverview>>;
 
@@ -192,36 +193,6 @@ function printSites(context: CliContext, { sites, now }: Overview): void {
     ['site', 'answers', 'last answer', 'trouble'],
     sites.map((site) => [site.name, answers(site, now), relative(site.lastSuccessAt, now), trouble(site)]),
   );
-}
-
-/** Of all sites only those whose calls are held back, or whose token was refused. */
-function printSiteCalls(context: CliContext, { calls, isOneSite, now }: Overview): void {
-  const shown = calls.filter((row) => isOneSite || row.breaker !== 'closed' || isRefused(row));
-  if (shown.length === 0) return;
-  printLine(context);
-  printTable(
-    context,
-    ['site', 'replica', 'breaker', 'next probe', 'calls a second', 'token'],
-    shown.map((row) => [
-      row.site,
-      row.replica,
-      `${row.breaker} since ${relative(row.since, now).replace(/ ago$/, '')}${row.cause === null ? '' : `, ${row.cause}`}`,
-      row.nextProbeAt === null ? '-' : row.nextProbeAt <= now ? 'due' : relative(row.nextProbeAt, now),
-      `${row.callsPerSecond} of ${row.ceiling}`,
-      tokenText(row, now),
-    ]),
-  );
-}
-
-const isRefused = ({ token }: SiteCallsRow): boolean =>
-  token !== null && token.refusedAt !== null && token.refusedAt > (token.fetchedAt ?? 0);
-
-function tokenText(row: SiteCallsRow, now: Instant): string {
-  const { token } = row;
-  if (token === null) return 'none: credentials go with each call';
-  const { fetchedAt, expiresAt, refusedAt, refusal } = token;
-  const fetched = fetchedAt === null ? 'not fetched' : `fetched ${relative(fetchedAt, now)}, ends ${relative(expiresAt, now)}`;
-  return isRefused(row) ? `${fetched}; refused ${relative(refusedAt, now)}: ${refusal}` : fetched;
 }
 
 function answers({ configured, unpolled, renamedTo, failingSince, lastSuccessAt }: SiteRow, now: Instant): string {

@@ -2,24 +2,19 @@
 
 import * as z from 'zod';
 import { EVENT_TYPES } from '../../domain/events/system-event-types.ts';
-import { STUCK_MODES } from '../../domain/incidents/audience.ts';
 import { STATE_NAMES } from '../../domain/purchases/states.ts';
 import { absentable, entry, list, open, openList, optional, preset, required, section } from '../kinds/field.ts';
 import { headerNameProblem, isHeaderName, UNSHOWN_NAME } from '../kinds/headers.ts';
 import { bearerKey, keyHash, keyProblem, moment, SCOPES } from '../kinds/key-kinds.ts';
 import * as kind from '../kinds/kinds.ts';
-import { INVOICE_FIELDS, OWN_NAME, STATUS_FIELDS } from '../kinds/names.ts';
-import type { PeopleKind } from '../kinds/people-kinds.ts';
+import { INVOICE_FIELDS, STATUS_FIELDS } from '../kinds/names.ts';
 import { subscriberProblems } from '../kinds/subscriber-checks.ts';
 import * as kindOfSubscriber from '../kinds/subscriber-kinds.ts';
+import { ownName, peopleChannel, slack } from './people-schema.ts';
 
 /** Where events go at a broker, unless the subscriber says otherwise. */
 export const DEFAULT_SUBJECT = 'purchase-watch.{type}';
 export const DEFAULT_ROUTING_KEY = '{type}';
-
-const ownName = z
-  .string()
-  .regex(OWN_NAME, 'a name of up to 63 small letters, digits, - and _ that begins with a letter or digit');
 
 /** One site; the variables that begin with CHECKOUT_ are these fields for the site named `default`. */
 export const site = section({
@@ -151,69 +146,6 @@ const polling = section({
   ),
 });
 
-const messagesPerHour = kind.whole(3, 1_000);
-const stuckMode = kind.oneOf(STUCK_MODES);
-
-/** Which alerts a channel for people gets. A field that is absent is that of all channels. */
-const hearing = {
-  sites: openList(kind.text, 'Names of the sites that it gets incidents of', 'all'),
-  severity: preset(
-    kind.oneOf(['warning', 'critical']),
-    'warning',
-    'The least urgent that it gets; with `critical` neither digests nor first looks',
-  ),
-  stuck: open(stuckMode, 'When a single stuck checkout alerts it: `auto`, `each` or `incidents`', 'as `slack.stuck`'),
-};
-const ceiling = { maxPerHour: open(messagesPerHour, 'Messages to it within an hour, at most', 'as `slack.maxPerHour`') };
-const slackChannel = section({
-  webhookUrl: required(kind.secretUrl, 'Incoming webhook of the channel'),
-  ...hearing,
-  ...ceiling,
-});
-const teamsChannel = section({
-  webhookUrl: required(kind.secretUrl, 'Address of the workflow that begins "when a Teams webhook request is received"'),
-  ...hearing,
-  ...ceiling,
-});
-const alertsChannel = section({
-  webhookUrl: required(kind.secretUrl, 'Where events about incidents are posted'),
-  secret: required(kind.signingSecret, 'Signs them: `whsec_` and base64 of 24 to 64 bytes'),
-  oldSecrets: list(kind.signingSecret, [], 'Secrets that `secret` replaces; each signs beside it until it is taken out here'),
-  ...hearing,
-});
-
-const slack = section({
-  stuck: preset(
-    stuckMode,
-    'auto',
-    'When a single stuck checkout alerts people: `each` always, `incidents` never (only when a page counts as broken), `auto` while fewer than 100 stays or 20 customers a day are known of its state and site',
-  ),
-  groupWait: preset(kind.duration, '30s', 'Time a new incident gathers purchases before people are alerted'),
-  quietFor: preset(kind.duration, '10m', 'Time without symptoms after which an incident of stuck purchases is over'),
-  groupInterval: preset(kind.duration, '5m', 'Shortest time between two messages about a growing incident'),
-  repeatInterval: preset(kind.duration, '4h', 'Time after which people are reminded of an open incident'),
-  digest: optional(kind.cron, "When a summary is sent, as a cron expression by each site's own clock (its `timeZone`)"),
-  maxPerHour: preset(
-    messagesPerHour,
-    20,
-    'Messages to one channel within an hour, at most; what comes beyond goes out together in one',
-  ),
-  channels: z
-    .record(ownName, slackChannel)
-    .prefault({})
-    .describe('Further channels by name; `default` is the one of SLACK_WEBHOOK_URL'),
-  deadMansSwitch: optional(
-    kind.secretUrl,
-    'Address that is called (GET) every minute while all is well, so that another service notices when the calls stop',
-  ),
-});
-
-/** A channel of each kind for people. */
-export const peopleChannel = { slack: slackChannel, teams: teamsChannel, alerts: alertsChannel } satisfies Record<
-  PeopleKind,
-  unknown
->;
-
 const webhooks = section({
   schedule: list(
     kind.duration,
@@ -289,11 +221,11 @@ export const file = section({
   polling: absentable(polling),
   slack: absentable(slack),
   teams: absentable(
-    section({ channels: z.record(ownName, teamsChannel).prefault({}).describe('Channels of Microsoft Teams by name') }),
+    section({ channels: z.record(ownName, peopleChannel.teams).prefault({}).describe('Channels of Microsoft Teams by name') }),
   ),
   alerts: absentable(
     section({
-      channels: z.record(ownName, alertsChannel).prefault({}).describe('Webhooks of systems that page people, by name'),
+      channels: z.record(ownName, peopleChannel.alerts).prefault({}).describe('Webhooks of systems that page people, by name'),
     }),
   ),
   subscribers: z.record(ownName, subscriber).prefault({}).describe('Receivers of events by name'),

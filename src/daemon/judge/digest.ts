@@ -28,7 +28,7 @@ import {
   staysSince,
   troubleSince,
 } from '../../postgres/incidents/digest.ts';
-import type { Lease } from '../../postgres/shards/replicas.ts';
+import type { Lease } from '../../postgres/shards/leases.ts';
 import { MOST_COUNTED } from '../../postgres/subscribers/symptoms.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { createSchedule } from '../../runtime/loops/schedule.ts';

@@ -16,7 +16,7 @@ import {
   lookAtSite,
   saveFirstLooks,
 } from '../../postgres/incidents/first-look.ts';
-import type { Lease } from '../../postgres/shards/replicas.ts';
+import type { Lease } from '../../postgres/shards/leases.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Meters } from '../../runtime/meters.ts';
 

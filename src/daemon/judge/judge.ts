@@ -3,7 +3,7 @@
 import { audienceOf } from '../../domain/incidents/audience.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { LEASES } from '../../postgres/migrations/names.ts';
-import { raiseLease, takeLease } from '../../postgres/shards/replicas.ts';
+import { raiseLease, takeLease } from '../../postgres/shards/leases.ts';
 import { peopleChannels } from '../../postgres/subscribers/subscribers.ts';
 import { createDigests } from './digest.ts';
 import { type AlertMoment, alertFirstLooks, type Outcome, type RecipientsOf } from './first-look.ts';

@@ -7,11 +7,11 @@ import { type Ownership, SHARDS } from '../../domain/replicas/ownership.ts';
 import { LEAST_STEP } from '../../domain/values/clock-ahead.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
+import { releaseLeases } from '../../postgres/shards/leases.ts';
 import {
   markLeaving,
   type Renewal,
   releaseAllShards,
-  releaseLeases,
   releaseReplica,
   releaseShards,
   renewReplica,

@@ -10,7 +10,7 @@ import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { LEASES } from '../../postgres/migrations/names.ts';
 import { channelsForPeople, noteHeartbeat } from '../../postgres/shards/dead-mans-switch.ts';
-import { takeLease } from '../../postgres/shards/replicas.ts';
+import { takeLease } from '../../postgres/shards/leases.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Health } from '../../runtime/loops/health.ts';

@@ -27,12 +27,12 @@ export function createRenaming(sql: Sql, log: Logger): () => Promise<boolean> {
 
   /** Logs which session is in the way, once for each. */
   const sayLeft = ({ from, to }: Renamed, { count, holder }: LeftBehind): void => {
-    const pid = holder?.pid ?? null;
+    const { pid = null, login = null, application = null } = holder ?? {};
     if (count === 0) return void locked.delete(from);
     if (locked.get(from) === pid) return;
     locked.set(from, pid);
     const detail = `These purchases are not polled until they have moved to ${to}; another session of the database has locked their rows.`;
-    log.warn({ from, to, ...counts(count), ...holder, detail, advice: endSession(pid) }, 'site.move_locked');
+    log.warn({ from, to, ...counts(count), pid, login, application, detail, advice: endSession(pid) }, 'site.move_locked');
   };
 
   const move = async (renamed: Renamed): Promise<boolean> => {

@@ -10,8 +10,8 @@ import type { Sql } from '../../postgres/connection/database.ts';
 import { LEASES } from '../../postgres/migrations/names.ts';
 import { foldTransitionCounts } from '../../postgres/polling/transition-counts.ts';
 import { dropEmptyCounts, foldCounts } from '../../postgres/reports/counts.ts';
+import { takeLease } from '../../postgres/shards/leases.ts';
 import { retireUnnamed } from '../../postgres/shards/named.ts';
-import { takeLease } from '../../postgres/shards/replicas.ts';
 import { suppressForDeleted, suppressForOff } from '../../postgres/subscribers/changes.ts';
 import {
   doneAt,

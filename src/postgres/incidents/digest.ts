@@ -6,7 +6,7 @@ import type { Instant } from '../../domain/values/time.ts';
 import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
 import { announcing, type NewEvent } from '../events/events.ts';
-import type { Lease } from '../shards/replicas.ts';
+import type { Lease } from '../shards/leases.ts';
 import { MOST_COUNTED } from '../subscribers/symptoms.ts';
 
 /** A stretch of time at a site. */

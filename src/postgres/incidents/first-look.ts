@@ -2,7 +2,7 @@
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 import { announcing, type NewEvent } from '../events/events.ts';
-import type { Lease } from '../shards/replicas.ts';
+import type { Lease } from '../shards/leases.ts';
 
 /** A purchase registered this soon after a site's first answer counts as older than the daemon's watching. */
 const BEFORE_US: Milliseconds = 10 * 60_000;

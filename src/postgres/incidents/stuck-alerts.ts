@@ -5,7 +5,7 @@ import type { Instant } from '../../domain/values/time.ts';
 import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
 import { announcing, type NewEvent } from '../events/events.ts';
-import type { Lease } from '../shards/replicas.ts';
+import type { Lease } from '../shards/leases.ts';
 import { paidByAnother } from '../stays/evidence.ts';
 import { STAY, type StoredStay } from '../stays/stays.ts';
 

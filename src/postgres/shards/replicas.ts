@@ -10,19 +10,12 @@ import type { Named } from '../../domain/replicas/named.ts';
 import type { Holding } from '../../domain/replicas/ownership.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
-import { LEASES, type LeaseName } from '../migrations/names.ts';
+import { LEASES } from '../migrations/names.ts';
 import { type ClockSteps, type ClockStepsRow, clockSteps, clockStepsOf } from './skipped-time.ts';
 
 export interface ReplicaRow {
   readonly id: string;
   readonly process: string;
-}
-
-/** A named lease, with the epoch that its owner knows. */
-export interface Lease {
-  readonly name: string;
-  readonly replica: string;
-  readonly epoch: number;
 }
 
 /** Another replica's row as this replica sees it. */
@@ -192,11 +185,6 @@ export async function markLeaving(sql: Queries, replica: string, leaving = true)
   await sql`update purchase_watch_internal.replicas set leaving = ${leaving} where id = ${replica}`;
 }
 
-/** Releases the named leases of a replica: another replica knows more than this one. */
-export async function releaseLeases(sql: Queries, replica: string): Promise<void> {
-  await sql`update purchase_watch_internal.leases set owner = null where owner = ${replica}`;
-}
-
 /** Deletes the row of a replica whose process is known to be gone. */
 export async function forgetReplica(sql: Queries, id: string, unchangedMs: Milliseconds = 0): Promise<void> {
   await deleteReplica(sql, { id, unchangedMs }, sql``);
@@ -270,35 +258,6 @@ export async function releaseShards(
       update purchase_watch_internal.shards set ${released(sql, replica)}
       where owner = ${replica} and id = any(${shards as number[]}::smallint[]) returning id)
     select pg_notify('purchase_watch_wake', 'shards') from released limit 1`;
-}
-
-/**
- * Takes or keeps a named lease; answers its epoch, or null while another replica that is alive has it. A replica that leaves its
- * shards to others takes none while one of them may.
- */
-export async function takeLease(sql: Queries, { name, replica }: { name: LeaseName; replica: string }): Promise<number | null> {
-  const [kept] = await sql<{ epoch: number }[]>`
-    select epoch::float8 as epoch from purchase_watch_internal.leases where name = ${name} and owner = ${replica}`;
-  if (kept) return kept.epoch;
-  // Compares the epoch that was read: a lease that another replica took meanwhile stays with that replica.
-  const [taken] = await sql<{ epoch: number }[]>`
-    with free as materialized (
-      select l.name, l.epoch from purchase_watch_internal.leases l
-      join purchase_watch_internal.replicas r on r.id = ${replica}
-      where l.name = ${name} and (l.owner is null or not exists (select from purchase_watch_internal.replicas o where o.id = l.owner))
-        and (not r.leaving or not exists (select from purchase_watch_internal.replicas o where not o.leaving)))
-    update purchase_watch_internal.leases l set owner = ${replica}, epoch = l.epoch + 1 from free f
-    where l.name = f.name and l.epoch = f.epoch
-    returning l.epoch::float8 as epoch`;
-  return taken?.epoch ?? null;
-}
-
-/**
- * Gives a lease that the replica holds another epoch, after a statement under it failed in an unknown way: if the database
- * runs that statement later, it is refused.
- */
-export async function raiseLease(sql: Queries, { name, replica }: { name: LeaseName; replica: string }): Promise<void> {
-  await sql`update purchase_watch_internal.leases set epoch = epoch + 1 where name = ${name} and owner = ${replica}`;
 }
 
 /** Releases everything that a replica owns, deletes the replica's row, and wakes the other replicas. */

@@ -3,7 +3,7 @@ import type { Instant } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 import type { LeaseName } from '../migrations/names.ts';
 import { lockingWhole } from '../purchases/lock-whole.ts';
-import type { Lease } from '../shards/replicas.ts';
+import type { Lease } from '../shards/leases.ts';
 
 /** How far a walk over ended purchases has come; the time is text, to keep its microseconds. */
 export interface EndedCursor {

@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createDigests, type Digests } from '../../../src/daemon/judge/digest.ts';
 import { saveDigests } from '../../../src/postgres/incidents/digest.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
-import { forgetReplica, type Lease, renewReplica, takeLease } from '../../../src/postgres/shards/replicas.ts';
+import { type Lease, takeLease } from '../../../src/postgres/shards/leases.ts';
+import { forgetReplica, renewReplica } from '../../../src/postgres/shards/replicas.ts';
 import { createLogger } from '../../../src/runtime/logger.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 

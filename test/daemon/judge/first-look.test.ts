@@ -2,7 +2,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type AlertMoment, alertFirstLooks } from '../../../src/daemon/judge/first-look.ts';
 import { saveFirstLooks } from '../../../src/postgres/incidents/first-look.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
-import { renewReplica, takeLease } from '../../../src/postgres/shards/replicas.ts';
+import { takeLease } from '../../../src/postgres/shards/leases.ts';
+import { renewReplica } from '../../../src/postgres/shards/replicas.ts';
 import { createLogger } from '../../../src/runtime/logger.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createOwnership } from '../../../src/daemon/shards/ownership.ts';
 import type { Sql } from '../../../src/postgres/connection/database.ts';
-import { takeLease } from '../../../src/postgres/shards/replicas.ts';
+import { takeLease } from '../../../src/postgres/shards/leases.ts';
 import { createLogger } from '../../../src/runtime/logger.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 

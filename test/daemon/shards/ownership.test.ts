@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createOwnership, type OwnershipKeeper, type OwnershipOptions } from '../../../src/daemon/shards/ownership.ts';
 import type { Sql } from '../../../src/postgres/connection/database.ts';
-import { livingReplicas, takeLease, takeShards } from '../../../src/postgres/shards/replicas.ts';
+import { takeLease } from '../../../src/postgres/shards/leases.ts';
+import { livingReplicas, takeShards } from '../../../src/postgres/shards/replicas.ts';
 import { createLogger } from '../../../src/runtime/logger.ts';
 import { processIdentity } from '../../../src/runtime/process/process-identity.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';

@@ -5,7 +5,8 @@ import type { Symptom } from '../../../src/domain/incidents/symptom.ts';
 import { eventRow, SITE_SHARD } from '../../../src/postgres/events/events.ts';
 import { channelsAlerted, openIncidents, saveVerdicts } from '../../../src/postgres/incidents/incidents.ts';
 import { recordPost } from '../../../src/postgres/incidents/posted.ts';
-import { renewReplica, takeLease } from '../../../src/postgres/shards/replicas.ts';
+import { takeLease } from '../../../src/postgres/shards/leases.ts';
+import { renewReplica } from '../../../src/postgres/shards/replicas.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 
 let database: TestDatabase;

@@ -1,0 +1,45 @@
+/** Named leases, for work that one replica at a time does. A lease has no expiry of its own: it ends with the row of its replica (replicas.ts). */
+
+import type { Queries } from '../connection/database.ts';
+import type { LeaseName } from '../migrations/names.ts';
+
+/** A named lease, with the epoch that its owner knows. */
+export interface Lease {
+  readonly name: string;
+  readonly replica: string;
+  readonly epoch: number;
+}
+
+/**
+ * Takes or keeps a named lease; answers its epoch, or null while another replica that is alive has it. A replica that leaves its
+ * shards to others takes none while one of them may.
+ */
+export async function takeLease(sql: Queries, { name, replica }: { name: LeaseName; replica: string }): Promise<number | null> {
+  const [kept] = await sql<{ epoch: number }[]>`
+    select epoch::float8 as epoch from purchase_watch_internal.leases where name = ${name} and owner = ${replica}`;
+  if (kept) return kept.epoch;
+  // Compares the epoch that was read: a lease that another replica took meanwhile stays with that replica.
+  const [taken] = await sql<{ epoch: number }[]>`
+    with free as materialized (
+      select l.name, l.epoch from purchase_watch_internal.leases l
+      join purchase_watch_internal.replicas r on r.id = ${replica}
+      where l.name = ${name} and (l.owner is null or not exists (select from purchase_watch_internal.replicas o where o.id = l.owner))
+        and (not r.leaving or not exists (select from purchase_watch_internal.replicas o where not o.leaving)))
+    update purchase_watch_internal.leases l set owner = ${replica}, epoch = l.epoch + 1 from free f
+    where l.name = f.name and l.epoch = f.epoch
+    returning l.epoch::float8 as epoch`;
+  return taken?.epoch ?? null;
+}
+
+/**
+ * Gives a lease that the replica holds another epoch, after a statement under it failed in an unknown way: if the database
+ * runs that statement later, it is refused.
+ */
+export async function raiseLease(sql: Queries, { name, replica }: { name: LeaseName; replica: string }): Promise<void> {
+  await sql`update purchase_watch_internal.leases set epoch = epoch + 1 where name = ${name} and owner = ${replica}`;
+}
+
+/** Releases the named leases of a replica: another replica knows more than this one. */
+export async function releaseLeases(sql: Queries, replica: string): Promise<void> {
+  await sql`update purchase_watch_internal.leases set owner = null where owner = ${replica}`;
+}
