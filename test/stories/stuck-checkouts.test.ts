@@ -2,6 +2,7 @@
 import { afterEach, expect, test } from 'vitest';
 import type { Settings } from '../../src/config/settings.ts';
 import type { StuckMode } from '../../src/domain/incidents/audience.ts';
+import { register } from '../../src/postgres/purchases/purchases.ts';
 import { onDatabase } from '../cli/command.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
@@ -319,7 +320,9 @@ test('six who were waiting already at a new site are one message once a poll con
     /^🟠 default: 6 checkouts stuck waiting for the card payment provider, the oldest for at least 1 min/,
   );
   for (const id of ids) expect(texts()[0]).toContain(id);
-  expect(texts()[0]).toContain('These customers were waiting already when purchase-watch first asked about the site.');
+  expect(texts()[0]).toContain(
+    'These customers were waiting already at the first poll of their purchases, which came with the first load of their site.',
+  );
   const [{ body }] = await t.app.sql<[{ body: string }]>`
     select body from purchase_watch_internal.events where type = 'incident.checkouts'`;
   expect(JSON.parse(body).data.stuck.map(({ foundLate }: { foundLate: boolean }) => foundLate)).toEqual(Array(6).fill(true));
@@ -332,6 +335,46 @@ test('six who were waiting already at a new site are one message once a poll con
   await t.live(3 * MINUTE);
   expect(texts()[1]).toContain(later);
   expect(texts()[1]).not.toMatch(/found late|at least/i);
+});
+
+test('who comes in the first minutes of a new site is a customer of now: not found late, and an incident opens for many', async () => {
+  await start();
+  await t.watch({ script: [{ state: 'Completed' }] });
+  await t.live(20_000);
+  // The clock of these tests is ahead of the database's, which notes when a purchase is registered.
+  const customers = async (count: number): Promise<void> => {
+    for (let customer = 0; customer < count; customer++) {
+      const id = await t.watch({ script: [{ state: 'WaitingForCardPayments' }] });
+      await t.app
+        .sql`update purchase_watch.purchases set registered_at = to_timestamp(${t.clock.now() / 1_000}::float8) where purchase_id = ${id}`;
+    }
+  };
+  await customers(3);
+  await t.live(2 * MINUTE);
+  expect(texts()).toHaveLength(1);
+  expect(texts()[0]).toMatch(/3 checkouts stuck waiting for the card payment provider, the oldest for \d/);
+  expect(texts()[0]).not.toMatch(/found late|at least/i);
+  await customers(25);
+  await t.live(6 * MINUTE);
+  expect(texts().join()).toContain('28 customers stuck');
+  expect(texts().join()).not.toContain('First look');
+});
+
+test('a file that is registered in the first minutes belongs to the first load', async () => {
+  await start();
+  await t.watch({ script: [{ state: 'Completed' }] });
+  await t.live(20_000);
+  const ids = Array.from(
+    { length: 60 },
+    () => t.simulator.control.add({ script: [{ state: 'WaitingForCardPayments' }] }).purchaseId,
+  );
+  await register(
+    t.app.sql,
+    ids.map((purchaseId) => ({ purchaseId, site: null, reference: null, metadata: null })),
+  );
+  t.clock.catchUp();
+  await t.live(9 * MINUTE);
+  expect(texts().map((text) => text.split('\n')[0])).toEqual([expect.stringMatching(/First look.*60/)]);
 });
 
 test('no time before the first answer makes a customer stuck, however long ago the purchase was registered', async () => {
@@ -348,8 +391,27 @@ test('no time before the first answer makes a customer stuck, however long ago t
 test('a backlog of many is one message, the first look', async () => {
   await start();
   for (let customer = 0; customer < 25; customer++) await t.watch({ script: [{ state: 'WaitingForCardPayments' }] });
-  await t.live(20 * MINUTE);
+  const [id] = [...t.simulator.control.list()].map(({ purchaseId }) => purchaseId);
+  await expect
+    .poll(
+      async () => {
+        await t.live(5_000);
+        return (await onDatabase(t.database, ['why', id!])).stdout;
+      },
+      { interval: 1 },
+    )
+    .toMatch(
+      /Stuck in WaitingForCardPayments for .*; the first look at site default alerts people of it, at \d\d:\d\d:\d\dZ at the latest\./,
+    );
+  expect(texts()).toEqual([]);
+  // The limit is a minute, and all were polled in the same moment: so is the first look within `groupWait`.
+  await t.live(30_000);
   expect(texts().map((text) => text.split('\n')[0])).toEqual([expect.stringMatching(/First look.*25/)]);
+  expect((await onDatabase(t.database, ['why', id!])).stdout.replaceAll(/\s+/g, ' ')).toMatch(
+    /the first look at site default alerted people of it .* ago/,
+  );
+  await t.live(20 * MINUTE);
+  expect(texts()).toHaveLength(1);
 });
 
 test('many stay within the channel’s messages of the hour, and every one is named', async () => {

@@ -1,12 +1,14 @@
 /**
- * The first look at a site: purchases that had waited before they were watched are alerted once, in one message, and
- * nothing is concluded from them.
+ * The first look at a site: people are alerted once, in one message, of stuck purchases of the site's first load, and nothing
+ * is concluded from these.
  */
 
 import { draftOf } from '../../domain/events/make-event.ts';
 import { type ChannelRule, modeOf } from '../../domain/incidents/audience.ts';
+import type { AlertPolicy } from '../../domain/incidents/incident.ts';
+import { firstLookAt } from '../../domain/incidents/stuck-checkouts.ts';
 import { namedState } from '../../domain/purchases/states.ts';
-import { type Instant, isoTime, type Milliseconds } from '../../domain/values/time.ts';
+import { type Instant, isoTime } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { type NewEvent, SITE_SHARD } from '../../postgres/events/events.ts';
 import {
@@ -19,9 +21,6 @@ import {
 import type { Lease } from '../../postgres/shards/leases.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Meters } from '../../runtime/meters.ts';
-
-/** After the first who is found, so long is waited for others: a backlog is one message. */
-const GATHERING: Milliseconds = 5 * 60_000;
 
 /** Ids of the subscribers that get alerts about a site. */
 export type RecipientsOf = (site: string) => readonly number[];
@@ -44,15 +43,16 @@ export interface FirstLookOptions {
   readonly sql: Sql;
   readonly log: Logger;
   readonly meters: Pick<Meters, 'committed'>;
+  readonly policy: Pick<AlertPolicy, 'groupWait'>;
 }
 
 /** Writes the first looks that are due. A site where all purchases have gone on meanwhile gets none, then or later. */
-export async function alertFirstLooks({ sql, log, meters }: FirstLookOptions, moment: AlertMoment): Promise<Outcome> {
+export async function alertFirstLooks({ sql, log, meters, policy }: FirstLookOptions, moment: AlertMoment): Promise<Outcome> {
   const { now, lease } = moment;
   const waiting = await firstLooks(sql);
-  const later = waiting.map(({ foundAt }) => foundAt + GATHERING).filter((at) => at > now);
+  const later = waiting.map((each) => firstLookAt(each, policy)).filter((at) => at > now);
   const lookAgainAt = later.length === 0 ? null : Math.min(...later);
-  const due = waiting.filter(({ foundAt }) => foundAt + GATHERING <= now);
+  const due = waiting.filter((each) => firstLookAt(each, policy) <= now);
   if (due.length === 0) return { written: 0, lookAgainAt };
 
   const seen = await Promise.all(due.map(async (each) => ({ ...each, found: await lookAtSite(sql, each.site) })));

@@ -146,7 +146,7 @@ const firstLookData = z.object({
   count,
   parts: listOf(z.object({ state: readableState, count })),
   registered: orNull(count).describe('Purchases registered at the site.'),
-  unseen: orNull(count).describe('Those of them that were not polled yet.'),
+  unseen: orNull(count).describe('Those of them that no poll has shown yet.'),
   since: orNull(time).describe('When the one came that has waited longest.'),
 });
 
@@ -221,7 +221,9 @@ const checkoutsData = z.object({
       foundLate: z
         .boolean()
         .catch(false)
-        .describe('It was in the state already when its site was first asked: it has waited since `since` at least.'),
+        .describe(
+          'It came with the first load of its site, and its first poll found it in the state: it has waited since `since` at least.',
+        ),
     }),
   ),
   over: listOf(
@@ -271,7 +273,7 @@ export const PEOPLE_EVENTS = {
   'incident.first_look': event(
     'incident.first_look',
     'FirstLookEvent',
-    'Purchases of a site had been waiting before the site was polled for the first time.',
+    'Purchases of the first load of a site are stuck: their first polls found them waiting.',
     firstLookData,
   ),
   'incident.digest': event('incident.digest', 'DigestEvent', 'What happened since the last digest.', digestData),

@@ -44,7 +44,7 @@ export function explainPurchase(
       text: `${more.subscribers} more subscribers; name one with --subscriber (?subscriber=)`,
     });
   }
-  const matters = gravestFirst(facts, polling, history.matters);
+  const matters = gravestFirst(facts, { polling, channels }, history.matters);
   const { purchaseId, site, reference, status, state, stateSince, stuckSince, registeredAt, registeredBy } = purchase;
   const { watchedSince, lastPolledAt, nextPollAt, polls, shard } = purchase;
   return {

@@ -169,8 +169,17 @@ export interface SingleFacts {
   readonly perDay: number | null;
   /** From then on incidents alert instead. */
   readonly isLast: boolean;
-  /** It was in the state already when its site was first asked. */
+  /** Its first poll found it in the state, and it came with the first load of its site. */
   readonly foundLate: boolean;
+}
+
+export interface FirstLookFacts {
+  /** When the first purchase of the first load got stuck. */
+  readonly foundAt: Instant;
+  /** When people were alerted; null before. */
+  readonly alertedAt: Instant | null;
+  /** Whether so many are stuck that none of them alerts by itself. */
+  readonly isBacklog: boolean;
 }
 
 export interface Facts {
@@ -198,6 +207,8 @@ export interface Facts {
   readonly incidents: readonly IncidentFacts[];
   /** The oldest first. */
   readonly singles: readonly SingleFacts[];
+  /** Of a stuck purchase of its site's first load: the first look at the site. Null for others, and for those that got stuck after it. */
+  readonly firstLook: FirstLookFacts | null;
   /** What is known of its state at its site. */
   readonly known: CountedUsual;
   /** Whether there is a channel for people, without which no person is alerted of incidents. */

@@ -1,9 +1,10 @@
 /** Whether people were alerted of a stuck purchase by itself, and why (not). */
-import { type ChannelRule, modeOf } from '../incidents/audience.ts';
-import { enoughKnown, isShareKnown, tooLittleKnown } from '../incidents/stuck-checkouts.ts';
+import { audienceOf, type ChannelRule, modeOf } from '../incidents/audience.ts';
+import { enoughKnown, isShareKnown, MOST_GATHERED, tooLittleKnown } from '../incidents/stuck-checkouts.ts';
 import { stateName } from '../purchases/states.ts';
 import { ENOUGH_STAYS } from '../stays/usual.ts';
 import { humanDuration } from '../values/duration.ts';
+import { isoTime } from '../values/time.ts';
 import type { Facts, SingleFacts } from './facts.ts';
 import type { Step } from './step.ts';
 
@@ -28,9 +29,26 @@ export function singleSteps({ singles }: Facts): Step[] {
   });
 }
 
+/** Whether and when the first look at its site alerts people of a stuck purchase; null when it does not. */
+function firstLookStanding(facts: Facts, channels: readonly ChannelRule[] = []): string | null {
+  const { purchase, singles, firstLook, hasPeople, now } = facts;
+  const single = singles.find(({ since }) => since === purchase.stateSince);
+  const about = { kind: 'stuck', severity: 0, subscriber: null } as const;
+  const isHeard = channels.length === 0 ? hasPeople : audienceOf(about, [purchase.site], channels).length > 0;
+  if (firstLook === null || single?.alertedAt != null || !isHeard) return null;
+  const { foundAt, alertedAt, isBacklog } = firstLook;
+  const look = `the first look at site ${purchase.site}`;
+  if (alertedAt !== null) return `${look} alerted people of it ${humanDuration(Math.max(now - alertedAt, 0))} ago`;
+  const latest = foundAt + MOST_GATHERED;
+  if (single !== undefined && !isBacklog) return null;
+  return `${look} alerts people of it${latest <= now ? ' in a moment' : `, at ${isoTime(latest).slice(11, 19)}Z at the latest`}`;
+}
+
 /** How people are alerted of a purchase that is stuck now, when no incident is open; null when the settings are not known. */
 export function singleStanding(facts: Facts, channels: readonly ChannelRule[] | undefined): string | null {
   const { purchase, singles, known, now } = facts;
+  const firstLook = firstLookStanding(facts, channels);
+  if (firstLook !== null) return firstLook;
   const single = singles.find(({ since }) => since === purchase.stateSince);
   if (single !== undefined && single.alertedAt !== null) {
     return `people were alerted of it ${humanDuration(Math.max(now - single.alertedAt, 0))} ago${channelsText(single)}: ${whySingle(single)}`;
@@ -44,9 +62,11 @@ export function singleStanding(facts: Facts, channels: readonly ChannelRule[] | 
   return isShareKnown(known) ? `people are alerted by incidents only, because ${enoughKnown(known)} (slack.stuck: auto)` : null;
 }
 
-/** Why it alerted by itself, after a note when it was there before the site was first asked. */
+/** Why it alerted by itself, after a note when its first poll found it there. */
 function whySingle(single: SingleFacts): string {
-  const late = single.foundLate ? 'found late, as it was there already when the site was first asked; ' : '';
+  const late = single.foundLate
+    ? 'found late, as it came with the first load of its site and was there already at its first poll; '
+    : '';
   return `${late}${reasonOf(single)}`;
 }
 

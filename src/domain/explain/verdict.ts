@@ -1,5 +1,6 @@
 /** One sentence for a person who has just been woken: what is the matter, or that all is well. */
 
+import type { ChannelRule } from '../incidents/audience.ts';
 import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
 import { usableAnswers } from '../polling/reach.ts';
 import { stateName } from '../purchases/states.ts';
@@ -13,16 +14,26 @@ import { NO_CHANNEL_HEARS, NOBODY_HEARS, untilText } from './standing.ts';
 import { MATTER_CODES, type Matter } from './step.ts';
 
 /** Everything that is the matter, the gravest first; `ofHistory` is what the history found. */
-export function gravestFirst(facts: Facts, policy: PollPolicy, ofHistory: readonly Matter[]): Matter[] {
-  const matters = [...purchaseMatters(facts, policy), ...ofHistory];
+export function gravestFirst(
+  facts: Facts,
+  { polling, channels }: { readonly polling: PollPolicy; readonly channels: readonly ChannelRule[] | undefined },
+  ofHistory: readonly Matter[],
+): Matter[] {
+  const matters = [...purchaseMatters(facts, polling, channels), ...ofHistory];
   const rank = ({ code }: Matter): number => MATTER_CODES.indexOf(code);
   return matters.sort((a, b) => rank(a) - rank(b));
 }
 
-function purchaseMatters(facts: Facts, policy: PollPolicy): Matter[] {
+function purchaseMatters(facts: Facts, policy: PollPolicy, channels: readonly ChannelRule[] | undefined): Matter[] {
   const causes = [noDaemon(facts), siteTrouble(facts)];
   const isLateExplained = causes.some((cause) => cause !== null);
-  const all = [...causes, stuck(facts, policy), unreadable(facts), isLateExplained ? null : pollLate(facts), pollFailing(facts)];
+  const all = [
+    ...causes,
+    stuck(facts, policy, channels),
+    unreadable(facts),
+    isLateExplained ? null : pollLate(facts),
+    pollFailing(facts),
+  ];
   return all.filter((each) => each !== null);
 }
 
@@ -54,7 +65,7 @@ function siteTrouble({ purchase, site, now }: Facts): Matter | null {
 
 const capital = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 
-function stuck(facts: Facts, policy: PollPolicy): Matter | null {
+function stuck(facts: Facts, policy: PollPolicy, channels: readonly ChannelRule[] | undefined): Matter | null {
   const { state, stateSince, stuckSince } = facts.purchase;
   if (stuckSince === null || state === null || stateSince === null) return null;
   const { stuckAfter: limit, auto } = policyOf(policy, state);
@@ -63,7 +74,7 @@ function stuck(facts: Facts, policy: PollPolicy): Matter | null {
   const than = limit === null ? '' : ` (the limit ${is} ${humanDuration(limit)})`;
   return {
     code: 'stuck',
-    text: `Stuck in ${stateName(state)} for ${lasting(stateSince, facts.now)}${than}; ${peopleText(facts)}.`,
+    text: `Stuck in ${stateName(state)} for ${lasting(stateSince, facts.now)}${than}; ${peopleText(facts, channels)}.`,
   };
 }
 
@@ -95,11 +106,13 @@ function failureText(purchase: Facts['purchase']): string {
   return purchase.lastError?.replace(/\.$/, '') ?? 'the answers cannot be used';
 }
 
-function peopleText(facts: Facts): string {
-  const { incidents, hasPeople, now, singles, purchase } = facts;
+function peopleText(facts: Facts, channels: readonly ChannelRule[] | undefined): string {
+  const { incidents, hasPeople, now, singles, firstLook, purchase } = facts;
   const incident = incidents.find(({ kind }) => kind === 'stuck');
-  const single = singles.find(({ since, alertedAt }) => since === purchase.stateSince && alertedAt !== null);
-  if (incident === undefined && single !== undefined) return `${singleStanding(facts, undefined)}`;
+  if (incident === undefined && (firstLook !== null || singles.some(({ since }) => since === purchase.stateSince))) {
+    const alone = singleStanding(facts, channels);
+    if (alone !== null) return alone;
+  }
   if (incident === undefined) return 'no incident is open, so people are not alerted';
   if (!hasPeople) return `its incident is open, and ${NOBODY_HEARS}`;
   if (incident.silencedUntil !== null) return `its incident is silenced until ${untilText(incident.silencedUntil, now)}`;

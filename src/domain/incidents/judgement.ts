@@ -40,7 +40,7 @@ export interface Weighed {
   readonly changed: readonly Detection[];
   readonly dwell: readonly DwellChange[];
   readonly stays: readonly StayChange[];
-  /** Where a customer became overdue who was there before the watch began, and when first. */
+  /** Where a customer of the site's first load became overdue, and when first. */
   readonly firstLooks: readonly { readonly site: string; readonly at: Instant }[];
 }
 

@@ -12,12 +12,22 @@ import { type AlertPolicy, type Silence, silencedUntil } from './incident.ts';
 
 /** With fewer customers a day, an incident opens many hours after a page broke. */
 const ENOUGH_PER_DAY = 20;
-/** More purchases than this that were there before the site was first asked are a backlog: the first look reports it. */
+/** More stuck purchases of a site's first load than this are a backlog: the first look reports it. */
 export const MOST_AT_FIRST_LOOK = 20;
+/** A first look waits so long at most for further stuck purchases of the first load. */
+export const MOST_GATHERED: Milliseconds = 5 * 60_000;
 
 /** Whether enough is known of a state at a site to judge a page by its share of stuck customers. */
 export function isShareKnown({ share, perDay }: Pick<CountedUsual, 'share' | 'perDay'>): boolean {
   return share !== null && perDay !== null && perDay >= ENOUGH_PER_DAY;
+}
+
+/** When the first look at a site alerts people: `groupWait` after a purchase of the first load got stuck last, and five minutes after the first one at the latest. */
+export function firstLookAt(
+  { foundAt, lastAt }: { readonly foundAt: Instant; readonly lastAt: Instant },
+  { groupWait }: Pick<AlertPolicy, 'groupWait'>,
+): Instant {
+  return Math.min(Math.max(foundAt, lastAt) + groupWait, foundAt + MOST_GATHERED);
 }
 
 /** How a stuck checkout ended. `paid`: its order was paid by another purchase. `uncounted`: its state lost its limit. */

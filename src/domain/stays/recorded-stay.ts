@@ -25,7 +25,7 @@ export interface RecordedStay {
   readonly unwatchedAt: Instant | null;
   /** When its order was paid by another purchase, as far as is known: looked up only for long stays. */
   readonly paidAt: Instant | null;
-  /** It was there before the site was asked for the first time. */
+  /** Its first poll found it there, and it came with the first load of its site. */
   readonly firstSight: boolean;
 }
 

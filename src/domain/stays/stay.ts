@@ -85,6 +85,6 @@ export interface SiteStay extends Stay {
   readonly site: string;
   /** The same for all purchases of one order. */
   readonly customer: string;
-  /** It was there before us: nothing is concluded from it. */
+  /** Its first poll found it there, and it came with the first load of its site: nothing is concluded from it. */
   readonly firstSight: boolean;
 }

@@ -1,29 +1,36 @@
-/** Sites where purchases were overdue before the daemon first asked about them. */
-import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+/** Sites whose first load holds stuck purchases. */
+import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 import { announcing, type NewEvent } from '../events/events.ts';
 import type { Lease } from '../shards/leases.ts';
-
-/** A purchase registered this soon after a site's first answer counts as older than the daemon's watching. */
-const BEFORE_US: Milliseconds = 10 * 60_000;
+import { isOfFirstLoad } from '../stays/first-load.ts';
 
 /** A site whose first look found overdue purchases, of which people were not alerted yet. */
 export interface FirstLook {
   readonly site: string;
-  /** When the first purchase from before the daemon's watching was found overdue. */
+  /** When the first purchase of the first load was found overdue. */
   readonly foundAt: Instant;
+  /** When a purchase of the first load got stuck last. */
+  readonly lastAt: Instant;
 }
+
+/** Stuck purchases of a first load that are read to find the last one. */
+const MOST_READ = 10_000;
 
 /** Configured sites whose first look found overdue purchases, and of which people were not alerted yet. */
 export async function firstLooks(sql: Queries): Promise<FirstLook[]> {
   return sql<FirstLook[]>`
-    select name as site, first_look_since as "foundAt" from purchase_watch_internal.sites
-    where configured and first_look_since is not null and first_look_said_at is null order by name`;
+    select s.name as site, s.first_look_since as "foundAt", greatest(s.first_look_since, l.at) as "lastAt"
+    from purchase_watch_internal.sites s cross join lateral (
+      select max(p.stuck_since) as at from (
+        select p.stuck_since from purchase_watch.purchases p
+        where p.site = s.name and p.stuck_since is not null and ${isOfFirstLoad(sql)} limit ${MOST_READ}) p) l
+    where s.configured and s.first_look_since is not null and s.first_look_said_at is null order by s.name`;
 }
 
 /** What a first look at a site shows. */
 export interface FirstLookFindings {
-  /** Purchases overdue now from before the daemon's watching, by state. */
+  /** Purchases of the first load that are overdue now, by state. */
   readonly overdue: readonly { readonly state: number; readonly count: number; readonly since: Instant }[];
   /** Purchases registered at the site, and how many of these no poll has shown yet. */
   readonly registered: number;
@@ -40,7 +47,7 @@ export async function lookAtSite(sql: Queries, site: string): Promise<FirstLookF
         where a.purchase = p.id and a.state_since = p.state_since and a.alerted_at is not null))::float8 as single, min(p.state_since) as since
     from purchase_watch.purchases p join purchase_watch_internal.sites s on s.name = p.site
     where p.stuck_since is not null and p.site = ${site}
-      and p.registered_at <= s.first_success_at + ${BEFORE_US}::float8 * interval '1 millisecond'
+      and ${isOfFirstLoad(sql)}
     group by p.state order by count desc, p.state`;
   const [totals] = await sql<[{ registered: number; unseen: number }]>`
     select coalesce(sum(count), 0)::float8 as registered,

@@ -7,12 +7,11 @@ import type { Queries } from '../connection/database.ts';
 import { announcing, type NewEvent } from '../events/events.ts';
 import type { Lease } from '../shards/leases.ts';
 import { paidByAnother } from '../stays/evidence.ts';
+import { isOfFirstLoad } from '../stays/first-load.ts';
 import { STAY, type StoredStay } from '../stays/stays.ts';
 
 /** Checkouts that one look reads; further ones wait for the next look. */
 const MOST = 2_000;
-/** A purchase registered this soon after a site's first answer counts as older than the daemon's watching. */
-const BEFORE_FIRST_ANSWER = "interval '10 minutes'";
 
 /** A stuck checkout of which people are yet to be alerted, or one of which they were alerted and that is over. */
 export interface StoredCheckout {
@@ -21,7 +20,7 @@ export interface StoredCheckout {
   readonly state: number;
   readonly since: Instant;
   readonly stuckAt: Instant;
-  /** Whether the purchase is older than the site's first answer. */
+  /** Whether its first poll found it there, and it came with the first load of its site. */
   readonly firstSight: boolean;
   /** Row ids of the subscribers that were alerted; null before. */
   readonly alerted: readonly number[] | null;
@@ -90,7 +89,7 @@ export async function checkoutsToAlert(sql: Queries): Promise<StoredCheckout[]> 
     order by a.id limit ${MOST}`;
 }
 
-/** Those of the sites that have more than `most` stuck purchases from before the site's first answer. */
+/** Those of the sites that have more than `most` stuck purchases of their first load. */
 export async function sitesWithBacklog(sql: Queries, sites: readonly string[], most: number): Promise<string[]> {
   const rows = await sql<{ site: string }[]>`
     select s.name as site from purchase_watch_internal.sites s
@@ -98,7 +97,7 @@ export async function sitesWithBacklog(sql: Queries, sites: readonly string[], m
       select count(*) as count from (
         select from purchase_watch.purchases p
         where p.stuck_since is not null and p.site = s.name
-          and p.registered_at <= s.first_success_at + ${sql.unsafe(BEFORE_FIRST_ANSWER)} limit ${most + 1}) found) b
+          and ${isOfFirstLoad(sql)} limit ${most + 1}) found) b
     where s.name = any(${sites as string[]}::text[]) and b.count > ${most}`;
   return rows.map(({ site }) => site);
 }

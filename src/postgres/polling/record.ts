@@ -25,6 +25,7 @@ import {
 } from '../deliveries/new-deliveries.ts';
 import { announcingRows, type EventRow } from '../events/events.ts';
 import { customerOf } from '../stays/customer.ts';
+import { isOfFirstLoad } from '../stays/first-load.ts';
 import { eventRowsOf } from './poll-events.ts';
 import { loadAttached } from './queue.ts';
 import { countingTransitions } from './transition-counts.ts';
@@ -218,13 +219,12 @@ const insertTransitions = (sql: Queries, moves: readonly (Transition & { readonl
     join written using (id)
     returning purchase, from_state, to_state, not_after`;
 
-// `first_sight` marks a purchase that is older than the daemon's watching: its last transition is its first, and it was
-// registered before the site's first answer or soon after.
+// `first_sight` marks a stay that may be longer than polls show: the first poll of a purchase of the site's first load found it.
 const insertStays = (sql: Queries, stays: readonly (Stay & { readonly id: number })[]) => sql`
     insert into purchase_watch_internal.stays (purchase, customer, entered_at, at, shortest_ms, longest_ms, state, to_state, site, outcome, first_sight, found_late)
     select r.id, ${customerOf(sql)},
       r.entered, r.at, r.shortest, r.longest, r.state, r.to_state, p.site, r.outcome,
-      p.registered_at <= coalesce(s.first_success_at, now()) + interval '10 minutes' and (
+      ${isOfFirstLoad(sql)} and (
         select t.from_sequence is null from purchase_watch_internal.purchase_transitions t where t.purchase = r.id order by t.sequence desc limit 1),
       r.found_late
     from ${columns(sql, stays, 'r', {

@@ -1,6 +1,7 @@
 /** The facts that explain a purchase, read by one statement, so that rows that commit together are seen together. */
 import type { Facts } from '../../domain/explain/facts.ts';
 import { MOST_OTHERS } from '../../domain/explain/poll.ts';
+import { MOST_AT_FIRST_LOOK } from '../../domain/incidents/stuck-checkouts.ts';
 import { SHARDS } from '../../domain/replicas/ownership.ts';
 import { NOTHING_KNOWN } from '../../domain/stays/usual.ts';
 import type { Queries } from '../connection/database.ts';
@@ -10,6 +11,7 @@ import { FIRST_BULK_SLOT } from '../migrations/names.ts';
 import { rowOf } from '../polling/locked-rows.ts';
 import { silence } from '../shards/replicas.ts';
 import { readUsual, USUAL_WINDOW } from '../stays/dwell.ts';
+import { isOfFirstLoad } from '../stays/first-load.ts';
 import { ceilingOf } from './first-polls.ts';
 
 /** The latest rows of each table are read, up to these numbers; the others are counted. */
@@ -126,6 +128,13 @@ export async function explainFacts(
           'perDay', a.stays_per_day, 'isLast', a.is_last, 'foundLate', a.first_sight,
           'channels', (select coalesce(json_agg(c.name order by c.name), '[]') from purchase_watch_internal.subscribers c where c.id = any(a.alerted))) order by a.id), '[]')
         from purchase_watch_internal.stuck_alerts a where a.purchase = p.id),
+      'firstLook', (select json_build_object('foundAt', ${ms('s.first_look_since')}, 'alertedAt', ${ms('s.first_look_said_at')},
+          'isBacklog', (select count(*) > ${MOST_AT_FIRST_LOOK} from (
+            select from purchase_watch.purchases p where p.site = s.name and p.stuck_since is not null and ${isOfFirstLoad(sql)}
+            limit ${MOST_AT_FIRST_LOOK + 1}) found))
+        from purchase_watch_internal.sites s
+        where s.name = p.site and s.configured and s.first_look_since is not null and p.stuck_since <= coalesce(s.first_look_said_at, 'infinity')
+          and ${isOfFirstLoad(sql)} and (select count(*) from t) = 1),
       'hasPeople', exists(select from purchase_watch_internal.subscribers where audience = 'people' and configured),
       'more', json_build_object(
         'transitions', (select count(*) from purchase_watch_internal.purchase_transitions x where x.purchase = p.id) - (select count(*) from t),

@@ -9,6 +9,7 @@ import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Queries, Sql } from '../connection/database.ts';
 import { customerOf } from './customer.ts';
 import { paidByAnotherAt } from './evidence.ts';
+import { isOfFirstLoad } from './first-load.ts';
 
 /** A stretch of time, from its first moment to its last. */
 export interface Span {
@@ -73,7 +74,6 @@ export async function* recordedStays(
   { from, to, states, site, long }: StaysWanted,
   { batch = BATCH }: ReadBounds = {},
 ): AsyncGenerator<readonly RecordedStay[]> {
-  const begun = await firstAsked(past);
   const chosen = past`t.to_state = any(${`{${states.listed.join()}}`}::integer[])`;
   // Fetched by statements of their own: the server's limit of time is then for each batch, and not for all of them.
   await past`
@@ -84,10 +84,11 @@ export async function* recordedStays(
       case when n.purchase is null then p.ended_at end as "unwatchedAt",
       case when coalesce(n.not_after, p.seen_at) - t.not_after >= ${long}::float8 * interval '1 ms'
         then ${paidByAnotherAt(past)} end as "paidAt",
-      t.from_sequence is null as "isFirst", p.registered_at as "registeredAt"
+      t.from_sequence is null and ${isOfFirstLoad(past, past`f.at`)} as "firstSight"
     from purchase_watch_internal.purchase_transitions t
     join purchase_watch.purchases p on p.id = t.purchase
     join purchase_watch_internal.sites s on s.name = p.site and s.configured
+    left join (${firstAnswers(past)}) f on f.site = p.site
     left join purchase_watch_internal.purchase_transitions n on n.purchase = t.purchase and n.from_sequence = t.sequence
     where ${states.others ? past`not ${chosen}` : chosen}
       and t.not_after < ${to}::timestamptz
@@ -95,31 +96,20 @@ export async function* recordedStays(
       and ${site === null ? past`true` : past`p.site = ${site}`}
     order by t.not_after, t.purchase, t.sequence`;
   for (;;) {
-    const some = await past<(RecordedStay & { readonly registeredAt: Instant; readonly isFirst: boolean })[]>`
-      fetch forward ${past.unsafe(String(batch))} from recorded_stays`;
+    const some = await past<RecordedStay[]>`fetch forward ${past.unsafe(String(batch))} from recorded_stays`;
     if (some.length === 0) break;
-    yield some.map(({ registeredAt, isFirst, ...stay }) => ({
-      ...stay,
-      firstSight: isFirst && registeredAt <= (begun.get(stay.site) ?? Number.POSITIVE_INFINITY) + FIRST_LOOK,
-    }));
+    yield some;
   }
   await past`close recorded_stays`;
 }
 
-/** A purchase registered this soon after a site's first answer counts as older than the daemon's watching. */
-const FIRST_LOOK = 10 * 60_000;
-
-/** When each site first answered: as stored, or by the oldest observation where that is earlier, as in databases of earlier versions. */
-async function firstAsked(past: Queries): Promise<ReadonlyMap<string, Instant>> {
-  const rows = await past<{ site: string; at: Instant }[]>`
+/** SQL: when each site first answered: as stored, or by the oldest observation where that is earlier, as in databases of earlier versions. */
+const firstAnswers = (past: Queries) => past`
     select s.name as site, least(s.first_success_at, f.at) as at
     from purchase_watch_internal.sites s left join (
       select p.site, min(t.not_after) as at
       from purchase_watch_internal.purchase_transitions t join purchase_watch.purchases p on p.id = t.purchase
-      where t.from_sequence is null group by p.site) f on f.site = s.name
-    where s.first_success_at is not null or f.at is not null`;
-  return new Map(rows.map(({ site, at }) => [site, at]));
-}
+      where t.from_sequence is null group by p.site) f on f.site = s.name`;
 
 /** When sites could not be asked, by the incidents of kind `unreachable`. */
 export async function recordedOutages(

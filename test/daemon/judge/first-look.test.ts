@@ -19,12 +19,17 @@ beforeEach(async () => {
 });
 afterEach(() => database.drop());
 
-async function alert(now: number, change: Partial<AlertMoment> = {}, replica = 'a') {
+async function alert(now: number, change: Partial<AlertMoment> = {}, replica = 'a', groupWait = 5 * MINUTE) {
   await renewReplica(database.sql, { id: replica, process: 'test', ttl: 60_000 });
   const epoch = (await takeLease(database.sql, { name: 'judge', replica })) ?? -1;
   const destination = { write: (line: string) => log.push(line) } as unknown as NodeJS.WritableStream;
   return alertFirstLooks(
-    { sql: database.sql, log: createLogger({ level: 'info', destination }), meters: { committed: () => {} } },
+    {
+      sql: database.sql,
+      log: createLogger({ level: 'info', destination }),
+      meters: { committed: () => {} },
+      policy: { groupWait },
+    },
     { now, lease: { name: 'judge', replica, epoch }, recipients: async () => () => [1], ...change },
   );
 }
@@ -59,8 +64,8 @@ test('who was there before us is told in one message, five minutes after the fir
   await found();
   await purchases(3);
   await purchases(5, { state: 4 });
-  // They came after we began to look, wait no longer, or were never seen.
-  await purchases(2, { before: -11 * MINUTE });
+  // They came after the first answer, wait no longer, or were never seen.
+  await purchases(2, { before: -MINUTE });
   await purchases(4, { overdue: false });
   await purchases(6, { state: null, overdue: false });
   expect(await alert(FOUND + 5 * MINUTE - 1)).toEqual({ written: 0, lookAgainAt: FOUND + 5 * MINUTE });
@@ -83,6 +88,18 @@ test('who was there before us is told in one message, five minutes after the fir
     { subscriber: 1, status: 'pending' },
   ]);
   expect(log.map((line) => JSON.parse(line) as object)).toMatchObject([{ event: 'incident.first_look', site: 'se', count: 8 }]);
+});
+
+test('people are alerted groupWait after the last one got stuck, and five minutes after the first at the latest', async () => {
+  const soon = (now: number) => alert(now, {}, 'a', 30_000);
+  await found();
+  await purchases(3);
+  expect(await soon(FOUND + 29_000)).toEqual({ written: 0, lookAgainAt: FOUND + 30_000 });
+  await database.sql`update purchase_watch.purchases set stuck_since = ${at(FOUND + 20_000)} where id = (select max(id) from purchase_watch.purchases)`;
+  expect(await soon(FOUND + 30_000)).toEqual({ written: 0, lookAgainAt: FOUND + 50_000 });
+  await database.sql`update purchase_watch.purchases set stuck_since = ${at(FOUND + 290_000)} where id = (select max(id) from purchase_watch.purchases)`;
+  expect(await soon(FOUND + 299_000)).toEqual({ written: 0, lookAgainAt: FOUND + 300_000 });
+  expect(await soon(FOUND + 300_000)).toEqual({ written: 1, lookAgainAt: null });
 });
 
 test('it is told once for ever: after a restart, by another replica, and when somebody is found again', async () => {

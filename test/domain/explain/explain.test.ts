@@ -127,6 +127,7 @@ function theFacts({
     attempts: [{ delivery: 7, number: 1, at: NOW - MINUTE + 12, tookMs: 9, outcome: 'delivered', fault: null, httpStatus: 200 }],
     incidents: [],
     singles: [],
+    firstLook: null,
     known: { share: null, perDay: null, counted: 0 },
     hasPeople: true,
     more: { transitions: 0, events: 0, subscribers: 0, deliveries: 0, attempts: 0 },

@@ -181,12 +181,14 @@ test('a reference or an order that very many share names nobody', async () => {
   expect(customers.size).toBe(51 + 51 + 1);
 });
 
-test('who was there before the site was first asked is told apart, also where that was noted late', async () => {
+test('purchases of the first load of a site are told apart, also where its first answer was noted late', async () => {
   const from = T + 6 * HOUR;
-  await aPurchase('early', { registeredAt: T - 20 * DAY + MINUTE, site: 'no', moves: [[CARD, from]] });
+  await aPurchase('early', { registeredAt: T - 20 * DAY - MINUTE, site: 'no', moves: [[CARD, from]] });
+  // The first answer came 20 days ago.
+  await aPurchase('live', { registeredAt: T - 20 * DAY + 8 * MINUTE, site: 'no', moves: [[CARD, from]] });
   await aPurchase('ordinary', { site: 'no', moves: [[CARD, from + 1]] });
   await aPurchase('moved', {
-    registeredAt: T - 20 * DAY + MINUTE,
+    registeredAt: T - 20 * DAY - MINUTE,
     site: 'no',
     moves: [
       [NEW, from + 2],
@@ -194,7 +196,12 @@ test('who was there before the site was first asked is told apart, also where th
     ],
   });
   const { stays } = await read({ from, to: from + HOUR, site: 'no' });
-  expect(stays.filter(({ enteredAt }) => enteredAt >= from).map(({ firstSight }) => firstSight)).toEqual([true, false, false]);
+  expect(stays.filter(({ enteredAt }) => enteredAt >= from).map(({ firstSight }) => firstSight)).toEqual([
+    true,
+    false,
+    false,
+    false,
+  ]);
 });
 
 test('outages, silences and what was said are read as far as they touch the time', async () => {

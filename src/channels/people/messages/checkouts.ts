@@ -229,13 +229,16 @@ function adviceFor(over: readonly OverCheckout[]): string {
   return 'These customers did not pay. If the order matters, ask them; if it happens again, try a purchase yourself and come back from the provider.';
 }
 
-/** The clock of the limit begins with the first answer: what was before that is not known. */
+/** The clock of the limit begins with the first poll of a purchase: what was before that is not known. */
 function foundLateParagraph({ stuck, stuckCount }: Checkouts): Labelled[] {
   const late = stuck.filter(({ foundLate }) => foundLate).length;
   if (late === 0) return [];
+  const isOne = late === 1;
   const who =
-    stuckCount === 1 ? 'This customer was' : late === stuckCount ? 'These customers were' : `${grouped(late)} of them were`;
-  const text = `${who} waiting already when purchase-watch first asked about the site. Times count from that first answer, so the wait is longer.`;
+    stuckCount === 1
+      ? 'This customer was'
+      : `${late === stuckCount ? 'These customers' : grouped(late)} ${isOne ? 'was' : 'were'}`;
+  const text = `${who} waiting already at the first poll of ${isOne ? 'the purchase, which' : 'their purchases, which'} came with the first load of ${isOne ? 'its' : 'their'} site. Times count from that poll, so the wait may be longer.`;
   return [['Found late', text, { order: 12 }]];
 }
 

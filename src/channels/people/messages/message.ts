@@ -104,7 +104,7 @@ function checkoutsPage({ stuck, stuckCount, over, overCount }: Checkouts): strin
   return `/purchases/${encodeURIComponent(first.site.toWellFormed())}/${encodeURIComponent(first.purchaseId.toWellFormed())}`;
 }
 
-/** Sent once, when a site is asked for the first time and a customer has been waiting there. */
+/** Sent once, when purchases of a site's first load are stuck. */
 function firstLookDraft({ site, count, parts, registered, unseen, since }: FirstLook): Draft {
   const where = plain(site, LONGEST_NAME);
   const those = counted(count, 'purchase has', 'purchases have');
@@ -116,14 +116,14 @@ function firstLookDraft({ site, count, parts, registered, unseen, since }: First
       ['Site', where],
       ['Waiting for long', grouped(count)],
       ...(registered === null ? [] : [['Registered in all', grouped(registered)] as const]),
-      ...(unseen === null || unseen === 0 ? [] : [['Not asked about yet', grouped(unseen)] as const]),
+      ...(unseen === null || unseen === 0 ? [] : [['No answer about yet', grouped(unseen)] as const]),
       ...(since === null ? [] : [['The oldest since', moment(since)] as const]),
     ],
     paragraphs: [
       ...(states === '' ? [] : [['Where', states, { order: 1 }] as const]),
       [
         'What this means',
-        `${count === 1 ? 'It was' : 'They were'} waiting there already when first asked about, while this site was new here, so nobody knows since when. Nothing is concluded from that, and it is said only once: incidents are found from customers who come from now on.`,
+        `${count === 1 ? 'It was' : 'They were'} waiting already at the first poll, and came with the first load of this site, so since when is not known. No incident rests on purchases of the first load, and this message comes only once: incidents are found from customers who come later.`,
       ],
       ['What to do', `Look through them when it suits: ${code('purchase-watch status', 40)} shows the oldest.`],
     ],

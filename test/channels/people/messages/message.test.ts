@@ -201,7 +201,7 @@ test('what people wrote is neither a mention nor a link, in any place of a messa
   }
 });
 
-test('the first look says how many waited before us, where, and that nothing is concluded from it', () => {
+test('the first look says how many of the first load are stuck, where, and that no incident rests on them', () => {
   const data = {
     ...{ kind: 'first_look', site: 'se', count: 1_812, registered: 5_000, unseen: 17, since: '2026-11-20T09:12:00.000Z' },
     parts: [
@@ -216,8 +216,8 @@ test('the first look says how many waited before us, where, and that nothing is 
     null,
   ]);
   expect(made.text).toContain('• waiting for the card payment provider: 1 700\n• waiting for the identity provider: 112\n');
-  expect(made.text).toContain('Registered in all: 5 000\nNot asked about yet: 17\nThe oldest since: <!date^');
-  expect(made.text).toContain('Nothing is concluded from that');
+  expect(made.text).toContain('Registered in all: 5 000\nNo answer about yet: 17\nThe oldest since: <!date^');
+  expect(made.text).toContain('came with the first load of this site, so since when is not known');
 });
 
 test('a moment is shown in the time zone of the reader, with UTC where Slack cannot', () => {
