@@ -1,5 +1,6 @@
 /** Whether the database is the one that daemons wrote to, for people and programs. */
 import { asksForComparison, COMPARE, changeText, type DatabaseChange } from '../domain/incidents/database-loss.ts';
+import { lossTrouble, type ReplicaTrouble } from '../domain/incidents/replica-trouble.ts';
 import { isoTime, isoTimeOrNull } from '../domain/values/time.ts';
 import type { Queries } from '../postgres/connection/database.ts';
 import { markCompared, shownChanges } from '../postgres/shards/database-changes.ts';
@@ -25,6 +26,11 @@ export function changeSentences(change: DatabaseChange): string {
   const what = changeText(change);
   const todo = asksForComparison(change) ? ` What to do: ${COMPARE}.` : '';
   return `${what.charAt(0).toUpperCase()}${what.slice(1)}.${todo}`;
+}
+
+/** Losses that a person has yet to compare, as troubles of the daemons that noticed them. */
+export async function lossTroubles(sql: Queries): Promise<ReplicaTrouble[]> {
+  return (await shownChanges(sql)).filter(({ kind }) => kind === 'went_back').map(lossTrouble);
 }
 
 /** Those of the changes after which a person has to compare. */

@@ -162,3 +162,35 @@ test('an incident in which nobody is overdue any more says when it ends, and ask
   await sql`delete from purchase_watch_internal.incidents where id = 'inc_ending'`;
   await context.close();
 });
+
+test('while only the incident of a loss of the database ends, the loss and what to do about it stay in the first sentence', async () => {
+  const { sql } = t.database;
+  await sql`
+    insert into purchase_watch_internal.database_changes (id, kind, noticed_at, replica, host, came_back_to)
+    values ('zz', 'went_back', now(), 'rep_1', 'host', now() - interval '5 s')`;
+  const body = JSON.stringify({
+    type: 'incident.opened',
+    data: { kind: 'replica', troubles: [{ reason: 'database_went_back' }] },
+  });
+  await sql`
+    insert into purchase_watch_internal.incidents (id, kind, opened_at, since, count, peak, severity, said_at, said_count, said_severity, announced_at, quiet_since, ends_at)
+    values ('inc_loss', 'replica', now(), now(), 0, 1, 32, now(), 1, 32, now(), now(), now() + interval '30 s')`;
+  await sql`
+    insert into purchase_watch_internal.events (id, type, site, shard, incident, created_at, body)
+    values ('evt_loss', 'incident.opened', '', 0, 'inc_loss', now(), ${body})`;
+  const { page, context } = await openPage(browser, { origin: t.app.url()!, javaScriptEnabled: false });
+  await page.goto('/');
+  expect(await page.locator('[data-said]').textContent()).toMatch(
+    /The database came back as of .* What to do: register the purchases/,
+  );
+  await page.goto('/incidents/inc_loss');
+  expect(await page.getByRole('main').textContent()).toMatch(
+    /unless the database loses writes again.*came back as of .*What to do: Register the purchases of that time again/s,
+  );
+  await sql`update purchase_watch_internal.database_changes set compared_at = now() where id = 'zz'`;
+  await page.goto('/incidents/inc_loss');
+  expect(await page.getByRole('main').textContent()).not.toContain('What to do');
+  await sql`delete from purchase_watch_internal.events where id = 'evt_loss'`;
+  await sql`delete from purchase_watch_internal.incidents where id = 'inc_loss'`;
+  await context.close();
+});

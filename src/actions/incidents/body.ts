@@ -1,6 +1,7 @@
 /** Incidents and silences as programs see them, in the API and in the commands' JSON. */
 
 import { CAUSES, isCauseKey } from '../../domain/incidents/causes.ts';
+import { endsUnless } from '../../domain/incidents/ending.ts';
 import { type AlertPolicy, levelOf, nextReminderAt } from '../../domain/incidents/incident.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import { type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
@@ -34,6 +35,7 @@ export function incidentBody(row: IncidentRow) {
     since: isoTime(row.since),
     quietSince: isoTimeOrNull(row.quietSince),
     endsAt: isoTimeOrNull(row.endsAt),
+    endsUnless: row.endsAt === null ? null : endsUnless(row),
     endedAt: isoTimeOrNull(row.endedAt),
     reopenedAt: isoTimeOrNull(row.reopenedAt),
     count,
@@ -54,7 +56,7 @@ export function listedIncidentBody({ money, ...row }: ListedIncident) {
 
 /** The same as `incidentBody` with what people were alerted of. */
 export function incidentDetails(
-  { incident, messages, causes, lastAlert }: IncidentStory,
+  { incident, messages, causes, lastAlert, advice }: IncidentStory,
   policy: Pick<AlertPolicy, 'repeatInterval'>,
 ) {
   const reminderAt = nextReminderAt(incident, policy);
@@ -62,6 +64,8 @@ export function incidentDetails(
   return {
     ...incidentBody(incident),
     causes: causes.map(({ cause, why, likely }) => ({ cause, why, likely, title: titleOf(cause), remedy: remedyOf(cause) })),
+    wrong: [...advice.wrong],
+    todo: [...advice.todo],
     earlier: earlier === null ? null : earlierBody(earlier),
     said: messages.map(({ at, ...each }) => ({ ...each, at: isoTime(at) })),
     // A reminder that falls into a silence is sent when the silence ends.

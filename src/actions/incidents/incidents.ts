@@ -9,6 +9,7 @@ import { acknowledgeIncident, answerIncident, releaseIncident } from '../../post
 import { findIncident, type IncidentRow, listIncidents } from '../../postgres/incidents/list.ts';
 import { lastMessage, messagesOf, type PeopleMessage } from '../../postgres/incidents/messages.ts';
 import { Refused } from '../subscribers/refused.ts';
+import { type Advice, adviceFor } from './advice.ts';
 
 /** Open ones that are named to a person who gave a wrong id. */
 const MOST_NAMED = 5;
@@ -24,6 +25,7 @@ export interface IncidentStory {
   readonly causes: readonly { readonly cause: string; readonly why: string; readonly likely: boolean }[];
   /** The last alert before the end; null when none was sent. */
   readonly lastAlert: { readonly at: Instant; readonly data: PeopleEventBody['data'] } | null;
+  readonly advice: Advice;
 }
 
 /** The incident of this id; throws Refused that names the open ones. */
@@ -52,6 +54,7 @@ export async function storyOf(sql: Queries, id: string): Promise<IncidentStory> 
     messages,
     causes: causes.flatMap(({ why, ...cause }) => (why === null ? [] : [{ ...cause, why }])),
     lastAlert,
+    advice: await adviceFor(sql, incident, lastAlert?.data ?? null),
   };
 }
 

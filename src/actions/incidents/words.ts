@@ -1,8 +1,9 @@
 /** Incidents in a few words, for lists and the overview. */
 
 import { untilText } from '../../domain/explain/standing.ts';
+import { endsUnless } from '../../domain/incidents/ending.ts';
 import { isDatabaseLoss, worstWrong } from '../../domain/incidents/replica-trouble.ts';
-import { ENDS_UNLESS } from '../../domain/incidents/symptom.ts';
+import { isUnnamed } from '../../domain/incidents/symptom.ts';
 import { stateName } from '../../domain/purchases/states.ts';
 import { counted } from '../../domain/values/counts.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
@@ -19,7 +20,8 @@ export function placeOf({ kind, site, subscriber, parts }: Pick<IncidentRow, 'ki
 
 /** What is wrong, or was: `14 customers overdue in WaitingForCardPayments`. */
 export function whatOf({ kind, state, count, peak, severity, endedAt, parts }: IncidentRow): string {
-  if (kind === 'unreachable') return 'no purchase can be read';
+  if (kind === 'unreachable')
+    return isUnnamed(severity) ? 'no running daemon has the site in its settings' : 'no purchase can be read';
   const most = endedAt === null ? count : peak;
   if (kind === 'replica')
     return isDatabaseLoss(severity) ? worstWrong(severity) : `${worstWrong(severity)} (${counted(most, 'replica')})`;
@@ -32,9 +34,9 @@ export function whatOf({ kind, state, count, peak, severity, endedAt, parts }: I
 }
 
 /** When an open incident in which nothing is wrong any more ends: `ends at 10:21:07Z (4 min more) unless …`; null while something is wrong. */
-export function comingEnd({ kind, endsAt }: Pick<IncidentRow, 'kind' | 'endsAt'>, now: Instant): string | null {
+export function comingEnd({ endsAt, ...row }: Pick<IncidentRow, 'kind' | 'severity' | 'endsAt'>, now: Instant): string | null {
   if (endsAt === null) return null;
-  return `ends ${endsAt <= now ? 'in a moment' : `at ${untilText(endsAt, now)}`} ${ENDS_UNLESS[kind]}`;
+  return `ends ${endsAt <= now ? 'in a moment' : `at ${untilText(endsAt, now)}`} ${endsUnless(row)}`;
 }
 
 /** The owner and the end of a silence of an incident, as the end of a line. */

@@ -6,6 +6,7 @@ import type { Alarm } from '../../domain/incidents/detection.ts';
 import { type Incident, levelOf } from '../../domain/incidents/incident.ts';
 import { isLeaf } from '../../domain/incidents/incident-tree.ts';
 import { checkoutOutcome } from '../../domain/incidents/stuck-checkouts.ts';
+import { isUnnamed } from '../../domain/incidents/symptom.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import type { RehearsedMessage } from '../../domain/rehearsal/rehearsal-result.ts';
 import type { RehearsedCheckout, RehearsedCheckouts } from '../../domain/rehearsal/rehearsed-checkouts.ts';
@@ -46,7 +47,8 @@ function head(incident: Incident) {
 }
 
 function unreachableData(incident: Incident): IncidentEventData<'incident.opened'> {
-  const unknown = { reason: null, lastError: null, lastReadAt: null };
+  const reason = isUnnamed(incident.severity) ? 'not_configured' : null;
+  const unknown = { reason, lastError: null, lastReadAt: null };
   return { ...head(incident), kind: 'unreachable', site: incident.site ?? '', ...unknown };
 }
 

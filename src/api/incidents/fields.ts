@@ -114,11 +114,15 @@ export const incidentSchema = z
       description:
         'When the incident ends if nothing goes wrong again. Null while something is wrong, such as an overdue customer, and once the incident has ended. Where customers were stuck, `endsAt` may be set while `quietSince` is still null: no customer is overdue, and the alarm is still on.',
     }),
+    endsUnless: z
+      .string()
+      .nullable()
+      .openapi({ description: 'What keeps it from that end, in a few words for people.', example: 'unless calls fail again' }),
     endedAt: timeSchema.nullable(),
     reopenedAt: timeSchema.nullable().openapi({ description: 'When it came back after it had ended.' }),
     count: z.int().openapi({
       description:
-        'Customers that are overdue now; 1 for a site that does not answer; deliveries that wait, or were given up, for a subscriber, counted to 1000; replicas that cannot do their work.',
+        'Customers that are overdue now; 1 for a site of which no purchase is read; deliveries that wait, or were given up, for a subscriber, counted to 1000; replicas that cannot do their work.',
     }),
     peak: z.int(),
     alarm: z.union([alarmSchema, z.null()]).openapi({ description: 'What it rests on; null where it rests on no count.' }),
@@ -189,6 +193,11 @@ export const incidentDetailsSchema = incidentSchema
         }),
       )
       .openapi({ description: 'What it may be, the likeliest first, as people were alerted last.' }),
+    wrong: z.array(z.string()).openapi({
+      description:
+        'Of a site or of daemons: what exactly is wrong, in sentences. Empty when it is over, but for what the database lost.',
+    }),
+    todo: z.array(z.string()).openapi({ description: 'Of a site or of daemons: what to do about it, in sentences.' }),
     earlier: z
       .union([earlierSchema, z.null()])
       .openapi({ description: 'What it was the last time this happened, as people were alerted last.' }),

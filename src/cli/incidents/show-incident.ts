@@ -34,6 +34,7 @@ export async function showIncident(
   const isLeaf = kind === 'stuck' && site !== null && state !== null;
   printHead(context, incident, { now, limit: isLeaf ? workingText(limits.limitOf(site, state), null) : null });
   printParts(context, incident, now);
+  printAdvice(context, story);
   printCauses(context, story, settings.consoleUrl);
   printWaiting(context, story, now);
   printMessages(context, story, now);
@@ -119,6 +120,18 @@ function printParts(context: CliContext, { parts }: IncidentRow, now: Instant): 
       endedAt === null ? 'open' : `over since ${relative(endedAt, now).replace(/ ago$/, '')}`,
     ]),
   );
+}
+
+function printAdvice(context: CliContext, { advice }: IncidentStory): void {
+  for (const [title, texts] of [
+    ['What is wrong', advice.wrong],
+    ['What to do', advice.todo],
+  ] as const) {
+    if (texts.length === 0) continue;
+    printLine(context, '');
+    printLine(context, styled(context, 'bold', title));
+    for (const text of texts) printText(context, text, { indent: '  ' });
+  }
 }
 
 function printCauses(context: CliContext, { causes, incident, lastAlert }: IncidentStory, consoleUrl: string | null): void {

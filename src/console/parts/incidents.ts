@@ -1,11 +1,10 @@
 /** What lists and pages of incidents share. */
 import type { IncidentBody, ListedIncidentBody } from '../../api/incidents/fields.ts';
-import { ENDS_UNLESS } from '../../domain/incidents/symptom.ts';
 import { type Html, html, NOTHING } from '../frame/html.ts';
 import type { Shape } from '../frame/icons.ts';
 import { clockTime, when } from './time.ts';
 
-type Coming = Pick<IncidentBody, 'kind' | 'endsAt'>;
+type Coming = Pick<IncidentBody, 'endsAt' | 'endsUnless'>;
 type Ranked = Pick<ListedIncidentBody, 'severity' | 'count' | 'endsAt'>;
 
 const RANK = { critical: 0, warning: 1 };
@@ -21,11 +20,11 @@ export function shapeOf({ severity, endsAt }: Ranked): Shape {
 }
 
 /** `ends in 29 min unless another customer gets stuck`; nothing while something is wrong. */
-export function comingEnd({ kind, endsAt }: Coming, now: number): Html {
-  return endsAt === null ? NOTHING : html`ends ${when(endsAt, now)} ${ENDS_UNLESS[kind]}`;
+export function comingEnd({ endsAt, endsUnless }: Coming, now: number): Html {
+  return endsAt === null ? NOTHING : html`ends ${when(endsAt, now)} ${endsUnless}`;
 }
 
 /** The same as a sentence with the time of day: ` The incident ends at 10:21:07 unless another customer gets stuck.` */
-export function comingEndSentence({ kind, endsAt }: Coming): string {
-  return endsAt === null ? '' : ` The incident ends at ${clockTime(Date.parse(endsAt))} ${ENDS_UNLESS[kind]}.`;
+export function comingEndSentence({ endsAt, endsUnless }: Coming): string {
+  return endsAt === null ? '' : ` The incident ends at ${clockTime(Date.parse(endsAt))} ${endsUnless}.`;
 }

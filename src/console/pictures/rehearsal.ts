@@ -134,7 +134,7 @@ function barText(incident: ShownIncident): string {
 
 /** Where an incident is, in a few words. */
 export function incidentPlace({ site, state, kind }: ShownIncident): string {
-  const what = kind === 'unreachable' ? 'does not answer' : (state?.name ?? 'several states');
+  const what = kind === 'unreachable' ? 'no purchase read' : (state?.name ?? 'several states');
   return `${site ?? 'several sites'}, ${what}`;
 }
 

@@ -251,7 +251,7 @@ const checkoutsData = z.object({
 
 const incidentData = z.discriminatedUnion('kind', [
   stuckData.meta({ id: 'StuckIncidentData', description: 'Customers who are stuck in a state of a site.' }),
-  unreachableData.meta({ id: 'UnreachableIncidentData', description: 'A site of which no purchase can be read.' }),
+  unreachableData.meta({ id: 'UnreachableIncidentData', description: 'A site of which no purchase is read.' }),
   subscriberData.meta({
     id: 'SubscriberIncidentData',
     description: 'A subscriber that takes nothing, does not take everything, or was switched off.',

@@ -145,12 +145,14 @@ export function untilText(at: Instant, now: Instant): string {
   return `${at - now < DAY / 2 ? '' : `${date} `}${time}Z (${humanDuration(at - now)} more)`;
 }
 
-function incidentStep({ now, purchase, hasPeople }: Facts, incident: IncidentFacts): Step {
+function incidentStep({ now, purchase, site, hasPeople }: Facts, incident: IncidentFacts): Step {
   const { id, kind, state, count, since, alertedAt, hasChannel, acknowledgedAt, acknowledgedBy, silencedUntil } = incident;
   const what =
     kind === 'stuck'
       ? `${count === 1 ? '1 customer' : `${count} customers`} stuck in ${stateName(state ?? 0)}`
-      : `no purchase of site ${purchase.site} can be read`;
+      : site.configured
+        ? `no purchase of site ${purchase.site} can be read`
+        : `no running daemon has site ${purchase.site} in its settings`;
   const alerts = !hasPeople
     ? NOBODY_HEARS
     : alertedAt === null
@@ -173,7 +175,7 @@ function missingIncident(facts: Facts, channels: readonly ChannelRule[] | undefi
   const { purchase, incidents, owner, site } = facts;
   if (purchase.stuckSince === null || incidents.some(({ kind }) => kind === 'stuck')) return [];
   const text = !site.configured
-    ? `no incident: people are not alerted of former sites`
+    ? `no incident of stuck customers is open: no daemon has the site in its settings`
     : owner.daemons === 0
       ? `no incident is open: ${owner.silence.takesWrites ? 'no daemon is there to open one' : 'the database takes no writes'}`
       : 'no incident is open: one is when so many become overdue here that the page must be broken';

@@ -25,12 +25,20 @@ export function lostSince({ cameBackTo, knownUntil, noticedAt }: DatabaseChange)
 
 const second = (moment: Instant): string => isoTime(moment).replace(/\.\d+Z$/, 'Z');
 
+const HOW_FAR = 'the times in it do not show from when on they are missing';
+
+/** Whether it is known from when on writes are missing, by the text of a loss. */
+export const isStartKnown = (text: string): boolean => !text.includes(HOW_FAR);
+
 /** What happened to the database, as a clause. */
 export function changeText({ kind, noticedAt, cameBackTo, knownUntil }: DatabaseChange): string {
   if (kind === 'went_back') {
-    const asOf = cameBackTo === null ? 'as of a time that nothing in it tells' : `as of ${second(cameBackTo)}`;
+    const back =
+      cameBackTo === null
+        ? `the database came back without its last writes (noticed at ${second(noticedAt)}), and ${HOW_FAR}`
+        : `the database came back as of ${second(cameBackTo)} (noticed at ${second(noticedAt)})`;
     const gone = knownUntil === null ? '' : `; what daemons wrote up to ${second(knownUntil)}, at least, is gone`;
-    return `the database came back ${asOf} (noticed at ${second(noticedAt)})${gone}`;
+    return `${back}${gone}`;
   }
   return knownUntil === null
     ? `the database was moved, restored or taken over by a standby while no daemon ran (noticed at ${second(noticedAt)}): whether it lost writes is not known`

@@ -155,10 +155,15 @@ export const REPLICA_WORDS: Readonly<Record<ReplicaTroubleReason, Words>> = {
 /** Whether a loss of the database is among the reasons of a severity. */
 export const isDatabaseLoss = (severity: number): boolean => (severity & replicaSeverity('database_went_back')) !== 0;
 
+/** The worst reason of a severity; null for one of a later version. */
+export function worstReason(severity: number): ReplicaTroubleReason | null {
+  return REPLICA_TROUBLES.findLast((each) => (APART.get(each) ?? 0) & severity) ?? REPLICA_TROUBLES[severity] ?? null;
+}
+
 /** What is wrong at worst, as a clause, by the severity of an incident. */
 export function worstWrong(severity: number): string {
-  const reason = REPLICA_TROUBLES.findLast((each) => (APART.get(each) ?? 0) & severity) ?? REPLICA_TROUBLES[severity];
-  return reason === undefined ? 'a daemon cannot do its work' : REPLICA_WORDS[reason].wrong;
+  const reason = worstReason(severity);
+  return reason === null ? 'a daemon cannot do its work' : REPLICA_WORDS[reason].wrong;
 }
 
 interface Cause {

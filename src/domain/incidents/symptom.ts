@@ -22,10 +22,8 @@ export interface Symptom {
   readonly clearsAt?: Instant | null;
 }
 
-/** What keeps an incident that is quiet from its end. */
-export const ENDS_UNLESS: Readonly<Record<IncidentKind, string>> = {
-  stuck: 'unless another customer gets stuck',
-  unreachable: 'unless calls fail again',
-  subscriber: 'unless deliveries fail again',
-  replica: 'unless a replica fails again',
-};
+/** The severity of a site whose purchases are not polled because no daemon names it; that of one that gives no usable answer is 0. */
+export const UNNAMED = 1;
+
+/** Whether an incident of a site is about its name, by the incident's severity. */
+export const isUnnamed = (severity: number): boolean => severity === UNNAMED;

@@ -229,9 +229,17 @@ function usualAround(state: State, site: string, number: number, now: Instant): 
   return usual;
 }
 
-/** The sites that did not answer at a moment. */
+/** The sites of which no purchase was read at a moment. */
 function symptomsAt(outages: readonly RecordedOutage[], now: Instant): Symptom[] {
   return outages
     .filter(({ noticedAt, until }) => noticedAt <= now && (until === null || now < until))
-    .map(({ site, since }) => ({ kind: 'unreachable', site, state: null, subscriber: null, severity: 0, count: 1, since }));
+    .map(({ site, since, severity }) => ({
+      kind: 'unreachable',
+      site,
+      state: null,
+      subscriber: null,
+      severity,
+      count: 1,
+      since,
+    }));
 }

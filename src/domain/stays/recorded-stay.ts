@@ -32,6 +32,8 @@ export interface RecordedStay {
 /** A time in which a site could not be asked. */
 export interface RecordedOutage {
   readonly site: string;
+  /** Of the incident: whether the site gave no answer, or no daemon named it. */
+  readonly severity: number;
   readonly since: Instant;
   /** When it was noticed. */
   readonly noticedAt: Instant;

@@ -4,7 +4,7 @@ import type { Alarm } from '../../domain/incidents/detection.ts';
 import { type Incident, REOPENS_WITHIN } from '../../domain/incidents/incident.ts';
 import type { Overdue } from '../../domain/incidents/judgement.ts';
 import { replicaSymptoms } from '../../domain/incidents/replica-trouble.ts';
-import type { IncidentKind, Symptom } from '../../domain/incidents/symptom.ts';
+import { type IncidentKind, type Symptom, UNNAMED } from '../../domain/incidents/symptom.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
@@ -19,9 +19,11 @@ import { notingStuck, notingTakenOver } from './stuck-alerts.ts';
 
 /** The symptoms now, without stuck purchases: sites that answer no replica, subscribers and replicas in trouble. */
 export async function currentSymptoms(sql: Queries, now: Instant): Promise<Symptom[]> {
-  const common = { kind: 'unreachable', state: null, subscriber: null, severity: 0, count: 1 } as const;
-  const ofSites = presentSites(await listSites(sql)).flatMap(({ name, failingSince }) =>
-    failingSince === null ? [] : [{ ...common, site: name, since: failingSince }],
+  const common = { kind: 'unreachable', state: null, subscriber: null, count: 1 } as const;
+  const ofSites = presentSites(await listSites(sql)).flatMap(({ name, failingSince, failingReason }) =>
+    failingSince === null
+      ? []
+      : [{ ...common, site: name, since: failingSince, severity: failingReason === 'not_configured' ? UNNAMED : 0 }],
   );
   return [...ofSites, ...(await subscriberSymptoms(sql, now)), ...replicaSymptoms(await alertedTroubles(sql))];
 }

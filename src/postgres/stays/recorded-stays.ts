@@ -117,7 +117,7 @@ export async function recordedOutages(
   { from, to, site }: Span & { site: string | null },
 ): Promise<RecordedOutage[]> {
   return past<RecordedOutage[]>`
-    select i.site, i.since, i.opened_at as "noticedAt",
+    select i.site, i.severity, i.since, i.opened_at as "noticedAt",
       coalesce(i.quiet_since, i.ended_at) as until
     from purchase_watch_internal.incidents i join purchase_watch_internal.sites s on s.name = i.site and s.configured
     where i.kind = 'unreachable' and i.since < ${to}::timestamptz

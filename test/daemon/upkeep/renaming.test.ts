@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { storyOf } from '../../../src/actions/incidents/incidents.ts';
+import { whatOf } from '../../../src/actions/incidents/words.ts';
 import { createUpkeep, type Upkeep } from '../../../src/daemon/upkeep/upkeep.ts';
 import { currentSymptoms } from '../../../src/postgres/incidents/incidents.ts';
 import { listSites, syncSites } from '../../../src/postgres/polling/sites.ts';
@@ -55,6 +57,14 @@ test('ten minutes after no replica named a site any more, it is not configured; 
   expect(log.join('')).toContain('site.retired');
   const [old] = await listSites(database.sql);
   expect(old).toMatchObject({ name: 'old', configured: false, unpolled: 1, failingReason: 'not_configured' });
+  const [symptom] = await currentSymptoms(database.sql, clock.now());
+  await database.sql`
+    insert into purchase_watch_internal.incidents (id, kind, site, opened_at, since, count, peak, severity)
+    values ('inc_old', ${symptom!.kind}, ${symptom!.site}, now(), now(), 1, 1, ${symptom!.severity})`;
+  const story = await storyOf(database.sql, 'inc_old');
+  expect(whatOf(story.incident)).toBe('no running daemon has the site in its settings');
+  expect(story.advice.todo.join()).toContain('add the old name to `formerly`');
+  await database.sql`delete from purchase_watch_internal.incidents`;
 });
 
 test('purchases of a former name move with what is learned of the site; an id of both names goes on at the new one', async () => {

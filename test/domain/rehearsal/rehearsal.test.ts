@@ -170,7 +170,7 @@ test('a site that did not answer is told as it was, and its customers are not ov
   const away = customersOf({ broken: BROKEN }).map((stay) =>
     stay.toState === TIMED_OUT ? { ...stay, seenAt: stay.enteredAt, leftAt: until + MINUTE } : stay,
   );
-  const outages = [{ site: 'se', since, noticedAt: since + 10 * SECOND, until }];
+  const outages = [{ site: 'se', severity: 0, since, noticedAt: since + 10 * SECOND, until }];
   const result = rehearse(away, { outages });
   expect(result.overdue).toBe(0);
   expect(result.messages.map(({ stage, incident }) => [stage, incident.kind, incident.site])).toEqual([

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { asksForComparison, changeText } from '../../../src/domain/incidents/database-loss.ts';
+import { asksForComparison, changeText, isStartKnown } from '../../../src/domain/incidents/database-loss.ts';
 import { compareDatabase, type DatabaseSeen, type NotedChange } from '../../../src/domain/replicas/database-change.ts';
 
 const first: NotedChange = { id: 'a', kind: 'first', origin: '7/1' };
@@ -40,6 +40,11 @@ test('people are asked to compare when writes are missing, and when no daemon ra
   expect(changeText({ ...change, kind: 'went_back' })).toBe(
     'the database came back as of 1970-01-01T00:00:50Z (noticed at 1970-01-01T00:01:00Z); what daemons wrote up to 1970-01-01T00:00:55Z, at least, is gone',
   );
+  const unknown = changeText({ ...change, kind: 'went_back', cameBackTo: null });
+  expect(unknown).toBe(
+    'the database came back without its last writes (noticed at 1970-01-01T00:01:00Z), and the times in it do not show from when on they are missing; what daemons wrote up to 1970-01-01T00:00:55Z, at least, is gone',
+  );
+  expect(isStartKnown(unknown)).toBe(false);
   expect(asksForComparison({ ...change, kind: 'went_back' })).toBe(true);
   expect(asksForComparison({ ...change, kind: 'moved' })).toBe(false);
   expect(asksForComparison({ ...change, kind: 'moved', knownUntil: null })).toBe(true);

@@ -33,7 +33,13 @@ function aStay(differs: Partial<RecordedStay> = {}): RecordedStay {
 
 const rehearsed = (stay: RecordedStay, limit = 15 * MINUTE, outages: RecordedOutage[] = []) =>
   rehearseStay(stay, { limit, policy: policyOf(DEFAULT_POLL_POLICY, CARD), outages });
-const outage = (since: number, until: number | null): RecordedOutage => ({ site: 'se', since, noticedAt: since, until });
+const outage = (since: number, until: number | null): RecordedOutage => ({
+  site: 'se',
+  severity: 0,
+  since,
+  noticedAt: since,
+  until,
+});
 
 test('a customer who gets on before the limit left well, by the polls around', () => {
   const stay = rehearsed(aStay());

@@ -13,13 +13,13 @@ import { type Checkouts, checkoutsOf } from './checkouts-event.ts';
 import { type WithHead, withHead } from './incident-head.ts';
 import { type StuckIncident, stuckIncident } from './stuck-event.ts';
 
-/** A site of which no purchase can be read. */
+/** A site of which no purchase is read. */
 export type UnreachableIncident = WithHead<IncidentData<'unreachable'>>;
 /** A subscriber that takes nothing, does not take everything, or was switched off. */
 export type SubscriberIncident = Omit<WithHead<IncidentData<'subscriber'>>, 'audience'> & { readonly audience: string };
 /** Replicas of the daemon that cannot do their work. */
 export type ReplicaIncident = WithHead<IncidentData<'replica'>>;
-/** Purchases that had been waiting before their site was first polled. */
+/** Stuck purchases of a site's first load. */
 export type FirstLook = Readonly<FirstLookData> & { readonly at: Instant };
 
 /** What has happened since the last digest. */

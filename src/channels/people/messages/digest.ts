@@ -138,7 +138,7 @@ function incidentsOf(site: Site): ListedIncident[] {
     const several = partOf === null ? '' : ', with other sites';
     const what =
       kind === 'unreachable'
-        ? 'no purchase could be read'
+        ? 'no purchase was read'
         : `customers stuck${place}${several}${peak === null ? '' : `, ${grouped(peak)} at the worst`}`;
     return { id: partOf ?? incidentId, what, openedAt, endedAt, owner, cause };
   });

@@ -30,7 +30,7 @@ export interface Draft {
 const ALARM = '🔴';
 const WARNING = '🟠';
 export const OVER = '✅';
-/** Nothing to do now. */
+/** Nothing new is wrong. */
 export const NEUTRAL = '⚪';
 /** A header block of Slack's takes no more. */
 export const LONGEST_HEADLINE = 150;

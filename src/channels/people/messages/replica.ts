@@ -1,4 +1,5 @@
 /** What people are shown of replicas of the daemon that cannot do their work. */
+import { isStartKnown } from '../../../domain/incidents/database-loss.ts';
 import {
   REPLICA_WORDS,
   type ReplicaTrouble,
@@ -9,7 +10,7 @@ import {
 } from '../../../domain/incidents/replica-trouble.ts';
 import { isoTime } from '../../../domain/values/time.ts';
 import type { ReplicaIncident } from '../events/incident-event.ts';
-import { type Draft, type Labelled, lasting, OVER, signOf } from './draft.ts';
+import { type Draft, type Labelled, lasting, NEUTRAL, OVER, signOf } from './draft.ts';
 import { code, moment, plain } from './mrkdwn.ts';
 
 const LONGEST_ERROR = 400;
@@ -74,11 +75,12 @@ function lossDraft(incident: ReplicaIncident): Draft {
   const lostSince = Math.min(since, ...losses.map((loss) => loss.since));
   const what = [...new Set(losses.map(({ error }) => plain(error ?? wrong, LONGEST_ERROR)))].join('\n');
   const todo = replicaRemedies(losses).join('\n').replaceAll('"', '`');
-  const headline = isOver ? over : `${wrong}, as of ${isoTime(lostSince).replace(/\.\d+Z$/, 'Z')}`;
+  const isSinceKnown = losses.every(({ error }) => isStartKnown(error ?? ''));
+  const asOf = isSinceKnown ? `, as of ${isoTime(lostSince).replace(/\.\d+Z$/, 'Z')}` : '';
   return {
-    headline: `${signOf(incident)} purchase-watch: ${headline}`,
+    headline: `${isOver ? NEUTRAL : signOf(incident)} purchase-watch: ${isOver ? over : `${wrong}${asOf}`}`,
     facts: [
-      ['Lost since', moment(lostSince)],
+      ['Lost since', isSinceKnown ? moment(lostSince) : 'not known'],
       ['Noticed by', replicas(losses)],
     ],
     paragraphs: [

@@ -1,7 +1,6 @@
 /** What is known of an incident: its numbers, likely causes, parts, and what was sent about it. */
 import type { IncidentCustomersBody } from '../../../api/incidents/customers.ts';
 import type { IncidentBody, IncidentDetailsBody } from '../../../api/incidents/fields.ts';
-import { ENDS_UNLESS } from '../../../domain/incidents/symptom.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
 import { type Shape, status, tag } from '../../frame/icons.ts';
@@ -59,7 +58,7 @@ export function numbers(incident: IncidentDetailsBody, customers: IncidentCustom
     rows.push([
       quietSince === null ? 'Ends' : 'Quiet',
       quietSince === null
-        ? html`${when(endsAt, now)}<small>${ENDS_UNLESS[kind]}</small>`
+        ? html`${when(endsAt, now)}<small>${incident.endsUnless}</small>`
         : html`${when(quietSince, now)}<small>${comingEnd(incident, now)}</small>`,
     ]);
   if (alarm?.falseAlarmEvery != null) rows.push(['By chance alone', byChance(alarm.falseAlarmEvery, alarm.perDay)]);
@@ -69,7 +68,7 @@ export function numbers(incident: IncidentDetailsBody, customers: IncidentCustom
 
 const COUNTED = {
   stuck: 'Overdue now',
-  unreachable: 'Sites without an answer',
+  unreachable: 'Sites of which no purchase is read',
   subscriber: 'Deliveries waiting or given up',
   replica: 'Replicas in trouble now',
 } as const;
@@ -82,6 +81,16 @@ function byChance(every: number, perDay: number | null): Html {
       ? NOTHING
       : html`<small>${tied(`about every ${number(Math.max(1, Math.round(every / perDay)))} d with the ${number(Math.round(perDay))} a day who come here`)}</small>`;
   return html`once in ${number(Math.round(every))} customers${often}`;
+}
+
+/** What exactly is wrong with a site or with daemons, and what to do. */
+export function advice({ wrong, todo }: IncidentDetailsBody): Html {
+  if (wrong.length + todo.length === 0) return NOTHING;
+  const lines = [
+    ...wrong.map((text) => html`<p class="cause">${tied(text)}</p>`),
+    ...todo.map((text) => html`<p class="cause mute">What to do: ${tied(text)}</p>`),
+  ];
+  return panel({ id: 'advice', title: 'What is wrong, and what to do', body: html`<div class="body">${lines}</div>` });
 }
 
 /** The likely causes with what speaks for each and what to do, and what it was the last time. */

@@ -16,7 +16,7 @@ import { openIncidents } from '../../parts/silences.ts';
 import { length, since } from '../../parts/time.ts';
 import { type Act, care, type Refused, scopesOf } from './care.ts';
 import { share, waiting } from './customers.ts';
-import { causes, numbers, parts, restsOn, sent } from './facts.ts';
+import { advice, causes, numbers, parts, restsOn, sent } from './facts.ts';
 
 const MOST_SILENCES = 200;
 
@@ -78,7 +78,7 @@ async function incidentView(ask: Ask, refused: Refused | null): Promise<View> {
   const done = DONE.get(query.done ?? '');
   const body = html`${head(incident, ask)}
 ${done === undefined ? NOTHING : flash(done)}
-<div class="two"><div class="stack">${customers === null ? sent(incident, ask, hasChannel) : html`${share(incident, customers)}${causes(incident, ask)}${waiting(incident, customers, ask)}${parts(incident, ask)}`}</div>
+<div class="two"><div class="stack">${customers === null ? html`${advice(incident)}${sent(incident, ask, hasChannel)}` : html`${share(incident, customers)}${causes(incident, ask)}${waiting(incident, customers, ask)}${parts(incident, ask)}`}</div>
 <div class="stack">${numbers(incident, customers, ask)}${care({ ask, incident, refused, silences: silences.data, open, openAtLeast: atLeast })}${customers === null ? NOTHING : sent(incident, ask, hasChannel)}</div></div>`;
   return {
     ...{ title: `${incident.where}: ${incident.what}`, place: 'incidents', body },

@@ -54,11 +54,32 @@ function sentence(
   flow: FlowBody,
 ): Sentence {
   const [worst, ...others] = open;
+  const isEnding = worst !== undefined && worst.endsAt !== null;
+  // An incident that ends by itself asks nothing of a person, and another trouble may.
+  const trouble = worst === undefined || isEnding ? troubleBeside({ sites, replicas, databaseChanges, daemonsDiffer }) : null;
+  if (trouble !== null) return trouble;
   if (worst !== undefined) {
     const more = others.length === 0 ? '' : ` ${counted(others.length, 'more incident is open', 'more incidents are open')}.`;
     const title = `${counted(open.length, 'open incident')}, ${worst.severity}`;
     return { title, text: `${worst.where}: ${worst.what}.${comingEndSentence(worst)}${more}`, shape: shapeOf(worst) };
   }
+  if (purchases.total === 0) return { title: 'No purchase yet', text: 'No purchase is registered yet.', shape: null };
+  const { completed, usuallyCompleted } = flowPicture(flow);
+  if (usuallyCompleted !== null && usuallyCompleted >= ENOUGH_USUAL && completed < usuallyCompleted / 2) {
+    const text = `Fewer purchases complete than usual: ${number(completed)} in the hour, usually ${number(usuallyCompleted)}. No incident is open.`;
+    return { title: 'Fewer complete than usual', text, shape: 'warning' };
+  }
+  const calm = usuallyCompleted === null ? 'No incident is open.' : 'Customers get on as usual.';
+  return { title: 'Nothing needs to be done', text: `${calm} Nothing needs to be done.`, shape: null };
+}
+
+/** What a person has to look at although no incident is open; null when there is nothing of the kind. */
+function troubleBeside({
+  sites,
+  replicas,
+  databaseChanges,
+  daemonsDiffer,
+}: Pick<OverviewBody, 'sites' | 'replicas' | 'databaseChanges' | 'daemonsDiffer'>): Sentence | null {
   if (replicas.length === 0) return { title: 'No daemon runs', text: 'No replica polls purchases now.', shape: 'critical' };
   const unpolled = sites.filter(({ unpolled }) => unpolled > 0);
   if (unpolled.length > 0) {
@@ -76,14 +97,7 @@ function sentence(
     const text = `${sentenceOf(daemonsDiffer)}. Give every daemon the same settings; an incident opens when that lasts.`;
     return { title: 'Daemons have different settings', text, shape: 'warning' };
   }
-  if (purchases.total === 0) return { title: 'No purchase yet', text: 'No purchase is registered yet.', shape: null };
-  const { completed, usuallyCompleted } = flowPicture(flow);
-  if (usuallyCompleted !== null && usuallyCompleted >= ENOUGH_USUAL && completed < usuallyCompleted / 2) {
-    const text = `Fewer purchases complete than usual: ${number(completed)} in the hour, usually ${number(usuallyCompleted)}. No incident is open.`;
-    return { title: 'Fewer complete than usual', text, shape: 'warning' };
-  }
-  const calm = usuallyCompleted === null ? 'No incident is open.' : 'Customers get on as usual.';
-  return { title: 'Nothing needs to be done', text: `${calm} Nothing needs to be done.`, shape: null };
+  return null;
 }
 
 function second({ purchases, polling }: OverviewBody, flow: FlowBody): string {

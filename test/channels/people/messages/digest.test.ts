@@ -68,7 +68,7 @@ describe('a digest', () => {
     const elsewhere = message([{ ...QUIET, incidents: [{ ...open, states: [], partOf: 'inc_9' }] }]).text;
     expect(elsewhere).toContain('customers stuck, with other sites, 3 at the worst');
     expect(message([{ ...QUIET, incidents: [{ ...over, kind: 'unreachable', states: [] }] }]).text).toContain(
-      'Over: no purchase could be read, from',
+      'Over: no purchase was read, from',
     );
   });
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type SlackMessage, slackMessage } from '../../../../src/channels/slack/message.ts';
 import { renderForTerminal } from '../../../../src/channels/slack/terminal.ts';
+import { lossTrouble, replicaData } from '../../../../src/domain/incidents/replica-trouble.ts';
 import { messageProblem } from '../../../support/slack-stand-in.ts';
 
 const consoleUrl = 'https://watch.example';
@@ -66,6 +67,31 @@ test('of purchases that stay at the former name of a site, the session in the wa
   );
   expect(made.text).toMatch(/session 4711.*The setting `formerly` is right.*once it has moved/s);
   expect(made.text).not.toMatch(/add the old name|Likely cause|names the site again/);
+});
+
+test.each([
+  [
+    50_000,
+    '🔴 purchase-watch: the database came back without its last writes, as of 1970-01-01T00:00:50Z',
+    'Lost since: <!date^50^',
+  ],
+  [null, '🔴 purchase-watch: the database came back without its last writes', 'Lost since: not known'],
+])('a loss of the database from %s on names the time where it is known, and its end is no alarm', (cameBackTo, first, fact) => {
+  const change = {
+    id: 'b',
+    replica: 'r',
+    host: 'h',
+    kind: 'went_back',
+    noticedAt: 60_000,
+    cameBackTo,
+    knownUntil: 55_000,
+  } as const;
+  const { troubles } = replicaData([lossTrouble(change)]);
+  const data = { ...unreachable, kind: 'replica', severity: 'critical', troubles };
+  const made = message('incident.opened', data);
+  expect(headline(made)).toBe(first);
+  expect(made.text).toContain(fact);
+  expect(headline(message('incident.ended', { ...data, endedAt: '2026-11-20T09:17:00.000Z' }))).toMatch(/^⚪ .*they stay lost$/);
 });
 
 test.each([
