@@ -5,12 +5,15 @@ import { afterFailures, isAskedFor } from '../../domain/deliveries/subscriber-st
 import { untilText } from '../../domain/explain/standing.ts';
 import { asksForComparison, COMPARE, changeText } from '../../domain/incidents/database-loss.ts';
 import { REPLICA_WORDS, replicaRemedy } from '../../domain/incidents/replica-trouble.ts';
+import { type FirstPolls, withinText } from '../../domain/polling/first-polls.ts';
 import { MOST_UNPOLLED, unpolledAdvice, unpolledText } from '../../domain/polling/unpolled.ts';
 import { type DaemonSilence, unwritableText } from '../../domain/replicas/daemon-silence.ts';
+import { counted } from '../../domain/values/counts.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
+import { firstPolls } from '../../postgres/reports/first-polls.ts';
 import { unownedShards } from '../../postgres/reports/inspect.ts';
 import { databaseNow, dueLag, waitingDeliveries, waitingOf } from '../../postgres/reports/overview.ts';
 import { shownChanges } from '../../postgres/shards/database-changes.ts';
@@ -40,7 +43,7 @@ export async function checkDaemons(report: Reporter, sql: Sql, tested: Tested): 
     ...otherSettings(report, alive),
     ...(await troubles(report, sql)),
     ...(await databaseChanges(sql)),
-    ...(await lateness(report, sql)),
+    ...(await lateness(report, sql, alive.length > 0)),
     ...(await failingSites(sql)),
     ...(await missedSubscribers(sql)),
     ...(await outbox(sql, tested)),
@@ -101,18 +104,26 @@ async function databaseChanges(sql: Sql): Promise<Finding[]> {
   });
 }
 
-async function lateness(report: Reporter, sql: Sql): Promise<Finding[]> {
-  const unpolled = new Set((await listSites(sql)).filter((each) => each.unpolled > 0).map(({ name }) => name));
-  return (await dueLag(sql)).flatMap(({ site, due, atLeast, oldest }) => {
-    if (oldest < LATE || unpolled.has(site)) return [];
+async function lateness(report: Reporter, sql: Sql, isAlive: boolean): Promise<Finding[]> {
+  const [sites, lags, firsts] = [await listSites(sql), await dueLag(sql), await firstPolls(sql)];
+  return lags.flatMap(({ site, due, atLeast, oldest, oldestSingle }) => {
+    const row = sites.find(({ name }) => name === site);
+    if (oldest < LATE || (row?.unpolled ?? 0) > 0) return [];
     const found = `${due}${atLeast ? ' or more' : ''} purchases of site ${site} are due, the oldest for ${humanDuration(Math.round(oldest))}`;
-    return [
-      report.warning(
-        found,
-        'no daemon runs, the site does not answer, or maxRps is too low: see "purchase-watch status" and "purchase-watch plan"',
-      ),
-    ];
+    if (!isAlive) return [report.warning(found, 'no daemon polls them: see what is said of daemons')];
+    if (row?.failingSince != null)
+      return [report.warning(found, `they are polled once the site answers: see what is said of site ${site}`)];
+    const polls = firsts.find((each) => each.site === site && each.waiting > 0);
+    return [report.warning(found, polls !== undefined && oldestSingle < LATE ? behindBulk(polls) : TOO_MANY)];
   });
+}
+
+const TOO_MANY =
+  'maxRps is too low for so many purchases, or daemons did not run until a moment ago: see "purchase-watch status" and "purchase-watch plan"';
+
+/** Of late polls that are all of purchases that were registered in bulk. */
+function behindBulk(polls: FirstPolls): string {
+  return `nothing, if it may take so long: these purchases were registered in bulk, and ${counted(polls.waiting, 'first poll')} of bulk registrations there are to come as well, ${withinText(polls)}; a higher maxRps makes it shorter`;
 }
 
 async function failingSites(sql: Sql): Promise<Finding[]> {

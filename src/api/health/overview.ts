@@ -102,7 +102,7 @@ function worstOf(incidents: Awaited<ReturnType<typeof countOpenIncidents>>): Lev
   return levels.find((level) => level === 'critical') ?? levels[0] ?? null;
 }
 
-function dueBody({ due, atLeast, oldest }: Omit<DueLag, 'site'>) {
+function dueBody({ due, atLeast, oldest }: Omit<DueLag, 'site' | 'oldestSingle'>) {
   return { count: due, atLeast, oldestMs: Math.round(oldest) };
 }
 

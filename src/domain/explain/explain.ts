@@ -12,7 +12,7 @@ import type { Milliseconds } from '../values/time.ts';
 import { subscriberSteps } from './deliveries.ts';
 import type { Facts } from './facts.ts';
 import { historySteps } from './history.ts';
-import { lateness, stuckClock, whyLate, whyThen } from './poll.ts';
+import { bulkTurn, lateness, stuckClock, whyLate, whyThen } from './poll.ts';
 import { standingSteps } from './standing.ts';
 import type { Explanation, Step } from './step.ts';
 import { gravestFirst, verdict } from './verdict.ts';
@@ -108,6 +108,8 @@ function pollStep(facts: Facts, policy: PollPolicy): Step {
   const { reason, text } = whyThen(purchase, policy);
   const at = purchase.nextPollAt;
   if (at === null) return { at, kind: 'poll', reason, text: `${text}${watchAgain(facts)}` };
+  const turn = bulkTurn(facts);
+  if (turn !== null) return { at: null, kind: 'poll', reason, text: `next poll: ${turn}` };
   const late = lateness(facts);
   if (late === null) return { at, kind: 'poll', reason, text: `next poll: ${text}` };
   return {

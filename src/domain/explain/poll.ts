@@ -1,12 +1,13 @@
 /** Why a purchase is polled next when it is, in words: the reason was recorded with the time. */
 
-import { SINGLES_FIRST, sizedFirstPolls, withinText } from '../polling/first-polls.ts';
+import { roughly, SINGLES_FIRST, sizedFirstPolls, withinText } from '../polling/first-polls.ts';
 import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
 import type { PollReason } from '../polling/poll-reason.ts';
 import { unaskedTime } from '../polling/stuck.ts';
 import { endSession, unpolledAdvice } from '../polling/unpolled.ts';
 import { type StatePolicy, stateName } from '../purchases/states.ts';
 import { nextTurn, turnsAmong } from '../replicas/named.ts';
+import { grouped } from '../values/counts.ts';
 import { humanDuration } from '../values/duration.ts';
 import type { Instant, Milliseconds } from '../values/time.ts';
 import type { Facts, PurchaseFacts } from './facts.ts';
@@ -80,11 +81,22 @@ export function answeredWell({ failures, seenAt, lastPolledAt }: PurchaseFacts):
   return failures === 0 || (seenAt !== null && lastPolledAt !== null && Math.abs(seenAt - lastPolledAt) <= ROUNDING);
 }
 
-/** For how long the next poll is late, or null while it is not, or only on its way. A first poll that comes after others is late from the beginning. */
+/** For how long the next poll is late, or null while it is not, is only on its way, or has its turn after others. */
 export function lateness(facts: Facts): Milliseconds | null {
-  const { purchase, now, firstPoll } = facts;
-  const late = purchase.nextPollAt === null ? 0 : now - purchase.nextPollAt;
-  return late > LATE || firstPoll !== null || (late > 0 && turnText(facts) !== null) ? Math.max(late, 0) : null;
+  const { nextPollAt } = facts.purchase;
+  const late = nextPollAt === null ? 0 : facts.now - nextPollAt;
+  if (bulkTurn(facts) !== null) return null;
+  return late > LATE || (late > 0 && daemonTurn(facts) !== null) ? late : null;
+}
+
+/** Of a purchase of a bulk registration: when the turn of its first poll comes. Null for others, and while something keeps it from its turn. */
+export function bulkTurn({ site, owner, purchase, firstPoll }: Facts): string | null {
+  const isKept = !site.configured || site.failingSince !== null || owner.leaseUntil === null || purchase.lockedBy != null;
+  if (firstPoll === null || owner.daemons === 0 || isKept) return null;
+  const { ahead, ceiling } = firstPoll;
+  const before = ahead === 0 ? 'none' : `about ${grouped(roughly(ahead))}`;
+  const polls = sizedFirstPolls({ site: purchase.site, waiting: ahead + 1, ceiling });
+  return `it was registered in bulk, and ${before} of the first polls of bulk registrations at site ${purchase.site} ${ahead === 0 ? 'comes' : 'come'} before its own, which is made ${withinText(polls)}; ${SINGLES_FIRST}, and "purchase-watch poll" makes it one of these`;
 }
 
 /** Why no running daemon polls a purchase of a site that none has in its settings, and what to do, as a clause. */
@@ -97,7 +109,7 @@ export function unnamedText({ site: name, lockedBy = null }: PurchaseFacts, { re
 }
 
 /** That a purchase waits for the turn of daemons that have its site in their settings; null when it does not. */
-function turnText({ purchase: { site, shard }, owner: { sharing }, now }: Facts): string | null {
+function daemonTurn({ purchase: { site, shard }, owner: { sharing }, now }: Facts): string | null {
   const turns = turnsAmong(sharing ?? []);
   const next = turns === null ? null : nextTurn(turns, { site, shard, now });
   const knowing = turns?.waiting.find(({ what }) => what === `site ${site}`)?.replicas ?? [];
@@ -108,20 +120,16 @@ function turnText({ purchase: { site, shard }, owner: { sharing }, now }: Facts)
 
 /** Why a poll that is late has not been made. */
 export function whyLate(facts: Facts): string {
-  const { site, owner, purchase, firstPoll } = facts;
+  const { site, owner, purchase } = facts;
   if (!site.configured) return unnamedText(purchase, site);
   if (owner.daemons === 0)
     return owner.silence.takesWrites ? 'no daemon is running on this database' : 'the database takes no writes';
   if (site.failingSince !== null) return `site ${purchase.site} does not answer`;
   if (purchase.lockedBy != null)
     return `session ${purchase.lockedBy} of the database has locked its row (pg_stat_activity shows it), so its polls cannot be recorded; it is polled again until the row is free`;
-  const turn = turnText(facts);
+  const turn = daemonTurn(facts);
   if (turn !== null) return turn;
   if (owner.leaseUntil === null) return 'its shard has no owner at this moment; a running daemon takes it over within seconds';
-  if (firstPoll !== null) {
-    const polls = sizedFirstPolls({ site: purchase.site, waiting: firstPoll.ahead, ceiling: firstPoll.ceiling });
-    return `it was registered together with others, and about ${firstPoll.ahead} of their first polls come before its own, ${withinText(polls)}; ${SINGLES_FIRST}, and "purchase-watch poll" makes it one of these`;
-  }
   if (owner.othersDue > 0) {
     return `it waits for its turn: ${owner.othersDue >= MOST_OTHERS ? 'a hundred or' : owner.othersDue} more of its shard are due, and the site's ceiling (maxRps) spaces calls`;
   }

@@ -8,7 +8,7 @@ import { unwritableAdvice } from '../replicas/daemon-silence.ts';
 import { humanDuration } from '../values/duration.ts';
 import type { Instant } from '../values/time.ts';
 import type { Facts } from './facts.ts';
-import { answeredWell, lateness, unnamedText, whyLate } from './poll.ts';
+import { answeredWell, bulkTurn, lateness, unnamedText, whyLate } from './poll.ts';
 import { singleStanding } from './single-alerts.ts';
 import { NO_CHANNEL_HEARS, NOBODY_HEARS, untilText } from './standing.ts';
 import { MATTER_CODES, type Matter } from './step.ts';
@@ -146,6 +146,8 @@ function wellText(facts: Facts, none: readonly string[]): string {
   const { status, state, stateSince, lastPolledAt, endedAt } = purchase;
   const name = state === null ? 'not seen in any state' : stateName(state);
   const delivered = deliveredText(facts, none);
+  const turn = bulkTurn(facts);
+  if (turn !== null) return `${lastPolledAt === null ? 'Not polled yet' : 'Watched again, and not polled since'}: ${turn}.`;
   if (status === 'settled') return `All is well: ${name} for ${lasting(stateSince ?? now, now)}, which is final; ${delivered}.`;
   if (status === 'stopped') {
     const when = endedAt === null ? '' : ` ${lasting(endedAt, now)} ago`;

@@ -31,4 +31,7 @@ export function longestFirstPolls(sites: readonly FirstPolls[]): FirstPolls | nu
   return sites.filter(({ waiting }) => waiting > 0).toSorted((a, b) => length(b) - length(a))[0] ?? null;
 }
 
+/** Of a count that is only estimated, the two digits that are known. */
+export const roughly = (count: number): number => Number(count.toPrecision(2));
+
 export const SINGLES_FIRST = 'purchases that are registered one by one go first';

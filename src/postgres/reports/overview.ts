@@ -33,18 +33,22 @@ export interface DueLag {
   readonly atLeast: boolean;
   /** How long the purchase that has been due for longest waits; 0 when none is due. */
   readonly oldest: Milliseconds;
+  /** The same of purchases that were not registered in bulk. */
+  readonly oldestSingle: Milliseconds;
 }
 
 /** The due purchases of configured sites, and of sites that no living replica names. Reads the front of each queue, however many are due. */
 export async function dueLag(sql: Queries): Promise<DueLag[]> {
   return sql<DueLag[]>`
     select name as site, sum(due)::float8 as due, bool_or(read >= ${COUNTED_PER_SHARD}) as "atLeast",
-      greatest(coalesce(extract(epoch from now() - min(first)) * 1000, 0), 0)::float8 as oldest
+      greatest(coalesce(extract(epoch from now() - min(first)) * 1000, 0), 0)::float8 as oldest,
+      greatest(coalesce(extract(epoch from now() - min(first_single)) * 1000, 0), 0)::float8 as "oldestSingle"
     from (
-      select s.name, count(q.at) as read, count(q.at) filter (where q.at <= now()) as due, min(q.at) as first
+      select s.name, count(q.at) as read, count(q.at) filter (where q.at <= now()) as due, min(q.at) as first,
+        min(q.at) filter (where q.bulk is not true) as first_single
       from purchase_watch_internal.sites s cross join ${sql.unsafe(EVERY_SHARD)}
       left join lateral (
-        select p.next_poll_at as at from purchase_watch.purchases p
+        select p.next_poll_at as at, p.bulk from purchase_watch.purchases p
         where p.site = s.name and p.shard = g.shard::smallint and p.due_slot is not null and p.due_slot <= purchase_watch_internal.due_slot(now())
         order by p.due_slot, p.id limit ${COUNTED_PER_SHARD}) q on true
       where s.configured or s.unnamed_since is not null group by s.name, g.shard) shard
@@ -52,7 +56,7 @@ export async function dueLag(sql: Queries): Promise<DueLag[]> {
 }
 
 /** The lag of several sites together. */
-export function totalLag(lags: readonly DueLag[]): Omit<DueLag, 'site'> {
+export function totalLag(lags: readonly DueLag[]): Omit<DueLag, 'site' | 'oldestSingle'> {
   return {
     due: lags.reduce((sum, { due }) => sum + due, 0),
     atLeast: lags.some(({ atLeast }) => atLeast),

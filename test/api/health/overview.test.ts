@@ -182,6 +182,13 @@ describe('what it costs does not grow:', () => {
       { site: 'default', waiting: 30_000, ceiling: null, within: null },
       { site: 'se', waiting: 0, ceiling: null, within: null },
     ]);
+    // Ids that the service does not know were polled, and no poll shows them.
+    await api.sql`
+      update purchase_watch.purchases set failures = 1, unknowns = 1, polls = 1, due_slot = purchase_watch_internal.due_slot(now() + interval '1 hour'),
+        next_poll_at = now() + interval '1 hour' where id in (select id from purchase_watch.purchases where site = 'default' order by id limit 7000)`;
+    expect((await firstPolls(api.sql))[0]).toMatchObject({ waiting: 23_000 });
+    await api.sql`
+      update purchase_watch.purchases set failures = 0, unknowns = 0, polls = 0, next_poll_at = now(), due_slot = purchase_watch_internal.bulk_slot(now()) where failures > 0`;
     const { polling, sites } = await overview();
     expect(polling).toMatchObject({ due: { count: 0 }, firstPolls: { waiting: 30_000, withinMs: null } });
     expect(sites.map((site: { firstPolls: unknown }) => site.firstPolls)).toEqual([

@@ -385,18 +385,6 @@ describe('a poll that is late', () => {
       'poll_late',
     ],
     [
-      'of a bulk registration',
-      { firstPoll: { ahead: 3_200, ceiling: 50 } },
-      /about 3200 of their first polls come before its own, within about 1 min 4 s at 50 calls a second; purchases that are registered one by one go first/,
-      'poll_late',
-    ],
-    [
-      'of a bulk registration before a daemon has called',
-      { firstPoll: { ahead: 3_200, ceiling: null } },
-      /come before its own, at a time that is not known/,
-      'poll_late',
-    ],
-    [
       'for no known reason',
       {},
       /waits for its turn .*\(maxRps\), its last tries got no usable answer, or it is on its way/,
@@ -407,6 +395,31 @@ describe('a poll that is late', () => {
     expect(texts(next, 'poll')).toEqual([expect.stringMatching(/^next poll, late by 1 min: /)]);
     expect(texts(next, 'poll')[0]).toMatch(text);
     expect(matters.map((matter) => matter.code)).toEqual([code]);
+  });
+
+  test.each<[string, Facts['firstPoll'], RegExp]>([
+    [
+      'behind others',
+      { ahead: 20_224, ceiling: 50 },
+      /^it was registered in bulk, and about 20 000 of the first polls of bulk registrations at site se come before its own, which is made within about 6 min 45 s at 50 calls a second; purchases that are registered one by one go first/,
+    ],
+    ['before a daemon has called', { ahead: 3_200, ceiling: null }, /before its own, which is made at a time that is not known/],
+    [
+      'with the next ones',
+      { ahead: 0, ceiling: 50 },
+      /none of the first polls .* comes before its own, which is made within about 1 s/,
+    ],
+  ])('is not said of the first poll of a bulk registration: %s', (_, firstPoll, text) => {
+    const facts = { purchase: { ...late, lastPolledAt: null }, firstPoll };
+    const { next, matters, verdict } = explained(facts);
+    expect(matters).toEqual([]);
+    expect(texts(next, 'poll')[0]!.replace('next poll: ', '')).toMatch(text);
+    expect(verdict.replace('Not polled yet: ', '')).toMatch(text);
+    expect(verdict).not.toMatch(/late|well/);
+    // Something that keeps it from its turn is said.
+    expect(explained({ ...facts, purchase: { ...facts.purchase, lockedBy: 7 } }).verdict).toMatch(
+      /late by 1 min: session 7 .* locked/,
+    );
   });
 
   test('by a few seconds is only on its way', () => {
