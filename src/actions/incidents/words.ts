@@ -19,9 +19,12 @@ export function placeOf({ kind, site, subscriber, parts }: Pick<IncidentRow, 'ki
 }
 
 /** What is wrong, or was: `14 customers overdue in WaitingForCardPayments`. */
-export function whatOf({ kind, state, count, peak, severity, endedAt, parts }: IncidentRow): string {
-  if (kind === 'unreachable')
-    return isUnnamed(severity) ? 'no running daemon has the site in its settings' : 'no purchase can be read';
+export function whatOf({ kind, state, count, peak, severity, quietSince, endedAt, parts }: IncidentRow): string {
+  if (kind === 'unreachable') {
+    const isPast = quietSince !== null || endedAt !== null;
+    if (isUnnamed(severity)) return `no running daemon ${isPast ? 'had' : 'has'} the site in its settings`;
+    return `no purchase ${isPast ? 'could' : 'can'} be read`;
+  }
   const most = endedAt === null ? count : peak;
   if (kind === 'replica')
     return isDatabaseLoss(severity) ? worstWrong(severity) : `${worstWrong(severity)} (${counted(most, 'replica')})`;

@@ -15,6 +15,6 @@ export function endsUnless({ kind, severity }: Pick<Incident, 'kind' | 'severity
   if (kind === 'stuck') return 'unless another customer gets stuck';
   if (kind === 'subscriber') return 'unless deliveries fail again';
   if (kind === 'unreachable')
-    return isUnnamed(severity) ? 'unless no daemon has the site in its settings again' : 'unless calls fail again';
+    return isUnnamed(severity) ? 'unless every daemon leaves the site out again' : 'unless calls fail again';
   return AGAIN[worstReason(severity) ?? 'not_recording'] ?? 'unless a daemon fails at its work again';
 }

@@ -72,7 +72,7 @@ describe('list', () => {
     expect(stdout).not.toContain('inc_old');
     expect((await command('incidents', '--open')).stdout).not.toContain('inc_old');
     expect((await command('incidents', 'list', '--all')).stdout).toMatch(
-      /^inc_old +(?:warning|critical) +se +no purchase can be read +- +over after 2 h +-$/m,
+      /^inc_old +(?:warning|critical) +se +no purchase could be read +- +over after 2 h +-$/m,
     );
   });
 

@@ -15,6 +15,6 @@ test.each<[ReplicaTroubleReason, RegExp]>([
 test('every reason has words, and a site that no daemon names has its own', () => {
   for (const reason of REPLICA_TROUBLES)
     expect(endsUnless({ kind: 'replica', severity: replicaSeverity(reason) })).toMatch(/^unless /);
-  expect(endsUnless({ kind: 'unreachable', severity: UNNAMED })).toBe('unless no daemon has the site in its settings again');
+  expect(endsUnless({ kind: 'unreachable', severity: UNNAMED })).toBe('unless every daemon leaves the site out again');
   expect(endsUnless({ kind: 'unreachable', severity: 0 })).toBe('unless calls fail again');
 });

@@ -125,7 +125,10 @@ function firstLookDraft({ site, count, parts, registered, unseen, since }: First
         'What this means',
         `${count === 1 ? 'It was' : 'They were'} waiting already at the first poll, and came with the first load of this site, so since when is not known. No incident rests on purchases of the first load, and this message comes only once: incidents are found from customers who come later.`,
       ],
-      ['What to do', `Look through them when it suits: ${code('purchase-watch status', 40)} shows the oldest.`],
+      [
+        'What to do',
+        `Look at the oldest, because some may be customers who wait at this moment: ${code('purchase-watch status', 40)}.`,
+      ],
     ],
   };
 }
