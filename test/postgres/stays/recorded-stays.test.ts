@@ -238,8 +238,8 @@ test('outages, silences and what was said are read as far as they touch the time
   await readingPast(sql, async (past) => {
     const span = { from: T, to: T + HOUR };
     expect(await recordedOutages(past, { ...span, site: null })).toEqual([
-      { site: 'se', since: T + MINUTE, noticedAt: T + 90 * SECOND, until: T + 9 * MINUTE },
-      { site: 'no', since: T + 20 * MINUTE, noticedAt: T + 20 * MINUTE + 30 * SECOND, until: null },
+      { site: 'se', since: T + MINUTE, noticedAt: T + 90 * SECOND, until: T + 9 * MINUTE, severity: 0 },
+      { site: 'no', since: T + 20 * MINUTE, noticedAt: T + 20 * MINUTE + 30 * SECOND, until: null, severity: 0 },
     ]);
     expect(await recordedOutages(past, { ...span, site: 'se' })).toHaveLength(1);
     expect((await recordedSilences(past, span)).map(({ startsAt }) => startsAt)).toEqual([T + 50 * MINUTE, T + 30 * MINUTE]);
