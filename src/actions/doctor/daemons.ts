@@ -119,7 +119,7 @@ async function lateness(report: Reporter, sql: Sql, isAlive: boolean): Promise<F
 }
 
 const TOO_MANY =
-  'maxRps is too low for so many purchases, or daemons did not run until a moment ago: see "purchase-watch status" and "purchase-watch plan"';
+  'maxRps of the site is too low for its purchases, or no daemon was running until a moment ago: "purchase-watch status" and "purchase-watch plan" show which';
 
 /** Of late polls that are all of purchases that were registered in bulk. */
 function behindBulk(polls: FirstPolls): string {

@@ -11,6 +11,7 @@ import {
   sentence,
 } from '../../domain/incidents/replica-trouble.ts';
 import { isUnnamed } from '../../domain/incidents/symptom.ts';
+import { isUnpolled } from '../../domain/polling/unpolled.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
 import type { IncidentRow } from '../../postgres/incidents/list.ts';
 import { lossTroubles } from '../database-changes.ts';
@@ -44,7 +45,8 @@ export async function adviceFor(
 
 function adviceForSite(severity: number, alerted: PeopleEventBody['data'] | null): Advice {
   const data = alerted?.kind === 'unreachable' ? alerted : null;
-  const { what, remedy } = wordsOfSite({ reason: isUnnamed(severity) ? 'not_configured' : (data?.reason ?? null) });
-  const said = isUnnamed(severity) ? null : (data?.lastError ?? null);
+  const reason = data?.reason ?? null;
+  const { what, remedy } = wordsOfSite({ reason: isUnnamed(severity) && !isUnpolled(reason) ? 'not_configured' : reason });
+  const said = isUnnamed(severity) && reason !== 'not_moved' ? null : (data?.lastError ?? null);
   return { wrong: [`${sentence(what)}.`, ...(said === null ? [] : [said])], todo: [remedy] };
 }

@@ -228,7 +228,7 @@ const overviewSchema = z
     }),
     daemonsDiffer: z.string().nullable().openapi({
       description:
-        'In what running daemons differ from each other, and what waits for that; names of settings, never values. Null when they have the same settings.',
+        'The names of the settings that differ between running daemons, and the sites and subscribers whose polls and deliveries are late because of the difference; never values. Null when all daemons have the same settings.',
     }),
     replicas: z.array(z.object({ id: z.string(), startedAt: timeSchema, shards: z.int() })),
   })

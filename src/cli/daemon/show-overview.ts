@@ -80,7 +80,9 @@ async function readOverview(sql: Sql, site: string | undefined) {
     now,
     sites: sites.filter(({ name }) => isShown(name)),
     counts: counts.filter((row) => isShown(row.site)),
-    firsts: firsts.filter((row) => isShown(row.site) && row.waiting > 0 && sites.some(isPolled(row.site))),
+    firsts: firsts.filter(
+      (row) => isShown(row.site) && row.waiting > 0 && sites.some(({ name, unpolled }) => name === row.site && unpolled === 0),
+    ),
     lag: totalLag(lags.filter((row) => isShown(row.site))),
     daemons,
     silence,
@@ -118,12 +120,6 @@ export async function showOverview(
   printPolling(context, overview);
   printSubscribers(context, overview);
 }
-
-/** Whether a site has that name and is polled: nothing can be said of when the polls of others come. */
-const isPolled =
-  (site: string) =>
-  (row: SiteRow): boolean =>
-    row.name === site && row.unpolled === 0;
 
 function overviewBody({ now, sites, counts, lag, firsts, daemons, subscribers, oldest, incidents, calls, changes }: Overview) {
   return {

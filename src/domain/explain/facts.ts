@@ -178,7 +178,7 @@ export interface FirstLookFacts {
   readonly foundAt: Instant;
   /** When people were alerted; null before. */
   readonly alertedAt: Instant | null;
-  /** Whether so many are stuck that none of them alerts by itself. */
+  /** Whether so many purchases of the first load are stuck that no purchase alerts people by itself. */
   readonly isBacklog: boolean;
 }
 

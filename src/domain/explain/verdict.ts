@@ -1,6 +1,7 @@
 /** One sentence for a person who has just been woken: what is the matter, or that all is well. */
 
 import type { ChannelRule } from '../incidents/audience.ts';
+import { sentence } from '../incidents/replica-trouble.ts';
 import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
 import { usableAnswers } from '../polling/reach.ts';
 import { stateName } from '../purchases/states.ts';
@@ -53,7 +54,7 @@ function siteTrouble({ purchase, site, now }: Facts): Matter | null {
   if (!site.configured)
     return {
       code: 'site_not_configured',
-      text: `${capital(unnamedText(purchase, site))}.`,
+      text: `${sentence(unnamedText(purchase, site))}.`,
     };
   if (site.failingSince === null) return null;
   const why = site.lastError === null ? '' : ` (${site.lastError.replace(/\.$/, '')})`;
@@ -62,8 +63,6 @@ function siteTrouble({ purchase, site, now }: Facts): Matter | null {
     text: `Site ${purchase.site} has given ${usableAnswers(site.failingSince, site.lastSuccessAt)} for ${lasting(site.failingSince, now)}${why}; its purchases are polled once it does, and none is called stuck meanwhile.`,
   };
 }
-
-const capital = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 
 function stuck(facts: Facts, policy: PollPolicy, channels: readonly ChannelRule[] | undefined): Matter | null {
   const { state, stateSince, stuckSince } = facts.purchase;

@@ -22,7 +22,7 @@ export interface Symptom {
   readonly clearsAt?: Instant | null;
 }
 
-/** The severity of a site whose purchases are not polled because no daemon names it; that of one that gives no usable answer is 0. */
+/** The severity of a site whose purchases are not polled because no daemon names it, or have not moved to its present name; of a site that gives no usable answer it is 0. */
 export const UNNAMED = 1;
 
 /** Whether an incident of a site is about its name, by the incident's severity. */

@@ -111,7 +111,7 @@ export function longestTurn({ count }: Turns): Milliseconds {
   return (count - 1) * TURN;
 }
 
-/** The turns in words, as clauses: what waits, and for whom. Deliveries to a subscriber wait like the polls of a site. */
+/** The turns in words, as clauses: which sites and subscribers only some replicas know, and how long their polls and deliveries may be late. */
 export function turnsText(turns: Turns): string {
   const each = turns.waiting
     .slice(0, MOST_LISTED)

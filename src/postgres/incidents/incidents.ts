@@ -5,6 +5,7 @@ import { type Incident, REOPENS_WITHIN } from '../../domain/incidents/incident.t
 import type { Overdue } from '../../domain/incidents/judgement.ts';
 import { replicaSymptoms } from '../../domain/incidents/replica-trouble.ts';
 import { type IncidentKind, type Symptom, UNNAMED } from '../../domain/incidents/symptom.ts';
+import { isUnpolled } from '../../domain/polling/unpolled.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
@@ -23,7 +24,7 @@ export async function currentSymptoms(sql: Queries, now: Instant): Promise<Sympt
   const ofSites = presentSites(await listSites(sql)).flatMap(({ name, failingSince, failingReason }) =>
     failingSince === null
       ? []
-      : [{ ...common, site: name, since: failingSince, severity: failingReason === 'not_configured' ? UNNAMED : 0 }],
+      : [{ ...common, site: name, since: failingSince, severity: isUnpolled(failingReason) ? UNNAMED : 0 }],
   );
   return [...ofSites, ...(await subscriberSymptoms(sql, now)), ...replicaSymptoms(await alertedTroubles(sql))];
 }

@@ -1,5 +1,5 @@
 /**
- * Replicas, and the shards and named leases that they own. The expiry of a lease is in the replica's one row, so that a renewal
+ * Replicas, and the shards that they own. The expiry of a lease is in the replica's one row, so that a renewal
  * never waits for the locks that recording takes on rows of shards; see docs/decisions/0003-ownership.md.
  */
 

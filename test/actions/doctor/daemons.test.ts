@@ -36,7 +36,7 @@ test('late polls have their cause: bulk registrations ahead, too many for maxRps
     /^3 purchases of site se are due, the oldest for 2 min.* → nothing, if it may take so long: these purchases were registered in bulk, and 60 first polls of bulk registrations there are to come as well/,
   );
   await late('single', false);
-  expect(await said()).toMatch(/^6 purchases .* → maxRps is too low/);
+  expect(await said()).toMatch(/^6 purchases .* → maxRps of the site is too low/);
   await database.sql`update purchase_watch_internal.sites set failing_since = now() where name = 'se'`;
   expect(await said()).toMatch(/→ they are polled once the site answers: see what is said of site se$/);
   await database.sql`delete from purchase_watch_internal.replicas`;
