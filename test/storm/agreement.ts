@@ -168,7 +168,7 @@ async function run(args: readonly string[], env: World['env']): Promise<{ code: 
 
 /** How people are alerted of a database that lost data: the reason in the incident's opening, and the first line of its message. */
 const REASON = '"database_went_back"';
-const FIRST_LINE = /^\W*🔴.*database (came|went) back/iu;
+const FIRST_LINE = /^\W*🔴.*database (came|went) back/imu;
 
 /** Losses of the database that people heard of never, or more than once. */
 export function wrongLossAlerts({ slack }: World, { stored }: Books, struck: readonly Struck[]): string[] {

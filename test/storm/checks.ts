@@ -1,7 +1,7 @@
 /** What must be true after a storm. Each check answers what is wrong, in sentences; an empty list is what is wanted. */
 import type { Books, LoggedEvent } from './agreement.ts';
 import { BLINDING, type FaultKind } from './forecast.ts';
-import type { Struck } from './rage.ts';
+import { type Struck, seconds } from './rage.ts';
 import { STUCK_AFTER } from './shop.ts';
 import type { World } from './world.ts';
 
@@ -53,8 +53,30 @@ export function wronglyStuck(world: World, books: Books, struck: readonly Struck
     );
     return longest >= STUCK_AFTER - TOLERANCE
       ? []
-      : [`${data.purchaseId} was called stuck after ${Math.round(longest)} ms that could be seen`];
+      : [
+          `${data.purchaseId} was called stuck after ${Math.round(longest)} ms that could be seen; ${lifeOf({ history, data, at, struck })}`,
+        ];
   });
+}
+
+/** The states of a purchase and the faults of its time, in seconds before it was called stuck: for whoever looks for the reason. */
+function lifeOf({
+  history,
+  data,
+  at,
+  struck,
+}: {
+  history: readonly { readonly at: number; readonly state: unknown }[];
+  data: LoggedEvent['data'];
+  at: number;
+  struck: readonly Struck[];
+}): string {
+  const before = (moment: number): string => seconds(moment - at);
+  const states = history.map((each) => `${JSON.stringify(each.state)} at ${before(each.at)}`);
+  const faults = struck
+    .filter(({ from, to }) => from < at && to > history[0]!.at - NOT_EXCUSED)
+    .map(({ kind, from, to }) => `${kind} ${before(from)} to ${before(to)}`);
+  return [...states, ...faults, JSON.stringify(data)].join('; ');
 }
 
 /** How long a blindness lasts at least that must have been announced: what domain/polling/reach.ts waits for, and some seconds to notice and to tell. */

@@ -140,8 +140,15 @@ function current(thread: Thread, { incidents, now }: FoldOptions): Thread {
   const { last, isNew } = thread;
   const known = incidents.get(last.incidentId);
   const current = known === undefined ? last : broughtUpToDate(last, known, now);
+  if (isNew && current.stage === 'ended') return { ...thread, last: unalertedLoss(current), isKnown: true };
   const stage = isNew && current.stage === 'reminder' ? 'grew' : current.stage;
   return { ...thread, last: { ...current, stage }, isKnown: known !== undefined };
+}
+
+/** A loss of the database asks for people after its incident has ended, too: a channel that was not alerted of the loss is alerted of it, not of the end. */
+function unalertedLoss(ended: IncidentEvent): IncidentEvent {
+  const losses = ended.kind === 'replica' ? ended.troubles.filter(({ reason }) => reason === 'database_went_back') : [];
+  return ended.kind === 'replica' && losses.length > 0 ? { ...ended, stage: 'opened', troubles: losses } : ended;
 }
 
 function isIncident(event: PeopleEvent): event is IncidentEvent {

@@ -281,3 +281,25 @@ test('whatever waited, Slack takes it', () => {
     { numRuns: 150 },
   );
 });
+
+test('a loss of the database whose alert waited until its incident had ended is alerted as a loss, alone and beside others', () => {
+  const trouble = (reason: string) => ({ replica: 'r1', host: 'a (1)', reason, since: time(0), error: 'As of 09:00.' });
+  const loss = {
+    incidentId: 'inc_9',
+    kind: 'replica',
+    severity: 'critical',
+    openedAt: time(0),
+    since: time(0),
+    endedAt: null,
+    troubles: [trouble('database_went_back'), trouble('not_recording')],
+  };
+  const waited = [incident('opened', loss, 0), incident('ended', { ...loss, endedAt: time(2) }, 2)];
+  const alone = JSON.stringify(folded(waited));
+  expect(alone).toContain('🔴 purchase-watch: the database came back without its last writes');
+  expect(alone).toContain('purchase-watch watch --file FILE');
+  expect(alone).not.toContain('polls are not recorded');
+  const beside = folded([...waited, incident('opened', stuck, 1), incident('ended', { ...stuck, ...over }, 50)]);
+  expect(beside.text).toMatch(/^🔴 purchase-watch: the database came back without its last writes/);
+  // A channel that was alerted of the loss is alerted of the end.
+  expect(folded(waited.slice(1)).text).toMatch(/^⚪ purchase-watch: the alert about writes that the database lost ends/);
+});
