@@ -4,11 +4,12 @@
  */
 
 import type { TogetherReason } from '../../../domain/deliveries/channel-pace.ts';
+import type { ReplicaTrouble } from '../../../domain/incidents/replica-trouble.ts';
 import { counted, grouped } from '../../../domain/values/counts.ts';
 import { type Instant, MINUTE } from '../../../domain/values/time.ts';
 import type { IncidentNow } from '../../../postgres/incidents/current.ts';
 import { joined } from '../events/checkouts-event.ts';
-import { type PeopleEvent, readIncidentEvent } from '../events/incident-event.ts';
+import { type PeopleEvent, type ReplicaIncident, readIncidentEvent } from '../events/incident-event.ts';
 import { broughtUpToDate, type IncidentEvent } from '../events/incident-now.ts';
 import type { StuckIncident } from '../events/stuck-event.ts';
 import { causeTitle } from './causes.ts';
@@ -39,6 +40,8 @@ interface Thread {
   /** The latest of its events, and its place among all. */
   readonly last: IncidentEvent;
   readonly place: number;
+  /** Losses of the database of which the channel was to be alerted: they ask for people whatever the incident became. */
+  readonly losses: readonly ReplicaTrouble[];
   /** When the event was made, and whether the rest is known to be true by now. */
   readonly madeAt: Instant;
   readonly isKnown: boolean;
@@ -124,9 +127,9 @@ function threadsOf(events: readonly PeopleEvent[]): Thread[] {
   for (const [place, event] of events.entries()) {
     if (!isIncident(event)) continue;
     const key = event.incidentId === '' ? `#${place}` : event.incidentId;
-    const isNew = threads.get(key)?.isNew ?? event.stage === 'opened';
+    const { isNew = event.stage === 'opened', losses = [] } = threads.get(key) ?? {};
     threads.delete(key);
-    threads.set(key, { isNew, last: event, place, madeAt: event.at, isKnown: false });
+    threads.set(key, { isNew, last: event, place, losses: [...losses, ...lossesOf(event)], madeAt: event.at, isKnown: false });
   }
   const includedBy = new Map<string, number>();
   for (const { last, place } of threads.values()) {
@@ -137,18 +140,25 @@ function threadsOf(events: readonly PeopleEvent[]): Thread[] {
 
 /** As it is when it is sent. No channel is reminded of an incident of which it was not alerted. */
 function current(thread: Thread, { incidents, now }: FoldOptions): Thread {
-  const { last, isNew } = thread;
+  const { last, isNew, losses } = thread;
   const known = incidents.get(last.incidentId);
   const current = known === undefined ? last : broughtUpToDate(last, known, now);
-  if (isNew && current.stage === 'ended') return { ...thread, last: unalertedLoss(current), isKnown: true };
+  if (losses.length > 0 && current.kind === 'replica') return { ...thread, last: withLosses(current, losses), isKnown: true };
   const stage = isNew && current.stage === 'reminder' ? 'grew' : current.stage;
   return { ...thread, last: { ...current, stage }, isKnown: known !== undefined };
 }
 
-/** A loss of the database asks for people after its incident has ended, too: a channel that was not alerted of the loss is alerted of it, not of the end. */
-function unalertedLoss(ended: IncidentEvent): IncidentEvent {
-  const losses = ended.kind === 'replica' ? ended.troubles.filter(({ reason }) => reason === 'database_went_back') : [];
-  return ended.kind === 'replica' && losses.length > 0 ? { ...ended, stage: 'opened', troubles: losses } : ended;
+function lossesOf(event: IncidentEvent): ReplicaTrouble[] {
+  if (event.kind !== 'replica' || event.stage === 'ended') return [];
+  return event.troubles.filter(({ reason }) => reason === 'database_went_back');
+}
+
+/** The incident as it is now with its losses, of which an end or a later event says nothing. */
+function withLosses(incident: ReplicaIncident, losses: readonly ReplicaTrouble[]): ReplicaIncident {
+  const isOver = incident.stage === 'ended';
+  const others = isOver ? [] : incident.troubles.filter(({ reason }) => reason !== 'database_went_back');
+  const stage = isOver ? 'opened' : incident.stage;
+  return { ...incident, stage, severity: 'critical', troubles: [...losses, ...others] };
 }
 
 function isIncident(event: PeopleEvent): event is IncidentEvent {

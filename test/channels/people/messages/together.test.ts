@@ -300,6 +300,11 @@ test('a loss of the database whose alert waited until its incident had ended is 
   expect(alone).not.toContain('polls are not recorded');
   const beside = folded([...waited, incident('opened', stuck, 1), incident('ended', { ...stuck, ...over }, 50)]);
   expect(beside.text).toMatch(/^🔴 purchase-watch: the database came back without its last writes/);
+  // What came later in the same incident hides no loss.
+  const later = { ...loss, severity: 'warning', troubles: [trouble('reaches_no_site')] };
+  const grown = JSON.stringify(folded([waited[0]!, incident('grew', later, 3)]));
+  expect(grown).toContain('🔴 purchase-watch: the database came back without its last writes');
+  expect(grown).toContain('A daemon reaches no checkout service');
   // A channel that was alerted of the loss is alerted of the end.
   expect(folded(waited.slice(1)).text).toMatch(/^⚪ purchase-watch: the alert about writes that the database lost ends/);
 });
