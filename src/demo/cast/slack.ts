@@ -1,8 +1,16 @@
 /** The demo's stand-in for Slack's incoming webhooks. */
 import { randomUUID } from 'node:crypto';
+import type { SlackMessage } from '../../channels/slack/message.ts';
 import type { ShownMessage } from '../../channels/slack/terminal.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import { listenForPosts } from '../../receiver/posts.ts';
-import type { SlackPost } from '../browser/facts.ts';
+
+/** A message as Slack got it. */
+export interface SlackPost {
+  readonly at: Instant;
+  readonly text: string;
+  readonly blocks: SlackMessage['blocks'] | null;
+}
 
 /** Messages that are kept for the page. */
 const POSTS_KEPT = 50;
@@ -16,7 +24,7 @@ export interface DemoSlack {
   close(): Promise<void>;
 }
 
-/** Starts it at a free port; `onMessage` hears of each message. */
+/** Starts the stand-in at a free port; calls `onMessage` with each message. */
 export async function openSlack(onMessage: (message: ShownMessage) => void): Promise<DemoSlack> {
   const secretPath = `/services/${randomUUID()}`;
   let messages = 0;
