@@ -1,7 +1,6 @@
 /** What the demo starts around the daemon: database, simulated service, shop, Slack, and the page with switches. */
 import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
-import type { ShownMessage } from '../channels/slack/terminal.ts';
 import { AppError } from '../domain/values/errors.ts';
 import type { Sql } from '../postgres/connection/database.ts';
 import { connect } from '../postgres/connection/database.ts';
@@ -9,12 +8,11 @@ import { type EmbeddedPostgres, startEmbedded } from '../postgres/embedded/embed
 import { migrateOrExplain } from '../postgres/migrations/migrate-or-explain.ts';
 import { retireEverything } from '../postgres/polling/retire.ts';
 import { register } from '../postgres/purchases/purchases.ts';
-import { listenForPosts } from '../receiver/posts.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { createSimulator, type Simulator } from '../simulator/simulator.ts';
 import { type Auditor, createAuditor } from './browser/auditor.ts';
 import { type Board, createBoard } from './browser/board.ts';
-import { readFacts, type SlackPost } from './browser/facts.ts';
+import { readFacts } from './browser/facts.ts';
 import { openFront } from './browser/front.ts';
 import type { SideParts } from './browser/side.ts';
 import { switchesOf } from './browser/switches.ts';
@@ -23,6 +21,7 @@ import { freePort, freePortOrAny } from './cast/free-port.ts';
 import { createProgress, type Progress } from './cast/progress.ts';
 import { CREDENTIALS, demoSettings, newSecret } from './cast/settings.ts';
 import { openShop, type Shop } from './cast/shop.ts';
+import { openSlack, type SlackPost } from './cast/slack.ts';
 import { isLeftToTheReader, typed } from './terminal/hints.ts';
 import type { Narrator } from './terminal/narrator.ts';
 import type { Stage } from './terminal/stage.ts';
@@ -33,8 +32,6 @@ const CHECKOUT_PORT = 8_090;
 const MIGRATIONS = join(import.meta.dirname, '../../migrations');
 /** What takes a customer minutes takes seconds. */
 const TIME_SCALE = 25;
-/** Slack's messages that are kept for the page. */
-const POSTS_KEPT = 50;
 
 /** The story, until a person turns a switch. */
 export interface Story {
@@ -76,8 +73,8 @@ export async function openProduct({ home, isFirst, stage, narrator, log, logFile
     onForged: () => narrator.say('The shop refused a request whose signature is not good.'),
   });
   closers.push(shop.close);
-  const slack = await openSlack(narrator);
-  closers.push(slack.listener.close);
+  const slack = await openSlack(narrator.slack);
+  closers.push(slack.close);
 
   const port = await freePortOrAny(API_PORT);
   const daemonPort = await freePort();
@@ -88,7 +85,7 @@ export async function openProduct({ home, isFirst, stage, narrator, log, logFile
     checkoutUrl: simulator.url,
     shopUrl: `${shop.origin}/webhooks`,
     secret,
-    slackUrl: `${slack.listener.origin}/services/demo`,
+    slackUrl: slack.url,
     consoleUrl: apiUrl,
   });
   const daemon = createDaemon(env, { port: daemonPort, logFile });
@@ -157,23 +154,6 @@ async function startCheckout(): Promise<Simulator> {
   const simulator = createSimulator({ ...CREDENTIALS, port, timeScale: TIME_SCALE, seed: randomInt(2 ** 31) });
   await simulator.start();
   return simulator;
-}
-
-async function openSlack(narrator: Narrator) {
-  let messages = 0;
-  const posts: SlackPost[] = [];
-  const listener = await listenForPosts(({ body }) => {
-    const message = JSON.parse(body.toString()) as Partial<ShownMessage>;
-    // As Slack does: a message without text is not shown. `doctor` asks so whether the address lives.
-    const { text, blocks = null } = message;
-    if (text === undefined) return { status: 400, body: 'no_text' };
-    messages += 1;
-    posts.push({ at: Date.now(), text, blocks: blocks && [...blocks] });
-    if (posts.length > POSTS_KEPT) posts.shift();
-    narrator.slack({ text, blocks });
-    return { status: 200, body: 'ok' };
-  });
-  return { listener, messages: () => messages, posts: () => posts };
 }
 
 /** Every purchase of the service is registered as a shop would do it, but for those that are left to the reader. */

@@ -1,11 +1,14 @@
 /** Passes a request on to another program on this machine, as it came. */
 
-import { request } from 'undici';
+import { Agent, request } from 'undici';
 import type { Milliseconds } from '../domain/values/time.ts';
 import type { PostAnswer, Posted } from './posts.ts';
 
 /** Longer than a daemon waits by default. */
 const PATIENCE: Milliseconds = 30_000;
+/** Of an answer that is passed back. */
+const MOST_ANSWERED = 1024 * 1024;
+const dispatcher = new Agent({ maxResponseSize: MOST_ANSWERED });
 /** What belongs to one connection, or is written again by the next one. */
 const OF_THE_CONNECTION = new Set([
   'connection',
@@ -41,12 +44,13 @@ export async function forward(to: string, { body, rawHeaders, signal }: Posted, 
   }
   const late = AbortSignal.timeout(PATIENCE);
   try {
-    const answered = await request(to, { method: 'POST', headers, body, signal: AbortSignal.any([signal, late]) });
+    const answered = await request(to, { method: 'POST', headers, body, dispatcher, signal: AbortSignal.any([signal, late]) });
     const bytes = await answered.body.bytes();
     return { answer: { status: answered.statusCode, headers: endToEnd(answered.headers), body: bytes } };
   } catch (error) {
     const { code, message } = error as { code?: string; message: string };
     if (signal.aborted) return { answer: null, detail: 'the request was given up before it answered' };
+    if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return { answer: null, detail: 'its answer is larger than 1 MiB' };
     return { answer: null, detail: late.aborted ? `no answer within ${PATIENCE / 1_000} s` : (code ?? message) };
   }
 }

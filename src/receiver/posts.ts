@@ -47,20 +47,42 @@ export interface PostListener {
 
 /** Larger than any event. */
 const MOST_BYTES = 1024 * 1024;
+/** Of all bodies that arrive or wait for their answers. */
+const MOST_HELD = 32 * MOST_BYTES;
+/** A request that has not arrived in full by then ends. */
+const ARRIVE_WITHIN: Milliseconds = 30_000;
 /** An answer that was begun is given so long to leave when the listener closes. */
 const FAREWELL: Milliseconds = 1_000;
 
-class TooLarge extends Error {}
+/** A body that is not taken, with the status to answer and the reason for people. */
+class Refused extends Error {
+  readonly status: number;
 
-async function readBody(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > MOST_BYTES) throw new TooLarge();
-    chunks.push(chunk);
+  constructor(status: number, detail: string) {
+    super(detail);
+    this.status = status;
   }
-  return Buffer.concat(chunks);
+}
+
+/** Reads bodies and gives each to `use`, which holds its bytes until it settles. Throws Refused for a body that is too large by itself or beside others. */
+function createBodies(): <Result>(request: IncomingMessage, use: (body: Buffer) => Result | Promise<Result>) => Promise<Result> {
+  let held = 0;
+  return async (request, use) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    try {
+      for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+        size += chunk.length;
+        held += chunk.length;
+        if (size > MOST_BYTES) throw new Refused(413, `a body of more than ${MOST_BYTES / 1024} KiB is no event`);
+        if (held > MOST_HELD) throw new Refused(503, 'too many bodies arrive at once; send this again later');
+        chunks.push(chunk);
+      }
+      return await use(Buffer.concat(chunks));
+    } finally {
+      held -= size;
+    }
+  };
 }
 
 /** Starts a server that answers every POST with what `receive` says. Rejects with what `listen` complains of. */
@@ -69,6 +91,7 @@ export async function listenForPosts(
   { host = '127.0.0.1', port = 0, onRefused = () => undefined }: PostOptions = {},
 ): Promise<PostListener> {
   const closing = new AbortController();
+  const withBody = createBodies();
   const send = (response: ServerResponse, { status, headers = {}, body }: PostAnswer): void => {
     if (response.destroyed || response.headersSent) return;
     if (closing.signal.aborted) response.setHeader('connection', 'close');
@@ -89,27 +112,29 @@ export async function listenForPosts(
     const gone = new AbortController();
     response.once('close', () => gone.abort());
     try {
-      const body = await readBody(request);
       const { headers, rawHeaders } = request;
       const signal = AbortSignal.any([gone.signal, closing.signal]);
-      send(response, await receive({ path: url, body, headers, rawHeaders, at: Date.now(), signal }));
+      const answered = await withBody(request, (body) =>
+        receive({ path: url, body, headers, rawHeaders, at: Date.now(), signal }),
+      );
+      send(response, answered);
     } catch (error) {
-      if (!(error instanceof TooLarge)) throw error;
-      refuse(response, 413, `a body of more than ${MOST_BYTES / 1024} KiB is no event`, { connection: 'close' });
+      if (!(error instanceof Refused)) throw error;
+      refuse(response, error.status, error.message, { connection: 'close' });
       // The rest is not read; closing at once could take the answer along.
       response.once('finish', () => request.destroy());
     }
   };
 
-  const server = createServer((request, response) => {
+  const server = createServer({ requestTimeout: ARRIVE_WITHIN }, (request, response) => {
     answer(request, response).catch(() => {
       // Most often the caller broke off, and no client is left to be answered.
       send(response, { status: 500, body: 'this request could not be answered\n' });
     });
   });
-  server.on('clientError', (_error, socket) => {
+  server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) => {
     const { writable, bytesWritten } = socket as Socket;
-    if (!writable || bytesWritten > 0) return void socket.destroy();
+    if (!writable || bytesWritten > 0 || code === 'ERR_HTTP_REQUEST_TIMEOUT') return void socket.destroy();
     onRefused('something that is not HTTP arrived; is https meant, or another port?');
     socket.end('HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
   });

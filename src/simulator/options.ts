@@ -51,6 +51,14 @@ const shape = {
     .string(failing('must be an address, such as 127.0.0.1'))
     .min(1, 'is empty; give an address, such as 127.0.0.1')
     .default('127.0.0.1'),
+  allowHosts: z
+    .array(
+      z
+        .string(failing('must be text, such as checkout.example'))
+        .regex(/^[\w.-]+$/, 'must be a name without scheme and port, such as checkout.example'),
+      failing('must be a list of names, such as ["checkout.example"]'),
+    )
+    .default(() => []),
   seed: z.int(failing('must be a whole number')).default(1),
   timeScale: z.number(failing('must be a number')).positive('must be more than 0; 60 lets a minute take a second').default(1),
   load: count('must be a number of purchases per minute, zero or more').default(0),

@@ -6,8 +6,12 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { Namespace, RunningSimulator, SimulatorOptions } from './contract/simulator.ts';
 import { createControlListener } from './control/api.ts';
+import { addressOf } from './control/definitions.ts';
+import { problemAnswer } from './control/problems.ts';
+import { refuseOtherPages } from './control/web-pages.ts';
 import { createNamespaces } from './namespaces.ts';
 import { settle } from './options.ts';
+import { send } from './service/faulty-answers.ts';
 
 export type { SimulatorOptions } from './contract/simulator.ts';
 
@@ -45,10 +49,16 @@ export function createSimulator(given: SimulatorOptions = {}): Simulator {
   const controls = createControlListener(namespaces);
 
   function answer(request: IncomingMessage, response: ServerResponse): void {
-    const found = namespaces.find(request.url ?? '/');
-    if (found === null || isControl(found.path)) return void controls(request, response);
-    request.url = found.path;
-    found.namespace().service(request, response);
+    try {
+      refuseOtherPages(request, options);
+      const found = namespaces.find(request.url ?? '/');
+      if (found === null || isControl(found.path)) return void controls(request, response);
+      const { service } = found.namespace(addressOf(request));
+      request.url = found.path;
+      service(request, response);
+    } catch (error) {
+      send(response, problemAnswer(error));
+    }
   }
 
   return {

@@ -1,5 +1,20 @@
 import { describe, expect, test } from 'vitest';
+import { createNamespaces } from '../../src/simulator/namespaces.ts';
+import { settle } from '../../src/simulator/options.ts';
 import { startCaller } from './caller.ts';
+
+/** Namespaces with a held clock, called from addresses of the test's choice. */
+function startNamespaces() {
+  let elapsed = 0;
+  const namespaces = createNamespaces({ options: settle({}), url: () => '', listener: null, elapsed: () => elapsed });
+  return {
+    namespaces,
+    pass: (ms: number) => {
+      elapsed += ms;
+    },
+    call: (name: string, caller: string) => namespaces.find(`/ns/${name}`)!.namespace(caller),
+  };
+}
 
 const token = async (base: string): Promise<string> => {
   const form = { client_id: 'demo-client', client_secret: 'demo-secret', grant_type: 'client_credentials' };
@@ -77,6 +92,61 @@ describe('namespaces', () => {
     t.simulator.namespace('one-more');
     expect(t.simulator.namespace('n0').control.get('p')).not.toBeNull();
     expect(t.simulator.namespace('n1').control.get('p')).toBeNull();
+  });
+
+  test('of one address are as many as one caller needs; one without a call for a minute makes room', () => {
+    const t = startNamespaces();
+    for (let at = 0; at < 500; at++) t.call(`n${at}`, '10.0.0.1').control.negotiate({ purchaseId: 'p' });
+    t.pass(59_999);
+    expect(() => t.call('one-more', '10.0.0.1')).toThrow(
+      /^500 namespaces of this address are in use.*use a name again after a reset/,
+    );
+    t.call('n0', '10.0.0.1');
+    t.call('of-another', '10.0.0.2');
+    t.pass(1);
+    t.call('one-more', '10.0.0.1');
+    const names = t.namespaces.list().map(({ name }) => name);
+    expect([names.length, names.includes('n0'), names.includes('n1')]).toEqual([502, true, false]);
+  });
+
+  test('are a thousand in all, and those that this process holds stay', () => {
+    const t = startNamespaces();
+    const held = t.namespaces.named('held');
+    for (let at = 0; at < 999; at++) t.call(`n${at}`, `10.0.0.${Math.floor(at / 400)}`);
+    expect(() => t.call('one-more', '10.0.0.9')).toThrow(/^1000 namespaces are in use/);
+    t.pass(60_000);
+    t.call('one-more', '10.0.0.9');
+    expect(t.namespaces.list()).toHaveLength(1_001);
+    expect(t.namespaces.named('held')).toBe(held);
+  });
+
+  test('are forgotten after an hour without a call, unless this process holds them', () => {
+    const t = startNamespaces();
+    t.namespaces.named('held');
+    t.call('called', '10.0.0.1');
+    t.call('unused', '10.0.0.1');
+    t.pass(3_000_000);
+    t.call('called', '10.0.0.1');
+    t.pass(600_000);
+    t.namespaces.arrive();
+    expect(t.namespaces.list().map(({ name }) => name)).toEqual(['', 'held', 'called']);
+  });
+
+  test('beyond the most that are kept are refused over HTTP, with what to do', async () => {
+    const t = await startCaller();
+    const counted = async (name: string) => (await t.call(`/ns/${name}/control/counters`)).status;
+    const names = Array.from({ length: 500 }, (_, at) => `n${at}`);
+    expect(new Set(await Promise.all(names.map(counted)))).toEqual(new Set([200]));
+    for (const path of ['/ns/one-more/control/counters', '/ns/one-more/oauth2/token']) {
+      const { status, headers, text } = await t.call(path);
+      expect([status, headers['content-type']]).toEqual([503, 'application/problem+json']);
+      expect(JSON.parse(text)).toMatchObject({
+        code: 'too_many_namespaces',
+        detail: expect.stringContaining('not called for 60 s'),
+      });
+    }
+    expect(await counted('n499')).toBe(200);
+    expect(t.simulator.namespace('one-more').url).toBe(`${t.simulator.url}/ns/one-more`);
   });
 
   test('leave the listener alone, which all of them share', async () => {

@@ -32,6 +32,7 @@ test('ids differ from start to start, so that a shop may keep its database', asy
 const SITE = { code: 'shop', currency: 'SEK', country: 'SWE' };
 test.each<[options: object, message: string]>([
   [{ port: 70_000 }, 'port: 70000 must be 65535 or less'],
+  [{ allowHosts: ['http://a.example'] }, 'allowHosts[0]: "http://a.example" must be a name without scheme and port'],
   [{ timeScale: 0 }, 'timeScale: 0 must be more than 0; 60 lets a minute take a second'],
   [{ load: '5' }, 'load: "5" must be a number of purchases per minute, zero or more'],
   [{ auth: 'digest' }, 'auth: "digest" must be oauth2, basic or both'],
@@ -41,7 +42,7 @@ test.each<[options: object, message: string]>([
   [{ sites: [{ ...SITE, timeZone: 'Mars' }] }, 'sites[0].timeZone: "Mars" is not a time zone'],
   [{ sites: [SITE, SITE] }, 'sites[1].code: "shop" names a site a second time; give each site a code of its own'],
   [{ sites: [{ ...SITE, name: 'x' }] }, 'sites[0]: "name" is not known here; known: code, currency, country, timeZone'],
-  [{ credentials: {} }, '"credentials" is not known here; known: port, host, seed'],
+  [{ credentials: {} }, '"credentials" is not known here; known: port, host, allowHosts, seed'],
   [{ port: 1.5, load: -1 }, 'port: 1.5 must be a whole number from 0 to 65535; 0 is any free port\nload: -1 must be'],
 ])('options %o are refused, with what to give instead', async (options, message) => {
   const refused = await startSimulator(options as SimulatorOptions).catch((error: unknown) => error);

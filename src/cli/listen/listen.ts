@@ -111,7 +111,7 @@ async function receiverOf(
     onRefused: (detail, { headers }) => {
       const id = headers['webhook-id'];
       if (id !== undefined) answered(false);
-      screen.refused(id === undefined ? detail : `${id}: ${detail}`);
+      screen.refused(id === undefined ? detail : `${shownId(id)}: ${detail}`);
     },
     onEvent: (taken) => {
       if (signal.aborted) return;
@@ -124,6 +124,11 @@ async function receiverOf(
   });
   // What comes after the end is not shown, so it must come again, for the next listener.
   return async (posted) => (signal.aborted ? { status: 503, body: 'nobody listens any more\n' } : receive(posted));
+}
+
+/** An id that no key vouches for: other words than an id's could pass for a line of this screen. */
+function shownId(id: string | string[]): string {
+  return /^[\w.-]{1,64}$/.test(String(id)) ? String(id) : 'an id that no event has';
 }
 
 /** Listens as a subscriber of its own until a signal ends it. */

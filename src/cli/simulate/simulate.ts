@@ -19,6 +19,7 @@ import { createRegistrar, type Registrar } from './registrar.ts';
 interface SimulateOptions {
   readonly port: number;
   readonly host: string;
+  readonly allowHost?: readonly string[];
   readonly load?: number;
   readonly timeScale?: number;
   readonly seed?: number;
@@ -33,7 +34,7 @@ interface SimulateOptions {
 }
 
 async function simulate(context: CliContext, options: SimulateOptions): Promise<void> {
-  const { port, host, auth, site: sites, clientId, clientSecret, register: daemonUrl, fast } = options;
+  const { port, host, allowHost: allowHosts, auth, site: sites, clientId, clientSecret, register: daemonUrl, fast } = options;
   const pace = fast === undefined ? { load: 0, timeScale: 1 } : FAST;
   const { load = pace.load, timeScale = pace.timeScale } = options;
   if (fast !== undefined) refuseForeign(fast);
@@ -41,7 +42,7 @@ async function simulate(context: CliContext, options: SimulateOptions): Promise<
   const seed = options.seed ?? randomInt(2 ** 31);
   const apiKey = daemonUrl === undefined ? undefined : apiKeyIn(context);
   const stop = untilStopSignal(context.takeSignals);
-  const simulator = built({ port, host, auth, sites, clientId, clientSecret, load, timeScale, seed });
+  const simulator = built({ port, host, allowHosts, auth, sites, clientId, clientSecret, load, timeScale, seed });
   const registrar = daemonUrl === undefined ? null : registrarAt(context, { simulator, daemonUrl, apiKey });
   await simulator.start().catch((cause: unknown) => {
     const { code } = cause as { code?: string };
@@ -163,6 +164,11 @@ export function register(command: Command, context: CliContext): void {
     )
     .addOption(new Option('--port <port>', 'where it listens; 0 takes a free port').argParser(portArgument).default(8090))
     .option('--host <address>', 'on which address; anybody who reaches it can control it', '127.0.0.1')
+    .option(
+      '--allow-host <name>',
+      'a name with a dot under which programs call it; calls by other such names are refused; repeat it for more',
+      (name: string, before: readonly string[] = []) => [...before, name],
+    )
     .addOption(new Option('--load <count>', 'new purchases a minute; 0 unless given, 30 with --fast').argParser(numberArgument))
     .addOption(
       new Option(

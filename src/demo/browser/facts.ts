@@ -1,16 +1,9 @@
 /** What the daemon, the shop and Slack show, for the bar and for the steps that follow a switch. */
 import type { OverviewBody } from '../../api/health/overview.ts';
 import type { IncidentBody } from '../../api/incidents/fields.ts';
-import type { SlackMessage } from '../../channels/slack/message.ts';
-import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Arrival } from '../cast/shop.ts';
-
-/** A message as Slack got it. */
-export interface SlackPost {
-  readonly at: Instant;
-  readonly text: string;
-  readonly blocks: SlackMessage['blocks'] | null;
-}
+import type { SlackPost } from '../cast/slack.ts';
 
 /** What the daemon answers now; null and nothing while it answers nothing. */
 export interface DaemonFacts {

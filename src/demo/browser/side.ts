@@ -9,8 +9,9 @@ import { counted } from '../../domain/values/counts.ts';
 import { wordsFor } from '../cast/event-words.ts';
 import type { Progress } from '../cast/progress.ts';
 import type { Arrival } from '../cast/shop.ts';
+import type { SlackPost } from '../cast/slack.ts';
 import type { Verdict } from './auditor.ts';
-import { type DaemonFacts, type SlackPost, shopOf, waitingOf } from './facts.ts';
+import { type DaemonFacts, shopOf, waitingOf } from './facts.ts';
 
 export interface SideParts {
   readonly posts: readonly SlackPost[];

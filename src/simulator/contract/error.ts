@@ -7,7 +7,8 @@ export type SimulatorErrorCode =
   | 'purchase_not_found'
   | 'purchase_exists'
   | 'purchase_ended'
-  | 'shared_listener';
+  | 'shared_listener'
+  | 'too_many_namespaces';
 
 /** An option or a control that cannot be used as given. The message names the field, the value and what to do. */
 export class SimulatorError extends Error {

@@ -7,6 +7,8 @@ export interface SimulatorOptions {
   readonly port?: number | undefined;
   /** `127.0.0.1` unless given. Every program that reaches the simulator can control it. */
   readonly host?: string | undefined;
+  /** Names with a dot under which programs call the simulator; a call by another such name may come from a web page, and is refused. */
+  readonly allowHosts?: readonly string[] | undefined;
   /** The same seed makes the same purchases, ids included; drawn unless given. */
   readonly seed?: number | undefined;
   /** How much faster than life purchases go; at 60 a minute is a second. */

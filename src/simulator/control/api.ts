@@ -47,7 +47,7 @@ export function createControlListener(
   mountDocument(app);
   mountPages(app);
   app.notFound((c) => problemResponse(nothingHere(app, c.req.method, c.req.path)));
-  return getRequestListener((request) => app.fetch(request), { overrideGlobalObjects: false });
+  return getRequestListener((request, env) => app.fetch(request, env), { overrideGlobalObjects: false });
 }
 
 function mountDocument(app: ControlApp): void {
@@ -74,7 +74,11 @@ function serversAt(origin: string): object[] {
 function mountPages(app: ControlApp): void {
   app.get('/healthz', (c) => c.json({ status: 'ok' }));
   app.get('/', (c) => c.redirect(`${new URL(c.req.url).pathname.replace(/\/+$/, '')}/control`));
-  app.get('/control', (c) => c.html(controlPage(controlOf(c), c.get('namespace').name)));
+  app.get('/control', (c) => {
+    // A page around this one could lay its own buttons under a person's clicks.
+    c.header('content-security-policy', "frame-ancestors 'self'");
+    return c.html(controlPage(controlOf(c), c.get('namespace').name));
+  });
   app.get('/control/rows', (c) => c.html(purchaseRows(controlOf(c))));
   app.get('/control/checkout/:id', (c) => {
     const control = controlOf(c);

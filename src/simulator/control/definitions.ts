@@ -1,4 +1,6 @@
 /** What the routes of the controls share: the app, the namespace of a request, bodies. */
+import type { IncomingMessage } from 'node:http';
+import type { HttpBindings } from '@hono/node-server';
 import { OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
 import type { Control } from '../contract/control.ts';
@@ -13,13 +15,17 @@ export interface NamedNamespace extends Namespace {
 /** All namespaces, as the controls need them. */
 export interface Directory {
   /** The namespace of an address and the path within; null when the address names none as it must. */
-  find(address: string): { readonly path: string; namespace(): NamedNamespace } | null;
+  find(address: string): { readonly path: string; namespace(caller: string): NamedNamespace } | null;
   list(): readonly NamedNamespace[];
   resetAll(): void;
 }
 
-export type ControlApp = OpenAPIHono<{ Variables: { namespace: NamedNamespace } }>;
-type ControlContext = Context<{ Variables: { namespace: NamedNamespace } }>;
+interface ControlEnv {
+  Bindings: HttpBindings;
+  Variables: { namespace: NamedNamespace };
+}
+export type ControlApp = OpenAPIHono<ControlEnv>;
+type ControlContext = Context<ControlEnv>;
 
 const LARGEST_BODY = 1024 * 1024;
 
@@ -38,11 +44,15 @@ export function createControlApp(directory: Directory): ControlApp {
   app.onError((error) => problemResponse(error));
   app.use(async (c, next) => {
     const found = within(c.req.url);
-    if (found !== null) c.set('namespace', found.namespace());
+    if (found !== null) c.set('namespace', found.namespace(addressOf(c.env.incoming)));
     await next();
   });
-  app.use(refuseCrossSite);
   return app;
+}
+
+/** The address that a request comes from. */
+export function addressOf({ socket }: IncomingMessage): string {
+  return socket.remoteAddress ?? '';
 }
 
 /** The controls of the namespace that a request names. */
@@ -55,16 +65,6 @@ export function baseOf(c: ControlContext): string {
   const { name } = c.get('namespace');
   return `${new URL(c.req.url).origin}${name === '' ? '' : `/ns/${name}`}`;
 }
-
-const refuseCrossSite: MiddlewareHandler = async (c, next) => {
-  const isSafe = c.req.method === 'GET' || c.req.method === 'HEAD';
-  if (!isSafe && c.req.header('sec-fetch-site') === 'cross-site')
-    throw new Problem(
-      'cross_site',
-      'A page of another web site sent this; call from a program or from the page of the controls.',
-    );
-  await next();
-};
 
 async function readText(c: Context): Promise<string> {
   const chunks: Uint8Array[] = [];

@@ -2,13 +2,15 @@
 import { z } from '@hono/zod-openapi';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { SimulatorError, type SimulatorErrorCode } from '../contract/error.ts';
+import type { Answer } from '../values/call.ts';
 
 /** Every code with its status and its title. Codes are an interface: they are never renamed. */
 const KINDS = {
   invalid_request: { status: 400, title: 'The request is not valid' },
   not_json: { status: 400, title: 'The body is not JSON' },
   unknown_site: { status: 400, title: 'There is no such site' },
-  cross_site: { status: 403, title: 'Other web sites may not change anything here' },
+  cross_site: { status: 403, title: 'Other web pages may not call here' },
+  foreign_host: { status: 403, title: 'The simulator does not have this name' },
   not_found: { status: 404, title: 'There is nothing at this address' },
   purchase_not_found: { status: 404, title: 'There is no such purchase' },
   method_not_allowed: { status: 405, title: 'This address does not accept the method' },
@@ -18,6 +20,7 @@ const KINDS = {
   too_large: { status: 413, title: 'More than is accepted at once' },
   unsupported_media_type: { status: 415, title: 'The body must be JSON' },
   internal: { status: 500, title: 'Something went wrong here' },
+  too_many_namespaces: { status: 503, title: 'No namespace can begin now' },
 } as const satisfies Record<string, { status: ContentfulStatusCode; title: string }> &
   Record<SimulatorErrorCode, { status: ContentfulStatusCode; title: string }>;
 
@@ -51,12 +54,18 @@ export class Problem extends Error {
 }
 
 /** The answer to everything that was thrown. */
-export function problemResponse(error: unknown): Response {
+export function problemAnswer(error: unknown): Answer {
   const { code, message, errors, headers } = problemFrom(error);
   const { status, title } = KINDS[code];
   const fields = errors.length === 0 ? {} : { errors };
   const body = { type: `urn:purchase-watch:simulator:problem:${code}`, title, status, detail: message, code, ...fields };
-  return new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/problem+json', ...headers } });
+  return { status, body: JSON.stringify(body), headers: { 'content-type': 'application/problem+json', ...headers } };
+}
+
+/** The same for the controls. */
+export function problemResponse(error: unknown): Response {
+  const { body, ...init } = problemAnswer(error);
+  return new Response(body as string, init);
 }
 
 function problemFrom(error: unknown): Problem {
@@ -121,9 +130,12 @@ const problemSchema = z
   })
   .openapi('Problem');
 
-/** For a route's definition: the problems that it may answer with, by code. */
+/** Problems of each call. */
+const COMMON_PROBLEMS = ['cross_site', 'foreign_host', 'too_many_namespaces'] as const;
+
+/** For a route's definition: the problems that it may answer with besides those of each call, by code. */
 export function problems(...codes: readonly ProblemCode[]) {
-  const byStatus = Map.groupBy(codes, (code) => KINDS[code].status);
+  const byStatus = Map.groupBy([...codes, ...COMMON_PROBLEMS], (code) => KINDS[code].status);
   return Object.fromEntries(
     [...byStatus].map(([status, of]) => [
       status,
@@ -133,4 +145,4 @@ export function problems(...codes: readonly ProblemCode[]) {
 }
 
 /** Problems of each call with a body. */
-export const BODY_PROBLEMS = ['invalid_request', 'not_json', 'unsupported_media_type', 'too_large', 'cross_site'] as const;
+export const BODY_PROBLEMS = ['invalid_request', 'not_json', 'unsupported_media_type', 'too_large'] as const;

@@ -105,5 +105,5 @@ const clearRoute = createRoute({
   summary: 'Let no more calls fail',
   description: 'Calls that are under way still fail.',
   tags: ['Trouble'],
-  responses: { 200: SETTINGS, ...problems('cross_site') },
+  responses: { 200: SETTINGS, ...problems() },
 });

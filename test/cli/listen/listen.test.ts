@@ -107,6 +107,7 @@ test('what is not verified is refused, and its reason said beside the events', a
   expect(await post({ body, headers: { ...signed, 'webhook-signature': 'v1a,AAAA' } })).toBe(401);
   expect(await post({ body, headers: { ...signed, 'webhook-timestamp': 'now', 'webhook-signature': 'v1,AAAA' } })).toBe(401);
   expect(await post({ body })).toBe(401);
+  expect(await post({ body, headers: { 'webhook-id': 'a friend, verified  purchase.state_changed  se' } })).toBe(401);
   await listening.end('SIGINT');
   const said = listening
     .err()
@@ -124,8 +125,9 @@ test('what is not verified is refused, and its reason said beside the events', a
     'evt_changed: it has no v1 signature: v1a needs a public key',
     'evt_changed: webhook-timestamp is not a number of seconds',
     'it is not signed: without webhook-id, webhook-timestamp, webhook-signature',
+    'an id that no event has: it is not signed: without webhook-timestamp, webhook-signature',
   ]);
-  expect(listening.err()).toMatch(/^0 events in .*; 11 requests were refused$/m);
+  expect(listening.err()).toMatch(/^0 events in .*; 12 requests were refused$/m);
   expect(listening.out()).toBe('');
 });
 
