@@ -35,7 +35,7 @@ interface DigestKey {
 /**
  * Digests of settings, with the version of this program: another one may write the same settings differently. The first half of
  * each covers what `config` shows, so no secret and no path of an address; the second half covers everything under the key of the
- * installation, so nobody without the key can test guesses of a secret. Without a key there is no second half.
+ * installation: without that key no guess of a secret can be tested. Where no key is set, there is no second half.
  */
 export function settingsDigests(settings: Settings, version: string, key: DigestKey | null): SettingsDigests {
   const shown = describeSettings(settings);
