@@ -291,6 +291,7 @@ export function register(command: Command, context: CliContext): void {
   examples(command, [
     ['subscribers', 'who gets events'],
     ['subscribers add books https://books.example/hooks --types purchase.state_changed', 'one more'],
+    ['subscribers change books --header @headers.txt', 'headers from a file, a line each'],
     ['subscribers change books --status active', 'send what waits'],
     ['subscribers test books', 'does it answer?'],
     ['subscribers resume books', 'it was mended: go on at once'],
