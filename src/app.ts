@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { testChannel } from './actions/channels/test-channel.ts';
 import { createExaminer } from './actions/doctor/doctor.ts';
+import { secretsOf } from './actions/subscribers/secrets.ts';
 import { type Front, openFront } from './api/access/front.ts';
 import type { ServedApp } from './api/http/serve.ts';
 import { type OpenApi, openApi } from './api/open.ts';
@@ -71,7 +72,7 @@ export async function createApp(settings: Settings, replacements: Replacements =
     return (await end('the database', CLOSED_UNTIL, () => store.close(() => left(CLOSED_UNTIL)))) && closed;
   };
   try {
-    const configured = configuredSubscribers(settings);
+    const configured = configuredSubscribers(settings, secretsOf(settings));
     const definitions = configured.map(({ definition }) => definition);
     const naming = { definitions, named: namedBy(settings.sites, definitions) };
     const prepareAgain = (front?: Front) => prepare(store, naming, { log, front, signal });

@@ -106,7 +106,7 @@ export function createParts(base: Base, clients: Clients) {
   const longest = Math.max(...settings.sites.map((site) => 2 * site.timeout), longestAttempt(settings));
   const skippedTime = createSkippedTime({ sql, clock });
   const { skipped } = skippedTime;
-  const digests = settingsDigests(settings, packageVersion());
+  const digests = settingsDigests(settings, packageVersion(), secrets);
   const ownership = createOwnership({
     ...{ skippedTime, sql, clock, log, replica, process: processIdentity(), renewEvery: RENEW_EVERY },
     ttl: longest + 4 * RENEW_EVERY,

@@ -134,3 +134,19 @@ function exceedingFiles(files: readonly string[], rules: object): Set<string> {
     rmSync(folder, { recursive: true });
   }
 }
+
+test('each program that is started gets an environment of its own, not the one with the secrets of this process', () => {
+  const files = named.filter(({ target }) => target === 'node:child_process').map(({ file }) => file);
+  expect(files.length).toBeGreaterThan(3);
+  for (const file of files) {
+    const text = readFileSync(join(SRC, file), 'utf8');
+    expect(text, file).not.toMatch(/env: (?:process|context)\.env|\.\.\.(?:process|context)\.env|[{,] env[,} ]*stdio/);
+    const calls = [...text.matchAll(/\b(?:spawn|spawnSync|execFileSync|promisify\(execFile\))\(/g)];
+    expect(calls.length, file).toBeGreaterThan(0);
+    for (const { index } of calls) {
+      // The call as it is formatted: up to the end of its statement.
+      const call = text.slice(index, text.indexOf(';\n', index));
+      expect(call, `${file}: ${call}`).toMatch(/\benv: |asServerUser\(/);
+    }
+  }
+});

@@ -38,6 +38,7 @@ const REMEDIES: Readonly<Record<ProblemCode, string>> = {
   secrets_key_missing: 'Set `SECRETS_KEY` at the daemon ([secrets that are stored](configuration.md#secrets-that-are-stored)).',
   secrets_key_wrong: 'Set the `SECRETS_KEY` with which the secret was stored, or store a new secret.',
   too_many_secrets: 'Wait until an old secret ends (`oldSecretsUntil`), then replace the secret again.',
+  headers_not_given: 'Give all headers again together with `url`, or take them away with `"headers": null`.',
   incident_ended: 'Nothing: an incident that is over takes no acknowledgement.',
   idempotency_key_in_use: 'Repeat the request after the seconds in `Retry-After`.',
   not_completed: 'Ask again when the purchase is Completed.',

@@ -12,6 +12,7 @@ import type { Sql } from '../postgres/connection/database.ts';
 import { type LivingReplica, livingReplicas } from '../postgres/shards/replicas.ts';
 import { packageVersion } from '../runtime/process/package-version.ts';
 import { isGone } from '../runtime/process/process-identity.ts';
+import { secretsOf } from './subscribers/secrets.ts';
 
 /** The daemons that are alive: their lease holds, and their process was not seen to be gone. */
 export async function livingDaemons(sql: Sql): Promise<LivingReplica[]> {
@@ -21,7 +22,7 @@ export async function livingDaemons(sql: Sql): Promise<LivingReplica[]> {
 /** How a living daemon's settings differ in these groups (all unless given), as the rest of a sentence; null when none does. */
 export async function otherSettings(sql: Sql, settings: Settings, groups?: readonly SettingsGroup[]): Promise<string | null> {
   const daemons = (await livingDaemons(sql)).map((each) => each.settings);
-  return comparisonText(compareSettings(settingsDigests(settings, packageVersion()), daemons, groups));
+  return comparisonText(compareSettings(settingsDigests(settings, packageVersion(), secretsOf(settings)), daemons, groups));
 }
 
 /** In what running daemons differ. */

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { channelSetting, channelSubscriber } from '../config/channels.ts';
 import type { ChannelSettings, Settings, SubscriberSettings } from '../config/settings.ts';
 import type { SubscriberDefinition } from '../postgres/subscribers/subscribers.ts';
+import type { Secrets } from '../runtime/secrets/secrets.ts';
 import type { Opened } from './outgoing/channel-kind.ts';
 import { audienceOfKind, openSystem, peopleKind } from './registry.ts';
 
@@ -13,11 +14,11 @@ export interface ConfiguredSubscriber {
   open(): Opened;
 }
 
-/** The configured subscribers. */
-export function configuredSubscribers(settings: Settings): ConfiguredSubscriber[] {
+/** The configured subscribers. `secrets` is the key of the installation, where there is one. */
+export function configuredSubscribers(settings: Settings, secrets: Secrets | null = null): ConfiguredSubscriber[] {
   const named = settings.subscribers.map((subscriber): ConfiguredSubscriber => {
     const { name, kind, format, types, sites, states } = subscriber;
-    const addressHash = hash(whatMatters(subscriber));
+    const addressHash = hashOf(subscriber, secrets);
     return {
       definition: { name, kind, audience: audienceOfKind(kind), format, types, sites, states, addressHash },
       open: () => openSystem(subscriber, settings),
@@ -42,6 +43,16 @@ function channelForPeople(channel: ChannelSettings, settings: Settings): Configu
 /** The longest that any attempt may take, also for subscribers that are made while the daemon runs. */
 export function longestAttempt({ webhooks, channels }: Pick<Settings, 'webhooks' | 'channels'>): number {
   return Math.max(webhooks.timeout, ...channels.map(({ kind }) => peopleKind(kind).longestAttempt));
+}
+
+/**
+ * Tells an address with its secrets from the next. A signing secret in the text is too long to guess; without one the password of a
+ * broker could be guessed from a plain hash, so the hash is keyed, or leaves the password out where there is no key.
+ */
+function hashOf(subscriber: SubscriberSettings, secrets: Secrets | null): string {
+  if (subscriber.secret !== null) return hash(whatMatters(subscriber));
+  if (secrets !== null) return secrets.fingerprint(`subscriber ${whatMatters(subscriber)}`).toString('hex');
+  return hash(whatMatters({ ...subscriber, url: subscriber.url.replaceAll(/[^/,@]*@/g, '') }));
 }
 
 /**

@@ -7,6 +7,7 @@ import { packageVersion } from '../runtime/process/package-version.ts';
 import { COMMAND_GROUPS } from './commands.ts';
 import type { CliContext } from './terminal/context.ts';
 import { errorLines, hasColours, printLine, toStandardError } from './terminal/output.ts';
+import { readSecretOptions } from './terminal/secret-option.ts';
 
 /** The option of the program that has a value. Not `--env-file`: Node.js takes that for its own, also behind a script. */
 const ENV_FILE = '--env';
@@ -78,6 +79,7 @@ function emptyProgram(context: CliContext, usages: ReadonlyMap<Command, string>)
     })
     .showHelpAfterError('(--help shows what is possible)')
     .exitOverride()
+    .hook('preAction', (_, command) => readSecretOptions(context, command))
     .action(() => {
       printLine(toStandardError(context), FIRST_WORDS);
       // A script that forgot the command must not go on as if something were done.

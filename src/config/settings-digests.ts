@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { stateName } from '../domain/purchases/states.ts';
 import { counted } from '../domain/values/counts.ts';
+import { describeSettings } from './describe.ts';
 import type { Settings } from './settings.ts';
 
 /** Which settings a group has, by the first part of their names; the order is that of remarks. */
@@ -20,17 +21,42 @@ export interface SettingsDigests {
   readonly [setting: string]: string;
 }
 
-/** Two bytes: enough to notice other settings, too little to confirm a guess of a secret. */
+/** Two bytes: enough to notice other settings. */
 const HEX_DIGITS = 4;
 
-/** Digests of settings, secrets included, with the version of this program: another one may write the same settings differently. */
-export function settingsDigests(settings: Settings, version: string): SettingsDigests {
-  const digests = Object.entries(valuesOf(settings)).map(([name, value]) => [name, digestOf(value)]);
-  return { version, ...Object.fromEntries(digests) };
+/** The key of the installation, as far as digests need it. */
+interface DigestKey {
+  /** Names of the keys that open what is stored, the one that seals first. */
+  readonly keyIds: readonly string[];
+  /** An HMAC of a text. */
+  fingerprint(text: string): Buffer;
 }
 
+/**
+ * Digests of settings, with the version of this program: another one may write the same settings differently. The first half of
+ * each covers what `config` shows, so no secret and no path of an address; the second half covers everything under the key of the
+ * installation: without that key no guess of a secret can be tested. Where no key is set, there is no second half.
+ */
+export function settingsDigests(settings: Settings, version: string, key: DigestKey | null): SettingsDigests {
+  const shown = describeSettings(settings);
+  const digests = Object.entries(valuesOf(settings)).map(([name, value]) => {
+    const lines = shown.filter((line) => line.name === name || line.name.startsWith(`${name}.`));
+    const open = createHash('sha256').update(JSON.stringify(lines.map((line) => [line.name, line.value])));
+    const whole = key
+      ?.fingerprint(`setting ${name} ${textOf(value)}`)
+      .toString('hex')
+      .slice(0, HEX_DIGITS);
+    return [name, open.digest('hex').slice(0, HEX_DIGITS) + (whole ?? '')];
+  });
+  return { version, ...Object.fromEntries(digests), [KEYS]: key?.keyIds.join(' ') ?? '' };
+}
+
+/** Names of keys, from which no key can be derived. */
+const KEYS = 'SECRETS_KEY';
+const sealingKey = (digests: SettingsDigests): string | undefined => digests[KEYS]?.split(' ', 1)[0];
+
 /** The values that several daemons must have alike, by their names in the file; a site, a subscriber or a channel is one value. */
-function valuesOf({ sites, policy, channels, slack, subscribers, webhooks, store, secretsKey, secretsKeyPrevious }: Settings) {
+function valuesOf({ sites, policy, channels, slack, subscribers, webhooks, store }: Settings) {
   const { states, fallback, ...polling } = policy;
   return {
     ...within('sites', Object.fromEntries(sites.map((site) => [site.name, site]))),
@@ -44,7 +70,6 @@ function valuesOf({ sites, policy, channels, slack, subscribers, webhooks, store
     ...within('subscribers', Object.fromEntries(subscribers.map((subscriber) => [subscriber.name, subscriber]))),
     ...within('webhooks', webhooks),
     ...within('store', store),
-    SECRETS_KEY: [secretsKey, secretsKeyPrevious],
   };
 }
 
@@ -52,15 +77,18 @@ function within(section: string, values: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [`${section}.${name}`, value]));
 }
 
-function digestOf(value: unknown): string {
-  const text = JSON.stringify(value, (_, each) => (each instanceof Map ? [...each] : each)) ?? '';
-  return createHash('sha256').update(text).digest('hex').slice(0, HEX_DIGITS);
+function textOf(value: unknown): string {
+  return JSON.stringify(value, (_, each) => (each instanceof Map ? [...each] : each)) ?? '';
 }
 
-/** Names of the settings in which two daemons differ. */
+/** Names of the settings in which two daemons differ; under different keys only what `config` shows is compared, beside the keys. */
 export function differingSettings(own: SettingsDigests, other: SettingsDigests): string[] {
   const names = new Set([...Object.keys(own), ...Object.keys(other)]);
-  return [...names].filter((name) => name !== 'version' && own[name] !== other[name]).sort();
+  names.delete('version');
+  const areComparable = sealingKey(own) === sealingKey(other);
+  const part = (digest: string | undefined, name: string) =>
+    areComparable || name === KEYS ? digest : digest?.slice(0, HEX_DIGITS);
+  return [...names].filter((name) => part(own[name], name) !== part(other[name], name)).sort();
 }
 
 /** Names of the settings in which daemons of the same version differ, as a list in words; null when none does. */

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { configuredSubscribers, longestAttempt } from '../../src/channels/recipients.ts';
 import { newSigningKey } from '../../src/config/kinds/signing-key.ts';
+import { createSecrets, type Secrets } from '../../src/runtime/secrets/secrets.ts';
 import { loadFile, SIGNING_SECRET } from '../config/files.ts';
 import { startReceiver } from '../support/receiver.ts';
 
@@ -49,6 +50,27 @@ test('what is the same has the same hash, and whatever may have made it fail cha
     { ...RABBIT, routingKey: 'a' },
   ];
   expect(new Set(versions.map(hashOf)).size).toBe(versions.length);
+});
+
+test('no guess of the password of a broker is confirmed by its hash without the key', () => {
+  const hashes = (secrets: Secrets | null, shop: object): Set<string> =>
+    new Set(
+      ['hunter2', 'letmein'].map((password) => {
+        const file = JSON.stringify({ subscribers: { shop } }).replaceAll('PASSWORD', password);
+        return configuredSubscribers(loadFile(file), secrets)[0]!.definition.addressHash;
+      }),
+    );
+  const [key, other] = ['one', 'another'].map((name) => createSecrets(`${name} key of many characters`));
+  for (const broker of [
+    { ...RABBIT, url: 'amqp://me:PASSWORD@mq.example' },
+    { ...NATS, url: 'nats://me:PASSWORD@a.example,b.example' },
+  ]) {
+    expect(hashes(null, broker).size).toBe(1);
+    expect(hashes(key!, broker).size).toBe(2);
+    expect(hashes(key!, broker).union(hashes(other!, broker)).union(hashes(null, broker)).size).toBe(5);
+    // A signing secret in the text cannot be guessed.
+    expect(hashes(null, { ...broker, secret: SIGNING_SECRET }).size).toBe(2);
+  }
 });
 
 test('an old secret signs beside the new one', async () => {

@@ -13,9 +13,10 @@ function text() {
 }
 
 /** Runs a command in this process, as a pipe would see it unless it is told that it has a terminal. */
-export async function runCommand(argv: readonly string[], env: NodeJS.ProcessEnv = {}, { isTTY = false } = {}) {
+export async function runCommand(argv: readonly string[], env: NodeJS.ProcessEnv = {}, { isTTY = false, stdin = '' } = {}) {
   const [stdout, stderr] = [text(), text()];
-  const exitCode = await run(argv, { env, stdin: new PassThrough().end(), stdout: stdout.stream, stderr: stderr.stream, isTTY });
+  const input = new PassThrough().end(stdin);
+  const exitCode = await run(argv, { env, stdin: input, stdout: stdout.stream, stderr: stderr.stream, isTTY });
   return { exitCode, stdout: stdout.written(), stderr: stderr.written() };
 }
 

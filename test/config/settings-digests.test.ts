@@ -1,9 +1,18 @@
 import { expect, test } from 'vitest';
 import { loadSettings } from '../../src/config/load-settings.ts';
-import { compareSettings, comparisonText, differingSettings, settingsDigests } from '../../src/config/settings-digests.ts';
+import {
+  compareSettings,
+  comparisonText,
+  differingSettings,
+  differingText,
+  settingsDigests,
+} from '../../src/config/settings-digests.ts';
+import { createSecrets } from '../../src/runtime/secrets/secrets.ts';
 import { SIGNING_SECRET, SITE, temporaryFile } from './files.ts';
 
-const digestsOf = (env: Record<string, string> = {}) => settingsDigests(loadSettings({ ...SITE, ...env }), '1.2.3');
+const KEY = 'one key of the installation, of many characters';
+const digestsOf = (env: Record<string, string> = {}, key: string | null = KEY) =>
+  settingsDigests(loadSettings({ ...SITE, ...env }), '1.2.3', key === null ? null : createSecrets(key));
 const OWN = digestsOf();
 
 /** Groups in which a daemon with these variables differs from one with the site alone. */
@@ -20,7 +29,9 @@ test('digests are short, and the same for the same settings wherever they were r
       'slack.groupWait',
     ]),
   );
-  for (const [name, digest] of Object.entries(OWN)) if (name !== 'version') expect(digest).toMatch(/^[0-9a-f]{4}$/);
+  const { version: _version, SECRETS_KEY: keys, ...digests } = OWN;
+  for (const digest of Object.values(digests)) expect(digest).toMatch(/^[0-9a-f]{8}$/);
+  expect(keys).toBe(createSecrets(KEY).keyIds[0]);
   expect(digestsOf()).toEqual(OWN);
   expect(differing({ PURCHASE_WATCH_CONFIG: temporaryFile('polling: {}') })).toEqual([]);
 });
@@ -45,9 +56,42 @@ test('a difference shows in its group alone, also when it is one of secrets', ()
   ]);
   expect(differing({ SLACK_WEBHOOK_URL: 'https://hooks.slack.com/services/T/B/x' })).toEqual(['alerts']);
   expect(differing({ WEBHOOK_URL: 'https://shop.example/hooks', WEBHOOK_SECRET: SIGNING_SECRET })).toEqual(['receivers']);
-  expect(differing({ SECRETS_KEY: Buffer.alloc(32, 7).toString('base64') })).toEqual(['receivers']);
   // Where a daemon listens changes nothing of what a command shows.
   expect(differing({ PORT: '9090', LOG_LEVEL: 'debug' })).toEqual([]);
+});
+
+const BROKER = `{
+  subscribers: { bus: { url: 'nats://watch:PASSWORD@nats.example' }, shop: { url: 'https://shop.example/PASSWORD', secret: '${SIGNING_SECRET}',
+    headers: { X-Token: PASSWORD } } },
+  webhooks: { proxy: 'http://me:PASSWORD@proxy.example' }, slack: { deadMansSwitch: 'https://hc.example/PASSWORD' } }`;
+/** Settings in which everything secret is this word. */
+const withSecret = (secret: string, key: string | null) =>
+  digestsOf({ CHECKOUT_CLIENT_SECRET: secret, PURCHASE_WATCH_CONFIG: temporaryFile(BROKER.replaceAll('PASSWORD', secret)) }, key);
+
+test('a dictionary of guesses confirms no secret without the key, and with the key every secret is compared', () => {
+  const guesses = ['hunter2', 'letmein', 'correct-horse'];
+  const stored = withSecret('hunter2', KEY);
+  for (const guess of guesses) {
+    // Under no key and under a wrong one, the true guess looks as every other one does.
+    expect(differingSettings(stored, withSecret(guess, null))).toEqual(['SECRETS_KEY']);
+    expect(differingSettings(stored, withSecret(guess, `a wrong ${KEY}`))).toEqual(['SECRETS_KEY']);
+    expect(withSecret(guess, null)).toEqual(withSecret('hunter2', null));
+  }
+  const secret = ['sites.default', 'slack.deadMansSwitch', 'subscribers.bus', 'subscribers.shop', 'webhooks.proxy'];
+  expect(differingSettings(stored, withSecret('letmein', KEY))).toEqual(secret);
+  expect(differingSettings(stored, withSecret('hunter2', KEY))).toEqual([]);
+});
+
+test('of daemons with different keys the key is named, and what differs besides', () => {
+  const other = digestsOf({}, `another ${KEY}`);
+  expect(differingSettings(OWN, other)).toEqual(['SECRETS_KEY']);
+  expect(differingText([OWN, other])).toBe('SECRETS_KEY');
+  expect(compareSettings(OWN, [other]).groups).toEqual(['receivers']);
+  expect(differingSettings(OWN, digestsOf({ CHECKOUT_MAX_RPS: '7' }, null))).toEqual(['SECRETS_KEY', 'sites.default']);
+  // A key that only opens changes no other digest.
+  const rotated = settingsDigests(loadSettings(SITE), '1.2.3', createSecrets(KEY, ['a former key of many characters']));
+  expect(differingSettings(OWN, rotated)).toEqual(['SECRETS_KEY']);
+  expect(differingSettings(rotated, { ...rotated, 'sites.default': '00000000' })).toEqual(['sites.default']);
 });
 
 test('of several daemons one with other settings is enough, and only wanted groups count', () => {

@@ -194,6 +194,9 @@ test.each([true, false])(
     await edit.getByText('Another address must be').waitFor();
     expect(await edit.getByLabel('What it is for').inputValue()).toBe('<b>Books</b>');
     await edit.getByLabel('Another address').fill(other.url);
+    await edit.getByRole('button', { name: `Change ${name}` }).click();
+    await edit.getByText('another origin does not get their stored values').waitFor();
+    expect(other.received).toEqual([]);
     await edit.getByLabel('purchase.stuck').uncheck();
     await edit.getByLabel('purchase.recovered').check();
     await edit.getByLabel('Format').selectOption('cloudevents');
@@ -219,7 +222,7 @@ test.each([true, false])(
     await edit.getByRole('button', { name: `Change ${name}` }).click();
     await page.getByText(`${name} is changed`).waitFor();
     expect(await bodyOf(`/v1/subscribers/${name}`)).toMatchObject({ headers: [], format: 'cloudevents', states: null });
-    expect(misdeeds.found.filter((each) => !each.includes('400'))).toEqual([]);
+    expect(misdeeds.found.filter((each) => !/40[09]/.test(each))).toEqual([]);
     await Promise.all([context.close(), other.stop(), dead.stop()]);
   },
 );

@@ -308,7 +308,7 @@ test('SECRETS_KEY is replaced while daemons run: nothing is unreadable for any o
     expect([...first, ...again].map(({ status }) => status)).toEqual([201, 201, 201, 201]);
     expect(again.map(({ body }) => body)).toEqual(first.map(({ body }) => body));
     const rotated = await request(`${next.url()}/v1/subscribers/s-1/rotate-secret`, 'POST');
-    const moved = await request(`${next.url()}/v1/subscribers/s-2`, 'PATCH', { json: { url: 'https://c.example/2' } });
+    const moved = await request(`${next.url()}/v1/subscribers/s-2`, 'PATCH', { json: { url: 'https://a.example/moved' } });
     expect([rotated.status, moved.status, await uses()]).toEqual([200, 200, { old: 62, new: 0 }]);
     // A daemon of an earlier version does not say what it knows.
     await old.sql`update purchase_watch_internal.replicas set secrets_keys = null where secrets_keys = ${[...underOld.keyIds]}::text[]`;

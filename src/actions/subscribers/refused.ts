@@ -14,6 +14,7 @@ const KINDS = {
   secrets_key_missing: 'conflict',
   secrets_key_wrong: 'conflict',
   too_many_secrets: 'conflict',
+  headers_not_given: 'conflict',
 } as const satisfies Record<string, ErrorCode>;
 
 export class Refused extends AppError {

@@ -35,6 +35,7 @@ import {
 import type { Secrets } from '../../runtime/secrets/secrets.ts';
 import { sealingNow } from './key-change.ts';
 import { Refused } from './refused.ts';
+import { requireSameOrigin } from './same-origin.ts';
 
 /** What it works with. */
 export interface Means {
@@ -151,21 +152,25 @@ function reachChanges(
   { url, format, headers, asymmetric }: Pick<Changes, 'url' | 'format' | 'headers' | 'asymmetric'>,
 ): ReachChanges | undefined {
   const { name, addressHash: was } = row;
-  // Under another key the address could be stored, and what it goes with not be read with it.
-  const isElsewhere = url !== undefined && url !== requireOpened(requireSecrets(secrets), row).url;
-  const version = { format, addressHash: newAddressHash(), isElsewhere };
-  const address = url === undefined ? undefined : sealUrl(requireSecrets(secrets), name, url);
-  if (headers === undefined && asymmetric === undefined) {
-    return address === undefined && format === undefined ? undefined : { ...version, url: address };
+  const addressHash = newAddressHash();
+  if (url === undefined && headers === undefined && asymmetric === undefined) {
+    return format === undefined ? undefined : { format, addressHash, isElsewhere: false };
   }
   const box = requireSecrets(secrets);
-  const { options } = requireOpened(box, row);
+  // Under another key the address could be stored, and what it goes with not be read with it.
+  const { url: before, options } = requireOpened(box, row);
+  const isElsewhere = url !== undefined && url !== before;
+  if (url !== undefined && headers === undefined) requireSameOrigin(name, { before, url, headers: options.headers });
+  const address = url === undefined ? undefined : sealUrl(box, name, url);
+  // With `was` also for an address alone: headers that are added meanwhile must not go there.
+  const version = { format, addressHash, isElsewhere, url: address, was };
+  if (headers === undefined && asymmetric === undefined) return version;
   const key = asymmetric === true ? (options.signingKey ?? newSigningKey()) : null;
   const changed = {
     headers: headers === undefined ? options.headers : (headers ?? {}),
     signingKey: asymmetric === undefined ? options.signingKey : key,
   };
-  return { ...version, url: address, options: sealOptions(box, name, changed), was };
+  return { ...version, options: sealOptions(box, name, changed) };
 }
 
 /** Whether it is paused because it refused what it was sent with: another secret or header may cure that. */

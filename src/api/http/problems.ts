@@ -36,6 +36,7 @@ export const PROBLEMS = {
   secrets_key_missing: { status: 409, title: 'There is no key to encrypt secrets with' },
   secrets_key_wrong: { status: 409, title: 'What is stored was encrypted with another key' },
   too_many_secrets: { status: 409, title: 'Too many secrets sign already' },
+  headers_not_given: { status: 409, title: 'Another origin does not get stored headers' },
   incident_ended: { status: 409, title: 'The incident is over' },
   idempotency_key_in_use: { status: 409, title: 'The first request with this key is under way' },
   not_completed: { status: 409, title: 'The purchase is not completed' },

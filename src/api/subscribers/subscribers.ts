@@ -158,7 +158,7 @@ const changeRoute = (known: CheckedAgainst) =>
     security: needs('operate'),
     summary: 'Change a subscriber',
     description:
-      'What is absent stays. With `status` a subscriber is switched off, or on again: then it is sent what waits. Of those that the configuration names only `status` is changed here.',
+      'What is absent stays. With `status` a subscriber is switched off, or on again: then it is sent what waits. A `url` of another origin (scheme, host, port) needs `headers` beside it where the subscriber has some: stored values are not sent there (`headers_not_given`). Of those that the configuration names only `status` is changed here.',
     tags: ['Subscribers'],
     middleware: exactJson(BODY_LIMIT),
     request: {
@@ -181,6 +181,7 @@ const changeRoute = (known: CheckedAgainst) =>
         'subscriber_configured',
         'secrets_key_missing',
         'secrets_key_wrong',
+        'headers_not_given',
       ),
     },
   });

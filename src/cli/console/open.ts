@@ -52,12 +52,21 @@ async function requireDaemon(address: string): Promise<void> {
   }
 }
 
+/** The variables by which an opener finds the desktop and the browser. */
+const DESKTOP =
+  /^(?:PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|TMPDIR|DISPLAY|WAYLAND_DISPLAY|XAUTHORITY|BROWSER|DESKTOP_SESSION|DBUS_SESSION_BUS_ADDRESS|LC_\w+|XDG_\w+|KDE_\w+|GNOME_\w+|WSL\w*)$/;
+
+/** The environment for an opener: the browser that it starts lives on, and must hold no secret of the settings. */
+function desktopOf(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => DESKTOP.test(name)));
+}
+
 /** Whether a browser was given the address. */
 async function openedBrowser(env: NodeJS.ProcessEnv, address: string): Promise<boolean> {
   const isMac = process.platform === 'darwin';
   // Without a display xdg-open tries browsers for text, which would take the terminal.
   if (!isMac && !env.DISPLAY && !env.WAYLAND_DISPLAY && !env.BROWSER) return false;
-  const opener = spawn(isMac ? 'open' : 'xdg-open', [address], { env, stdio: 'ignore', detached: true });
+  const opener = spawn(isMac ? 'open' : 'xdg-open', [address], { env: desktopOf(env), stdio: 'ignore', detached: true });
   const ended = new Promise<boolean>((tell) => {
     opener.once('error', () => tell(false)).once('exit', (code) => tell(code === 0));
   });

@@ -7,6 +7,7 @@ import { environmentOf } from '../../config/sources/environment.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { printLine } from '../terminal/output.ts';
+import { hasQuery } from '../terminal/secret-option.ts';
 
 /** A value that `init` writes. */
 interface Question {
@@ -18,8 +19,14 @@ interface Question {
   readonly without?: string;
   /** Not shown while it is typed. */
   readonly isHidden?: true;
+  /** Whether the option's value holds a secret; absent: it never does. */
+  readonly isSecret?: (value: string) => boolean;
   /** The option names a file. */
   readonly isFile?: true;
+}
+
+function hasPassword(url: string): boolean {
+  return /:[^@/]+@|password=/.test(url.replace(/^\w+:\/\//, ''));
 }
 
 export const QUESTIONS: readonly Question[] = [
@@ -31,12 +38,15 @@ export const QUESTIONS: readonly Question[] = [
   },
   {
     ...{ variable: 'DATABASE_URL', option: 'database-url', asks: 'Postgres address' },
-    ...{ without: 'a Postgres that comes along', isHidden: true },
+    ...{ without: 'a Postgres that comes along', isHidden: true, isSecret: hasPassword },
   },
-  { variable: 'WEBHOOK_URL', option: 'webhook-url', asks: 'Where to post webhooks', without: 'nowhere yet' },
+  {
+    ...{ variable: 'WEBHOOK_URL', option: 'webhook-url', asks: 'Where to post webhooks' },
+    ...{ without: 'nowhere yet', isSecret: hasQuery },
+  },
   {
     ...{ variable: 'SLACK_WEBHOOK_URL', option: 'slack-url', asks: "Slack's incoming webhook" },
-    ...{ without: 'no alerts in Slack', isHidden: true },
+    ...{ without: 'no alerts in Slack', isHidden: true, isSecret: () => true },
   },
 ];
 

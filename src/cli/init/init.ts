@@ -10,6 +10,7 @@ import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { printFinding } from '../terminal/finding.ts';
 import { printLine, printRemark } from '../terminal/output.ts';
+import { SecretOption } from '../terminal/secret-option.ts';
 import { QUESTIONS, readAnswers } from './answers.ts';
 import { environmentFile, SETTINGS_FILE, withOwnSecrets } from './files.ts';
 
@@ -74,10 +75,11 @@ export function register(command: Command, context: CliContext): void {
   command.description(
     'Writes the first settings: .env with addresses, credentials and new secrets, and purchase-watch.yaml with examples of what else can be said. Asks at a terminal for what neither options nor variables say, and calls the service once to see that it takes the credentials. Never overwrites a file.',
   );
-  for (const { option, asks, without, isFile } of QUESTIONS) {
+  for (const { option, asks, without, isFile, isSecret } of QUESTIONS) {
     const means = without === undefined ? asks : `${asks}; without it: ${without}`;
     if (isFile) command.option(`--${option} <file>`, `${asks}: the file that holds it`);
-    else command.option(`--${option} <value>`, means);
+    else if (isSecret === undefined) command.option(`--${option} <value>`, means);
+    else command.addOption(new SecretOption(`--${option} <value>`, means, isSecret));
   }
   command
     .option('--folder <path>', 'where to write the files', '.')

@@ -10,6 +10,7 @@ import { untilStopSignal } from '../../runtime/process/signals.ts';
 import type { WishOptions } from '../subscribers/subscriber-options.ts';
 import { durationArgument, examples, numberArgument } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
+import { SecretOption } from '../terminal/secret-option.ts';
 import { findKeys, type KeyOptions, withoutLoneSecret } from './keys.ts';
 import { type Answered, guessPauses, watchPauses } from './pauses.ts';
 import { createScreen, type Screen } from './screen.ts';
@@ -211,7 +212,11 @@ export function register(command: Command, context: CliContext): void {
     )
     .option('--host <address>', 'on which address', '127.0.0.1')
     .addOption(new Option('--url <url>', 'where the daemon finds it, if not there: a tunnel, say').argParser(addressArgument))
-    .option('--secret <whsec>', 'what signs; may be given several times while one replaces another', several)
+    .addOption(
+      new SecretOption('--secret <whsec>', 'what signs; may be given several times while one replaces another').argParser(
+        several,
+      ),
+    )
     .option('--public-key <whpk>', 'accept signatures of this key (v1a), too; alone, accept no others', several)
     .option('--subscribe [name]', 'be a subscriber of the daemon whose database the settings name, as long as this runs')
     .option('--types <list>', 'with --subscribe: only these types of events, separated by commas')

@@ -13,6 +13,7 @@ import { examples, numberArgument } from '../terminal/arguments.ts';
 
 import type { CliContext } from '../terminal/context.ts';
 import { printable, printFacts, printJson, printLine, toStandardError } from '../terminal/output.ts';
+import { SecretOption } from '../terminal/secret-option.ts';
 import { FAST, refuseForeign, writeFastSettings } from './fast-settings.ts';
 import { createRegistrar, type Registrar } from './registrar.ts';
 
@@ -184,7 +185,7 @@ export function register(command: Command, context: CliContext): void {
       siteArgument,
     )
     .option('--client-id <id>', 'the client id that it knows; demo-client unless given')
-    .option('--client-secret <secret>', 'its secret; demo-secret unless given')
+    .addOption(new SecretOption('--client-secret <secret>', 'its secret; demo-secret unless given', () => false))
     .option(
       '--register <url>',
       'register each new purchase at the daemon whose API is there, with API_KEY (or the file of API_KEY_FILE) where it needs a key',

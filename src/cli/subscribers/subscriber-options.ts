@@ -1,14 +1,6 @@
 /** A subscriber's options as the command line takes them, checked by the rules of the API. */
 
-import {
-  type Checked,
-  LONGEST_DESCRIPTION,
-  readHeaders,
-  readSecret,
-  readState,
-  readType,
-  readUrl,
-} from '../../actions/subscribers/rules.ts';
+import { type Checked, LONGEST_DESCRIPTION, readHeaders, readState, readType, readUrl } from '../../actions/subscribers/rules.ts';
 import type { Extras } from '../../actions/subscribers/subscribers.ts';
 import { siteProblem } from '../../api/registrations/site-problem.ts';
 import { isHeaderName } from '../../config/kinds/headers.ts';
@@ -93,19 +85,4 @@ function headersOption(lines: readonly string[]): Record<string, string> {
 /** An address that events may be posted to. */
 export function urlArgument(url: string, settings: Settings): string {
   return checked('the address', readUrl(url, settings.webhooks));
-}
-
-/** A signing secret from standard input, so that it stands neither in the shell's history nor among the processes. */
-export async function secretFrom(stdin: NodeJS.ReadableStream): Promise<string> {
-  let text = '';
-  for await (const chunk of stream(stdin)) {
-    text += chunk;
-    if (text.length > 1_000) break;
-  }
-  return checked('the secret on standard input', readSecret(text.trim()));
-}
-
-function stream(stdin: NodeJS.ReadableStream): AsyncIterable<string> {
-  stdin.setEncoding('utf8');
-  return stdin as AsyncIterable<string>;
 }

@@ -3,7 +3,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { subscriberBody } from '../../actions/subscribers/body.ts';
 import { resumeSubscriber } from '../../actions/subscribers/outlook.ts';
-import { readName } from '../../actions/subscribers/rules.ts';
+import { readName, readSecret } from '../../actions/subscribers/rules.ts';
 import { secretsOf } from '../../actions/subscribers/secrets.ts';
 import {
   addSubscriber,
@@ -24,18 +24,11 @@ import type { CliContext } from '../terminal/context.ts';
 import { type OpenDatabase, withDatabase } from '../terminal/database.ts';
 import { counted, printJson, printLine } from '../terminal/output.ts';
 import { recordCommand } from '../terminal/record.ts';
+import { FROM_ELSEWHERE, hasQuery, SecretOption, secretValue } from '../terminal/secret-option.ts';
 import { printTable } from '../terminal/table.ts';
 import { printReasons, statusWord } from './show-health.ts';
 import { listed, printSubscriber } from './show-subscriber.ts';
-import {
-  checked,
-  type ExtraOptions,
-  extrasOf,
-  secretFrom,
-  urlArgument,
-  type WishOptions,
-  wishesOf,
-} from './subscriber-options.ts';
+import { checked, type ExtraOptions, extrasOf, urlArgument, type WishOptions, wishesOf } from './subscriber-options.ts';
 import { testSubscriber } from './test-subscriber.ts';
 
 interface JsonOption {
@@ -96,15 +89,15 @@ async function add(
   context: CliContext,
   name: string,
   url: string,
-  { json, secretStdin, ...options }: WishOptions & ExtraOptions & JsonOption & { readonly secretStdin?: true },
+  { json, secret: own, ...options }: WishOptions & ExtraOptions & JsonOption & { readonly secret?: string },
 ): Promise<void> {
   await withDatabase(
     context,
     async (database) => {
       const { means, addresses } = meansOf(database);
       const { types = null, sites = null, states = null, description = null } = await wishesOf(database.sql, options);
-      const wanted = { name: checked('the name', readName(name)), url: urlArgument(url, database.settings) };
-      const own = secretStdin ? await secretFrom(context.stdin) : undefined;
+      const address = await secretValue(context, 'the address', url);
+      const wanted = { name: checked('the name', readName(name)), url: urlArgument(address, database.settings) };
       const { row, secret } = await addSubscriber(means, {
         ...wanted,
         ...extrasOf(options),
@@ -112,7 +105,7 @@ async function add(
         sites,
         states,
         description,
-        secret: own,
+        secret: own === undefined ? undefined : checked('--secret', readSecret(own)),
       });
       await recordCommand(database.sql, 'subscribers add', { id: name });
       const body = subscriberBody(row, addresses);
@@ -216,9 +209,10 @@ const DESCRIPTION = new Option('--description <text>', 'what it is, for people')
 
 const FORMAT = new Option('--format <format>', 'what the body is').choices(['standard', 'cloudevents']);
 const EITHER_HEADERS = 'Give headers or take them away, not both.';
-const HEADER = new Option(
+const HEADER = new SecretOption(
   '--header <name: value>',
   'a header of its own, sent with every request; may be given again and replaces those there were',
+  (line) => /auth|token|secret|key|password|signature/i.test(line.split(':', 1)[0]!),
 ).argParser((line: string, before: readonly string[] | false | undefined) => {
   if (before === false) throw new InvalidArgumentError(EITHER_HEADERS);
   return [...(before ?? []), line];
@@ -246,12 +240,23 @@ export function register(command: Command, context: CliContext): void {
     show(context, name, options),
   );
   json(
-    wishes(command.command('add <name> <url>').summary('add one; its secret is shown once'))
+    wishes(
+      command
+        .command('add')
+        .argument('<name>')
+        .argument('<url>', `its address; ${FROM_ELSEWHERE}`)
+        .summary('add one; its secret is shown once'),
+    )
       .option('--asymmetric', 'sign with an ed25519 key beside the secret, and show its public key')
-      .option('--secret-stdin', 'read a secret of your own from standard input'),
+      .addOption(new SecretOption('--secret <whsec>', 'a signing secret of your own')),
   ).action((name: string, url: string, options: WishOptions & JsonOption) => add(context, name, url, options));
   json(
-    wishes(command.command('change <name>').summary('change what is given').option('--url <url>', 'another address'))
+    wishes(
+      command
+        .command('change <name>')
+        .summary('change what is given')
+        .addOption(new SecretOption('--url <url>', 'another address', hasQuery)),
+    )
       .addOption(NO_HEADER)
       .option('--asymmetric', 'sign with an ed25519 key beside the secret')
       .option('--no-asymmetric', 'sign with the secret only')
@@ -286,6 +291,7 @@ export function register(command: Command, context: CliContext): void {
   examples(command, [
     ['subscribers', 'who gets events'],
     ['subscribers add books https://books.example/hooks --types purchase.state_changed', 'one more'],
+    ['subscribers change books --header @headers.txt', 'headers from a file, a line each'],
     ['subscribers change books --status active', 'send what waits'],
     ['subscribers test books', 'does it answer?'],
     ['subscribers resume books', 'it was mended: go on at once'],

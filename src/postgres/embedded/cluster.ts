@@ -4,11 +4,12 @@ import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
   closeSync,
+  constants,
   existsSync,
   fchmodSync,
   fchownSync,
+  fstatSync,
   mkdirSync,
-  openSync,
   readdirSync,
   readFileSync,
   realpathSync,
@@ -19,8 +20,8 @@ import {
 import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { AppError } from '../../domain/values/errors.ts';
-import { BARE_ENVIRONMENT, giveTo, type Home, type Owner, ownerOf, replace } from './files.ts';
-import { readOwned } from './owned-file.ts';
+import { BARE_ENVIRONMENT, giveTo, type Home, ownerOf, replace } from './files.ts';
+import { openPlain, readOwned } from './owned-file.ts';
 import { SUPERUSER } from './roles.ts';
 import { DEFAULT_PORT } from './socket.ts';
 
@@ -78,7 +79,7 @@ export async function openCluster(home: Home, settings: ServerSettings): Promise
     );
   }
   const lockFile = join(folder, 'lock');
-  if (!existsSync(lockFile)) makeLockFile(lockFile, ownerOf(home.dataDir));
+  closeLockFile(lockFile, owner);
   // A file of earlier versions, whose server listened on a port.
   rmSync(join(folder, 'port'), { force: true });
   return {
@@ -94,20 +95,19 @@ export async function openCluster(home: Home, settings: ServerSettings): Promise
   };
 }
 
-/** Makes the lock file readable for all users, whatever this process' umask: the server's user locks the file. */
-function makeLockFile(path: string, owner: Owner | null): void {
-  let file: number;
+/**
+ * Makes the lock file where it is missing, and closes the file to all users but the server's (a file of earlier versions was
+ * open): every user who can open the file can lock it, and so keep the server from starting.
+ */
+function closeLockFile(path: string, owner: number): void {
+  const file = openPlain(path, constants.O_RDONLY | constants.O_CREAT, 0o600)!;
   try {
-    // Exclusive, so the file is never opened through a link.
-    file = openSync(path, 'wx');
-  } catch (error) {
-    // Another process was quicker.
-    if (existsSync(path)) return;
-    throw error;
+    const { uid, gid, mode } = fstatSync(file);
+    if (uid !== owner && process.getuid!() === 0) fchownSync(file, owner, gid);
+    if ((mode & 0o777) !== 0o600) fchmodSync(file, 0o600);
+  } finally {
+    closeSync(file);
   }
-  fchmodSync(file, 0o644);
-  if (owner !== null) fchownSync(file, owner.uid, owner.gid);
-  closeSync(file);
 }
 
 /** Makes a cluster beside its place and moves it there when complete, so that a crash or a second process leaves no half-made cluster. */

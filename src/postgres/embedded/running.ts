@@ -8,6 +8,7 @@ import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { openSession, type Session } from '../connection/database.ts';
 import type { Cluster } from './cluster.ts';
+import { lockHolder } from './lock-holder.ts';
 import { daemonUrl, setUpDaemonRole, superuserUrl, WRONG_PASSWORD } from './roles.ts';
 import { type Attempt, attemptStart, disownLock, isHeld, isServer, type RunningServer, runningServer } from './server.ts';
 import { closedFolder, freeSocket, makeSocketFolder, removeSocketFolder, socketIn } from './socket.ts';
@@ -120,11 +121,14 @@ async function prepareSocket(cluster: Cluster, fixed: string | null): Promise<st
   return folder;
 }
 
-function heldElsewhere({ data, home }: Cluster): AppError {
+function heldElsewhere({ data, home, lockFile }: Cluster): AppError {
+  const holder = lockHolder(lockFile);
   return new AppError(
     'conflict',
-    `a Postgres that cannot be seen from here, most likely one of another container, uses the data in ${data}: stop the other one, ` +
-      `give each daemon a DATA_DIR of its own (this one is ${home.dataDir}), or set DATABASE_URL to a Postgres that both share`,
+    holder === null
+      ? `a process that cannot be seen from here, most likely a Postgres of another container, holds ${lockFile} and so the data in ${data}: stop that container, ` +
+          `give each daemon a DATA_DIR of its own (this one is ${home.dataDir}), or set DATABASE_URL to a Postgres that both share`
+      : `${holder} holds ${lockFile}, and no Postgres runs on the data in ${data}: end that process, and start again`,
   );
 }
 

@@ -1,5 +1,5 @@
 /** What a subscriber is trusted with: never repeated, whatever is wrong with it. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSecrets } from '../../../src/runtime/secrets/secrets.ts';
 import { startTestApi, type TestApi } from '../api.ts';
 
@@ -82,4 +82,91 @@ test('what tells requests with an Idempotency-Key apart is worth nothing without
   const [first, second] = [await hashOf(api), await hashOf(other)];
   await other.stop();
   expect(first).not.toBe(second);
+});
+
+interface Schema {
+  readonly $ref?: string;
+  readonly format?: string;
+  readonly example?: unknown;
+  readonly items?: Schema;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+  readonly allOf?: readonly Schema[];
+}
+
+describe('a subscriber that is moved by its address', () => {
+  const change = (name: string, json: object) => api.call('PATCH', `/v1/subscribers/${name}`, { json });
+
+  test('takes stored headers to another origin only when they are given again', async () => {
+    const headers = { Authorization: 'Bearer geheim', 'X-Team': 'geheim' };
+    await api.call('POST', '/v1/subscribers', { json: { name: 'moved', url: 'https://shop.example/a', headers } });
+    for (const url of [
+      'https://thief.example/a',
+
+      'https://shop.example:8443/a',
+      'https://shop.example.:443/a',
+    ]) {
+      const refused = await change('moved', { url, description: 'changed' });
+      expect([refused.status, refused.body.code], url).toEqual([409, 'headers_not_given']);
+      expect(refused.body.detail).toMatch(
+        /headers of "moved" \(Authorization, X-Team\) were given for https:\/\/shop\.example,.* give all headers again .* \(headers: null, or --no-header\)/,
+      );
+      expect(refused.text).not.toContain('geheim');
+    }
+    expect((await api.call('GET', '/v1/subscribers/moved')).body).toMatchObject({
+      url: 'https://shop.example/…',
+      description: null,
+    });
+    expect((await change('moved', { url: 'https://SHOP.example:443/b' })).body.headers).toEqual(['Authorization', 'X-Team']);
+    expect((await change('moved', { url: 'https://new.example', headers: { 'X-New': 'a' } })).body.headers).toEqual(['X-New']);
+    expect((await change('moved', { url: 'https://newer.example', headers: null })).body.headers).toEqual([]);
+    // Without headers nothing is kept back.
+    expect((await change('moved', { url: 'https://newest.example' })).status).toBe(200);
+  });
+
+  test('gets no headers that are added while the address changes', async () => {
+    const headers = { Authorization: 'Bearer geheim' };
+    for (const round of Array.from({ length: 10 }, (_, index) => `race-${index}`)) {
+      await api.call('POST', '/v1/subscribers', { json: { name: round, url: 'https://shop.example' } });
+      const [moved, given] = await Promise.all([
+        change(round, { url: 'https://thief.example' }),
+        change(round, { url: 'https://shop.example', headers }),
+      ]);
+      const { body } = await api.call('GET', `/v1/subscribers/${round}`);
+      expect(given.status).toBe(200);
+      expect([moved.status, body.url, body.headers], round).toEqual([
+        expect.any(Number),
+        'https://shop.example',
+        ['Authorization'],
+      ]);
+    }
+  });
+
+  test('is all of a request that names where something is sent', async () => {
+    const { body: document } = await api.call('GET', '/openapi.json');
+    const found = new Set<string>();
+    const look = (schema: Schema | undefined, place: string): void => {
+      if (schema === undefined) return;
+      if (schema.$ref !== undefined) look(document.components.schemas[schema.$ref.split('/').at(-1)!], place);
+      const isNamedSo = /\.(?:url|address|host|origin|endpoint)$/i.test(place);
+      if (schema.format === 'uri' || isNamedSo || /^\w+:\/\//.test(String(schema.example))) found.add(place);
+      for (const [name, each] of Object.entries(schema.properties ?? {})) look(each, `${place}.${name}`);
+      for (const each of [schema.items, ...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? [])])
+        look(each, place);
+    };
+    type Call = {
+      requestBody?: { content: Record<string, { schema: Schema }> };
+      parameters?: { name: string; schema: Schema }[];
+    };
+    for (const [path, methods] of Object.entries<Record<string, Call>>(document.paths)) {
+      for (const [method, { requestBody, parameters = [] }] of Object.entries(methods)) {
+        const call = `${method.toUpperCase()} ${path}`;
+        for (const { schema } of Object.values(requestBody?.content ?? {})) look(schema, call);
+        for (const { name, schema } of parameters) look(schema, `${call}.${name}`);
+      }
+    }
+    // A new call that takes an address has to say what becomes of stored secrets there.
+    expect([...found].sort()).toEqual(['PATCH /v1/subscribers/{id}.url', 'POST /v1/subscribers.url']);
+  });
 });

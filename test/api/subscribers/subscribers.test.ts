@@ -177,7 +177,7 @@ describe('subscribers', () => {
       expect(row!.text).not.toContain(Buffer.from(secret).toString('hex'));
     }
     const change = async (json: object) => (await api.call('PATCH', '/v1/subscribers/extras', { json })).body;
-    expect(await change({ description: 'x', url: 'https://b.example' }), 'left alone').toMatchObject({
+    expect(await change({ description: 'x', url: 'https://a.example/b' }), 'left alone').toMatchObject({
       headers: ['Authorization', 'X-Team'],
       publicKey: added.body.publicKey,
       format: 'cloudevents',
@@ -194,13 +194,18 @@ describe('subscribers', () => {
   test('of changes at once none is lost, and every one is told to the daemons', async () => {
     await add({ name: 'busy', url: 'https://a.example' });
     const [before] = await stored('busy');
-    const changes = [{ headers: { 'X-A': 'b' } }, { asymmetric: true }, { format: 'cloudevents' }, { url: 'https://c.example' }];
+    const changes = [
+      { headers: { 'X-A': 'b' } },
+      { asymmetric: true },
+      { format: 'cloudevents' },
+      { url: 'https://a.example/c' },
+    ];
     await Promise.all(changes.map((json) => api.call('PATCH', '/v1/subscribers/busy', { json })));
     expect((await api.call('GET', '/v1/subscribers/busy')).body).toMatchObject({
       headers: ['X-A'],
       publicKey: expect.stringMatching(/^whpk_/),
       format: 'cloudevents',
-      url: 'https://c.example',
+      url: 'https://a.example/…',
     });
     expect((await stored('busy'))[0]!.address_hash).not.toBe(before!.address_hash);
   });
@@ -415,6 +420,14 @@ describe('with a daemon', () => {
     expect(verify(first.body, signed, { keys: [], publicKeys: [added.body.publicKey], now: first.at })).toBeNull();
     expect(failed.body.attempts[0].excerpt).toBe('not for [hidden]');
     expect(failed.text).not.toContain('of-nobody-else');
+    // A caller with `operate` cannot have the headers sent to an address of its own.
+    const thief = await startReceiver();
+    const theft = await call('PATCH', '/v1/subscribers/extras', { json: { url: thief.url } });
+    expect([theft.status, theft.body.code]).toEqual([409, 'headers_not_given']);
+    const seen = receiver.received.length;
+    await test();
+    expect([receiver.received.length > seen, thief.received]).toEqual([true, []]);
+    await thief.stop();
     await call('PATCH', '/v1/subscribers/extras', { json: { headers: null, asymmetric: false, format: 'cloudevents' } });
     const changed = () =>
       receiver.received.find(({ headers: got }) => String(got['content-type']).startsWith('application/cloudevents+json'));

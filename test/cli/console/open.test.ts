@@ -5,12 +5,14 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { SITE } from '../../config/files.ts';
 import { runCommand } from '../run.ts';
 
 const server = createServer((_, response) => response.writeHead(303, { location: '/signin' }).end());
 let port = 0;
 const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-test-'));
 const asked = join(folder, 'asked');
+const environment = join(folder, 'environment');
 beforeAll(async () => {
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   port = (server.address() as AddressInfo).port;
@@ -24,7 +26,7 @@ afterAll(() => {
 function desktop({ exitCode = 0, display = ':0' } = {}): NodeJS.ProcessEnv {
   rmSync(asked, { force: true });
   for (const name of ['xdg-open', 'open']) {
-    writeFileSync(join(folder, name), `#!/bin/sh\necho "$1" > '${asked}'\nexit ${exitCode}\n`);
+    writeFileSync(join(folder, name), `#!/bin/sh\n/usr/bin/env > '${environment}'\necho "$1" > '${asked}'\nexit ${exitCode}\n`);
     chmodSync(join(folder, name), 0o755);
   }
   return { PATH: folder, DISPLAY: display, PORT: String(port) };
@@ -38,6 +40,20 @@ test('the browser gets the address, which is printed with where it comes from', 
   expect(stderr).toBe(
     'The address comes from HOST and PORT in the settings of this terminal; a daemon with other settings has another one.\n',
   );
+});
+
+test('the browser gets the variables of the desktop, and none of the settings', async () => {
+  const secrets = { API_KEY: 'c2VjcmV0LWtleS1vZi1hLXRlc3Q', CHECKOUT_CLIENT_SECRET: 'hush', TOKEN_OF_ANOTHER_PROGRAM: 'hush' };
+  const env = { ...SITE, ...desktop(), ...secrets, XDG_RUNTIME_DIR: '/run/user/1000', LC_ALL: 'C' };
+  expect(await runCommand(['open'], env)).toMatchObject({ exitCode: 0 });
+  const names = readFileSync(environment, 'utf8').match(/^\w+(?==)/gm)!;
+  // The shell adds a few of its own.
+  expect(names.filter((name) => !['PWD', 'OLDPWD', 'SHLVL', '_'].includes(name)).sort()).toEqual([
+    'DISPLAY',
+    'LC_ALL',
+    'PATH',
+    'XDG_RUNTIME_DIR',
+  ]);
 });
 
 test('CONSOLE_URL wins, and is opened without a look at the daemon', async () => {

@@ -64,7 +64,10 @@ test('options are written with new secrets, the credentials are tried, and the d
     ...['init', ...argv, '--webhook-url', 'http://127.0.0.1:9/hooks'],
     ...['--database-url', 'postgres://watch:p%20w@db.example/shop?sslmode=require&x=1'],
   ]);
-  expect(again).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(again).toMatchObject({
+    exitCode: 0,
+    stderr: expect.stringMatching(/^--database-url: [^\n]* give - .* or @file instead\.\n$/),
+  });
   expect(again.stdout).toMatch(/^ok +the service: accepts oauth2/m);
   expect(again.stdout).toContain(
     `\nNext:\n  purchase-watch --env ${made}/.env doctor\n  purchase-watch --env ${made}/.env start\n`,
@@ -97,7 +100,7 @@ test('what the environment says is not asked for; what is missing or wrong is na
     exitCode: 2,
     stdout: '',
     stderr: expect.stringMatching(
-      /^error: 3 problems\n {2}--slack-url: its value \(not shown\) is not .*\n {2}--base-url: is missing; give the option, or set CHECKOUT_BASE_URL\n {2}--client-secret-file: is missing; give the option, or set CHECKOUT_CLIENT_SECRET\n$/,
+      /\nerror: 3 problems\n {2}--slack-url: its value \(not shown\) is not .*\n {2}--base-url: is missing; give the option, or set CHECKOUT_BASE_URL\n {2}--client-secret-file: is missing; give the option, or set CHECKOUT_CLIENT_SECRET\n$/,
     ),
   });
 });

@@ -257,6 +257,12 @@ describe('without a daemon', () => {
     const change = async (...argv: string[]) =>
       JSON.parse((await command(['subscribers', 'change', 'extras', '--json', ...argv])).stdout);
     expect(await change('--description', 'x')).toMatchObject({ headers: ['X-Team', 'Authorization'], publicKey: key });
+    const moved = await command(['subscribers', 'change', 'extras', '--url', 'https://thief.example']);
+    expect(moved).toMatchObject({
+      exitCode: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/headers of "extras" .*--no-header\)/),
+    });
     expect(await change('--header', 'X-B: c', '--format', 'standard')).toMatchObject({ headers: ['X-B'], format: 'standard' });
     expect(await change('--no-header', '--no-asymmetric')).toMatchObject({ headers: [], publicKey: null });
     const shown = await command(['subscribers', 'show', 'extras']);

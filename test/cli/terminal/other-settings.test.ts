@@ -1,5 +1,6 @@
 /** Commands remark that a running daemon uses other settings than their terminal. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { secretsOf } from '../../../src/actions/subscribers/secrets.ts';
 import { loadSettings } from '../../../src/config/load-settings.ts';
 import { settingsDigests } from '../../../src/config/settings-digests.ts';
 import { DAY } from '../../../src/domain/values/time.ts';
@@ -21,7 +22,7 @@ describe('a daemon with other limits', () => {
     env = { ...SITE, DATABASE_URL: database.url };
     const settings = loadSettings(env);
     settings.policy = { ...settings.policy, giveUpAfter: DAY };
-    const digests = settingsDigests(settings, packageVersion());
+    const digests = settingsDigests(settings, packageVersion(), null);
     await renewReplica(database.sql, { id: 'rep_1', process: 'elsewhere', ttl: 600_000, settings: digests });
     await database.sql`insert into purchase_watch.purchases (purchase_id) values ('p-1')`;
     await database.sql`
@@ -72,7 +73,7 @@ describe('a daemon with other limits', () => {
 test('a daemon writes digests of its own settings, and with the same settings no remark is made', async () => {
   const t = await startTestApp({ stuck: 'auto' });
   await t.app.start();
-  const own = settingsDigests(t.settings, packageVersion());
+  const own = settingsDigests(t.settings, packageVersion(), secretsOf(t.settings));
   expect(await t.database.sql`select settings_digests as found from purchase_watch_internal.replicas`).toEqual([{ found: own }]);
   const same = {
     DATABASE_URL: t.database.url,

@@ -211,7 +211,7 @@ test.runIf(canContain && existsSync('/usr/bin/flock'))(
     const first = await anotherProcess({ container: true });
     await query(first.url, KEEP);
     const { error, code } = await anotherProcess({ container: true });
-    expect([code, error]).toEqual(['conflict', expect.stringContaining('most likely one of another container')]);
+    expect([code, error]).toEqual(['conflict', expect.stringContaining('most likely a Postgres of another container')]);
     expect(await query(first.url, FIND)).toEqual([{ answer: 42 }]);
     await first.end('SIGKILL');
     const next = await anotherProcess({ container: true });
@@ -219,6 +219,48 @@ test.runIf(canContain && existsSync('/usr/bin/flock'))(
     await next.end('SIGKILL');
   },
 );
+
+test('the lock file is closed to other users, also one that an earlier version left open', async () => {
+  await (await start()).stop();
+  const lock = join(dataDir, 'postgres/lock');
+  const data = statSync(join(dataDir, 'postgres/data'));
+  expect([statSync(lock).mode & 0o777, statSync(lock).uid]).toEqual([0o600, data.uid]);
+  chmodSync(lock, 0o644);
+  if (isRoot) chownSync(lock, 0, 0);
+  await (await start()).stop();
+  expect([statSync(lock).mode & 0o777, statSync(lock).uid]).toEqual([0o600, data.uid]);
+});
+
+test.runIf(existsSync('/proc/locks') && existsSync('/usr/bin/flock'))(
+  'a lock that a process of this system holds is blamed on that process',
+  async () => {
+    await (await start()).stop();
+    const lock = join(dataDir, 'postgres/lock');
+    const holder = spawn('/usr/bin/flock', ['--no-fork', lock, '/bin/sh', '-c', 'echo held; read line'], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    await once(createInterface(holder.stdout), 'line');
+    await expect(start()).rejects.toMatchObject({
+      code: 'conflict',
+      message: `process ${holder.pid} (sh) holds ${lock}, and no Postgres runs on the data in ${join(dataDir, 'postgres/data')}: end that process, and start again`,
+    });
+    const ended = once(holder, 'exit');
+    holder.stdin.end();
+    await ended;
+    await start();
+  },
+);
+
+test.runIf(process.platform === 'linux')('its processes get nothing of the environment of this process', async () => {
+  const secret = 'a-secret-of-the-settings';
+  const other = await anotherProcess({ env: { ...process.env, CHECKOUT_CLIENT_SECRET: secret, SECRETS_KEY: secret } });
+  const children = readFileSync(`/proc/${postmaster()}/task/${postmaster()}/children`, 'utf8').trim().split(' ');
+  expect(children.length).toBeGreaterThan(2);
+  for (const pid of [postmaster(), ...children]) {
+    expect(readFileSync(`/proc/${pid}/environ`, 'utf8'), `process ${pid}`).not.toContain(secret);
+  }
+  await other.end('SIGTERM');
+});
 
 test('two that leave at once leave nothing running', async () => {
   const servers = [await start(), await start()];

@@ -43,7 +43,10 @@ export function editForm({ subscriber, sites, waits, path, tried }: EditForm): H
   };
   const names = sites.filter(({ configured }) => configured).map(({ site }) => site);
   const isNamed = names.length > 1 || subscriber.sites !== null;
-  const kept = headers.length === 0 ? 'It has none now.' : `It has ${headers.join(', ')} now; left empty, they stay.`;
+  const kept =
+    headers.length === 0
+      ? 'It has none now.'
+      : `It has ${headers.join(', ')} now; left empty, they stay, and an address of another origin (scheme, host, port) needs them again.`;
   return html`<details class="same" id="edit"${tried.refusal === null ? NOTHING : html` open`}><summary>Edit</summary><form class="body stack" method="post" action="${path}/edit#edit">${refusalNote(tried, FIELDS)}
 ${field({ name: 'url', label: 'Another address', tried, longest: 2_000, placeholder: url ?? 'https://shop.example/hooks', hint: 'Left empty, events go where they went.' })}
 ${boxes('types', 'Types of events; none ticked: all', EVENT_TYPES)}
