@@ -4,6 +4,7 @@ import { printable } from '../../http/excerpt.ts';
 
 /** An id that is cut is of no use, so one that is as long as any may be is shown whole. */
 const LONGEST_ID = 210;
+const LONGEST_COMMAND = 900;
 
 const ESCAPES: ReadonlyMap<string, string> = new Map([
   ['&', '&amp;'],
@@ -30,6 +31,12 @@ export function plain(value: string, longest: number): string {
 /** A value set as code, so that its own `*` and `_` stay what they are. */
 export function code(value: string, longest: number): string {
   return `\`${plain(value.replaceAll('`', "'"), longest - 2)}\``;
+}
+
+/** A command set as code. One that is too long to be shown whole gives way to a shorter one, because half of a command does something else. */
+export function command(line: string): string {
+  const whole = code(line, Number.POSITIVE_INFINITY);
+  return whole.length <= LONGEST_COMMAND ? whole : code('purchase-watch status', LONGEST_COMMAND);
 }
 
 /** A moment that every reader sees in the time zone of their own; UTC where Slack cannot. */
