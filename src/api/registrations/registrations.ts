@@ -4,7 +4,7 @@ import { nearest } from '../../config/kinds/nearest.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { type JsonValue, parseExact, stringifyExact } from '../../domain/values/exact-json.ts';
 import type { Registration } from '../../postgres/purchases/purchases.ts';
-import { purchaseIdField, referenceField } from '../http/fields.ts';
+import { newPurchaseIdField, referenceField } from '../http/fields.ts';
 import { metadataProblem } from '../http/metadata.ts';
 import { splitCells } from './csv.ts';
 import { siteProblem } from './site-problem.ts';
@@ -50,14 +50,14 @@ export function checkRegistration(written: Written, defaults: Defaults): Registr
   const reference = written.reference ?? defaults.reference;
   const metadata = written.metadata ?? defaults.metadata;
   const problem =
-    problemOf(purchaseIdField, written.purchaseId, 'the purchase ID') ??
+    problemOf(newPurchaseIdField, written.purchaseId, 'the purchase ID') ??
     (site === null ? missingSite(defaults.sites) : siteProblem(site, defaults.sites, defaults.unnamed)) ??
     (reference === null ? null : problemOf(referenceField, reference, 'the reference')) ??
     (metadata === null ? null : metadataTrouble(metadata));
   return problem === null ? { purchaseId: written.purchaseId, site, reference, metadata } : { problem };
 }
 
-function problemOf(field: typeof purchaseIdField, value: string, what: string): string | null {
+function problemOf(field: typeof newPurchaseIdField, value: string, what: string): string | null {
   const checked = field.safeParse(value);
   return checked.success ? null : `${what} ${checked.error.issues[0]?.message}`;
 }

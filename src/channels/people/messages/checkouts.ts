@@ -16,6 +16,8 @@ import { code, command, moment, plain, purchaseId } from './mrkdwn.ts';
 
 /** Checkouts named in one message. */
 const NAMED = 20;
+/** A command with an id of signs that have to be spelled. */
+const LONGEST_WHY = 900;
 /** Lines with links may be so long together; longer ones are shown without, since Slack takes 3 000. */
 const LONGEST_LINKS = 2_800;
 const LONGEST_ORDER = 80;
@@ -79,7 +81,7 @@ function stuckCheckouts(event: Checkouts, consoleUrl: string | null): Draft {
       ...reasonParagraph(reasons),
       ...(over.length + overCount === 0 ? [] : overParagraph(event, 20, consoleUrl)),
     ],
-    notes: first === undefined ? [] : [[`More: ${command(commandLine`why ${first.purchaseId}`)}`, { order: 65 }]],
+    notes: first === undefined ? [] : [[`More: ${command(commandLine`why ${first.purchaseId}`, LONGEST_WHY)}`, { order: 65 }]],
   };
 }
 
