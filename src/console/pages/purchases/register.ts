@@ -16,6 +16,8 @@ import { type Pasted, registerPasted } from './pasted.ts';
 
 /** Bad lines that are listed. */
 const MOST_LISTED = 200;
+/** Characters of one of them; the field below has all. */
+const LONGEST_SHOWN = 300;
 
 const PATH = '/purchases/register';
 
@@ -131,7 +133,7 @@ function result({ created, existing, bad, unused, problem }: Pasted, base: strin
       : html`<p class="note">Not used, because no field is called so: ${unused.map((name) => html`${written(name)} `)}</p>`;
   if (bad.length === 0) return html`${done}${columns}`;
   const row = ({ line, problem: what, text }: (typeof bad)[number]): Html =>
-    html`<tr><th scope="row" class="num">${line}</th><td>${what}</td><td class="wide">${written(text.slice(0, 4_000))}</td></tr>`;
+    html`<tr><th scope="row" class="num">${line}</th><td>${what}</td><td class="wide">${written(text.slice(0, LONGEST_SHOWN))}</td></tr>`;
   const table = html`<div><table class="cards"><thead><tr><th scope="col" class="num">Line</th><th scope="col">What is wrong</th><th scope="col">Text</th></tr></thead><tbody>${bad.slice(0, MOST_LISTED).map(row)}</tbody></table></div>`;
   const more =
     bad.length > MOST_LISTED ? html`<span>${number(bad.length - MOST_LISTED)} more are in the field below.</span>` : NOTHING;
