@@ -1,7 +1,9 @@
 /** What a text lists, one after the other: usually a line, in CSV now and then several. */
+
 import { createPauses } from '../../runtime/loops/pauses.ts';
+import { LONGEST_RECORD } from './csv.ts';
 import type { Line } from './lines.ts';
-import { BROKEN_QUOTES, type Read, type registrationReader } from './registrations.ts';
+import { BROKEN_QUOTES, type Read, type registrationReader, TOO_LONG } from './registrations.ts';
 
 export interface RecordRead {
   /** The lines it was written in. */
@@ -12,7 +14,6 @@ export interface RecordRead {
 
 /** An unclosed quotation mark must not take the rest of the file with it. */
 const MOST_LINES = 200;
-const LONGEST = 64 * 1_024;
 
 /** Whether a cell is open where it was not before, and the other way round: each cell that is closed has two marks, or four. */
 const turnsQuotes = (text: string): boolean => text.split('"').length % 2 === 0;
@@ -38,7 +39,7 @@ export async function* recordsOf(
   try {
     for (let line = await next(); line !== null; line = await next()) {
       await pause();
-      const read = line.text === null ? { problem: 'is far too long to be a purchase' } : reader.line(line.text);
+      const read = line.text === null ? { problem: TOO_LONG } : reader.line(line.text);
       if (read === 'nothing') continue;
       if (read !== 'unfinished') {
         yield { first: line.number, last: line.number, read };
@@ -64,12 +65,13 @@ async function readOn(
 ): Promise<{ whole: RecordRead['read'] | null; taken: Line[] }> {
   const taken: Line[] = [];
   let text = begun;
-  while (taken.length < MOST_LINES && text.length < LONGEST) {
+  while (taken.length < MOST_LINES) {
     const more = await next();
     if (more === null) break;
     taken.push(more);
     if (more.text === null) break;
     text = `${text}\n${more.text}`;
+    if (text.length > LONGEST_RECORD) break;
     // The cell is still open. A text is parsed once, when it is whole: parsed with each line, an open cell would cost the square of its size.
     if (!turnsQuotes(more.text)) continue;
     const read = reader.line(text);

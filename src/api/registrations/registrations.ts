@@ -34,6 +34,8 @@ export type Read = { readonly registration: Registration } | { readonly problem:
 
 /** What is wrong with a line whose quotation marks do not fit. */
 export const BROKEN_QUOTES = 'a quotation mark is missing, or stands inside a cell that is not quoted';
+/** What is wrong with a line or a record that is longer than any that is good. */
+export const TOO_LONG = 'is far too long to be a purchase';
 const FIELDS = ['purchaseId', 'site', 'reference', 'metadata'] as const;
 /** What the column of the ids is called. */
 const HEADERS = ['purchase_id', 'purchaseId'];
@@ -192,6 +194,7 @@ function readCells(
   const cells = splitCells(text, separator);
   if (cells === 'open') return 'unfinished';
   if (cells === 'broken') return { problem: BROKEN_QUOTES };
+  if (cells === 'long') return { problem: TOO_LONG };
   if (cells.length > columns.length) return { problem: `has ${cells.length} cells, and ${most} ${columns.length}` };
   const written: Partial<Record<FieldName, string>> = {};
   cells.forEach((cell, index) => {
