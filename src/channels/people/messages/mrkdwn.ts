@@ -10,6 +10,8 @@ const ESCAPES: ReadonlyMap<string, string> = new Map([
   ['&', '&amp;'],
   ['<', '&lt;'],
   ['>', '&gt;'],
+  // Ends or begins code, which no sign before it prevents.
+  ['`', "'"],
 ]);
 
 /**
@@ -30,7 +32,7 @@ export function plain(value: string, longest: number): string {
 
 /** A value set as code, so that its own `*` and `_` stay what they are. */
 export function code(value: string, longest: number): string {
-  return `\`${plain(value.replaceAll('`', "'"), longest - 2)}\``;
+  return `\`${plain(value, longest - 2)}\``;
 }
 
 /** A command set as code. One that is too long to be shown whole gives way to a shorter one, because half of a command does something else. */
