@@ -12,13 +12,13 @@ const NUMBERED = /^(\s*\d+)\./gm;
 const FUNCTIONS = /\{(?=\{)/g;
 /** Clients make links of addresses and of mail addresses; parted likewise they are text. */
 const ADDRESSES = /:(?=\/\/)|www(?=\.)|@(?=[\p{L}\p{N}])/giu;
-/** What makes tags, mentions among them, and what stands for another character. */
-const TAGS: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
 /** A text that no value in it can give another meaning. */
 function escaped(text: string): string {
   return text
-    .replace(/[&<>]/g, (mark) => TAGS[mark]!)
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
     .replace(MARKS, '\\$&')
     .replace(LINE_MARKS, '$1\\$2')
     .replace(NUMBERED, '$1\\.')

@@ -30,7 +30,7 @@ const HOSTILE = [
     "\\'",
     'a\\',
     '$HOME',
-    '${HOME}',
+    '\u0024{HOME}',
     '<ran',
     '>ran',
   ],
