@@ -8,6 +8,7 @@ import { REPLICA_WORDS, replicaRemedy } from '../../domain/incidents/replica-tro
 import { type FirstPolls, withinText } from '../../domain/polling/first-polls.ts';
 import { MOST_UNPOLLED, unpolledAdvice, unpolledText } from '../../domain/polling/unpolled.ts';
 import { type DaemonSilence, unwritableText } from '../../domain/replicas/daemon-silence.ts';
+import { commandLine } from '../../domain/values/command-line.ts';
 import { counted } from '../../domain/values/counts.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
@@ -180,10 +181,10 @@ function subscriberTrouble(subscriber: StoredSubscriber, now: Instant, spared: b
     const todo =
       audience === 'people'
         ? 'give it another address in the settings'
-        : `if it is to get events again, see that it takes events and switch it on: "purchase-watch subscribers change ${name} --status active"${anyway}`;
+        : `if it is to get events again, see that it takes events and switch it on: "${commandLine`subscribers change ${name} --status active`}"${anyway}`;
     return { wrong: `it is switched off (${reasonText(statusReason)})`, todo };
   }
-  const atOnce = `its waiting deliveries are then sent in order, at once with "purchase-watch subscribers resume ${name}"`;
+  const atOnce = `its waiting deliveries are then sent in order, at once with "${commandLine`subscribers resume ${name}`}"`;
   if (health?.pausedUntil != null) {
     const until = health.pausedUntil > now ? `until ${untilText(health.pausedUntil, now)}` : 'and being tried again';
     const todo = isAskedFor(health)

@@ -11,6 +11,7 @@ import { configuredReach, openWebhook } from '../../channels/webhook/open.ts';
 import { PEOPLE_KINDS } from '../../config/kinds/people-kinds.ts';
 import type { ChannelSettings, Settings } from '../../config/settings.ts';
 import { eventBody } from '../../domain/events/make-event.ts';
+import { commandLine } from '../../domain/values/command-line.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
@@ -144,16 +145,16 @@ export async function checkChannel(
   }: { readonly channel: ChannelSettings; readonly ping: PingedKind | undefined; readonly setting: string },
 ): Promise<Finding[]> {
   if (asked === undefined)
-    return [report.ok(`it was not called, because whatever it is sent shows; "purchase-watch ${kind} test" shows messages`)];
+    return [report.ok(`it was not called, because whatever it is sent shows; "${commandLine`${kind} test`}" shows messages`)];
   const { within, host, ask } = asked;
   const ping = await ask(webhookUrl, within);
   if (ping.kind === 'alive')
-    return [report.ok(`the webhook is alive: ${ping.tookMs} ms; "purchase-watch ${kind} test" shows a message`)];
+    return [report.ok(`the webhook is alive: ${ping.tookMs} ms; "${commandLine`${kind} test`}" shows a message`)];
   if (ping.kind === 'silent') {
     const todo = `see that this machine can reach ${host}, by whatever proxy or firewall is in between`;
     return [report.failed(ping.detail, todo)];
   }
   if (ping.kind === 'unclear')
-    return [report.warning(ping.detail, `see whether a message arrives: "purchase-watch ${kind} test"`)];
+    return [report.warning(ping.detail, `see whether a message arrives: "${commandLine`${kind} test`}"`)];
   return [report.failed(ping.detail, `make a new incoming webhook in ${PEOPLE_KINDS[kind].title} and set ${setting} to it`)];
 }

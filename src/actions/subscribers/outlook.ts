@@ -4,6 +4,7 @@ import { isUntried } from '../../domain/deliveries/subscriber-health.ts';
 import { afterFailures, healthStatus, isAskedFor } from '../../domain/deliveries/subscriber-state.ts';
 import { untilText } from '../../domain/explain/standing.ts';
 import { noDaemonText } from '../../domain/replicas/daemon-silence.ts';
+import { commandLine } from '../../domain/values/command-line.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
 import { bringForward } from '../../postgres/deliveries/bring-forward.ts';
@@ -40,7 +41,7 @@ function wayAdvice({ name, unreached }: StoredSubscriber): string | null {
   const why = unreached.error === null ? '' : ` (${unreached.error.replace(/\.$/, '')})`;
   if (isUntried(unreached))
     return `a daemon sends nothing to ${name}${why}; give every daemon the settings that it was added under, SECRETS_KEY above all, and restart them`;
-  return `we do not get through to ${name}${why}, which is tried again every few minutes; once that is mended, at once: purchase-watch subscribers resume ${name}, or POST /v1/subscribers/${name}/resume`;
+  return `we do not get through to ${name}${why}, which is tried again every few minutes; once that is mended, at once: ${commandLine`subscribers resume ${name}`}, or POST /v1/subscribers/${name}/resume`;
 }
 
 function pauseAdvice(subscriber: StoredSubscriber, now: Instant): string | null {
@@ -53,7 +54,7 @@ function pauseAdvice(subscriber: StoredSubscriber, now: Instant): string | null 
       : 'paused until the one delivery that is tried now gets through';
   const paused = `${name} is ${until} ${afterFailures(health.failures)}${why}`;
   if (isAskedFor(health)) return `${paused}; it goes on by itself then`;
-  return `${paused}; end that at once: purchase-watch subscribers resume ${name}, or POST /v1/subscribers/${name}/resume`;
+  return `${paused}; end that at once: ${commandLine`subscribers resume ${name}`}, or POST /v1/subscribers/${name}/resume`;
 }
 
 /** What happens to a delivery that was asked for again, as a sentence; null when it leaves at once. */

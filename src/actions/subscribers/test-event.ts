@@ -1,5 +1,7 @@
 /** Test events: one subscriber, and no other, gets an event that says it is a test. */
+
 import { draftOf } from '../../domain/events/make-event.ts';
+import { commandLine } from '../../domain/values/command-line.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
 import { announceTest } from '../../postgres/events/test-events.ts';
@@ -9,7 +11,7 @@ import { Refused } from './refused.ts';
 /** Why a subscriber is off and how to switch it on, or null while it is on. */
 export function offAdvice({ name, status, statusReason }: StoredSubscriber): string | null {
   if (status !== 'off') return null;
-  const remedy = `purchase-watch subscribers change ${name} --status active, or PATCH /v1/subscribers/${name} with {"status": "active"}`;
+  const remedy = `${commandLine`subscribers change ${name} --status active`}, or PATCH /v1/subscribers/${name} with {"status": "active"}`;
   return `${name} is off (${(statusReason ?? 'no reason is known').replace(/\.$/, '')}); switch it on: ${remedy}`;
 }
 

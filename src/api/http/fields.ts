@@ -52,11 +52,23 @@ export function lineParameter(what: string) {
 
 const PURCHASE_ID = 'the Purchase ID that the checkout service gave';
 
-export const purchaseIdField = text(
-  (value) =>
+const ID_SCHEMA = { minLength: 1, maxLength: LONGEST_TEXT, example: '3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11' } as const;
+
+function idProblem(value: string): string | null {
+  return (
     lineProblem(value, PURCHASE_ID) ??
-    (value === value.trim() ? null : `begins or ends with a space; give ${PURCHASE_ID} and nothing around it`),
-).openapi({ minLength: 1, maxLength: LONGEST_TEXT, example: '3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11' });
+    (value === value.trim() ? null : `begins or ends with a space; give ${PURCHASE_ID} and nothing around it`)
+  );
+}
+
+/** The id of a purchase that may be registered already. */
+export const purchaseIdField = text(idProblem).openapi(ID_SCHEMA);
+
+/** The id of a purchase to register. Clients read `.` and `..` as steps of a path, and would never reach such a purchase. */
+export const newPurchaseIdField = text(
+  (value) =>
+    idProblem(value) ?? (/^\.\.?$/.test(value) ? `is ${value}, which no web address can hold; give ${PURCHASE_ID}` : null),
+).openapi(ID_SCHEMA);
 
 export const referenceField = text((value) => lineProblem(value, 'your own reference, or leave the field out')).openapi({
   minLength: 1,

@@ -8,7 +8,7 @@ import { MOST_SINGLE, type Registration, register } from '../../postgres/purchas
 import { needs } from '../access/scopes.ts';
 import { exactJson } from '../http/body.ts';
 import { type Api, BODY_PROBLEMS, jsonAnswer, jsonBody } from '../http/definitions.ts';
-import { metadataField, purchaseIdField, referenceField, siteField } from '../http/fields.ts';
+import { metadataField, newPurchaseIdField, referenceField, siteField } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { type Entry, entriesJson } from '../http/large-body.ts';
 import { Problem, problems } from '../http/problems.ts';
@@ -89,7 +89,7 @@ function namedSites(settings: readonly SiteNames[]): NamedSites {
 function registrationOf({ sites, formerly, otherwise }: NamedSites, { terse = false } = {}) {
   const site = siteField(sites, { terse, formerly, isNeeded: otherwise === undefined });
   const shape = {
-    purchaseId: purchaseIdField,
+    purchaseId: newPurchaseIdField,
     site: otherwise === undefined ? site : site.nullish(),
     reference: referenceField.nullish(),
     metadata: metadataField.nullish(),

@@ -1,5 +1,7 @@
 /** The API's description as a page for people. Made on the server: no scripts, nothing from elsewhere. */
+
 import { html, raw } from 'hono/html';
+import { shellWord } from '../../domain/values/command-line.ts';
 import { type Answer, exampleOf, type OpenApiDocument, type Operation, type Schema } from './page-model.ts';
 import { fieldTable, parameterTable, typeOf, words } from './page-parts.ts';
 import { STYLE } from './page-style.ts';
@@ -141,17 +143,13 @@ function curlLine(document: OpenApiDocument, { method, path, operation }: Call, 
     .map((each) => `${each.name}=${encodeURIComponent(String(exampleOf(document, each.schema)))}`);
   const address =
     origin + path.replace(/\{(\w+)\}/g, (_, name: string) => sample(name)) + (query.length > 0 ? `?${query.join('&')}` : '');
-  const parts = [`curl ${method === 'get' ? '' : `-X ${method.toUpperCase()} `}${quoted(address)}`];
+  const parts = [`curl ${method === 'get' ? '' : `-X ${method.toUpperCase()} `}${shellWord(address)}`];
   if (keyed && !isOptional(security)) parts.push('-H "authorization: Bearer $API_KEY"');
   const schema = requestBody?.content[JSON_TYPE]?.schema;
   if (schema !== undefined) {
-    parts.push("-H 'content-type: application/json'", `-d ${quoted(JSON.stringify(exampleOf(document, schema)))}`);
+    parts.push("-H 'content-type: application/json'", `-d ${shellWord(JSON.stringify(exampleOf(document, schema)))}`);
   }
   return parts.join(' \\\n  ');
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 function short(method: string): string {

@@ -1,6 +1,9 @@
 /** What a text lists, one after the other: usually a line, in CSV now and then several. */
+
+import { createPauses } from '../../runtime/loops/pauses.ts';
+import { LONGEST_RECORD } from './csv.ts';
 import type { Line } from './lines.ts';
-import { BROKEN_QUOTES, type Read, type registrationReader } from './registrations.ts';
+import { BROKEN_QUOTES, type Read, type registrationReader, TOO_LONG } from './registrations.ts';
 
 export interface RecordRead {
   /** The lines it was written in. */
@@ -11,10 +14,12 @@ export interface RecordRead {
 
 /** An unclosed quotation mark must not take the rest of the file with it. */
 const MOST_LINES = 200;
-const LONGEST = 64 * 1_024;
+
+/** Whether a cell is open where it was not before, and the other way round: each cell that is closed has two marks, or four. */
+const turnsQuotes = (text: string): boolean => text.split('"').length % 2 === 0;
 
 /**
- * Reads line after line. A quoted cell may go on in the lines that follow; when they do not close it as CSV should, the
+ * Reads line after line, and lets other work come first now and then. A quoted cell may go on in the lines that follow; when they do not close it as CSV should, the
  * line in which it opens is bad, and those that follow are read by themselves.
  */
 export async function* recordsOf(
@@ -30,9 +35,11 @@ export async function* recordsOf(
     return done ? null : value;
   };
 
+  const pause = createPauses();
   try {
     for (let line = await next(); line !== null; line = await next()) {
-      const read = line.text === null ? { problem: 'is far too long to be a purchase' } : reader.line(line.text);
+      await pause();
+      const read = line.text === null ? { problem: TOO_LONG } : reader.line(line.text);
       if (read === 'nothing') continue;
       if (read !== 'unfinished') {
         yield { first: line.number, last: line.number, read };
@@ -58,14 +65,16 @@ async function readOn(
 ): Promise<{ whole: RecordRead['read'] | null; taken: Line[] }> {
   const taken: Line[] = [];
   let text = begun;
-  while (taken.length < MOST_LINES && text.length < LONGEST) {
+  while (taken.length < MOST_LINES) {
     const more = await next();
     if (more === null) break;
     taken.push(more);
     if (more.text === null) break;
     text = `${text}\n${more.text}`;
-    // Only a quotation mark can close the cell.
-    const read = more.text.includes('"') ? reader.line(text) : 'unfinished';
+    if (text.length > LONGEST_RECORD) break;
+    // The cell is still open. A text is parsed once, when it is whole: parsed with each line, an open cell would cost the square of its size.
+    if (!turnsQuotes(more.text)) continue;
+    const read = reader.line(text);
     if (read === 'unfinished') continue;
     const isBroken = read === 'nothing' || ('problem' in read && read.problem === BROKEN_QUOTES);
     return { whole: isBroken ? null : read, taken };

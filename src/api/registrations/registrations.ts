@@ -4,7 +4,7 @@ import { nearest } from '../../config/kinds/nearest.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { type JsonValue, parseExact, stringifyExact } from '../../domain/values/exact-json.ts';
 import type { Registration } from '../../postgres/purchases/purchases.ts';
-import { purchaseIdField, referenceField } from '../http/fields.ts';
+import { newPurchaseIdField, referenceField } from '../http/fields.ts';
 import { metadataProblem } from '../http/metadata.ts';
 import { splitCells } from './csv.ts';
 import { siteProblem } from './site-problem.ts';
@@ -34,6 +34,8 @@ export type Read = { readonly registration: Registration } | { readonly problem:
 
 /** What is wrong with a line whose quotation marks do not fit. */
 export const BROKEN_QUOTES = 'a quotation mark is missing, or stands inside a cell that is not quoted';
+/** What is wrong with a line or a record that is longer than any that is good. */
+export const TOO_LONG = 'is far too long to be a purchase';
 const FIELDS = ['purchaseId', 'site', 'reference', 'metadata'] as const;
 /** What the column of the ids is called. */
 const HEADERS = ['purchase_id', 'purchaseId'];
@@ -50,14 +52,14 @@ export function checkRegistration(written: Written, defaults: Defaults): Registr
   const reference = written.reference ?? defaults.reference;
   const metadata = written.metadata ?? defaults.metadata;
   const problem =
-    problemOf(purchaseIdField, written.purchaseId, 'the purchase ID') ??
+    problemOf(newPurchaseIdField, written.purchaseId, 'the purchase ID') ??
     (site === null ? missingSite(defaults.sites) : siteProblem(site, defaults.sites, defaults.unnamed)) ??
     (reference === null ? null : problemOf(referenceField, reference, 'the reference')) ??
     (metadata === null ? null : metadataTrouble(metadata));
   return problem === null ? { purchaseId: written.purchaseId, site, reference, metadata } : { problem };
 }
 
-function problemOf(field: typeof purchaseIdField, value: string, what: string): string | null {
+function problemOf(field: typeof newPurchaseIdField, value: string, what: string): string | null {
   const checked = field.safeParse(value);
   return checked.success ? null : `${what} ${checked.error.issues[0]?.message}`;
 }
@@ -192,6 +194,7 @@ function readCells(
   const cells = splitCells(text, separator);
   if (cells === 'open') return 'unfinished';
   if (cells === 'broken') return { problem: BROKEN_QUOTES };
+  if (cells === 'long') return { problem: TOO_LONG };
   if (cells.length > columns.length) return { problem: `has ${cells.length} cells, and ${most} ${columns.length}` };
   const written: Partial<Record<FieldName, string>> = {};
   cells.forEach((cell, index) => {

@@ -8,6 +8,7 @@ import { drainOf, replay, replayedBody, whyNoReplay } from '../../actions/subscr
 import { DEFAULT_OVERLAP, MOST_OVERLAP, requireSubscriber, rotateSecret } from '../../actions/subscribers/subscribers.ts';
 import { testSubscriber } from '../../actions/subscribers/test-event.ts';
 import { waitForAttempt } from '../../actions/subscribers/wait.ts';
+import { commandLine } from '../../domain/values/command-line.ts';
 import { isoTimeOrNull } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { findDelivery } from '../../postgres/deliveries/delivery-list.ts';
@@ -42,7 +43,7 @@ export function mountSubscriberActions(app: Api, parts: ActionParts): void {
     if (subscriber.audience === 'people') {
       throw new Problem(
         'invalid_request',
-        `${subscriber.name} gets incidents, not events; try it with "purchase-watch ${subscriber.kind} test".`,
+        `${subscriber.name} gets incidents, not events; try it with "${commandLine`${subscriber.kind} test`}".`,
       );
     }
     const { wait = 0 } = c.req.valid('query');

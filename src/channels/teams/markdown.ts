@@ -5,15 +5,25 @@ const PIECES = /<!date\^[^|>\n]*\|([^>\n]*)>|<([^|>\n]+)\|([^>\n]*)>|`([^`\n]*)`
 const ENTITIES = { amp: '&', lt: '<', gt: '>' } as const;
 /** Marks anywhere. Cards know emphasis, links and lists; what else Markdown has is escaped in case that a client knows it, too. */
 const MARKS = /[\\`*_[\]()~]/g;
-/** What makes a list, a heading or a quotation at the beginning of a line. */
-const LINE_MARKS = /^(\s*)([-+#>])/gm;
+/** What makes a list or a heading at the beginning of a line. */
+const LINE_MARKS = /^(\s*)([-+#])/gm;
 const NUMBERED = /^(\s*\d+)\./gm;
 /** `{{DATE(…)}}` is a function of cards; parted by a character of no width it is text. */
 const FUNCTIONS = /\{(?=\{)/g;
+/** Clients make links of addresses and of mail addresses; parted likewise they are text. */
+const ADDRESSES = /:(?=\/\/)|www(?=\.)|@(?=[\p{L}\p{N}])/giu;
 
 /** A text that no value in it can give another meaning. */
 function escaped(text: string): string {
-  return text.replace(MARKS, '\\$&').replace(LINE_MARKS, '$1\\$2').replace(NUMBERED, '$1\\.').replace(FUNCTIONS, '{\u200b');
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replace(MARKS, '\\$&')
+    .replace(LINE_MARKS, '$1\\$2')
+    .replace(NUMBERED, '$1\\.')
+    .replace(FUNCTIONS, '{\u200b')
+    .replace(ADDRESSES, '$&\u200b');
 }
 
 const LINK = /<(https?:[^|>\n]+)\|([^>\n]*)>/;

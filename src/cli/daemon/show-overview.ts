@@ -10,6 +10,7 @@ import { SINGLES_FIRST, withinText } from '../../domain/polling/first-polls.ts';
 import { unpolledAdvice, unpolledText } from '../../domain/polling/unpolled.ts';
 import { namedState, stateName } from '../../domain/purchases/states.ts';
 import { NO_DAEMON, unwritableAdvice } from '../../domain/replicas/daemon-silence.ts';
+import { commandLine } from '../../domain/values/command-line.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { relative } from '../../domain/values/relative-time.ts';
 import { type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
@@ -221,7 +222,7 @@ function printPurchases(context: CliContext, { counts, oldest: longest, now }: O
   const stuck = counts.reduce((sum, row) => sum + row.stuck, 0);
   if (stuck === 0) return;
   printLine(context);
-  const text = `${counted(stuck, 'purchase')} stuck${longest === null ? '' : `; see why the oldest is: purchase-watch why ${longest.purchaseId} --site ${longest.site}`}`;
+  const text = `${counted(stuck, 'purchase')} stuck${longest === null ? '' : `; see why the oldest is: ${commandLine`why ${longest.purchaseId} --site ${longest.site}`}`}`;
   printText(context, text, { style: 'red' });
 }
 
@@ -237,7 +238,7 @@ function printIncidents(context: CliContext, { incidents, now }: Overview): void
   };
   for (const incident of shown.filter((each) => !isPart(each))) print(incident, 0);
   const more = incidents.length > MOST_INCIDENTS ? 'and more: purchase-watch incidents lists them all; ' : '';
-  printLine(context, `${more}see one: purchase-watch incidents show ${shown[0]!.id}`);
+  printLine(context, `${more}see one: ${commandLine`incidents show ${shown[0]!.id}`}`);
 }
 
 function incidentText(incident: IncidentRow, now: Instant): string {

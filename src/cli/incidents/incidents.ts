@@ -6,6 +6,7 @@ import { release as giveUp, acknowledge as lookAfter, remindingOf, answer as say
 import { CAUSE_KEYS, INCIDENT_KINDS, readCause, readIncidentId, readWord } from '../../actions/incidents/rules.ts';
 import { CAUSES } from '../../domain/incidents/causes.ts';
 import type { IncidentKind } from '../../domain/incidents/symptom.ts';
+import { commandLine } from '../../domain/values/command-line.ts';
 import { examples, limitOption, ruled } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
@@ -57,9 +58,9 @@ async function acknowledge(context: CliContext, id: string, { json, ...options }
     const quiet =
       speaker === null
         ? ': no more reminders are sent'
-        : `. It is part of ${speaker}, which still reminds: purchase-watch incidents acknowledge ${speaker}`;
+        : `. It is part of ${speaker}, which still reminds: ${commandLine`incidents acknowledge ${speaker}`}`;
     printLine(context, `${care.by} looks after ${id}${more}${quiet}`);
-    printLine(context, `Say what it was, once you know: purchase-watch incidents answer ${id} --cause …`);
+    printLine(context, `Say what it was, once you know: ${commandLine`incidents answer ${id} --cause …`}`);
   });
 }
 

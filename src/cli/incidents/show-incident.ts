@@ -8,6 +8,7 @@ import { CAUSES, isCauseKey } from '../../domain/incidents/causes.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
 import { stateName } from '../../domain/purchases/states.ts';
 import { workingText } from '../../domain/stays/dwell.ts';
+import { commandLine } from '../../domain/values/command-line.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { relative } from '../../domain/values/relative-time.ts';
 import { type Instant, isoTime } from '../../domain/values/time.ts';
@@ -191,8 +192,8 @@ function printMessages(context: CliContext, { incident, messages }: IncidentStor
 /** What is to be done next. */
 function printHint(context: CliContext, { id, endedAt, acknowledgedAt, answer }: IncidentRow): void {
   const hints = [
-    endedAt === null && acknowledgedAt === null ? ['You look after it?', `purchase-watch incidents acknowledge ${id}`] : null,
-    answer === null ? ['You know what it was?', `purchase-watch incidents answer ${id} --cause …`] : null,
+    endedAt === null && acknowledgedAt === null ? ['You look after it?', commandLine`incidents acknowledge ${id}`] : null,
+    answer === null ? ['You know what it was?', commandLine`incidents answer ${id} --cause …`] : null,
   ].filter((hint) => hint !== null);
   if (hints.length === 0) return;
   printLine(context, '');

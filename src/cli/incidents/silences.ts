@@ -7,6 +7,7 @@ import { lift, requireSilence, silence } from '../../actions/incidents/silences.
 import { rowIdOf } from '../../actions/row-ids.ts';
 import { policyOf } from '../../domain/polling/poll-plan.ts';
 import { stateName } from '../../domain/purchases/states.ts';
+import { commandLine } from '../../domain/values/command-line.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { listSilences } from '../../postgres/incidents/silences.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
@@ -67,7 +68,7 @@ async function add(context: CliContext, { json, ...options }: SilenceOptions & J
       printLine(context, `${silenceName(row.id)}: ${matterOf(row)}, ${spanOf(row, after)}${warning}`);
       printLine(
         context,
-        `People are alerted of what is still wrong then. End it before its time: purchase-watch silences end ${silenceName(row.id)}`,
+        `People are alerted of what is still wrong then. End it before its time: ${commandLine`silences end ${silenceName(row.id)}`}`,
       );
     },
     { restsOn: ['polling'] },

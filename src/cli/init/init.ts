@@ -1,10 +1,12 @@
 /** `init`: the first settings, written and tried. */
+
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { checked } from '../../actions/doctor/finding.ts';
 import { checkSite } from '../../actions/doctor/site.ts';
 import { loadSettings } from '../../config/load-settings.ts';
+import { commandLine } from '../../domain/values/command-line.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
@@ -39,7 +41,7 @@ async function init(context: CliContext, { folder, try: isTried, ...options }: I
   if (isInRepository(folder)) printRemark(context, `Add ${ENV_FILE} to .gitignore: the file holds secrets.`);
   const isAccepted = !isTried || (await tries(context, variables));
   printLine(context, '\nNext:');
-  for (const name of ['doctor', 'start']) printLine(context, `  purchase-watch --env ${envFile} ${name}`);
+  for (const name of ['doctor', 'start']) printLine(context, `  ${commandLine`--env ${envFile} ${name}`}`);
   if (!isAccepted)
     throw new AppError('unavailable', `the service was not reached as it should: change ${envFile}, and run doctor as above`);
 }

@@ -1,6 +1,7 @@
 /** `listen`: a developer's machine shows verified events. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { shellWord } from '../../domain/values/command-line.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Keys } from '../../receiver/genuine.ts';
@@ -145,7 +146,7 @@ async function listenAs(
     screen.say(`Listening as subscriber ${name}, at ${url}, until this ends. Ctrl-C ends it.`);
     if (showSecret) {
       screen.say(`Your program needs this secret, made for this run; with WEBHOOK_SECRET set here, too, it stays the same:`);
-      screen.say(`  export WEBHOOK_SECRET=${secret}`);
+      screen.say(`  export WEBHOOK_SECRET=${shellWord(secret)}`);
     }
     const show = (text: string): void => {
       if (!signal.aborted) screen.say(text);

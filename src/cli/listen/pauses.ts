@@ -5,6 +5,7 @@ import { offAdvice } from '../../actions/subscribers/test-event.ts';
 import { FAILURES_TO_PAUSE } from '../../domain/deliveries/subscriber-health.ts';
 import { afterFailures } from '../../domain/deliveries/subscriber-state.ts';
 import { untilText } from '../../domain/explain/standing.ts';
+import { commandLine } from '../../domain/values/command-line.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
 import { findSubscriber } from '../../postgres/subscribers/subscribers.ts';
@@ -36,7 +37,7 @@ export function watchPauses(
     const until = off === null ? (health?.pausedUntil ?? null) : 'off';
     if (typeof until === 'number' && until > now && until !== shown) {
       say(
-        `${name} is paused until ${untilText(until, now)} ${afterFailures(health!.failures)}; then one delivery tries. At once: purchase-watch subscribers resume ${name}`,
+        `${name} is paused until ${untilText(until, now)} ${afterFailures(health!.failures)}; then one delivery tries. At once: ${commandLine`subscribers resume ${name}`}`,
       );
     }
     shown = until;

@@ -2,6 +2,7 @@
 
 import { Writable } from 'node:stream';
 import { refusedUrl } from '../../channels/http/address.ts';
+import { shellWord } from '../../domain/values/command-line.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { isoTime } from '../../domain/values/time.ts';
 import type { Taken } from '../../receiver/receiver.ts';
@@ -68,8 +69,8 @@ export function createScreen(outside: CliContext, { json, full, forward }: Scree
         `Listening at ${url} and below${passing}. Ctrl-C ends it.`,
         '',
         `A daemon sends here when it is started with${made === null ? ' this, and with the secret that is known here' : ''}:`,
-        `  export WEBHOOK_URL=${url}`,
-        made === null ? null : `  export WEBHOOK_SECRET=${made}`,
+        `  export WEBHOOK_URL=${shellWord(url)}`,
+        made === null ? null : `  export WEBHOOK_SECRET=${shellWord(made)}`,
         allowing === undefined ? null : `  export ${allowing}`,
         made === null ? null : 'The secret was made for this run; with WEBHOOK_SECRET set here, too, it stays the same.',
         '',

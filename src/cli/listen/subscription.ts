@@ -7,6 +7,7 @@ import { addSubscriber, removeSubscriber, requireSubscriber } from '../../action
 import { testSubscriber } from '../../actions/subscribers/test-event.ts';
 import { waitForAttempt } from '../../actions/subscribers/wait.ts';
 import { refusedUrl } from '../../channels/http/address.ts';
+import { commandLine } from '../../domain/values/command-line.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
@@ -67,7 +68,7 @@ export async function subscribe(context: CliContext, { name, url, secret, wishes
     return (await readSubscribers(sql)).map((each) => each.name).filter((each) => each !== name && isLeftOver(each));
   });
   const remedy = (left: string): string =>
-    `${left} is left over from a run that was killed; remove it with: purchase-watch subscribers remove ${left} --yes`;
+    `${left} is left over from a run that was killed; remove it with: ${commandLine`subscribers remove ${left} --yes`}`;
   return { leftOver: leftOver.map(remedy), test: (signal) => test(context, name, signal), end: () => end(context, name) };
 }
 
@@ -111,7 +112,7 @@ async function end(context: CliContext, name: string): Promise<void> {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new AppError(
       'unavailable',
-      `the subscriber ${name} could not be removed (${why}); do it with: purchase-watch subscribers remove ${name} --yes`,
+      `the subscriber ${name} could not be removed (${why}); do it with: ${commandLine`subscribers remove ${name} --yes`}`,
       { cause },
     );
   }

@@ -3,6 +3,7 @@
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import { type ErasePlan, erasePurchase, OUT_OF_REACH, planErasing, whyNotErased } from '../../actions/purchases/forget.ts';
+import { commandLine } from '../../domain/values/command-line.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { isoTime } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
@@ -99,8 +100,8 @@ function printPlan(context: CliContext, { purchaseId, site, status, registeredAt
 const CHANGED_BY: Readonly<Record<Remark['field'], (id: string) => string>> = {
   reason: (id) => `update purchase_watch_internal.silences set reason = '…' where id = ${id.replace('sil_', '')}`,
   'acknowledged note': (id) => `update purchase_watch_internal.incidents set acknowledged_note = null where id = '${id}'`,
-  'answer note': (id) => `purchase-watch incidents answer ${id} --cause … --note …`,
-  description: (id) => `purchase-watch subscribers change ${id} --description …`,
+  'answer note': (id) => commandLine`incidents answer ${id} --cause … --note …`,
+  description: (id) => commandLine`subscribers change ${id} --description …`,
 };
 
 function printRemarks(context: CliContext, { remarks, isWhole }: ErasePlan): void {

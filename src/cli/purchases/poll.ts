@@ -5,6 +5,7 @@ import { type Command, Option } from 'commander';
 import { daemonsDiffer, livingDaemons } from '../../actions/running-daemons.ts';
 import { unnamedSiteText, unpolledAdvice } from '../../domain/polling/unpolled.ts';
 import { longestTurn, turnsText } from '../../domain/replicas/named.ts';
+import { commandLine } from '../../domain/values/command-line.ts';
 import { formatDuration, humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { relative } from '../../domain/values/relative-time.ts';
@@ -35,7 +36,7 @@ async function poll(context: CliContext, purchaseId: string, { site, wait, json 
       if (before.status === 'stopped') {
         throw new AppError(
           'conflict',
-          `${purchaseId} is not watched any more; take it up again with: purchase-watch watch ${purchaseId}`,
+          `${purchaseId} is not watched any more; take it up again with: ${commandLine`watch ${purchaseId}`}`,
         );
       }
       const missing = (await missingDaemon(sql)) ?? (await unpolledSite(sql, before.site));
@@ -80,7 +81,7 @@ async function whyNot(sql: Sql, { site, purchaseId }: PurchaseRow, wait: Millise
   const { now } = await readClock(sql);
   const answered =
     lastSuccessAt === null ? 'has not answered yet' : `last answered ${relative(lastSuccessAt, now).replace('now', 'just now')}`;
-  return `${none}; site ${site} ${answered}, and the request stands: look again with "purchase-watch status ${purchaseId}", wait longer with --wait, or see whether the site answers with "purchase-watch doctor"`;
+  return `${none}; site ${site} ${answered}, and the request stands: look again with "${commandLine`status ${purchaseId}`}", wait longer with --wait, or see whether the site answers with "purchase-watch doctor"`;
 }
 
 /** Declares the command. */

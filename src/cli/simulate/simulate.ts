@@ -3,6 +3,7 @@
 import { randomInt } from 'node:crypto';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { environmentOf } from '../../config/sources/environment.ts';
+import { shellWord } from '../../domain/values/command-line.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { untilStopSignal } from '../../runtime/process/signals.ts';
 import { SimulatorError } from '../../simulator/contract/error.ts';
@@ -89,8 +90,8 @@ function show(
   ]);
   printLine(context, '\nFor a daemon that watches it:');
   if (fast === undefined) {
-    for (const [name, value] of Object.entries(environment)) printLine(context, `  export ${name}=${value}`);
-  } else printLine(context, `  PURCHASE_WATCH_CONFIG=${fast} purchase-watch start`);
+    for (const [name, value] of Object.entries(environment)) printLine(context, `  export ${name}=${shellWord(value)}`);
+  } else printLine(context, `  PURCHASE_WATCH_CONFIG=${shellWord(fast)} purchase-watch start`);
   printLine(context, `\nPurchase IDs: curl -s ${url}/control/recent | jq -r ".purchases[].purchaseId"`);
   printLine(context, 'Ctrl-C ends it.');
 }

@@ -2,6 +2,7 @@
 
 import { afterFailures, isAskedFor } from '../../domain/deliveries/subscriber-state.ts';
 import { untilText } from '../../domain/explain/standing.ts';
+import { commandLine } from '../../domain/values/command-line.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { relative } from '../../domain/values/relative-time.ts';
 import type { Instant } from '../../domain/values/time.ts';
@@ -17,13 +18,11 @@ export function printTrouble(context: CliContext, troubled: readonly TroubledSub
 
 function troubleLine(trouble: TroubledSubscriber, now: Instant): string {
   const { name, offBecause, failing, lastError, givenUpAt, pausedUntil, ourFailingSince, ourError, untried, parked } = trouble;
-  const look = `purchase-watch deliveries --subscriber ${name}`;
+  const look = commandLine`deliveries --subscriber ${name}`;
   if (offBecause !== null) {
     const remedy =
       // Of a channel for people, which only another address helps.
-      !name.startsWith('@')
-        ? `purchase-watch subscribers change ${name} --status active`
-        : 'give it another address in the settings';
+      !name.startsWith('@') ? commandLine`subscribers change ${name} --status active` : 'give it another address in the settings';
     return `${name} is off: ${sentence(offBecause)}${parkedText(trouble)} Switch it on: ${remedy}`;
   }
   if (pausedUntil !== null) return pausedText({ ...trouble, pausedUntil }, now);
@@ -32,7 +31,7 @@ function troubleLine(trouble: TroubledSubscriber, now: Instant): string {
     const many = `${parked < MOST_PARKED ? '' : 'at least '}${counted(parked, 'delivery waits', 'deliveries wait')}`;
     if (untried)
       return `${name} is sent nothing for ${long}: ${sentence(ourError ?? 'no reason is known')} ${many}. Restart every daemon with the settings that it was added under; see: purchase-watch doctor`;
-    return `${name} is not reached for ${long}, for a reason on this side: ${sentence(ourError ?? 'no reason is known')} ${many}. Mended? Try at once: purchase-watch subscribers resume ${name}`;
+    return `${name} is not reached for ${long}, for a reason on this side: ${sentence(ourError ?? 'no reason is known')} ${many}. Mended? Try at once: ${commandLine`subscribers resume ${name}`}`;
   }
   if (failing > 0) {
     const many =
@@ -52,7 +51,7 @@ function pausedText({ pausedUntil, ...trouble }: TroubledSubscriber & { readonly
   const why = `${afterFailures(failures)}: ${sentence(lastError ?? 'no reason is known')}`;
   const remedy = isAskedFor({ failures, pausedUntil })
     ? 'It goes on by itself.'
-    : `Mended? End the pause: purchase-watch subscribers resume ${name}`;
+    : `Mended? End the pause: ${commandLine`subscribers resume ${name}`}`;
   return `${name} is paused ${until} ${why}${parkedText(trouble)} ${remedy}`;
 }
 

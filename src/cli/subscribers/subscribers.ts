@@ -13,6 +13,7 @@ import {
   requireSubscriber,
   rotateSecret,
 } from '../../actions/subscribers/subscribers.ts';
+import { commandLine } from '../../domain/values/command-line.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { DAY, isoTimeOrNull, type Milliseconds } from '../../domain/values/time.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
@@ -113,7 +114,7 @@ async function add(
       printSubscriber(context, body);
       printLine(context);
       printLine(context, `secret  ${secret}`);
-      printLine(context, `Keep the secret now: it is not shown again. Try it with: purchase-watch subscribers test ${name}`);
+      printLine(context, `Keep the secret now: it is not shown again. Try it with: ${commandLine`subscribers test ${name}`}`);
     },
     { restsOn: ['receivers'] },
   );

@@ -6,6 +6,7 @@ import { secretsOf } from '../../actions/subscribers/secrets.ts';
 import { requireSubscriber } from '../../actions/subscribers/subscribers.ts';
 import { testSubscriber as announceTest, offAdvice } from '../../actions/subscribers/test-event.ts';
 import { waitForAttempt } from '../../actions/subscribers/wait.ts';
+import { commandLine } from '../../domain/values/command-line.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
@@ -48,7 +49,7 @@ export async function testSubscriber(
 async function requireTestable(sql: Sql, name: string): Promise<StoredSubscriber> {
   const subscriber = await requireSubscriber(sql, name);
   if (subscriber.audience === 'people')
-    throw new AppError('invalid', `${name} is for people; try it with: purchase-watch ${subscriber.kind} test`);
+    throw new AppError('invalid', `${name} is for people; try it with: ${commandLine`${subscriber.kind} test`}`);
   // Before the daemons: switching it on is needed in any case.
   const off = offAdvice(subscriber);
   if (off !== null) throw new AppError('conflict', `nothing was sent: ${off}`);
@@ -64,6 +65,6 @@ async function whyNoAttempt(
 ): Promise<string> {
   const advice = waitAdvice(await requireSubscriber(sql, name), await databaseNow(sql), { secrets: secretsOf(settings) });
   return advice === null
-    ? `no attempt was recorded within ${humanDuration(wait)}; see "purchase-watch deliveries show ${id}" later`
+    ? `no attempt was recorded within ${humanDuration(wait)}; see "${commandLine`deliveries show ${id}`}" later`
     : `the test (${id}) is kept and waits: ${advice}`;
 }

@@ -1,6 +1,7 @@
 /** Incidents about subscribers: what their events hold, and the same as a sentence for the log. */
 
 import { type Incident, SUBSCRIBER_TROUBLES, type SubscriberTrouble } from '../../domain/incidents/incident.ts';
+import { commandLine } from '../../domain/values/command-line.ts';
 import { counted } from '../../domain/values/counts.ts';
 import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import { MOST_COUNTED, type SubscriberCondition } from '../../postgres/subscribers/symptoms.ts';
@@ -68,7 +69,7 @@ export function subscriberSentence(incident: Incident, condition: SubscriberCond
     losing: `${nothing}; ${waits}, ${lost} given up.${error}`,
     off: `${name} is switched off: ${statusReason ?? 'no reason is known.'} ${waits}; what comes now ${condition.audience === 'people' ? 'waits for three days' : 'is not sent to it'}.`,
   }[troubleOf(condition)];
-  return `${text} See: purchase-watch subscribers show ${name}`;
+  return `${text} See: ${commandLine`subscribers show ${name!}`}`;
 }
 
 const ENDED: Readonly<Record<SubscriberOutcome, string>> = {

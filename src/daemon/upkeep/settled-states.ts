@@ -1,6 +1,8 @@
 /** Says at the start how many settled purchases are in states that the settings do not call final any more. */
+
 import { type PollPolicy, policyOf } from '../../domain/polling/poll-plan.ts';
 import { stateName } from '../../domain/purchases/states.ts';
+import { commandLine } from '../../domain/values/command-line.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { countSettled } from '../../postgres/polling/watch-settled.ts';
 import type { Logger } from '../../runtime/logger.ts';
@@ -11,7 +13,7 @@ export async function sayNotFinal(sql: Sql, policy: PollPolicy, log: Logger): Pr
     if (policyOf(policy, state).final) continue;
     const name = stateName(state);
     const detail = `${name} was final when these purchases settled, and is not final any more. They stay settled and are not polled.`;
-    const advice = `to watch them again: purchase-watch watch --settled ${state < 0 || name.startsWith('Unknown') ? state : name} (--dry-run counts them)`;
+    const advice = `to watch them again: ${commandLine`watch --settled ${state < 0 || name.startsWith('Unknown') ? state : name}`} (--dry-run counts them)`;
     log.warn({ state: name, purchases: count, detail, advice }, 'states.not_final');
   }
 }

@@ -1,5 +1,7 @@
 /** What to open and try after the story. */
+
 import { isAbsolute, relative } from 'node:path';
+import { shellWord } from '../../domain/values/command-line.ts';
 import type { Control } from '../../simulator/contract/control.ts';
 import { BROKEN_SITE } from '../cast/settings.ts';
 
@@ -45,7 +47,7 @@ export interface HintParts {
 
 /** Titles, and the commands below them, which begin with blanks. */
 export function hints({ home, apiUrl, checkoutUrl, databaseFile, ids }: HintParts): string[] {
-  const dataDir = `DATA_DIR=${typed(home)}`;
+  const dataDir = `DATA_DIR=${shellWord(typed(home))}`;
   return [
     'In another terminal',
     `  ${dataDir} npx purchase-watch status`,
@@ -55,7 +57,7 @@ export function hints({ home, apiUrl, checkoutUrl, databaseFile, ids }: HintPart
     `    ${ids.command} --site ${BROKEN_SITE}`,
     `  curl -H "content-type: application/json" ${apiUrl}/v1/purchases \\`,
     `    -d '{"purchaseId": "${ids.api}", "site": "${BROKEN_SITE}"}'`,
-    `  psql "$(cat ${typed(databaseFile)})" \\`,
+    `  psql "$(cat ${shellWord(typed(databaseFile))})" \\`,
     `    -c "select purchase_watch.watch('${ids.sql}', site => '${BROKEN_SITE}')"`,
     `Break more at the simulated service: ${checkoutUrl}/control`,
     'Your own shop: npx purchase-watch init asks for the settings that are needed',

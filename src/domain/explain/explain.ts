@@ -7,6 +7,7 @@ import type { ChannelRule } from '../incidents/audience.ts';
 import { giveUpMoment, type PollPolicy, policyOf } from '../polling/poll-plan.ts';
 import { stateName } from '../purchases/states.ts';
 import { configuredLimit, type Limit } from '../stays/dwell.ts';
+import { commandLine } from '../values/command-line.ts';
 import { humanDuration } from '../values/duration.ts';
 import type { Milliseconds } from '../values/time.ts';
 import { subscriberSteps } from './deliveries.ts';
@@ -123,8 +124,8 @@ function pollStep(facts: Facts, policy: PollPolicy): Step {
 
 /** What to do for polls that will not come by themselves. */
 function watchAgain({ purchase: { status, purchaseId } }: Facts): string {
-  if (status === 'stopped' || status === 'expired') return `; "purchase-watch watch ${purchaseId}" takes it up again`;
-  return status === 'settled' ? `; "purchase-watch poll ${purchaseId}" asks once more` : '';
+  if (status === 'stopped' || status === 'expired') return `; "${commandLine`watch ${purchaseId}`}" takes it up again`;
+  return status === 'settled' ? `; "${commandLine`poll ${purchaseId}`}" asks once more` : '';
 }
 
 /** Attempts that will be made; what only waits behind another event stands with its event. */

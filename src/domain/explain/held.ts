@@ -1,6 +1,7 @@
 /** What keeps deliveries from a subscriber as a whole: a pause, or that we do not get through to it. */
 
 import { afterFailures, isAskedFor } from '../deliveries/subscriber-state.ts';
+import { commandLine } from '../values/command-line.ts';
 import type { AttemptFacts, DeliveryFacts, Facts, SubscriberFacts } from './facts.ts';
 import { untilText } from './standing.ts';
 
@@ -35,5 +36,5 @@ export function pauseText({ now }: Facts, { health }: SubscriberFacts): string |
 export function pauseRemedy({ name, health }: SubscriberFacts): string {
   return health !== null && isAskedFor(health)
     ? 'it goes on by itself then'
-    : `end that with "purchase-watch subscribers resume ${name}"`;
+    : `end that with "${commandLine`subscribers resume ${name}`}"`;
 }

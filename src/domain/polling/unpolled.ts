@@ -1,4 +1,5 @@
 /** Sites whose purchases are not polled, because no running daemon has the site in its settings: what is wrong and what to do. Pure. */
+import { commandLine } from '../values/command-line.ts';
 import { counted } from '../values/counts.ts';
 
 /** Purchases of a site, or deliveries of a subscriber, that are counted at most; more would only cost time. */
@@ -44,7 +45,7 @@ export function unnamedSiteText({ name, renamedTo, lockedBy }: Omit<UnpolledSite
 /** What to do about it, as a clause. */
 export function unpolledAdvice({ name, renamedTo, lockedBy }: Omit<UnpolledSite, 'unpolled'>): string {
   if (renamedTo === null)
-    return `name the site in the settings again; if it has another name now, add "formerly: [${name}]" to that site; if it is over, end its purchases: "purchase-watch unwatch --site ${name}"`;
+    return `name the site in the settings again; if it has another name now, add "formerly: [${name}]" to that site; if it is over, end its purchases: "${commandLine`unwatch --site ${name}`}"`;
   if (lockedBy !== null) return endSession(lockedBy);
   return `a daemon moves them by itself, 500 at a time; rows that stay are locked by another session of the database (pg_stat_activity shows it): end that session`;
 }

@@ -14,7 +14,7 @@ async function teams(): Promise<TeamsStandIn> {
   return started;
 }
 
-async function send(url: string, timeout = 10_000): Promise<SendResult> {
+async function send(url: string, timeout = 10_000, sent = event!): Promise<SendResult> {
   const channel = createTeamsChannel({
     url,
     consoleUrl: 'https://watch.example/ops',
@@ -22,7 +22,7 @@ async function send(url: string, timeout = 10_000): Promise<SendResult> {
     setting: 'teams.channels.ops.webhookUrl',
   });
   onTestFinished(() => channel.close());
-  const result = await channel.send(event!, { attempt: 1, now: NOW });
+  const result = await channel.send(sent, { attempt: 1, now: NOW });
   expect(JSON.stringify(result), 'the address is a secret').not.toMatch(/a-secret-signature|0123456789abcdef/);
   return result;
 }
@@ -33,6 +33,17 @@ test('a card that the workflow takes with 202 is delivered', async () => {
   const [got] = to.received;
   expect(got).toMatchObject({ problem: null, summary: expect.stringMatching(/^🔴 TEST: 200 sites at once/) });
   expect(got?.texts[0]).toMatch(/^\[🔴 TEST: .*\]\(https:\/\/watch\.example\/ops\/incidents\/inc_/);
+});
+
+test('what strangers wrote into an event is text of the card', async () => {
+  const to = await teams();
+  const body = event!.body.replaceAll(/test-purchase-(\d)-x*/g, '<at>Kim$1</at> https://evil.example `$(x)` &lt;');
+  expect(body).not.toBe(event!.body);
+  expect(await send(to.url, 10_000, { ...event!, body })).toMatchObject({ kind: 'delivered' });
+  const shown = to.received[0]!.texts.join('\n');
+  expect(shown).toContain('&lt;at&gt;Kim1&lt;/at&gt; https:\u200b//evil.example');
+  expect(shown).toContain('&amp;lt;');
+  expect(shown).not.toMatch(/<|https:\/\/evil|`/);
 });
 
 test.each<[string, Answer, object]>([

@@ -5,18 +5,19 @@
 
 import { enoughKnown, tooLittleKnown } from '../../../domain/incidents/stuck-checkouts.ts';
 import { stateName } from '../../../domain/purchases/states.ts';
+import { commandLine } from '../../../domain/values/command-line.ts';
 import { apart, grouped } from '../../../domain/values/counts.ts';
 import { humanDuration } from '../../../domain/values/duration.ts';
 import type { AlertedCheckout, AlertReason, Checkouts, OverCheckout } from '../events/checkouts-event.ts';
 import { waitingFor } from './advice.ts';
 import { causeParagraphs } from './causes.ts';
 import { type Draft, type Labelled, LONGEST_NAME, lasting, NEUTRAL, OVER, signOf } from './draft.ts';
-import { code, moment, plain, purchaseId } from './mrkdwn.ts';
+import { code, command, moment, plain, purchaseId } from './mrkdwn.ts';
 
 /** Checkouts named in one message. */
 const NAMED = 20;
-/** A command with an id that is never cut. */
-const LONGEST_COMMAND = 240;
+/** A command with an id of signs that have to be spelled. */
+const LONGEST_WHY = 900;
 /** Lines with links may be so long together; longer ones are shown without, since Slack takes 3 000. */
 const LONGEST_LINKS = 2_800;
 const LONGEST_ORDER = 80;
@@ -80,8 +81,7 @@ function stuckCheckouts(event: Checkouts, consoleUrl: string | null): Draft {
       ...reasonParagraph(reasons),
       ...(over.length + overCount === 0 ? [] : overParagraph(event, 20, consoleUrl)),
     ],
-    notes:
-      first === undefined ? [] : [[`More: ${code(`purchase-watch why ${first.purchaseId}`, LONGEST_COMMAND)}`, { order: 65 }]],
+    notes: first === undefined ? [] : [[`More: ${command(commandLine`why ${first.purchaseId}`, LONGEST_WHY)}`, { order: 65 }]],
   };
 }
 

@@ -1,5 +1,6 @@
 /** What people are shown of an event: reads it, and has it drafted by what it is about. */
 
+import { commandLine } from '../../../domain/values/command-line.ts';
 import { counted, grouped } from '../../../domain/values/counts.ts';
 import type { Checkouts } from '../events/checkouts-event.ts';
 import { type FirstLook, type OtherEvent, type PeopleEvent, readIncidentEvent } from '../events/incident-event.ts';
@@ -8,7 +9,7 @@ import { waitingFor } from './advice.ts';
 import { checkoutsDraft } from './checkouts.ts';
 import { digestDraft } from './digest.ts';
 import { type Draft, type Labelled, LONGEST_NAME, NEUTRAL, OVER } from './draft.ts';
-import { code, consolePage, linked, moment, plain } from './mrkdwn.ts';
+import { code, command, consolePage, linked, moment, plain } from './mrkdwn.ts';
 import { replicaDraft } from './replica.ts';
 import { unreachableDraft } from './site.ts';
 import { stuckDraft } from './stuck.ts';
@@ -88,8 +89,8 @@ function aboutTest({ isTest }: IncidentHead, draft: Draft): Draft {
 function commands(incident: IncidentHead): string[] {
   const { incidentId, stage } = incident;
   if (incidentId === '' || stage === 'ended') return [];
-  const see = `More: ${code(`purchase-watch incidents show ${incidentId}`, 160)}`;
-  const take = `Take it: ${code(`purchase-watch incidents acknowledge ${incidentId} --by NAME`, 180)}`;
+  const see = `More: ${command(commandLine`incidents show ${incidentId}`)}`;
+  const take = `Take it: ${command(commandLine`incidents acknowledge ${incidentId} --by NAME`)}`;
   return isLookedAfter(incident) ? [see] : [see, take];
 }
 

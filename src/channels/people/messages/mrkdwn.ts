@@ -4,11 +4,14 @@ import { printable } from '../../http/excerpt.ts';
 
 /** An id that is cut is of no use, so one that is as long as any may be is shown whole. */
 const LONGEST_ID = 210;
+const LONGEST_COMMAND = 260;
 
 const ESCAPES: ReadonlyMap<string, string> = new Map([
   ['&', '&amp;'],
   ['<', '&lt;'],
   ['>', '&gt;'],
+  // Ends or begins code, which no sign before it prevents.
+  ['`', "'"],
 ]);
 
 /**
@@ -29,7 +32,13 @@ export function plain(value: string, longest: number): string {
 
 /** A value set as code, so that its own `*` and `_` stay what they are. */
 export function code(value: string, longest: number): string {
-  return `\`${plain(value.replaceAll('`', "'"), longest - 2)}\``;
+  return `\`${plain(value, longest - 2)}\``;
+}
+
+/** A command set as code. One that is too long to be shown whole gives way to a shorter one, because half of a command does something else. */
+export function command(line: string, longest = LONGEST_COMMAND): string {
+  const whole = code(line, Number.POSITIVE_INFINITY);
+  return whole.length <= longest ? whole : code('purchase-watch status', longest);
 }
 
 /** A moment that every reader sees in the time zone of their own; UTC where Slack cannot. */
@@ -81,7 +90,7 @@ export function consolePage(consoleUrl: string | null, page: string): string | n
 }
 
 /** What a service gives out as ids has nothing else; other ids are shown as code, which no mark in them can change. */
-const LINKABLE_ID = /^[\w.:-]+$/;
+const LINKABLE_ID = /^(?!\.\.?$)[\w.:-]+$/;
 
 /** A purchase by its id: a link to its page, or code where there is no console. `site` is null where it is not known: then a search for it. */
 export function purchaseId(id: string, { consoleUrl, site }: { consoleUrl: string | null; site: string | null }): string {

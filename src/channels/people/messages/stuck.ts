@@ -4,13 +4,14 @@
  */
 
 import { enoughKnown } from '../../../domain/incidents/stuck-checkouts.ts';
+import { commandLine } from '../../../domain/values/command-line.ts';
 import { grouped } from '../../../domain/values/counts.ts';
 import { humanDuration } from '../../../domain/values/duration.ts';
 import type { StuckIncident, StuckPart } from '../events/stuck-event.ts';
 import { waitingFor } from './advice.ts';
 import { answered, causeParagraphs, earlierParagraph } from './causes.ts';
 import { customers, type Draft, type Labelled, LONGEST_NAME } from './draft.ts';
-import { code, moment, plain, purchaseId } from './mrkdwn.ts';
+import { code, command, moment, plain, purchaseId } from './mrkdwn.ts';
 import { moneyText, overdueText, shareText, trustText } from './stuck-facts.ts';
 import { beganAt, stuckHeadline } from './stuck-headline.ts';
 
@@ -74,7 +75,6 @@ function saidParagraph(incident: StuckIncident): Labelled[] {
 
 function endedDraft(incident: StuckIncident): Draft {
   const { incidentId, at, endedAt, reopenedAt, count, peak, movedOn, answer, causes } = incident;
-  const command = (rest: string): string => code(`purchase-watch incidents answer ${rest}`, 260);
   const [likely] = causes;
   const guess = likely === undefined ? '' : ` The ${likely.likely ? 'likeliest' : 'first guess'} was ${code(likely.cause, 60)}.`;
   return {
@@ -94,7 +94,7 @@ function endedDraft(incident: StuckIncident): Draft {
       answer === null
         ? [
             'What was it?',
-            `Say so, and it is quoted the next time: ${command(`${incidentId} --cause KEY --by NAME`)}. Keys: ${command('--help')}.${guess}`,
+            `Say so, and it is quoted the next time: ${command(commandLine`incidents answer ${incidentId} --cause KEY --by NAME`)}. Keys: ${command(commandLine`incidents answer --help`)}.${guess}`,
           ]
         : ['What it was', answered(answer)],
     ],

@@ -3,12 +3,13 @@
 import { titleOfKind } from '../../../config/kinds/people-kinds.ts';
 import { FAILURES_TO_SWITCH_OFF, WITH_PEOPLE } from '../../../domain/deliveries/subscriber-health.ts';
 import { isAskedFor } from '../../../domain/deliveries/subscriber-state.ts';
+import { commandLine } from '../../../domain/values/command-line.ts';
 import { counted, grouped } from '../../../domain/values/counts.ts';
 import { humanDuration } from '../../../domain/values/duration.ts';
 import type { Instant } from '../../../domain/values/time.ts';
 import type { SubscriberIncident } from '../events/incident-event.ts';
 import { type Draft, LONGEST_NAME, lasting, NEUTRAL, OVER, signOf } from './draft.ts';
-import { code, moment, plain } from './mrkdwn.ts';
+import { code, command, moment, plain } from './mrkdwn.ts';
 
 const LONGEST_ERROR = 600;
 
@@ -98,20 +99,20 @@ function outlook(incident: SubscriberIncident, at: Instant): string {
 
 function remedy(incident: SubscriberIncident): string {
   const { subscriber: name, audience, trouble, untried, waiting, givenUp, givenUpFrom, offSince, failures, nextTryAt } = incident;
-  const list = (status: string): string => code(`purchase-watch deliveries --subscriber ${name} --status ${status}`, 160);
+  const list = (status: string): string => command(commandLine`deliveries --subscriber ${name} --status ${status}`);
   const replay = (from: Instant | null): string =>
     audience === 'people'
       ? `What ${serviceOf(incident)} missed is not sent again.`
-      : `Send again what it missed: ${code(`purchase-watch replay --subscriber ${name} --since ${from === null ? '24h' : new Date(from).toISOString()} --dry-run`, 200)}, then without ${code('--dry-run', 20)}.`;
+      : `Send again what it missed: ${command(commandLine`replay --subscriber ${name} --since ${from === null ? '24h' : new Date(from).toISOString()} --dry-run`)}, then without ${code('--dry-run', 20)}.`;
   const mend =
     audience === 'people' ? `See whether ${serviceOf(incident)} has trouble, or a proxy on the way to it` : 'Mend the receiver';
-  const lines = [`See more: ${code(`purchase-watch subscribers show ${name}`, 120)}.`];
+  const lines = [`See more: ${command(commandLine`subscribers show ${name}`)}.`];
   if (trouble === 'off' && audience === 'people') {
     lines.push('Give it another address in the settings and restart the daemon; that switches it on.');
     return lines.join('\n');
   }
   if (trouble === 'off') {
-    const on = code(`purchase-watch subscribers change ${name} --status active`, 140);
+    const on = command(commandLine`subscribers change ${name} --status active`);
     lines.push(`Mend the receiver, then switch it on: ${on}.`, replay(offSince));
     return lines.join('\n');
   }
@@ -121,15 +122,13 @@ function remedy(incident: SubscriberIncident): string {
         `Give every daemon the settings that it was added under, ${code('SECRETS_KEY', 20)} above all, and restart them; ${code('purchase-watch doctor', 40)} shows whether that is right. If that key is lost, take all that it encrypted away and add them again.`,
       );
     else
-      lines.push(
-        `Mend our name server, proxy or network; to try at once: ${code(`purchase-watch subscribers resume ${name}`, 120)}.`,
-      );
+      lines.push(`Mend our name server, proxy or network; to try at once: ${command(commandLine`subscribers resume ${name}`)}.`);
     if (waiting > 0) lines.push(`What waits: ${list('pending')}.`);
   } else if (trouble !== 'given_up') {
     lines.push(
       isAskedFor({ failures, pausedUntil: nextTryAt })
         ? 'Nothing, unless that is too long: it asked to be left alone, and goes on by itself.'
-        : `${mend}; to try at once: ${code(`purchase-watch subscribers resume ${name}`, 120)}.`,
+        : `${mend}; to try at once: ${command(commandLine`subscribers resume ${name}`)}.`,
     );
     if (waiting > 0) lines.push(`What waits: ${list('parked')}.`);
   }

@@ -26,8 +26,13 @@ export interface Pasted {
   readonly problem: string | null;
 }
 
-/** What the API takes at once. */
-const BATCH = 10_000;
+/** Registered at once; a tenth of what the API takes keeps no other work waiting. */
+const BATCH = 1_000;
+/** As many ids as 1 MB usually has, twice. */
+const MOST_LINES = 50_000;
+
+/** Bytes that are split into lines at once. */
+const CHUNK = 16 * 1_024;
 
 interface BatchAnswer {
   readonly created: number;
@@ -41,13 +46,18 @@ export async function registerPasted(
   text: string,
   { site, sites }: { site: string | null; sites: readonly string[] },
 ): Promise<Pasted> {
-  const written = text.split(/\r?\n/);
+  const written = text.split('\n');
+  const nothing = { created: 0, existing: 0, bad: [], unused: [], header: '' };
+  if (written.length > MOST_LINES) {
+    const problem = `has ${written.length} lines, and at most ${MOST_LINES} are taken at once; paste fewer, or use the command "purchase-watch watch --file"`;
+    return { ...nothing, problem };
+  }
   const reader = registrationReader('', { site, reference: null, metadata: null, sites }, { isPasted: true });
   const bad: BadLine[] = [];
   const good: { readonly line: number; readonly text: string; readonly body: unknown }[] = [];
   let first = 0;
   try {
-    for await (const record of recordsOf(linesOf(Readable.from([Buffer.from(text)], { objectMode: false })), reader)) {
+    for await (const record of recordsOf(linesOf(Readable.from(chunksOf(text), { objectMode: false })), reader)) {
       const { read, first: line } = record;
       first ||= line;
       const own = written.slice(line - 1, record.last).join('\n');
@@ -56,7 +66,7 @@ export async function registerPasted(
     }
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    return { created: 0, existing: 0, bad: [], unused: [], header: '', problem: error.message };
+    return { ...nothing, problem: error.message };
   }
   let [created, existing] = [0, 0];
   for (let at = 0; at < good.length; at += BATCH) {
@@ -70,6 +80,11 @@ export async function registerPasted(
   }
   const header = written.slice(0, Math.max(first - 1, 0)).find((line) => line.trim() !== '') ?? '';
   return { created, existing, bad: bad.sort((a, b) => a.line - b.line), unused: reader.unused(), header, problem: null };
+}
+
+function* chunksOf(text: string): Generator<Buffer> {
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; at += CHUNK) yield bytes.subarray(at, at + CHUNK);
 }
 
 type Good = {

@@ -5,7 +5,7 @@ import { SINGLES_FIRST } from '../../../domain/polling/first-polls.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type JsonValue, parseExact } from '../../../domain/values/exact-json.ts';
 import { ApiRefusal } from '../../frame/api-calls.ts';
-import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
+import { type Html, html, NOTHING, number, tied, trusted } from '../../frame/html.ts';
 import { icon } from '../../frame/icons.ts';
 import type { View } from '../../frame/page.ts';
 import { type Ask, action, type GoOn, page } from '../../frame/page-route.ts';
@@ -16,6 +16,8 @@ import { type Pasted, registerPasted } from './pasted.ts';
 
 /** Bad lines that are listed. */
 const MOST_LISTED = 200;
+/** Characters of one of them; the field below has all. */
+const LONGEST_SHOWN = 300;
 
 const PATH = '/purchases/register';
 
@@ -131,7 +133,7 @@ function result({ created, existing, bad, unused, problem }: Pasted, base: strin
       : html`<p class="note">Not used, because no field is called so: ${unused.map((name) => html`${written(name)} `)}</p>`;
   if (bad.length === 0) return html`${done}${columns}`;
   const row = ({ line, problem: what, text }: (typeof bad)[number]): Html =>
-    html`<tr><th scope="row" class="num">${line}</th><td>${what}</td><td class="wide">${written(text.slice(0, 4_000))}</td></tr>`;
+    html`<tr><th scope="row" class="num">${line}</th><td>${what}</td><td class="wide">${written(text.slice(0, LONGEST_SHOWN))}</td></tr>`;
   const table = html`<div><table class="cards"><thead><tr><th scope="col" class="num">Line</th><th scope="col">What is wrong</th><th scope="col">Text</th></tr></thead><tbody>${bad.slice(0, MOST_LISTED).map(row)}</tbody></table></div>`;
   const more =
     bad.length > MOST_LISTED ? html`<span>${number(bad.length - MOST_LISTED)} more are in the field below.</span>` : NOTHING;
@@ -171,6 +173,9 @@ function oneForm({ base, form }: Ask, sites: readonly string[], shown: Shown): H
   return panel({ id: 'one', title: 'One purchase', body });
 }
 
+/** Text within a `textarea`, where nothing but these two signs means anything. Of 1 MB the template would make 0.4 s of work. */
+const longText = (text: string): Html => trusted(text.replaceAll('&', '&amp;').replaceAll('<', '&lt;'));
+
 function linesForm({ base, form }: Ask, sites: readonly string[], shown: Shown): Html {
   const { pasted } = shown;
   // What is good is registered: what is left to mend is what was bad.
@@ -181,7 +186,7 @@ function linesForm({ base, form }: Ask, sites: readonly string[], shown: Shown):
         ? ''
         : [...(pasted.header === '' ? [] : [pasted.header]), ...pasted.bad.map(({ text }) => text)].join('\n');
   const body = html`<form class="body stack" method="post" action="${base}${PATH}" enctype="multipart/form-data"><label>One purchase a line: id, or id,site,reference; or CSV with a head such as purchase_id,reference,metadata <textarea name="lines" rows="9" spellcheck="false" placeholder="2f1c9a7e-51b3-4c0e-9d7a-0e6b4f1d2c11,${sites[0] ?? 'default'},ORD-1"${described(shown, 'lines')}>
-${left}</textarea>${problemOf(shown, 'lines')}</label>${siteChoice(sites, form.site)}
+${longText(left)}</textarea>${problemOf(shown, 'lines')}</label>${siteChoice(sites, form.site)}
 <button class="btn${pasted === undefined ? '' : ' first'}">Register these lines</button><p class="small">The site is for lines that name none. A bad line is listed with its number and what to do; the others are registered. For more than 1 MB use <code>purchase-watch watch --file</code>.</p></form>`;
   return panel({ id: 'many', title: 'Many purchases', body });
 }

@@ -1,9 +1,11 @@
 /** Sites: whether each answers, how much of its ceiling is used, and how long its customers take. */
+
 import type { FlowBody } from '../../../api/health/flow.ts';
 import type { OverviewBody } from '../../../api/health/overview.ts';
 import type { SiteBody } from '../../../api/health/site.ts';
 import { sentence as sentenceOf } from '../../../domain/incidents/replica-trouble.ts';
 import { unpolledAdvice, unpolledText } from '../../../domain/polling/unpolled.ts';
+import { commandLine } from '../../../domain/values/command-line.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
 import { tag } from '../../frame/icons.ts';
@@ -186,7 +188,7 @@ function counts({ site }: Overview, { purchases }: OverviewBody, { base, now }: 
       groups.length === 0
         ? nothingHere(
             'No purchase of this site is registered.',
-            html`Register one: <code>npx purchase-watch watch --site ${site} &lt;purchase id&gt;</code>`,
+            html`Register one: <code>npx ${commandLine`watch --site ${site}`} &lt;purchase id&gt;</code>`,
           )
         : html`<div class="scroll" tabindex="0" role="region" aria-label="Counts by state and status"><table><thead><tr><th scope="col">State</th><th scope="col">Status</th><th scope="col" class="num">Purchases</th><th scope="col" class="num">Overdue</th><th scope="col">The longest since</th></tr></thead><tbody>${groups.map(row)}</tbody></table></div>`,
   });

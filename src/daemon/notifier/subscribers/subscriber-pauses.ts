@@ -12,6 +12,7 @@ import {
   type SubscriberHealth,
 } from '../../../domain/deliveries/subscriber-health.ts';
 import { isAskedFor } from '../../../domain/deliveries/subscriber-state.ts';
+import { commandLine } from '../../../domain/values/command-line.ts';
 import type { Instant, Milliseconds } from '../../../domain/values/time.ts';
 import { claimTry } from '../../../postgres/deliveries/subscriber-health.ts';
 import { endOwnFailures, forget, grow, noteOwnFailure, pause, setHealth, setTrying, shrink } from './health-in-memory.ts';
@@ -52,7 +53,7 @@ export function createSubscriberPauses(options: HealthWritesOptions): Subscriber
     const pausedForMs = until! - clock.now();
     const advice = isAskedFor(after)
       ? 'nothing: the receiver asked for this pause, and its parked deliveries are sent in order afterwards'
-      : `mend the receiver; its parked deliveries are then sent in order, at once with: purchase-watch subscribers resume ${name}`;
+      : `mend the receiver; its parked deliveries are then sent in order, at once with: ${commandLine`subscribers resume ${name}`}`;
     log.warn({ subscriber: name, failures, pausedForMs, detail, advice }, 'subscriber.paused');
   };
 

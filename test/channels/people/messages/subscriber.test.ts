@@ -180,7 +180,7 @@ test('values cannot mention, link or break out of their place', () => {
     subscriber: '<!here>',
     lastError: '<https://evil.example|x> & more',
   });
-  expect(text).toContain('`purchase-watch subscribers show &lt;!here&gt;`');
+  expect(text).toContain("`purchase-watch subscribers show '&lt;!here&gt;'`");
   expect(text).toContain('&lt;https://evil.example|x&gt; &amp; more');
 });
 
