@@ -119,6 +119,20 @@ test('a wrong key, a key that may not, and a form of another site leave the line
   ]);
 });
 
+test('a form goes on to no address that a header cannot carry', async () => {
+  const cookie = await signIn(OPERATOR);
+  for (const to of ['/a\u0001', '/a\tb', '/a\u007f', '/\u0085', '/é€\u{1f600}', '/a\r\nset-cookie: b=c', '/\ufffd%'])
+    for (const [path, fields] of [
+      ['/sign-in', { key: OPERATOR, to }],
+      ['/theme', { theme: 'dark', back: to }],
+      ['/silences', { act: 'end', id: 'sil_1', back: to }],
+    ] as const) {
+      const answer = await post(keyed, path, new URLSearchParams(fields), { ...OWN, cookie });
+      expect([path, to, answer.status]).toEqual([path, to, path === '/silences' ? 404 : 303]);
+    }
+  expect(logged(keyed).filter(({ level }) => level === 'error')).toEqual([]);
+});
+
 test('one budget bounds all lines that strangers cause, at every door', async () => {
   const cookie = await signIn(OPERATOR);
   keyed.log.length = 0;
