@@ -70,6 +70,8 @@ const ORIGINS = [
   '',
 ];
 const KEYS = [KEY, '', ' ', '\0', 'é€', '\u{1f5dd}', 'x'.repeat(513), `${KEY}\r\n`, '\ud800', `${KEY}\u00e9`];
+/** Where a form may lead to. */
+const ADDRESSES = ['/\u0001', '/\u007f', '/a\tb', '//evil.example', '/\\evil.example', '/é€', '/%0d%0ax: y', '/..//evil.example'];
 /** Values that forms take. */
 const GOOD = [
   'on',
@@ -222,6 +224,7 @@ function requestsTo({ method, path }: (typeof ROUTES)[number], { names, links }:
   const value = fc.oneof(
     oddText,
     oddText.map((text) => `/${text}`),
+    fc.constantFrom(...ADDRESSES),
     fc.constantFrom(...GOOD),
   );
   const own = [...names].flatMap(([target, each]) => (patternOf(path).test(target) ? [...each] : []));
@@ -229,7 +232,13 @@ function requestsTo({ method, path }: (typeof ROUTES)[number], { names, links }:
   const name =
     own.length === 0 ? foreign : fc.oneof({ weight: 5, arbitrary: fc.constantFrom(...own) }, { weight: 1, arbitrary: foreign });
   const fields = fc.array(fc.tuple(name, value), { maxLength: 6 });
-  const form = path === '/sign-in' ? fc.constantFrom(...KEYS).map((key) => [['key', key] as [string, string]]) : fields;
+  const form =
+    path === '/sign-in'
+      ? fc.tuple(fc.constantFrom(...KEYS), value).map(([key, to]): [string, string][] => [
+          ['key', key],
+          ['to', to],
+        ])
+      : fields;
   const query = rarely(fc.oneof(fields.map(encoded), part, fc.constantFrom('q=%', '&&&', '=', 'limit=-1', 'cursor=%ff', '?')), 2);
   const origins = fc.oneof(
     { weight: 5, arbitrary: fc.constant('sec-fetch-site: same-origin') },

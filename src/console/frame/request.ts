@@ -18,7 +18,7 @@ export async function formOf(c: Context): Promise<Record<string, string>> {
 
 /** A path of the console to go on to; never another host's. */
 export function below(path: string | undefined): string {
-  return path !== undefined && /^\/(?![/\\])/.test(path) && !/[\r\n\0]/.test(path) ? path : '/';
+  return path !== undefined && /^\/(?![/\\])/.test(path) && !/\p{Cc}/u.test(path) ? path : '/';
 }
 
 /** How browsers send forms. */
