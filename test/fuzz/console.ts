@@ -44,20 +44,21 @@ const ODD_PARTS = [
   '[',
   '%F0%9F%97%9D',
 ];
+/** `NAME` is that of the cookie of a session. */
 const COOKIES = [
   '=',
   ';;;',
-  'purchase_watch_session',
-  'purchase_watch_session=',
-  'purchase_watch_session=%',
-  'purchase_watch_session=%00',
-  'purchase_watch_session="\xff"',
+  'NAME',
+  'NAME=',
+  'NAME=%',
+  'NAME=%00',
+  'NAME="\xff"',
   'purchase_watch_theme=%E0%A4%A',
   'purchase_watch_theme=dark',
   '__proto__=x',
   'constructor=1',
   `x=${'y'.repeat(7_000)}`,
-  'purchase_watch_session=a; purchase_watch_session=b',
+  'NAME=a; NAME=b',
 ];
 const ORIGINS = [
   'origin: https://evil.example',
@@ -170,7 +171,7 @@ export function openConsole(origin: string, found: (fault: string) => void): Con
   };
   const send = async (route: (typeof ROUTES)[number], { path, bytes }: Sent): Promise<void> => {
     const isSession = bytes.includes(SESSION);
-    const sent = bytes.replace(SESSION, cookie).replace('HOST', `127.0.0.1:${port}`);
+    const sent = bytes.replace(SESSION, cookie).replaceAll('NAME', cookie.split('=')[0]!).replace('HOST', `127.0.0.1:${port}`);
     const answer = await exchange(port, Buffer.from(sent, 'latin1'));
     const where = `console, ${route.method} ${route.path}: ${brief(JSON.stringify(bytes))}`;
     const fault = serverFault(answer);
