@@ -199,6 +199,7 @@ async function start(parts: Runnable, front: Front): Promise<void> {
   const api = await openApi(
     {
       ...{ databaseUrl, settings, secrets, health, log, engine, limits, invoiceOf: poller.invoiceOf },
+      lines: front.lines,
       testChannel: (channel) => testChannel(channel, settings),
       describe: () => describeSettings(settings),
       // The embedded Postgres has another address with each start.
@@ -216,14 +217,18 @@ async function start(parts: Runnable, front: Front): Promise<void> {
   for (const [name, tick] of loopsOf(parts)) loops.run(name, tick);
   const listener = wakeOnNotify({ databaseUrl, log, loops, notifier, feed: api.feed });
   closers.push(() => listener.stop());
-  front.serve(await withConsole(api, parts));
+  front.serve(await withConsole(api, parts, front));
 }
 
 /** The API with the console before it; a worker has no console, and never loads it. */
-async function withConsole({ app, feed, changes: sql }: OpenApi, { settings, log }: Runnable): Promise<ServedApp> {
+async function withConsole(
+  { app, feed, changes: sql }: OpenApi,
+  { settings, log }: Runnable,
+  { lines }: Front,
+): Promise<ServedApp> {
   if (feed === null || sql === null) return app;
   const { createConsole } = await import('./console/open.ts');
-  return createConsole({ api: app, feed, sql, log, keys: settings.apiKeys, consoleUrl: settings.consoleUrl });
+  return createConsole({ api: app, feed, sql, log, lines, keys: settings.apiKeys, consoleUrl: settings.consoleUrl });
 }
 
 async function stop(parts: Runnable, front: Front | undefined): Promise<boolean> {

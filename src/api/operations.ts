@@ -6,10 +6,10 @@ import type { Sql } from '../postgres/connection/database.ts';
 import { heldText } from '../postgres/connection/lock-holder.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Health } from '../runtime/loops/health.ts';
-import { createRareWarning } from '../runtime/rare-warning.ts';
-import { guardKeyless, requireKey, senderOf } from './access/access.ts';
+import { guardKeyless, requireKey } from './access/access.ts';
 import { type AccessLogParts, accessLog } from './access/access-log.ts';
-import { createLineBudget } from './access/line-budget.ts';
+import { askedBy, createFailures } from './access/failures.ts';
+import { createLineBudget, type LineBudget } from './access/line-budget.ts';
 import { type Rule, ruleTable } from './access/scopes.ts';
 import { createWrongKeys } from './access/wrong-keys.ts';
 import { mountHealth } from './health/health.ts';
@@ -19,7 +19,7 @@ import { answerHeaders } from './http/answer-headers.ts';
 import { refuseLarge } from './http/body.ts';
 import type { Api } from './http/definitions.ts';
 import { invalid } from './http/invalid.ts';
-import { Problem, type ProblemCode, problemFrom, problemResponse } from './http/problems.ts';
+import { Problem, problemResponse } from './http/problems.ts';
 
 export interface OperationsParts {
   /** Connections for readiness and metrics. */
@@ -27,6 +27,8 @@ export interface OperationsParts {
   readonly settings: Pick<Settings, 'apiKeys'>;
   readonly health: Health;
   readonly log: Logger;
+  /** The budget of the process for lines that callers can cause; one of its own without it. */
+  readonly lines?: LineBudget;
   /** What is counted in /metrics. */
   readonly engine: Engine;
   /** Keeps changes by operators; absent where nothing can be changed. */
@@ -38,7 +40,8 @@ const LARGEST_BODY = 64 * 1024;
 const LARGE_BODIES: ReadonlySet<string> = new Set(['/v1/purchases/batch']);
 
 /** Builds an app with /healthz, /readyz and /metrics. */
-export function createOperations({ operators: sql, settings, health, log, engine, record }: OperationsParts): Api {
+export function createOperations({ operators: sql, settings, health, log, engine, record, ...parts }: OperationsParts): Api {
+  const { lines = createLineBudget(log) } = parts;
   const app: Api = new OpenAPIHono({
     // Thrown rather than answered, so that there is one place where failures become answers.
     defaultHook: (result) => {
@@ -46,60 +49,26 @@ export function createOperations({ operators: sql, settings, health, log, engine
     },
   });
   const keys = settings.apiKeys;
-  const wrongKeys = createWrongKeys(log);
+  const wrongKeys = createWrongKeys();
   let table: ReturnType<typeof ruleTable> | undefined;
   const ruleOf = (c: Context): Rule | undefined => {
     table ??= ruleTable(app);
     return table(c);
   };
-  const access = [guardKeyless(keys), requireKey({ keys, wrongKeys }, ruleOf), accessLog({ log, ruleOf, record })];
+  const access = [guardKeyless(keys), requireKey({ keys, wrongKeys, lines }, ruleOf), accessLog({ log, ruleOf, record })];
   app.use(requestLog(log), answerHeaders, ...access, refuseLarge({ limit: LARGEST_BODY, except: LARGE_BODIES }));
   mountHealth(app, { sql, health });
   mountMetrics(app, { sql, health, engine });
 
-  const refused = createRareWarning((times) =>
-    log.warn(
-      { times, advice: 'requests got 503 because too many waited or a lock was held; look for long transactions' },
-      'api.refused',
-    ),
-  );
-  const unwritable = createRareWarning((times) =>
-    log.warn(
-      { times, advice: 'requests got 503 because the database is read-only or its disk is full; see replica.troubled' },
-      'api.writes_refused',
-    ),
-  );
-  const rejected = createLineBudget((fields, event) => log.info(fields, event), { unlogged: 'api.rejections_unlogged' });
   let methodsAt: ReturnType<typeof methodTable> | undefined;
   app.notFound((c) => {
     methodsAt ??= methodTable(app);
     return problemResponse(nothingHere(c, methodsAt(c.req.path)));
   });
-  app.onError(async (error, c) => {
-    const problem = problemFrom(error, await heldText(sql, error).catch(() => null));
-    const where = { method: c.req.method, path: c.req.path.slice(0, 300), error };
-    if (problem.code === 'internal') log.error(where, 'api.failed');
-    // The loops say that the database is away; a line per request would only repeat it.
-    else if (TEMPORARY.has(problem.code)) log.debug(where, 'api.unavailable');
-    if (REJECTED.has(problem.code)) {
-      const key = c.get('caller')?.key ?? null;
-      rejected({ key, ...senderOf(c, ruleOf(c)?.call ?? null), code: problem.code }, 'api.request_rejected');
-    }
-    if (problem.code === 'busy' || problem.code === 'locked') refused();
-    if (problem.code === 'database_read_only' || problem.code === 'database_full') unwritable();
-    return problemResponse(problem);
-  });
+  const failures = createFailures({ log, lines, heldText: (error) => heldText(sql, error) });
+  app.onError(async (error, c) => problemResponse(await failures(error, askedBy(c, ruleOf(c)?.call ?? null))));
   return app;
 }
-
-/** Problems of the moment, which a caller who comes later does not have. */
-const TEMPORARY: ReadonlySet<ProblemCode> = new Set(['unavailable', 'database_read_only', 'database_full', 'busy', 'locked']);
-
-/** A request of the wrong form or from the wrong place: a mistake, or a probe of what is let through. */
-const REJECTED: ReadonlySet<ProblemCode> = new Set([
-  ...(['invalid_request', 'not_json', 'too_deep', 'too_large', 'unsupported_media_type', 'unknown_site'] as const),
-  ...(['idempotency_key_reused', 'proxied', 'foreign_host', 'cross_site'] as const),
-]);
 
 /** What was checked. The framework hands it along and leaves it out of its types. */
 function checkedBy(result: object): unknown {

@@ -14,6 +14,7 @@ import { createMeters } from '../runtime/meters.ts';
 import type { Secrets } from '../runtime/secrets/secrets.ts';
 import { mountActions } from './access/actions.ts';
 import { mountKey } from './access/key.ts';
+import { createLineBudget, type LineBudget } from './access/line-budget.ts';
 import { mountSessions } from './access/sessions.ts';
 import { type ChannelParts, mountChannels } from './channels/channels.ts';
 import { mountEvents } from './events/events.ts';
@@ -30,7 +31,7 @@ import { mountCustomers } from './incidents/customers.ts';
 import { mountIncidents } from './incidents/incidents.ts';
 import { mountRehearsals } from './incidents/rehearsals.ts';
 import { mountSilences } from './incidents/silences.ts';
-import { createOperations } from './operations.ts';
+import { createOperations, type OperationsParts } from './operations.ts';
 import { mountForget } from './purchases/forget.ts';
 import { type InvoiceParts, mountInvoice } from './purchases/invoice.ts';
 import { mountPoll } from './purchases/poll.ts';
@@ -61,6 +62,8 @@ export interface ApiParts {
   readonly secrets?: Secrets | null;
   readonly health: Health;
   readonly log: Logger;
+  /** The budget of the process for lines that callers can cause; one of its own without it. */
+  readonly lines?: LineBudget;
   /** Wakes readers that wait for events; without one they look every few seconds. */
   readonly feed?: FeedHub;
   readonly streams?: StreamLimits;
@@ -85,12 +88,14 @@ export function createApi({ sql, settings, secrets = null, health, log, feed = c
   const { changes = sql, operators = sql, streams, engine = NOTHING_RUNS, invoiceOf = nobodyAsks } = parts;
   const { testChannel = nobodySends } = parts;
   const { limits = createLimits({ sql, clock: { now: () => Date.now() }, policy: settings.policy }) } = parts;
-  const app = createOperations({ operators, settings, health, log, engine, record: (action) => recordAction(changes, action) });
+  const { lines = createLineBudget(log) } = parts;
+  const record: OperationsParts['record'] = (action) => recordAction(changes, action);
+  const app = createOperations({ operators, settings, health, log, lines, engine, record });
   mountRegistration(app, { sql: changes, sites: settings.sites });
   mountPurchases(app, { sql, changes, limits });
   mountPoll(app, { sql, changes });
   mountEvents(app, { feed });
-  mountStream(app, { feed, log, limits: streams });
+  mountStream(app, { feed, log, lines, limits: streams });
   mountOverview(app, { sql });
   mountFlow(app, { sql, limits });
   mountActivity(app, { sql });

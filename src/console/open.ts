@@ -1,10 +1,13 @@
 /** The console: pages at `/`, for people, over the API, which answers everything else. */
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { csrf } from 'hono/csrf';
-import { HTTPException } from 'hono/http-exception';
+import { matchedRoutes } from 'hono/route';
 import type { FeedHub } from '../actions/events/feed-hub.ts';
-import { guardKeyless } from '../api/access/access.ts';
+import { guardKeyless, refusedScope } from '../api/access/access.ts';
+import { askedBy, createFailures } from '../api/access/failures.ts';
+import type { LineBudget } from '../api/access/line-budget.ts';
 import type { OverviewBody } from '../api/health/overview.ts';
+import type { Caller } from '../api/http/caller.ts';
 import type { ServedApp } from '../api/http/serve.ts';
 import type { ApiKey } from '../config/api-keys.ts';
 import type { Sql } from '../postgres/connection/database.ts';
@@ -19,7 +22,7 @@ import { barePage, pageOf, type View } from './frame/page.ts';
 import type { Ask, PageRoute } from './frame/page-route.ts';
 import { formOf } from './frame/request.ts';
 import { createLive } from './live.ts';
-import { failedView, foreignView, notFoundView, refusedView } from './pages/error.ts';
+import { failedView, notFoundView } from './pages/error.ts';
 import { PAGES } from './pages/pages.ts';
 import { clockTime } from './parts/time.ts';
 
@@ -29,6 +32,8 @@ export interface ConsoleParts {
   /** Connections for sessions. */
   readonly sql: Sql;
   readonly log: Logger;
+  /** The budget of the process for lines that callers can cause. */
+  readonly lines: LineBudget;
   readonly keys: readonly ApiKey[];
   /** The address people use; null: the one that they came by. */
   readonly consoleUrl: string | null;
@@ -46,7 +51,7 @@ const HEADERS = {
 const OF_API = /^\/(?:v1|docs|openapi\.json|healthz|readyz|metrics)(?:\/|$)/;
 
 /** Builds the console over an API. */
-export function createConsole({ api, feed, sql, log, keys, consoleUrl }: ConsoleParts): ServedApp {
+export function createConsole({ api, feed, sql, log, lines, keys, consoleUrl }: ConsoleParts): ServedApp {
   const base = consoleUrl === null ? '' : new URL(consoleUrl).pathname.replace(/\/$/, '');
   const cookies: CookieScope = { base, isSecure: consoleUrl?.startsWith('https:') ?? false };
   const live = createLive(feed);
@@ -54,7 +59,7 @@ export function createConsole({ api, feed, sql, log, keys, consoleUrl }: Console
   app.use(headers, guardKeyless(keys) as MiddlewareHandler);
   app.get('/assets/*', serveAsset);
   app.use(csrf({ origin: (origin, c) => isOwn(origin, c, consoleUrl) }));
-  mountAccess(app, { api, sessions: createSessions(sql, keys), sql, cookies, log, isKeyed: keys.length > 0 });
+  mountAccess(app, { api, sessions: createSessions(sql, keys), sql, cookies, log, lines, isKeyed: keys.length > 0 });
   app.get('/live', (c) => live.stream(c, c.get('caller')));
 
   const calls = new WeakMap<Context, ApiCalls>();
@@ -64,7 +69,9 @@ export function createConsole({ api, feed, sql, log, keys, consoleUrl }: Console
     return ofRequest;
   };
   const show = async (c: Context<ConsoleEnv>, view: View): Promise<Response> => {
-    const caller = c.get('caller');
+    const caller: Caller | undefined = c.get('caller');
+    // A visitor who is not signed in sees nothing of this installation.
+    if (caller === undefined) return c.html(barePage(view, { base, theme: themeOf(c) }), (view.status ?? 200) as 200);
     const overview = await callsOf(c)
       .get<OverviewBody>('/v1/overview')
       .catch(() => null);
@@ -74,8 +81,12 @@ export function createConsole({ api, feed, sql, log, keys, consoleUrl }: Console
     return c.html(pageOf(view, frame), (view.status ?? 200) as 200);
   };
   const answer = async (c: Context<ConsoleEnv>, route: PageRoute): Promise<Response> => {
+    const caller = c.get('caller');
+    if (!caller.scopes.includes(route.scope)) {
+      const call = `${route.method} ${route.path}`;
+      throw refusedScope(c, caller, { call, scope: route.scope, lines });
+    }
     const ask = await askOf(c, { api: callsOf(c), base, consoleUrl });
-    if (!ask.caller.scopes.includes(route.scope)) return show(c, refusedView(ask, route.scope));
     const answered = await route.answer(ask);
     if (route.method === 'POST') {
       live.refreshes.forget();
@@ -97,14 +108,12 @@ export function createConsole({ api, feed, sql, log, keys, consoleUrl }: Console
   for (const route of PAGES)
     app.on(route.method, route.path, (c) => (isAsked(c, route) ? answerAgain(c, route) : answer(c, route)));
   app.notFound((c) => show(c, notFoundView(base)));
-  app.onError((error, c) => {
-    if (error instanceof HTTPException && error.status === 403)
-      return c.html(barePage(foreignView(base), { base, theme: themeOf(c) }), 403);
-    if (!(error instanceof ApiRefusal)) log.error({ path: c.req.path.slice(0, 300), error }, 'console.failed');
-    const view = failedView(error, base);
-    return c.get('caller') === undefined
-      ? c.html(barePage(view, { base, theme: themeOf(c) }), view.status as 503)
-      : show(c, view);
+  const failures = createFailures({ log, lines });
+  app.onError(async (error, c) => {
+    const problem = error instanceof ApiRefusal ? error : await failures(error, askedBy(c, callOf(c)));
+    const view = failedView(problem, base);
+    // A fault of the page around it must not keep the answer back.
+    return show(c, view).catch(() => c.html(barePage(view, { base, theme: 'system' }), problem.status));
   });
   return { fetch: inFrontOf(api, app, base) };
 }
@@ -115,9 +124,17 @@ function inFrontOf(api: ServedApp, app: Hono<ConsoleEnv>, base: string): ServedA
     const url = new URL(request.url);
     const isInside = base !== '' && (url.pathname === base || url.pathname.startsWith(`${base}/`));
     const path = isInside ? url.pathname.slice(base.length) || '/' : url.pathname;
-    const asked = isInside ? new Request(new URL(path + url.search, url), request) : request;
+    url.pathname = path;
+    // No Request can be made with the method TRACE.
+    const asked = isInside && request.method !== 'TRACE' ? new Request(url, request) : request;
     return OF_API.test(path) ? api.fetch(asked, bindings) : app.fetch(asked, bindings);
   };
+}
+
+/** The route that was asked for, such as `POST /sign-in`; null where there is none. */
+function callOf(c: Context): string | null {
+  const route = matchedRoutes(c).find(({ method }) => method !== 'ALL');
+  return route === undefined ? null : `${route.method} ${route.path}`;
 }
 
 async function askOf(

@@ -104,12 +104,20 @@ const BUGS = [
 ];
 const MOST_LINES = 10;
 
-export function logFaults({ daemon, receiver, calmReceiver }: World): string[] {
+/** Lines that callers cause: they have one budget. Of how many a second more are a fault, beyond those that may come at once. */
+const CAUSED = /"event":"api\.(?:key_refused|scope_refused|request_rejected|failed|unlogged)"/;
+const CAUSED_AT_ONCE = 60;
+
+/** `tokens` are those of sessions; `seconds` is how long the daemon was attacked. */
+export function logFaults({ daemon, receiver, calmReceiver }: World, tokens: readonly string[], seconds: number): string[] {
   const lines = daemon.output().split('\n');
+  const caused = lines.filter((line) => CAUSED.test(line)).length;
   const bugs = lines.filter((line) => BUGS.some((word) => line.includes(word)));
-  const secrets = lines.filter((line) => HIDDEN.some((secret) => line.includes(secret)));
+  const hidden = [...HIDDEN, ...tokens];
+  const secrets = lines.filter((line) => hidden.some((secret) => line.includes(secret)));
   const sent = calmReceiver.received.filter(({ body }) => HIDDEN.some((secret) => body.includes(secret)));
   return [
+    ...(caused <= CAUSED_AT_ONCE + seconds ? [] : [`callers caused ${caused} lines in ${seconds} seconds`]),
     ...bugs.slice(0, MOST_LINES).map((line) => `the log has a bug: ${brief(line, 2_000)}`),
     ...secrets.slice(0, MOST_LINES).map((line) => `the log holds a secret: ${brief(line, 2_000)}`),
     ...[...receiver.leaks(), ...sent.map(({ body }) => body)]

@@ -1,5 +1,5 @@
 /**
- * The fuzz run: hostile inputs through every door of a daemon at once (HTTP API, settings, SQL, answers of the checkout
+ * The fuzz run: hostile inputs through every door of a daemon at once (HTTP API, console, settings, SQL, answers of the checkout
  * service and of receivers), all made from a seed. Afterwards the daemon must be as well as before.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ApiDoor, openApi } from './api.ts';
 import { auditFaults, calmFaults, inheritanceFaults, logFaults, memoryFault, settle } from './checks.ts';
+import { type ConsoleDoor, openConsole } from './console.ts';
 import { seedOf } from './hostile.ts';
 import { attackSocket } from './raw-http.ts';
 import { openSettings, type SettingsDoor } from './settings.ts';
@@ -29,7 +30,15 @@ export interface FuzzResult {
 }
 
 /** Shares of the doors; together 1. */
-const SHARES = { api: 0.35, 'raw HTTP': 0.1, settings: 0.2, SQL: 0.15, service: 0.1, receivers: 0.1 } as const;
+const SHARES = {
+  api: 0.3,
+  'raw HTTP': 0.1,
+  console: 0.15,
+  settings: 0.15,
+  SQL: 0.1,
+  service: 0.1,
+  receivers: 0.1,
+} as const;
 type Door = keyof typeof SHARES;
 const ROUND = 2_000;
 /** Rounds between two readings of all that is stored. */
@@ -42,6 +51,7 @@ const WARM = 0.2;
 interface Doors {
   readonly world: World;
   readonly api: ApiDoor;
+  readonly pages: ConsoleDoor;
   readonly sql: SqlDoor;
   readonly settings: SettingsDoor;
   readonly settingsFile: string;
@@ -67,12 +77,13 @@ export async function fuzz({ seed, inputs, report = () => undefined }: FuzzOptio
     const doors: Doors = {
       world,
       api: await openApi(world.origin, found),
+      pages: openConsole(world.origin, found),
       sql: await openSql(world, found),
       settings: openSettings(found),
       settingsFile: join(folder, 'settings.yaml'),
       found,
     };
-    const counts: Record<Door, number> = { api: 0, 'raw HTTP': 0, settings: 0, SQL: 0, service: 0, receivers: 0 };
+    const counts: Record<Door, number> = { api: 0, 'raw HTTP': 0, console: 0, settings: 0, SQL: 0, service: 0, receivers: 0 };
     const began = performance.now();
     const seconds = (): number => Math.round((performance.now() - began) / 1_000);
     const rounds = Math.max(2, Math.ceil(inputs / ROUND));
@@ -93,7 +104,7 @@ export async function fuzz({ seed, inputs, report = () => undefined }: FuzzOptio
       memoryFault(before!, after),
       ...(await inheritanceFaults(world)),
       ...(await calmFaults(world)),
-      ...logFaults(world),
+      ...logFaults(world, doors.pages.tokens, seconds()),
       ...(await auditFaults(world)),
     ])
       if (fault !== null) found(fault);
@@ -113,7 +124,7 @@ export async function fuzz({ seed, inputs, report = () => undefined }: FuzzOptio
 
 /** One round through all doors at once. */
 async function attack(
-  { world, api, sql, settings, settingsFile, found }: Doors,
+  { world, api, pages, sql, settings, settingsFile, found }: Doors,
   plan: { seed: number; inputs: number; counts: Record<Door, number> },
 ): Promise<void> {
   const { seed, inputs, counts } = plan;
@@ -124,6 +135,7 @@ async function attack(
   await Promise.all([
     api.attack(seedOf(seed, 'api'), part('api')).then(() => did('api')),
     attackSocket(world.origin, api.document, seedOf(seed, 'raw'), part('raw HTTP'), found).then(() => did('raw HTTP')),
+    pages.attack(seedOf(seed, 'console'), part('console')).then(() => did('console')),
     settings.attack({ path: settingsFile, seed: seedOf(seed, 'settings'), count: part('settings') }).then(() => did('settings')),
     sql.attack(seedOf(seed, 'sql'), part('SQL')).then(() => did('SQL')),
     driveTraffic(world, api, seedOf(seed, 'traffic'), { service: part('service'), receivers: part('receivers') }).then(

@@ -81,6 +81,8 @@ const BODIES = [
 ];
 
 const ANSWERS_WITHIN = 10_000;
+/** A server breaks off what it does for a client that has ended its side; one that waits for more bytes waits until then. */
+const ENDS_AFTER = 500;
 
 /** Bytes as latin1 text. */
 function requestBytes(document: OpenApiDocument): fc.Arbitrary<string> {
@@ -115,12 +117,12 @@ function requestBytes(document: OpenApiDocument): fc.Arbitrary<string> {
     });
 }
 
-/** Sends it, and resolves with what came back until the connection ended. */
-function exchange(port: number, bytes: Buffer): Promise<string> {
+/** Sends a request that asks for the end of its connection, and resolves with what came back until then. */
+export function exchange(port: number, bytes: Buffer, endsAfter = ANSWERS_WITHIN): Promise<string> {
   return new Promise((resolve) => {
     let answer = '';
     const socket = connect({ port, host: '127.0.0.1' });
-    const timer = setTimeout(() => socket.destroy(), ANSWERS_WITHIN);
+    const timers = [setTimeout(() => socket.end(), endsAfter), setTimeout(() => socket.destroy(), ANSWERS_WITHIN)];
     socket.on('data', (chunk) => {
       answer += chunk.toString('latin1');
       // A stream of events has no end.
@@ -129,11 +131,20 @@ function exchange(port: number, bytes: Buffer): Promise<string> {
     // A reset is an answer, too.
     socket.on('error', () => undefined);
     socket.on('close', () => {
-      clearTimeout(timer);
+      timers.forEach(clearTimeout);
       resolve(answer);
     });
-    socket.end(bytes);
+    socket.write(bytes);
   });
+}
+
+/** Why what came back is a fault of the server; null where it is none. */
+export function serverFault(answer: string): string | null {
+  const bad = answer
+    .matchAll(/HTTP\/1\.1 (5\d\d)/g)
+    .some(([, status]) => status !== '503' && !answer.includes('checkout_unavailable'));
+  if (bad) return brief(answer);
+  return answer === '' || answer.startsWith('HTTP/1.1 ') ? null : `the answer is no HTTP: ${answer.slice(0, 200)}`;
 }
 
 /** Sends so many requests. `found` is told of each answer that is a fault. */
@@ -148,13 +159,9 @@ export async function attackSocket(
   const queue = sample(requestBytes(document), count, seed);
   const worker = async (): Promise<void> => {
     for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
-      const answer = await exchange(port, Buffer.from(next));
-      const bad = [...answer.matchAll(/HTTP\/1\.1 (5\d\d)/g)].filter(
-        ([, status]) => status !== '503' && !answer.includes('checkout_unavailable'),
-      );
-      if (bad.length > 0) found(`raw HTTP: ${brief(JSON.stringify(next))}\n  ${brief(answer)}`);
-      if (answer !== '' && !answer.startsWith('HTTP/1.1 '))
-        found(`raw HTTP: ${brief(JSON.stringify(next))}\n  the answer is no HTTP: ${answer.slice(0, 200)}`);
+      const answer = await exchange(port, Buffer.from(next), ENDS_AFTER);
+      const fault = serverFault(answer);
+      if (fault !== null) found(`raw HTTP: ${brief(JSON.stringify(next))}\n  ${fault}`);
     }
   };
   await Promise.all([worker(), worker(), worker(), worker()]);

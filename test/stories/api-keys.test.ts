@@ -95,7 +95,9 @@ test('a daemon with hashed keys: two at once, scopes, failures that cost a secon
     ['GET /readyz', 'GET /v1/purchases', 'GET /metrics'].map((call) => [call, '127.0.0.1']),
   );
   const flood = Promise.allSettled(Array.from({ length: 100 }, () => ask(`${url}/v1/purchases`, 'pwk_not-the-key-of-anybody')));
-  await expect.poll(() => lines('api.key_refused').length).toBeGreaterThan(90);
+  // One budget holds for all lines that callers cause, those above among them.
+  await expect.poll(() => lines('api.key_refused').length).toBeGreaterThan(30);
+  expect(lines('api.key_refused').length).toBeLessThan(60);
   expect((await ask(`${url}/v1/purchases`, FULL)).status).toBe(200);
   for (const secret of [FULL, shop, next, reports, 'pwk_not']) expect(daemon.output()).not.toContain(secret);
   expect(await daemon.end('SIGTERM')).toBe(0);

@@ -7,6 +7,7 @@ import { SCOPES, type Scope, SHORTEST_KEY } from '../../config/kinds/key-kinds.t
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Caller } from '../http/caller.ts';
 import { Problem } from '../http/problems.ts';
+import type { LineBudget } from './line-budget.ts';
 import type { Rule } from './scopes.ts';
 import type { WrongKeys } from './wrong-keys.ts';
 
@@ -29,6 +30,7 @@ const CHANGING: readonly Scope[] = ['register', 'operate'];
 export interface AccessParts {
   readonly keys: readonly ApiKey[];
   readonly wrongKeys: WrongKeys;
+  readonly lines: LineBudget;
 }
 
 /** Asks for a key with the scope that the route declares. Below `/v1` a request without a key learns nothing, not even which paths there are. */
@@ -43,13 +45,26 @@ export function requireKey(parts: AccessParts, ruleOf: (c: Context) => Rule | un
     else if (!rule?.isOptional) throw unauthorized('Send the key in the header "authorization: Bearer <key>".');
     const lacks = caller !== null && rule?.scope != null && !caller.scopes.includes(rule.scope);
     if (!lacks || rule.isOptional) return next();
-    parts.wrongKeys.logRefusal({ key: caller.key, needs: rule.scope, ...senderOf(c, rule.call) }, 'api.scope_refused');
-    throw missingScope(caller, rule);
+    throw refusedScope(c, caller, { call: rule.call, scope: rule.scope!, lines: parts.lines });
   };
 }
 
+/** Logs that a caller's key lacks the scope that a call needs, and answers the problem to throw. */
+export function refusedScope(
+  c: Context,
+  { key, scopes }: Caller,
+  { call, scope, lines }: { readonly call: string; readonly scope: Scope; readonly lines: LineBudget },
+): Problem {
+  lines.log('warn', { key, needs: scope, ...senderOf(c, call) }, 'api.scope_refused');
+  const mayOnlyRead = CHANGING.includes(scope) && !scopes.some((each) => CHANGING.includes(each));
+  return new Problem(
+    mayOnlyRead ? 'read_only_key' : 'missing_scope',
+    `${call} needs a key with the scope ${scope}; the key ${key} has ${scopes.join(', ')}.`,
+  );
+}
+
 /** Reads who sends a request: null without a key. Throws the problem that a wrong key is, once it has cost its time. */
-function createIdentify({ keys, wrongKeys }: AccessParts): (c: Context, call: string | null) => Promise<Caller | null> {
+function createIdentify({ keys, wrongKeys, lines }: AccessParts): (c: Context, call: string | null) => Promise<Caller | null> {
   const known = keys.map((key) => ({ ...key, digest: digestOf(key.hash) }));
   return async (c, call) => {
     // The console asks within this process, and has checked the session of the person.
@@ -63,10 +78,8 @@ function createIdentify({ keys, wrongKeys }: AccessParts): (c: Context, call: st
     const isExpired = key !== undefined && key.expires !== null && key.expires <= Date.now();
     if (key !== undefined && !isExpired) return { key: key.name, scopes: key.scopes, expires: key.expires };
     const sender = senderOf(c, call);
-    wrongKeys.logRefusal(
-      { ...(isExpired ? { reason: 'expired', key: key.name } : { reason: 'unknown' }), ...sender },
-      'api.key_refused',
-    );
+    const refused = isExpired ? { reason: 'expired', key: key.name } : { reason: 'unknown' };
+    lines.log('warn', { ...refused, ...sender }, 'api.key_refused');
     if (!(await wrongKeys.pay(sender.address, c.env?.closing))) throw tooMany();
     throw unauthorized(
       isExpired
@@ -134,14 +147,6 @@ function unauthorized(detail: string): Problem {
 function tooMany(): Problem {
   const detail = 'Too many wrong keys wait for their answers, from this address or from all. A right key is answered at once.';
   return new Problem('too_many_wrong_keys', detail, { headers: { 'retry-after': '10' } });
-}
-
-function missingScope({ key, scopes }: Caller, { call, scope }: Rule): Problem {
-  const mayOnlyRead = CHANGING.includes(scope!) && !scopes.some((each) => CHANGING.includes(each));
-  return new Problem(
-    mayOnlyRead ? 'read_only_key' : 'missing_scope',
-    `${call} needs a key with the scope ${scope}; the key ${key} has ${scopes.join(', ')}.`,
-  );
 }
 
 /** The bytes that a hash of the settings stands for. All have one length, which timingSafeEqual needs. */

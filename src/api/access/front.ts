@@ -4,16 +4,20 @@ import type { Settings } from '../../config/settings.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { createRareWarning } from '../../runtime/rare-warning.ts';
 import { answerHeaders } from '../http/answer-headers.ts';
-import { Problem, problemFrom, problemResponse } from '../http/problems.ts';
+import { Problem, problemResponse } from '../http/problems.ts';
 import { type ApiBindings, type ApiServer, serveApi } from '../http/serve.ts';
 import { mostConnections, openFilesLimit } from '../limits/connections.ts';
 import { guardKeyless, requireKey } from './access.ts';
+import { askedBy, createFailures } from './failures.ts';
+import { createLineBudget, type LineBudget } from './line-budget.ts';
 import type { Rule } from './scopes.ts';
 import { createWrongKeys } from './wrong-keys.ts';
 
 export interface Front extends ApiServer {
   /** Connections with a request under way, at most. */
   readonly connections: number;
+  /** The budget of the process for lines that callers can cause. */
+  readonly lines: LineBudget;
   /** The start does this from now on, in words for people. */
   at(step: string): void;
 }
@@ -26,7 +30,10 @@ export async function openFront(settings: FrontSettings, log: Logger): Promise<F
   let doing = 'beginning';
   let since = new Date();
   const app = new Hono<{ Bindings: ApiBindings }>();
-  app.use(answerHeaders, guardKeyless(apiKeys), requireKey({ keys: apiKeys, wrongKeys: createWrongKeys(log) }, ruleAt));
+  const lines = createLineBudget(log);
+  const failures = createFailures({ log, lines });
+  const keys = { keys: apiKeys, wrongKeys: createWrongKeys(), lines };
+  app.use(answerHeaders, guardKeyless(apiKeys), requireKey(keys, ruleAt));
   app.get('/healthz', () => json(200, { status: 'alive' }));
   app.get('/readyz', (c) => {
     const isReader = c.get('caller')?.scopes.includes('read') === true;
@@ -34,15 +41,25 @@ export async function openFront(settings: FrontSettings, log: Logger): Promise<F
   });
   const detail = 'The daemon is starting. Try again in a few seconds; GET /readyz with a key for reading says what it does.';
   app.notFound(() => problemResponse(new Problem('starting', detail, { headers: { 'retry-after': '5' } })));
-  app.onError((error) => problemResponse(problemFrom(error)));
+  app.onError(async (error, c) => problemResponse(await failures(error, askedBy(c, null))));
   const calls = settings.sites.reduce((sum, { concurrency }) => sum + concurrency, settings.webhooks.concurrency);
   const connections = mostConnections({ files: openFilesLimit(), calls });
   const onCrowded = createRareWarning((times) => log.warn({ times, connections, advice: CROWDED }, 'api.crowded'));
-  const server = await serveApi(app, { host, port, connections, onCrowded });
+  const server = await serveApi(app, {
+    host,
+    port,
+    connections,
+    onCrowded,
+    onFailure: async (error, { method, url }, address = 'unknown') => {
+      const asked = { method, path: new URL(url).pathname, key: null, address, call: `${method} of nothing` };
+      return problemResponse(await failures(error, asked));
+    },
+  });
   log.info({ url: server.url, connections }, 'api.listening');
   return {
     ...server,
     connections,
+    lines,
     at: (step) => {
       doing = step;
       since = new Date();

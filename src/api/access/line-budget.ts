@@ -1,36 +1,67 @@
-/** Log lines that callers can cause, bounded: a flood of requests must not become a flood of lines. */
+/** Log lines that callers can cause, all within one budget: a flood of requests must not become a flood of lines. */
 import type { Milliseconds } from '../../domain/values/time.ts';
+import type { Logger } from '../../runtime/logger.ts';
 
-/** Lines that may be logged at once; one more may be each second after. */
-const MOST_LINES = 100;
-const LINE_EVERY: Milliseconds = 1_000;
-/** After so long the log says how many lines it lacks. */
+/** Lines that may be logged at once; one more may be each two seconds after: 71 in the first minute, with the summary. */
+const MOST_LINES = 40;
+const LINE_EVERY: Milliseconds = 2_000;
+/** After so long the log says how many lines it lacks, of which events. */
 const SUMMARY_AFTER: Milliseconds = 60_000;
+/** Faults whose stack was logged. A fault beyond them is logged within the budget, without its stack. */
+const MOST_FAULTS = 100;
+/** Frames that tell one fault from another. */
+const FRAMES = 4;
+const LONGEST_MESSAGE = 300;
 
-/** Writes a line, unless there were too many of late. */
-export type LineBudget = (fields: Readonly<Record<string, unknown>>, event: string) => void;
+/**
+ * Writes lines that callers can cause, unless there were too many of late. The first line of a fault is written in any case, with
+ * its stack, so that no flood hides it; later ones have no stack.
+ */
+export interface LineBudget {
+  log(level: 'info' | 'warn', fields: Readonly<Record<string, unknown>>, event: string): void;
+  fault(error: unknown, fields: Readonly<Record<string, unknown>>, event: string): void;
+}
 
-/** `unlogged` is the event that counts the lines left out. `now` is a monotonic clock in milliseconds. */
-export function createLineBudget(
-  write: LineBudget,
-  { unlogged, now = () => performance.now() }: { readonly unlogged: string; readonly now?: () => Milliseconds },
-): LineBudget {
+/** The budget of one process. `now` is a monotonic clock in milliseconds. */
+export function createLineBudget(log: Logger, now: () => Milliseconds = () => performance.now()): LineBudget {
+  const faults = new Set<string>();
+  const unlogged = new Map<string, number>();
   let left = MOST_LINES;
   let countedAt = now();
-  let count = 0;
-  return (fields, event) => {
+  const summarize = (): void => {
+    const count = unlogged.values().reduce((sum, each) => sum + each, 0);
+    log.warn({ count, events: Object.fromEntries(unlogged) }, 'api.unlogged');
+    unlogged.clear();
+  };
+  const write = (level: 'info' | 'warn' | 'error', fields: Readonly<Record<string, unknown>>, event: string): void => {
     left = Math.min(left + (now() - countedAt) / LINE_EVERY, MOST_LINES);
     countedAt = now();
     if (left >= 1) {
       left -= 1;
-      return write(fields, event);
+      log[level](fields, event);
+      return;
     }
-    count += 1;
-    if (count > 1) return;
-    const summary = setTimeout(() => {
-      write({ count }, unlogged);
-      count = 0;
-    }, SUMMARY_AFTER);
-    summary.unref();
+    if (unlogged.size === 0) setTimeout(summarize, SUMMARY_AFTER).unref();
+    unlogged.set(event, (unlogged.get(event) ?? 0) + 1);
   };
+  return {
+    log: write,
+    fault: (error, fields, event) => {
+      const { name, message, place } = describe(error);
+      const isKnown = faults.has(place);
+      if (isKnown || faults.size >= MOST_FAULTS) {
+        write('error', { ...fields, error: { name, message } }, event);
+        return;
+      }
+      faults.add(place);
+      log.error({ ...fields, error }, event);
+    },
+  };
+}
+
+/** What an error says, and where it arose: the same for each time that it happens. */
+function describe(error: unknown): { name: string; message: string; place: string } {
+  const { name, message, stack = '' } = error instanceof Error ? error : new Error(String(error));
+  const frames = stack.split('\n').filter((line) => /^\s+at /.test(line));
+  return { name, message: message.slice(0, LONGEST_MESSAGE), place: [name, ...frames.slice(0, FRAMES)].join('\n') };
 }

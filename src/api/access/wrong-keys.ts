@@ -1,14 +1,12 @@
 /**
  * What wrong keys cost. From one address they are answered one after the other, a second each, so ten of them take ten
  * seconds however they are sent. What waits is bounded: beyond that a wrong key is answered at once, with 429. Right keys never
- * wait, whatever else comes from their address. Each wrong key has a log line, until there are too many of them.
+ * wait, whatever else comes from their address.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import ipaddr from 'ipaddr.js';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import type { Logger } from '../../runtime/logger.ts';
-import { createLineBudget, type LineBudget } from './line-budget.ts';
 
 const COST: Milliseconds = 1_000;
 /** Answers that wait at once, from one address and from all. */
@@ -18,16 +16,13 @@ const MOST_IN_ALL = 100;
 export interface WrongKeys {
   /** Waits as long as a wrong key from this address has to. Answers false, at once, when too many wait already. */
   pay(address: string, closing: AbortSignal | undefined): Promise<boolean>;
-  /** Logs a refusal, unless there were too many of late. */
-  readonly logRefusal: LineBudget;
 }
 
 /** Keeps the accounts of one daemon. `now` is a monotonic clock in milliseconds. */
-export function createWrongKeys(log: Logger, now: () => Milliseconds = () => performance.now()): WrongKeys {
+export function createWrongKeys(now: () => Milliseconds = () => performance.now()): WrongKeys {
   /** When the last answer that waits is given, by source. Holds only sources whose answers wait. */
   const lastAnswers = new Map<string, Milliseconds>();
   let waiting = 0;
-  const logRefusal = createLineBudget((fields, event) => log.warn(fields, event), { unlogged: 'api.refusals_unlogged', now });
   return {
     pay: async (address, closing) => {
       const source = sourceOf(address);
@@ -41,7 +36,6 @@ export function createWrongKeys(log: Logger, now: () => Milliseconds = () => per
       if (lastAnswers.get(source) === answerAt) lastAnswers.delete(source);
       return true;
     },
-    logRefusal,
   };
 }
 

@@ -8,6 +8,7 @@ import type { Milliseconds } from '../../domain/values/time.ts';
 import type { FedEvent } from '../../postgres/events/feed.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { expirySignal } from '../access/access.ts';
+import type { LineBudget } from '../access/line-budget.ts';
 import { needs } from '../access/scopes.ts';
 import type { Api } from '../http/definitions.ts';
 import { strict } from '../http/invalid.ts';
@@ -40,11 +41,12 @@ export function streamLimits(connections: number): StreamLimits {
 interface StreamParts {
   readonly feed: FeedHub;
   readonly log: Logger;
+  readonly lines: LineBudget;
   readonly limits?: StreamLimits | undefined;
 }
 
 /** Mounts the stream. */
-export function mountStream(app: Api, { feed, log, limits = LIMITS }: StreamParts): void {
+export function mountStream(app: Api, { feed, log, lines, limits = LIMITS }: StreamParts): void {
   let open = 0;
   app.openapi(streamRoute, async (c) => {
     const { after = 'latest', types = EVENT_TYPES } = c.req.valid('query');
@@ -72,7 +74,7 @@ export function mountStream(app: Api, { feed, log, limits = LIMITS }: StreamPart
         onEnd,
         onTrouble: (error) => {
           // The client connects again, and gets the problem as an answer.
-          if (problemFrom(error).code === 'internal') log.error({ path: c.req.path, error }, 'api.failed');
+          if (problemFrom(error).code === 'internal') lines.fault(error, { method: 'GET', path: c.req.path }, 'api.failed');
           else log.debug({ path: c.req.path, error }, 'api.unavailable');
         },
       });

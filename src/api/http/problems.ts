@@ -71,6 +71,8 @@ export interface FieldError {
 /** Thrown by handlers and middleware; `detail` says what is wrong and what to do, and never holds internals. */
 export class Problem extends Error {
   readonly code: ProblemCode;
+  readonly status: ContentfulStatusCode;
+  readonly title: string;
   readonly errors: readonly FieldError[];
   readonly headers: Readonly<Record<string, string>>;
 
@@ -82,14 +84,15 @@ export class Problem extends Error {
     super(detail);
     this.name = 'Problem';
     this.code = code;
+    this.status = PROBLEMS[code].status;
+    this.title = PROBLEMS[code].title;
     this.errors = errors;
     this.headers = headers;
   }
 }
 
 /** The answer that a problem is. */
-export function problemResponse({ code, message, errors, headers }: Problem): Response {
-  const { status, title } = PROBLEMS[code];
+export function problemResponse({ code, status, title, message, errors, headers }: Problem): Response {
   const fields = errors.length === 0 ? {} : { errors: errors.map((error) => ({ ...error })) };
   const body = { type: `urn:purchase-watch:problem:${code}`, title, status, detail: message, code, ...fields };
   const own = { ...ANSWER_HEADERS, 'content-type': 'application/problem+json', ...headers };
@@ -101,7 +104,9 @@ export function problemFrom(error: unknown, held: string | null = null): Problem
   if (error instanceof Problem) return error;
   if (error instanceof Refused) return new Problem(error.reason, sentence(error.message));
   if (error instanceof HTTPException) {
-    return error.status === 415 ? notJsonType() : new Problem('invalid_request', 'The request cannot be read.');
+    if (error.status === 415) return notJsonType();
+    if (error.status === 403) return new Problem('cross_site', FOREIGN_FORM);
+    return new Problem('invalid_request', 'The request cannot be read.');
   }
   const code = error instanceof Error ? String((error as Error & { code?: unknown }).code) : '';
   const later = { headers: { 'retry-after': '5' } };
@@ -126,6 +131,9 @@ export function busy(detail: string): Problem {
 export function locked(held: string): Problem {
   return new Problem('locked', sentence(held), { headers: { 'retry-after': '5' } });
 }
+
+const FOREIGN_FORM =
+  'The form came from another web site, or from a browser that does not say where it came from. Nothing was changed.';
 
 const HELD_BY_ANOTHER =
   'another transaction in the database holds what this needs, and did not let it go in time; try again in a few seconds';

@@ -3,13 +3,13 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { getRequestListener, type HttpBindings } from '@hono/node-server';
+import { getRequestListener, type HttpBindings, RequestError } from '@hono/node-server';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { limitConnections } from '../limits/connections.ts';
 import { endWithAnswer, isTooLate, type LingerLimits, lingerBeforeClose } from '../limits/linger.ts';
 import type { Caller } from './caller.ts';
-import { Problem, problemResponse } from './problems.ts';
+import { Problem, problemFrom, problemResponse } from './problems.ts';
 
 export interface ApiServer {
   /** Where it listens, with the port it got. */
@@ -69,11 +69,13 @@ export interface ServeOptions {
   readonly linger?: LingerLimits;
   /** Called for each connection that was closed for another one, and for each request that was refused. */
   readonly onCrowded?: () => void;
+  /** Answers where the app threw: apps answer their failures, so that is a fault. `address` is the other end of the connection. */
+  readonly onFailure?: (error: unknown, request: Request, address: string | undefined) => Promise<Response>;
 }
 
 /** Serves the app. Throws AppError, with what to do, when it cannot listen there. */
 export async function serveApi(app: ServedApp, options: ServeOptions): Promise<ApiServer> {
-  const { host, port, connections = MOST_CONNECTIONS, linger, onCrowded = () => undefined } = options;
+  const { host, port, connections = MOST_CONNECTIONS, linger, onCrowded = () => undefined, onFailure = answerFault } = options;
   const times = { ...TIMES, ...options.times };
   const closing = new AbortController();
   let served = app;
@@ -86,8 +88,16 @@ export async function serveApi(app: ServedApp, options: ServeOptions): Promise<A
     onCrowded();
     return problemResponse(crowded(connections));
   };
+  const answered = async (request: Request, incoming: IncomingMessage): Promise<Response> => {
+    try {
+      return await answer(request, incoming);
+    } catch (error) {
+      if (error instanceof RequestError) throw error;
+      return onFailure(error, request, incoming.socket.remoteAddress);
+    }
+  };
   const answerEnding = async (request: Request, { incoming, outgoing }: HttpBindings): Promise<Response> => {
-    const response = await answer(request, incoming);
+    const response = await answered(request, incoming);
     await endWithAnswer(incoming, outgoing);
     return response;
   };
@@ -129,6 +139,8 @@ export async function serveApi(app: ServedApp, options: ServeOptions): Promise<A
     },
   };
 }
+
+const answerFault = async (error: unknown): Promise<Response> => problemResponse(problemFrom(error));
 
 function badAddress(): Problem {
   return new Problem('invalid_request', 'The address or the Host header of the request is not valid.');

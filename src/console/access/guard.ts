@@ -1,6 +1,7 @@
 /** Lets in visitors who are signed in, and mounts signing in and out. */
 import type { Context, Hono, MiddlewareHandler } from 'hono';
-import { KEYLESS } from '../../api/access/access.ts';
+import { KEYLESS, senderOf } from '../../api/access/access.ts';
+import type { LineBudget } from '../../api/access/line-budget.ts';
 import type { Caller } from '../../api/http/caller.ts';
 import type { ApiBindings, ServedApp } from '../../api/http/serve.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
@@ -20,12 +21,13 @@ export interface GuardParts {
   readonly sql: Sql;
   readonly cookies: CookieScope;
   readonly log: Logger;
+  readonly lines: LineBudget;
   /** Whether keys are configured; without any, everybody on this machine may do everything. */
   readonly isKeyed: boolean;
 }
 
 /** Mounts `/sign-in`, asks for a session from there on, and mounts what a signed-in person may do to it. */
-export function mountAccess(app: Hono<ConsoleEnv>, { api, sessions, sql, cookies, log, isKeyed }: GuardParts): void {
+export function mountAccess(app: Hono<ConsoleEnv>, { api, sessions, sql, cookies, log, lines, isKeyed }: GuardParts): void {
   const { base } = cookies;
   const addressOf = (c: Context<ConsoleEnv>): string => c.env?.address ?? 'unknown';
   /** Never throws: what was done is done. */
@@ -38,6 +40,9 @@ export function mountAccess(app: Hono<ConsoleEnv>, { api, sessions, sql, cookies
     const form = await formOf(c);
     const to = below(form.to);
     const tried = await tryKey(api, form.key ?? '', c.env?.address);
+    // Of a wrong key the API logs a line; this one was not shown to it.
+    if ('refusal' in tried && tried.status === 400)
+      lines.log('info', { key: null, ...senderOf(c, 'POST /sign-in'), code: 'invalid_request' }, 'api.request_rejected');
     if ('refusal' in tried) return c.html(signInPage({ base, theme: themeOf(c), to, refusal: tried.refusal }), tried.status);
     keepSession(c, await sessions.begin(tried.caller, addressOf(c)), cookies);
     log.info({ key: tried.caller.key, address: addressOf(c) }, 'console.signed_in');

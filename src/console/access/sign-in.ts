@@ -12,11 +12,13 @@ export type SignIn =
   | { readonly caller: Caller & { readonly key: string } }
   | { readonly refusal: string; readonly status: 400 | 401 | 403 | 429 | 503 };
 
+const NO_KEY = 'Paste the key, and nothing else: it has letters, digits and signs, without spaces or accents.';
 const NOT_READING = 'This key may not read. Sign in with one that has the scope read.';
 
 /** Shows the API the key, so that wrong ones cost what they cost there, and are logged as there. */
 export async function tryKey(api: ServedApp, key: string, address: string | undefined): Promise<SignIn> {
-  if (!/^\S{1,512}$/.test(key)) return { refusal: 'Paste the key, and nothing else: it has no spaces.', status: 400 };
+  // A header carries nothing else, and no key has other characters.
+  if (!/^[\x21-\x7e]{1,512}$/.test(key)) return { refusal: NO_KEY, status: 400 };
   const headers = { authorization: `Bearer ${key}` };
   const response = await api.fetch(new Request('http://console/v1/key', { headers }), { address });
   const body = (await response.json()) as KeyBody & { detail?: string };

@@ -3,24 +3,15 @@
  * each fact is read once, each rule is written once, and a person may do what the person's key may do.
  */
 import type { Caller } from '../../api/http/caller.ts';
-import type { FieldError, ProblemCode } from '../../api/http/problems.ts';
+import { type FieldError, Problem, type ProblemCode } from '../../api/http/problems.ts';
 import type { ApiBindings, ServedApp } from '../../api/http/serve.ts';
 import { parseExactQuickly } from '../../domain/values/exact-json.ts';
 
-/** What the API refused, or could not do. */
-export class ApiRefusal extends Error {
-  readonly status: number;
-  readonly code: ProblemCode;
-  readonly title: string;
-  readonly errors: readonly FieldError[];
-
-  constructor(body: { status: number; code: ProblemCode; title: string; detail: string; errors?: readonly FieldError[] }) {
-    super(body.detail);
+/** What the API refused, or could not do; the API has logged it. */
+export class ApiRefusal extends Problem {
+  constructor({ code, detail, errors = [] }: { code: ProblemCode; detail: string; errors?: readonly FieldError[] }) {
+    super(code, detail, { errors });
     this.name = 'ApiRefusal';
-    this.status = body.status;
-    this.code = body.code;
-    this.title = body.title;
-    this.errors = body.errors ?? [];
   }
 }
 

@@ -1,10 +1,8 @@
 /** Pages for what did not work: what happened, what goes on meanwhile, what to do. */
-import type { Scope } from '../../config/kinds/key-kinds.ts';
-import { ApiRefusal } from '../frame/api-calls.ts';
+import type { Problem } from '../../api/http/problems.ts';
 import { type Html, html, NOTHING } from '../frame/html.ts';
 import { icon } from '../frame/icons.ts';
 import type { View } from '../frame/page.ts';
-import type { Ask } from '../frame/page-route.ts';
 
 interface Failure {
   readonly status: number;
@@ -32,30 +30,12 @@ export function notFoundView(base: string): View {
   );
 }
 
-/** A form that came from a page of another site. */
-export function foreignView(base: string): View {
-  const says =
-    'The form came from another web site, or from a browser that does not say where it came from. Nothing was changed.';
-  return failure({ status: 403, title: 'Forms are taken from the console alone', says, code: 'cross_site' }, base);
-}
-
-/** A person whose key lacks a scope. */
-export function refusedView({ base, caller }: Ask, scope: Scope): View {
-  const says = `This needs a key with the scope ${scope}; the key ${caller.key} has ${caller.scopes.join(', ')}. Nothing was changed.`;
-  return failure({ status: 403, title: 'Your key may not do this', says, code: 'missing_scope' }, base);
-}
-
-/** What the API refused, or a fault of this program. */
-export function failedView(error: unknown, base: string): View {
-  if (!(error instanceof ApiRefusal)) {
-    const says =
-      'The page could not be made because of a fault here. Polling and delivering go on. The log of the daemon says more.';
-    return failure({ status: 500, title: 'Something went wrong here', says, code: 'internal' }, base);
-  }
-  const { status, title, message, code, errors } = error;
+/** What was refused, or a fault of this program. */
+export function failedView({ status, title, message, code, errors }: Problem, base: string): View {
   const rest = html`<ul class="rows panel">${errors.map(
     ({ field, value, detail }) =>
       html`<li>${icon('warning', 'warning')} <b>${field}</b>${value === undefined ? NOTHING : html` <bdi class="clip" title="${String(value)}">${String(value)}</bdi>`}: ${detail}</li>`,
   )}</ul>`;
-  return failure({ status, title, says: message, code, ...(errors.length > 0 && { rest }) }, base);
+  const says = code === 'internal' ? `${message} Polling and delivering go on.` : message;
+  return failure({ status, title, says, code, ...(errors.length > 0 && { rest }) }, base);
 }

@@ -168,6 +168,26 @@ describe('listening', () => {
   });
 });
 
+test('an app that throws is answered as a fault, not as a mistake of the caller', async () => {
+  const thrown: unknown[] = [];
+  const app = {
+    fetch: (): Response => {
+      throw new TypeError('a fault');
+    },
+  };
+  const plain = await serveApi(app, { host: '127.0.0.1', port: 0 });
+  expect((await fetch(plain.url)).status).toBe(500);
+  await plain.close();
+  const onFailure = async (error: unknown) => {
+    thrown.push(error);
+    return new Response(null, { status: 500 });
+  };
+  const server = await serveApi(app, { host: '127.0.0.1', port: 0, onFailure });
+  expect((await fetch(server.url)).status).toBe(500);
+  expect(thrown).toEqual([expect.objectContaining({ message: 'a fault' })]);
+  await server.close();
+});
+
 test('a connection whose other end takes nothing of its answer is closed; one that waits for an answer is not', async () => {
   const isClosed = Promise.withResolvers<void>();
   const mayAnswer = Promise.withResolvers<void>();

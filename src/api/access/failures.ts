@@ -1,0 +1,70 @@
+/** Makes whatever was thrown while a request was answered a problem, and logs what must be known of it: for the API, the console and the socket. */
+import type { Context } from 'hono';
+import type { Logger } from '../../runtime/logger.ts';
+import { createRareWarning } from '../../runtime/rare-warning.ts';
+import { type Problem, type ProblemCode, problemFrom } from '../http/problems.ts';
+import { senderOf } from './access.ts';
+import type { LineBudget } from './line-budget.ts';
+
+/** What was asked, as far as it was read. */
+export interface Asked {
+  readonly method: string;
+  readonly path: string;
+  /** The key's name; null without one. */
+  readonly key: string | null;
+  readonly address: string;
+  /** The route, such as `GET /v1/purchases/{id}`. */
+  readonly call: string;
+}
+
+/** Answers the problem that a thrown value is to its caller. Never throws. */
+export type Failures = (error: unknown, asked: Asked) => Promise<Problem>;
+
+export interface FailureParts {
+  readonly log: Logger;
+  readonly lines: LineBudget;
+  /** Says who holds the lock that was waited for; null for any other error. */
+  heldText?(error: unknown): Promise<string | null>;
+}
+
+export function createFailures({ log, lines, heldText = async () => null }: FailureParts): Failures {
+  const refused = createRareWarning((times) =>
+    log.warn(
+      { times, advice: 'requests got 503 because too many waited or a lock was held; look for long transactions' },
+      'api.refused',
+    ),
+  );
+  const unwritable = createRareWarning((times) =>
+    log.warn(
+      { times, advice: 'requests got 503 because the database is read-only or its disk is full; see replica.troubled' },
+      'api.writes_refused',
+    ),
+  );
+  return async (error, { method, path, key, address, call }) => {
+    const problem = problemFrom(error, await heldText(error).catch(() => null));
+    const { code } = problem;
+    const where = { method, path: path.slice(0, 300) };
+    if (code === 'internal') lines.fault(error, where, 'api.failed');
+    // The loops say that the database is away; a line per request would only repeat it.
+    else if (TEMPORARY.has(code)) log.debug({ ...where, error }, 'api.unavailable');
+    else if (REJECTED.has(code)) lines.log('info', { key, address, call, code }, 'api.request_rejected');
+    if (code === 'busy' || code === 'locked') refused();
+    if (code === 'database_read_only' || code === 'database_full') unwritable();
+    return problem;
+  };
+}
+
+/** What a request asks for, for `Failures`; `call` is null where no route is mounted. */
+export function askedBy(c: Context, call: string | null): Asked {
+  const { method, path } = c.req;
+  return { method, path, key: c.get('caller')?.key ?? null, ...senderOf(c, call) };
+}
+
+/** Problems of the moment, which a caller who comes later does not have. */
+const TEMPORARY: ReadonlySet<ProblemCode> = new Set(['unavailable', 'database_read_only', 'database_full', 'busy', 'locked']);
+
+/** A request of the wrong form or from the wrong place: a mistake, or a probe of what is let through. */
+const REJECTED: ReadonlySet<ProblemCode> = new Set([
+  ...(['invalid_request', 'not_json', 'too_deep', 'too_large', 'unsupported_media_type', 'unknown_site'] as const),
+  ...(['idempotency_key_reused', 'proxied', 'foreign_host', 'cross_site'] as const),
+]);
