@@ -4,6 +4,7 @@ import { createFeedHub, type FeedHub } from '../actions/events/feed-hub.ts';
 import type { Milliseconds } from '../domain/values/time.ts';
 import { connect, type Sql } from '../postgres/connection/database.ts';
 import { type Patience, waitingForLocks } from '../postgres/connection/server-limits.ts';
+import type { StreamPlaces } from './events/stream-places.ts';
 import { limitedPool } from './http/limited-pool.ts';
 import type { ServedApp } from './http/serve.ts';
 import { createOperations } from './operations.ts';
@@ -13,6 +14,8 @@ export interface OpenApi {
   readonly app: ServedApp;
   /** To be woken when events are committed; a worker has none. */
   readonly feed: FeedHub | null;
+  /** Shared by streams of the feed and open pages; null in a worker. */
+  readonly places: StreamPlaces | null;
   /** Connections for changes of few rows; null in a worker. */
   readonly changes: Sql | null;
   /** Ends the connections to the database, once nothing is under way any more. */
@@ -37,7 +40,7 @@ export async function openApi(
   const operators = connect(databaseUrl, { max: worker ? 2 : OPERATORS, name: 'operators', answerWithin, limits });
   if (worker) {
     const app = createOperations({ ...parts, operators });
-    return { app, feed: null, changes: null, disconnect: () => operators.end({ timeout: 5 }) };
+    return { app, feed: null, places: null, changes: null, disconnect: () => operators.end({ timeout: 5 }) };
   }
   // People's questions vary, and must not wait for the loops' connections.
   const soon = waitingForLocks(limits, LOCK_WITHIN);
@@ -49,10 +52,12 @@ export async function openApi(
   const feedSql = connect(databaseUrl, { max: 4, name: 'feed', steadyPlans: true, answerWithin, limits });
   const feed = createFeedHub(feedSql);
   // A worker never loads what only the API needs.
-  const [{ createApi }, { streamLimits }] = await Promise.all([import('./routes.ts'), import('./events/stream.ts')]);
+  const [{ createApi }, limitsOfStreams] = await Promise.all([import('./routes.ts'), import('./events/stream-places.ts')]);
+  const places = limitsOfStreams.createStreamPlaces(limitsOfStreams.placeLimits(connections));
   return {
-    app: createApi({ ...parts, sql, changes, operators, feed, streams: streamLimits(connections) }),
+    app: createApi({ ...parts, sql, changes, operators, feed, places }),
     feed,
+    places,
     changes,
     disconnect: () => Promise.all([readers, changers, operators, feedSql].map((pool) => pool.end({ timeout: 5 }))),
   };

@@ -5,6 +5,7 @@ import { createFeedHub, type FeedHub } from '../actions/events/feed-hub.ts';
 import { channelRules } from '../config/channels.ts';
 import type { DescribedSetting } from '../config/describe.ts';
 import type { Settings } from '../config/settings.ts';
+import type { Milliseconds } from '../domain/values/time.ts';
 import type { Sql } from '../postgres/connection/database.ts';
 import { recordAction } from '../postgres/console/actions.ts';
 import { createLimits, type Limits } from '../postgres/stays/limits.ts';
@@ -18,7 +19,8 @@ import { createLineBudget, type LineBudget } from './access/line-budget.ts';
 import { mountSessions } from './access/sessions.ts';
 import { type ChannelParts, mountChannels } from './channels/channels.ts';
 import { mountEvents } from './events/events.ts';
-import { mountStream, type StreamLimits } from './events/stream.ts';
+import { mountStream } from './events/stream.ts';
+import { createStreamPlaces, placeLimits, type StreamPlaces } from './events/stream-places.ts';
 import { mountActivity } from './health/activity.ts';
 import { mountDoctor } from './health/doctor.ts';
 import { mountFlow } from './health/flow.ts';
@@ -66,7 +68,10 @@ export interface ApiParts {
   readonly lines?: LineBudget;
   /** Wakes readers that wait for events; without one they look every few seconds. */
   readonly feed?: FeedHub;
-  readonly streams?: StreamLimits;
+  /** Places for event streams, shared with open pages of the console; those of a thousand connections without it. */
+  readonly places?: StreamPlaces;
+  /** How long a stream says nothing at most; 15 s without it. */
+  readonly silence?: Milliseconds;
   /** When stays become overdue; absent where nothing polls: then by the settings alone. */
   readonly limits?: Limits;
   /** What is counted in /metrics; absent where nothing polls. */
@@ -85,8 +90,8 @@ export interface ApiParts {
 
 /** Builds the API. It needs no server: `fetch` answers requests. */
 export function createApi({ sql, settings, secrets = null, health, log, feed = createFeedHub(sql), ...parts }: ApiParts): Api {
-  const { changes = sql, operators = sql, streams, engine = NOTHING_RUNS, invoiceOf = nobodyAsks } = parts;
-  const { testChannel = nobodySends } = parts;
+  const { changes = sql, operators = sql, engine = NOTHING_RUNS, invoiceOf = nobodyAsks } = parts;
+  const { testChannel = nobodySends, places = createStreamPlaces(placeLimits(1_000)) } = parts;
   const { limits = createLimits({ sql, clock: { now: () => Date.now() }, policy: settings.policy }) } = parts;
   const { lines = createLineBudget(log) } = parts;
   const record: OperationsParts['record'] = (action) => recordAction(changes, action);
@@ -95,7 +100,7 @@ export function createApi({ sql, settings, secrets = null, health, log, feed = c
   mountPurchases(app, { sql, changes, limits });
   mountPoll(app, { sql, changes });
   mountEvents(app, { feed });
-  mountStream(app, { feed, log, lines, limits: streams });
+  mountStream(app, { feed, log, lines, places, silence: parts.silence });
   mountOverview(app, { sql });
   mountFlow(app, { sql, limits });
   mountActivity(app, { sql });

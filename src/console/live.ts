@@ -5,8 +5,11 @@ import type { Context } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import type { FeedHub } from '../actions/events/feed-hub.ts';
 import { expirySignal } from '../api/access/access.ts';
+import type { StreamPlaces } from '../api/events/stream-places.ts';
 import type { Caller } from '../api/http/caller.ts';
+import { Problem, problemResponse } from '../api/http/problems.ts';
 import type { Milliseconds } from '../domain/values/time.ts';
+import type { Sessions } from './access/sessions.ts';
 import { createRefreshes, type OpenPage, type Refreshes } from './refreshes.ts';
 
 /** However much happens, a stream sends at most one refresh this often. */
@@ -14,7 +17,8 @@ const REST: Milliseconds = 1_000;
 /** A comment this often keeps proxies from closing the stream, and shows the page that the daemon lives. */
 const SILENCE: Milliseconds = 15_000;
 const RECONNECT: Milliseconds = 2_000;
-const MOST = 1_000;
+/** How often sessions are looked at whose pages are open: they may have been ended at another replica. */
+const LOOK_EVERY: Milliseconds = 2_000;
 
 export interface Live {
   /** Answers the stream of one page. */
@@ -22,9 +26,23 @@ export interface Live {
   readonly refreshes: Pick<Refreshes, 'changed' | 'forget' | 'answer'>;
 }
 
-/** One wake-up of the feed serves all pages of this replica. */
-export function createLive(feed: FeedHub): Live {
+interface LiveParts {
+  readonly feed: FeedHub;
+  readonly places: StreamPlaces;
+  readonly sessions: Pick<Sessions, 'openAmong'>;
+}
+
+interface LivePage extends OpenPage {
+  /** Undefined where no keys are configured. */
+  readonly session: number | undefined;
+  end(): void;
+}
+
+/** One wake-up of the feed, and one look at the sessions, serve all pages of this replica. */
+export function createLive({ feed, places, sessions }: LiveParts): Live {
   const refreshes = createRefreshes();
+  const pages = new Set<LivePage>();
+  let looking: NodeJS.Timeout | undefined;
   let following = new AbortController();
   /** Runs while a page is open. */
   const follow = async (signal: AbortSignal): Promise<void> => {
@@ -38,25 +56,44 @@ export function createLive(feed: FeedHub): Live {
       }
     }
   };
-  const join = (page: OpenPage): void => {
+  /** Ends the pages of sessions that were ended; a database that does not answer ends no page. */
+  const look = async (): Promise<void> => {
+    const asked = new Set([...pages].flatMap(({ session }) => session ?? []));
+    const open = asked.size === 0 ? asked : await sessions.openAmong([...asked]).catch(() => asked);
+    for (const { session, end } of pages) if (session !== undefined && asked.has(session) && !open.has(session)) end();
+    if (pages.size > 0) lookLater();
+  };
+  const lookLater = (): void => {
+    clearTimeout(looking);
+    looking = setTimeout(look, LOOK_EVERY).unref();
+  };
+  const join = (page: LivePage): void => {
+    pages.add(page);
     refreshes.add(page);
-    if (refreshes.count > 1) return;
+    if (pages.size > 1) return;
     following = new AbortController();
     void follow(following.signal);
+    lookLater();
   };
-  const leave = (page: OpenPage): void => {
+  const leave = (page: LivePage): void => {
+    pages.delete(page);
     refreshes.remove(page);
-    if (refreshes.count === 0) following.abort();
+    if (pages.size > 0) return;
+    following.abort();
+    clearTimeout(looking);
   };
   return {
     refreshes,
     stream: (c, caller) => {
-      if (refreshes.count >= MOST) return c.text('Too many pages are open.', 503, { 'retry-after': '30' });
+      // Answered by its headers, which are no reason to keep a stream.
+      if (c.req.method === 'HEAD') return c.body(null, 200, { 'content-type': 'text/event-stream' });
+      const giveBack = places.take(caller);
+      if (giveBack instanceof Problem) return problemResponse(giveBack);
       const gone = AbortSignal.any([...[c.env?.closing].filter((signal) => signal !== undefined), ...expirySignal(caller)]);
       const response = streamSSE(c, async (stream) => {
         const ended = Promise.withResolvers<void>();
         const send = (event: string): void => void stream.writeSSE({ event, data: '', retry: RECONNECT }).catch(ended.resolve);
-        const page = { refresh: () => send('refresh') };
+        const page = { session: caller.session, refresh: () => send('refresh'), end: ended.resolve };
         const beat = setInterval(() => send('beat'), SILENCE);
         stream.onAbort(ended.resolve);
         gone.addEventListener('abort', () => ended.resolve());
@@ -66,6 +103,7 @@ export function createLive(feed: FeedHub): Live {
         await ended.promise;
         clearInterval(beat);
         leave(page);
+        giveBack();
       });
       response.headers.set('x-accel-buffering', 'no');
       return response;

@@ -1,26 +1,27 @@
 /** The console: pages at `/`, for people, over the API, which answers everything else. */
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
-import { csrf } from 'hono/csrf';
 import { matchedRoutes } from 'hono/route';
 import type { FeedHub } from '../actions/events/feed-hub.ts';
 import { guardKeyless, refusedScope } from '../api/access/access.ts';
 import { askedBy, createFailures } from '../api/access/failures.ts';
 import type { LineBudget } from '../api/access/line-budget.ts';
+import type { StreamPlaces } from '../api/events/stream-places.ts';
 import type { OverviewBody } from '../api/health/overview.ts';
 import type { Caller } from '../api/http/caller.ts';
 import type { ServedApp } from '../api/http/serve.ts';
 import type { ApiKey } from '../config/api-keys.ts';
 import type { Sql } from '../postgres/connection/database.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { type CookieScope, themeOf } from './access/cookies.ts';
+import { cookieScope, themeOf } from './access/cookies.ts';
 import { type ConsoleEnv, mountAccess } from './access/guard.ts';
+import { requireOwnPages } from './access/own-pages.ts';
 import { createSessions } from './access/sessions.ts';
 import { type ApiCalls, ApiRefusal, apiCalls } from './frame/api-calls.ts';
 import { serveAsset } from './frame/assets.ts';
 import { badgesOf } from './frame/badges.ts';
 import { barePage, pageOf, type View } from './frame/page.ts';
 import type { Ask, PageRoute } from './frame/page-route.ts';
-import { formOf } from './frame/request.ts';
+import { below, formOf } from './frame/request.ts';
 import { createLive } from './live.ts';
 import { failedView, notFoundView } from './pages/error.ts';
 import { PAGES } from './pages/pages.ts';
@@ -29,6 +30,8 @@ import { clockTime } from './parts/time.ts';
 export interface ConsoleParts {
   readonly api: ServedApp;
   readonly feed: FeedHub;
+  /** Places for the streams of open pages. */
+  readonly places: StreamPlaces;
   /** Connections for sessions. */
   readonly sql: Sql;
   readonly log: Logger;
@@ -51,15 +54,16 @@ const HEADERS = {
 const OF_API = /^\/(?:v1|docs|openapi\.json|healthz|readyz|metrics)(?:\/|$)/;
 
 /** Builds the console over an API. */
-export function createConsole({ api, feed, sql, log, lines, keys, consoleUrl }: ConsoleParts): ServedApp {
-  const base = consoleUrl === null ? '' : new URL(consoleUrl).pathname.replace(/\/$/, '');
-  const cookies: CookieScope = { base, isSecure: consoleUrl?.startsWith('https:') ?? false };
-  const live = createLive(feed);
+export function createConsole({ api, feed, places, sql, log, lines, keys, consoleUrl }: ConsoleParts): ServedApp {
+  const cookies = cookieScope(consoleUrl);
+  const { base } = cookies;
+  const sessions = createSessions(sql, keys);
+  const live = createLive({ feed, places, sessions });
   const app = new Hono<ConsoleEnv>();
   app.use(headers, guardKeyless(keys) as MiddlewareHandler);
   app.get('/assets/*', serveAsset);
-  app.use(csrf({ origin: (origin, c) => isOwn(origin, c, consoleUrl) }));
-  mountAccess(app, { api, sessions: createSessions(sql, keys), sql, cookies, log, lines, isKeyed: keys.length > 0 });
+  app.use(requireOwnPages(consoleUrl));
+  mountAccess(app, { api, sessions, sql, cookies, log, lines, isKeyed: keys.length > 0 });
   app.get('/live', (c) => live.stream(c, c.get('caller')));
 
   const calls = new WeakMap<Context, ApiCalls>();
@@ -92,7 +96,7 @@ export function createConsole({ api, feed, sql, log, lines, keys, consoleUrl }: 
       live.refreshes.forget();
       live.refreshes.changed();
     }
-    return 'goTo' in answered ? c.redirect(base + answered.goTo, 303) : show(c, answered);
+    return 'goTo' in answered ? c.redirect(base + below(answered.goTo), 303) : show(c, answered);
   };
   /** Answers an open page that asks for itself again; people who look at the same page with the same key share the answer. */
   const answerAgain = async (c: Context<ConsoleEnv>, route: PageRoute): Promise<Response> => {
@@ -149,12 +153,6 @@ async function askOf(
     origin: consoleUrl ?? new URL(c.req.url).origin,
     form: c.req.method === 'POST' ? await formOf(c) : {},
   };
-}
-
-/** Whether a form was posted by a page of this console, where the browser names no more than an origin. */
-function isOwn(origin: string, c: Context, consoleUrl: string | null): boolean {
-  if (consoleUrl !== null && origin === new URL(consoleUrl).origin) return true;
-  return URL.parse(origin)?.host === c.req.header('host');
 }
 
 const headers: MiddlewareHandler = async (c, next) => {

@@ -23,8 +23,6 @@ export interface OpenPage {
 }
 
 export interface Refreshes {
-  /** How many pages are open. */
-  readonly count: number;
   add(page: OpenPage): void;
   remove(page: OpenPage): void;
   /** Something changed: rounds begin now and later. */
@@ -68,9 +66,6 @@ export function createRefreshes(now: () => Milliseconds = () => performance.now(
   };
 
   return {
-    get count() {
-      return pages.size;
-    },
     add: (page) => void pages.add(page),
     remove: (page) => {
       pages.delete(page);

@@ -1,6 +1,6 @@
 /** The API on a real socket and a real database, without the rest of the daemon. */
 
-import type { StreamLimits } from '../../src/api/events/stream.ts';
+import { createStreamPlaces } from '../../src/api/events/stream-places.ts';
 import { type ApiServer, serveApi } from '../../src/api/http/serve.ts';
 import type { InvoiceParts } from '../../src/api/purchases/invoice.ts';
 import { createApi } from '../../src/api/routes.ts';
@@ -9,6 +9,7 @@ import { SCOPES, type Scope } from '../../src/config/kinds/key-kinds.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import type { SiteSettings } from '../../src/config/settings.ts';
 import { type JsonValue, parseExact } from '../../src/domain/values/exact-json.ts';
+import type { Milliseconds } from '../../src/domain/values/time.ts';
 import type { Sql } from '../../src/postgres/connection/database.ts';
 import { syncSites } from '../../src/postgres/polling/sites.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
@@ -57,7 +58,8 @@ interface TestApiOptions {
   readonly apiKeys?: readonly ApiKey[];
   /** Encrypts what is stored; null: there is no key. */
   readonly secrets?: Secrets | null;
-  readonly streams?: StreamLimits;
+  /** Streams at once, in all and for each key, and how long each says nothing at most. */
+  readonly streams?: { readonly most: number; readonly ofKey?: number; readonly silence: Milliseconds };
   /** Instead of a database of its own. */
   readonly sql?: Sql;
   /** In place of the defaults. */
@@ -91,7 +93,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
       ...options.settings,
     },
     secrets: options.secrets === undefined ? createSecrets('a key for tests, of many characters') : options.secrets,
-    ...(options.streams === undefined ? {} : { streams: options.streams }),
+    ...(options.streams === undefined ? {} : streamParts(options.streams)),
     health,
     log: createLogger({ level: 'debug', destination }),
     ...(options.book === undefined ? {} : { book: options.book }),
@@ -111,6 +113,10 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
       await database?.drop();
     },
   };
+}
+
+function streamParts({ most, ofKey = most, silence }: NonNullable<TestApiOptions['streams']>) {
+  return { places: createStreamPlaces({ most, ofKey, ofSession: most }), silence };
 }
 
 function keysOf(name: string, scopes: readonly Scope[], key: string | null): ApiKey[] {

@@ -46,7 +46,7 @@ test.each([true, false])(
     // The refused sign-in is an answer with 401, which the browser prints.
     expect(misdeeds.found.filter((each) => !each.includes('401') && !each.includes('404'))).toEqual([]);
     const [cookie] = await context.cookies();
-    expect(cookie).toMatchObject({ name: 'purchase_watch_session', httpOnly: true, sameSite: 'Lax' });
+    expect(cookie).toMatchObject({ name: `purchase_watch_session_${new URL(origin).port}`, httpOnly: true, sameSite: 'Lax' });
     expect(t.log.join('')).not.toContain(cookie!.value);
     await context.close();
   },
@@ -186,13 +186,6 @@ test('a form that another site posts is refused', async () => {
   const foreign = { cookie, origin: 'https://shop.example', 'sec-fetch-site': 'cross-site' };
   expect((await post('/sign-out', { from: 'everywhere' }, foreign)).status).toBe(403);
   expect((await fetch(origin, { headers: { cookie }, redirect: 'manual' })).status).toBe(200);
-});
-
-test('a sign-in goes on to no other host', async () => {
-  for (const to of ['//shop.example', 'https://shop.example', '/\\shop.example', '/a\r\nset-cookie: b=c']) {
-    const response = await post('/sign-in', { key: OPERATOR, to });
-    expect(response.headers.get('location')).toBe('/');
-  }
 });
 
 test('the API keeps its own rules: a session opens no API', async () => {

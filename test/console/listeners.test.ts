@@ -3,7 +3,8 @@ import { getEventListeners } from 'node:events';
 import { Hono } from 'hono';
 import { expect, test } from 'vitest';
 import type { FeedHub } from '../../src/actions/events/feed-hub.ts';
-import type { Caller } from '../../src/api/http/caller.ts';
+import { KEYLESS } from '../../src/api/access/access.ts';
+import { createStreamPlaces, placeLimits } from '../../src/api/events/stream-places.ts';
 import { createLive } from '../../src/console/live.ts';
 
 test('a page that is refreshed again and again keeps no listener for each refresh', async () => {
@@ -16,8 +17,12 @@ test('a page that is refreshed again and again keeps no listener for each refres
     if (listeners.length >= 3) return new Promise(() => undefined);
     turn += 1;
   };
-  const live = createLive({ next, turn: () => turn } as FeedHub);
-  const app = new Hono().get('/', (c) => live.stream(c, { expires: null } as unknown as Caller));
+  const live = createLive({
+    feed: { next, turn: () => turn } as FeedHub,
+    places: createStreamPlaces(placeLimits(3)),
+    sessions: { openAmong: async (ids) => new Set(ids) },
+  });
+  const app = new Hono().get('/', (c) => live.stream(c, KEYLESS));
   const response = await app.request('/');
   await third.promise;
   expect(listeners).toEqual([0, 0, 0]);

@@ -70,7 +70,7 @@ const endRoute = createRoute({
   path: '/v1/sessions/{id}',
   security: needs('operate'),
   summary: 'Sign a browser out',
-  description: 'The next request of that browser to the console is refused.',
+  description: 'The next request of that browser to the console is refused, and its open pages follow nothing any more.',
   tags: ['Operations'],
   request: { params: z.object({ id: idField }) },
   responses: { 204: { description: 'It is signed out.' }, ...problems(...CHANGE_PROBLEMS, 'session_not_found') },

@@ -7,7 +7,7 @@ import { EVENT_TYPES } from '../../domain/events/system-event-types.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { FedEvent } from '../../postgres/events/feed.ts';
 import type { Logger } from '../../runtime/logger.ts';
-import { expirySignal } from '../access/access.ts';
+import { expirySignal, KEYLESS } from '../access/access.ts';
 import type { LineBudget } from '../access/line-budget.ts';
 import { needs } from '../access/scopes.ts';
 import type { Api } from '../http/definitions.ts';
@@ -15,6 +15,7 @@ import { strict } from '../http/invalid.ts';
 import { Problem, problemFrom, problems, READ_PROBLEMS } from '../http/problems.ts';
 import { beginFeed } from './begin-feed.ts';
 import { afterParameter, feedCursor, lastEventIdHeader, typesParameter } from './feed-fields.ts';
+import type { StreamPlaces } from './stream-places.ts';
 
 /** A reader that does not read holds one page in memory, and there may be a thousand of them. */
 const PAGE = 100;
@@ -23,53 +24,34 @@ const PAGE_BYTES = 64 * 1024;
 const RETRY = 2_000;
 const HEADERS = { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' };
 
-export interface StreamLimits {
-  /** Open at once at most. */
-  readonly most: number;
-  /** How long a stream says nothing at most. */
-  readonly silence: Milliseconds;
-}
-
-const MOST_STREAMS = 1_000;
-const LIMITS: StreamLimits = { most: MOST_STREAMS, silence: 15_000 };
-
-/** The limits where there may be so many connections: a third of them is left to other calls. */
-export function streamLimits(connections: number): StreamLimits {
-  return { ...LIMITS, most: Math.min(MOST_STREAMS, Math.floor((connections * 2) / 3)) };
-}
+/** How long a stream says nothing at most. */
+const SILENCE: Milliseconds = 15_000;
 
 interface StreamParts {
   readonly feed: FeedHub;
   readonly log: Logger;
   readonly lines: LineBudget;
-  readonly limits?: StreamLimits | undefined;
+  readonly places: StreamPlaces;
+  readonly silence?: Milliseconds | undefined;
 }
 
 /** Mounts the stream. */
-export function mountStream(app: Api, { feed, log, lines, limits = LIMITS }: StreamParts): void {
-  let open = 0;
+export function mountStream(app: Api, { feed, log, lines, places, silence = SILENCE }: StreamParts): void {
   app.openapi(streamRoute, async (c) => {
     const { after = 'latest', types = EVENT_TYPES } = c.req.valid('query');
     const last = c.req.valid('header')['last-event-id'] ?? null;
     // Answered by its headers, which are no reason to keep a stream.
     if (c.req.method === 'HEAD') return c.body(null, 200, HEADERS);
-    if (open >= limits.most) {
-      const detail = `${open} streams are open here, the most there may be; close some, or read GET /v1/events?wait=30s.`;
-      throw new Problem('too_many_streams', detail, { headers: { 'retry-after': '30' } });
-    }
-    open += 1;
-    const onEnd = (): void => {
-      open -= 1;
-    };
+    const caller = c.get('caller') ?? KEYLESS;
+    const onEnd = places.take(caller);
+    if (onEnd instanceof Problem) throw onEnd;
     try {
       const place = last === null ? await beginFeed(feed, after, 'after') : await beginFeed(feed, last, 'last-event-id');
-      const caller = c.get('caller');
-      const expiry = caller === undefined ? [] : expirySignal(caller);
-      const gone = [c.req.raw.signal, c.env?.closing, ...expiry].filter((signal) => signal !== undefined);
+      const gone = [c.req.raw.signal, c.env?.closing, ...expirySignal(caller)].filter((signal) => signal !== undefined);
       const stream = eventStream(feed, {
         after: place,
         types,
-        silence: limits.silence,
+        silence,
         signal: AbortSignal.any(gone),
         onEnd,
         onTrouble: (error) => {

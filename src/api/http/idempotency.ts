@@ -1,6 +1,6 @@
 /**
  * `Idempotency-Key`: a request that is made twice with the same key is done once, and both get the same answer. A key
- * counts for a day, for one method and path.
+ * counts for a day, for one method and path, and for the caller's key of the API alone.
  */
 import { createHash } from 'node:crypto';
 import { z } from '@hono/zod-openapi';
@@ -27,7 +27,8 @@ export const idempotencyHeader = z.object({
   [HEADER]: z.string().optional().openapi({
     minLength: 1,
     maxLength: 255,
-    description: 'Any text of your own: a repeat of the request with the same key gets the first answer, for a day.',
+    description:
+      'Any text of your own: a repeat of the request by the same caller with the same key gets the first answer, for a day.',
     example: '0b1c7f5e-6a54-4a5e-9d3f-2f4f3b1a9c11',
   }),
 });
@@ -69,13 +70,15 @@ async function keyedRequest(c: Context, key: string, secrets: Secrets | null): P
   // An index takes no text of any length.
   const address = pathname.length <= LONGEST_PATH ? pathname : hash(pathname).toString('hex');
   const scope = `${c.req.method} ${address}`;
+  // By its key of the API, whose name may be another one after a restart.
+  const caller = c.get('caller')?.key == null ? '' : c.req.header('authorization');
   // Only what `exactJson` read within its limit: a body that the route ignores may be endless.
   const body = Object.hasOwn(c.req, 'json') ? await c.req.json() : null;
   const text = `${search}\n${stringifyExact(body)}`;
   // A body may hold secrets, and a plain hash of a short one can be guessed.
   return {
     scope,
-    keyHash: hash(key),
+    keyHash: hash(`${caller}\n${key}`),
     requestHash: secrets?.fingerprint(text) ?? hash(text),
     knownAs: secrets?.fingerprints(text) ?? [],
   };

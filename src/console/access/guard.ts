@@ -49,10 +49,10 @@ export function mountAccess(app: Hono<ConsoleEnv>, { api, sessions, sql, cookies
     await record(tried.caller.key, addressOf(c), 'sign in');
     return c.redirect(`${base}${to}`, 303);
   });
-  app.use(requireSession({ sessions, base, isKeyed }));
+  app.use(requireSession({ sessions, cookies, isKeyed }));
   app.post('/sign-out', async (c) => {
     const { key } = c.get('caller');
-    const token = sessionToken(c);
+    const token = sessionToken(c, cookies);
     const isEverywhere = (await formOf(c)).from === 'everywhere';
     if (isEverywhere && key !== null) await sessions.endAll(key);
     else if (token !== null) await sessions.end(token);
@@ -68,9 +68,9 @@ export function mountAccess(app: Hono<ConsoleEnv>, { api, sessions, sql, cookies
   });
 }
 
-function requireSession({ sessions, base, isKeyed }: { sessions: Sessions; base: string; isKeyed: boolean }) {
+function requireSession({ sessions, cookies, isKeyed }: Pick<GuardParts, 'sessions' | 'cookies' | 'isKeyed'>) {
   const handler: MiddlewareHandler<ConsoleEnv> = async (c, next) => {
-    const token = sessionToken(c);
+    const token = sessionToken(c, cookies);
     const caller = isKeyed ? (token === null ? null : await sessions.callerOf(token)) : KEYLESS;
     if (caller !== null) {
       c.set('caller', caller);
@@ -79,7 +79,7 @@ function requireSession({ sessions, base, isKeyed }: { sessions: Sessions; base:
     const { pathname, search } = new URL(c.req.url);
     if (pathname === '/live') return c.text('Sign in again.', 401);
     const to = c.req.method === 'GET' && pathname !== '/' ? `?to=${encodeURIComponent(pathname + search)}` : '';
-    return c.redirect(`${base}/sign-in${to}`, 303);
+    return c.redirect(`${cookies.base}/sign-in${to}`, 303);
   };
   return handler;
 }

@@ -4,7 +4,7 @@ import type { Caller } from '../../api/http/caller.ts';
 import type { ApiKey } from '../../config/api-keys.ts';
 import { HOUR, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
-import { addSession, endSession, endSessionsOf, findSession, noteSeen } from '../../postgres/console/sessions.ts';
+import { addSession, endSession, endSessionsOf, findSession, noteSeen, sessionsAmong } from '../../postgres/console/sessions.ts';
 
 /** A session ends a working day after its sign-in, whatever was done in it. */
 export const SESSION_LIFETIME: Milliseconds = 12 * HOUR;
@@ -15,6 +15,8 @@ export interface Sessions {
   /** Opens a session for a caller who showed a key. Answers its token, which is kept nowhere here. */
   begin(caller: Caller & { readonly key: string }, address: string): Promise<string>;
   end(token: string): Promise<void>;
+  /** Of these sessions, those that open something still. */
+  openAmong(ids: readonly number[]): Promise<ReadonlySet<number>>;
   /** Ends all sessions of a key. */
   endAll(keyName: string): Promise<void>;
 }
@@ -40,6 +42,11 @@ export function createSessions(sql: Sql, keys: readonly ApiKey[]): Sessions {
       const session = { tokenHash: hashOf(token), keyName: key.name, keyMark: markOf(key), address };
       await addSession(sql, { ...session, lifetime: SESSION_LIFETIME });
       return token;
+    },
+    openAmong: async (ids) => {
+      const rows = await sessionsAmong(sql, ids);
+      const isOpen = (row: (typeof rows)[number]) => keys.some((key) => key.name === row.keyName && markOf(key) === row.keyMark);
+      return new Set(rows.filter(isOpen).map(({ id }) => id));
     },
     end: (token) => endSession(sql, hashOf(token)),
     endAll: async (keyName) => void (await endSessionsOf(sql, keyName)),

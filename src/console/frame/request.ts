@@ -16,9 +16,20 @@ export async function formOf(c: Context): Promise<Record<string, string>> {
   return Object.fromEntries(Object.entries(fields).filter((field): field is [string, string] => typeof field[1] === 'string'));
 }
 
-/** A path of the console to go on to; never another host's. */
+/** Begins with one slash, also for a proxy that decodes what follows it. */
+const OWN_PATH = /^\/(?!\/|%2f|%5c)/i;
+/** Browsers drop control characters and take a backslash for a slash; a proxy may decode an encoded control character. */
+const HOSTILE = /[\p{Cc}\\]|^[^?#]*%(?:[01][0-9a-f]|7f)/iu;
+
+/**
+ * The path, query and fragment of a page of the console to go on to, as ASCII for a Location header; `/` in place of a text
+ * that may lead a browser or a proxy to another host.
+ */
 export function below(path: string | undefined): string {
-  return path !== undefined && /^\/(?![/\\])/.test(path) && !/\p{Cc}/u.test(path) ? path : '/';
+  if (path === undefined || HOSTILE.test(path) || !OWN_PATH.test(path)) return '/';
+  // Browsers read `/..//host` as `//host`.
+  const { pathname, search, hash } = new URL(path, 'http://console');
+  return OWN_PATH.test(pathname) ? pathname + search + hash : '/';
 }
 
 /** How browsers send forms. */

@@ -13,6 +13,7 @@ import { themeOf } from '../../console/access/cookies.ts';
 import { serveAsset } from '../../console/frame/assets.ts';
 import { type Html, html, trusted } from '../../console/frame/html.ts';
 import { documentOf } from '../../console/frame/page.ts';
+import { below } from '../../console/frame/request.ts';
 import { barOf, SWITCH_PATH } from './bar.ts';
 import type { Board } from './board.ts';
 import { type SideParts, sideOf } from './side.ts';
@@ -52,7 +53,7 @@ const HEAD = `<link rel="stylesheet" href="${STYLES}">\n<script src="${SCRIPT}" 
 export async function openFront({ port, daemonUrl, board, side, isStory }: FrontParts): Promise<Front> {
   const app = new Hono();
   const bar = async (back: string): Promise<string> =>
-    String(await barOf(board, { back: isOwnPath(back) ? back : '/', now: Date.now(), isStory: isStory() }));
+    String(await barOf(board, { back: below(back), now: Date.now(), isStory: isStory() }));
   const beside = async (): Promise<string> => String(await sideOf(side()));
   app.use(guardKeyless([]) as MiddlewareHandler);
   app.get('/assets/*', serveAsset);
@@ -67,7 +68,7 @@ export async function openFront({ port, daemonUrl, board, side, isStory }: Front
     const [name = '', to] = turn.split(':');
     // A daemon that does not start says so in its log, and stays dead on the button.
     await board.turn(name, to === 'on').catch(() => undefined);
-    return c.redirect(isOwnPath(back) ? back : '/', 303);
+    return c.redirect(below(back), 303);
   });
   app.all('*', async (c) => {
     const { pathname, search, origin: own } = new URL(c.req.url);
@@ -95,11 +96,6 @@ export async function openFront({ port, daemonUrl, board, side, isStory }: Front
   app.onError((error) => problemResponse(problemFrom(error)));
   const server = await serveApi(app, { host: '127.0.0.1', port });
   return { url: server.url, close: server.close };
-}
-
-/** A path of this server, so that a form leads to no other host. */
-function isOwnPath(path: string): boolean {
-  return /^\/(?![/\\])/.test(path);
 }
 
 /** An answer that ends where the daemon or the browser breaks it off, which is no fault of the demo. */

@@ -44,6 +44,13 @@ export async function findSession(sql: Queries, tokenHash: Uint8Array): Promise<
   return row;
 }
 
+/** Of the sessions with these ids, those that have not been ended and have not expired. */
+export function sessionsAmong(sql: Queries, ids: readonly number[]): Promise<Pick<SessionRow, 'id' | 'keyName' | 'keyMark'>[]> {
+  return sql<Pick<SessionRow, 'id' | 'keyName' | 'keyMark'>[]>`
+    select id::float8 as id, key_name as "keyName", key_mark as "keyMark"
+    from purchase_watch_internal.console_sessions where id = any(${ids as number[]}::bigint[]) and expires_at > now()`;
+}
+
 /** Ends one session. */
 export async function endSession(sql: Queries, tokenHash: Uint8Array): Promise<void> {
   await sql`delete from purchase_watch_internal.console_sessions where token_hash = ${Buffer.from(tokenHash)}::bytea`;

@@ -398,6 +398,25 @@ describe('a stream', () => {
   });
 });
 
+test('streams are bounded for each key, and other keys have places left', async () => {
+  const keys = { apiKey: 'w'.repeat(20), apiReadKey: 'r'.repeat(20) };
+  const api = await startTestApi({ sql, ...keys, streams: { most: 3, ofKey: 2, silence: 10_000 } });
+  const open = async (key: string) => {
+    const stream = await openStream(`${api.url}/v1/events/stream`, { authorization: `Bearer ${key.repeat(20)}` });
+    streams.push(stream);
+    return stream;
+  };
+  const [first] = [await open('r'), await open('r')];
+  const refused = await open('r');
+  await refused.ended;
+  expect([refused.status, refused.text()]).toEqual([503, expect.stringContaining('2 streams of the key API_READ_KEY')]);
+  expect((await open('w')).status).toBe(200);
+  expect([(await open('w')).status, (await open('r')).status]).toEqual([503, 503]);
+  first!.close();
+  await expect.poll(async () => (await open('r')).status).toBe(200);
+  await api.close();
+});
+
 test('a reading key is enough, until it expires', async () => {
   const ending = { name: 'ending', scopes: ['read'], hash: hashOfKey('e'.repeat(20)), expires: Date.now() + 3_000 } as const;
   const api = await startTestApi({ sql, apiKey: 'w'.repeat(20), apiReadKey: 'r'.repeat(20), apiKeys: [ending] });

@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import http from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { hashOfKey } from '../../../src/config/api-keys.ts';
+import { SCOPES } from '../../../src/config/kinds/key-kinds.ts';
 import { startTestApi, type TestApi } from '../api.ts';
 
 let api: TestApi;
@@ -46,6 +48,21 @@ test('the same key for another request is refused; for another address it is ano
   expect(rotated.status).toBe(200);
   const again = await api.call('POST', '/v1/subscribers/other/rotate-secret', { headers: { 'idempotency-key': 'key-2' } });
   expect(again.text).toBe(rotated.text);
+});
+
+test('a key counts for its caller: another key of the API neither gets the answer nor is refused', async () => {
+  const other = { name: 'other', scopes: SCOPES, hash: hashOfKey('o'.repeat(20)), expires: null };
+  const keyed = await startTestApi({ sql: api.sql, apiKey: 'w'.repeat(20), apiKeys: [other] });
+  const rotate = (key: string) =>
+    keyed.call('POST', '/v1/subscribers/shared/rotate-secret', {
+      headers: { authorization: `Bearer ${key.repeat(20)}`, 'idempotency-key': 'key-shared' },
+    });
+  await add('shared', 'key-1st');
+  const [first, second] = [await rotate('w'), await rotate('o')];
+  expect([first.status, second.status, second.headers.get('idempotency-replayed')]).toEqual([200, 200, null]);
+  expect(second.body.secret).not.toBe(first.body.secret);
+  expect([(await rotate('w')).text, (await rotate('o')).text]).toEqual([first.text, second.text]);
+  await keyed.close();
 });
 
 test('of many at once one does the work, and the others are told to come back', async () => {
