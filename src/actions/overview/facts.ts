@@ -16,7 +16,7 @@ import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
 import { livingDaemons } from '../running-daemons.ts';
 
 /** Open incidents that are read; a site has one at most for each state, and one for itself. */
-export const MOST_INCIDENTS = 50;
+const MOST_INCIDENTS = 50;
 
 export type Facts = Awaited<ReturnType<typeof readFacts>>;
 

@@ -16,8 +16,6 @@ import { type Facts, readFacts } from './facts.ts';
 import type { Finding } from './finding.ts';
 import { type Headline, headlineOf, type Need, needsOf } from './needs.ts';
 
-export type OverviewRead = Awaited<ReturnType<typeof readOverview>>;
-
 export interface OverviewWanted {
   /** The only site that is shown; the headline is about everything all the same. */
   readonly site?: string | undefined;
