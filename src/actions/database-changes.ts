@@ -5,7 +5,7 @@ import { isoTime, isoTimeOrNull } from '../domain/values/time.ts';
 import type { Queries } from '../postgres/connection/database.ts';
 import { markCompared, shownChanges } from '../postgres/shards/database-changes.ts';
 
-export { markCompared, shownChanges };
+export { markCompared };
 
 /** As JSON shows it, with what happened and what to do in `text`; `isOpen`: a person has to compare, and it is not noted that this is done. */
 export function changeBody(change: DatabaseChange) {

@@ -101,7 +101,7 @@ export function createApi({ sql, settings, secrets = null, health, log, feed = c
   mountPoll(app, { sql, changes });
   mountEvents(app, { feed });
   mountStream(app, { feed, log, lines, places, silence: parts.silence });
-  mountOverview(app, { sql });
+  mountOverview(app, { sql, keys: settings.apiKeys });
   mountFlow(app, { sql, limits });
   mountActivity(app, { sql });
   mountSystem(app, { sql, keys: settings.apiKeys, describe: parts.describe ?? (() => []) });

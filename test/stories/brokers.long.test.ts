@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Finding } from '../../src/actions/doctor/finding.ts';
+import type { Finding } from '../../src/actions/overview/finding.ts';
 import { runCommand } from '../cli/run.ts';
 import { askNats } from '../support/nats-operator.ts';
 import { NATS_PASSWORD, type NatsServer, noNats, startNatsServer } from '../support/nats-server.ts';

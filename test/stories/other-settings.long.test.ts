@@ -207,7 +207,7 @@ test('daemons that differ say so at once, and what a registration waits for', as
   const other = await start({ sites: { no: {} }, subscribers: {} });
   const [address] = /http:\/\/127\.0\.0\.1:\d+/.exec(other.output())!;
   const now = await (await fetch(`${address}/`)).text();
-  expect(now).toContain('The running daemons have different values of sites.no and sites.se');
+  expect(now).toContain('the running daemons have different values of sites.no and sites.se');
   expect(now).not.toContain('Nothing needs to be done');
   expect(await run('doctor', '--quiet')).toMatch(/different values of .*sites\.no.* site no is in the settings of/s);
   expect(await run('watch', 'p-1', '--site', 'se')).toMatch(/wait up to 20 s/);

@@ -13,7 +13,7 @@ import { missingRight } from '../../postgres/connection/missing-right.ts';
 import { hostsOf } from '../../postgres/connection/primary.ts';
 import { pendingMigrations } from '../../postgres/migrations/migrate.ts';
 import { type ServerFacts, serverFacts } from '../../postgres/reports/inspect.ts';
-import { type Finding, offsetInWords, type Reporter, wallClockAt } from './finding.ts';
+import { type Finding, offsetInWords, type Reporter, wallClockAt } from '../overview/finding.ts';
 
 const OLDEST_VERSION = 150_000;
 /** A daemon uses so many connections at most; another replica should find room, too. */

@@ -6,7 +6,7 @@ import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
 import { channelsForPeople, lastHeartbeat } from '../../postgres/shards/dead-mans-switch.ts';
-import type { Finding, Reporter } from './finding.ts';
+import type { Finding, Reporter } from '../overview/finding.ts';
 
 /** Called every minute; one that is late by another is not. */
 const LATE: Milliseconds = 2 * 60_000;

@@ -17,12 +17,12 @@ import { hasEmbedded } from '../../postgres/embedded/present.ts';
 import { pendingMigrations } from '../../postgres/migrations/migrate.ts';
 import { newestSeen } from '../../postgres/reports/inspect.ts';
 import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
+import { checked, type Finding, type Reporter, reporterOf } from '../overview/finding.ts';
+import { checkNow } from '../overview/needs.ts';
 import { otherSettings } from '../running-daemons.ts';
 import { secretsOf } from '../subscribers/secrets.ts';
-import { checkDaemons } from './daemons.ts';
 import { checkDatabase } from './database.ts';
 import { checkHeartbeat } from './dead-mans-switch.ts';
-import { checked, type Finding, type Reporter, reporterOf } from './finding.ts';
 import { checkPort } from './port.ts';
 import { brokersOf, checkBroker, checkChannel, checkWebhook, restingOf, webhooksOf } from './receivers.ts';
 import { checkSecrets } from './secrets.ts';
@@ -64,7 +64,7 @@ async function* examineSettings(settings: Settings, { migrations, site, quiet, a
     if (sql !== null)
       groups.push(checked('database', DATABASE_WITHIN, (report) => checkDatabase(report, { sql, url, migrations })));
     if (data !== null)
-      groups.push(checked('daemons', DATABASE_WITHIN, (report) => checkDaemons(report, data, { untested: !quiet && !all })));
+      groups.push(checked('daemons', DATABASE_WITHIN, (report) => checkNow(report, data, { untested: !quiet && !all })));
     if (data !== null) groups.push(checked('daemons', DATABASE_WITHIN, (report) => checkOtherSettings(report, data, settings)));
     if (data !== null) groups.push(checked('secrets', DATABASE_WITHIN, (report) => checkSecrets(report, data, settings)));
     groups.push(checked('api', DATABASE_WITHIN, (report) => checkPort(report, settings)));

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { request } from 'undici';
 import type { Settings } from '../../config/settings.ts';
 import { readUpTo } from '../../runtime/http/read-up-to.ts';
-import type { Finding, Reporter } from './finding.ts';
+import type { Finding, Reporter } from '../overview/finding.ts';
 
 const ANSWER_WITHIN = 3_000;
 /** What a daemon says of itself is shorter. */

@@ -12,12 +12,12 @@ import { PEOPLE_KINDS } from '../../config/kinds/people-kinds.ts';
 import type { ChannelSettings, Settings } from '../../config/settings.ts';
 import { eventBody } from '../../domain/events/make-event.ts';
 import { commandLine } from '../../domain/values/command-line.ts';
-import type { Instant } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
-import { readSubscribers, type StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
+import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
+import { isLeftAlone } from '../overview/daemons.ts';
+import type { Finding, Reporter } from '../overview/finding.ts';
 import { secretsOf } from '../subscribers/secrets.ts';
-import type { Finding, Reporter } from './finding.ts';
 
 /** A webhook to be tried; without a reach its address cannot be read. */
 export interface TriedWebhook {
@@ -30,11 +30,6 @@ export interface TriedWebhook {
 export interface TriedBroker {
   readonly name: string;
   readonly open: () => Opened;
-}
-
-/** Whether nothing is to be sent to one, not even a test: it is switched off, or its pause lasts. */
-export function isLeftAlone({ status, health }: Pick<StoredSubscriber, 'status' | 'health'>, now: Instant): boolean {
-  return status === 'off' || (health?.pausedUntil ?? 0) > now;
 }
 
 /** Who is left alone, by name. */

@@ -2,9 +2,9 @@
 import type { Settings } from '../../config/settings.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { keyHolders } from '../../postgres/subscribers/sealed-rows.ts';
+import type { Finding, Reporter } from '../overview/finding.ts';
 import { keyUse, unawareOf } from '../subscribers/key-change.ts';
 import { secretsOf } from '../subscribers/secrets.ts';
-import type { Finding, Reporter } from './finding.ts';
 
 const SAME_KEYS =
   'give every daemon the same SECRETS_KEY, and the one that it replaces in SECRETS_KEY_PREVIOUS, and restart them';

@@ -7,7 +7,7 @@ import { namedState } from '../../domain/purchases/states.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { shownAddress } from '../../domain/values/shown-address.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
-import { type Finding, offsetInWords, type Reporter } from './finding.ts';
+import { type Finding, offsetInWords, type Reporter } from '../overview/finding.ts';
 
 type Auth = SiteSettings['auth'];
 type Answer = Awaited<ReturnType<ReturnType<typeof createCheckoutClient>['paymentStatus']>>;

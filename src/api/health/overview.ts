@@ -1,121 +1,21 @@
 /** How everything is, in one answer. It reads counters and the fronts of queues, so it costs the same at any size. */
 
 import { createRoute, z } from '@hono/zod-openapi';
-import { changeBody, shownChanges } from '../../actions/database-changes.ts';
-import { daemonsDiffer, differText } from '../../actions/running-daemons.ts';
-import { healthBody } from '../../actions/subscribers/body.ts';
+import { keyFindings } from '../../actions/doctor/system.ts';
+import { readOverview } from '../../actions/overview/overview.ts';
 import { CHANNEL_KINDS } from '../../channels/registry.ts';
-import { type Level, levelOf } from '../../domain/incidents/incident.ts';
-import { type FirstPolls, longestFirstPolls } from '../../domain/polling/first-polls.ts';
-import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
+import type { ApiKey } from '../../config/api-keys.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
-import { countOpenIncidents } from '../../postgres/incidents/incidents.ts';
-import { listSites } from '../../postgres/polling/sites.ts';
-import { countPurchases } from '../../postgres/reports/counts.ts';
-import { firstPolls } from '../../postgres/reports/first-polls.ts';
-import { type DueLag, databaseNow, dueLag, totalLag, waitingDeliveries, waitingOf } from '../../postgres/reports/overview.ts';
-import { type ActivitySums, recentActivity } from '../../postgres/shards/activity.ts';
-import { livingReplicas } from '../../postgres/shards/replicas.ts';
-import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
 import { needs } from '../access/scopes.ts';
 import { type Api, jsonAnswer } from '../http/definitions.ts';
 import { problems } from '../http/problems.ts';
-import { stateBody, stateOrNull, statusSchema, timeSchema } from '../purchases/purchase-body.ts';
+import { stateOrNull, statusSchema, timeSchema } from '../purchases/purchase-body.ts';
 import { healthSchema } from '../subscribers/fields.ts';
+import { siteReplicaSchema } from './site.ts';
 
-/** Mounts the call. */
-export function mountOverview(app: Api, { sql }: { sql: Sql }): void {
-  app.openapi(overviewRoute, async (c) => c.json(await readOverview(sql), 200));
-}
-
-async function readOverview(sql: Sql): Promise<z.output<typeof overviewSchema>> {
-  const [now, sites, counts, lags, firsts, incidents, short, long, subscribers, waiting, replicas, changes] = await Promise.all([
-    databaseNow(sql),
-    listSites(sql),
-    countPurchases(sql),
-    dueLag(sql),
-    firstPolls(sql),
-    countOpenIncidents(sql),
-    recentActivity(sql, 5),
-    recentActivity(sql, 60),
-    readSubscribers(sql),
-    waitingDeliveries(sql),
-    livingReplicas(sql),
-    shownChanges(sql),
-  ]);
-  const differ = daemonsDiffer(replicas);
-  const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
-  const rates = (site: string | null) => ({
-    last5Minutes: perMinute(short.filter((row) => site === null || row.site === site)),
-    last60Minutes: perMinute(long.filter((row) => site === null || row.site === site)),
-  });
-  return {
-    at: isoTime(now),
-    databaseChanges: changes.map(changeBody),
-    purchases: {
-      total: sum(counts.map(({ count }) => count)),
-      watching: sum(counts.filter(({ status }) => status === 'watching').map(({ count }) => count)),
-      stuck: sum(counts.map(({ stuck }) => stuck)),
-      groups: counts.map(({ state, oldest, ...group }) => ({
-        ...group,
-        state: stateBody(state),
-        oldestSince: isoTimeOrNull(oldest),
-      })),
-    },
-    polling: { due: dueBody(totalLag(lags)), firstPolls: firstPollsBody(firsts), perMinute: rates(null) },
-    sites: sites.map(({ name, failingSince, failingReason, lastSuccessAt, lastReadAt, lastError, ...site }) => ({
-      site: name,
-      ...site,
-      answers: failingSince === null,
-      failingSince: isoTimeOrNull(failingSince),
-      // Reason and last error stay in the row when the site answers again; then they are past.
-      reason: failingSince === null ? null : failingReason,
-      lastError: failingSince === null ? null : lastError,
-      lastAnswerAt: isoTimeOrNull(lastSuccessAt),
-      lastReadAt: isoTimeOrNull(lastReadAt),
-      openIncidents: sum(incidents.filter(({ site }) => site === name).map(({ atSite }) => atSite)),
-      due: dueBody(totalLag(lags.filter(({ site }) => site === name))),
-      firstPolls: firstPollsBody(firsts.filter(({ site }) => site === name)),
-      perMinute: rates(name),
-    })),
-    subscribers: subscribers.map((row) => {
-      const { name, kind, status, statusReason } = row;
-      const { pending, inFlight, parked, atLeast, dueSince } = waitingOf(waiting, row.id);
-      return {
-        name,
-        kind,
-        status,
-        statusReason,
-        health: healthBody(row),
-        waiting: { pending, inFlight, parked, atLeast, dueSince: isoTimeOrNull(dueSince) },
-      };
-    }),
-    incidents: { open: sum(incidents.map(({ count }) => count)), severity: worstOf(incidents) },
-    daemonsDiffer: differ === null ? null : differText(differ),
-    replicas: replicas.map(({ id, startedAt, shards }) => ({ id, startedAt: isoTime(startedAt), shards })),
-  };
-}
-
-/** Critical when one of the incidents is; null without one. */
-function worstOf(incidents: Awaited<ReturnType<typeof countOpenIncidents>>): Level | null {
-  const levels = incidents.flatMap(({ kind, severity }) => (severity === null ? [] : levelOf({ kind, severity })));
-  return levels.find((level) => level === 'critical') ?? levels[0] ?? null;
-}
-
-function dueBody({ due, atLeast, oldest }: Omit<DueLag, 'site' | 'oldestSingle'>) {
-  return { count: due, atLeast, oldestMs: Math.round(oldest) };
-}
-
-/** Sites are polled side by side, so the longest counts. */
-function firstPollsBody(sites: readonly FirstPolls[]) {
-  const longest = longestFirstPolls(sites);
-  return { waiting: sites.reduce((sum, { waiting }) => sum + waiting, 0), withinMs: longest === null ? 0 : longest.within };
-}
-
-function perMinute(sums: readonly ActivitySums[]) {
-  const rate = (value: (row: ActivitySums) => number): number =>
-    Math.round(sums.reduce((total, row) => total + value(row) / row.minutes, 0) * 100) / 100;
-  return { polls: rate((row) => row.polls), failedPolls: rate((row) => row.failedPolls), changes: rate((row) => row.changes) };
+/** Mounts the call; `keys`: those of the API, of which some may end soon. */
+export function mountOverview(app: Api, { sql, keys }: { sql: Sql; keys: readonly ApiKey[] }): void {
+  app.openapi(overviewRoute, async (c) => c.json((await readOverview(sql, { others: keyFindings(keys) })).body, 200));
 }
 
 const dueSchema = z.object({
@@ -147,9 +47,34 @@ const changeSchema = z.object({
   text: z.string().openapi({ description: 'What happened, and what to do.' }),
 });
 
+const headlineSchema = z
+  .object({
+    title: z.string(),
+    text: z.string().openapi({ description: 'One sentence about everything; words may change.' }),
+    severity: z
+      .enum(['critical', 'warning', 'ending'])
+      .nullable()
+      .openapi({ description: 'Of the gravest need. `ending`: only incidents that end by themselves are open.' }),
+    needs: z
+      .array(
+        z.object({
+          about: z.string(),
+          severity: z.enum(['critical', 'warning']),
+          text: z.string(),
+          todo: z.string(),
+          incident: z.string().nullable(),
+        }),
+      )
+      .openapi({
+        description: 'All that needs a person, the gravest first; "Nothing needs to be done" is said only when it is empty.',
+      }),
+  })
+  .openapi('Headline');
+
 const overviewSchema = z
   .object({
     at: timeSchema,
+    headline: headlineSchema,
     databaseChanges: z.array(changeSchema).openapi({
       description:
         'Whether another database answers than before: losses until a person noted that they were compared, moves for a week.',
@@ -158,6 +83,10 @@ const overviewSchema = z
       total: z.int(),
       watching: z.int(),
       stuck: z.int(),
+      oldestStuck: z
+        .object({ purchaseId: z.string(), site: z.string() })
+        .nullable()
+        .openapi({ description: 'The purchase that has been stuck for longest; null while none is stuck.' }),
       groups: z.array(
         z.object({
           site: z.string(),
@@ -201,6 +130,9 @@ const overviewSchema = z
         due: dueSchema,
         firstPolls: firstPollsSchema,
         perMinute: ratesSchema,
+        replicas: z
+          .array(siteReplicaSchema)
+          .openapi({ description: 'How each replica calls the site, as in `GET /v1/sites/{name}`.' }),
       }),
     ),
     subscribers: z.array(

@@ -21,7 +21,8 @@ export function mountSite(app: Api, { sql, limits, sites }: { sql: Sql; limits: 
   });
 }
 
-const replicaSchema = z.object({
+/** How one replica calls a site. */
+export const siteReplicaSchema = z.object({
   replica: z.string(),
   writtenAt: timeSchema.openapi({ description: 'When the replica wrote this: every ten seconds while it makes calls.' }),
   breaker: z.object({
@@ -66,7 +67,7 @@ const siteSchema = z
       .nullable()
       .openapi({ description: 'Null where the site is not configured any more.' }),
     replicas: z
-      .array(replicaSchema)
+      .array(siteReplicaSchema)
       .openapi({ description: 'How each running replica calls the site: breaker, share of the ceiling, access token.' }),
     states: z
       .array(

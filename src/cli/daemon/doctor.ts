@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import { examine } from '../../actions/doctor/doctor.ts';
-import type { Finding } from '../../actions/doctor/finding.ts';
+import type { Finding } from '../../actions/overview/finding.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';

@@ -1,10 +1,10 @@
 /** Shows how everything is: sites, purchases, what is stuck, whether polls and deliveries keep up. */
 
-import { changeBody, changeSentences, shownChanges } from '../../actions/database-changes.ts';
-import { siteCallsBody } from '../../actions/flow/site-calls.ts';
+import { keyFindings } from '../../actions/doctor/system.ts';
 import { careOf, comingEnd, lengthOf, placeOf, whatOf } from '../../actions/incidents/words.ts';
-import { daemonsDiffer, differText, livingDaemons } from '../../actions/running-daemons.ts';
+import { readOverview } from '../../actions/overview/overview.ts';
 import { healthBody } from '../../actions/subscribers/body.ts';
+import type { ApiKey } from '../../config/api-keys.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
 import { SINGLES_FIRST, withinText } from '../../domain/polling/first-polls.ts';
 import { unpolledAdvice, unpolledText } from '../../domain/polling/unpolled.ts';
@@ -14,15 +14,10 @@ import { commandLine } from '../../domain/values/command-line.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { relative } from '../../domain/values/relative-time.ts';
 import { type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
-import { readClock, type Sql } from '../../postgres/connection/database.ts';
-import { type IncidentRow, listIncidents } from '../../postgres/incidents/list.ts';
-import { readSiteCalls } from '../../postgres/polling/site-calls.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import type { IncidentRow } from '../../postgres/incidents/list.ts';
 import { listSites, type SiteRow } from '../../postgres/polling/sites.ts';
-import { countPurchases } from '../../postgres/reports/counts.ts';
-import { firstPolls } from '../../postgres/reports/first-polls.ts';
-import { dueLag, oldestStuck, totalLag, waitingDeliveries, waitingOf } from '../../postgres/reports/overview.ts';
-import { daemonSilence } from '../../postgres/shards/replicas.ts';
-import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
+import { totalLag, type WaitingDeliveries, waitingOf } from '../../postgres/reports/overview.ts';
 import { troubledSubscribers } from '../../postgres/subscribers/trouble.ts';
 import { statusWord } from '../subscribers/show-health.ts';
 import { printTrouble } from '../subscribers/show-trouble.ts';
@@ -32,88 +27,51 @@ import { knownSite } from '../terminal/site.ts';
 import { printTable } from '../terminal/table.ts';
 import { printSiteCalls } from './show-site-calls.ts';
 
-type Overview = Awaited<ReturnType<typeof readOverview>>;
+type Overview = Awaited<ReturnType<typeof readShown>>;
 
 /** Polls that are late by less than this are merely on their way. */
 const LATE = 5_000;
-/** Open incidents that are shown; there is one per site and state at most. */
+/** Open incidents that are shown. */
 const MOST_INCIDENTS = 20;
+/** Needs that are listed below the headline. */
+const MOST_NEEDS = 10;
 
-async function readOverview(sql: Sql, site: string | undefined) {
-  const [
-    sites,
-    counts,
-    lags,
-    daemons,
-    subscribers,
-    waiting,
-    troubled,
-    oldest,
-    incidents,
-    { now },
-    silence,
-    calls,
-    firsts,
-    changes,
-  ] = await Promise.all([
-    listSites(sql),
-    countPurchases(sql),
-    dueLag(sql),
-    livingDaemons(sql),
-    readSubscribers(sql),
-    waitingDeliveries(sql),
+async function readShown(sql: Sql, { site, keys }: { site: string | undefined; keys: readonly ApiKey[] }) {
+  const [{ facts, ...overview }, troubled] = await Promise.all([
+    readOverview(sql, { site, others: keyFindings(keys) }),
     troubledSubscribers(sql),
-    oldestStuck(sql, site),
-    listIncidents(sql, { filter: { status: 'open', site }, before: null, limit: MOST_INCIDENTS + 1 }),
-    readClock(sql),
-    daemonSilence(sql),
-    readSiteCalls(sql, site ?? null),
-    firstPolls(sql),
-    shownChanges(sql),
   ]);
-  if (site !== undefined)
+  if (site !== undefined && facts.sites.length === 0)
     knownSite(
       site,
-      sites.map(({ name }) => name),
+      (await listSites(sql)).map(({ name }) => name),
     );
-  const isShown = (name: string): boolean => site === undefined || name === site;
+  const isPolled = (name: string): boolean => facts.sites.some((row) => row.name === name && row.unpolled === 0);
   return {
-    now,
-    sites: sites.filter(({ name }) => isShown(name)),
-    counts: counts.filter((row) => isShown(row.site)),
-    firsts: firsts.filter(
-      (row) => isShown(row.site) && row.waiting > 0 && sites.some(({ name, unpolled }) => name === row.site && unpolled === 0),
-    ),
-    lag: totalLag(lags.filter((row) => isShown(row.site))),
-    daemons,
-    silence,
+    ...facts,
+    ...overview,
     troubled,
-    oldest,
-    incidents,
-    calls,
-    changes,
+    calls: overview.calls.filter((row) => site === undefined || row.site === site),
+    firsts: facts.firsts.filter((row) => row.waiting > 0 && isPolled(row.site)),
+    lag: totalLag(facts.lags),
     isOneSite: site !== undefined,
-    subscribers: subscribers.map((row) => {
-      const trouble = troubled.find(({ name }) => name === row.name);
-      return {
-        ...row,
-        ...waitingOf(waiting, row.id),
-        failing: trouble?.failing ?? 0,
-        lastError: trouble?.lastError ?? trouble?.ourError ?? null,
-      };
-    }),
   };
 }
 
-/** Prints the overview, of one site when it is named. */
-export async function showOverview(
-  context: CliContext,
-  sql: Sql,
-  { site, json }: { site: string | undefined; json: boolean },
-): Promise<void> {
-  const overview = await readOverview(sql, site);
-  if (json) return printJson(context, overviewBody(overview));
-  printChanges(context, overview);
+export interface OverviewOptions {
+  /** Only this site; the headline is about everything all the same. */
+  readonly site: string | undefined;
+  readonly json: boolean;
+  /** The keys of the API in the settings. */
+  readonly keys: readonly ApiKey[];
+}
+
+/** Prints the overview. */
+export async function showOverview(context: CliContext, sql: Sql, { site, json, keys }: OverviewOptions): Promise<void> {
+  const overview = await readShown(sql, { site, keys });
+  if (json)
+    return printJson(context, { ...overview.body, incidents: { ...overview.body.incidents, data: incidentsBody(overview) } });
+  printHeadline(context, overview);
   printSites(context, overview);
   printSiteCalls(context, overview);
   printPurchases(context, overview);
@@ -122,65 +80,33 @@ export async function showOverview(
   printSubscribers(context, overview);
 }
 
-function overviewBody({ now, sites, counts, lag, firsts, daemons, subscribers, oldest, incidents, calls, changes }: Overview) {
-  return {
-    at: isoTime(now),
-    databaseChanges: changes.map(changeBody),
-    sites: sites.map(({ failingSince, failingReason, lastSuccessAt, lastReadAt, ...site }) => ({
-      ...site,
-      failingSince: isoTimeOrNull(failingSince),
-      failingReason: failingSince === null ? null : failingReason,
-      lastReadAt: isoTimeOrNull(lastReadAt),
-      lastSuccessAt: isoTimeOrNull(lastSuccessAt),
-      replicas: calls.filter((row) => row.site === site.name).map(siteCallsBody),
-    })),
-    purchases: counts.map(({ state, oldest, ...row }) => ({
-      ...row,
-      state: state === null ? null : namedState(state),
-      oldestSince: isoTimeOrNull(oldest),
-    })),
-    stuck: counts.reduce((sum, { stuck }) => sum + stuck, 0),
-    oldestStuck: oldest,
-    incidents: incidents.slice(0, MOST_INCIDENTS).map((incident) => ({
-      id: incident.id,
-      kind: incident.kind,
-      site: incident.site,
-      state: incident.state === null ? null : namedState(incident.state),
-      subscriber: incident.subscriber,
-      parent: incident.parent,
-      severity: levelOf(incident),
-      count: incident.count,
-      peak: incident.peak,
-      openedAt: isoTime(incident.openedAt),
-      since: isoTime(incident.since),
-      acknowledgedAt: isoTimeOrNull(incident.acknowledgedAt),
-      acknowledgedBy: incident.acknowledgedBy,
-      silencedUntil: isoTimeOrNull(incident.silencedUntil),
-    })),
-    due: { count: lag.due, atLeast: lag.atLeast, oldestMs: Math.round(lag.oldest) },
-    firstPolls: firsts.map(({ site, waiting, within }) => ({ site, waiting, withinMs: within })),
-    daemons: daemons.map(({ id, startedAt, shards }) => ({ id, startedAt: isoTime(startedAt), shards })),
-    subscribers: subscribers.map((row) => ({
-      name: row.name,
-      kind: row.kind,
-      status: row.status,
-      statusReason: row.statusReason,
-      health: healthBody(row),
-      pending: row.pending,
-      inFlight: row.inFlight,
-      parked: row.parked,
-      atLeast: row.atLeast,
-      dueSince: isoTimeOrNull(row.dueSince),
-      failing: row.failing,
-      lastError: row.lastError,
-    })),
-  };
-}
+const incidentsBody = ({ incidents }: Overview) =>
+  incidents.slice(0, MOST_INCIDENTS).map((incident) => ({
+    id: incident.id,
+    kind: incident.kind,
+    site: incident.site,
+    state: incident.state === null ? null : namedState(incident.state),
+    subscriber: incident.subscriber,
+    parent: incident.parent,
+    severity: levelOf(incident),
+    count: incident.count,
+    peak: incident.peak,
+    openedAt: isoTime(incident.openedAt),
+    since: isoTime(incident.since),
+    acknowledgedAt: isoTimeOrNull(incident.acknowledgedAt),
+    acknowledgedBy: incident.acknowledgedBy,
+    silencedUntil: isoTimeOrNull(incident.silencedUntil),
+  }));
 
-/** First of all: what follows is only what this database knows. */
-function printChanges(context: CliContext, { changes }: Overview): void {
-  for (const change of changes) printText(context, changeSentences(change), changeBody(change).isOpen ? { style: 'red' } : {});
-  if (changes.length > 0) printLine(context);
+/** First of all one sentence about everything, and what to do about each thing that needs a person. */
+function printHeadline(context: CliContext, { headline }: Overview): void {
+  const { text, severity, needs } = headline;
+  printText(context, text, severity === 'critical' ? { style: 'red' } : severity === 'warning' ? { style: 'yellow' } : {});
+  for (const need of needs.slice(0, MOST_NEEDS))
+    printText(context, `${needs.length === 1 ? '' : `${need.text}. `}What to do: ${need.todo}`, { indent: '  ' });
+  if (needs.length > MOST_NEEDS)
+    printLine(context, `  and ${needs.length - MOST_NEEDS} more: "purchase-watch doctor" lists them`);
+  printLine(context);
 }
 
 function printSites(context: CliContext, { sites, now }: Overview): void {
@@ -269,34 +195,34 @@ function printPolling(context: CliContext, { sites, lag, firsts, daemons, silenc
     printLine(context, `         ${text}; ${SINGLES_FIRST}`);
   }
   const missing = silence.takesWrites ? NO_DAEMON : unwritableAdvice(silence);
-  const differ = daemonsDiffer(daemons);
-  if (differ !== null)
-    printText(context, `daemons  ${differText(differ)}; "purchase-watch doctor" says what to do`, { style: 'yellow' });
   if (daemons.length === 0) printLine(context, `daemon   ${styled(context, 'yellow', missing)}`);
   for (const { id, startedAt, shards } of daemons) {
     printLine(context, `daemon   ${id}, started ${relative(startedAt, now)}, owns ${shards} of 64 shards`);
   }
 }
 
-function printSubscribers(context: CliContext, { subscribers, troubled, now }: Overview): void {
+function printSubscribers(context: CliContext, { subscribers, waiting, troubled, now }: Overview): void {
   printLine(context);
   if (subscribers.length === 0)
     return void printLine(context, 'No subscribers: nothing is sent. Set WEBHOOK_URL or SLACK_WEBHOOK_URL.');
   printTable(
     context,
     ['subscriber', 'kind', 'status', 'waiting', 'due since'],
-    subscribers.map((row) => [
-      row.name,
-      row.kind,
-      statusWord({ status: row.status, health: healthBody(row) }),
-      waitingText(row),
-      row.dueSince === null ? '' : relative(row.dueSince, now),
-    ]),
+    subscribers.map((row) => {
+      const waits = waitingOf(waiting, row.id);
+      return [
+        row.name,
+        row.kind,
+        statusWord({ status: row.status, health: healthBody(row) }),
+        waitingText(waits),
+        waits.dueSince === null ? '' : relative(waits.dueSince, now),
+      ];
+    }),
   );
   printTrouble(context, troubled, now);
 }
 
-function waitingText({ pending, inFlight, parked, atLeast }: Overview['subscribers'][number]): string | number {
+function waitingText({ pending, inFlight, parked, atLeast }: WaitingDeliveries): string | number {
   const rest = parked > 0 ? `${parked}${atLeast ? '+' : ''} parked` : atLeast ? `${pending}+` : pending;
   return inFlight === 0 ? rest : `${rest}, ${inFlight} in flight`;
 }

@@ -28,9 +28,9 @@ async function status(
   if (watch && json) throw new AppError('invalid', '--watch: not with --json; programs call the command again');
   await withDatabase(
     context,
-    async ({ sql, settings: { policy } }) => {
+    async ({ sql, settings: { policy, apiKeys } }) => {
       const show = async (shown: CliContext): Promise<void> => {
-        if (purchaseId === undefined) return showOverview(shown, sql, { site, json });
+        if (purchaseId === undefined) return showOverview(shown, sql, { site, json, keys: apiKeys });
         // It builds the API's body of a purchase, whose schemas take longer to load than all that the overview needs.
         const { showPurchase } = await import('../purchases/show-purchase.ts');
         return showPurchase(shown, sql, await findPurchase(sql, { purchaseId, site }), { json, policy });
@@ -56,6 +56,6 @@ export function register(command: Command, context: CliContext): void {
     ['status', 'the whole picture'],
     ['status 3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11', 'one purchase'],
     ['status --watch', 'see how it goes on'],
-    ['status --json | jq .stuck', 'for programs'],
+    ['status --json | jq .headline.needs', 'for programs'],
   ]);
 }

@@ -3,8 +3,8 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { checked } from '../../actions/doctor/finding.ts';
 import { checkSite } from '../../actions/doctor/site.ts';
+import { checked } from '../../actions/overview/finding.ts';
 import { loadSettings } from '../../config/load-settings.ts';
 import { commandLine } from '../../domain/values/command-line.ts';
 import { AppError } from '../../domain/values/errors.ts';

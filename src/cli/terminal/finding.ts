@@ -1,5 +1,5 @@
 /** How a check's finding is shown. */
-import type { Finding, Verdict } from '../../actions/doctor/finding.ts';
+import type { Finding, Verdict } from '../../actions/overview/finding.ts';
 import { wrapToWidth } from '../../domain/values/text-width.ts';
 import type { CliContext } from './context.ts';
 import { lineWidth, printable, printLine, styled } from './output.ts';

@@ -2,7 +2,7 @@
 import type { IncidentBody, ListedIncidentBody } from '../../api/incidents/fields.ts';
 import { type Html, html, NOTHING } from '../frame/html.ts';
 import type { Shape } from '../frame/icons.ts';
-import { clockTime, when } from './time.ts';
+import { when } from './time.ts';
 
 type Coming = Pick<IncidentBody, 'endsAt' | 'endsUnless'>;
 type Ranked = Pick<ListedIncidentBody, 'severity' | 'count' | 'endsAt'>;
@@ -22,9 +22,4 @@ export function shapeOf({ severity, endsAt }: Ranked): Shape {
 /** `ends in 29 min unless another customer gets stuck`; nothing while something is wrong. */
 export function comingEnd({ endsAt, endsUnless }: Coming, now: number): Html {
   return endsAt === null ? NOTHING : html`ends ${when(endsAt, now)} ${endsUnless}`;
-}
-
-/** The same as a sentence with the time of day: ` The incident ends at 10:21:07 unless another customer gets stuck.` */
-export function comingEndSentence({ endsAt, endsUnless }: Coming): string {
-  return endsAt === null ? '' : ` The incident ends at ${clockTime(Date.parse(endsAt))} ${endsUnless}.`;
 }

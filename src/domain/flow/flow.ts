@@ -69,6 +69,27 @@ export function edgesOf(counts: readonly SiteEdge[], known: readonly SiteUsual[]
     .sort((a, b) => b.count - a.count || (b.usual ?? 0) - (a.usual ?? 0) || (a.from ?? -1) - (b.from ?? -1) || a.to - b.to);
 }
 
+/** Completed purchases of the hour, and how many usually complete in it; `usual` is null while that is known of no site. */
+export interface Completions {
+  readonly completed: number;
+  readonly usual: number | null;
+}
+
+/** Of fewer purchases than this that usually complete, less than half is no wonder. */
+const ENOUGH_USUAL = 10;
+
+/** Sums up the ways to Completed; `isKnown`: what is usual is known of a site. */
+export function completionsOf(edges: readonly Edge[], isKnown: boolean): Completions {
+  const ways = edges.filter(({ to }) => to === numberOf('Completed'));
+  const usual = ways.reduce((sum, edge) => sum + (edge.usual ?? 0), 0);
+  return { completed: ways.reduce((sum, { count }) => sum + count, 0), usual: isKnown ? usual : null };
+}
+
+/** Whether so few purchases complete that people should know. */
+export function areFewerThanUsual({ completed, usual }: Completions): boolean {
+  return usual !== null && usual >= ENOUGH_USUAL && completed < usual / 2;
+}
+
 /** Before the form is shown and in it, customers may stay as long as they like. */
 const AT_LEISURE: ReadonlySet<number> = new Set([numberOf('New'), numberOf('BeingProcessed')]);
 

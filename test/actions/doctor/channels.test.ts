@@ -1,6 +1,6 @@
 /** What doctor says of channels for people and of the dead man's switch. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Finding } from '../../../src/actions/doctor/finding.ts';
+import type { Finding } from '../../../src/actions/overview/finding.ts';
 import { noteHeartbeat } from '../../../src/postgres/shards/dead-mans-switch.ts';
 import { switchOff } from '../../../src/postgres/subscribers/subscribers.ts';
 import { runCommand } from '../../cli/run.ts';

@@ -1,6 +1,6 @@
 /** What doctor advises about receivers. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Finding } from '../../../src/actions/doctor/finding.ts';
+import type { Finding } from '../../../src/actions/overview/finding.ts';
 import { sealKeys, sealUrl } from '../../../src/channels/outgoing/sealed.ts';
 import { insertSubscriber } from '../../../src/postgres/subscribers/changes.ts';
 import { createSecrets } from '../../../src/runtime/secrets/secrets.ts';

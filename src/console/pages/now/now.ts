@@ -3,14 +3,12 @@ import type { ActivityMinute } from '../../../api/health/activity.ts';
 import type { FlowBody } from '../../../api/health/flow.ts';
 import type { OverviewBody } from '../../../api/health/overview.ts';
 import type { ListedIncidentBody } from '../../../api/incidents/fields.ts';
-import { sentence as sentenceOf } from '../../../domain/incidents/replica-trouble.ts';
-import { unpolledText } from '../../../domain/polling/unpolled.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
-import { icon, type Shape, tag } from '../../frame/icons.ts';
+import { icon, status, tag } from '../../frame/icons.ts';
 import { type Ask, page } from '../../frame/page-route.ts';
-import { comingEnd, comingEndSentence, shapeOf, worstFirst } from '../../parts/incidents.ts';
-import { written } from '../../parts/lists.ts';
+import { comingEnd, shapeOf, worstFirst } from '../../parts/incidents.ts';
+import { panel, written } from '../../parts/lists.ts';
 import { length, since } from '../../parts/time.ts';
 import { flowPicture } from '../../pictures/flow-model.ts';
 import { moneyWaiting } from '../incidents/customers.ts';
@@ -31,73 +29,21 @@ export const nowPages = [
     ]);
     const sites = overview.sites.filter(({ configured }) => configured).map((each) => each.site);
     const open = incidents.data.filter(({ parent }) => parent === null).sort(worstFirst);
-    const says = sentence(overview, open, flow);
-    const body = html`<div class="head"><h1 class="say" data-said>${says.shape === null ? NOTHING : icon(says.shape, `s-ico ${says.shape}`)}${tied(says.text)}</h1><p class="sub">${tied(second(overview, flow))}</p></div>
-<div class="stack">${open.map((incident) => incidentPanel(incident, ask))}${flowPanel(flow, sites, ask)}${activityCharts(activity.minutes, flow.site)}${healthStrip(overview, ask)}</div>`;
-    return { title: says.title, place: 'now', crumb: 'Now', body };
+    const { title, text, severity } = overview.headline;
+    const shape = severity === 'ending' ? 'waiting' : severity;
+    const body = html`<div class="head"><h1 class="say" data-said>${shape === null ? NOTHING : icon(shape, `s-ico ${shape}`)}${tied(text)}</h1><p class="sub">${tied(second(overview, flow))}</p></div>
+<div class="stack">${needList(overview)}${open.map((incident) => incidentPanel(incident, ask))}${flowPanel(flow, sites, ask)}${activityCharts(activity.minutes, flow.site)}${healthStrip(overview, ask)}</div>`;
+    return { title, place: 'now', crumb: 'Now', body };
   }),
 ];
 
-interface Sentence {
-  readonly title: string;
-  readonly text: string;
-  readonly shape: Shape | null;
-}
-
-/** Of fewer purchases than this that usually complete, less than half is no wonder. */
-const ENOUGH_USUAL = 10;
-
-/** A person who reads only this sentence knows whether something has to be done. */
-function sentence(
-  { purchases, sites, replicas, databaseChanges, daemonsDiffer }: OverviewBody,
-  open: readonly ListedIncidentBody[],
-  flow: FlowBody,
-): Sentence {
-  const [worst, ...others] = open;
-  const isEnding = worst !== undefined && worst.endsAt !== null;
-  // An incident that ends by itself asks nothing of a person, and another trouble may.
-  const trouble = worst === undefined || isEnding ? troubleBeside({ sites, replicas, databaseChanges, daemonsDiffer }) : null;
-  if (trouble !== null) return trouble;
-  if (worst !== undefined) {
-    const more = others.length === 0 ? '' : ` ${counted(others.length, 'more incident is open', 'more incidents are open')}.`;
-    const title = `${counted(open.length, 'open incident')}, ${worst.severity}`;
-    return { title, text: `${worst.where}: ${worst.what}.${comingEndSentence(worst)}${more}`, shape: shapeOf(worst) };
-  }
-  if (purchases.total === 0) return { title: 'No purchase yet', text: 'No purchase is registered yet.', shape: null };
-  const { completed, usuallyCompleted } = flowPicture(flow);
-  if (usuallyCompleted !== null && usuallyCompleted >= ENOUGH_USUAL && completed < usuallyCompleted / 2) {
-    const text = `Fewer purchases complete than usual: ${number(completed)} in the hour, usually ${number(usuallyCompleted)}. No incident is open.`;
-    return { title: 'Fewer complete than usual', text, shape: 'warning' };
-  }
-  const calm = usuallyCompleted === null ? 'No incident is open.' : 'Customers get on as usual.';
-  return { title: 'Nothing needs to be done', text: `${calm} Nothing needs to be done.`, shape: null };
-}
-
-/** What a person has to look at although no incident is open; null when there is nothing of the kind. */
-function troubleBeside({
-  sites,
-  replicas,
-  databaseChanges,
-  daemonsDiffer,
-}: Pick<OverviewBody, 'sites' | 'replicas' | 'databaseChanges' | 'daemonsDiffer'>): Sentence | null {
-  if (replicas.length === 0) return { title: 'No daemon runs', text: 'No replica polls purchases now.', shape: 'critical' };
-  const unpolled = sites.filter(({ unpolled }) => unpolled > 0);
-  if (unpolled.length > 0) {
-    const text = unpolled.map((each) => `${sentenceOf(unpolledText({ ...each, name: each.site }))}.`).join(' ');
-    return { title: 'A site is not polled', text: `${text} An incident opens when that lasts.`, shape: 'critical' };
-  }
-  const silent = sites.filter(({ configured, answers }) => configured && !answers);
-  if (silent.length > 0) {
-    const text = `${silent.map(({ site }) => site).join(', ')}: no purchase can be read. An incident opens when that lasts.`;
-    return { title: 'A site does not answer', text, shape: 'warning' };
-  }
-  const lost = databaseChanges.find(({ isOpen }) => isOpen);
-  if (lost !== undefined) return { title: 'The database may lack writes', text: lost.text, shape: 'critical' };
-  if (daemonsDiffer !== null) {
-    const text = `${sentenceOf(daemonsDiffer)}. Give every daemon the same settings; an incident opens when that lasts.`;
-    return { title: 'Daemons have different settings', text, shape: 'warning' };
-  }
-  return null;
+/** All that needs a person beside the incidents, which have panels of their own; nothing where the sentence says it all. */
+function needList({ headline: { needs } }: OverviewBody): Html {
+  const others = needs.filter(({ incident }) => incident === null);
+  if (others.length === 0) return NOTHING;
+  const item = ({ severity, text, todo }: OverviewBody['headline']['needs'][number]): Html =>
+    html`<li>${status(severity, severity)} <bdi>${tied(text)}.</bdi><p class="small"><bdi>What to do: ${todo}</bdi></p></li>`;
+  return panel({ id: 'needs', title: 'Needs a person', body: html`<ul class="rows">${others.map(item)}</ul>` });
 }
 
 function second({ purchases, polling }: OverviewBody, flow: FlowBody): string {
@@ -113,7 +59,7 @@ function second({ purchases, polling }: OverviewBody, flow: FlowBody): string {
     flow.edges.length === 0
       ? ''
       : ` ${flow.site === null ? 'Since' : `At ${flow.site} since`} ${flowText(flow, flowPicture(flow))}.`;
-  return `${counted(purchases.watching, 'purchase is', 'purchases are')} watched, ${purchases.stuck} overdue. In the last 5 min: ${rate(polls)} polls a minute (${failed}), ${rate(changes)} changes a minute${late}.${firsts}${hour}`;
+  return `${counted(purchases.watching, 'purchase is', 'purchases are')} watched, ${purchases.stuck} stuck. In the last 5 min: ${rate(polls)} polls a minute (${failed}), ${rate(changes)} changes a minute${late}.${firsts}${hour}`;
 }
 
 const rate = (value: number): string => number(value < 10 ? Math.round(value * 10) / 10 : Math.round(value));

@@ -24,7 +24,7 @@ export const systemPages = [
 
 /** `doctor`: what a run just now found; null without a run. */
 async function view(ask: Ask, doctor: DoctorBody | null): Promise<View> {
-  const [system, { replicas }] = await Promise.all([
+  const [system, { replicas, headline }] = await Promise.all([
     ask.api.get<SystemBody>('/v1/system'),
     ask.api.get<OverviewBody>('/v1/overview'),
   ]);
@@ -36,15 +36,13 @@ async function view(ask: Ask, doctor: DoctorBody | null): Promise<View> {
     ['Schema', `migration ${versions.schema}`],
     ['Connections', `${number(database.connections)} of ${number(database.maxConnections)} of the database`],
   ]);
-  const body = html`<div class="head"><h1 class="say" data-said>${sentence(system, replicas)}</h1><p class="sub">What was changed, by whom and from where, is in <a href="${ask.base}/system/actions">Actions</a>, who is signed in, in <a href="${ask.base}/system/sessions">Sessions</a>.</p></div>
+  const body = html`<div class="head"><h1 class="say" data-said>${sentence(headline, replicas)}</h1><p class="sub">What was changed, by whom and from where, is in <a href="${ask.base}/system/actions">Actions</a>, who is signed in, in <a href="${ask.base}/system/sessions">Sessions</a>.</p></div>
 <div class="stack">${findingsPanel(system)}${doctorPanel(doctor, ask)}<div class="two even">${replicasPanel(replicas, ask)}${panel({ id: 'versions', title: 'Versions', body: html`<div class="body">${about}</div>` })}</div>${keysPanel(system, ask)}${settingsPanel(system)}</div>`;
   return { title: 'System', place: 'system', crumb: 'System', body, ...(doctor !== null && { isLive: false }) };
 }
 
-function sentence({ findings }: SystemBody, replicas: OverviewBody['replicas']): string {
-  const wrong = findings.filter(({ verdict }) => verdict !== 'ok').length;
-  const runs = replicas.length === 0 ? 'No replica runs' : counted(replicas.length, 'replica runs', 'replicas run');
-  return `${runs}. ${wrong === 0 ? 'Nothing needs to be done.' : `${counted(wrong, 'finding needs', 'findings need')} somebody.`}`;
+function sentence({ text }: OverviewBody['headline'], replicas: OverviewBody['replicas']): string {
+  return replicas.length === 0 ? text : `${counted(replicas.length, 'replica runs', 'replicas run')}. ${text}`;
 }
 
 function findingsPanel({ findings }: SystemBody): Html {

@@ -1,7 +1,7 @@
 /** What doctor says of polls that are late, and why. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { checkDaemons } from '../../../src/actions/doctor/daemons.ts';
-import { reporterOf } from '../../../src/actions/doctor/finding.ts';
+import { reporterOf } from '../../../src/actions/overview/finding.ts';
+import { checkNow } from '../../../src/actions/overview/needs.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
 import { renewReplica } from '../../../src/postgres/shards/replicas.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
@@ -24,7 +24,7 @@ async function late(ids: string, isBulk: boolean): Promise<void> {
       due_slot = purchase_watch_internal.due_slot(now() - interval '2 minutes') where purchase_id like ${`${ids}%`}`;
 }
 const said = async (): Promise<string> => {
-  const findings = await checkDaemons(reporterOf('daemons'), database.sql, { untested: false });
+  const findings = await checkNow(reporterOf('daemons'), database.sql, { untested: false });
   return findings.flatMap(({ found, todo }) => (found.includes('are due') ? [`${found} → ${todo}`] : [])).join('\n');
 };
 
@@ -33,12 +33,12 @@ test('late polls have their cause: bulk registrations ahead, too many for maxRps
   await database.sql`
     insert into purchase_watch.purchases (purchase_id, site) select 'first' || i, 'se' from generate_series(1, 60) i`;
   expect(await said()).toMatch(
-    /^3 purchases of site se are due, the oldest for 2 min.* → nothing, if it may take so long: these purchases were registered in bulk, and 60 first polls of bulk registrations there are to come as well/,
+    /^3 of its purchases are due, the oldest for 2 min.*; they were registered in bulk, and 60 first polls of bulk registrations are to come.* → null$/,
   );
   await late('single', false);
-  expect(await said()).toMatch(/^6 purchases .* → maxRps of the site is too low/);
+  expect(await said()).toMatch(/^6 of its purchases .* → maxRps of the site is too low/);
   await database.sql`update purchase_watch_internal.sites set failing_since = now() where name = 'se'`;
-  expect(await said()).toMatch(/→ they are polled once the site answers: see what is said of site se$/);
+  expect(await said()).toMatch(/→ they are polled once the site answers$/);
   await database.sql`delete from purchase_watch_internal.replicas`;
   expect(await said()).toMatch(/→ no daemon polls them: see what is said of daemons$/);
 });

@@ -12,19 +12,12 @@ import { commandLine } from '../../domain/values/command-line.ts';
 import { counted } from '../../domain/values/counts.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { listSites } from '../../postgres/polling/sites.ts';
-import { firstPolls } from '../../postgres/reports/first-polls.ts';
-import { unownedShards } from '../../postgres/reports/inspect.ts';
-import { databaseNow, dueLag, waitingDeliveries, waitingOf } from '../../postgres/reports/overview.ts';
-import { shownChanges } from '../../postgres/shards/database-changes.ts';
-import { unnamedSubscribers } from '../../postgres/shards/named.ts';
-import { replicaTroubles } from '../../postgres/shards/replica-troubles.ts';
-import { daemonSilence, type LivingReplica } from '../../postgres/shards/replicas.ts';
-import { readSubscribers, type StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
-import { daemonsDiffer, differText, livingDaemons } from '../running-daemons.ts';
+import { waitingOf } from '../../postgres/reports/overview.ts';
+import type { LivingReplica } from '../../postgres/shards/replicas.ts';
+import type { StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
+import { daemonsDiffer, differText } from '../running-daemons.ts';
+import type { Facts } from './facts.ts';
 import { type Finding, type Reporter, reporterOf } from './finding.ts';
-import { isLeftAlone } from './receivers.ts';
 
 /** Polls are made within seconds of their time; what is later than this waits for something. */
 const LATE: Milliseconds = 60_000;
@@ -36,19 +29,15 @@ export interface Tested {
   readonly untested: boolean;
 }
 
-export async function checkDaemons(report: Reporter, sql: Sql, tested: Tested): Promise<Finding[]> {
-  const alive = await livingDaemons(sql);
-  const findings = alive.length === 0 ? [nobody(report, await daemonSilence(sql))] : [await owning(report, sql, alive.length)];
-  return [
-    ...findings,
-    ...otherSettings(report, alive),
-    ...(await troubles(report, sql)),
-    ...(await databaseChanges(sql)),
-    ...(await lateness(report, sql, alive.length > 0)),
-    ...(await failingSites(sql)),
-    ...(await missedSubscribers(sql)),
-    ...(await outbox(sql, tested)),
-  ];
+/** What facts of the database show, by what it is about; findings that are `ok` among them. Pure. */
+export function daemonFindings(report: Reporter, facts: Facts, tested: Tested) {
+  return {
+    daemons: [facts.daemons.length === 0 ? nobody(report, facts.silence) : owning(report, facts)],
+    replicas: [...otherSettings(report, facts.daemons), ...troubles(report, facts)],
+    database: databaseChanges(facts),
+    sites: [...lateness(facts), ...failingSites(facts)],
+    receivers: [...missedSubscribers(facts), ...outbox(facts, tested)],
+  };
 }
 
 function nobody(report: Reporter, silence: DaemonSilence): Finding {
@@ -60,9 +49,8 @@ function nobody(report: Reporter, silence: DaemonSilence): Finding {
   return report.warning('none is running on this database', 'nothing is polled or sent until you run "purchase-watch start"');
 }
 
-async function owning(report: Reporter, sql: Sql, count: number): Promise<Finding> {
-  const unowned = await unownedShards(sql);
-  const found = `${count === 1 ? 'one daemon is' : `${count} daemons are`} running`;
+function owning(report: Reporter, { daemons, unowned }: Facts): Finding {
+  const found = `${daemons.length === 1 ? 'one daemon is' : `${daemons.length} daemons are`} running`;
   if (unowned === 0) return report.ok(`${found}, every shard has an owner`);
   return report.warning(
     `${found}, ${unowned} of 64 shards have no owner`,
@@ -83,8 +71,7 @@ function otherSettings(report: Reporter, alive: readonly LivingReplica[]): Findi
 }
 
 /** What daemons themselves say keeps them from their work; an incident of kind `replica` is made of the same rows. */
-async function troubles(report: Reporter, sql: Sql): Promise<Finding[]> {
-  const [found, now] = await Promise.all([replicaTroubles(sql), databaseNow(sql)]);
+function troubles(report: Reporter, { troubles: found, now }: Facts): Finding[] {
   return found.map(({ replica, host, reason, since, error }) => {
     const long = humanDuration(Math.max(Math.round(now - since), 0));
     const why = error === null ? '' : ` (${reasonText(error)})`;
@@ -96,26 +83,26 @@ async function troubles(report: Reporter, sql: Sql): Promise<Finding[]> {
 }
 
 /** Whether the database is the one that daemons wrote to: said until a person notes that what was lost was compared. */
-async function databaseChanges(sql: Sql): Promise<Finding[]> {
+function databaseChanges({ changes }: Facts): Finding[] {
   const report = reporterOf('database');
-  return (await shownChanges(sql)).map((change) => {
+  return changes.map((change) => {
     if (change.kind === 'went_back') return report.failed(changeText(change), COMPARE);
     if (asksForComparison(change)) return report.warning(changeText(change), COMPARE);
     return report.ok(changeText(change));
   });
 }
 
-async function lateness(report: Reporter, sql: Sql, isAlive: boolean): Promise<Finding[]> {
-  const [sites, lags, firsts] = [await listSites(sql), await dueLag(sql), await firstPolls(sql)];
+function lateness({ sites, lags, firsts, daemons }: Facts): Finding[] {
   return lags.flatMap(({ site, due, atLeast, oldest, oldestSingle }) => {
     const row = sites.find(({ name }) => name === site);
     if (oldest < LATE || (row?.unpolled ?? 0) > 0) return [];
-    const found = `${due}${atLeast ? ' or more' : ''} purchases of site ${site} are due, the oldest for ${humanDuration(Math.round(oldest))}`;
-    if (!isAlive) return [report.warning(found, 'no daemon polls them: see what is said of daemons')];
-    if (row?.failingSince != null)
-      return [report.warning(found, `they are polled once the site answers: see what is said of site ${site}`)];
+    const report = reporterOf(`site ${site}`);
+    const found = `${due}${atLeast ? ' or more' : ''} of its purchases are due, the oldest for ${humanDuration(Math.round(oldest))}`;
+    if (daemons.length === 0) return [report.warning(found, 'no daemon polls them: see what is said of daemons')];
+    if (row?.failingSince != null) return [report.warning(found, 'they are polled once the site answers')];
     const polls = firsts.find((each) => each.site === site && each.waiting > 0);
-    return [report.warning(found, polls !== undefined && oldestSingle < LATE ? behindBulk(polls) : TOO_MANY)];
+    if (polls !== undefined && oldestSingle < LATE) return [report.ok(`${found}; ${behindBulk(polls)}`)];
+    return [report.warning(found, TOO_MANY)];
   });
 }
 
@@ -124,11 +111,11 @@ const TOO_MANY =
 
 /** Of late polls that are all of purchases that were registered in bulk. */
 function behindBulk(polls: FirstPolls): string {
-  return `nothing, if it may take so long: these purchases were registered in bulk, and ${counted(polls.waiting, 'first poll')} of bulk registrations there are to come as well, ${withinText(polls)}; a higher maxRps makes it shorter`;
+  return `they were registered in bulk, and ${counted(polls.waiting, 'first poll')} of bulk registrations are to come, ${withinText(polls)}; a higher maxRps makes it shorter`;
 }
 
-async function failingSites(sql: Sql): Promise<Finding[]> {
-  return (await listSites(sql)).flatMap((site) => {
+function failingSites({ sites }: Facts): Finding[] {
+  return sites.flatMap((site) => {
     const { name, configured, renamedTo, unpolled, failingSince, lastError } = site;
     const report = reporterOf(`site ${name}`);
     if (unpolled > 0) {
@@ -141,8 +128,8 @@ async function failingSites(sql: Sql): Promise<Finding[]> {
 }
 
 /** Subscribers of the settings that no running daemon names: nothing is sent to them, and soon no event is made for them. */
-async function missedSubscribers(sql: Sql): Promise<Finding[]> {
-  return (await unnamedSubscribers(sql)).map(({ name, waiting }) =>
+function missedSubscribers({ unnamed }: Facts): Finding[] {
+  return unnamed.map(({ name, waiting }) =>
     reporterOf(`receiver ${name}`).warning(
       `no running daemon has it in its settings; ${waitText(waiting, waiting >= MOST_UNPOLLED)}`,
       'name it in the settings again, or leave it: ten minutes after the last daemon named it, it is not configured any more',
@@ -150,24 +137,32 @@ async function missedSubscribers(sql: Sql): Promise<Finding[]> {
   );
 }
 
-async function outbox(sql: Sql, { untested }: Tested): Promise<Finding[]> {
-  const [all, subscribers, now] = await Promise.all([waitingDeliveries(sql), readSubscribers(sql), databaseNow(sql)]);
+function outbox({ waiting, subscribers, now }: Facts, { untested }: Tested): Finding[] {
   return subscribers.flatMap((subscriber) => {
     const { id, name, audience } = subscriber;
-    const { pending, inFlight, parked, atLeast, dueSince } = waitingOf(all, id);
+    const { pending, inFlight, parked, atLeast, dueSince } = waitingOf(waiting, id);
     const waits = waitText(pending + inFlight + parked, atLeast);
     const spared = untested && audience !== 'people' && isLeftAlone(subscriber, now);
     const found = spared ? `${waits}; it was sent no test event` : waits;
-    const trouble = subscriberTrouble(subscriber, now, spared) ?? lateTrouble(dueSince, now);
+    const resting = subscriberTrouble(subscriber, now, spared);
+    // A receiver that asked for a rest is well, unless its deliveries wait for long.
+    const trouble = resting?.todo == null ? (lateTrouble(dueSince, now) ?? resting) : resting;
     if (trouble === null) return [];
     const text = trouble.isAboutWaiting ? `${found}, ${trouble.wrong}` : `${trouble.wrong}; ${found}`;
-    return [reporterOf(`receiver ${name}`).warning(text, trouble.todo)];
+    const report = reporterOf(`receiver ${name}`);
+    return [trouble.todo === null ? report.ok(text) : report.warning(text, trouble.todo)];
   });
+}
+
+/** Whether nothing is to be sent to one, not even a test: it is switched off, or its pause lasts. */
+export function isLeftAlone({ status, health }: Pick<StoredSubscriber, 'status' | 'health'>, now: Instant): boolean {
+  return status === 'off' || (health?.pausedUntil ?? 0) > now;
 }
 
 interface Trouble {
   readonly wrong: string;
-  readonly todo: string;
+  /** Null where the daemon goes on by itself. */
+  readonly todo: string | null;
   /** Whether it is about how long deliveries have waited. */
   readonly isAboutWaiting?: true;
 }
@@ -187,10 +182,9 @@ function subscriberTrouble(subscriber: StoredSubscriber, now: Instant, spared: b
   const atOnce = `its waiting deliveries are then sent in order, at once with "${commandLine`subscribers resume ${name}`}"`;
   if (health?.pausedUntil != null) {
     const until = health.pausedUntil > now ? `until ${untilText(health.pausedUntil, now)}` : 'and being tried again';
-    const todo = isAskedFor(health)
-      ? `nothing needs to be done: its waiting deliveries are sent in order when the pause is over${anyway}`
-      : `mend the receiver; ${atOnce}${anyway}`;
-    return { wrong: `it is paused ${until} ${afterFailures(health.failures)} (${reasonText(health.lastError)})`, todo };
+    const wrong = `it is paused ${until} ${afterFailures(health.failures)} (${reasonText(health.lastError)})`;
+    if (isAskedFor(health)) return { wrong: `${wrong}, and then gets its waiting deliveries in order${anyway}`, todo: null };
+    return { wrong, todo: `mend the receiver; ${atOnce}${anyway}` };
   }
   if (unreached === null) return null;
   const long = humanDuration(Math.max(Math.round(now - unreached.since), 0));

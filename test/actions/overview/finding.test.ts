@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { checked, offsetInWords } from '../../../src/actions/doctor/finding.ts';
+import { checked, offsetInWords } from '../../../src/actions/overview/finding.ts';
 
 test('a check that hangs is a failure, in time', async () => {
   expect(await checked('database', 20, () => new Promise(() => undefined))).toEqual([

@@ -1,0 +1,63 @@
+/** Everything that the database knows of how the product is doing, read once for the overview, the headline and doctor. */
+import { completionsOf, edgesOf, hourUntil } from '../../domain/flow/flow.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { listIncidents } from '../../postgres/incidents/list.ts';
+import { listSites } from '../../postgres/polling/sites.ts';
+import { countPurchases } from '../../postgres/reports/counts.ts';
+import { firstPolls } from '../../postgres/reports/first-polls.ts';
+import { countedEdges, usualEdges } from '../../postgres/reports/flow.ts';
+import { unownedShards } from '../../postgres/reports/inspect.ts';
+import { databaseNow, dueLag, waitingDeliveries } from '../../postgres/reports/overview.ts';
+import { shownChanges } from '../../postgres/shards/database-changes.ts';
+import { unnamedSubscribers } from '../../postgres/shards/named.ts';
+import { replicaTroubles } from '../../postgres/shards/replica-troubles.ts';
+import { daemonSilence } from '../../postgres/shards/replicas.ts';
+import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
+import { livingDaemons } from '../running-daemons.ts';
+
+/** Open incidents that are read; a site has one at most for each state, and one for itself. */
+const MOST_INCIDENTS = 50;
+
+export type Facts = Awaited<ReturnType<typeof readFacts>>;
+
+/** Reads counters and the fronts of queues and indexes: the cost is the same however many purchases there are. */
+export async function readFacts(sql: Sql) {
+  const [now, daemons, silence, unowned, sites, counts, lags, firsts] = await Promise.all([
+    databaseNow(sql),
+    livingDaemons(sql),
+    daemonSilence(sql),
+    unownedShards(sql),
+    listSites(sql),
+    countPurchases(sql),
+    dueLag(sql),
+    firstPolls(sql),
+  ]);
+  const hour = hourUntil(now);
+  const [counted, usual, incidents, subscribers, waiting, troubles, changes, unnamed] = await Promise.all([
+    countedEdges(sql, hour, null),
+    usualEdges(sql, hour, null),
+    listIncidents(sql, { filter: { status: 'open' }, before: null, limit: MOST_INCIDENTS + 1 }),
+    readSubscribers(sql),
+    waitingDeliveries(sql),
+    replicaTroubles(sql),
+    shownChanges(sql),
+    unnamedSubscribers(sql),
+  ]);
+  return {
+    now,
+    daemons,
+    silence,
+    unowned,
+    sites,
+    counts,
+    lags,
+    firsts,
+    incidents,
+    subscribers,
+    waiting,
+    troubles,
+    changes,
+    unnamed,
+    completions: completionsOf(edgesOf(counted, usual), usual.length > 0),
+  };
+}

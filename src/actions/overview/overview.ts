@@ -1,0 +1,142 @@
+/** How everything is, as the API and `status --json` show it. */
+import { type Level, levelOf } from '../../domain/incidents/incident.ts';
+import { type FirstPolls, longestFirstPolls } from '../../domain/polling/first-polls.ts';
+import { namedState } from '../../domain/purchases/states.ts';
+import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { countOpenIncidents } from '../../postgres/incidents/incidents.ts';
+import { readSiteCalls } from '../../postgres/polling/site-calls.ts';
+import { type DueLag, oldestStuck, totalLag, waitingOf } from '../../postgres/reports/overview.ts';
+import { type ActivitySums, recentActivity } from '../../postgres/shards/activity.ts';
+import { changeBody } from '../database-changes.ts';
+import { siteCallsBody } from '../flow/site-calls.ts';
+import { daemonsDiffer, differText } from '../running-daemons.ts';
+import { healthBody } from '../subscribers/body.ts';
+import { type Facts, readFacts } from './facts.ts';
+import type { Finding } from './finding.ts';
+import { type Headline, headlineOf, type Need, needsOf } from './needs.ts';
+
+export interface OverviewWanted {
+  /** The only site that is shown; the headline is about everything all the same. */
+  readonly site?: string | undefined;
+  /** Findings that only the caller knows. */
+  readonly others?: readonly Finding[];
+}
+
+/** Reads counters and the fronts of queues, so it costs the same at any size: the facts for people, and the same as a body for programs. */
+export async function readOverview(sql: Sql, { site, others = [] }: OverviewWanted = {}) {
+  const [all, open, short, long, calls, oldest] = await Promise.all([
+    readFacts(sql),
+    countOpenIncidents(sql),
+    recentActivity(sql, 5),
+    recentActivity(sql, 60),
+    readSiteCalls(sql, null),
+    oldestStuck(sql, site),
+  ]);
+  const needs = needsOf(all, others);
+  const headline = { ...headlineOf(needs, all), needs };
+  const facts = site === undefined ? all : factsOf(site, all);
+  return { facts, headline, calls, oldest, body: overviewBody({ facts, headline, open, short, long, calls, oldest }) };
+}
+
+interface Read {
+  readonly facts: Facts;
+  readonly open: Awaited<ReturnType<typeof countOpenIncidents>>;
+  readonly short: readonly ActivitySums[];
+  readonly long: readonly ActivitySums[];
+  readonly calls: Awaited<ReturnType<typeof readSiteCalls>>;
+  readonly oldest: Awaited<ReturnType<typeof oldestStuck>>;
+  readonly headline: Headline & { readonly needs: Need[] };
+}
+
+function factsOf(site: string, facts: Facts): Facts {
+  return {
+    ...facts,
+    sites: facts.sites.filter(({ name }) => name === site),
+    counts: facts.counts.filter((row) => row.site === site),
+    lags: facts.lags.filter((row) => row.site === site),
+    firsts: facts.firsts.filter((row) => row.site === site),
+    incidents: facts.incidents.filter((row) => row.site === site || row.parts.some((part) => part.site === site)),
+  };
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
+
+function overviewBody({ facts, headline, open, short, long, calls, oldest }: Read) {
+  const { now, sites, counts, lags, firsts, subscribers, waiting, daemons, changes } = facts;
+  const differ = daemonsDiffer(daemons);
+  const rates = (site: string | null) => ({
+    last5Minutes: perMinute(short.filter((row) => site === null || row.site === site)),
+    last60Minutes: perMinute(long.filter((row) => site === null || row.site === site)),
+  });
+  return {
+    at: isoTime(now),
+    headline,
+    databaseChanges: changes.map(changeBody),
+    purchases: {
+      total: sum(counts.map(({ count }) => count)),
+      watching: sum(counts.filter(({ status }) => status === 'watching').map(({ count }) => count)),
+      stuck: sum(counts.map(({ stuck }) => stuck)),
+      oldestStuck: oldest,
+      groups: counts.map(({ state, oldest: since, ...group }) => ({
+        ...group,
+        state: state === null ? null : { ...namedState(state) },
+        oldestSince: isoTimeOrNull(since),
+      })),
+    },
+    polling: { due: dueBody(totalLag(lags)), firstPolls: firstPollsBody(firsts), perMinute: rates(null) },
+    sites: sites.map(({ name, failingSince, failingReason, lastSuccessAt, lastReadAt, lastError, ...site }) => ({
+      site: name,
+      ...site,
+      answers: failingSince === null,
+      failingSince: isoTimeOrNull(failingSince),
+      // Reason and last error stay in the row when the site answers again; then they are past.
+      reason: failingSince === null ? null : failingReason,
+      lastError: failingSince === null ? null : lastError,
+      lastAnswerAt: isoTimeOrNull(lastSuccessAt),
+      lastReadAt: isoTimeOrNull(lastReadAt),
+      openIncidents: sum(open.filter(({ site }) => site === name).map(({ atSite }) => atSite)),
+      due: dueBody(totalLag(lags.filter(({ site }) => site === name))),
+      firstPolls: firstPollsBody(firsts.filter(({ site }) => site === name)),
+      perMinute: rates(name),
+      replicas: calls.filter((row) => row.site === name).map(siteCallsBody),
+    })),
+    subscribers: subscribers.map((row) => {
+      const { name, kind, status, statusReason } = row;
+      const { pending, inFlight, parked, atLeast, dueSince } = waitingOf(waiting, row.id);
+      return {
+        name,
+        kind,
+        status,
+        statusReason,
+        health: healthBody(row),
+        waiting: { pending, inFlight, parked, atLeast, dueSince: isoTimeOrNull(dueSince) },
+      };
+    }),
+    incidents: { open: sum(open.map(({ count }) => count)), severity: worstOf(open) },
+    daemonsDiffer: differ === null ? null : differText(differ),
+    replicas: daemons.map(({ id, startedAt, shards }) => ({ id, startedAt: isoTime(startedAt), shards })),
+  };
+}
+
+/** Critical when one of the incidents is; null without one. */
+function worstOf(incidents: Read['open']): Level | null {
+  const levels = incidents.flatMap(({ kind, severity }) => (severity === null ? [] : levelOf({ kind, severity })));
+  return levels.find((level) => level === 'critical') ?? levels[0] ?? null;
+}
+
+function dueBody({ due, atLeast, oldest }: Omit<DueLag, 'site' | 'oldestSingle'>) {
+  return { count: due, atLeast, oldestMs: Math.round(oldest) };
+}
+
+/** Sites are polled side by side, so the longest counts. */
+function firstPollsBody(sites: readonly FirstPolls[]) {
+  const longest = longestFirstPolls(sites);
+  return { waiting: sum(sites.map(({ waiting }) => waiting)), withinMs: longest === null ? 0 : longest.within };
+}
+
+function perMinute(sums: readonly ActivitySums[]) {
+  const rate = (value: (row: ActivitySums) => number): number =>
+    Math.round(sums.reduce((total, row) => total + value(row) / row.minutes, 0) * 100) / 100;
+  return { polls: rate((row) => row.polls), failedPolls: rate((row) => row.failedPolls), changes: rate((row) => row.changes) };
+}

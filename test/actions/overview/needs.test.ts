@@ -1,0 +1,194 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Facts } from '../../../src/actions/overview/facts.ts';
+import { reporterOf } from '../../../src/actions/overview/finding.ts';
+import { headlineOf, needsOf } from '../../../src/actions/overview/needs.ts';
+import type { IncidentRow } from '../../../src/postgres/incidents/list.ts';
+
+const NOW = Date.UTC(2026, 10, 20, 9);
+
+const SITE: Facts['sites'][number] = {
+  name: 'se',
+  configured: true,
+  renamedTo: null,
+  unpolled: 0,
+  lockedBy: null,
+  failingSince: null,
+  failingReason: null,
+  lastSuccessAt: NOW - 1_000,
+  lastReadAt: NOW - 1_000,
+  lastError: null,
+};
+const BOOKS = {
+  id: 1,
+  name: 'books',
+  kind: 'webhook',
+  audience: 'systems',
+  status: 'active',
+  statusReason: null,
+  health: null,
+  unreached: null,
+} as unknown as Facts['subscribers'][number];
+const DAEMON = {
+  id: 'rep_1',
+  process: 'elsewhere',
+  startedAt: NOW - 60_000,
+  settings: null,
+  named: null,
+  shards: 64,
+} as Facts['daemons'][number];
+
+const CALM: Facts = {
+  now: NOW,
+  daemons: [DAEMON],
+  silence: { takesWrites: true, silentMs: 0 },
+  unowned: 0,
+  sites: [SITE],
+  counts: [{ site: 'se', status: 'watching', state: 1, count: 3, stuck: 0, oldest: NOW }],
+  lags: [{ site: 'se', due: 0, atLeast: false, oldest: 0, oldestSingle: 0 }],
+  firsts: [],
+  incidents: [],
+  subscribers: [BOOKS],
+  waiting: [],
+  troubles: [],
+  changes: [],
+  unnamed: [],
+  completions: { completed: 20, usual: 20 },
+};
+
+const INCIDENT = {
+  id: 'inc_1',
+  kind: 'stuck',
+  site: 'no',
+  state: 6,
+  subscriber: null,
+  count: 4,
+  peak: 4,
+  severity: 1,
+  parent: null,
+  parts: [],
+  quietSince: null,
+  endsAt: null,
+  endedAt: null,
+  openedAt: NOW,
+} as unknown as IncidentRow;
+
+const with1 =
+  <Name extends keyof Facts>(name: Name, change: (value: Facts[Name]) => unknown) =>
+  (facts: Facts): Facts => ({ ...facts, [name]: change(facts[name]) });
+const site = (change: Partial<Facts['sites'][number]>) =>
+  with1('sites', (sites) => sites.map((each) => ({ ...each, ...change })));
+const books = (change: object) => with1('subscribers', (all) => all.map((each) => ({ ...each, ...change })));
+const trouble = (reason: string) =>
+  with1('troubles', (all) => [...all, { replica: 'r', host: 'h', reason, since: NOW, error: null }]);
+const change = (kind: string, knownUntil: number | null) =>
+  with1('changes', (all) => [...all, { id: 'a', kind, noticedAt: NOW, replica: 'r', host: 'h', cameBackTo: null, knownUntil }]);
+const incident = (changes: Partial<IncidentRow>) =>
+  with1('incidents', (all) => [...all, { ...INCIDENT, ...changes, id: `inc_${all.length}` }]);
+
+/** Each state of the world that needs a person. */
+const TROUBLES: Readonly<Record<string, (facts: Facts) => Facts>> = {
+  'no daemon': with1('daemons', () => []),
+  'a database without writes': (facts) => ({ ...facts, daemons: [], silence: { takesWrites: false, silentMs: 9 } }),
+  'a start under way': with1('unowned', () => 64),
+  'polls that cannot be recorded': trouble('not_recording'),
+  'a second primary': trouble('two_primaries'),
+  'a loss of the database': change('went_back', NOW),
+  'a move while no daemon ran': change('moved', null),
+  'late polls': with1('lags', () => [{ site: 'se', due: 9, atLeast: false, oldest: 90_000, oldestSingle: 90_000 }]),
+  'a site that fails': site({ failingSince: NOW, failingReason: 'refused' }),
+  'a site without settings': site({ configured: false, unpolled: 7 }),
+  'a site that was not asked yet': site({ lastSuccessAt: null, lastReadAt: null }),
+  'a subscriber that no daemon names': with1('unnamed', () => [{ name: 'books', waiting: 2 }]),
+  'a subscriber that is off': books({ status: 'off', statusReason: 'It answered 410.' }),
+  'a paused subscriber': books({ health: { failures: 4, pausedUntil: NOW + 60_000, lastError: 'It answered 500.' } }),
+  'a subscriber that is not reached': books({ unreached: { since: NOW, error: 'ENOTFOUND', failures: 3 } }),
+  'deliveries that wait': with1('waiting', () => [
+    { subscriber: 1, pending: 1, inFlight: 0, parked: 0, atLeast: false, dueSince: NOW - 400_000 },
+  ]),
+  'a single stuck checkout': with1('counts', (all) => all.map((row) => ({ ...row, stuck: 1 }))),
+  'customers who are stuck': incident({}),
+  'a site that cannot be read': incident({ kind: 'unreachable', site: 'fi', state: null, severity: 0 }),
+  'a subscriber that loses events': incident({ kind: 'subscriber', site: null, subscriber: 'bank', state: null }),
+  'fewer completions than usual': with1('completions', () => ({ completed: 3, usual: 20 })),
+};
+/** States that end without a person. */
+const CALMS: Readonly<Record<string, (facts: Facts) => Facts>> = {
+  'a move between servers': change('moved', NOW),
+  'bulk polls': (facts) => ({
+    ...facts,
+    lags: [{ site: 'se', due: 9, atLeast: false, oldest: 90_000, oldestSingle: 0 }],
+    firsts: [{ site: 'se', waiting: 9, ceiling: 50, within: 1_000 }],
+  }),
+  'a receiver that asked for a rest': books({
+    health: { failures: 1, pausedUntil: NOW + 60_000, lastError: 'It answered 429.' },
+  }),
+  'a quiet night': with1('completions', () => ({ completed: 0, usual: 4 })),
+};
+
+test.each(Object.entries(TROUBLES))('%s needs a person, and the sentence says so', (_, strike) => {
+  const facts = strike(CALM);
+  const needs = needsOf(facts);
+  expect(needs).not.toEqual([]);
+  expect(needs.every(({ todo }) => todo !== '')).toBe(true);
+  const { text, severity } = headlineOf(needs, facts);
+  expect(text).not.toContain('Nothing needs to be done');
+  expect(severity).not.toBeNull();
+});
+
+test('the sentence reassures exactly when no state of the world needs a person', () => {
+  const states = { ...TROUBLES, ...CALMS };
+  fc.assert(
+    fc.property(fc.subarray(Object.keys(states), { maxLength: 6 }), fc.boolean(), (names, hasEndingKey) => {
+      const facts = names.reduce((world, name) => states[name]!(world), CALM);
+      const others = hasEndingKey ? [reporterOf('settings').warning('the key ends', 'replace it')] : [];
+      const needs = needsOf(facts, others);
+      // A state may take the place of another one of the same thing: what is left is what counts.
+      const isTrouble = hasEndingKey || names.some((name) => name in TROUBLES && !isReplaced(name, names));
+      if (isTrouble) expect(needs).not.toEqual([]);
+      if (names.every((name) => name in CALMS) && !hasEndingKey) expect(needs).toEqual([]);
+      expect(headlineOf(needs, facts).text.includes('Nothing needs to be done')).toBe(needs.length === 0);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+/** Whether a later state of the list overwrites the same fact. */
+function isReplaced(name: string, names: readonly string[]): boolean {
+  return names
+    .slice(names.indexOf(name) + 1)
+    .some((later) => OVERWRITES.some((group) => group.includes(name) && group.includes(later)));
+}
+const OVERWRITES = [
+  ['late polls', 'bulk polls', 'a site that fails', 'a site without settings'],
+  ['a subscriber that is off', 'a paused subscriber', 'a receiver that asked for a rest', 'a subscriber that is not reached'],
+  ['a site that was not asked yet', 'a site without settings', 'a site that fails'],
+  ['fewer completions than usual', 'a quiet night'],
+  ['no daemon', 'a database without writes'],
+];
+
+test('an incident that ends by itself asks for nothing, unless its customers are stuck', () => {
+  const ending = incident({ count: 0, endsAt: NOW + 60_000, quietSince: NOW });
+  const calm = ending(CALM);
+  expect(needsOf(calm)).toEqual([]);
+  expect(headlineOf([], calm)).toMatchObject({ severity: 'ending', text: expect.stringContaining('The incident ends') });
+  const left = with1('counts', () => [{ site: 'no', status: 'watching', state: 6, count: 3, stuck: 2, oldest: NOW }])(calm);
+  expect(needsOf(left)).toMatchObject([{ about: 'site no', text: expect.stringContaining('2 purchases are stuck') }]);
+});
+
+test('one thing is counted once: what an incident says is not said again of its site, subscriber, daemon or customers', () => {
+  const failing = site({ failingSince: NOW, failingReason: 'refused' })(CALM);
+  const [need, ...others] = needsOf(incident({ kind: 'unreachable', site: 'se', state: null, severity: 0 })(failing));
+  expect(need).toMatchObject({ incident: 'inc_0' });
+  expect(others).toEqual([]);
+  const stuck = incident({ site: 'se', state: 1 })(TROUBLES['a single stuck checkout']!(CALM));
+  expect(needsOf(stuck)).toHaveLength(1);
+  expect(headlineOf(needsOf(stuck), stuck).text).not.toContain('more');
+});
+
+test('the gravest comes first, with how many there are besides', () => {
+  const facts = incident({})(site({ failingSince: NOW, lastError: 'It answered 503.' })(CALM));
+  const needs = needsOf(facts);
+  expect(needs.map(({ severity }) => severity)).toEqual(['critical', 'warning']);
+  expect(headlineOf(needs, facts).text).toMatch(/^no: 4 customers .*\. 1 more thing needs a person\.$/);
+});
