@@ -219,10 +219,10 @@ async function start(parts: Runnable, front: Front): Promise<void> {
 }
 
 /** The API with the console before it; a worker has no console, and never loads it. */
-async function withConsole({ app, feed, changes: sql }: OpenApi, { settings, log }: Runnable): Promise<ServedApp> {
-  if (feed === null || sql === null) return app;
+async function withConsole({ app, feed, reads, changes }: OpenApi, { settings, log }: Runnable): Promise<ServedApp> {
+  if (feed === null || reads === null || changes === null) return app;
   const { createConsole } = await import('./console/open.ts');
-  return createConsole({ api: app, feed, sql, log, keys: settings.apiKeys, consoleUrl: settings.consoleUrl });
+  return createConsole({ api: app, feed, reads, changes, log, keys: settings.apiKeys, consoleUrl: settings.consoleUrl });
 }
 
 async function stop(parts: Runnable, front: Front | undefined): Promise<boolean> {

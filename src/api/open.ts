@@ -13,7 +13,8 @@ export interface OpenApi {
   readonly app: ServedApp;
   /** To be woken when events are committed; a worker has none. */
   readonly feed: FeedHub | null;
-  /** Connections for changes of few rows; null in a worker. */
+  /** Connections for reading and for changes of few rows; null in a worker. */
+  readonly reads: Sql | null;
   readonly changes: Sql | null;
   /** Ends the connections to the database, once nothing is under way any more. */
   disconnect(): Promise<unknown>;
@@ -37,7 +38,7 @@ export async function openApi(
   const operators = connect(databaseUrl, { max: worker ? 2 : OPERATORS, name: 'operators', answerWithin, limits });
   if (worker) {
     const app = createOperations({ ...parts, operators });
-    return { app, feed: null, changes: null, disconnect: () => operators.end({ timeout: 5 }) };
+    return { app, feed: null, reads: null, changes: null, disconnect: () => operators.end({ timeout: 5 }) };
   }
   // People's questions vary, and must not wait for the loops' connections.
   const soon = waitingForLocks(limits, LOCK_WITHIN);
@@ -53,6 +54,7 @@ export async function openApi(
   return {
     app: createApi({ ...parts, sql, changes, operators, feed, streams: streamLimits(connections) }),
     feed,
+    reads: sql,
     changes,
     disconnect: () => Promise.all([readers, changers, operators, feedSql].map((pool) => pool.end({ timeout: 5 }))),
   };

@@ -5,6 +5,7 @@ import { HTTPException } from 'hono/http-exception';
 import type { FeedHub } from '../actions/events/feed-hub.ts';
 import { guardKeyless } from '../api/access/access.ts';
 import type { OverviewBody } from '../api/health/overview.ts';
+import { problemFrom } from '../api/http/problems.ts';
 import type { ServedApp } from '../api/http/serve.ts';
 import type { ApiKey } from '../config/api-keys.ts';
 import type { Sql } from '../postgres/connection/database.ts';
@@ -12,12 +13,12 @@ import type { Logger } from '../runtime/logger.ts';
 import { type CookieScope, themeOf } from './access/cookies.ts';
 import { type ConsoleEnv, mountAccess } from './access/guard.ts';
 import { createSessions } from './access/sessions.ts';
-import { type ApiCalls, ApiRefusal, apiCalls } from './frame/api-calls.ts';
+import { type ApiCalls, ApiRefusal, apiCalls, refusalOf } from './frame/api-calls.ts';
 import { serveAsset } from './frame/assets.ts';
 import { badgesOf } from './frame/badges.ts';
 import { barePage, pageOf, type View } from './frame/page.ts';
 import type { Ask, PageRoute } from './frame/page-route.ts';
-import { formOf } from './frame/request.ts';
+import { createForms } from './frame/request.ts';
 import { createLive } from './live.ts';
 import { failedView, foreignView, notFoundView, refusedView } from './pages/error.ts';
 import { PAGES } from './pages/pages.ts';
@@ -26,8 +27,9 @@ import { clockTime } from './parts/time.ts';
 export interface ConsoleParts {
   readonly api: ServedApp;
   readonly feed: FeedHub;
-  /** Connections for sessions. */
-  readonly sql: Sql;
+  /** Connections for looking up sessions, and for beginning and ending them. */
+  readonly reads: Sql;
+  readonly changes: Sql;
   readonly log: Logger;
   readonly keys: readonly ApiKey[];
   /** The address people use; null: the one that they came by. */
@@ -46,15 +48,17 @@ const HEADERS = {
 const OF_API = /^\/(?:v1|docs|openapi\.json|healthz|readyz|metrics)(?:\/|$)/;
 
 /** Builds the console over an API. */
-export function createConsole({ api, feed, sql, log, keys, consoleUrl }: ConsoleParts): ServedApp {
+export function createConsole({ api, feed, reads, changes, log, keys, consoleUrl }: ConsoleParts): ServedApp {
   const base = consoleUrl === null ? '' : new URL(consoleUrl).pathname.replace(/\/$/, '');
   const cookies: CookieScope = { base, isSecure: consoleUrl?.startsWith('https:') ?? false };
   const live = createLive(feed);
+  const forms = createForms();
   const app = new Hono<ConsoleEnv>();
   app.use(headers, guardKeyless(keys) as MiddlewareHandler);
   app.get('/assets/*', serveAsset);
   app.use(csrf({ origin: (origin, c) => isOwn(origin, c, consoleUrl) }));
-  mountAccess(app, { api, sessions: createSessions(sql, keys), sql, cookies, log, isKeyed: keys.length > 0 });
+  const sessions = createSessions({ reads, changes }, keys);
+  mountAccess(app, { api, sessions, forms, sql: changes, cookies, log, isKeyed: keys.length > 0 });
   app.get('/live', (c) => live.stream(c, c.get('caller')));
 
   const calls = new WeakMap<Context, ApiCalls>();
@@ -74,9 +78,11 @@ export function createConsole({ api, feed, sql, log, keys, consoleUrl }: Console
     return c.html(pageOf(view, frame), (view.status ?? 200) as 200);
   };
   const answer = async (c: Context<ConsoleEnv>, route: PageRoute): Promise<Response> => {
-    const ask = await askOf(c, { api: callsOf(c), base, consoleUrl });
-    if (!ask.caller.scopes.includes(route.scope)) return show(c, refusedView(ask, route.scope));
-    const answered = await route.answer(ask);
+    const caller = c.get('caller');
+    // Before anything of a form is read.
+    if (!caller.scopes.includes(route.scope)) return show(c, refusedView({ base, caller }, route.scope));
+    const form = route.method === 'POST' ? await forms.read(c, route.largestForm) : {};
+    const answered = await route.answer(askOf(c, { api: callsOf(c), base, consoleUrl, form }));
     if (route.method === 'POST') {
       live.refreshes.forget();
       live.refreshes.changed();
@@ -100,8 +106,9 @@ export function createConsole({ api, feed, sql, log, keys, consoleUrl }: Console
   app.onError((error, c) => {
     if (error instanceof HTTPException && error.status === 403)
       return c.html(barePage(foreignView(base), { base, theme: themeOf(c) }), 403);
-    if (!(error instanceof ApiRefusal)) log.error({ path: c.req.path.slice(0, 300), error }, 'console.failed');
-    const view = failedView(error, base);
+    const refusal = error instanceof ApiRefusal ? error : refusalOf(problemFrom(error));
+    if (refusal.code === 'internal') log.error({ path: c.req.path.slice(0, 300), error }, 'console.failed');
+    const view = failedView(refusal.code === 'internal' ? error : refusal, base);
     return c.get('caller') === undefined
       ? c.html(barePage(view, { base, theme: themeOf(c) }), view.status as 503)
       : show(c, view);
@@ -120,17 +127,17 @@ function inFrontOf(api: ServedApp, app: Hono<ConsoleEnv>, base: string): ServedA
   };
 }
 
-async function askOf(
+function askOf(
   c: Context<ConsoleEnv>,
-  { api, base, consoleUrl }: { api: ApiCalls; base: string; consoleUrl: string | null },
-): Promise<Ask> {
+  { api, base, consoleUrl, form }: Pick<Ask, 'api' | 'base' | 'form'> & { consoleUrl: string | null },
+): Ask {
   const caller = c.get('caller');
   return {
     ...{ api, caller, base, params: c.req.param() as Record<string, string>, query: c.req.query(), now: Date.now() },
     mayOperate: caller.scopes.includes('operate'),
     mayRegister: caller.scopes.includes('register'),
     origin: consoleUrl ?? new URL(c.req.url).origin,
-    form: c.req.method === 'POST' ? await formOf(c) : {},
+    form,
   };
 }
 

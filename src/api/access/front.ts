@@ -8,6 +8,7 @@ import { Problem, problemFrom, problemResponse } from '../http/problems.ts';
 import { type ApiBindings, type ApiServer, serveApi } from '../http/serve.ts';
 import { mostConnections, openFilesLimit } from '../limits/connections.ts';
 import { guardKeyless, requireKey } from './access.ts';
+import { createIsKnown } from './known.ts';
 import type { Rule } from './scopes.ts';
 import { createWrongKeys } from './wrong-keys.ts';
 
@@ -38,7 +39,7 @@ export async function openFront(settings: FrontSettings, log: Logger): Promise<F
   const calls = settings.sites.reduce((sum, { concurrency }) => sum + concurrency, settings.webhooks.concurrency);
   const connections = mostConnections({ files: openFilesLimit(), calls });
   const onCrowded = createRareWarning((times) => log.warn({ times, connections, advice: CROWDED }, 'api.crowded'));
-  const server = await serveApi(app, { host, port, connections, onCrowded });
+  const server = await serveApi(app, { host, port, connections, isKnown: createIsKnown(apiKeys), onCrowded });
   log.info({ url: server.url, connections }, 'api.listening');
   return {
     ...server,

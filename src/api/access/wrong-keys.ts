@@ -11,9 +11,9 @@ import type { Logger } from '../../runtime/logger.ts';
 import { createLineBudget, type LineBudget } from './line-budget.ts';
 
 const COST: Milliseconds = 1_000;
-/** Answers that wait at once, from one address and from all. */
+/** Answers that wait at once, from one address and from all: fewer than there are places for strangers. */
 const MOST_FROM_ONE = 10;
-const MOST_IN_ALL = 100;
+const MOST_IN_ALL = 40;
 
 export interface WrongKeys {
   /** Waits as long as a wrong key from this address has to. Answers false, at once, when too many wait already. */

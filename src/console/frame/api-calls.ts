@@ -3,7 +3,7 @@
  * each fact is read once, each rule is written once, and a person may do what the person's key may do.
  */
 import type { Caller } from '../../api/http/caller.ts';
-import type { FieldError, ProblemCode } from '../../api/http/problems.ts';
+import { type FieldError, PROBLEMS, type Problem, type ProblemCode } from '../../api/http/problems.ts';
 import type { ApiBindings, ServedApp } from '../../api/http/serve.ts';
 import { parseExactQuickly } from '../../domain/values/exact-json.ts';
 
@@ -22,6 +22,11 @@ export class ApiRefusal extends Error {
     this.title = body.title;
     this.errors = body.errors ?? [];
   }
+}
+
+/** A problem that arose before the API was called, such as of the connections for sessions. */
+export function refusalOf({ code, message, errors }: Problem): ApiRefusal {
+  return new ApiRefusal({ ...PROBLEMS[code], code, detail: message, errors });
 }
 
 /** Parameters of an address; null and undefined are left out. */

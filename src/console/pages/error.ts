@@ -40,7 +40,7 @@ export function foreignView(base: string): View {
 }
 
 /** A person whose key lacks a scope. */
-export function refusedView({ base, caller }: Ask, scope: Scope): View {
+export function refusedView({ base, caller }: Pick<Ask, 'base' | 'caller'>, scope: Scope): View {
   const says = `This needs a key with the scope ${scope}; the key ${caller.key} has ${caller.scopes.join(', ')}. Nothing was changed.`;
   return failure({ status: 403, title: 'Your key may not do this', says, code: 'missing_scope' }, base);
 }
