@@ -102,7 +102,11 @@ export function createConsole({ api, feed, reads, changes, log, keys, consoleUrl
   const isAsked = (c: Context, route: PageRoute): boolean => route.method === 'GET' && c.req.header('hx-request') !== undefined;
   for (const route of PAGES)
     app.on(route.method, route.path, (c) => (isAsked(c, route) ? answerAgain(c, route) : answer(c, route)));
-  app.notFound((c) => show(c, notFoundView(base)));
+  app.notFound((c) =>
+    c.get('caller') === undefined
+      ? c.html(barePage(notFoundView(base), { base, theme: themeOf(c) }), 404)
+      : show(c, notFoundView(base)),
+  );
   app.onError((error, c) => {
     if (error instanceof HTTPException && error.status === 403)
       return c.html(barePage(foreignView(base), { base, theme: themeOf(c) }), 403);

@@ -37,9 +37,9 @@ export async function openFront(settings: FrontSettings, log: Logger): Promise<F
   app.notFound(() => problemResponse(new Problem('starting', detail, { headers: { 'retry-after': '5' } })));
   app.onError((error) => problemResponse(problemFrom(error)));
   const calls = settings.sites.reduce((sum, { concurrency }) => sum + concurrency, settings.webhooks.concurrency);
-  const connections = mostConnections({ files: openFilesLimit(), calls });
+  const { most: connections, room } = mostConnections({ files: openFilesLimit(), calls });
   const onCrowded = createRareWarning((times) => log.warn({ times, connections, advice: CROWDED }, 'api.crowded'));
-  const server = await serveApi(app, { host, port, connections, isKnown: createIsKnown(apiKeys), onCrowded });
+  const server = await serveApi(app, { host, port, connections, room, isKnown: createIsKnown(apiKeys), onCrowded });
   log.info({ url: server.url, connections }, 'api.listening');
   return {
     ...server,

@@ -66,6 +66,8 @@ export interface ServeOptions {
   readonly port: number;
   /** Connections with a request under way. */
   readonly connections?: number;
+  /** Connections in all. */
+  readonly room?: number;
   readonly times?: Partial<Times>;
   /** Whether a request is from a caller who is known by its head; every caller is unless given. */
   readonly isKnown?: (headers: IncomingHttpHeaders) => boolean;
@@ -77,7 +79,15 @@ export interface ServeOptions {
 
 /** Serves the app. Throws AppError, with what to do, when it cannot listen there. */
 export async function serveApi(app: ServedApp, options: ServeOptions): Promise<ApiServer> {
-  const { host, port, connections = MOST_CONNECTIONS, linger, isKnown = () => true, onCrowded = () => undefined } = options;
+  const {
+    host,
+    port,
+    connections = MOST_CONNECTIONS,
+    room = connections + 64,
+    linger,
+    isKnown = () => true,
+    onCrowded = () => undefined,
+  } = options;
   const times = { ...TIMES, ...options.times };
   const closing = new AbortController();
   let served = app;
@@ -110,13 +120,13 @@ export async function serveApi(app: ServedApp, options: ServeOptions): Promise<A
   server.on('request', (incoming, outgoing) => {
     if (isTooLate(incoming)) return;
     if (isKnown(incoming.headers)) open.begin(incoming, outgoing);
-    else if (!open.beginStranger(incoming, outgoing, OF_OPERATORS.has(incoming.url ?? ''))) {
-      onCrowded();
-      return refuseStranger(outgoing);
-    }
+    else if (
+      !open.beginStranger(incoming, outgoing, { isOfOperators: isOfOperators(incoming), refuse: () => refuseStranger(outgoing) })
+    )
+      return;
     void listener(incoming, outgoing);
   });
-  const limits = { most: connections, stalledAfter: times.stall, strangersWithin: times.stranger };
+  const limits = { most: connections, room, stalledAfter: times.stall, strangersWithin: times.stranger };
   const open = limitConnections(server, limits, onCrowded);
   try {
     server.listen(port, host);
@@ -153,11 +163,14 @@ function crowded(most: number): Problem {
   return new Problem('busy', detail, { headers: { 'retry-after': '3', connection: 'close' } });
 }
 
+function isOfOperators({ url = '', method }: IncomingMessage): boolean {
+  return method === 'GET' && OF_OPERATORS.has(url);
+}
+
 /** Answers with as little work as can be: a flood causes many of these. */
 function refuseStranger(outgoing: ServerResponse): void {
-  if (outgoing.destroyed || outgoing.req.socket.destroyed) return;
   outgoing.writeHead(503, { 'content-type': 'application/problem+json', ...STRANGERS_REFUSED.headers });
-  outgoing.end(REFUSAL);
+  outgoing.end(REFUSAL, () => outgoing.req.socket.destroy());
 }
 
 const STRANGERS_REFUSED = new Problem(

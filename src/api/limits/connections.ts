@@ -7,10 +7,13 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import { createBudget } from './strangers.ts';
 
 export interface ConnectionLimits {
   /** Connections with a request of a known caller under way; those beyond it are for operators' calls. */
   readonly most: number;
+  /** Connections in all, idle ones included. */
+  readonly room: number;
   /** After so long a connection is closed whose other end takes nothing of what is written to it. */
   readonly stalledAfter: Milliseconds;
   /** A request of a stranger must have come in whole after so long. */
@@ -21,19 +24,31 @@ export interface Connections {
   /** Notes a request of a known caller until its answer is out. */
   begin(incoming: IncomingMessage, outgoing: ServerResponse): void;
   /**
-   * The same for a request of a stranger; false when there is no place for it, unless it `needsNoPlace`. A stranger that does not
-   * send on, or does not take its answer, gives its place to the next one.
+   * The same for a request of a stranger; false when it is not to be carried out: its connection is held, and then closed after
+   * `refuse` has answered. A stranger that does not send on, or does not take its answer, gives its place to the next one.
    */
-  beginStranger(incoming: IncomingMessage, outgoing: ServerResponse, needsNoPlace: boolean): boolean;
+  beginStranger(incoming: IncomingMessage, outgoing: ServerResponse, kind: StrangersRequest): boolean;
   /** Whether more requests of known callers are under way than there may be. */
   isFull(): boolean;
+}
+
+export interface StrangersRequest {
+  /** Readiness and the like: many a second, and no place is needed. */
+  readonly isOfOperators: boolean;
+  readonly refuse: () => void;
 }
 
 /** Connections beyond the most, idle ones included. */
 const RESERVE = 64;
 const MOST = 1_500;
-/** Requests of strangers under way. */
+/** Requests of strangers under way, and those that may begin each second. */
 export const STRANGERS = 64;
+const A_SECOND = 100;
+const A_SECOND_OF_OPERATORS = 1_000;
+/** A refused stranger is held for so long: closed at once, its connection would be back at once. */
+const HELD: Milliseconds = 5_000;
+/** The same of one that sent many requests at once, which cost more to find in what it sent. */
+const HELD_LONG: Milliseconds = 60_000;
 /** Fewer would keep a browser and a few programs from calling. */
 const LEAST = 20;
 /** What the process has open besides: files, the database, Slack, the clients of a broker. */
@@ -41,10 +56,12 @@ const OTHER_FILES = 150;
 
 /**
  * How many connections a process may have that opens at most `files` files and sockets, `calls` of them for polls and
- * deliveries.
+ * deliveries: with requests of known callers, and in all.
  */
-export function mostConnections({ files, calls }: { files: number; calls: number }): number {
-  return Math.max(Math.min(MOST, files - OTHER_FILES - calls - RESERVE - STRANGERS), LEAST);
+export function mostConnections({ files, calls }: { files: number; calls: number }): Pick<ConnectionLimits, 'most' | 'room'> {
+  const free = files - OTHER_FILES - calls;
+  const most = Math.max(Math.min(MOST, free - RESERVE - STRANGERS), LEAST);
+  return { most, room: Math.max(Math.min(2 * MOST, free), most + RESERVE + STRANGERS) };
 }
 
 /** How many files and sockets this process may open. */
@@ -58,19 +75,23 @@ export function openFilesLimit(): number {
 
 /** Watches over the connections of a server. `onClosed` is called for each that was closed for another one. */
 export function limitConnections(server: Server, limits: ConnectionLimits, onClosed: () => void): Connections {
-  const { most, stalledAfter, strangersWithin } = limits;
-  /** Those that have sent no request yet, the oldest first. */
-  const silent = new Set<Socket>();
+  const { most, room, stalledAfter, strangersWithin } = limits;
+  /** Those of strangers who were refused, the oldest first. */
+  const held = new Set<Socket>();
   /** Those whose requests are answered, the one first that has been idle for longest: of strangers, and of known callers. */
   const idleStrangers = new Set<Socket>();
   const idle = new Set<Socket>();
+  /** Those that have sent no request yet. */
+  const silent = new Set<Socket>();
   /** Requests under way: of known callers, and of strangers, the oldest first. */
   const busy = new Map<Socket, number>();
   const strangers = new Map<Socket, { readonly incoming: IncomingMessage; readonly outgoing: ServerResponse }>();
-  const groups = [silent, idleStrangers, idle, busy, strangers];
+  const groups = [held, idleStrangers, silent, idle, busy, strangers];
+  const mayBegin = createBudget(A_SECOND);
+  const mayAskHealth = createBudget(A_SECOND_OF_OPERATORS);
 
   const makeRoom = (newcomer: Socket): void => {
-    const [oldest = newcomer] = [silent, idleStrangers, idle].flatMap((group) => firstOf(group, newcomer));
+    const [oldest = newcomer] = [held, idleStrangers, silent, idle].flatMap((group) => firstOf(group, newcomer));
     onClosed();
     oldest.destroy();
     forget(oldest);
@@ -81,21 +102,29 @@ export function limitConnections(server: Server, limits: ConnectionLimits, onClo
   server.on('connection', (socket) => {
     silent.add(socket);
     socket.once('close', () => forget(socket));
-    if (silent.size + idleStrangers.size + idle.size + busy.size > most + RESERVE) makeRoom(socket);
+    if (groups.reduce((sum, { size }) => sum + size, 0) > room) makeRoom(socket);
   });
   server.timeout = stalledAfter;
   server.on('timeout', (socket) => {
     // A request that waits for its answer is no reason; that the answer is not taken is one.
     if (!(busy.has(socket) || strangers.has(socket)) || socket.writableLength > 0) socket.destroy();
   });
-  /** Closes the oldest stranger who keeps the daemon waiting; false when the daemon works on all of them. */
-  const makeRoomForStranger = (): boolean => {
-    for (const [socket, { incoming, outgoing }] of strangers) {
-      if (incoming.complete && !outgoing.writableEnded) continue;
-      socket.destroy();
-      forget(socket);
-      return true;
-    }
+  /** Whether there is a place, if need be that of the oldest stranger who keeps the daemon waiting. */
+  const hasPlace = (): boolean => {
+    if (strangers.size < STRANGERS) return true;
+    const waiting = [...strangers].find(([, { incoming, outgoing }]) => !incoming.complete || outgoing.writableEnded);
+    if (waiting === undefined) return false;
+    waiting[0].destroy();
+    forget(waiting[0]);
+    return true;
+  };
+  const hold = (socket: Socket, end: () => void, after = HELD): false => {
+    onClosed();
+    forget(socket);
+    held.add(socket);
+    socket.pause();
+    const timer = setTimeout(end, after);
+    socket.once('close', () => clearTimeout(timer));
     return false;
   };
 
@@ -112,26 +141,36 @@ export function limitConnections(server: Server, limits: ConnectionLimits, onClo
         else idle.add(socket);
       });
     },
-    beginStranger: (incoming, outgoing, needsNoPlace) => {
+    beginStranger: (incoming, outgoing, { isOfOperators, refuse }) => {
       const { socket } = incoming;
+      if (held.has(socket)) return false;
       // Neither browsers nor proxies send a request before the answer to the one before it.
       if (busy.has(socket) || strangers.has(socket)) {
-        socket.destroy();
-        return false;
+        readNothingMore(socket);
+        return hold(socket, () => socket.destroy(), HELD_LONG);
       }
-      if (strangers.size >= STRANGERS && !makeRoomForStranger() && !needsNoPlace) return false;
+      if (isOfOperators ? !mayAskHealth() : !mayBegin() || !hasPlace()) return hold(socket, refuse);
       forget(socket);
       strangers.set(socket, { incoming, outgoing });
       const deadline = setTimeout(() => incoming.complete || socket.destroy(), strangersWithin);
       outgoing.once('close', () => {
         clearTimeout(deadline);
-        forget(socket);
+        if (!strangers.delete(socket)) return;
         if (!socket.destroyed) idleStrangers.add(socket);
       });
       return true;
     },
     isFull: () => busy.size > most,
   };
+}
+
+/** By this Node begins each request that its parser finds, also of a connection that is closed: one packet may hold 1 500. */
+interface ParsedSocket extends Socket {
+  readonly parser?: { onIncoming: (() => 0) | null } | null;
+}
+
+function readNothingMore({ parser }: ParsedSocket): void {
+  if (parser) parser.onIncoming = () => 0;
 }
 
 function firstOf(group: ReadonlySet<Socket>, except: Socket): Socket[] {
