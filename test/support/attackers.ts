@@ -50,7 +50,7 @@ export const KINDS = {
     drips: '1\r\nx\r\n',
   },
   'heads that stop': { sends: () => `GET / HTTP/1.1\r\n${HOST}X-Long: ${'x'.repeat(8_000)}`, drips: 'x' },
-  'bodies that stop': { sends: () => post('/v1/purchases', MEGABYTE, 'Content-Type: application/json\r\n') + '{"a": 1,' },
+  'bodies that stop': { sends: () => `${post('/v1/purchases', MEGABYTE, 'Content-Type: application/json\r\n')}{"a": 1,` },
   'bodies of 1 MB': {
     sends: once(post('/v1/purchases/batch', MEGABYTE, 'Content-Type: application/json\r\n') + 'x'.repeat(MEGABYTE)),
   },
@@ -83,5 +83,8 @@ if (script === import.meta.filename) {
     });
   };
   for (let index = 0; index < Number(count); index += 1) attack();
-  if (drips !== undefined) setInterval(() => open.forEach((socket) => socket.writable && socket.write(drips)), 1_000);
+  const drip = (): void => {
+    for (const socket of open) if (socket.writable) socket.write(drips ?? '');
+  };
+  if (drips !== undefined) setInterval(drip, 1_000);
 }
