@@ -58,6 +58,8 @@ interface Times {
 // The rest is longer than that of proxies (60 s as a rule): a proxy that reuses a connection just closed here gets an error.
 const TIMES: Times = { head: 20_000, request: 60_000, stranger: 5_000, rest: 65_000, stall: 60_000, lookEvery: 5_000 };
 const MOST_CONNECTIONS = 1_000;
+/** Connections that wait to be accepted. Beyond them the kernel drops a newcomer, who tries again after 1, 3, 7 … seconds. */
+const BACKLOG = 4_096;
 /** Answered however many requests are under way. */
 const OF_OPERATORS: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
 
@@ -129,7 +131,7 @@ export async function serveApi(app: ServedApp, options: ServeOptions): Promise<A
   const limits = { most: connections, room, stalledAfter: times.stall, strangersWithin: times.stranger };
   const open = limitConnections(server, limits, onCrowded);
   try {
-    server.listen(port, host);
+    server.listen({ port, host, backlog: BACKLOG });
     await once(server, 'listening');
   } catch (cause) {
     throw cannotListen(cause, { host, port });

@@ -47,6 +47,7 @@ const A_SECOND = 100;
 const A_SECOND_OF_OPERATORS = 1_000;
 /** A refused stranger is held for so long: closed at once, its connection would be back at once. */
 const HELD: Milliseconds = 5_000;
+const TAKEN_WITHIN: Milliseconds = 1_000;
 /** The same of one that sent many requests at once, which cost more to find in what it sent. */
 const HELD_LONG: Milliseconds = 60_000;
 /** Fewer would keep a browser and a few programs from calling. */
@@ -85,7 +86,7 @@ export function limitConnections(server: Server, limits: ConnectionLimits, onClo
   const silent = new Set<Socket>();
   /** Requests under way: of known callers, and of strangers, the oldest first. */
   const busy = new Map<Socket, number>();
-  const strangers = new Map<Socket, { readonly incoming: IncomingMessage; readonly outgoing: ServerResponse }>();
+  const strangers = new Map<Socket, StrangersTurn>();
   const groups = [held, idleStrangers, silent, idle, busy, strangers];
   const mayBegin = createBudget(A_SECOND);
   const mayAskHealth = createBudget(A_SECOND_OF_OPERATORS);
@@ -112,7 +113,7 @@ export function limitConnections(server: Server, limits: ConnectionLimits, onClo
   /** Whether there is a place, if need be that of the oldest stranger who keeps the daemon waiting. */
   const hasPlace = (): boolean => {
     if (strangers.size < STRANGERS) return true;
-    const waiting = [...strangers].find(([, { incoming, outgoing }]) => !incoming.complete || outgoing.writableEnded);
+    const waiting = [...strangers].find(([, turn]) => keepsWaiting(turn));
     if (waiting === undefined) return false;
     waiting[0].destroy();
     forget(waiting[0]);
@@ -151,7 +152,7 @@ export function limitConnections(server: Server, limits: ConnectionLimits, onClo
       }
       if (isOfOperators ? !mayAskHealth() : !mayBegin() || !hasPlace()) return hold(socket, refuse);
       forget(socket);
-      strangers.set(socket, { incoming, outgoing });
+      strangers.set(socket, { incoming, outgoing, since: performance.now() });
       const deadline = setTimeout(() => incoming.complete || socket.destroy(), strangersWithin);
       outgoing.once('close', () => {
         clearTimeout(deadline);
@@ -162,6 +163,18 @@ export function limitConnections(server: Server, limits: ConnectionLimits, onClo
     },
     isFull: () => busy.size > most,
   };
+}
+
+/** A request of a stranger that is under way. */
+interface StrangersTurn {
+  readonly incoming: IncomingMessage;
+  readonly outgoing: ServerResponse;
+  readonly since: Milliseconds;
+}
+
+/** Whether the stranger is who has to go on: with its request, or with taking the answer, which goes out at once as a rule. */
+function keepsWaiting({ incoming, outgoing, since }: StrangersTurn): boolean {
+  return !incoming.complete || (outgoing.writableEnded && performance.now() - since > TAKEN_WITHIN);
 }
 
 /** By this Node begins each request that its parser finds, also of a connection that is closed: one packet may hold 1 500. */
