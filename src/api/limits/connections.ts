@@ -45,7 +45,7 @@ const MOST = 1_500;
 export const STRANGERS = 64;
 const A_SECOND = 100;
 const A_SECOND_OF_OPERATORS = 1_000;
-/** A refused stranger is held for so long: closed at once, its connection would be back at once. */
+/** A refused stranger is held for so long, up to twice: closed at once or together with others, it would be back with them. */
 const HELD: Milliseconds = 5_000;
 const TAKEN_WITHIN: Milliseconds = 1_000;
 /** The same of one that sent many requests at once, which cost more to find in what it sent. */
@@ -124,7 +124,7 @@ export function limitConnections(server: Server, limits: ConnectionLimits, onClo
     forget(socket);
     held.add(socket);
     socket.pause();
-    const timer = setTimeout(end, after);
+    const timer = setTimeout(end, after * (1 + Math.random()));
     socket.once('close', () => clearTimeout(timer));
     return false;
   };
