@@ -222,14 +222,14 @@ async function start(parts: Runnable, front: Front): Promise<void> {
 
 /** The API with the console before it; a worker has no console, and never loads it. */
 async function withConsole(
-  { app, feed, places, changes: sql }: OpenApi,
+  { app, feed, places, reads, changes }: OpenApi,
   { settings, log }: Runnable,
   { lines }: Front,
 ): Promise<ServedApp> {
-  if (feed === null || places === null || sql === null) return app;
+  if (feed === null || places === null || reads === null || changes === null) return app;
   const { createConsole } = await import('./console/open.ts');
   const { apiKeys: keys, consoleUrl } = settings;
-  return createConsole({ api: app, feed, places, sql, log, lines, keys, consoleUrl });
+  return createConsole({ api: app, feed, places, reads, changes, log, lines, keys, consoleUrl });
 }
 
 async function stop(parts: Runnable, front: Front | undefined): Promise<boolean> {

@@ -16,7 +16,8 @@ export interface OpenApi {
   readonly feed: FeedHub | null;
   /** Shared by streams of the feed and open pages; null in a worker. */
   readonly places: StreamPlaces | null;
-  /** Connections for changes of few rows; null in a worker. */
+  /** Connections for reading and for changes of few rows; null in a worker. */
+  readonly reads: Sql | null;
   readonly changes: Sql | null;
   /** Ends the connections to the database, once nothing is under way any more. */
   disconnect(): Promise<unknown>;
@@ -40,7 +41,7 @@ export async function openApi(
   const operators = connect(databaseUrl, { max: worker ? 2 : OPERATORS, name: 'operators', answerWithin, limits });
   if (worker) {
     const app = createOperations({ ...parts, operators });
-    return { app, feed: null, places: null, changes: null, disconnect: () => operators.end({ timeout: 5 }) };
+    return { app, feed: null, places: null, reads: null, changes: null, disconnect: () => operators.end({ timeout: 5 }) };
   }
   // People's questions vary, and must not wait for the loops' connections.
   const soon = waitingForLocks(limits, LOCK_WITHIN);
@@ -58,6 +59,7 @@ export async function openApi(
     app: createApi({ ...parts, sql, changes, operators, feed, places }),
     feed,
     places,
+    reads: sql,
     changes,
     disconnect: () => Promise.all([readers, changers, operators, feedSql].map((pool) => pool.end({ timeout: 5 }))),
   };

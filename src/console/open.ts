@@ -21,7 +21,7 @@ import { serveAsset } from './frame/assets.ts';
 import { badgesOf } from './frame/badges.ts';
 import { barePage, pageOf, type View } from './frame/page.ts';
 import type { Ask, PageRoute } from './frame/page-route.ts';
-import { below, formOf } from './frame/request.ts';
+import { below, createForms } from './frame/request.ts';
 import { createLive } from './live.ts';
 import { failedView, notFoundView } from './pages/error.ts';
 import { PAGES } from './pages/pages.ts';
@@ -32,8 +32,9 @@ export interface ConsoleParts {
   readonly feed: FeedHub;
   /** Places for the streams of open pages. */
   readonly places: StreamPlaces;
-  /** Connections for sessions. */
-  readonly sql: Sql;
+  /** Connections for looking up sessions, and for beginning and ending them. */
+  readonly reads: Sql;
+  readonly changes: Sql;
   readonly log: Logger;
   /** The budget of the process for lines that callers can cause. */
   readonly lines: LineBudget;
@@ -54,16 +55,18 @@ const HEADERS = {
 const OF_API = /^\/(?:v1|docs|openapi\.json|healthz|readyz|metrics)(?:\/|$)/;
 
 /** Builds the console over an API. */
-export function createConsole({ api, feed, places, sql, log, lines, keys, consoleUrl }: ConsoleParts): ServedApp {
+export function createConsole(parts: ConsoleParts): ServedApp {
+  const { api, feed, places, reads, changes, log, lines, keys, consoleUrl } = parts;
   const cookies = cookieScope(consoleUrl);
   const { base } = cookies;
-  const sessions = createSessions(sql, keys);
+  const sessions = createSessions({ reads, changes }, keys);
   const live = createLive({ feed, places, sessions });
+  const forms = createForms();
   const app = new Hono<ConsoleEnv>();
   app.use(headers, guardKeyless(keys) as MiddlewareHandler);
   app.get('/assets/*', serveAsset);
   app.use(requireOwnPages(consoleUrl));
-  mountAccess(app, { api, sessions, sql, cookies, log, lines, isKeyed: keys.length > 0 });
+  mountAccess(app, { api, sessions, forms, sql: changes, cookies, log, lines, isKeyed: keys.length > 0 });
   app.get('/live', (c) => live.stream(c, c.get('caller')));
 
   const calls = new WeakMap<Context, ApiCalls>();
@@ -86,12 +89,13 @@ export function createConsole({ api, feed, places, sql, log, lines, keys, consol
   };
   const answer = async (c: Context<ConsoleEnv>, route: PageRoute): Promise<Response> => {
     const caller = c.get('caller');
+    // Before anything of a form is read.
     if (!caller.scopes.includes(route.scope)) {
       const call = `${route.method} ${route.path}`;
       throw refusedScope(c, caller, { call, scope: route.scope, lines });
     }
-    const ask = await askOf(c, { api: callsOf(c), base, consoleUrl });
-    const answered = await route.answer(ask);
+    const form = route.method === 'POST' ? await forms.read(c, route.largestForm) : {};
+    const answered = await route.answer(askOf(c, { api: callsOf(c), base, consoleUrl, form }));
     if (route.method === 'POST') {
       live.refreshes.forget();
       live.refreshes.changed();
@@ -141,17 +145,17 @@ function callOf(c: Context): string | null {
   return route === undefined ? null : `${route.method} ${route.path}`;
 }
 
-async function askOf(
+function askOf(
   c: Context<ConsoleEnv>,
-  { api, base, consoleUrl }: { api: ApiCalls; base: string; consoleUrl: string | null },
-): Promise<Ask> {
+  { api, base, consoleUrl, form }: Pick<Ask, 'api' | 'base' | 'form'> & { consoleUrl: string | null },
+): Ask {
   const caller = c.get('caller');
   return {
     ...{ api, caller, base, params: c.req.param() as Record<string, string>, query: c.req.query(), now: Date.now() },
     mayOperate: caller.scopes.includes('operate'),
     mayRegister: caller.scopes.includes('register'),
     origin: consoleUrl ?? new URL(c.req.url).origin,
-    form: c.req.method === 'POST' ? await formOf(c) : {},
+    form,
   };
 }
 

@@ -199,3 +199,64 @@ test('a form that is too large is refused with what to do, and nothing of it is 
   expect([large.status, await large.text()]).toEqual([413, expect.stringContaining('purchase-watch watch --file')]);
   expect(await t.database.sql`select from purchase_watch.purchases`).toHaveLength(0);
 });
+
+/** A session, and what it posts. */
+const signedPost = async (path: string, body: string, headers: Record<string, string> = {}) => {
+  const form = { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin', origin };
+  return fetch(origin + path, { method: 'POST', body, redirect: 'manual', headers: { ...form, ...headers } });
+};
+
+test('a sign-in has few bytes, and any form few fields; other kinds of forms are refused', async () => {
+  const cookie = await signIn(OPERATOR);
+  const fields = Array.from({ length: 600 }, (_, index) => index).join('&');
+  expect((await signedPost('/sign-in', `key=${OPERATOR}&to=${'x'.repeat(4_096)}`)).status).toBe(413);
+  expect((await signedPost('/theme', fields, { cookie })).status).toBe(413);
+  expect((await signedPost('/theme', `theme=${'x'.repeat(65_536)}`, { cookie })).status).toBe(413);
+  expect((await signedPost('/purchases/register', `lines=${'x'.repeat(500_000)}`, { cookie })).status).toBe(200);
+  const parts = { cookie, 'content-type': 'multipart/form-data; boundary=x' };
+  expect((await signedPost('/theme', '--x\r\n', parts)).status).toBe(415);
+  expect((await signedPost('/sign-in', '--x\r\n', parts)).status).toBe(415);
+});
+
+test('nothing of a form is read before the session and its scope are known', async () => {
+  const reader = await signIn(READER);
+  const large = `lines=${'x'.repeat(2_000_000)}`;
+  expect((await signedPost('/purchases/register', large)).status).toBe(303);
+  expect((await signedPost('/purchases/register', large, { cookie: reader })).status).toBe(403);
+});
+
+test('with all connections for changes taken, every page shows, made-up cookies wait for nothing, and changes are busy', async () => {
+  const { sql } = t.database;
+  const [cookie, name] = [await signIn(OPERATOR), 'purchase_watch_session'];
+  await sql`update purchase_watch_internal.console_sessions set last_seen_at = now() - interval '2 h'`;
+  const isOver = Promise.withResolvers<void>();
+  const isHeld = Promise.withResolvers<void>();
+  const holding = sql.begin(async (tx) => {
+    await tx`select purchase_watch.watch('held-by-another')`;
+    isHeld.resolve();
+    await isOver.promise;
+  });
+  await isHeld.promise;
+  const registered = Array.from({ length: 10 }, () =>
+    signedPost('/purchases/register', 'purchaseId=held-by-another', { cookie }),
+  );
+  const waiting = async (): Promise<number> => {
+    const [row] = await sql<[{ count: number }]>`
+      select count(*)::int as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    return row.count;
+  };
+  await expect.poll(waiting, { interval: 20 }).toBeGreaterThanOrEqual(4);
+  let hasChanged = false;
+  void Promise.race(registered).then(() => {
+    hasChanged = true;
+  });
+  const token = cookie.slice(cookie.indexOf('=') + 1);
+  const forged = `${name}=${token.slice(0, -8)}AAAAAAAA`;
+  expect(await Promise.all([cookie, forged, `${name}=x`].map(statusOf))).toEqual([200, 303, 303]);
+  expect(hasChanged).toBe(false);
+  for (const path of ['/incidents', '/channels', '/sites'])
+    expect((await fetch(origin + path, { headers: { cookie } })).status).toBe(200);
+  for (const answer of await Promise.all(registered)) expect([303, 503]).toContain(answer.status);
+  isOver.resolve();
+  await holding;
+});

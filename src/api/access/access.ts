@@ -1,12 +1,12 @@
 /** Who may call: keys where there are some, and otherwise only programs of this machine, never another web site's page. */
 
-import { timingSafeEqual } from 'node:crypto';
 import type { Context, MiddlewareHandler } from 'hono';
-import { type ApiKey, hashOfKey } from '../../config/api-keys.ts';
-import { SCOPES, type Scope, SHORTEST_KEY } from '../../config/kinds/key-kinds.ts';
+import type { ApiKey } from '../../config/api-keys.ts';
+import { SCOPES, type Scope } from '../../config/kinds/key-kinds.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Caller } from '../http/caller.ts';
 import { Problem } from '../http/problems.ts';
+import { bearerKeys, hasExpired } from './known.ts';
 import type { LineBudget } from './line-budget.ts';
 import type { Rule } from './scopes.ts';
 import type { WrongKeys } from './wrong-keys.ts';
@@ -65,17 +65,14 @@ export function refusedScope(
 
 /** Reads who sends a request: null without a key. Throws the problem that a wrong key is, once it has cost its time. */
 function createIdentify({ keys, wrongKeys, lines }: AccessParts): (c: Context, call: string | null) => Promise<Caller | null> {
-  const known = keys.map((key) => ({ ...key, digest: digestOf(key.hash) }));
+  const keyOf = bearerKeys(keys);
   return async (c, call) => {
     // The console asks within this process, and has checked the session of the person.
     if (c.env?.caller !== undefined) return c.env.caller;
-    if (known.length === 0) return KEYLESS;
-    const [, given] = /^Bearer +(\S+) *$/i.exec(c.req.header('authorization') ?? '') ?? [];
-    if (given === undefined) return null;
-    const digest = digestOf(hashOfKey(given));
-    // All are compared, so that the time taken shows nothing. A short key may have been hashed by hand.
-    const [key] = known.filter((each) => timingSafeEqual(digest, each.digest) && given.length >= SHORTEST_KEY);
-    const isExpired = key !== undefined && key.expires !== null && key.expires <= Date.now();
+    if (keys.length === 0) return KEYLESS;
+    const { isShown, key } = keyOf(c.req.header('authorization'));
+    if (!isShown) return null;
+    const isExpired = key !== undefined && hasExpired(key);
     if (key !== undefined && !isExpired) return { key: key.name, scopes: key.scopes, expires: key.expires };
     const sender = senderOf(c, call);
     const refused = isExpired ? { reason: 'expired', key: key.name } : { reason: 'unknown' };
@@ -147,9 +144,4 @@ function unauthorized(detail: string): Problem {
 function tooMany(): Problem {
   const detail = 'Too many wrong keys wait for their answers, from this address or from all. A right key is answered at once.';
   return new Problem('too_many_wrong_keys', detail, { headers: { 'retry-after': '10' } });
-}
-
-/** The bytes that a hash of the settings stands for. All have one length, which timingSafeEqual needs. */
-function digestOf(hash: string): Buffer {
-  return Buffer.from(hash.slice('sha256:'.length), 'hex');
 }

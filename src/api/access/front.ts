@@ -9,6 +9,7 @@ import { type ApiBindings, type ApiServer, serveApi } from '../http/serve.ts';
 import { mostConnections, openFilesLimit } from '../limits/connections.ts';
 import { guardKeyless, requireKey } from './access.ts';
 import { askedBy, createFailures } from './failures.ts';
+import { createIsKnown } from './known.ts';
 import { createLineBudget, type LineBudget } from './line-budget.ts';
 import type { Rule } from './scopes.ts';
 import { createWrongKeys } from './wrong-keys.ts';
@@ -43,12 +44,14 @@ export async function openFront(settings: FrontSettings, log: Logger): Promise<F
   app.notFound(() => problemResponse(new Problem('starting', detail, { headers: { 'retry-after': '5' } })));
   app.onError(async (error, c) => problemResponse(await failures(error, askedBy(c, null))));
   const calls = settings.sites.reduce((sum, { concurrency }) => sum + concurrency, settings.webhooks.concurrency);
-  const connections = mostConnections({ files: openFilesLimit(), calls });
+  const { most: connections, room } = mostConnections({ files: openFilesLimit(), calls });
   const onCrowded = createRareWarning((times) => log.warn({ times, connections, advice: CROWDED }, 'api.crowded'));
   const server = await serveApi(app, {
     host,
     port,
     connections,
+    room,
+    isKnown: createIsKnown(apiKeys),
     onCrowded,
     onFailure: async (error, { method, url }, address = 'unknown') => {
       const asked = { method, path: new URL(url).pathname, key: null, address, call: `${method} of nothing` };

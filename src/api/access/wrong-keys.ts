@@ -9,9 +9,9 @@ import ipaddr from 'ipaddr.js';
 import type { Milliseconds } from '../../domain/values/time.ts';
 
 const COST: Milliseconds = 1_000;
-/** Answers that wait at once, from one address and from all. */
+/** Answers that wait at once, from one address and from all: fewer than there are places for strangers. */
 const MOST_FROM_ONE = 10;
-const MOST_IN_ALL = 100;
+const MOST_IN_ALL = 40;
 
 export interface WrongKeys {
   /** Waits as long as a wrong key from this address has to. Answers false, at once, when too many wait already. */

@@ -29,33 +29,52 @@ const MOST_HELD = 48 * 1024 * KIB;
 const MOST_WAITING = 16;
 const WAIT_WITHIN = 10_000;
 
-/** Reads bodies of at most `limit` bytes and `entries` entries each. */
-export function entriesJson({ limit, entries }: { limit: number; entries: number }): MiddlewareHandler {
-  const limits = { entries, entrySize: LARGEST_ENTRY, outsideSize: LARGEST_OUTSIDE, depth: DEEPEST, values: MOST_VALUES };
-  const refuse = () => busy('Other large bodies are being worked on. Try again in a few seconds, or send fewer entries at once.');
+/** How a body is taken in. */
+interface Take {
+  /** Bytes. */
+  readonly limit: number;
+  /** Sees each part as it comes, and throws as soon as the body holds too much. */
+  readonly look: (chunk: Uint8Array) => void;
+}
+
+/** Takes in bodies side by side, and lets one at a time of the large ones be worked on. `refuse` makes the error of a refusal. */
+export function largeBodies(refuse: () => Error) {
   const turns = createTurns({ most: 1, waiting: MOST_WAITING, within: WAIT_WITHIN, refuse });
   let held = 0;
-  return async (c, next) => {
-    requireJsonType(c);
+  return async <T>(c: Context, { limit, look }: Take, work: (bytes: Buffer) => T | Promise<T>): Promise<T> => {
     let size = 0;
     let giveBack: (() => void) | undefined;
     try {
-      const finder = new EntryFinder(limits);
       const chunks: Uint8Array[] = [];
       for await (const chunk of bodyChunks(c, limit)) {
         if (held + chunk.byteLength > MOST_HELD) throw refuse();
         size += chunk.byteLength;
         held += chunk.byteLength;
-        finder.read(chunk);
+        look(chunk);
         chunks.push(chunk);
       }
       if (size > SMALL) giveBack = await turns.take();
-      withBody(c, envelope(Buffer.concat(chunks.splice(0)), finder.places()));
-      await next();
+      return await work(Buffer.concat(chunks.splice(0)));
     } finally {
       held -= size;
       giveBack?.();
     }
+  };
+}
+
+/** Reads bodies of at most `limit` bytes and `entries` entries each. */
+export function entriesJson({ limit, entries }: { limit: number; entries: number }): MiddlewareHandler {
+  const limits = { entries, entrySize: LARGEST_ENTRY, outsideSize: LARGEST_OUTSIDE, depth: DEEPEST, values: MOST_VALUES };
+  const take = largeBodies(() =>
+    busy('Other large bodies are being worked on. Try again in a few seconds, or send fewer entries at once.'),
+  );
+  return async (c, next) => {
+    requireJsonType(c);
+    const finder = new EntryFinder(limits);
+    await take(c, { limit, look: (chunk) => finder.read(chunk) }, (bytes) => {
+      withBody(c, envelope(bytes, finder.places()));
+      return next();
+    });
   };
 }
 

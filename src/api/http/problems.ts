@@ -92,11 +92,15 @@ export class Problem extends Error {
 }
 
 /** The answer that a problem is. */
-export function problemResponse({ code, status, title, message, errors, headers }: Problem): Response {
+export function problemResponse(problem: Problem): Response {
+  const own = { ...ANSWER_HEADERS, 'content-type': 'application/problem+json', ...problem.headers };
+  return new Response(problemText(problem), { status: problem.status, headers: own });
+}
+
+/** The body of that answer. */
+export function problemText({ code, status, title, message, errors }: Problem): string {
   const fields = errors.length === 0 ? {} : { errors: errors.map((error) => ({ ...error })) };
-  const body = { type: `urn:purchase-watch:problem:${code}`, title, status, detail: message, code, ...fields };
-  const own = { ...ANSWER_HEADERS, 'content-type': 'application/problem+json', ...headers };
-  return new Response(stringifyExact(body), { status, headers: own });
+  return stringifyExact({ type: `urn:purchase-watch:problem:${code}`, title, status, detail: message, code, ...fields });
 }
 
 /** The answer to a caller after anything that was thrown. `held`: which session holds the lock that was waited for, if that is known. */

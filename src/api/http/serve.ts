@@ -1,15 +1,15 @@
 /** The socket: listens, and ends promptly. */
 
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener, type HttpBindings, RequestError } from '@hono/node-server';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import { limitConnections } from '../limits/connections.ts';
+import { limitConnections, STRANGERS } from '../limits/connections.ts';
 import { endWithAnswer, isTooLate, type LingerLimits, lingerBeforeClose } from '../limits/linger.ts';
 import type { Caller } from './caller.ts';
-import { Problem, problemFrom, problemResponse } from './problems.ts';
+import { Problem, problemFrom, problemResponse, problemText } from './problems.ts';
 
 export interface ApiServer {
   /** Where it listens, with the port it got. */
@@ -47,6 +47,8 @@ interface Times {
   readonly request: Milliseconds;
   /** Resting between two requests. */
   readonly rest: Milliseconds;
+  /** Sending all of it, for a caller who is not known. */
+  readonly stranger: Milliseconds;
   /** Taking nothing of an answer. */
   readonly stall: Milliseconds;
   /** How often connections are looked at that are over their time. */
@@ -54,8 +56,10 @@ interface Times {
 }
 
 // The rest is longer than that of proxies (60 s as a rule): a proxy that reuses a connection just closed here gets an error.
-const TIMES: Times = { head: 20_000, request: 60_000, rest: 65_000, stall: 60_000, lookEvery: 5_000 };
+const TIMES: Times = { head: 20_000, request: 60_000, stranger: 5_000, rest: 65_000, stall: 60_000, lookEvery: 5_000 };
 const MOST_CONNECTIONS = 1_000;
+/** Connections that wait to be accepted. Beyond them the kernel drops a newcomer, who tries again after 1, 3, 7 … seconds. */
+const BACKLOG = 4_096;
 /** Answered however many requests are under way. */
 const OF_OPERATORS: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
 
@@ -64,7 +68,11 @@ export interface ServeOptions {
   readonly port: number;
   /** Connections with a request under way. */
   readonly connections?: number;
+  /** Connections in all. */
+  readonly room?: number;
   readonly times?: Partial<Times>;
+  /** Whether a request is from a caller who is known by its head; every caller is unless given. */
+  readonly isKnown?: (headers: IncomingHttpHeaders) => boolean;
   /** How long, and for how many bytes, a connection is read on whose answer left before its request had come in whole. */
   readonly linger?: LingerLimits;
   /** Called for each connection that was closed for another one, and for each request that was refused. */
@@ -75,7 +83,16 @@ export interface ServeOptions {
 
 /** Serves the app. Throws AppError, with what to do, when it cannot listen there. */
 export async function serveApi(app: ServedApp, options: ServeOptions): Promise<ApiServer> {
-  const { host, port, connections = MOST_CONNECTIONS, linger, onCrowded = () => undefined, onFailure = answerFault } = options;
+  const {
+    host,
+    port,
+    connections = MOST_CONNECTIONS,
+    room = connections + 64,
+    linger,
+    isKnown = () => true,
+    onCrowded = () => undefined,
+    onFailure = answerFault,
+  } = options;
   const times = { ...TIMES, ...options.times };
   const closing = new AbortController();
   let served = app;
@@ -112,15 +129,20 @@ export async function serveApi(app: ServedApp, options: ServeOptions): Promise<A
     keepAliveTimeout: times.rest,
     connectionsCheckingInterval: times.lookEvery,
   });
-  lingerBeforeClose(server, linger);
+  lingerBeforeClose(server, { limits: linger, isKnown: ({ headers }) => isKnown(headers) });
   server.on('request', (incoming, outgoing) => {
     if (isTooLate(incoming)) return;
-    open.begin(incoming, outgoing);
+    if (isKnown(incoming.headers)) open.begin(incoming, outgoing);
+    else if (
+      !open.beginStranger(incoming, outgoing, { isOfOperators: isOfOperators(incoming), refuse: () => refuseStranger(outgoing) })
+    )
+      return;
     void listener(incoming, outgoing);
   });
-  const open = limitConnections(server, { most: connections, stalledAfter: times.stall }, onCrowded);
+  const limits = { most: connections, room, stalledAfter: times.stall, strangersWithin: times.stranger };
+  const open = limitConnections(server, limits, onCrowded);
   try {
-    server.listen(port, host);
+    server.listen({ port, host, backlog: BACKLOG });
     await once(server, 'listening');
   } catch (cause) {
     throw cannotListen(cause, { host, port });
@@ -155,6 +177,23 @@ function crowded(most: number): Problem {
   const detail = `${most} requests are under way, the most there may be at once. Try again in a few seconds.`;
   return new Problem('busy', detail, { headers: { 'retry-after': '3', connection: 'close' } });
 }
+
+function isOfOperators({ url = '', method }: IncomingMessage): boolean {
+  return method === 'GET' && OF_OPERATORS.has(url);
+}
+
+/** Answers with as little work as can be: a flood causes many of these. */
+function refuseStranger(outgoing: ServerResponse): void {
+  outgoing.writeHead(503, { 'content-type': 'application/problem+json', ...STRANGERS_REFUSED.headers });
+  outgoing.end(REFUSAL, () => outgoing.req.socket.destroy());
+}
+
+const STRANGERS_REFUSED = new Problem(
+  'busy',
+  `${STRANGERS} requests without a key or a session are under way, the most there may be at once. Send a key, or try again in a few seconds.`,
+  { headers: { 'retry-after': '3', connection: 'close' } },
+);
+const REFUSAL = problemText(STRANGERS_REFUSED);
 
 async function close(server: Server): Promise<void> {
   const end = once(server, 'close');

@@ -1,29 +1,55 @@
 /**
  * The connections of the API, bounded: with no room left, the connection that has been idle for longest is closed for a new
- * one. Connections that carry requests are never closed for others. Some room is kept for operators' calls.
+ * one. Connections that carry requests are never closed for others. Some room is kept for operators' calls. Callers that are not
+ * known, by key or session, have places of their own: what they send never takes the place of a known caller.
  */
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import { createBudget } from './strangers.ts';
 
 export interface ConnectionLimits {
-  /** Connections with a request under way; those beyond it are for operators' calls. */
+  /** Connections with a request of a known caller under way; those beyond it are for operators' calls. */
   readonly most: number;
+  /** Connections in all, idle ones included. */
+  readonly room: number;
   /** After so long a connection is closed whose other end takes nothing of what is written to it. */
   readonly stalledAfter: Milliseconds;
+  /** A request of a stranger must have come in whole after so long. */
+  readonly strangersWithin: Milliseconds;
 }
 
 export interface Connections {
-  /** Notes a request until its answer is out. */
+  /** Notes a request of a known caller until its answer is out. */
   begin(incoming: IncomingMessage, outgoing: ServerResponse): void;
-  /** Whether more requests are under way than there may be. */
+  /**
+   * The same for a request of a stranger; false when it is not to be carried out: its connection is held, and then closed after
+   * `refuse` has answered. A stranger that does not send on, or does not take its answer, gives its place to the next one.
+   */
+  beginStranger(incoming: IncomingMessage, outgoing: ServerResponse, kind: StrangersRequest): boolean;
+  /** Whether more requests of known callers are under way than there may be. */
   isFull(): boolean;
+}
+
+export interface StrangersRequest {
+  /** Readiness and the like: many a second, and no place is needed. */
+  readonly isOfOperators: boolean;
+  readonly refuse: () => void;
 }
 
 /** Connections beyond the most, idle ones included. */
 const RESERVE = 64;
 const MOST = 1_500;
+/** Requests of strangers under way, and those that may begin each second. */
+export const STRANGERS = 64;
+const A_SECOND = 100;
+const A_SECOND_OF_OPERATORS = 1_000;
+/** A refused stranger is held for so long, up to twice: closed at once or together with others, it would be back with them. */
+const HELD: Milliseconds = 5_000;
+const TAKEN_WITHIN: Milliseconds = 1_000;
+/** The same of one that sent many requests at once, which cost more to find in what it sent. */
+const HELD_LONG: Milliseconds = 60_000;
 /** Fewer would keep a browser and a few programs from calling. */
 const LEAST = 20;
 /** What the process has open besides: files, the database, Slack, the clients of a broker. */
@@ -31,10 +57,12 @@ const OTHER_FILES = 150;
 
 /**
  * How many connections a process may have that opens at most `files` files and sockets, `calls` of them for polls and
- * deliveries.
+ * deliveries: with requests of known callers, and in all.
  */
-export function mostConnections({ files, calls }: { files: number; calls: number }): number {
-  return Math.max(Math.min(MOST, files - OTHER_FILES - calls - RESERVE), LEAST);
+export function mostConnections({ files, calls }: { files: number; calls: number }): Pick<ConnectionLimits, 'most' | 'room'> {
+  const free = files - OTHER_FILES - calls;
+  const most = Math.max(Math.min(MOST, free - RESERVE - STRANGERS), LEAST);
+  return { most, room: Math.max(Math.min(2 * MOST, free), most + RESERVE + STRANGERS) };
 }
 
 /** How many files and sockets this process may open. */
@@ -47,33 +75,62 @@ export function openFilesLimit(): number {
 }
 
 /** Watches over the connections of a server. `onClosed` is called for each that was closed for another one. */
-export function limitConnections(server: Server, { most, stalledAfter }: ConnectionLimits, onClosed: () => void): Connections {
-  /** Those that have sent no request yet, the oldest first. */
-  const silent = new Set<Socket>();
-  /** Those whose requests are answered, the one first that has been idle for longest. */
+export function limitConnections(server: Server, limits: ConnectionLimits, onClosed: () => void): Connections {
+  const { most, room, stalledAfter, strangersWithin } = limits;
+  /** Those of strangers who were refused, the oldest first. */
+  const held = new Set<Socket>();
+  /** Those whose requests are answered, the one first that has been idle for longest: of strangers, and of known callers. */
+  const idleStrangers = new Set<Socket>();
   const idle = new Set<Socket>();
-  /** Requests under way. */
+  /** Those that have sent no request yet. */
+  const silent = new Set<Socket>();
+  /** Requests under way: of known callers, and of strangers, the oldest first. */
   const busy = new Map<Socket, number>();
+  const strangers = new Map<Socket, StrangersTurn>();
+  const groups = [held, idleStrangers, silent, idle, busy, strangers];
+  const mayBegin = createBudget(A_SECOND);
+  const mayAskHealth = createBudget(A_SECOND_OF_OPERATORS);
 
   const makeRoom = (newcomer: Socket): void => {
-    const [oldest = newcomer] = [...firstOf(silent, newcomer), ...firstOf(idle, newcomer)];
+    const [oldest = newcomer] = [held, idleStrangers, silent, idle].flatMap((group) => firstOf(group, newcomer));
     onClosed();
     oldest.destroy();
     forget(oldest);
   };
   const forget = (socket: Socket): void => {
-    for (const group of [silent, idle, busy]) group.delete(socket);
+    for (const group of groups) group.delete(socket);
   };
   server.on('connection', (socket) => {
     silent.add(socket);
     socket.once('close', () => forget(socket));
-    if (silent.size + idle.size + busy.size > most + RESERVE) makeRoom(socket);
+    if (groups.reduce((sum, { size }) => sum + size, 0) > room) makeRoom(socket);
   });
   server.timeout = stalledAfter;
   server.on('timeout', (socket) => {
     // A request that waits for its answer is no reason; that the answer is not taken is one.
-    if (!busy.has(socket) || socket.writableLength > 0) socket.destroy();
+    if (!(busy.has(socket) || strangers.has(socket)) || socket.writableLength > 0) socket.destroy();
   });
+  /** Whether there is a place, if need be that of the oldest stranger who keeps the daemon waiting. */
+  const hasPlace = (): boolean => {
+    if (strangers.size < STRANGERS) return true;
+    const waiting = [...strangers].find(([, turn]) => keepsWaiting(turn));
+    if (waiting === undefined) return false;
+    waiting[0].destroy();
+    forget(waiting[0]);
+    return true;
+  };
+  const hold = (incoming: UnreadMessage, end: () => void, after = HELD): false => {
+    const { socket } = incoming;
+    onClosed();
+    forget(socket);
+    held.add(socket);
+    // Node then keeps nothing of the body that came with the head: 64 KiB of each of 2 000 connections.
+    incoming._dumped = true;
+    socket.pause();
+    const timer = setTimeout(end, after * (1 + Math.random()));
+    socket.once('close', () => clearTimeout(timer));
+    return false;
+  };
 
   return {
     begin: ({ socket }, outgoing) => {
@@ -88,8 +145,53 @@ export function limitConnections(server: Server, { most, stalledAfter }: Connect
         else idle.add(socket);
       });
     },
+    beginStranger: (incoming, outgoing, { isOfOperators, refuse }) => {
+      const { socket } = incoming;
+      if (held.has(socket)) return false;
+      // Neither browsers nor proxies send a request before the answer to the one before it.
+      if (busy.has(socket) || strangers.has(socket)) {
+        readNothingMore(socket);
+        return hold(incoming, () => socket.destroy(), HELD_LONG);
+      }
+      if (isOfOperators ? !mayAskHealth() : !mayBegin() || !hasPlace()) return hold(incoming, refuse);
+      forget(socket);
+      strangers.set(socket, { incoming, outgoing, since: performance.now() });
+      const deadline = setTimeout(() => incoming.complete || socket.destroy(), strangersWithin);
+      outgoing.once('close', () => {
+        clearTimeout(deadline);
+        if (!strangers.delete(socket)) return;
+        if (!socket.destroyed) idleStrangers.add(socket);
+      });
+      return true;
+    },
     isFull: () => busy.size > most,
   };
+}
+
+/** A request of a stranger that is under way. */
+interface StrangersTurn {
+  readonly incoming: IncomingMessage;
+  readonly outgoing: ServerResponse;
+  readonly since: Milliseconds;
+}
+
+/** Whether the stranger is who has to go on: with its request, or with taking the answer, which goes out at once as a rule. */
+function keepsWaiting({ incoming, outgoing, since }: StrangersTurn): boolean {
+  return !incoming.complete || (outgoing.writableEnded && performance.now() - since > TAKEN_WITHIN);
+}
+
+/** By this Node drops what comes of a body. */
+interface UnreadMessage extends IncomingMessage {
+  _dumped?: boolean;
+}
+
+/** By this Node begins each request that its parser finds, also of a connection that is closed: one packet may hold 1 500. */
+interface ParsedSocket extends Socket {
+  readonly parser?: { onIncoming: (() => 0) | null } | null;
+}
+
+function readNothingMore({ parser }: ParsedSocket): void {
+  if (parser) parser.onIncoming = () => 0;
 }
 
 function firstOf(group: ReadonlySet<Socket>, except: Socket): Socket[] {

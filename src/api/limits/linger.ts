@@ -17,10 +17,18 @@ export interface LingerLimits {
 }
 
 const LIMITS: LingerLimits = { within: 30_000, bytes: 64 * 1024 * 1024 };
+/** Of a caller who is not known. */
+const OF_STRANGERS: LingerLimits = { within: 2_000, bytes: 1024 * 1024 };
 const LOOK_EVERY: Milliseconds = 100;
 
+export interface LingerOptions {
+  /** Of known callers. */
+  readonly limits?: LingerLimits | undefined;
+  isKnown(incoming: IncomingMessage): boolean;
+}
+
 /** Lets the server's connections linger. To be called before its handler of requests is added. */
-export function lingerBeforeClose(server: Server, limits: LingerLimits = LIMITS): void {
+export function lingerBeforeClose(server: Server, { limits = LIMITS, isKnown }: LingerOptions): void {
   const newest = new WeakMap<Socket, IncomingMessage>();
   server.on('connection', (socket) => {
     // By this Node and the framework close a connection once its answer is out.
@@ -28,7 +36,7 @@ export function lingerBeforeClose(server: Server, limits: LingerLimits = LIMITS)
     socket.destroySoon = () => {
       const request = newest.get(socket);
       if (request === undefined || request.complete) close();
-      else if (!socket.writableEnded) linger(request, limits);
+      else if (!socket.writableEnded) linger(request, isKnown(request) ? limits : OF_STRANGERS);
     };
   });
   server.on('request', (incoming) => newest.set(incoming.socket, incoming));

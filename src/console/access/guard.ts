@@ -7,7 +7,7 @@ import type { ApiBindings, ServedApp } from '../../api/http/serve.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { type NewAction, recordAction } from '../../postgres/console/actions.ts';
 import type { Logger } from '../../runtime/logger.ts';
-import { below, formOf } from '../frame/request.ts';
+import { below, type Forms } from '../frame/request.ts';
 import { type CookieScope, dropSession, keepSession, keepTheme, sessionToken, themeOf } from './cookies.ts';
 import type { Sessions } from './sessions.ts';
 import { signInPage, tryKey } from './sign-in.ts';
@@ -17,6 +17,7 @@ export type ConsoleEnv = { Bindings: ApiBindings; Variables: { caller: Caller } 
 export interface GuardParts {
   readonly api: ServedApp;
   readonly sessions: Sessions;
+  readonly forms: Forms;
   /** Where sign-ins are recorded. */
   readonly sql: Sql;
   readonly cookies: CookieScope;
@@ -27,7 +28,8 @@ export interface GuardParts {
 }
 
 /** Mounts `/sign-in`, asks for a session from there on, and mounts what a signed-in person may do to it. */
-export function mountAccess(app: Hono<ConsoleEnv>, { api, sessions, sql, cookies, log, lines, isKeyed }: GuardParts): void {
+export function mountAccess(app: Hono<ConsoleEnv>, parts: GuardParts): void {
+  const { api, sessions, forms, sql, cookies, log, lines, isKeyed } = parts;
   const { base } = cookies;
   const addressOf = (c: Context<ConsoleEnv>): string => c.env?.address ?? 'unknown';
   /** Never throws: what was done is done. */
@@ -37,7 +39,7 @@ export function mountAccess(app: Hono<ConsoleEnv>, { api, sessions, sql, cookies
     );
   app.get('/sign-in', (c) => c.html(signInPage({ base, theme: themeOf(c), to: below(c.req.query('to')) })));
   app.post('/sign-in', async (c) => {
-    const form = await formOf(c);
+    const form = await forms.readOfStranger(c);
     const to = below(form.to);
     const tried = await tryKey(api, form.key ?? '', c.env?.address);
     // Of a wrong key the API logs a line; this one was not shown to it.
@@ -53,7 +55,7 @@ export function mountAccess(app: Hono<ConsoleEnv>, { api, sessions, sql, cookies
   app.post('/sign-out', async (c) => {
     const { key } = c.get('caller');
     const token = sessionToken(c, cookies);
-    const isEverywhere = (await formOf(c)).from === 'everywhere';
+    const isEverywhere = (await forms.read(c)).from === 'everywhere';
     if (isEverywhere && key !== null) await sessions.endAll(key);
     else if (token !== null) await sessions.end(token);
     dropSession(c, cookies);
@@ -62,7 +64,7 @@ export function mountAccess(app: Hono<ConsoleEnv>, { api, sessions, sql, cookies
     return c.redirect(`${base}/sign-in`, 303);
   });
   app.post('/theme', async (c) => {
-    const { theme = '', back } = await formOf(c);
+    const { theme = '', back } = await forms.read(c);
     keepTheme(c, theme, cookies);
     return c.redirect(`${base}${below(back?.slice(base.length))}`, 303);
   });

@@ -1,5 +1,6 @@
 /** Who a browser is: a session that a key of the API opened, or anybody of this machine where no key is configured. */
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
+import { sessionTokens } from '../../api/access/known.ts';
 import type { Caller } from '../../api/http/caller.ts';
 import type { ApiKey } from '../../config/api-keys.ts';
 import { HOUR, type Milliseconds } from '../../domain/values/time.ts';
@@ -21,35 +22,47 @@ export interface Sessions {
   endAll(keyName: string): Promise<void>;
 }
 
-/** Keeps sessions in the database, so that they hold at every replica and outlive a restart. */
-export function createSessions(sql: Sql, keys: readonly ApiKey[]): Sessions {
+/**
+ * Keeps sessions in the database, so that they hold at every replica and outlive a restart. They are looked up on `reads`, whose
+ * connections never wait for locks, and only for tokens whose signature holds.
+ */
+export function createSessions({ reads, changes }: { reads: Sql; changes: Sql }, keys: readonly ApiKey[]): Sessions {
+  const tokens = sessionTokens(keys);
   const markOf = ({ hash }: ApiKey): string => createHash('sha256').update(`session ${hash}`).digest('hex').slice(0, 16);
+  /** Sessions of which it is being noted that they were used. */
+  const noting = new Set<number>();
+  /** No page waits for it: a database that takes no writes still shows pages. */
+  const note = async (id: number): Promise<void> => {
+    if (noting.has(id)) return;
+    noting.add(id);
+    await noteSeen(changes, id).catch(() => undefined);
+    noting.delete(id);
+  };
   return {
     callerOf: async (token) => {
-      const row = await findSession(sql, hashOf(token));
-      const key = keys.find(({ name }) => name === row?.keyName);
-      if (row === undefined || key === undefined || markOf(key) !== row.keyMark) return null;
+      const key = tokens.keyOf(token);
+      const row = key === null ? undefined : await findSession(reads, hashOf(token));
+      if (key === null || row?.keyName !== key.name || markOf(key) !== row.keyMark) return null;
       const expires = Math.min(row.expiresAt, key.expires ?? Number.POSITIVE_INFINITY);
       if (expires <= Date.now()) return null;
-      // A database that takes no writes still shows pages.
-      if (row.isUnnoted) await noteSeen(sql, row.id).catch(() => undefined);
+      if (row.isUnnoted) void note(row.id);
       return { key: key.name, scopes: key.scopes, expires, session: row.id };
     },
     begin: async (caller, address) => {
       const key = keys.find(({ name }) => name === caller.key);
       if (key === undefined) throw new Error(`no key is named ${caller.key}`);
-      const token = randomBytes(32).toString('base64url');
+      const token = tokens.make(key, Date.now() + SESSION_LIFETIME);
       const session = { tokenHash: hashOf(token), keyName: key.name, keyMark: markOf(key), address };
-      await addSession(sql, { ...session, lifetime: SESSION_LIFETIME });
+      await addSession(changes, { ...session, lifetime: SESSION_LIFETIME });
       return token;
     },
     openAmong: async (ids) => {
-      const rows = await sessionsAmong(sql, ids);
+      const rows = await sessionsAmong(reads, ids);
       const isOpen = (row: (typeof rows)[number]) => keys.some((key) => key.name === row.keyName && markOf(key) === row.keyMark);
       return new Set(rows.filter(isOpen).map(({ id }) => id));
     },
-    end: (token) => endSession(sql, hashOf(token)),
-    endAll: async (keyName) => void (await endSessionsOf(sql, keyName)),
+    end: (token) => endSession(changes, hashOf(token)),
+    endAll: async (keyName) => void (await endSessionsOf(changes, keyName)),
   };
 }
 

@@ -35,6 +35,8 @@ export interface PageRoute {
   readonly path: string;
   /** Asked before anything is read; the API asks again for each call. */
   readonly scope: Scope;
+  /** Bytes that a form may have where it takes many lines. */
+  readonly largestForm?: number;
   /** The page shows which session is the browser's own, so its answer is for no other browser. */
   readonly isOfSession?: boolean;
   answer(ask: Ask): Promise<View | GoOn>;

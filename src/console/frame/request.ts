@@ -1,19 +1,43 @@
 /** Reads what browsers send: forms, and where a person wants to go on to. */
 import type { Context } from 'hono';
+import { largeBodies } from '../../api/http/large-body.ts';
 import { Problem } from '../../api/http/problems.ts';
 
-/** A form with a file of purchases in it; browsers say how long a form is. */
-const LARGEST_FORM = 1_000_000;
+const KIB = 1024;
+/** Bytes of a form, and of one that a person sends who has shown no key yet. */
+const LARGEST_FORM = 64 * KIB;
+const LARGEST_OF_STRANGERS = 4 * KIB;
+const MOST_FIELDS = 500;
+const AMPERSAND = '&'.charCodeAt(0);
 
-/** Fields of a form as text, of several with one name the last. Throws Problem for a form that is too large or cannot be read. */
-export async function formOf(c: Context): Promise<Record<string, string>> {
-  const length = Number(c.req.header('content-length') ?? Number.NaN);
-  if (!(length <= LARGEST_FORM)) throw tooLarge();
-  if (!OF_FORMS.test(c.req.header('content-type') ?? '')) throw unreadable();
-  const fields = await c.req.parseBody().catch(() => {
-    throw unreadable();
-  });
-  return Object.fromEntries(Object.entries(fields).filter((field): field is [string, string] => typeof field[1] === 'string'));
+/** Fields of a form as text, of several with one name the last. */
+export type Form = Readonly<Record<string, string>>;
+
+export interface Forms {
+  /**
+   * Reads a form of at most `largest` bytes, 64 KiB unless given. Throws Problem for a form that is too large, of too many fields,
+   * or not as browsers send it unless a page asks for another way.
+   */
+  read(c: Context, largest?: number): Promise<Form>;
+  /** Reads the form of a person who has shown no key yet. */
+  readOfStranger(c: Context): Promise<Form>;
+}
+
+/** Reads forms; large ones take turns. */
+export function createForms(): Forms {
+  const take = largeBodies(busy);
+  const read = async (c: Context, largest = LARGEST_FORM): Promise<Form> => {
+    if (!/^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(c.req.header('content-type') ?? '')) throw notAForm();
+    // Browsers say how long a form is.
+    if (!(Number(c.req.header('content-length') ?? Number.NaN) <= largest)) throw tooLarge(`${largest} bytes`);
+    let fields = 1;
+    const look = (chunk: Uint8Array): void => {
+      for (const byte of chunk) if (byte === AMPERSAND) fields += 1;
+      if (fields > MOST_FIELDS) throw tooLarge(`${MOST_FIELDS} fields`);
+    };
+    return take(c, { limit: largest, look }, (bytes) => Object.fromEntries(new URLSearchParams(bytes.toString())));
+  };
+  return { read, readOfStranger: (c) => read(c, LARGEST_OF_STRANGERS) };
 }
 
 /** Begins with one slash, also for a proxy that decodes what follows it. */
@@ -32,17 +56,18 @@ export function below(path: string | undefined): string {
   return OWN_PATH.test(pathname) ? pathname + search + hash : '/';
 }
 
-/** How browsers send forms. */
-const OF_FORMS = /^(?:application\/x-www-form-urlencoded|multipart\/form-data)\s*(?:;|$)/i;
-
-function unreadable(): Problem {
-  return new Problem(
-    'invalid_request',
-    'The form cannot be read, and nothing of it was used. Send it from a page of the console.',
-  );
+function notAForm(): Problem {
+  return new Problem('unsupported_media_type', 'Send the form as application/x-www-form-urlencoded. Nothing of it was used.');
 }
 
-function tooLarge(): Problem {
-  const detail = `A form may have ${LARGEST_FORM} bytes, and nothing of this one was used. Send it in parts, or use "purchase-watch watch --file".`;
+function tooLarge(most: string): Problem {
+  const detail = `A form may have ${most} here, and nothing of this one was used. Send it in parts, or use "purchase-watch watch --file".`;
   return new Problem('too_large', detail);
+}
+
+function busy(): Problem {
+  return new Problem(
+    'busy',
+    'Other large forms are being worked on, and nothing of this one was used. Try again in a few seconds.',
+  );
 }

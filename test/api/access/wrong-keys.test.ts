@@ -19,12 +19,12 @@ function accounts() {
 test('ten answers wait for one address, whatever it sends; all of an IPv6 /64 and both forms of IPv4 are one', async () => {
   expect(await accounts().waitingOf(Array.from({ length: 50 }, () => '192.0.2.1'))).toBe(10);
   expect(await accounts().waitingOf(Array.from({ length: 50 }, (_, index) => `2001:db8::${index}`))).toBe(10);
-  expect(await accounts().waitingOf(Array.from({ length: 50 }, (_, index) => `2001:db8:0:${index}::1`))).toBe(50);
+  expect(await accounts().waitingOf(Array.from({ length: 30 }, (_, index) => `2001:db8:0:${index}::1`))).toBe(30);
   expect(
     await accounts().waitingOf(Array.from({ length: 50 }, (_, index) => (index % 2 ? '::ffff:192.0.2.1' : '192.0.2.1'))),
   ).toBe(10);
 });
 
-test('a hundred answers wait in all, however many addresses a flood comes from', async () => {
-  expect(await accounts().waitingOf(Array.from({ length: 5_000 }, (_, index) => `10.0.${index >> 8}.${index & 255}`))).toBe(100);
+test('forty answers wait in all, however many addresses a flood comes from', async () => {
+  expect(await accounts().waitingOf(Array.from({ length: 5_000 }, (_, index) => `10.0.${index >> 8}.${index & 255}`))).toBe(40);
 });

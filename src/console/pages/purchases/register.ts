@@ -23,7 +23,10 @@ const PATH = '/purchases/register';
 
 export const registerPages = [
   page(PATH, async (ask) => view(ask, await sitesOf(ask), {})),
-  action(PATH, (ask) => (ask.form.lines === undefined ? registerOne(ask) : registerLines(ask)), 'register'),
+  {
+    ...action(PATH, (ask) => (ask.form.lines === undefined ? registerOne(ask) : registerLines(ask)), 'register'),
+    largestForm: 1_000_000,
+  },
 ];
 
 /** What a form had, and what became of it. */
@@ -185,7 +188,7 @@ function linesForm({ base, form }: Ask, sites: readonly string[], shown: Shown):
       : pasted.bad.length === 0
         ? ''
         : [...(pasted.header === '' ? [] : [pasted.header]), ...pasted.bad.map(({ text }) => text)].join('\n');
-  const body = html`<form class="body stack" method="post" action="${base}${PATH}" enctype="multipart/form-data"><label>One purchase a line: id, or id,site,reference; or CSV with a head such as purchase_id,reference,metadata <textarea name="lines" rows="9" spellcheck="false" placeholder="2f1c9a7e-51b3-4c0e-9d7a-0e6b4f1d2c11,${sites[0] ?? 'default'},ORD-1"${described(shown, 'lines')}>
+  const body = html`<form class="body stack" method="post" action="${base}${PATH}"><label>One purchase a line: id, or id,site,reference; or CSV with a head such as purchase_id,reference,metadata <textarea name="lines" rows="9" spellcheck="false" placeholder="2f1c9a7e-51b3-4c0e-9d7a-0e6b4f1d2c11,${sites[0] ?? 'default'},ORD-1"${described(shown, 'lines')}>
 ${longText(left)}</textarea>${problemOf(shown, 'lines')}</label>${siteChoice(sites, form.site)}
 <button class="btn${pasted === undefined ? '' : ' first'}">Register these lines</button><p class="small">The site is for lines that name none. A bad line is listed with its number and what to do; the others are registered. For more than 1 MB use <code>purchase-watch watch --file</code>.</p></form>`;
   return panel({ id: 'many', title: 'Many purchases', body });

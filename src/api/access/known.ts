@@ -1,0 +1,90 @@
+/** Who is known by the head of a request alone: before a byte of its body is read, and without the database. */
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { type ApiKey, hashOfKey } from '../../config/api-keys.ts';
+import { SHORTEST_KEY } from '../../config/kinds/key-kinds.ts';
+import type { Instant } from '../../domain/values/time.ts';
+
+/** What a request shows as its key: nothing, or a text and the key that it is, expired ones included. */
+export interface ShownKey {
+  readonly isShown: boolean;
+  readonly key: ApiKey | undefined;
+}
+
+/** Reads Authorization headers. */
+export function bearerKeys(keys: readonly ApiKey[]): (authorization: string | undefined) => ShownKey {
+  const known = keys.map((key) => ({ key, digest: digestOf(key.hash) }));
+  return (authorization = '') => {
+    const [, given] = /^Bearer +(\S+) *$/i.exec(authorization) ?? [];
+    if (given === undefined) return { isShown: false, key: undefined };
+    const digest = digestOf(hashOfKey(given));
+    // All are compared, so that the time taken shows nothing. A short key may have been hashed by hand.
+    const [found] = known.filter((each) => timingSafeEqual(digest, each.digest) && given.length >= SHORTEST_KEY);
+    return { isShown: true, key: found?.key };
+  };
+}
+
+/** Whether a key is not accepted any more. */
+export function hasExpired({ expires }: ApiKey): boolean {
+  return expires !== null && expires <= Date.now();
+}
+
+export interface SessionTokens {
+  /** A new token for a session that this key opens and that ends then. */
+  make(key: ApiKey, ends: Instant): string;
+  /** The key that signed the token; null for a token that is made up, is over, or was signed with a key that is gone or expired. */
+  keyOf(token: string): ApiKey | null;
+}
+
+/** A random part, the end in milliseconds since 1970 to the base of 36, and the signature of both. */
+const TOKEN = /^([\w-]{43}\.([0-9a-z]{8,9}))\.([\w-]{43})$/;
+
+/**
+ * Tokens of the console's sessions, signed with the key that opened the session: a made-up one is refused without a query. Whether a
+ * session was ended before its time stands in the database.
+ */
+export function sessionTokens(keys: readonly ApiKey[]): SessionTokens {
+  const signers = keys.map((key) => ({ key, secret: createHash('sha256').update(`session token ${key.hash}`).digest() }));
+  const signature = (secret: Buffer, text: string): Buffer => createHmac('sha256', secret).update(text).digest();
+  return {
+    make: (key, ends) => {
+      const { secret } = signers.find((each) => each.key === key)!;
+      const text = `${randomBytes(32).toString('base64url')}.${ends.toString(36)}`;
+      return `${text}.${signature(secret, text).toString('base64url')}`;
+    },
+    keyOf: (token) => {
+      const [, text, ends, given] = TOKEN.exec(token) ?? [];
+      if (text === undefined || Number.parseInt(ends!, 36) <= Date.now()) return null;
+      const bytes = Buffer.from(given!, 'base64url');
+      const found = signers.find(({ secret }) => timingSafeEqual(signature(secret, text), bytes));
+      return found === undefined || hasExpired(found.key) ? null : found.key;
+    },
+  };
+}
+
+/** Cookies of a request that may be tokens; beyond them none is looked at. */
+const MOST_TOKENS = 8;
+
+/** Tells whether a request shows a right key or a signed session. Without keys every request is from a known caller. */
+export function createIsKnown(keys: readonly ApiKey[]): (headers: IncomingHttpHeaders) => boolean {
+  const keyOf = bearerKeys(keys);
+  const tokens = sessionTokens(keys);
+  // The name of a cookie may carry a port or a prefix: the value alone shows what it is.
+  const tokensIn = (cookie: string): string[] =>
+    cookie
+      .split(';')
+      .map((each) => each.slice(each.indexOf('=') + 1).trim())
+      .filter((value) => TOKEN.test(value))
+      .slice(0, MOST_TOKENS);
+  return ({ authorization, cookie = '' }) => {
+    if (keys.length === 0) return true;
+    const { key } = keyOf(authorization);
+    if (key !== undefined && !hasExpired(key)) return true;
+    return tokensIn(cookie).some((token) => tokens.keyOf(token) !== null);
+  };
+}
+
+/** The bytes that a hash of the settings stands for. All have one length, which timingSafeEqual needs. */
+function digestOf(hash: string): Buffer {
+  return Buffer.from(hash.slice('sha256:'.length), 'hex');
+}

@@ -1,0 +1,13 @@
+/** A budget of so many a second, of which one second's may be spent at once. `now` is a monotonic clock in milliseconds. */
+export function createBudget(aSecond: number, now: () => number = () => performance.now()): () => boolean {
+  let left = aSecond;
+  let countedAt = now();
+  return () => {
+    const at = now();
+    left = Math.min(left + ((at - countedAt) / 1_000) * aSecond, aSecond);
+    countedAt = at;
+    if (left < 1) return false;
+    left -= 1;
+    return true;
+  };
+}
