@@ -54,7 +54,7 @@ export function createConsole({ api, feed, sql, log, keys, consoleUrl }: Console
   app.use(headers, guardKeyless(keys) as MiddlewareHandler);
   app.get('/assets/*', serveAsset);
   app.use(csrf({ origin: (origin, c) => isOwn(origin, c, consoleUrl) }));
-  mountAccess(app, { api, sessions: createSessions(sql, keys), sql, cookies, log, isKeyed: keys.length > 0 });
+  mountAccess(app, { api, sessions: createSessions(sql, keys), sql, cookies, log, keys });
   app.get('/live', (c) => live.stream(c, c.get('caller')));
 
   const calls = new WeakMap<Context, ApiCalls>();

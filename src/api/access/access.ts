@@ -1,8 +1,8 @@
-/** Who may call: keys where there are some, and otherwise only programs of this machine, never another web site's page. */
+/** Who may call: programs with a key of the settings, and while there is none, with the machine's own; never another web site's page. */
 
 import { timingSafeEqual } from 'node:crypto';
 import type { Context, MiddlewareHandler } from 'hono';
-import { type ApiKey, hashOfKey } from '../../config/api-keys.ts';
+import { type ApiKey, hashOfKey, isKeyless, shownName } from '../../config/api-keys.ts';
 import { SCOPES, type Scope, SHORTEST_KEY } from '../../config/kinds/key-kinds.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Caller } from '../http/caller.ts';
@@ -21,7 +21,7 @@ const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
 /** Headers that proxies add to what they pass on, in small letters. */
 const OF_PROXIES = /^(?:forwarded|via|x-forwarded(?:-.*)?|x-real-ip|x-client-ip|true-client-ip|cf-connecting-ip)$/;
-/** Who calls where no key is configured: this machine, with every scope. */
+/** Who asks the operators' addresses (outside `/v1`) without a key, where none is configured. */
 export const KEYLESS: Caller = { key: null, scopes: SCOPES, expires: null };
 /** With these scopes a key changes something. */
 const CHANGING: readonly Scope[] = ['register', 'operate'];
@@ -36,11 +36,11 @@ export function requireKey(parts: AccessParts, ruleOf: (c: Context) => Rule | un
   const identify = createIdentify(parts);
   return async (c, next) => {
     const rule = ruleOf(c);
-    const isAsked = rule === undefined ? /^\/v1(?:\/|$)/.test(c.req.path) : rule.scope !== null;
+    const isAsked = rule === undefined ? isBelowV1(c) : rule.scope !== null;
     if (!isAsked) return next();
     const caller = await identify(c, rule?.call ?? null);
     if (caller !== null) c.set('caller', caller);
-    else if (!rule?.isOptional) throw unauthorized('Send the key in the header "authorization: Bearer <key>".');
+    else if (!rule?.isOptional) throw unauthorized(howToCall(parts.keys));
     const lacks = caller !== null && rule?.scope != null && !caller.scopes.includes(rule.scope);
     if (!lacks || rule.isOptional) return next();
     parts.wrongKeys.logRefusal({ key: caller.key, needs: rule.scope, ...senderOf(c, rule.call) }, 'api.scope_refused');
@@ -54,14 +54,13 @@ function createIdentify({ keys, wrongKeys }: AccessParts): (c: Context, call: st
   return async (c, call) => {
     // The console asks within this process, and has checked the session of the person.
     if (c.env?.caller !== undefined) return c.env.caller;
-    if (known.length === 0) return KEYLESS;
     const [, given] = /^Bearer +(\S+) *$/i.exec(c.req.header('authorization') ?? '') ?? [];
-    if (given === undefined) return null;
+    if (given === undefined) return isKeyless(keys) && !isBelowV1(c) ? KEYLESS : null;
     const digest = digestOf(hashOfKey(given));
     // All are compared, so that the time taken shows nothing. A short key may have been hashed by hand.
     const [key] = known.filter((each) => timingSafeEqual(digest, each.digest) && given.length >= SHORTEST_KEY);
     const isExpired = key !== undefined && key.expires !== null && key.expires <= Date.now();
-    if (key !== undefined && !isExpired) return { key: key.name, scopes: key.scopes, expires: key.expires };
+    if (key !== undefined && !isExpired) return { key: shownName(key), scopes: key.scopes, expires: key.expires };
     const sender = senderOf(c, call);
     wrongKeys.logRefusal(
       { ...(isExpired ? { reason: 'expired', key: key.name } : { reason: 'unknown' }), ...sender },
@@ -71,9 +70,23 @@ function createIdentify({ keys, wrongKeys }: AccessParts): (c: Context, call: st
     throw unauthorized(
       isExpired
         ? `The key ${key.name} expired at ${new Date(key.expires!).toISOString()}; use the one that replaces it.`
-        : 'The key is not known here; compare it with API_KEY, API_READ_KEY and api.keys of the configuration.',
+        : unknownKey(keys),
     );
   };
+}
+
+const isBelowV1 = ({ req }: Context): boolean => /^\/v1(?:\/|$)/.test(req.path);
+
+function howToCall(keys: readonly ApiKey[]): string {
+  if (!isKeyless(keys)) return 'Send the key in the header "authorization: Bearer <key>".';
+  if (keys.length === 0)
+    return 'The daemon has no API_KEY, and DATA_DIR keeps no key, as the log says: set API_KEY, and start the daemon again.';
+  return 'No API_KEY is set, so send the line of the file "authorization" in DATA_DIR: curl -H @.purchase-watch/authorization …; or set API_KEY.';
+}
+
+function unknownKey(keys: readonly ApiKey[]): string {
+  if (isKeyless(keys)) return `The key is not the machine's. ${howToCall(keys)}`;
+  return 'The key is not known here; compare it with API_KEY, API_READ_KEY and api.keys of the configuration.';
 }
 
 /** The longest that a timer can wait. */
@@ -91,13 +104,13 @@ export function senderOf(c: Context, call: string | null): { readonly address: s
 }
 
 /**
- * Without keys, being on this machine is what gives access. A browser on this machine would lend that to any page: one
- * whose name was made to resolve to this machine (its Host shows that), or one that posts here (its Origin shows that). A proxy
- * on this machine would lend it to everybody whom it serves.
+ * While the settings name no key, only this machine is served. A browser on this machine would lend that to any page: one
+ * whose name was made to resolve to this machine (its Host shows that), or one that posts here (its Origin shows that). Proxies
+ * that say so are refused with what to do; one that does not say so has no key of the machine.
  */
 export function guardKeyless(keys: readonly ApiKey[]): MiddlewareHandler {
   return async (c, next) => {
-    if (keys.length > 0) return next();
+    if (!isKeyless(keys)) return next();
     const { host, origin, 'sec-fetch-site': site, ...others } = c.req.header();
     const passedOn = Object.keys(others).find((name) => OF_PROXIES.test(name));
     if (passedOn !== undefined) {

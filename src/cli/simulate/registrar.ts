@@ -35,7 +35,10 @@ const MOST_WAITING = 100_000;
 const ADVICE: ReadonlyMap<string, string> = new Map([
   ['unreachable', 'start the daemon there, or correct --register'],
   ['unexpected_answer', 'correct --register: it must be the address of a daemon'],
-  ['unauthorized', 'set API_KEY to a key with the scope register'],
+  [
+    'unauthorized',
+    'set API_KEY to a key with the scope register, or DATA_DIR to the folder of a daemon on this machine that has no keys',
+  ],
   ['read_only_key', 'set API_KEY to a key with the scope register'],
   ['missing_scope', 'set API_KEY to a key with the scope register'],
 ]);

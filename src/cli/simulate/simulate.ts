@@ -5,6 +5,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { environmentOf } from '../../config/sources/environment.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { untilStopSignal } from '../../runtime/process/signals.ts';
+import { machineKeyIfAny } from '../../runtime/secrets/kept-key.ts';
 import { SimulatorError } from '../../simulator/contract/error.ts';
 import type { Site } from '../../simulator/contract/purchases.ts';
 import { settleSite } from '../../simulator/options.ts';
@@ -93,10 +94,11 @@ function show(
   printLine(context, 'Ctrl-C ends it.');
 }
 
-/** The key for the daemon's API: the first of API_KEY. Throws AppError when its file cannot be read. */
+/** The key for the daemon's API: the first of API_KEY, or the machine's own in DATA_DIR. Throws AppError when a file cannot be read. */
 function apiKeyIn({ env }: CliContext): string | undefined {
   const problems: string[] = [];
-  const key = environmentOf(env).lookUp('API_KEY', problems);
+  const environment = environmentOf(env);
+  const key = environment.lookUp('API_KEY', problems) ?? machineKeyIfAny(environment.read('DATA_DIR', problems)) ?? undefined;
   if (problems.length > 0) throw new AppError('configuration', problems.join('\n'));
   return key?.trim().split(/[\s,]+/)[0];
 }
@@ -181,7 +183,7 @@ export function register(command: Command, context: CliContext): void {
     .option('--client-secret <secret>', 'its secret; demo-secret unless given')
     .option(
       '--register <url>',
-      'register each new purchase at the daemon whose API is there, with API_KEY (or the file of API_KEY_FILE) where it needs a key',
+      'register each new purchase at the daemon whose API is there, with API_KEY (or the file of API_KEY_FILE); without either, with the key of this machine in DATA_DIR',
       addressArgument,
     )
     .option(

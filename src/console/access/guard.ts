@@ -1,15 +1,17 @@
 /** Lets in visitors who are signed in, and mounts signing in and out. */
 import type { Context, Hono, MiddlewareHandler } from 'hono';
-import { KEYLESS } from '../../api/access/access.ts';
 import type { Caller } from '../../api/http/caller.ts';
 import type { ApiBindings, ServedApp } from '../../api/http/serve.ts';
+import type { ApiKey } from '../../config/api-keys.ts';
+import { isKeyless } from '../../config/api-keys.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { type NewAction, recordAction } from '../../postgres/console/actions.ts';
 import type { Logger } from '../../runtime/logger.ts';
+import { createLinks } from '../../runtime/secrets/one-time-links.ts';
 import { below, formOf } from '../frame/request.ts';
 import { type CookieScope, dropSession, keepSession, keepTheme, sessionToken, themeOf } from './cookies.ts';
 import type { Sessions } from './sessions.ts';
-import { signInPage, tryKey } from './sign-in.ts';
+import { linkPage, signInPage, tryKey } from './sign-in.ts';
 
 export type ConsoleEnv = { Bindings: ApiBindings; Variables: { caller: Caller } };
 
@@ -20,12 +22,11 @@ export interface GuardParts {
   readonly sql: Sql;
   readonly cookies: CookieScope;
   readonly log: Logger;
-  /** Whether keys are configured; without any, everybody on this machine may do everything. */
-  readonly isKeyed: boolean;
+  readonly keys: readonly ApiKey[];
 }
 
 /** Mounts `/sign-in`, asks for a session from there on, and mounts what a signed-in person may do to it. */
-export function mountAccess(app: Hono<ConsoleEnv>, { api, sessions, sql, cookies, log, isKeyed }: GuardParts): void {
+export function mountAccess(app: Hono<ConsoleEnv>, { api, sessions, sql, cookies, log, keys }: GuardParts): void {
   const { base } = cookies;
   const addressOf = (c: Context<ConsoleEnv>): string => c.env?.address ?? 'unknown';
   /** Never throws: what was done is done. */
@@ -33,23 +34,42 @@ export function mountAccess(app: Hono<ConsoleEnv>, { api, sessions, sql, cookies
     recordAction(sql, { key, address, via: 'console', call, subject: {}, outcome: 'done' }).catch((error: unknown) =>
       log.error({ call, key, error }, 'console.action_not_recorded'),
     );
-  app.get('/sign-in', (c) => c.html(signInPage({ base, theme: themeOf(c), to: below(c.req.query('to')) })));
+  const signIn = async (c: Context<ConsoleEnv>, key: string | null): Promise<void> => {
+    keepSession(c, await sessions.begin({ key }, addressOf(c)), cookies);
+    log.info({ key, address: addressOf(c) }, 'console.signed_in');
+    await record(key, addressOf(c), 'sign in');
+  };
+  const links = createLinks(keys[0]?.hash ?? null);
+  app.get('/sign-in', (c) => {
+    const page = { base, theme: themeOf(c) };
+    return c.html(isKeyless(keys) ? linkPage(page) : signInPage({ ...page, to: below(c.req.query('to')) }));
+  });
+  app.get('/open', async (c) => {
+    const token = sessionToken(c);
+    // A page that is loaded again, or was prepared by the browser, needs no second link.
+    if (token !== null && (await sessions.callerOf(token)) !== null) return c.redirect(`${base}/`, 303);
+    if (!isKeyless(keys)) return c.redirect(`${base}/sign-in`, 303);
+    if (!links.use(new URL(c.req.url).search.slice(1))) {
+      const refusal = 'This link was used already, or is too old. The command makes another one.';
+      return c.html(linkPage({ base, theme: themeOf(c), refusal }), 401);
+    }
+    await signIn(c, null);
+    return c.redirect(`${base}/`, 303);
+  });
   app.post('/sign-in', async (c) => {
     const form = await formOf(c);
     const to = below(form.to);
     const tried = await tryKey(api, form.key ?? '', c.env?.address);
     if ('refusal' in tried) return c.html(signInPage({ base, theme: themeOf(c), to, refusal: tried.refusal }), tried.status);
-    keepSession(c, await sessions.begin(tried.caller, addressOf(c)), cookies);
-    log.info({ key: tried.caller.key, address: addressOf(c) }, 'console.signed_in');
-    await record(tried.caller.key, addressOf(c), 'sign in');
+    await signIn(c, tried.caller.key);
     return c.redirect(`${base}${to}`, 303);
   });
-  app.use(requireSession({ sessions, base, isKeyed }));
+  app.use(requireSession({ sessions, base }));
   app.post('/sign-out', async (c) => {
     const { key } = c.get('caller');
     const token = sessionToken(c);
     const isEverywhere = (await formOf(c)).from === 'everywhere';
-    if (isEverywhere && key !== null) await sessions.endAll(key);
+    if (isEverywhere) await sessions.endAll(key);
     else if (token !== null) await sessions.end(token);
     dropSession(c, cookies);
     log.info({ key, address: addressOf(c) }, 'console.signed_out');
@@ -63,10 +83,10 @@ export function mountAccess(app: Hono<ConsoleEnv>, { api, sessions, sql, cookies
   });
 }
 
-function requireSession({ sessions, base, isKeyed }: { sessions: Sessions; base: string; isKeyed: boolean }) {
+function requireSession({ sessions, base }: { sessions: Sessions; base: string }) {
   const handler: MiddlewareHandler<ConsoleEnv> = async (c, next) => {
     const token = sessionToken(c);
-    const caller = isKeyed ? (token === null ? null : await sessions.callerOf(token)) : KEYLESS;
+    const caller = token === null ? null : await sessions.callerOf(token);
     if (caller !== null) {
       c.set('caller', caller);
       return next();

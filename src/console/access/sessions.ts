@@ -1,7 +1,7 @@
-/** Who a browser is: a session that a key of the API opened, or anybody of this machine where no key is configured. */
+/** Who a browser is: a session that a key of the API opened, or a one-time link where no key is configured. */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Caller } from '../../api/http/caller.ts';
-import type { ApiKey } from '../../config/api-keys.ts';
+import { type ApiKey, shownName } from '../../config/api-keys.ts';
 import { HOUR, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { addSession, endSession, endSessionsOf, findSession, noteSeen } from '../../postgres/console/sessions.ts';
@@ -13,15 +13,20 @@ export interface Sessions {
   /** The caller of a token; null when it opens no session any more. */
   callerOf(token: string): Promise<Caller | null>;
   /** Opens a session for a caller who showed a key. Answers its token, which is kept nowhere here. */
-  begin(caller: Caller & { readonly key: string }, address: string): Promise<string>;
+  begin(caller: Pick<Caller, 'key'>, address: string): Promise<string>;
   end(token: string): Promise<void>;
   /** Ends all sessions of a key. */
-  endAll(keyName: string): Promise<void>;
+  endAll(keyName: string | null): Promise<void>;
 }
 
 /** Keeps sessions in the database, so that they hold at every replica and outlive a restart. */
 export function createSessions(sql: Sql, keys: readonly ApiKey[]): Sessions {
   const markOf = ({ hash }: ApiKey): string => createHash('sha256').update(`session ${hash}`).digest('hex').slice(0, 16);
+  const named = (name: string | null): ApiKey => {
+    const key = keys.find((each) => shownName(each) === name);
+    if (key === undefined) throw new Error(`no key is named ${name}`);
+    return key;
+  };
   return {
     callerOf: async (token) => {
       const row = await findSession(sql, hashOf(token));
@@ -31,18 +36,17 @@ export function createSessions(sql: Sql, keys: readonly ApiKey[]): Sessions {
       if (expires <= Date.now()) return null;
       // A database that takes no writes still shows pages.
       if (row.isUnnoted) await noteSeen(sql, row.id).catch(() => undefined);
-      return { key: key.name, scopes: key.scopes, expires, session: row.id };
+      return { key: shownName(key), scopes: key.scopes, expires, session: row.id };
     },
     begin: async (caller, address) => {
-      const key = keys.find(({ name }) => name === caller.key);
-      if (key === undefined) throw new Error(`no key is named ${caller.key}`);
+      const key = named(caller.key);
       const token = randomBytes(32).toString('base64url');
       const session = { tokenHash: hashOf(token), keyName: key.name, keyMark: markOf(key), address };
       await addSession(sql, { ...session, lifetime: SESSION_LIFETIME });
       return token;
     },
     end: (token) => endSession(sql, hashOf(token)),
-    endAll: async (keyName) => void (await endSessionsOf(sql, keyName)),
+    endAll: async (keyName) => void (await endSessionsOf(sql, named(keyName).name)),
   };
 }
 
