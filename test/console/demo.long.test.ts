@@ -9,7 +9,7 @@ import axe, { type AxeResults } from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import type { OverviewBody } from '../../src/api/health/overview.ts';
-import { openPage, startBrowser } from '../support/browser.ts';
+import { openByLink, startBrowser } from '../support/browser.ts';
 
 const BIN = fileURLToPath(new URL('../../bin/purchase-watch.mjs', import.meta.url));
 const DATA_DIR = mkdtempSync(join(tmpdir(), 'purchase-watch-demo-console-'));
@@ -75,7 +75,7 @@ const happened = (page: Page, words: RegExp) =>
 const lead = (page: Page) => page.locator('#demo-lead').textContent();
 
 test('a switch ends the story of the terminal', { timeout: 300_000 }, async () => {
-  const { page, context } = await openPage(browser, { origin });
+  const { page, context } = await openByLink(browser, { origin });
   await page.goto('/');
   expect(await lead(page)).toContain('A story runs in the terminal');
   await turn(page, 'Slow', true);
@@ -93,7 +93,7 @@ test.each([
   'the %s page breaks and is mended: the incident, and what Slack got, stand on the open page',
   { timeout: 400_000 },
   async (name, state) => {
-    const { page, context, misdeeds } = await openPage(browser, { origin });
+    const { page, context, misdeeds } = await openByLink(browser, { origin });
     const watched = await context.newPage();
     await watched.goto('/');
     await page.goto('/incidents');
@@ -135,7 +135,7 @@ test.each([
 test('the service is slow, throttles and refuses, one fault at a time; customers are not called stuck for it', {
   timeout: 400_000,
 }, async () => {
-  const { page, context, misdeeds } = await openPage(browser, { origin });
+  const { page, context, misdeeds } = await openByLink(browser, { origin });
   await page.goto('/');
   const kinds = async () => (await settings()).faults.map(({ kind }) => kind);
   await turn(page, 'Slow', true);
@@ -161,7 +161,7 @@ test('the service is slow, throttles and refuses, one fault at a time; customers
 });
 
 test('the daemon is killed and started with a page open: both say so and go on by themselves', { timeout: 300_000 }, async () => {
-  const { page, context } = await openPage(browser, { origin });
+  const { page, context } = await openByLink(browser, { origin });
   const later = await context.newPage();
   await page.goto('/');
   await page.getByText(/^Live, updated/).waitFor();
@@ -182,7 +182,7 @@ test('the daemon is killed and started with a page open: both say so and go on b
 test('the receiver is dead for a while: it catches up in order and without a gap, and audit finds all whole', {
   timeout: 400_000,
 }, async () => {
-  const { page, context, misdeeds } = await openPage(browser, { origin });
+  const { page, context, misdeeds } = await openByLink(browser, { origin });
   await page.goto('/');
   await turn(page, 'Receiver', true);
   await happened(page, /the shop is paused/);
@@ -227,7 +227,7 @@ async function inOrder(): Promise<string[]> {
 }
 
 test('without script the switches are forms, and lead back to their page', async () => {
-  const { page, context, misdeeds } = await openPage(browser, { origin, javaScriptEnabled: false });
+  const { page, context, misdeeds } = await openByLink(browser, { origin, javaScriptEnabled: false });
   // A form that starts the daemon is answered once the daemon runs.
   page.setDefaultTimeout(WITHIN.timeout);
   await page.goto('/sites?a=b');
@@ -244,7 +244,7 @@ test('without script the switches are forms, and lead back to their page', async
 }, 400_000);
 
 test.each(['light', 'dark'] as const)('nothing keeps a person out, in %s', { timeout: 300_000 }, async (colorScheme) => {
-  const { page, context, misdeeds } = await openPage(browser, { origin, colorScheme, bypassCSP: true });
+  const { page, context, misdeeds } = await openByLink(browser, { origin, colorScheme, bypassCSP: true });
   const violations: string[] = [];
   const look = async (when: string) => {
     for (const width of [320, 768, 1440]) {

@@ -5,6 +5,7 @@ import { afterEach, expect, test } from 'vitest';
 import { connect } from '../../src/postgres/connection/database.ts';
 import { type Daemon, startDaemon } from '../support/daemon.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { fetchAsMachine } from '../support/machine.ts';
 
 const SCHEMA_LOCK = 7_236_019_444;
 
@@ -33,7 +34,7 @@ async function addressOf(daemon: Daemon): Promise<string> {
   return /"url":"([^"]+)"[^\n]*"api.listening"/.exec(daemon.output())![1]!;
 }
 async function ask(url: string, key?: string): Promise<{ status: number; body: Record<string, unknown>; text: string }> {
-  const response = await fetch(url, key === undefined ? {} : { headers: { authorization: `Bearer ${key}` } });
+  const response = await fetchAsMachine(url, key === undefined ? {} : { headers: { authorization: `Bearer ${key}` } });
   const text = await response.text();
   return { status: response.status, text, body: text.startsWith('{') ? JSON.parse(text) : {} };
 }
@@ -59,7 +60,7 @@ test('while a daemon starts its port is open: it lives, is not ready, and says w
     });
   for (const key of [undefined, metering]) expect((await ask(`${url}/readyz`, key)).text).toBe('{"status":"starting"}');
   expect((await ask(`${url}/readyz`, 'a-key-that-is-not-known')).status).toBe(401);
-  const refused = await fetch(`${url}/v1/purchases`);
+  const refused = await fetchAsMachine(`${url}/v1/purchases`);
   expect([refused.status, refused.headers.get('content-type'), refused.headers.get('retry-after')]).toEqual([
     503,
     'application/problem+json',
