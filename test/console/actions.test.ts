@@ -20,8 +20,8 @@ afterAll(async () => {
 const HOSTILE = `<img src=x onerror=alert(1)>\u202e${'w'.repeat(4_000)}`;
 
 test.each([true, false])('shows who did what, by door and id (script: %s)', async (javaScriptEnabled) => {
-  await t.database.sql`truncate purchase_watch_internal.actions`;
   const { page, context, misdeeds } = await openByLink(browser, { origin: t.app.url()!, javaScriptEnabled });
+  await t.database.sql`truncate purchase_watch_internal.actions`;
   await page.goto('/system/actions');
   await page.getByText('Nothing was changed yet.').waitFor();
   await t.database.sql`

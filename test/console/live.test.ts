@@ -2,6 +2,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openByLink, startBrowser } from '../support/browser.ts';
+import { signedIn } from '../support/machine.ts';
 import { startTestApp } from '../support/test-app.ts';
 
 let browser: Browser;
@@ -76,8 +77,9 @@ test('keys go to pages and list themselves', async () => {
 test('a proxy may serve the console below a path, and pass that path or take it away', async () => {
   const t = await startTestApp({ realClock: true, env: { CONSOLE_URL: 'https://ops.example/watch' } });
   await t.app.start();
+  const headers = await signedIn(t.app.url()!);
   for (const address of [`${t.app.url()}/watch/`, `${t.app.url()}/`]) {
-    const html = await (await fetch(address)).text();
+    const html = await (await fetch(address, { headers })).text();
     const links = [...html.matchAll(/(?:href|src|action)="([^"#]+)"/g)].map(([, link]) => link!);
     expect(links.length).toBeGreaterThan(10);
     expect(links.filter((link) => !link.startsWith('/watch/'))).toEqual([]);

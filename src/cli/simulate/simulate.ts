@@ -2,6 +2,7 @@
 
 import { randomInt } from 'node:crypto';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { LOOPBACK_HOST } from '../../api/access/access.ts';
 import { environmentOf } from '../../config/sources/environment.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { untilStopSignal } from '../../runtime/process/signals.ts';
@@ -40,7 +41,7 @@ async function simulate(context: CliContext, options: SimulateOptions): Promise<
   if (fast !== undefined) refuseForeign(fast);
   // A database that is kept remembers the ids of earlier runs.
   const seed = options.seed ?? randomInt(2 ** 31);
-  const apiKey = daemonUrl === undefined ? undefined : apiKeyIn(context);
+  const apiKey = daemonUrl === undefined ? () => undefined : apiKeyIn(context, daemonUrl);
   const stop = untilStopSignal(context.takeSignals);
   const simulator = built({ port, host, auth, sites, clientId, clientSecret, load, timeScale, seed });
   const registrar = daemonUrl === undefined ? null : registrarAt(context, { simulator, daemonUrl, apiKey });
@@ -94,18 +95,23 @@ function show(
   printLine(context, 'Ctrl-C ends it.');
 }
 
-/** The key for the daemon's API: the first of API_KEY, or the machine's own in DATA_DIR. Throws AppError when a file cannot be read. */
-function apiKeyIn({ env }: CliContext): string | undefined {
+/**
+ * Reads the key for the daemon's API: the first of API_KEY, or the machine's own in DATA_DIR, which the daemon may make later
+ * and no other machine gets. Throws AppError when a file cannot be read.
+ */
+function apiKeyIn({ env }: CliContext, daemonUrl: string): () => string | undefined {
   const problems: string[] = [];
   const environment = environmentOf(env);
-  const key = environment.lookUp('API_KEY', problems) ?? machineKeyIfAny(environment.read('DATA_DIR', problems)) ?? undefined;
+  const key = environment.lookUp('API_KEY', problems);
+  const dataDir = environment.read('DATA_DIR', problems);
   if (problems.length > 0) throw new AppError('configuration', problems.join('\n'));
-  return key?.trim().split(/[\s,]+/)[0];
+  if (key !== undefined || !LOOPBACK_HOST.test(new URL(daemonUrl).host)) return () => key?.trim().split(/[\s,]+/)[0];
+  return () => machineKeyIfAny(dataDir) ?? undefined;
 }
 
 function registrarAt(
   context: CliContext,
-  { simulator, daemonUrl, apiKey }: { simulator: Simulator; daemonUrl: string; apiKey: string | undefined },
+  { simulator, daemonUrl, apiKey }: { simulator: Simulator; daemonUrl: string; apiKey: () => string | undefined },
 ): Registrar {
   const write = (line: string) => printLine(toStandardError(context), printable(line));
   return createRegistrar({ control: simulator.control, daemonUrl, apiKey, write });
