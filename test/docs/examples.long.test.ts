@@ -266,7 +266,7 @@ async function runScript({ text, language, line, page }: Example, stage: Stage):
     );
   }
   const exported = [...source.matchAll(/^export (?:async )?(?:function|const) (\w+)/gm)].map(([, name]) => name!);
-  if (exported.length === 0) return void (await project.run(join(place, file), stage.env));
+  if (exported.length === 0) return void (await project.run(join(place, file), { ...stage.env, ...KEYS }));
   const driver = exported.map((name) => DRIVERS[name]).find((each) => each !== undefined);
   if (driver === undefined) throw new Error(`nothing calls ${exported.join(', ')}; add a driver`);
   writeFileSync(join(place, 'driver.mjs'), driver.replaceAll('./example.ts', `./${file}`));
