@@ -5,7 +5,6 @@ import { afterEach, expect, test } from 'vitest';
 import { connect } from '../../src/postgres/connection/database.ts';
 import { type Daemon, startDaemon } from '../support/daemon.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
-import { fetchAsMachine } from '../support/machine.ts';
 
 const SCHEMA_LOCK = 7_236_019_444;
 
@@ -34,7 +33,7 @@ async function addressOf(daemon: Daemon): Promise<string> {
   return /"url":"([^"]+)"[^\n]*"api.listening"/.exec(daemon.output())![1]!;
 }
 async function ask(url: string, key?: string): Promise<{ status: number; body: Record<string, unknown>; text: string }> {
-  const response = await fetchAsMachine(url, key === undefined ? {} : { headers: { authorization: `Bearer ${key}` } });
+  const response = await fetch(url, key === undefined ? {} : { headers: { authorization: `Bearer ${key}` } });
   const text = await response.text();
   return { status: response.status, text, body: text.startsWith('{') ? JSON.parse(text) : {} };
 }
@@ -60,7 +59,7 @@ test('while a daemon starts its port is open: it lives, is not ready, and says w
     });
   for (const key of [undefined, metering]) expect((await ask(`${url}/readyz`, key)).text).toBe('{"status":"starting"}');
   expect((await ask(`${url}/readyz`, 'a-key-that-is-not-known')).status).toBe(401);
-  const refused = await fetchAsMachine(`${url}/v1/purchases`);
+  const refused = await fetch(`${url}/v1/purchases`);
   expect([refused.status, refused.headers.get('content-type'), refused.headers.get('retry-after')]).toEqual([
     503,
     'application/problem+json',
@@ -85,7 +84,7 @@ test('a worker serves health and metrics and nothing else, and a port that is ta
   await expect.poll(() => ask(`${url}/readyz`)).toMatchObject({ status: 200, body: { status: 'ready' } });
   expect((await ask(`${url}/healthz`)).status).toBe(200);
   expect((await ask(`${url}/metrics`)).text).toContain('purchase_watch_polls_total');
-  expect((await ask(`${url}/v1/purchases`)).status).toBe(404);
+  expect((await ask(`${url}/v1/purchases`)).status).toBe(401);
   const { port } = new URL(url);
   const second = start(['--worker'], { PORT: port });
   await second.says(`port ${port} of 127.0.0.1 is in use`);

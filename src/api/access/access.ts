@@ -81,7 +81,7 @@ const isBelowV1 = ({ req }: Context): boolean => /^\/v1(?:\/|$)/.test(req.path);
 function howToCall(keys: readonly ApiKey[]): string {
   if (!isKeyless(keys)) return 'Send the key in the header "authorization: Bearer <key>".';
   if (keys.length === 0)
-    return 'The daemon has no API_KEY, and DATA_DIR keeps no key, as the log says: set API_KEY, and start the daemon again.';
+    return 'No API_KEY is set, and the daemon keeps no key in DATA_DIR (its log says why, unless it is a worker, which has no API): set API_KEY, and start the daemon again.';
   return 'No API_KEY is set, so send the line of the file "authorization" in DATA_DIR: curl -H @.purchase-watch/authorization …; or set API_KEY.';
 }
 
