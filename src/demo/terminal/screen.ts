@@ -155,7 +155,8 @@ function sceneOf(
   const commands = kept.areCommandsShown ? ({ kind: 'commands', lines: kept.commands } as const) : null;
   const message = cardNow(kept, watch.elapsed());
   return {
-    address: broken.length === 0 ? link : address,
+    // A line has no room for both the link and what is wrong.
+    address: broken.length === 0 && !isPaused ? link : address,
     elapsed: watch.elapsed(),
     isPaused,
     counts: {
