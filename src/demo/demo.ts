@@ -57,7 +57,8 @@ export async function runDemo({ dataDir, once, stage, signal }: DemoOptions): Pr
 
     const opened = await openProduct({ home, isFirst, stage, narrator, log, logFile, closers });
     const { simulator, progress, slack, postgres, board, story, file, apiUrl, link, port } = opened;
-    stage.write(stage.paint('bold', `  Open ${link} in a browser: switches there break and mend things`));
+    stage.write(stage.paint('bold', `  Open ${link} in a browser`));
+    stage.write('  Switches there break and mend things. The link signs one browser in, once.');
     if (port === 0)
       stage.write(stage.paint('gray', `  Another process listens on port ${API_PORT}, so the console has another port.`));
     stage.write('');
