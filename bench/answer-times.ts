@@ -12,6 +12,8 @@ interface Question {
   readonly atMost: number;
   /** The status of a good answer; 200 unless given. */
   readonly status?: number;
+  /** What shows that the caller may ask. */
+  readonly headers: Readonly<Record<string, string>>;
   say(line: string): void;
 }
 
@@ -19,11 +21,14 @@ interface Question {
 export const WARMING = 30;
 
 /** Asks, and answers the median and the slowest of a hundred. Throws on any other status. */
-export async function timesOf(dispatcher: Dispatcher, { what, url, times, atMost, status = 200, say }: Question): Promise<Row[]> {
+export async function timesOf(
+  dispatcher: Dispatcher,
+  { what, url, times, atMost, status = 200, headers, say }: Question,
+): Promise<Row[]> {
   const took: number[] = [];
   for (let asked = 0; asked < times + WARMING; asked++) {
     const begun = performance.now();
-    const { statusCode, body } = await request(url(), { dispatcher });
+    const { statusCode, body } = await request(url(), { dispatcher, headers });
     const text = await body.text();
     if (statusCode !== status) throw new Error(`${what}: HTTP ${statusCode}: ${text}`);
     if (asked >= WARMING) took.push(performance.now() - begun);

@@ -9,6 +9,7 @@ import { connect, type Sql } from '../src/postgres/connection/database.ts';
 import { type EmbeddedPostgres, startEmbedded } from '../src/postgres/embedded/embedded.ts';
 import { migrate } from '../src/postgres/migrations/migrate.ts';
 import { syncSites } from '../src/postgres/polling/sites.ts';
+import { MACHINE_DIR } from '../test/support/machine.ts';
 import { type PostgresCpu, postgresCpu } from './postgres-cpu.ts';
 import type { DaemonSettings } from './processes/daemon.ts';
 import type { Reply, Usage } from './processes/messages.ts';
@@ -165,6 +166,7 @@ export async function webhookTo(receiver: Part): Promise<Record<string, string>>
 function environment(databaseUrl: string, serviceUrl: string): Record<string, string> {
   return {
     DATABASE_URL: databaseUrl,
+    DATA_DIR: MACHINE_DIR,
     CHECKOUT_BASE_URL: serviceUrl,
     CHECKOUT_CLIENT_ID: 'bench',
     CHECKOUT_CLIENT_SECRET: 'bench',

@@ -1,6 +1,7 @@
 /** What open pages cost: a daemon with nothing to do, and the polls and deliveries of one that is busy. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request } from 'undici';
+import { signedIn } from '../test/support/machine.ts';
 import type { BenchOptions } from './bench.ts';
 import { changesTold } from './change.ts';
 import { type Lab, type Part, SECRET } from './lab.ts';
@@ -22,14 +23,15 @@ interface OpenPages {
 async function open(url: string): Promise<OpenPages> {
   const streams = new Agent({ connections: OPEN_PAGES, bodyTimeout: 0 });
   const pages = new Agent({ connections: 4 });
+  const headers = await signedIn(url);
   let refreshed = 0;
   const refresh = async (): Promise<void> => {
-    const { body } = await request(`${url}/`, { dispatcher: pages, headers: { 'hx-request': 'true' } });
+    const { body } = await request(`${url}/`, { dispatcher: pages, headers: { ...headers, 'hx-request': 'true' } });
     await body.dump();
     refreshed += 1;
   };
   for (let page = 0; page < OPEN_PAGES; page++) {
-    const { body } = await request(`${url}/live`, { dispatcher: streams });
+    const { body } = await request(`${url}/live`, { dispatcher: streams, headers });
     body.on('data', (chunk: Buffer) => {
       if (chunk.includes('refresh')) refresh().catch(() => undefined);
     });

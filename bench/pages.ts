@@ -2,6 +2,7 @@
 import { brotliCompressSync } from 'node:zlib';
 import { Agent, request } from 'undici';
 import { startBrowser } from '../test/support/browser.ts';
+import { signedIn } from '../test/support/machine.ts';
 import { timesOf, WARMING } from './answer-times.ts';
 import { type ArchiveSize, anyPurchase, fillArchive } from './archive.ts';
 import type { Bench } from './bench.ts';
@@ -59,19 +60,20 @@ export const pages: Bench = async (lab, options) => {
   await database.sql`update purchase_watch_internal.subscribers set configured = true where name = 'archive'`;
   const url = await daemon.ask<string>('url');
   const agent = new Agent({ connections: 4 });
+  const headers = await signedIn(url);
   const rows: Row[] = [];
   for (const [what, path] of Object.entries(PAGES)) {
     const spent = () => processorTime(lab, daemon);
     const before = await spent();
     const status = REDIRECTED.has(what) ? 303 : 200;
-    rows.push(...(await timesOf(agent, { what, times, url: () => `${url}${path(size)}`, status, atMost: 100, say })));
+    rows.push(...(await timesOf(agent, { what, times, url: () => `${url}${path(size)}`, status, headers, atMost: 100, say })));
     const [ofDaemon, ofPostgres] = (await spent()).map((ms, at) => (ms - before[at]!) / (times + WARMING)) as [number, number];
     say(`  processor time: ${ofDaemon.toFixed(1)} ms of the daemon, ${ofPostgres.toFixed(1)} ms of Postgres`);
     rows.push({ what: `${what}, processor time`, value: ofDaemon + ofPostgres, unit: 'ms CPU', atMost: 100 });
   }
-  rows.push(...(await paints(url, say)), {
+  rows.push(...(await paints(url, headers, say)), {
     what: 'script and style, compressed',
-    value: await loadedKb(url),
+    value: await loadedKb(url, headers),
     unit: 'kB',
     atMost: 120,
   });
@@ -90,7 +92,7 @@ async function processorTime(lab: Lab, daemon: Part): Promise<[number, number]> 
 }
 
 /** First contentful paint in Chromium, of a browser that has loaded nothing before. */
-async function paints(url: string, say: (line: string) => void): Promise<Row[]> {
+async function paints(url: string, headers: { cookie: string }, say: (line: string) => void): Promise<Row[]> {
   const browser = await startBrowser();
   const rows: Row[] = [];
   try {
@@ -101,7 +103,7 @@ async function paints(url: string, say: (line: string) => void): Promise<Row[]> 
     ] as const) {
       const took: number[] = [];
       for (let paint = 0; paint < PAINTS; paint++) {
-        const context = await browser.newContext();
+        const context = await browser.newContext({ extraHTTPHeaders: headers });
         const page = await context.newPage();
         await page.goto(url + path, { waitUntil: 'load' });
         // A page may be loaded before it is painted.
@@ -119,8 +121,8 @@ async function paints(url: string, say: (line: string) => void): Promise<Row[]> 
 }
 
 /** All scripts and styles that the page of now names, as a browser that takes Brotli loads them. */
-async function loadedKb(url: string): Promise<number> {
-  const html = await (await request(`${url}/`)).body.text();
+async function loadedKb(url: string, headers: { cookie: string }): Promise<number> {
+  const html = await (await request(`${url}/`, { headers })).body.text();
   const addresses = [...html.matchAll(/(?:src|href)="([^"]+\.(?:js|css))"/g)].map(([, address]) => address!);
   const bodies = await Promise.all(addresses.map(async (address) => (await request(url + address)).body.bytes()));
   return bodies.reduce((sum, bytes) => sum + brotliCompressSync(bytes).length, 0) / 1_000;

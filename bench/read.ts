@@ -1,5 +1,6 @@
 /** How soon lists, single purchases, the feed and the overview answer where a million purchases and five million events are kept. */
 import { Agent, request } from 'undici';
+import { AS_MACHINE } from '../test/support/machine.ts';
 import { timesOf } from './answer-times.ts';
 import { type ArchiveSize, anyPurchase, eventId, fillArchive } from './archive.ts';
 import type { Bench } from './bench.ts';
@@ -45,7 +46,7 @@ export const read: Bench = async (lab, { quick, say }) => {
   const agent = new Agent({ connections: 4 });
   const rows: Row[] = [];
   for (const [what, path] of Object.entries(QUESTIONS)) {
-    rows.push(...(await timesOf(agent, { what, times, url: () => `${url}${path(size)}`, atMost: 50, say })));
+    rows.push(...(await timesOf(agent, { what, times, url: () => `${url}${path(size)}`, headers: AS_MACHINE, atMost: 50, say })));
   }
   const batches: number[] = [];
   for (let batch = 0; batch < 5; batch++) {
@@ -59,7 +60,7 @@ export const read: Bench = async (lab, { quick, say }) => {
     const { statusCode, body } = await request(`${url}/v1/purchases/batch`, {
       method: 'POST',
       dispatcher: agent,
-      headers: { 'content-type': 'application/json' },
+      headers: { ...AS_MACHINE, 'content-type': 'application/json' },
       body: JSON.stringify({ purchases }),
     });
     const answer = (await body.json()) as { created: number };

@@ -5,10 +5,12 @@ import { testChannel } from './actions/channels/test-channel.ts';
 import { createExaminer } from './actions/doctor/doctor.ts';
 import { secretsOf } from './actions/subscribers/secrets.ts';
 import { type Front, openFront } from './api/access/front.ts';
+import { createIsKnown } from './api/access/known.ts';
 import type { ServedApp } from './api/http/serve.ts';
 import { type OpenApi, openApi } from './api/open.ts';
 import { configuredSubscribers } from './channels/recipients.ts';
 import { createCheckoutClient } from './checkout/client.ts';
+import { type ApiKey, ofMachine } from './config/api-keys.ts';
 import { describeSettings } from './config/describe.ts';
 import type { Settings } from './config/settings.ts';
 import { wakeOnNotify } from './daemon/shards/listening.ts';
@@ -20,8 +22,9 @@ import { feedEraTick } from './postgres/events/feed.ts';
 import { openStore, type Store } from './postgres/open.ts';
 import { prepareStore } from './postgres/prepare.ts';
 import { type Naming, namedBy } from './postgres/shards/named.ts';
-import { createLogger } from './runtime/logger.ts';
+import { createLogger, type Logger } from './runtime/logger.ts';
 import { beginShutdown, type Shutdown, unlessAborted } from './runtime/process/shutdown.ts';
+import { machineKey } from './runtime/secrets/kept-key.ts';
 
 export interface App {
   readonly sql: Sql;
@@ -195,10 +198,11 @@ async function start(parts: Runnable, front: Front): Promise<void> {
   const { meters, ownership, poller, notifier, erasures } = parts;
   const { databaseUrl, patience } = store;
   front.at('taking over shards');
+  const apiKeys = replacements.worker ? settings.apiKeys : keysOf(settings, log);
   const engine = { meters, shardsOwned: () => ownership.owned().length, unwritten: poller.unwritten };
   const api = await openApi(
     {
-      ...{ databaseUrl, settings, secrets, health, log, engine, limits, invoiceOf: poller.invoiceOf },
+      ...{ databaseUrl, settings: { ...settings, apiKeys }, secrets, health, log, engine, limits, invoiceOf: poller.invoiceOf },
       lines: front.lines,
       testChannel: (channel) => testChannel(channel, settings),
       describe: () => describeSettings(settings),
@@ -217,19 +221,29 @@ async function start(parts: Runnable, front: Front): Promise<void> {
   for (const [name, tick] of loopsOf(parts)) loops.run(name, tick);
   const listener = wakeOnNotify({ databaseUrl, log, loops, notifier, feed: api.feed });
   closers.push(() => listener.stop());
-  front.serve(await withConsole(api, parts, front));
+  front.serve(await withConsole(api, { ...parts, apiKeys }, front), createIsKnown(apiKeys));
+}
+
+/** The keys of the settings; while there are none, the machine's own. Where that cannot be kept, API and console stay closed. */
+function keysOf({ apiKeys, dataDir }: Settings, log: Logger): ApiKey[] {
+  if (apiKeys.length > 0) return apiKeys;
+  try {
+    return [ofMachine(machineKey(dataDir))];
+  } catch (error) {
+    log.error({ error, advice: 'set API_KEY: until then all of /v1 and the console are refused' }, 'api.closed');
+    return [];
+  }
 }
 
 /** The API with the console before it; a worker has no console, and never loads it. */
 async function withConsole(
   { app, feed, places, reads, changes }: OpenApi,
-  { settings, log }: Runnable,
+  { settings, log, apiKeys: keys }: Runnable & { apiKeys: readonly ApiKey[] },
   { lines }: Front,
 ): Promise<ServedApp> {
   if (feed === null || places === null || reads === null || changes === null) return app;
   const { createConsole } = await import('./console/open.ts');
-  const { apiKeys: keys, consoleUrl } = settings;
-  return createConsole({ api: app, feed, places, reads, changes, log, lines, keys, consoleUrl });
+  return createConsole({ api: app, feed, places, reads, changes, log, lines, keys, consoleUrl: settings.consoleUrl });
 }
 
 async function stop(parts: Runnable, front: Front | undefined): Promise<boolean> {

@@ -16,7 +16,8 @@ const REMEDIES: Readonly<Record<ProblemCode, string>> = {
   too_deep: 'Send fewer levels of lists and objects ([limits](http-api.md#limits)).',
   unknown_site: 'Name a site of the settings file; `detail` suggests the nearest name.',
   unknown_event: 'Begin with the oldest event that is kept (leave `after` out), or with `after=latest`.',
-  unauthorized: 'Send `Authorization: Bearer <key>` with a key that the daemon knows and that has not expired.',
+  unauthorized:
+    'Send `Authorization: Bearer <key>` with a key that the daemon knows and that has not expired; at a daemon without keys that of the machine ([without keys](http-api.md#without-keys)).',
   read_only_key: 'Use a key with the scope that `detail` names; this key can change nothing.',
   missing_scope: 'Use a key with the scope that `detail` names, or add the scope to this key in `api.keys`.',
   proxied: 'Set `API_KEY` at the daemon and send it: without keys a request that a proxy passed on is refused.',

@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
+import { machineKey } from '../src/runtime/secrets/kept-key.ts';
 import { startBrowser } from '../test/support/browser.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -46,14 +47,14 @@ const demo = spawn(process.execPath, [join(ROOT, 'bin/purchase-watch.mjs'), 'dem
 });
 try {
   mkdirSync(FOLDER, { recursive: true });
-  await takeAll(await addressOf(demo));
+  await takeAll(new URL(await linkOf(demo)));
 } finally {
   if (demo.exitCode === null && demo.kill('SIGINT')) await once(demo, 'exit');
   rmSync(data, { recursive: true, force: true });
 }
 
-/** The address of the console that the demo prints. */
-async function addressOf({ stdout }: ChildProcess): Promise<string> {
+/** The link to the console that the demo prints. */
+async function linkOf({ stdout }: ChildProcess): Promise<string> {
   let printed = '';
   stdout!.setEncoding('utf8').on('data', (text: string) => {
     printed += text;
@@ -73,23 +74,28 @@ async function soon<Found>(what: string, look: () => Promise<Found | undefined>)
   throw new Error(`there is not ${what} after ${PATIENCE / 1_000} s`);
 }
 
+/** Calls the API of the demo's daemon. */
+function ask(address: string, init: RequestInit = {}): Promise<Response> {
+  const headers = { authorization: `Bearer ${machineKey(join(data, 'demo'))}`, 'content-type': 'application/json' };
+  return fetch(address, { ...init, headers });
+}
+
 async function post(address: string, body: unknown): Promise<void> {
-  const headers = { 'content-type': 'application/json' };
-  const response = await fetch(address, { method: 'POST', headers, body: JSON.stringify(body) });
+  const response = await ask(address, { method: 'POST', body: JSON.stringify(body) });
   if (!response.ok) throw new Error(`${address} answered ${response.status}: ${await response.text()}`);
 }
 
 /** The first resource of a list of the API that is as wanted; waits until there is one. */
 function firstOf<Body>(api: string, path: string, isWanted: (body: Body) => boolean = () => true): Promise<Body> {
   return soon(path, async () => {
-    const response = await fetch(api + path).catch(() => null);
+    const response = await ask(api + path).catch(() => null);
     return response?.ok ? ((await response.json()) as { data: Body[] }).data.find(isWanted) : undefined;
   });
 }
 
 /** Where the daemon itself serves the console: without the demo's bar. */
 async function daemonOf(demoUrl: string): Promise<string> {
-  const { settings } = (await (await fetch(`${demoUrl}/v1/system`)).json()) as { settings: { name: string; text: string }[] };
+  const { settings } = (await (await ask(`${demoUrl}/v1/system`)).json()) as { settings: { name: string; text: string }[] };
   return `http://127.0.0.1:${settings.find(({ name }) => name === 'PORT')!.text}`;
 }
 
@@ -98,7 +104,7 @@ async function breakThings(page: Page, demoUrl: string, api: string): Promise<vo
   await firstOf(api, '/v1/deliveries?subscriber=@slack');
   // The charts leave out the minute that is not over yet.
   await soon('a whole minute', async () => {
-    const { minutes } = (await (await fetch(`${api}/v1/activity?minutes=3`)).json()) as { minutes: { polls: number }[] };
+    const { minutes } = (await (await ask(`${api}/v1/activity?minutes=3`)).json()) as { minutes: { polls: number }[] };
     return minutes.slice(0, -1).some(({ polls }) => polls > 0) ? true : undefined;
   });
   await open(page, demoUrl, WIDE);
@@ -107,7 +113,7 @@ async function breakThings(page: Page, demoUrl: string, api: string): Promise<vo
   await post(`${api}/v1/silences`, PLANNED);
   await page.getByRole('button', { name: 'Receiver' }).click();
   await soon('a paused subscriber', async () => {
-    const { health } = (await (await fetch(`${api}/v1/subscribers/shop`)).json()) as { health: { status: string } };
+    const { health } = (await (await ask(`${api}/v1/subscribers/shop`)).json()) as { health: { status: string } };
     return health.status === 'paused' ? true : undefined;
   });
 }
@@ -138,10 +144,12 @@ async function pagesOf(api: string): Promise<ReadonlyMap<string, string>> {
   ]);
 }
 
-async function takeAll(demoUrl: string): Promise<void> {
+async function takeAll(link: URL): Promise<void> {
+  const demoUrl = link.origin;
   const browser = await startBrowser();
   try {
     const page = await (await browser.newContext()).newPage();
+    await page.goto(link.href);
     const api = await daemonOf(demoUrl);
     await breakThings(page, demoUrl, api);
     await open(page, demoUrl, WIDE);

@@ -1,6 +1,7 @@
 /** What a daemon costs where much is kept and nothing is due: its start, waiting, and pages of the feed. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent } from 'undici';
+import { AS_MACHINE } from '../../test/support/machine.ts';
 import { timesOf, WARMING } from '../answer-times.ts';
 import type { Database, Lab } from '../lab.ts';
 import { median, spending } from '../measure.ts';
@@ -65,7 +66,7 @@ async function feedPages(lab: Lab, database: Database, { name, size, pages, say 
     eventIdOf(1 + Math.floor(Math.random() * size.watched), 1 + Math.floor(Math.random() * size.eventsEach));
   const read = await spending(lab, daemon);
   const times = await timesOf(agent, {
-    ...{ what: `${name}: feed, ${PAGE} events from anywhere`, times: pages, atMost: 50, say },
+    ...{ what: `${name}: feed, ${PAGE} events from anywhere`, times: pages, headers: AS_MACHINE, atMost: 50, say },
     url: () => `${url}/v1/events?limit=${PAGE}&after=${somewhere()}`,
   });
   const spent = await read();

@@ -2,6 +2,7 @@
 
 import type { Examiner } from '../actions/doctor/doctor.ts';
 import { createFeedHub, type FeedHub } from '../actions/events/feed-hub.ts';
+import { isKeyless } from '../config/api-keys.ts';
 import { channelRules } from '../config/channels.ts';
 import type { DescribedSetting } from '../config/describe.ts';
 import type { Settings } from '../config/settings.ts';
@@ -104,7 +105,8 @@ export function createApi({ sql, settings, secrets = null, health, log, feed = c
   mountOverview(app, { sql, keys: settings.apiKeys });
   mountFlow(app, { sql, limits });
   mountActivity(app, { sql });
-  mountSystem(app, { sql, keys: settings.apiKeys, describe: parts.describe ?? (() => []) });
+  const keyless = isKeyless(settings.apiKeys);
+  mountSystem(app, { sql, keys: keyless ? [] : settings.apiKeys, describe: parts.describe ?? (() => []) });
   mountDoctor(app, { examine: parts.examine ?? (async () => []) });
   mountSite(app, { sql, limits, sites: settings.sites });
   mountKey(app);
@@ -127,7 +129,7 @@ export function createApi({ sql, settings, secrets = null, health, log, feed = c
   mountCustomers(app, { sql });
   mountSilences(app, { sql, changes, secrets });
   mountRehearsals(app, { sql, sites: known.sites, settings });
-  mountDocument(app, { keyed: settings.apiKeys.length > 0 });
+  mountDocument(app, { keyed: !keyless });
   mountBook(app, parts.book);
 
   return app;

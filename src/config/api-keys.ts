@@ -21,6 +21,18 @@ export function hashOfKey(key: string): string {
   return `sha256:${createHash('sha256').update(key).digest('hex')}`;
 }
 
+/** No setting names a key so: names there begin with a letter or digit. */
+const MACHINE = '@machine';
+
+/** The machine's own key as one of the API, with every scope. */
+export const ofMachine = (key: string): ApiKey => ({ name: MACHINE, scopes: SCOPES, hash: hashOfKey(key), expires: null });
+
+/** The key's name for people and programs; null: the machine's own. */
+export const shownName = ({ name }: ApiKey): string | null => (name === MACHINE ? null : name);
+
+/** Whether the settings name no key: then the machine's own is the only one, or there is none. */
+export const isKeyless = (keys: readonly ApiKey[]): boolean => keys.every((key) => shownName(key) === null);
+
 /** All keys: those of the variables first, then those of the file. Expired ones are among them. */
 export function apiKeys(section: FileSettings['api'], environment: Environment, problems: string[]): ApiKey[] {
   const readKey = environment.read('API_READ_KEY', problems);

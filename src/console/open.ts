@@ -66,7 +66,7 @@ export function createConsole(parts: ConsoleParts): ServedApp {
   app.use(headers, guardKeyless(keys) as MiddlewareHandler);
   app.get('/assets/*', serveAsset);
   app.use(requireOwnPages(consoleUrl));
-  mountAccess(app, { api, sessions, forms, sql: changes, cookies, log, lines, isKeyed: keys.length > 0 });
+  mountAccess(app, { api, sessions, forms, sql: changes, cookies, log, lines, keys });
   app.get('/live', (c) => live.stream(c, c.get('caller')));
 
   const calls = new WeakMap<Context, ApiCalls>();

@@ -56,8 +56,9 @@ export async function runDemo({ dataDir, once, stage, signal }: DemoOptions): Pr
     const log = createLogger({ level: 'info', destination: createWriteStream(logFile, { flags: 'a' }) });
 
     const opened = await openProduct({ home, isFirst, stage, narrator, log, logFile, closers });
-    const { simulator, progress, slack, postgres, board, story, file, apiUrl, port } = opened;
-    stage.write(stage.paint('bold', `  Open ${apiUrl} in a browser: switches there break and mend things`));
+    const { simulator, progress, slack, postgres, board, story, file, apiUrl, link, port } = opened;
+    stage.write(stage.paint('bold', `  Open ${link} in a browser`));
+    stage.write('  Switches there break and mend things. The link signs one browser in, once.');
     if (port === 0)
       stage.write(stage.paint('gray', `  Another process listens on port ${API_PORT}, so the console has another port.`));
     stage.write('');
@@ -75,7 +76,7 @@ export async function runDemo({ dataDir, once, stage, signal }: DemoOptions): Pr
 
     const { control } = simulator;
     const { messages } = slack;
-    screen?.open({ address: apiUrl, progress, messages, board });
+    screen?.open({ address: apiUrl, link, progress, messages, board });
     const isWhole = await untilSwitched({ control, narrator, progress, watch, messages, board, story, signal });
     if (isWhole) {
       const lines = recap(progress, { messages: messages(), took: took() });

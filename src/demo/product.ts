@@ -1,7 +1,9 @@
 /** What the demo starts around the daemon: database, simulated service, shop, Slack, and the page with switches. */
 import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
+import { hashOfKey } from '../config/api-keys.ts';
 import { AppError } from '../domain/values/errors.ts';
+import { HOUR } from '../domain/values/time.ts';
 import type { Sql } from '../postgres/connection/database.ts';
 import { connect } from '../postgres/connection/database.ts';
 import { type EmbeddedPostgres, startEmbedded } from '../postgres/embedded/embedded.ts';
@@ -9,6 +11,8 @@ import { migrateOrExplain } from '../postgres/migrations/migrate-or-explain.ts';
 import { retireEverything } from '../postgres/polling/retire.ts';
 import { register } from '../postgres/purchases/purchases.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { machineKey } from '../runtime/secrets/kept-key.ts';
+import { linkTo } from '../runtime/secrets/one-time-links.ts';
 import { createSimulator, type Simulator } from '../simulator/simulator.ts';
 import { type Auditor, createAuditor } from './browser/auditor.ts';
 import { type Board, createBoard } from './browser/board.ts';
@@ -88,12 +92,13 @@ export async function openProduct({ home, isFirst, stage, narrator, log, logFile
     slackUrl: slack.url,
     consoleUrl: apiUrl,
   });
+  const key = machineKey(home);
   const daemon = createDaemon(env, { port: daemonPort, logFile });
   closers.push(daemon.stop);
   const story: Story = { isRunning: false, ended: new AbortController() };
   const board = createBoard({
     switches: switchesOf({ control: simulator.control, daemon, shop }),
-    readFacts: () => readFacts(daemon.url),
+    readFacts: () => readFacts(daemon.url, key),
     since: (moment) => ({
       arrivals: progress.arrivals().filter(({ at }) => at >= moment),
       posts: slack.posts().filter(({ at }) => at >= moment),
@@ -111,7 +116,9 @@ export async function openProduct({ home, isFirst, stage, narrator, log, logFile
   closers.push(front.close);
   registerNewPurchases(simulator, sql, log);
   await daemon.start();
-  return { simulator, progress, slack, postgres, board, story, file, apiUrl, port };
+  // The terminal that shows the link is of one person, who may open it late.
+  const link = linkTo(`${apiUrl}/`, hashOfKey(key), 12 * HOUR);
+  return { simulator, progress, slack, postgres, board, story, file, apiUrl, link, port };
 }
 
 interface SideSources {

@@ -4,7 +4,7 @@ import { createStreamPlaces } from '../../src/api/events/stream-places.ts';
 import { type ApiServer, serveApi } from '../../src/api/http/serve.ts';
 import type { InvoiceParts } from '../../src/api/purchases/invoice.ts';
 import { createApi } from '../../src/api/routes.ts';
-import { type ApiKey, hashOfKey } from '../../src/config/api-keys.ts';
+import { type ApiKey, hashOfKey, ofMachine } from '../../src/config/api-keys.ts';
 import { SCOPES, type Scope } from '../../src/config/kinds/key-kinds.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import type { SiteSettings } from '../../src/config/settings.ts';
@@ -16,6 +16,7 @@ import { createLogger } from '../../src/runtime/logger.ts';
 import { createHealth, type Health } from '../../src/runtime/loops/health.ts';
 import { createSecrets, type Secrets } from '../../src/runtime/secrets/secrets.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { AS_MACHINE, MACHINE_KEY } from '../support/machine.ts';
 
 interface Answer {
   readonly status: number;
@@ -83,11 +84,12 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   const lines: string[] = [];
   const destination = { write: (line: string) => lines.push(line) > 0 } as unknown as NodeJS.WritableStream;
   const health = createHealth(() => Date.now());
+  const keys = [...keysOf('API_KEY', SCOPES, apiKey), ...keysOf('API_READ_KEY', ['read', 'metrics'], apiReadKey), ...apiKeys];
   const app = createApi({
     sql,
     databaseUrl: database?.url ?? '',
     settings: {
-      apiKeys: [...keysOf('API_KEY', SCOPES, apiKey), ...keysOf('API_READ_KEY', ['read', 'metrics'], apiReadKey), ...apiKeys],
+      apiKeys: keys.length === 0 ? [ofMachine(MACHINE_KEY)] : keys,
       sites: sites.map((name) => ({ name }) as SiteSettings),
       ...PLANS,
       ...options.settings,
@@ -106,7 +108,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     databaseUrl: database?.url ?? '',
     health,
     lines,
-    call: (method, path, call) => request(server.url + path, method, call),
+    call: (method, path, call) => (keys.length === 0 ? request : send)(server.url + path, method, call),
     close: server.close,
     stop: async () => {
       await server.close();
@@ -123,8 +125,13 @@ function keysOf(name: string, scopes: readonly Scope[], key: string | null): Api
   return key === null ? [] : [{ name, scopes, hash: hashOfKey(key), expires: null }];
 }
 
+/** One call to a daemon on this machine that has no keys. */
+export function request(url: string, method: string, { headers, ...call }: CallOptions = {}): Promise<Answer> {
+  return send(url, method, { ...call, headers: { ...AS_MACHINE, ...headers } });
+}
+
 /** One call to an API anywhere. */
-export async function request(url: string, method: string, { json, body, headers = {} }: CallOptions = {}): Promise<Answer> {
+async function send(url: string, method: string, { json, body, headers = {} }: CallOptions = {}): Promise<Answer> {
   const response = await fetch(url, {
     method,
     headers: json === undefined ? headers : { 'content-type': 'application/json', ...headers },

@@ -1,4 +1,5 @@
 /** A reader of server-sent events that takes them as they come off the wire. */
+import { fetchAsMachine } from '../support/machine.ts';
 
 export interface StreamedEvent {
   readonly id: string;
@@ -25,7 +26,7 @@ export interface EventStream {
 /** Opens a stream; what comes is kept. */
 export async function openStream(url: string, headers: Record<string, string> = {}): Promise<EventStream> {
   const hangUp = new AbortController();
-  const response = await fetch(url, { headers, signal: hangUp.signal });
+  const response = await fetchAsMachine(url, { headers, signal: hangUp.signal });
   let text = '';
   let parsed = 0;
   let lastId = '';

@@ -2,7 +2,7 @@
 import axe from 'axe-core';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openPage, startBrowser, TOO_WIDE } from '../support/browser.ts';
+import { openByLink, startBrowser, TOO_WIDE } from '../support/browser.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 const PAGES = [
@@ -63,7 +63,7 @@ async function someIncidents(): Promise<void> {
 }
 
 test.each(['light', 'dark'] as const)('nothing keeps a person out, in %s', { timeout: 180_000 }, async (colorScheme) => {
-  const { page, context, misdeeds } = await openPage(browser, { origin: t.app.url()!, colorScheme, bypassCSP: true });
+  const { page, context, misdeeds } = await openByLink(browser, { origin: t.app.url()!, colorScheme, bypassCSP: true });
   const violations: string[] = [];
   for (const path of [...PAGES, ...own]) {
     await page.goto(path);

@@ -1,7 +1,7 @@
 /** The page of what was changed: filters in the address, older pages, text from outside as text. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openPage, startBrowser } from '../support/browser.ts';
+import { openByLink, startBrowser } from '../support/browser.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 let browser: Browser;
@@ -20,8 +20,8 @@ afterAll(async () => {
 const HOSTILE = `<img src=x onerror=alert(1)>\u202e${'w'.repeat(4_000)}`;
 
 test.each([true, false])('shows who did what, by door and id (script: %s)', async (javaScriptEnabled) => {
+  const { page, context, misdeeds } = await openByLink(browser, { origin: t.app.url()!, javaScriptEnabled });
   await t.database.sql`truncate purchase_watch_internal.actions`;
-  const { page, context, misdeeds } = await openPage(browser, { origin: t.app.url()!, javaScriptEnabled });
   await page.goto('/system/actions');
   await page.getByText('Nothing was changed yet.').waitFor();
   await t.database.sql`

@@ -9,6 +9,7 @@ import axe, { type AxeResults } from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import type { OverviewBody } from '../../src/api/health/overview.ts';
+import { machineKey } from '../../src/runtime/secrets/kept-key.ts';
 import { openPage, startBrowser } from '../support/browser.ts';
 
 const BIN = fileURLToPath(new URL('../../bin/purchase-watch.mjs', import.meta.url));
@@ -21,6 +22,9 @@ let browser: Browser;
 let demo: ChildProcess;
 let text = '';
 let origin: string;
+/** What a browser and a program of the person at the terminal send. */
+let cookie: string;
+let authorization: string;
 let control: string;
 
 beforeAll(async () => {
@@ -30,7 +34,11 @@ beforeAll(async () => {
     text += chunk;
   });
   await vi.waitFor(() => expect(text).toContain('1  Customers shop'), WITHIN);
-  origin = /Open (http:\S+) in a browser/.exec(text)![1]!;
+  const link = /Open (http:\S+) in a browser/.exec(text)![1]!;
+  ({ origin } = new URL(link));
+  const opened = await fetch(link, { redirect: 'manual' });
+  cookie = opened.headers.getSetCookie()[0]!.split(';')[0]!;
+  authorization = `Bearer ${machineKey(join(DATA_DIR, 'demo'))}`;
   control = /controls: (\S+)/.exec(text)![1]!;
 });
 
@@ -52,7 +60,8 @@ afterEach(async () => {
   }
 }, 120_000);
 
-const overview = async (): Promise<OverviewBody> => (await (await fetch(`${origin}/v1/overview`)).json()) as OverviewBody;
+const overview = async (): Promise<OverviewBody> =>
+  (await (await fetch(`${origin}/v1/overview`, { headers: { authorization } })).json()) as OverviewBody;
 const shop = async () => (await overview()).subscribers.find(({ name }) => name === 'shop')!;
 const settings = async () => (await (await fetch(`${control}/settings`)).json()) as Settings;
 
@@ -60,6 +69,14 @@ interface Settings {
   readonly latency: number;
   readonly faults: readonly { readonly kind: string }[];
   readonly brokenPages: readonly { readonly site: string; readonly state: string }[];
+}
+
+/** A page of the browser that the link signed in. */
+async function openInDemo(...[opener, options]: Parameters<typeof openPage>): ReturnType<typeof openPage> {
+  const opened = await openPage(opener, options);
+  const [name, value] = cookie.split('=') as [string, string];
+  await opened.context.addCookies([{ name, value, url: origin }]);
+  return opened;
 }
 
 /** Presses a switch, or releases it, and waits until the button says so. */
@@ -75,7 +92,7 @@ const happened = (page: Page, words: RegExp) =>
 const lead = (page: Page) => page.locator('#demo-lead').textContent();
 
 test('a switch ends the story of the terminal', { timeout: 300_000 }, async () => {
-  const { page, context } = await openPage(browser, { origin });
+  const { page, context } = await openInDemo(browser, { origin });
   await page.goto('/');
   expect(await lead(page)).toContain('A story runs in the terminal');
   await turn(page, 'Slow', true);
@@ -93,7 +110,7 @@ test.each([
   'the %s page breaks and is mended: the incident, and what Slack got, stand on the open page',
   { timeout: 400_000 },
   async (name, state) => {
-    const { page, context, misdeeds } = await openPage(browser, { origin });
+    const { page, context, misdeeds } = await openInDemo(browser, { origin });
     const watched = await context.newPage();
     await watched.goto('/');
     await page.goto('/incidents');
@@ -135,7 +152,7 @@ test.each([
 test('the service is slow, throttles and refuses, one fault at a time; customers are not called stuck for it', {
   timeout: 400_000,
 }, async () => {
-  const { page, context, misdeeds } = await openPage(browser, { origin });
+  const { page, context, misdeeds } = await openInDemo(browser, { origin });
   await page.goto('/');
   const kinds = async () => (await settings()).faults.map(({ kind }) => kind);
   await turn(page, 'Slow', true);
@@ -161,7 +178,7 @@ test('the service is slow, throttles and refuses, one fault at a time; customers
 });
 
 test('the daemon is killed and started with a page open: both say so and go on by themselves', { timeout: 300_000 }, async () => {
-  const { page, context } = await openPage(browser, { origin });
+  const { page, context } = await openInDemo(browser, { origin });
   const later = await context.newPage();
   await page.goto('/');
   await page.getByText(/^Live, updated/).waitFor();
@@ -182,7 +199,7 @@ test('the daemon is killed and started with a page open: both say so and go on b
 test('the receiver is dead for a while: it catches up in order and without a gap, and audit finds all whole', {
   timeout: 400_000,
 }, async () => {
-  const { page, context, misdeeds } = await openPage(browser, { origin });
+  const { page, context, misdeeds } = await openInDemo(browser, { origin });
   await page.goto('/');
   await turn(page, 'Receiver', true);
   await happened(page, /the shop is paused/);
@@ -213,7 +230,9 @@ async function inOrder(): Promise<string[]> {
     readonly sequence: number | null;
     readonly settledAt: string | null;
   }
-  const answer = await fetch(`${origin}/v1/deliveries?subscriber=shop&status=delivered&limit=500`);
+  const answer = await fetch(`${origin}/v1/deliveries?subscriber=shop&status=delivered&limit=500`, {
+    headers: { authorization },
+  });
   const { data } = (await answer.json()) as { data: Delivered[] };
   expect(data.length).toBeGreaterThan(100);
   const byPurchase = Map.groupBy(
@@ -227,7 +246,7 @@ async function inOrder(): Promise<string[]> {
 }
 
 test('without script the switches are forms, and lead back to their page', async () => {
-  const { page, context, misdeeds } = await openPage(browser, { origin, javaScriptEnabled: false });
+  const { page, context, misdeeds } = await openInDemo(browser, { origin, javaScriptEnabled: false });
   // A form that starts the daemon is answered once the daemon runs.
   page.setDefaultTimeout(WITHIN.timeout);
   await page.goto('/sites?a=b');
@@ -244,7 +263,7 @@ test('without script the switches are forms, and lead back to their page', async
 }, 400_000);
 
 test.each(['light', 'dark'] as const)('nothing keeps a person out, in %s', { timeout: 300_000 }, async (colorScheme) => {
-  const { page, context, misdeeds } = await openPage(browser, { origin, colorScheme, bypassCSP: true });
+  const { page, context, misdeeds } = await openInDemo(browser, { origin, colorScheme, bypassCSP: true });
   const violations: string[] = [];
   const look = async (when: string) => {
     for (const width of [320, 768, 1440]) {

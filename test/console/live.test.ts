@@ -1,7 +1,8 @@
 /** An open page: it follows what happens, and waits for its reader. How it loses and regains the daemon: journey.test.ts. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openPage, startBrowser } from '../support/browser.ts';
+import { openByLink, startBrowser } from '../support/browser.ts';
+import { signedIn } from '../support/machine.ts';
 import { startTestApp } from '../support/test-app.ts';
 
 let browser: Browser;
@@ -19,7 +20,7 @@ const watched = (page: Page): Promise<string | null> => page.locator('.sub').tex
 test('a page follows what happens without being loaded again, unless its reader pauses it', async () => {
   const t = await startTestApp({ realClock: true });
   await t.app.start();
-  const { page, context, misdeeds } = await openPage(browser, { origin: t.app.url()! });
+  const { page, context, misdeeds } = await openByLink(browser, { origin: t.app.url()! });
   await page.goto('/');
   await page.evaluate("document.documentElement.dataset.loaded = 'once'");
   await page.getByText('Live, updated').waitFor();
@@ -57,7 +58,7 @@ test('a page follows what happens without being loaded again, unless its reader 
 test('keys go to pages and list themselves', async () => {
   const t = await startTestApp({ realClock: true });
   await t.app.start();
-  const { page, context } = await openPage(browser, { origin: t.app.url()! });
+  const { page, context } = await openByLink(browser, { origin: t.app.url()! });
   await page.goto('/');
   await page.keyboard.press('?');
   await page.getByRole('dialog', { name: 'Keys' }).waitFor();
@@ -76,8 +77,9 @@ test('keys go to pages and list themselves', async () => {
 test('a proxy may serve the console below a path, and pass that path or take it away', async () => {
   const t = await startTestApp({ realClock: true, env: { CONSOLE_URL: 'https://ops.example/watch' } });
   await t.app.start();
+  const headers = await signedIn(t.app.url()!);
   for (const address of [`${t.app.url()}/watch/`, `${t.app.url()}/`]) {
-    const html = await (await fetch(address)).text();
+    const html = await (await fetch(address, { headers })).text();
     const links = [...html.matchAll(/(?:href|src|action)="([^"#]+)"/g)].map(([, link]) => link!);
     expect(links.length).toBeGreaterThan(10);
     expect(links.filter((link) => !link.startsWith('/watch/'))).toEqual([]);

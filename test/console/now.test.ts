@@ -1,7 +1,7 @@
 /** The page of now: the sentence, the flow of purchases as picture, list and table, the hour by the minute, and health. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { openPage, startBrowser } from '../support/browser.ts';
+import { openByLink, startBrowser } from '../support/browser.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 const MINUTE = 60_000;
@@ -84,7 +84,7 @@ const count = (at: number, from: number | null, to: number, n: number) => t.data
   on conflict do nothing`;
 
 test.each([true, false])('says how things are, and shows where purchases go (script: %s)', async (javaScriptEnabled) => {
-  const { page, context, misdeeds } = await openPage(browser, { origin: t.app.url()!, javaScriptEnabled });
+  const { page, context, misdeeds } = await openByLink(browser, { origin: t.app.url()!, javaScriptEnabled });
   await page.setViewportSize({ width: 1280, height: 900 });
   await page.goto('/');
   const map = page.locator('.map svg').first();
@@ -110,7 +110,7 @@ test.each([true, false])('says how things are, and shows where purchases go (scr
 });
 
 test('one site is shown by an address, whatever it is called; a site that there is not is named', async () => {
-  const { page, context, misdeeds } = await openPage(browser, { origin: t.app.url()!, javaScriptEnabled: false });
+  const { page, context, misdeeds } = await openByLink(browser, { origin: t.app.url()!, javaScriptEnabled: false });
   await page.goto('/');
   await page.getByLabel('Site', { exact: true }).selectOption(LONG_NAME);
   await page.getByRole('button', { name: 'Show' }).click();
@@ -124,7 +124,7 @@ test('one site is shown by an address, whatever it is called; a site that there 
 });
 
 test('nothing runs over the edges: every state and count is inside the picture', async () => {
-  const { page, context } = await openPage(browser, { origin: t.app.url()!, viewport: { width: 1280, height: 900 } });
+  const { page, context } = await openByLink(browser, { origin: t.app.url()!, viewport: { width: 1280, height: 900 } });
   await page.goto('/');
   const outside = await page
     .locator('.map svg')
@@ -148,7 +148,7 @@ test('an incident in which nobody is overdue any more says when it ends, and ask
   await sql`
     insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, count, peak, severity, said_at, announced_at, ends_at)
     values ('inc_ending', 'stuck', 'default', 4, now(), now(), 0, 3, 0, now(), now(), now() + interval '10 minutes')`;
-  const { page, context, misdeeds } = await openPage(browser, { origin: t.app.url()!, javaScriptEnabled: false });
+  const { page, context, misdeeds } = await openByLink(browser, { origin: t.app.url()!, javaScriptEnabled: false });
   await page.goto('/');
   const panel = page.getByRole('article').filter({ hasText: 'inc_ending' });
   expect(await panel.textContent()).toMatch(/ending.*It ends in \d+\smin.* unless another customer gets stuck\./s);
@@ -178,7 +178,7 @@ test('while only the incident of a loss of the database ends, the loss and what 
   await sql`
     insert into purchase_watch_internal.events (id, type, site, shard, incident, created_at, body)
     values ('evt_loss', 'incident.opened', '', 0, 'inc_loss', now(), ${body})`;
-  const { page, context } = await openPage(browser, { origin: t.app.url()!, javaScriptEnabled: false });
+  const { page, context } = await openByLink(browser, { origin: t.app.url()!, javaScriptEnabled: false });
   await page.goto('/');
   expect(await page.locator('[data-said]').textContent()).toMatch(/^The database came back as of /);
   expect(await page.locator('#needs ~ *, section[aria-labelledby="needs"]').first().textContent()).toMatch(

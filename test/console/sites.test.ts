@@ -3,8 +3,9 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { writeSiteCalls } from '../../src/postgres/polling/site-calls.ts';
 import { onDatabase } from '../cli/command.ts';
-import { openPage, startBrowser } from '../support/browser.ts';
+import { openByLink, startBrowser } from '../support/browser.ts';
 import { addExits } from '../support/dwell-days.ts';
+import { fetchAsMachine } from '../support/machine.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 const LONG_NAME = `site-with-a-name-${'x'.repeat(40)}`;
@@ -38,7 +39,7 @@ afterAll(async () => {
 });
 
 test.each([true, false])('shows each site, and one by itself (script: %s)', async (javaScriptEnabled) => {
-  const { page, context, misdeeds } = await openPage(browser, { origin: t.app.url()!, javaScriptEnabled });
+  const { page, context, misdeeds } = await openByLink(browser, { origin: t.app.url()!, javaScriptEnabled });
   await page.goto('/sites');
   expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('1 of 2 sites answer; the others were not asked yet.');
   const panel = page.locator('section[aria-labelledby="site-default"]');
@@ -61,7 +62,7 @@ test.each([true, false])('shows each site, and one by itself (script: %s)', asyn
 });
 
 test('the API shows what is set for a site, without addresses, accounts and secrets', async () => {
-  const response = await fetch(`${t.app.url()}/v1/sites/default`);
+  const response = await fetchAsMachine(`${t.app.url()}/v1/sites/default`);
   const { settings } = (await response.json()) as { settings: unknown };
   expect(settings).toEqual({
     ...{ auth: 'oauth2', timeZone: 'Europe/Stockholm', maxRps: 10_000, concurrency: 32, timeoutMs: 10_000, invoices: false },
@@ -70,7 +71,7 @@ test('the API shows what is set for a site, without addresses, accounts and secr
 
 test('shows and says how its replica calls a site, and how one does that may not call it', async () => {
   const { sql } = t.database;
-  const { page, context, misdeeds } = await openPage(browser, { origin: t.app.url()!, javaScriptEnabled: false });
+  const { page, context, misdeeds } = await openByLink(browser, { origin: t.app.url()!, javaScriptEnabled: false });
   const read = async () => {
     await page.goto('/sites/default');
     return (await page.locator('section[aria-labelledby="replicas"]').textContent())!.replaceAll('\u00a0', ' ');

@@ -1,7 +1,7 @@
 /** Every example of README and docs works as it stands, on a daemon, a database and a checkout service of its own. */
 
 import { execFile } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -14,6 +14,7 @@ import { loadSettings } from '../../src/config/load-settings.ts';
 import { freePort } from '../../src/demo/cast/free-port.ts';
 import { schemaChecker } from '../api/schema-checker.ts';
 import { makeAuthority } from '../support/certificates.ts';
+import { MACHINE_DIR, MACHINE_KEY } from '../support/machine.ts';
 import { makeOperator } from '../support/nats-logins.ts';
 import { SECRET, startTestApp, type TestApp } from '../support/test-app.ts';
 import { DRIVERS } from './drivers.ts';
@@ -30,6 +31,8 @@ const RESULTS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
   },
 };
 const LANGUAGES = ['sh', 'console', 'sql', 'json', 'yaml', 'ts', 'js', 'python', 'php'];
+/** Under these names programs read the key of the daemon, which has none of its own here. */
+const KEYS = { API_KEY: MACHINE_KEY, PURCHASE_WATCH_KEY: MACHINE_KEY };
 const SECRETS_KEY = Buffer.alloc(32, 9).toString('base64');
 
 const examples = allExamples();
@@ -128,6 +131,8 @@ async function setUp(page: string, blocks: readonly Example[]): Promise<Stage> {
   chmodSync(place, 0o755);
   const shell = createShell(place, env);
   if (!START_THEMSELVES.includes(page)) {
+    // The reader's daemon was started in the same folder.
+    cpSync(MACHINE_DIR, join(place, 'work/.purchase-watch'), { recursive: true });
     await daemon.app.start();
     shell.setOrigin(daemon.app.url()!);
   }
@@ -261,11 +266,11 @@ async function runScript({ text, language, line, page }: Example, stage: Stage):
     );
   }
   const exported = [...source.matchAll(/^export (?:async )?(?:function|const) (\w+)/gm)].map(([, name]) => name!);
-  if (exported.length === 0) return void (await project.run(join(place, file), stage.env));
+  if (exported.length === 0) return void (await project.run(join(place, file), { ...stage.env, ...KEYS }));
   const driver = exported.map((name) => DRIVERS[name]).find((each) => each !== undefined);
   if (driver === undefined) throw new Error(`nothing calls ${exported.join(', ')}; add a driver`);
   writeFileSync(join(place, 'driver.mjs'), driver.replaceAll('./example.ts', `./${file}`));
-  await project.run(join(place, 'driver.mjs'), stage.env);
+  await project.run(join(place, 'driver.mjs'), { ...stage.env, ...KEYS });
 }
 
 /** Run as it stands; only compiled where another test calls what it defines. */
@@ -278,7 +283,7 @@ async function runProgram(
   if (which(command!) === null) return console.warn(`${page}:${line}: not run, because ${command} is not installed here`);
   const path = join(mkdtempSync(join(folder, 'program-')), `example.${commands.extension}`);
   writeFileSync(path, filled(text));
-  await promisify(execFile)(command!, [...args, path], { env: { PATH: process.env.PATH, ...env }, timeout: 60_000 });
+  await promisify(execFile)(command!, [...args, path], { env: { PATH: process.env.PATH, ...env, ...KEYS }, timeout: 60_000 });
 }
 
 function text(error: unknown): string {

@@ -3,6 +3,7 @@ import { afterEach, expect, test } from 'vitest';
 import { connect, type Sql } from '../../src/postgres/connection/database.ts';
 import { register } from '../../src/postgres/purchases/purchases.ts';
 import { type Daemon, startDaemon } from '../support/daemon.ts';
+import { fetchAsMachine } from '../support/machine.ts';
 import { canPair, startPostgresPair } from '../support/postgres-pair.ts';
 import { SECRET, startTestApp, type TestApp } from '../support/test-app.ts';
 
@@ -84,7 +85,7 @@ async function callAll(daemon: Daemon): Promise<number[]> {
   const origin = /"url":"(http[^"]+)"/.exec(daemon.output())![1]!;
   const purchase = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"purchaseId":"from-the-api"}' };
   const calls = ['/v1/overview', '/v1/purchases', '/v1/events', '/readyz'].map((path) =>
-    fetch(origin + path, path === '/v1/purchases' ? purchase : {}).then(({ status }) => status),
+    fetchAsMachine(origin + path, path === '/v1/purchases' ? purchase : {}).then(({ status }) => status),
   );
   return Promise.all(calls);
 }

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { type Daemon, startDaemon } from '../support/daemon.ts';
+import { fetchAsMachine } from '../support/machine.ts';
 import { SECRET, startTestApp, type TestApp } from '../support/test-app.ts';
 
 /** Files and sockets that the daemon may have open; of these it gives so many to requests. */
@@ -61,7 +62,7 @@ async function dial(count: number, text = ''): Promise<Socket[]> {
   return opened;
 }
 const open = (): number => sockets.filter((socket) => !socket.closed).length;
-const statusOf = async (path: string): Promise<number> => (await fetch(new URL(path, url))).status;
+const statusOf = async (path: string): Promise<number> => (await fetchAsMachine(new URL(path, url))).status;
 
 test('600 connections that say nothing leave health, polls and deliveries as they are, also with few open files', async () => {
   await dial(300);
@@ -70,7 +71,7 @@ test('600 connections that say nothing leave health, polls and deliveries as the
   const { purchaseId } = t.simulator.control.add({ script: [{ state: 'Completed' }] });
   const body = JSON.stringify({ purchaseId });
   const headers = { 'content-type': 'application/json' };
-  expect((await fetch(new URL('/v1/purchases', url), { method: 'POST', body, headers })).status).toBe(201);
+  expect((await fetchAsMachine(new URL('/v1/purchases', url), { method: 'POST', body, headers })).status).toBe(201);
   await expect.poll(() => t.changesOf(purchaseId), PATIENCE).toEqual(['Completed']);
   expect([await statusOf('/readyz'), await statusOf('/v1/overview')]).toEqual([200, 200]);
   // The older ones had to make room.
@@ -100,7 +101,7 @@ test('with all connections at work, health is answered and other requests are re
   const waiting = await dial(CONNECTIONS - STREAMS, waits);
   await dial(300);
   const list = async () => {
-    const answer = await fetch(new URL('/v1/purchases', url));
+    const answer = await fetchAsMachine(new URL('/v1/purchases', url));
     return { status: answer.status, code: ((await answer.json()) as { code?: string }).code };
   };
   // A busy machine may refuse a request that was to wait, and its place is free again.

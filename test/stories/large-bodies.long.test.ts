@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Daemon, startDaemon } from '../support/daemon.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { AS_MACHINE } from '../support/machine.ts';
 
 const SIZE = 16 * 1024 * 1024;
 const BATCH = '/v1/purchases/batch';
@@ -43,7 +44,7 @@ interface Answer {
 /** An answer may come before the whole body was sent. */
 function post(path: string, body: Buffer, chunked = false): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const headers = { 'content-type': 'application/json', ...(chunked ? {} : { 'content-length': body.length }) };
+    const headers = { ...AS_MACHINE, 'content-type': 'application/json', ...(chunked ? {} : { 'content-length': body.length }) };
     const sent = request(origin + path, { method: 'POST', headers }, (answer) => {
       const chunks: Buffer[] = [];
       answer.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -115,7 +116,9 @@ async function postSlowly(head: string, piece: string, last = ''): Promise<strin
     Promise.reject(new Error('the connection was reset before the answer was read')),
   );
   const sent = (async () => {
-    socket.write(`POST ${BATCH} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n${head}\r\n\r\n`);
+    socket.write(
+      `POST ${BATCH} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: ${AS_MACHINE.authorization}\r\nContent-Type: application/json\r\n${head}\r\n\r\n`,
+    );
     for (let count = 0; count < 40; count += 1) {
       socket.write(piece);
       await delay(50);

@@ -3,6 +3,7 @@ import type { Settings } from '../../src/config/settings.ts';
 import { runCommand } from '../cli/run.ts';
 import { loadFile, temporaryFile } from '../config/files.ts';
 import { addExits } from '../support/dwell-days.ts';
+import { fetchAsMachine } from '../support/machine.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 const MINUTE = 60_000;
@@ -81,7 +82,7 @@ test('what cannot be read stops no poll, is logged once and is made up for', asy
   await t.app.sql`alter table purchase_watch_internal.away rename to dwell_days`;
   await expect.poll(() => t.log.some((line) => /loop\.recovered/.test(line) && /limits/.test(line))).toBe(true);
   expect(failures()).toHaveLength(1);
-  const response = await fetch(`${t.app.url()}/v1/purchases/${purchase}`);
+  const response = await fetchAsMachine(`${t.app.url()}/v1/purchases/${purchase}`);
   expect(await response.json()).toMatchObject({ limit: { limitMs: LEARNED, source: 'learned' } });
 });
 
@@ -100,7 +101,8 @@ test('the working is shown by the API, by why and by status alike', async () => 
     purchases: 412,
     text: expect.stringContaining(` here; ${working}`),
   };
-  const read = async (path: string) => JSON.parse(await (await fetch(`${t.app.url()}/v1/purchases/${purchase}${path}`)).text());
+  const read = async (path: string) =>
+    JSON.parse(await (await fetchAsMachine(`${t.app.url()}/v1/purchases/${purchase}${path}`)).text());
   expect(await read('')).toMatchObject({ purchaseId: purchase, limit });
   const clockOf = ({ standing }: { standing: { kind: string }[] }) => standing.find(({ kind }) => kind === 'stuck_clock');
   expect(clockOf(await read('/why'))).toMatchObject({ limit, text: expect.stringContaining(working) });

@@ -2,6 +2,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { connect, type Queries } from '../../src/postgres/connection/database.ts';
 import { runCommand } from '../cli/run.ts';
+import { fetchAsMachine } from '../support/machine.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 const INCIDENT = 'inc_01KA0000000000000000000000';
@@ -32,7 +33,7 @@ const command = (argv: readonly string[]) =>
 
 async function call(method: string, path: string, body: unknown = {}) {
   const headers = { 'content-type': 'application/json' };
-  const answer = await fetch(t.app.url() + path, {
+  const answer = await fetchAsMachine(t.app.url() + path, {
     method,
     headers,
     ...(method === 'DELETE' ? {} : { body: JSON.stringify(body) }),

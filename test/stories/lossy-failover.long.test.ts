@@ -6,6 +6,7 @@ import { connect, type Sql } from '../../src/postgres/connection/database.ts';
 import { register } from '../../src/postgres/purchases/purchases.ts';
 import { runCommand } from '../cli/run.ts';
 import { type Daemon, startDaemon } from '../support/daemon.ts';
+import { fetchAsMachine } from '../support/machine.ts';
 import { canPair, startPostgresPair } from '../support/postgres-pair.ts';
 import { SECRET, startTestApp, type TestApp } from '../support/test-app.ts';
 
@@ -83,7 +84,7 @@ test.skipIf(!canPair)(
     const [{ lostFor }] = await after<[{ lostFor: number }]>`
       select extract(epoch from known_until - came_back_to)::float8 as "lostFor" from purchase_watch_internal.database_changes where kind = 'went_back'`;
     expect(lostFor).toBeGreaterThan(0);
-    const page = (path: string) => fetch(`http://127.0.0.1:${portOf(replicas[0]!)}${path}`);
+    const page = (path: string) => fetchAsMachine(`http://127.0.0.1:${portOf(replicas[0]!)}${path}`);
     expect(await (await page('/v1/overview')).json()).toMatchObject({ databaseChanges: [{ kind: 'went_back', isOpen: true }] });
     const metrics = await (await page('/metrics')).text();
     expect(metrics).toContain('purchase_watch_database_changes_total{kind="went_back"} 1');

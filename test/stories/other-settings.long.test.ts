@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { connect } from '../../src/postgres/connection/database.ts';
 import { type Daemon, startDaemon } from '../support/daemon.ts';
+import { signedIn } from '../support/machine.ts';
 import { SECRET, startTestApp, type TestApp } from '../support/test-app.ts';
 
 let t: TestApp;
@@ -137,8 +138,9 @@ test('a renamed site is missed aloud, and its purchases move to the site that ha
   expect(doctor).toMatch(/40 purchases of site default are not polled: no running daemon has the site in its settings/);
   expect(doctor).not.toContain('Everything is well');
   const [address] = /http:\/\/127\.0\.0\.1:\d+/.exec(second.output())!;
+  const headers = await signedIn(address);
   for (const page of ['/', '/system', '/sites']) {
-    const text = await (await fetch(`${address}${page}`)).text();
+    const text = await (await fetch(`${address}${page}`, { headers })).text();
     expect(text, page).toContain('<main');
     expect(text, page).not.toContain('Nothing needs to be done');
   }
@@ -187,8 +189,9 @@ test('of a renamed site one locked row stays: everything names the session in th
     };
     await expect.poll(unreachable, MINUTE).toHaveLength(1);
     const [address] = /http:\/\/127\.0\.0\.1:\d+/.exec(daemon.output())!;
+    const headers = await signedIn(address);
     const pages = await Promise.all(
-      ['/sites', '/sites/default', '/system'].map(async (page) => (await fetch(`${address}${page}`)).text()),
+      ['/sites', '/sites/default', '/system'].map(async (page) => (await fetch(`${address}${page}`, { headers })).text()),
     );
     const [body] = await unreachable();
     expect(JSON.parse(body!).data).toMatchObject({ site: 'default', reason: 'not_moved' });
@@ -206,7 +209,7 @@ test('daemons that differ say so at once, and what a registration waits for', as
   await start({ sites: { se: {} }, subscribers: {} });
   const other = await start({ sites: { no: {} }, subscribers: {} });
   const [address] = /http:\/\/127\.0\.0\.1:\d+/.exec(other.output())!;
-  const now = await (await fetch(`${address}/`)).text();
+  const now = await (await fetch(`${address}/`, { headers: await signedIn(address) })).text();
   expect(now).toContain('the running daemons have different values of sites.no and sites.se');
   expect(now).not.toContain('Nothing needs to be done');
   expect(await run('doctor', '--quiet')).toMatch(/different values of .*sites\.no.* site no is in the settings of/s);

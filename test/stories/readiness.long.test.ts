@@ -84,7 +84,7 @@ test('a worker serves health and metrics and nothing else, and a port that is ta
   await expect.poll(() => ask(`${url}/readyz`)).toMatchObject({ status: 200, body: { status: 'ready' } });
   expect((await ask(`${url}/healthz`)).status).toBe(200);
   expect((await ask(`${url}/metrics`)).text).toContain('purchase_watch_polls_total');
-  expect((await ask(`${url}/v1/purchases`)).status).toBe(404);
+  expect((await ask(`${url}/v1/purchases`)).status).toBe(401);
   const { port } = new URL(url);
   const second = start(['--worker'], { PORT: port });
   await second.says(`port ${port} of 127.0.0.1 is in use`);

@@ -7,6 +7,7 @@ import { request } from '../api/api.ts';
 import { runCommand } from '../cli/run.ts';
 import { startDaemon } from '../support/daemon.ts';
 import { testDatabase } from '../support/database.ts';
+import { AS_MACHINE, signedIn } from '../support/machine.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { startSlackStandIn } from '../support/slack-stand-in.ts';
 import { SECRET } from '../support/test-app.ts';
@@ -92,8 +93,9 @@ async function live({ url, receiver, simulator }: World): Promise<void> {
 
 /** What every GET of the API answers, by its path. */
 async function askEverything({ url }: World): Promise<Record<string, string>> {
+  const headers = { ...AS_MACHINE, ...(await signedIn(url)) };
   const get = async (path: string): Promise<string> => {
-    const response = await fetch(url + path, { signal: AbortSignal.timeout(5_000) });
+    const response = await fetch(url + path, { headers, signal: AbortSignal.timeout(5_000) });
     if (response.headers.get('content-type')?.startsWith('text/event-stream')) {
       const { value } = await response.body!.getReader().read();
       return Buffer.from(value ?? []).toString();

@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
+import { fetchAsMachine } from '../support/machine.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 let t: TestApp;
@@ -11,7 +12,7 @@ test('while a transaction of another program holds a purchase, reads and readine
   const watched = await t.watch();
   const register = async (): Promise<{ status: number; code?: string; retryAfter: string | null }> => {
     const body = JSON.stringify({ purchaseId: 'held' });
-    const answer = await fetch(`${origin}/v1/purchases`, {
+    const answer = await fetchAsMachine(`${origin}/v1/purchases`, {
       method: 'POST',
       body,
       headers: { 'content-type': 'application/json' },
@@ -37,7 +38,7 @@ test('while a transaction of another program holds a purchase, reads and readine
   };
   await expect.poll(waiting, { interval: 20 }).toBeGreaterThanOrEqual(4);
   for (const path of ['/readyz', '/metrics', '/v1/purchases', `/v1/purchases/${watched}`, '/v1/overview', '/v1/events']) {
-    expect([path, (await fetch(origin + path)).status]).toEqual([path, 200]);
+    expect([path, (await fetchAsMachine(origin + path)).status]).toEqual([path, 200]);
   }
   // Nobody had to wait for those that wait for the lock.
   expect(answered).toEqual([]);

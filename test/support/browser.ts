@@ -1,6 +1,7 @@
 /** A real Chromium for tests of pages: that of the system, or the one that CHROMIUM_PATH names. */
 import { existsSync } from 'node:fs';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { linkAt } from './machine.ts';
 
 const PATHS = [process.env.CHROMIUM_PATH, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 /** Without them, a browser looks for updates and names of its maker's hosts, which fail here and take time. */
@@ -46,6 +47,13 @@ export async function openPage(
     if (!request.url().startsWith(origin)) found.push(`asked ${request.url()}`);
   });
   return { page, context, misdeeds: { found } };
+}
+
+/** Opens a page of a daemon without keys, as a person who came by a one-time link. */
+export async function openByLink(...args: Parameters<typeof openPage>): ReturnType<typeof openPage> {
+  const opened = await openPage(...args);
+  await opened.page.goto(linkAt(args[1].origin));
+  return opened;
 }
 
 /** Keys for a daemon with `env: KEYS`: one may change things, one only look. */

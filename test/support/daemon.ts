@@ -1,6 +1,7 @@
 /** The daemon as an operator runs it: a process of its own, which can be killed. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { MACHINE_DIR } from './machine.ts';
 
 export interface Daemon {
   readonly process: ChildProcess;
@@ -32,7 +33,13 @@ export function startDaemon(
   const command = [process.execPath, BIN, ...args];
   const limited = openFiles === undefined ? command : ['sh', '-c', 'ulimit -n "$0" && exec "$@"', `${openFiles}`, ...command];
   const child = spawn(limited[0]!, limited.slice(1), {
-    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...quickStart(), ...env },
+    env: {
+      PATH: process.env.PATH ?? '',
+      HOME: process.env.HOME ?? '',
+      ...quickStart(),
+      ...(env.DATABASE_URL !== undefined && { DATA_DIR: MACHINE_DIR }),
+      ...env,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let text = '';

@@ -33,6 +33,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   chmodSync(folder, 0o755);
   // Workers, and the processes that `quickStart` is for, compile each module once in a run.
   process.env.NODE_COMPILE_CACHE ??= join(folder, 'compile-cache');
+  process.env.TEST_MACHINE_DIR = join(folder, 'machine');
   const external = process.env.TEST_DATABASE_URL;
   project.provide('copyStrategy', inMemory && external === undefined ? 'file_copy' : 'wal_log');
   if (external !== undefined) {

@@ -11,6 +11,7 @@ import { createLogger } from '../../src/runtime/logger.ts';
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
 import { type TestDatabase, testDatabase } from './database.ts';
 import { eventFaults } from './event-contract.ts';
+import { MACHINE_DIR } from './machine.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
 import { type SlackStandIn, startSlackStandIn } from './slack-stand-in.ts';
 import { type TestClock, testClock } from './test-clock.ts';
@@ -106,6 +107,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
   const slack = await startSlackStandIn();
   const settings = loadSettings({
     DATABASE_URL: database.url,
+    DATA_DIR: MACHINE_DIR,
     CHECKOUT_BASE_URL: simulator.url,
     CHECKOUT_CLIENT_ID: 'demo-client',
     CHECKOUT_CLIENT_SECRET: 'demo-secret',

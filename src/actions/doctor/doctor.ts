@@ -17,6 +17,7 @@ import { hasEmbedded } from '../../postgres/embedded/present.ts';
 import { pendingMigrations } from '../../postgres/migrations/migrate.ts';
 import { newestSeen } from '../../postgres/reports/inspect.ts';
 import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
+import { machineKeyTrouble } from '../../runtime/secrets/kept-key.ts';
 import { checked, type Finding, type Reporter, reporterOf } from '../overview/finding.ts';
 import { checkNow } from '../overview/needs.ts';
 import { otherSettings } from '../running-daemons.ts';
@@ -163,7 +164,7 @@ function wrongSite({ sites }: Settings, site: string | null): AppError | null {
   return new AppError('invalid', `${JSON.stringify(site)} is not a site; known: ${sites.map(({ name }) => name).join(', ')}`);
 }
 
-function aboutSettings({ ignored, subscribers, channels, sites, configFile, apiKeys }: Settings): Finding[] {
+function aboutSettings({ ignored, subscribers, channels, sites, configFile, apiKeys, dataDir }: Settings): Finding[] {
   const report = reporterOf('settings');
   const found = [report.ok(configFile === null ? 'they are complete' : `they are complete, with ${configFile}`)];
   if (ignored.length > 0) {
@@ -174,6 +175,9 @@ function aboutSettings({ ignored, subscribers, channels, sites, configFile, apiK
       ),
     );
   }
+  const closed = apiKeys.length === 0 ? machineKeyTrouble(dataDir) : null;
+  if (closed !== null)
+    found.push(report.warning(`${closed}`, 'until then a daemon refuses all calls of the API, and its console'));
   for (const { name, detail } of endingKeys(apiKeys, Date.now()))
     found.push(report.warning(`the key ${name} of the API ${detail}`, ENDING_KEY_ADVICE));
   if (subscribers.length === 0 && channels.length === 0) {

@@ -1,7 +1,7 @@
-/** Who may call: keys where there are some, and otherwise only programs of this machine, never another web site's page. */
+/** Who may call: programs with a key of the settings, and while there is none, with the machine's own; never another web site's page. */
 
 import type { Context, MiddlewareHandler } from 'hono';
-import type { ApiKey } from '../../config/api-keys.ts';
+import { type ApiKey, isKeyless, shownName } from '../../config/api-keys.ts';
 import { SCOPES, type Scope } from '../../config/kinds/key-kinds.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Caller } from '../http/caller.ts';
@@ -19,10 +19,11 @@ declare module 'hono' {
 }
 
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
-const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
+/** A Host header or a host of a URL that names this machine. */
+export const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
 /** Headers that proxies add to what they pass on, in small letters. */
 const OF_PROXIES = /^(?:forwarded|via|x-forwarded(?:-.*)?|x-real-ip|x-client-ip|true-client-ip|cf-connecting-ip)$/;
-/** Who calls where no key is configured: this machine, with every scope. */
+/** Who asks the operators' addresses (outside `/v1`) without a key, where none is configured. */
 export const KEYLESS: Caller = { key: null, scopes: SCOPES, expires: null };
 /** With these scopes a key changes something. */
 const CHANGING: readonly Scope[] = ['register', 'operate'];
@@ -38,11 +39,11 @@ export function requireKey(parts: AccessParts, ruleOf: (c: Context) => Rule | un
   const identify = createIdentify(parts);
   return async (c, next) => {
     const rule = ruleOf(c);
-    const isAsked = rule === undefined ? /^\/v1(?:\/|$)/.test(c.req.path) : rule.scope !== null;
+    const isAsked = rule === undefined ? isBelowV1(c) : rule.scope !== null;
     if (!isAsked) return next();
     const caller = await identify(c, rule?.call ?? null);
     if (caller !== null) c.set('caller', caller);
-    else if (!rule?.isOptional) throw unauthorized('Send the key in the header "authorization: Bearer <key>".');
+    else if (!rule?.isOptional) throw unauthorized(howToCall(parts.keys));
     const lacks = caller !== null && rule?.scope != null && !caller.scopes.includes(rule.scope);
     if (!lacks || rule.isOptional) return next();
     throw refusedScope(c, caller, { call: rule.call, scope: rule.scope!, lines: parts.lines });
@@ -69,11 +70,10 @@ function createIdentify({ keys, wrongKeys, lines }: AccessParts): (c: Context, c
   return async (c, call) => {
     // The console asks within this process, and has checked the session of the person.
     if (c.env?.caller !== undefined) return c.env.caller;
-    if (keys.length === 0) return KEYLESS;
     const { isShown, key } = keyOf(c.req.header('authorization'));
-    if (!isShown) return null;
+    if (!isShown) return isKeyless(keys) && !isBelowV1(c) ? KEYLESS : null;
     const isExpired = key !== undefined && hasExpired(key);
-    if (key !== undefined && !isExpired) return { key: key.name, scopes: key.scopes, expires: key.expires };
+    if (key !== undefined && !isExpired) return { key: shownName(key), scopes: key.scopes, expires: key.expires };
     const sender = senderOf(c, call);
     const refused = isExpired ? { reason: 'expired', key: key.name } : { reason: 'unknown' };
     lines.log('warn', { ...refused, ...sender }, 'api.key_refused');
@@ -81,9 +81,23 @@ function createIdentify({ keys, wrongKeys, lines }: AccessParts): (c: Context, c
     throw unauthorized(
       isExpired
         ? `The key ${key.name} expired at ${new Date(key.expires!).toISOString()}; use the one that replaces it.`
-        : 'The key is not known here; compare it with API_KEY, API_READ_KEY and api.keys of the configuration.',
+        : unknownKey(keys),
     );
   };
+}
+
+const isBelowV1 = ({ req }: Context): boolean => /^\/v1(?:\/|$)/.test(req.path);
+
+function howToCall(keys: readonly ApiKey[]): string {
+  if (!isKeyless(keys)) return 'Send the key in the header "authorization: Bearer <key>".';
+  if (keys.length === 0)
+    return 'No API_KEY is set, and the daemon keeps no key in DATA_DIR (its log says why, unless it is a worker, which has no API): set API_KEY, and start the daemon again.';
+  return 'No API_KEY is set, so send the line of the file "authorization" in DATA_DIR: curl -H @.purchase-watch/authorization …; or set API_KEY.';
+}
+
+function unknownKey(keys: readonly ApiKey[]): string {
+  if (isKeyless(keys)) return `The key is not the machine's. ${howToCall(keys)}`;
+  return 'The key is not known here; compare it with API_KEY, API_READ_KEY and api.keys of the configuration.';
 }
 
 /** The longest that a timer can wait. */
@@ -101,13 +115,13 @@ export function senderOf(c: Context, call: string | null): { readonly address: s
 }
 
 /**
- * Without keys, being on this machine is what gives access. A browser on this machine would lend that to any page: one
- * whose name was made to resolve to this machine (its Host shows that), or one that posts here (its Origin shows that). A proxy
- * on this machine would lend it to everybody whom it serves.
+ * While the settings name no key, only this machine is served. A browser on this machine would lend that to any page: one
+ * whose name was made to resolve to this machine (its Host shows that), or one that posts here (its Origin shows that). Proxies
+ * that say so are refused with what to do; one that does not say so has no key of the machine.
  */
 export function guardKeyless(keys: readonly ApiKey[]): MiddlewareHandler {
   return async (c, next) => {
-    if (keys.length > 0) return next();
+    if (!isKeyless(keys)) return next();
     const { host, origin, 'sec-fetch-site': site, ...others } = c.req.header();
     const passedOn = Object.keys(others).find((name) => OF_PROXIES.test(name));
     if (passedOn !== undefined) {

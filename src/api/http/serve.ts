@@ -14,8 +14,8 @@ import { Problem, problemFrom, problemResponse, problemText } from './problems.t
 export interface ApiServer {
   /** Where it listens, with the port it got. */
   readonly url: string;
-  /** Lets another app answer the requests that come from now on. */
-  serve(app: ServedApp): void;
+  /** Lets another app answer the requests that come from now on; `isKnown` tells by the head of a request whether the caller is known. */
+  serve(app: ServedApp, isKnown?: (headers: IncomingHttpHeaders) => boolean): void;
   /** Answers what is under way, ends waiting requests and idle connections, and stops listening. */
   close(): Promise<void>;
 }
@@ -89,10 +89,10 @@ export async function serveApi(app: ServedApp, options: ServeOptions): Promise<A
     connections = MOST_CONNECTIONS,
     room = connections + 64,
     linger,
-    isKnown = () => true,
     onCrowded = () => undefined,
     onFailure = answerFault,
   } = options;
+  let { isKnown = () => true } = options;
   const times = { ...TIMES, ...options.times };
   const closing = new AbortController();
   let served = app;
@@ -151,8 +151,9 @@ export async function serveApi(app: ServedApp, options: ServeOptions): Promise<A
   let closed: Promise<void> | null = null;
   return {
     url: `http://${name}:${(server.address() as AddressInfo).port}`,
-    serve: (next) => {
+    serve: (next, known = isKnown) => {
       served = next;
+      isKnown = known;
     },
     close: () => {
       closing.abort();

@@ -45,7 +45,7 @@ export function mountDocument(app: Api, { keyed }: { keyed: boolean }): void {
     type: 'http',
     scheme: 'bearer',
     description:
-      'Each call names in `x-scope` the scope that the key needs: `read`, `metrics`, `register` or `operate`. `API_KEY` has all four, `API_READ_KEY` has `read` and `metrics`. Without any key in the configuration only this machine is served, and needs none.',
+      'Each call names in `x-scope` the scope that the key needs: `read`, `metrics`, `register` or `operate`. `API_KEY` has all four, `API_READ_KEY` has `read` and `metrics`. Without any key in the configuration only programs on this machine that can read the file `authorization` in `DATA_DIR` are served, with the line in it.',
   });
   registerWebhooks(app.openAPIRegistry);
   let made: OpenApiDocument | undefined;

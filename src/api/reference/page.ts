@@ -64,7 +64,7 @@ ${schemas.map(([name, schema]) => html`<article id="schema-${name}"><h3><a href=
 function accessNote({ keyed }: Where): Html {
   return keyed
     ? html`Every call below <code>/v1</code> needs a key with the scope that it names: <code>authorization: Bearer &lt;key&gt;</code>. The key in <code>API_KEY</code> has every scope.`
-    : html`No key is set here, so only programs of this machine may call, and they need none.`;
+    : html`No key is set here, so only programs of this machine may call, with the line of the file <code>authorization</code> in <code>DATA_DIR</code>.`;
 }
 
 /** By the first tag, in the order the routes were mounted; what serves operators comes last. */
@@ -144,7 +144,7 @@ function curlLine(document: OpenApiDocument, { method, path, operation }: Call, 
   const address =
     origin + path.replace(/\{(\w+)\}/g, (_, name: string) => sample(name)) + (query.length > 0 ? `?${query.join('&')}` : '');
   const parts = [`curl ${method === 'get' ? '' : `-X ${method.toUpperCase()} `}${shellWord(address)}`];
-  if (keyed && !isOptional(security)) parts.push('-H "authorization: Bearer $API_KEY"');
+  if (!isOptional(security)) parts.push(keyed ? '-H "authorization: Bearer $API_KEY"' : '-H @.purchase-watch/authorization');
   const schema = requestBody?.content[JSON_TYPE]?.schema;
   if (schema !== undefined) {
     parts.push("-H 'content-type: application/json'", `-d ${shellWord(JSON.stringify(exampleOf(document, schema)))}`);

@@ -1,15 +1,16 @@
 /** `open`: the console in a browser. */
 import { spawn } from 'node:child_process';
+import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { request } from 'undici';
 import { loadSettings } from '../../config/load-settings.ts';
-import type { Settings } from '../../config/settings.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { printLine, printRemark } from '../terminal/output.ts';
+import { addressOf, linkOf } from './address.ts';
 
 /** A daemon on this machine answers at once. */
 const PATIENCE: Milliseconds = 3_000;
@@ -19,26 +20,24 @@ const HANDED_ON: Milliseconds = 2_000;
 async function openConsole(context: CliContext, { print }: { readonly print?: true }): Promise<void> {
   const settings = loadSettings(context.env);
   const address = addressOf(settings);
+  const link = linkOf(settings, address);
   const origin = settings.consoleUrl === null ? 'HOST and PORT' : 'CONSOLE_URL';
   // Not among the results: the address may be read by a program.
   printRemark(
     context,
     `The address comes from ${origin} in the settings of this terminal; a daemon with other settings has another one.`,
   );
-  if (print) return printLine(context, address);
-  if (settings.consoleUrl === null) await requireDaemon(address);
-  printLine(context, address);
-  if (!(await openedBrowser(context.env, address))) {
+  if (link !== null) printRemark(context, 'The link works once, within ten minutes; then the browser is signed in.');
+  else if (settings.apiKeys.length === 0)
+    printRemark(
+      context,
+      `There is no link: no daemon without API_KEY has kept its key in ${resolve(settings.dataDir)} yet; name the daemon's folder with DATA_DIR.`,
+    );
+  if (!print && settings.consoleUrl === null) await requireDaemon(address);
+  printLine(context, link ?? address);
+  if (!print && !(await openedBrowser(context.env, link ?? address))) {
     printRemark(context, 'No browser could be opened here: open the address yourself.');
   }
-}
-
-function addressOf({ consoleUrl, host, port }: Settings): string {
-  if (consoleUrl !== null) return `${consoleUrl}/`;
-  if (port === 0) throw new AppError('invalid', 'PORT is 0: the daemon took a free port, which its log names in api.listening');
-  // What listens on every address of the machine is reached on this one.
-  const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
-  return `http://${name.includes(':') ? `[${name}]` : name}:${port}/`;
 }
 
 async function requireDaemon(address: string): Promise<void> {
@@ -84,7 +83,7 @@ async function openedBrowser(env: NodeJS.ProcessEnv, address: string): Promise<b
 export function register(command: Command, context: CliContext): void {
   command
     .description(
-      'Opens the console in a browser, and prints its address: CONSOLE_URL, or HOST and PORT, of the settings. Where no browser can be opened, it only prints the address.',
+      'Opens the console in a browser, and prints its address: CONSOLE_URL, or HOST and PORT, of the settings. Where no API_KEY is set, the address is a link that signs one browser in: it works once, within ten minutes, and is made with the key in DATA_DIR. Where no browser can be opened, it only prints the address.',
     )
     .option('--print', 'only print the address')
     .action((options: { readonly print?: true }) => openConsole(context, options));

@@ -20,6 +20,7 @@ import { describeTarget } from '../../postgres/connection/database-url.ts';
 import { readSubscribers, type StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
 import { createLogger, type Logger } from '../../runtime/logger.ts';
 import { untilStopSignal } from '../../runtime/process/signals.ts';
+import { linkOf } from '../console/address.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { printFacts, printLine, styled } from '../terminal/output.ts';
@@ -47,7 +48,7 @@ async function start(context: CliContext, worker: boolean): Promise<void> {
       const stored = await readSubscribers(app.sql);
       const summary = await summaryOf(settings, { app, stored, worker });
       // A log collector must find nothing but log lines.
-      if (context.isTTY) printSummary(context, summary);
+      if (context.isTTY) printSummary(context, { ...summary, console: worker ? null : consoleOf(settings, app.url()) });
       log.info(context.isTTY ? {} : summary, 'started');
       // Asks the database for nothing: from here on it may fail or hang, and a stop must not wait for it.
       await warn(settings, stored, log);
@@ -132,11 +133,21 @@ async function summaryOf(
   };
 }
 
-function printSummary(context: CliContext, { sites, database, api, receivers }: Awaited<ReturnType<typeof summaryOf>>): void {
+/** A terminal is a person's: where no key is set, the address there is a link that signs a browser in. */
+function consoleOf(settings: Settings, url: string | null): string {
+  const address = `${settings.consoleUrl ?? url}/`;
+  return linkOf(settings, address) ?? address;
+}
+
+function printSummary(
+  context: CliContext,
+  { sites, database, api, console, receivers }: Awaited<ReturnType<typeof summaryOf>> & { readonly console: string | null },
+): void {
   printFacts(context, [
     [sites.length === 1 ? 'site' : 'sites', sites.join(', ')],
     ['database', database],
     ['API', api ?? ''],
+    ['console', console],
     [
       'receivers',
       receivers.length === 0 ? 'none: set WEBHOOK_URL and WEBHOOK_SECRET, or SLACK_WEBHOOK_URL' : receivers.join(', '),

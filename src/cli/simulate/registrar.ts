@@ -11,7 +11,8 @@ export interface RegistrarParts {
   readonly control: Pick<Control, 'onPurchase'>;
   /** The address of the daemon's API. */
   readonly daemonUrl: string;
-  readonly apiKey: string | undefined;
+  /** Asked before each call: a daemon on this machine makes its key when it first starts. */
+  readonly apiKey: () => string | undefined;
   /** Writes one line for people. */
   readonly write: (line: string) => void;
 }
@@ -35,14 +36,18 @@ const MOST_WAITING = 100_000;
 const ADVICE: ReadonlyMap<string, string> = new Map([
   ['unreachable', 'start the daemon there, or correct --register'],
   ['unexpected_answer', 'correct --register: it must be the address of a daemon'],
-  ['unauthorized', 'set API_KEY to a key with the scope register'],
+  [
+    'unauthorized',
+    'set API_KEY to a key with the scope register, or DATA_DIR to the folder of a daemon on this machine that has no keys',
+  ],
   ['read_only_key', 'set API_KEY to a key with the scope register'],
   ['missing_scope', 'set API_KEY to a key with the scope register'],
 ]);
 
 /** Registers what comes from now on. Throws TypeError for an address that cannot be right; failures are written, and tried again. */
 export function createRegistrar({ control, daemonUrl, apiKey, write }: RegistrarParts): Registrar {
-  const client = createPurchaseWatchClient({ baseUrl: daemonUrl, apiKey });
+  const client = () => createPurchaseWatchClient({ baseUrl: daemonUrl, apiKey: apiKey() });
+  client();
   const ending = new AbortController();
   const { signal } = ending;
   const waiting: Registration[] = [];
@@ -61,7 +66,7 @@ export function createRegistrar({ control, daemonUrl, apiKey, write }: Registrar
   /** Sends a batch; what the daemon rejects for its site comes to the daemon's own site. */
   async function send(batch: readonly Registration[]): Promise<void> {
     const named = batch.map((each) => (foreign.has(each.site ?? '') ? { ...each, site: undefined } : each));
-    const { rejected } = await client.watchMany(named, { signal });
+    const { rejected } = await client().watchMany(named, { signal });
     const elsewhere = rejected.filter(({ index, code }) => code === 'unknown_site' && named[index]?.site !== undefined);
     for (const { index } of elsewhere) foreign.add(batch[index]?.site ?? '');
     for (const each of rejected) {

@@ -2,10 +2,12 @@
 
 import { randomInt } from 'node:crypto';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { LOOPBACK_HOST } from '../../api/access/access.ts';
 import { environmentOf } from '../../config/sources/environment.ts';
 import { shellWord } from '../../domain/values/command-line.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { untilStopSignal } from '../../runtime/process/signals.ts';
+import { machineKeyIfAny } from '../../runtime/secrets/kept-key.ts';
 import { SimulatorError } from '../../simulator/contract/error.ts';
 import type { Site } from '../../simulator/contract/purchases.ts';
 import { settleSite } from '../../simulator/options.ts';
@@ -42,7 +44,7 @@ async function simulate(context: CliContext, options: SimulateOptions): Promise<
   if (fast !== undefined) refuseForeign(fast);
   // A database that is kept remembers the ids of earlier runs.
   const seed = options.seed ?? randomInt(2 ** 31);
-  const apiKey = daemonUrl === undefined ? undefined : apiKeyIn(context);
+  const apiKey = daemonUrl === undefined ? () => undefined : apiKeyIn(context, daemonUrl);
   const stop = untilStopSignal(context.takeSignals);
   const simulator = built({ port, host, allowHosts, auth, sites, clientId, clientSecret, load, timeScale, seed });
   const registrar = daemonUrl === undefined ? null : registrarAt(context, { simulator, daemonUrl, apiKey });
@@ -96,17 +98,23 @@ function show(
   printLine(context, 'Ctrl-C ends it.');
 }
 
-/** The key for the daemon's API: the first of API_KEY. Throws AppError when its file cannot be read. */
-function apiKeyIn({ env }: CliContext): string | undefined {
+/**
+ * Reads the key for the daemon's API: the first of API_KEY, or the machine's own in DATA_DIR, which the daemon may make later
+ * and no other machine gets. Throws AppError when a file cannot be read.
+ */
+function apiKeyIn({ env }: CliContext, daemonUrl: string): () => string | undefined {
   const problems: string[] = [];
-  const key = environmentOf(env).lookUp('API_KEY', problems);
+  const environment = environmentOf(env);
+  const key = environment.lookUp('API_KEY', problems);
+  const dataDir = environment.read('DATA_DIR', problems);
   if (problems.length > 0) throw new AppError('configuration', problems.join('\n'));
-  return key?.trim().split(/[\s,]+/)[0];
+  if (key !== undefined || !LOOPBACK_HOST.test(new URL(daemonUrl).host)) return () => key?.trim().split(/[\s,]+/)[0];
+  return () => machineKeyIfAny(dataDir) ?? undefined;
 }
 
 function registrarAt(
   context: CliContext,
-  { simulator, daemonUrl, apiKey }: { simulator: Simulator; daemonUrl: string; apiKey: string | undefined },
+  { simulator, daemonUrl, apiKey }: { simulator: Simulator; daemonUrl: string; apiKey: () => string | undefined },
 ): Registrar {
   const write = (line: string) => printLine(toStandardError(context), printable(line));
   return createRegistrar({ control: simulator.control, daemonUrl, apiKey, write });
@@ -189,7 +197,7 @@ export function register(command: Command, context: CliContext): void {
     .addOption(new SecretOption('--client-secret <secret>', 'its secret; demo-secret unless given', () => false))
     .option(
       '--register <url>',
-      'register each new purchase at the daemon whose API is there, with API_KEY (or the file of API_KEY_FILE) where it needs a key',
+      'register each new purchase at the daemon whose API is there, with API_KEY (or the file of API_KEY_FILE); without either, with the key of this machine in DATA_DIR',
       addressArgument,
     )
     .option(

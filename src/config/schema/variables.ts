@@ -10,7 +10,7 @@ const forStart = 'required for `start`';
 /** In the order of the reference. */
 export const VARIABLES = {
   DATABASE_URL: optional(kind.postgresUrl, 'Postgres to use', 'embedded Postgres in `DATA_DIR`'),
-  DATA_DIR: preset(kind.text, './.purchase-watch', 'Where the embedded Postgres and its keys live'),
+  DATA_DIR: preset(kind.text, './.purchase-watch', 'Where the embedded Postgres and kept keys live'),
   CHECKOUT_BASE_URL: optional(kind.baseUrl, 'Base address of the checkout service, for the site named `default`', forStart),
   CHECKOUT_CLIENT_ID: optional(kind.text, 'Client ID (with `basic` the user name)', forStart),
   CHECKOUT_CLIENT_SECRET: optional(kind.secret, 'Client secret (with `basic` the password)', forStart),

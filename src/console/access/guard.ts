@@ -1,16 +1,19 @@
 /** Lets in visitors who are signed in, and mounts signing in and out. */
 import type { Context, Hono, MiddlewareHandler } from 'hono';
-import { KEYLESS, senderOf } from '../../api/access/access.ts';
+import { senderOf } from '../../api/access/access.ts';
 import type { LineBudget } from '../../api/access/line-budget.ts';
 import type { Caller } from '../../api/http/caller.ts';
 import type { ApiBindings, ServedApp } from '../../api/http/serve.ts';
+import type { ApiKey } from '../../config/api-keys.ts';
+import { isKeyless } from '../../config/api-keys.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { type NewAction, recordAction } from '../../postgres/console/actions.ts';
 import type { Logger } from '../../runtime/logger.ts';
+import { createLinks } from '../../runtime/secrets/one-time-links.ts';
 import { below, type Forms } from '../frame/request.ts';
 import { type CookieScope, dropSession, keepSession, keepTheme, sessionToken, themeOf } from './cookies.ts';
 import type { Sessions } from './sessions.ts';
-import { signInPage, tryKey } from './sign-in.ts';
+import { linkPage, signInPage, tryKey } from './sign-in.ts';
 
 export type ConsoleEnv = { Bindings: ApiBindings; Variables: { caller: Caller } };
 
@@ -23,13 +26,12 @@ export interface GuardParts {
   readonly cookies: CookieScope;
   readonly log: Logger;
   readonly lines: LineBudget;
-  /** Whether keys are configured; without any, everybody on this machine may do everything. */
-  readonly isKeyed: boolean;
+  readonly keys: readonly ApiKey[];
 }
 
 /** Mounts `/sign-in`, asks for a session from there on, and mounts what a signed-in person may do to it. */
 export function mountAccess(app: Hono<ConsoleEnv>, parts: GuardParts): void {
-  const { api, sessions, forms, sql, cookies, log, lines, isKeyed } = parts;
+  const { api, sessions, forms, sql, cookies, log, lines, keys } = parts;
   const { base } = cookies;
   const addressOf = (c: Context<ConsoleEnv>): string => c.env?.address ?? 'unknown';
   /** Never throws: what was done is done. */
@@ -37,7 +39,28 @@ export function mountAccess(app: Hono<ConsoleEnv>, parts: GuardParts): void {
     recordAction(sql, { key, address, via: 'console', call, subject: {}, outcome: 'done' }).catch((error: unknown) =>
       log.error({ call, key, error }, 'console.action_not_recorded'),
     );
-  app.get('/sign-in', (c) => c.html(signInPage({ base, theme: themeOf(c), to: below(c.req.query('to')) })));
+  const signIn = async (c: Context<ConsoleEnv>, key: string | null): Promise<void> => {
+    keepSession(c, await sessions.begin({ key }, addressOf(c)), cookies);
+    log.info({ key, address: addressOf(c) }, 'console.signed_in');
+    await record(key, addressOf(c), 'sign in');
+  };
+  const links = createLinks(keys[0]?.hash ?? null);
+  app.get('/sign-in', (c) => {
+    const page = { base, theme: themeOf(c) };
+    return c.html(isKeyless(keys) ? linkPage(page) : signInPage({ ...page, to: below(c.req.query('to')) }));
+  });
+  app.get('/open', async (c) => {
+    const token = sessionToken(c, cookies);
+    // A page that is loaded again, or was prepared by the browser, needs no second link.
+    if (token !== null && (await sessions.callerOf(token)) !== null) return c.redirect(`${base}/`, 303);
+    if (!isKeyless(keys)) return c.redirect(`${base}/sign-in`, 303);
+    if (!links.use(new URL(c.req.url).search.slice(1))) {
+      const refusal = 'This link was used already, or is too old. The command makes another one.';
+      return c.html(linkPage({ base, theme: themeOf(c), refusal }), 401);
+    }
+    await signIn(c, null);
+    return c.redirect(`${base}/`, 303);
+  });
   app.post('/sign-in', async (c) => {
     const form = await forms.readOfStranger(c);
     const to = below(form.to);
@@ -46,17 +69,15 @@ export function mountAccess(app: Hono<ConsoleEnv>, parts: GuardParts): void {
     if ('refusal' in tried && tried.status === 400)
       lines.log('info', { key: null, ...senderOf(c, 'POST /sign-in'), code: 'invalid_request' }, 'api.request_rejected');
     if ('refusal' in tried) return c.html(signInPage({ base, theme: themeOf(c), to, refusal: tried.refusal }), tried.status);
-    keepSession(c, await sessions.begin(tried.caller, addressOf(c)), cookies);
-    log.info({ key: tried.caller.key, address: addressOf(c) }, 'console.signed_in');
-    await record(tried.caller.key, addressOf(c), 'sign in');
+    await signIn(c, tried.caller.key);
     return c.redirect(`${base}${to}`, 303);
   });
-  app.use(requireSession({ sessions, cookies, isKeyed }));
+  app.use(requireSession({ sessions, cookies }));
   app.post('/sign-out', async (c) => {
     const { key } = c.get('caller');
     const token = sessionToken(c, cookies);
     const isEverywhere = (await forms.read(c)).from === 'everywhere';
-    if (isEverywhere && key !== null) await sessions.endAll(key);
+    if (isEverywhere) await sessions.endAll(key);
     else if (token !== null) await sessions.end(token);
     dropSession(c, cookies);
     log.info({ key, address: addressOf(c) }, 'console.signed_out');
@@ -70,10 +91,10 @@ export function mountAccess(app: Hono<ConsoleEnv>, parts: GuardParts): void {
   });
 }
 
-function requireSession({ sessions, cookies, isKeyed }: Pick<GuardParts, 'sessions' | 'cookies' | 'isKeyed'>) {
+function requireSession({ sessions, cookies }: Pick<GuardParts, 'sessions' | 'cookies'>) {
   const handler: MiddlewareHandler<ConsoleEnv> = async (c, next) => {
     const token = sessionToken(c, cookies);
-    const caller = isKeyed ? (token === null ? null : await sessions.callerOf(token)) : KEYLESS;
+    const caller = token === null ? null : await sessions.callerOf(token);
     if (caller !== null) {
       c.set('caller', caller);
       return next();

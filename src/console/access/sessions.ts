@@ -1,8 +1,8 @@
-/** Who a browser is: a session that a key of the API opened, or anybody of this machine where no key is configured. */
+/** Who a browser is: a session that a key of the API opened, or a one-time link where no key is configured. */
 import { createHash } from 'node:crypto';
 import { sessionTokens } from '../../api/access/known.ts';
 import type { Caller } from '../../api/http/caller.ts';
-import type { ApiKey } from '../../config/api-keys.ts';
+import { type ApiKey, shownName } from '../../config/api-keys.ts';
 import { HOUR, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { addSession, endSession, endSessionsOf, findSession, noteSeen, sessionsAmong } from '../../postgres/console/sessions.ts';
@@ -14,12 +14,12 @@ export interface Sessions {
   /** The caller of a token; null when it opens no session any more. */
   callerOf(token: string): Promise<Caller | null>;
   /** Opens a session for a caller who showed a key. Answers its token, which is kept nowhere here. */
-  begin(caller: Caller & { readonly key: string }, address: string): Promise<string>;
+  begin(caller: Pick<Caller, 'key'>, address: string): Promise<string>;
   end(token: string): Promise<void>;
   /** Of these sessions, those that open something still. */
   openAmong(ids: readonly number[]): Promise<ReadonlySet<number>>;
   /** Ends all sessions of a key. */
-  endAll(keyName: string): Promise<void>;
+  endAll(keyName: string | null): Promise<void>;
 }
 
 /**
@@ -38,6 +38,11 @@ export function createSessions({ reads, changes }: { reads: Sql; changes: Sql },
     await noteSeen(changes, id).catch(() => undefined);
     noting.delete(id);
   };
+  const named = (name: string | null): ApiKey => {
+    const key = keys.find((each) => shownName(each) === name);
+    if (key === undefined) throw new Error(`no key is named ${name}`);
+    return key;
+  };
   return {
     callerOf: async (token) => {
       const key = tokens.keyOf(token);
@@ -46,11 +51,10 @@ export function createSessions({ reads, changes }: { reads: Sql; changes: Sql },
       const expires = Math.min(row.expiresAt, key.expires ?? Number.POSITIVE_INFINITY);
       if (expires <= Date.now()) return null;
       if (row.isUnnoted) void note(row.id);
-      return { key: key.name, scopes: key.scopes, expires, session: row.id };
+      return { key: shownName(key), scopes: key.scopes, expires, session: row.id };
     },
     begin: async (caller, address) => {
-      const key = keys.find(({ name }) => name === caller.key);
-      if (key === undefined) throw new Error(`no key is named ${caller.key}`);
+      const key = named(caller.key);
       const token = tokens.make(key, Date.now() + SESSION_LIFETIME);
       const session = { tokenHash: hashOf(token), keyName: key.name, keyMark: markOf(key), address };
       await addSession(changes, { ...session, lifetime: SESSION_LIFETIME });
@@ -62,7 +66,7 @@ export function createSessions({ reads, changes }: { reads: Sql; changes: Sql },
       return new Set(rows.filter(isOpen).map(({ id }) => id));
     },
     end: (token) => endSession(changes, hashOf(token)),
-    endAll: async (keyName) => void (await endSessionsOf(changes, keyName)),
+    endAll: async (keyName) => void (await endSessionsOf(changes, named(keyName).name)),
   };
 }
 

@@ -8,9 +8,7 @@ import { icon } from '../frame/icons.ts';
 import { documentOf, type Theme } from '../frame/page.ts';
 
 /** What the key opened: its caller, or why it opened nothing, in a sentence for people. */
-export type SignIn =
-  | { readonly caller: Caller & { readonly key: string } }
-  | { readonly refusal: string; readonly status: 400 | 401 | 403 | 429 | 503 };
+export type SignIn = { readonly caller: Caller } | { readonly refusal: string; readonly status: 400 | 401 | 403 | 429 | 503 };
 
 const NO_KEY = 'Paste the key, and nothing else: it has letters, digits and signs, without spaces or accents.';
 const NOT_READING = 'This key may not read. Sign in with one that has the scope read.';
@@ -22,7 +20,7 @@ export async function tryKey(api: ServedApp, key: string, address: string | unde
   const headers = { authorization: `Bearer ${key}` };
   const response = await api.fetch(new Request('http://console/v1/key', { headers }), { address });
   const body = (await response.json()) as KeyBody & { detail?: string };
-  if (response.ok && body.key !== null) {
+  if (response.ok) {
     const expires = body.expiresAt === null ? null : Date.parse(body.expiresAt);
     return { caller: { key: body.key, scopes: body.scopes, expires } };
   }
@@ -44,6 +42,20 @@ interface SignInPage {
   /** Where the person wanted to go, below the base. */
   readonly to: string;
   readonly refusal?: string;
+}
+
+/** The page while no key is configured: the way in is a link that a command on the machine prints. */
+export function linkPage({ base, theme, refusal }: Omit<SignInPage, 'to'>): Html {
+  const problem =
+    refusal === undefined
+      ? NOTHING
+      : html`<div class="note warning" role="alert">${icon('warning', 'warning')}<p>${refusal}</p></div>`;
+  return documentOf(
+    { title: 'Sign in', base, theme },
+    html`<div class="door"><main id="main"><p class="brand">${icon('mark', 'logo')}purchase-watch</p>
+<div><h1 class="say">Open the console from its machine</h1><p class="sub">No key of the API is set. On the daemon’s machine, <code>npx purchase-watch open</code> opens the console by a link that works once; run it as the daemon’s user, in the daemon’s folder or with its <code>DATA_DIR</code> and <code>PORT</code>.</p></div>
+${problem}<p class="small">For people elsewhere, or behind a proxy: set <code>API_KEY</code>, and sign in with it here.</p></main></div>`,
+  );
 }
 
 /** The page that asks for a key. */

@@ -134,9 +134,8 @@ function themes(theme: Theme, { base, address }: { base: string; address: string
 
 function who({ key, scopes }: Caller, base: string): Html {
   const keysLink = html`<a href="#keys" data-keys>Keys <kbd>?</kbd></a>`;
-  if (key === null) return html`<p>No keys are set: everybody on this machine may do everything. ${keysLink}</p>`;
   const role = scopes.includes('operate') ? 'operator' : scopes.includes('register') ? 'may read and register' : 'may only read';
-  return html`<form method="post" action="${base}/sign-out"><p>Signed in with key <b>${key}</b>, ${role}<br><button class="btn plain" name="from" value="here">Sign out</button> <button class="btn plain" name="from" value="everywhere">everywhere</button> · ${keysLink}</p></form>`;
+  return html`<form method="post" action="${base}/sign-out"><p>${key === null ? 'Signed in by a link of this machine' : html`Signed in with key <b>${key}</b>`}, ${role}<br><button class="btn plain" name="from" value="here">Sign out</button> <button class="btn plain" name="from" value="everywhere">everywhere</button> · ${keysLink}</p></form>`;
 }
 
 const KEYS: readonly (readonly [string, string])[] = [

@@ -23,10 +23,13 @@ export const SILENT: DaemonFacts = { overview: null, incidents: [] };
 /** A dead daemon refuses the connection at once; a daemon on a full machine may take seconds. */
 const PATIENCE: Milliseconds = 10_000;
 
-/** Asks the daemon's API; never throws. */
-export async function readFacts(daemonUrl: string): Promise<DaemonFacts> {
+/** Asks the daemon's API with the machine's key; never throws. */
+export async function readFacts(daemonUrl: string, key: string): Promise<DaemonFacts> {
   const read = async <Body>(path: string): Promise<Body> => {
-    const response = await fetch(daemonUrl + path, { signal: AbortSignal.timeout(PATIENCE) });
+    const response = await fetch(daemonUrl + path, {
+      headers: { authorization: `Bearer ${key}` },
+      signal: AbortSignal.timeout(PATIENCE),
+    });
     if (!response.ok) throw new Error(`${path} answered ${response.status}`);
     return (await response.json()) as Body;
   };

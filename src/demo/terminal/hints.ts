@@ -1,6 +1,5 @@
 /** What to open and try after the story. */
-
-import { isAbsolute, relative } from 'node:path';
+import { isAbsolute, join, relative } from 'node:path';
 import { shellWord } from '../../domain/values/command-line.ts';
 import type { Control } from '../../simulator/contract/control.ts';
 import { BROKEN_SITE } from '../cast/settings.ts';
@@ -48,14 +47,18 @@ export interface HintParts {
 /** Titles, and the commands below them, which begin with blanks. */
 export function hints({ home, apiUrl, checkoutUrl, databaseFile, ids }: HintParts): string[] {
   const dataDir = `DATA_DIR=${shellWord(typed(home))}`;
+  const header = shellWord(join(typed(home), 'authorization'));
   return [
     'In another terminal',
     `  ${dataDir} npx purchase-watch status`,
-    `  curl "${apiUrl}/v1/purchases?limit=3"`,
+    `  ${dataDir} npx purchase-watch open --print`,
+    `  curl -H @${header} \\`,
+    `    "${apiUrl}/v1/purchases?limit=3"`,
     'Register a purchase yourself, in any of three ways, and see it move',
     `  ${dataDir} npx purchase-watch watch \\`,
     `    ${ids.command} --site ${BROKEN_SITE}`,
-    `  curl -H "content-type: application/json" ${apiUrl}/v1/purchases \\`,
+    `  curl -H @${header} \\`,
+    `    -H "content-type: application/json" ${apiUrl}/v1/purchases \\`,
     `    -d '{"purchaseId": "${ids.api}", "site": "${BROKEN_SITE}"}'`,
     `  psql "$(cat ${shellWord(typed(databaseFile))})" \\`,
     `    -c "select purchase_watch.watch('${ids.sql}', site => '${BROKEN_SITE}')"`,

@@ -13,6 +13,8 @@ import type { Stopwatch } from './stopwatch.ts';
 /** What the screen shows besides what is narrated. */
 export interface Live {
   readonly address: string;
+  /** The address with what signs a browser in, once. */
+  readonly link: string;
   readonly progress: Progress;
   /** Slack messages so far. */
   messages(): number;
@@ -136,11 +138,12 @@ function turnOf(key: string, { switches }: Board): readonly [name: string, isOn:
 
 function sceneOf(
   kept: Kept,
-  { address, progress, messages, board }: Live,
+  { address, link, progress, messages, board }: Live,
   { watch, hasKeys }: { watch: Stopwatch; hasKeys: boolean },
 ): Scene {
   const isOn = (name: string): boolean => board.switches.get(name)!.isOn();
   const isPaused = watch.isPaused();
+  const broken = [...SWITCHES].filter(([name]) => isOn(name)).map(([, word]) => word);
   const keys = [
     ['space', isPaused ? 'go on' : 'pause'],
     ['b/f', 'break/mend page'],
@@ -152,7 +155,8 @@ function sceneOf(
   const commands = kept.areCommandsShown ? ({ kind: 'commands', lines: kept.commands } as const) : null;
   const message = cardNow(kept, watch.elapsed());
   return {
-    address,
+    // A line has no room for both the link and what is wrong.
+    address: broken.length === 0 && !isPaused ? link : address,
     elapsed: watch.elapsed(),
     isPaused,
     counts: {
@@ -162,7 +166,7 @@ function sceneOf(
       median: progress.medianTook(),
       messages: messages(),
     },
-    broken: [...SWITCHES].filter(([name]) => isOn(name)).map(([, word]) => word),
+    broken,
     chapter: turnedChapter(board) ?? kept.chapter,
     panel: message === null ? commands : { kind: 'slack', message },
     traffic: [...kept.traffic],

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createConnection } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hashOfKey } from '../../../src/config/api-keys.ts';
+import { AS_MACHINE } from '../../support/machine.ts';
 import { startTestApi, type TestApi } from '../api.ts';
 
 const KEY = 'full-key-1f0c-1f0c-1f0c';
@@ -143,17 +144,32 @@ describe('with keys', () => {
 });
 
 describe('without keys', () => {
+  const MACHINE = [`Authorization: ${AS_MACHINE.authorization}`];
+
+  test("programs send the machine's key, and what operators ask needs none", async () => {
+    const status = async (path: string, ...lines: string[]) =>
+      (await raw(open, `GET ${path} HTTP/1.1`, 'Host: 127.0.0.1', ...lines)).status;
+    for (const path of ['/v1/purchases', '/v1/nothing']) {
+      const { status, text } = await raw(open, `GET ${path} HTTP/1.1`, 'Host: 127.0.0.1');
+      expect([status, text]).toEqual([401, expect.stringContaining('curl -H @.purchase-watch/authorization')]);
+    }
+    expect(await status('/v1/purchases', `Authorization: Bearer ${KEY}`)).toBe(401);
+    expect(await status('/v1/purchases', ...MACHINE)).toBe(200);
+    for (const path of [...OPEN_PATHS, '/metrics']) expect([path, await status(path)]).toEqual([path, 200]);
+    expect((await open.call('GET', '/v1/key')).body).toMatchObject({ key: null, scopes: expect.arrayContaining(['operate']) });
+  });
+
   test.each(['127.0.0.1', '127.9.9.9:8080', 'localhost', 'LOCALHOST:1', '[::1]:8080'])(
     'the host may be called %s',
     async (host) => {
-      expect((await raw(open, 'GET /v1/purchases HTTP/1.1', `Host: ${host}`)).status).toBe(200);
+      expect((await raw(open, 'GET /v1/purchases HTTP/1.1', `Host: ${host}`, ...MACHINE)).status).toBe(200);
     },
   );
 
   test.each(['evil.example', '127.0.0.1.evil.example', 'localhost.evil.example:8080', '10.0.0.7', '[::2]'])(
     'and not %s',
     async (host) => {
-      const { status, text } = await raw(open, 'GET /v1/purchases HTTP/1.1', `Host: ${host}`);
+      const { status, text } = await raw(open, 'GET /v1/purchases HTTP/1.1', `Host: ${host}`, ...MACHINE);
       expect([status, text]).toEqual([403, expect.stringContaining('foreign_host')]);
     },
   );
@@ -167,7 +183,7 @@ describe('without keys', () => {
     'X-Real-IP: 192.0.2.7',
   ])('what came through a proxy is refused (%s)', async (line) => {
     for (const path of ['/v1/purchases', '/metrics', '/readyz', '/nothing']) {
-      const { status, text } = await raw(open, `GET ${path} HTTP/1.1`, 'Host: 127.0.0.1', line);
+      const { status, text } = await raw(open, `GET ${path} HTTP/1.1`, 'Host: 127.0.0.1', line, ...MACHINE);
       expect([status, text]).toEqual([403, expect.stringMatching(/Set API_KEY.*"code":"proxied"/s)]);
     }
     const headers = ['Host: watch.example', line, `Authorization: Bearer ${READ_KEY}`];

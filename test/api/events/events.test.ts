@@ -2,11 +2,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createApi } from '../../../src/api/routes.ts';
-import { hashOfKey } from '../../../src/config/api-keys.ts';
+import { hashOfKey, ofMachine } from '../../../src/config/api-keys.ts';
 import { decimal } from '../../../src/domain/values/exact-json.ts';
 import { connect, type Sql } from '../../../src/postgres/connection/database.ts';
 import { createHealth } from '../../../src/runtime/loops/health.ts';
 import { announce } from '../../support/announce.ts';
+import { AS_MACHINE, fetchAsMachine, MACHINE_KEY } from '../../support/machine.ts';
 import { startTestApp, type TestApp } from '../../support/test-app.ts';
 import { PLANS, startTestApi } from '../api.ts';
 import { type EventStream, openStream } from '../event-stream.ts';
@@ -61,7 +62,7 @@ interface Answer {
 }
 
 async function get(query: string): Promise<Answer> {
-  const response = await fetch(`${t.app.url()}/v1/events${query}`);
+  const response = await fetchAsMachine(`${t.app.url()}/v1/events${query}`);
   const text = await response.text();
   return { status: response.status, text, body: JSON.parse(text) };
 }
@@ -202,7 +203,7 @@ describe('waiting', () => {
     const api = await startTestApi({ sql });
     const hangUp = new AbortController();
     const { answer: left } = await whileWaiting(() =>
-      fetch(`${api.url}/v1/events?after=latest&wait=29s`, { signal: hangUp.signal }),
+      fetchAsMachine(`${api.url}/v1/events?after=latest&wait=29s`, { signal: hangUp.signal }),
     );
     const { answer } = await whileWaiting(() => api.call('GET', '/v1/events?after=latest&wait=30s'));
     hangUp.abort();
@@ -319,10 +320,10 @@ describe('a stream', () => {
         return Reflect.apply(target, self, given);
       },
     });
-    const settings = { apiKeys: [], sites: [], ...PLANS };
+    const settings = { apiKeys: [ofMachine(MACHINE_KEY)], sites: [], ...PLANS };
     const log = { debug: () => undefined } as never;
     const api = createApi({ sql: counting, databaseUrl: '', settings, health: createHealth(() => 0), log });
-    const response = await api.request(`http://127.0.0.1/v1/events/stream?after=${end}`);
+    const response = await api.request(`http://127.0.0.1/v1/events/stream?after=${end}`, { headers: AS_MACHINE });
     const reader = response.body!.getReader();
     await reader.read();
     await reader.read();
@@ -336,7 +337,7 @@ describe('a stream', () => {
       ['nonsense', 'invalid_request'],
       ['evt_01KAGZ6C8RQ3T5V7X9Z1B3D5F7', 'unknown_event'],
     ] as const) {
-      const response = await fetch(`${t.app.url()}/v1/events/stream`, { headers: { 'last-event-id': last } });
+      const response = await fetchAsMachine(`${t.app.url()}/v1/events/stream`, { headers: { 'last-event-id': last } });
       const body = (await response.json()) as { code: string; errors: { field: string }[] };
       expect([response.status, body.code, body.errors[0]!.field]).toEqual([400, code, 'last-event-id']);
     }
@@ -363,7 +364,7 @@ describe('a stream', () => {
   test('beyond the most is refused until another one ends; a HEAD is none', async () => {
     const api = await startTestApi({ sql, streams: { most: 2, silence: 10_000 } });
     const url = `${api.url}/v1/events/stream`;
-    const head = await Promise.all([1, 2, 3].map(() => fetch(url, { method: 'HEAD' })));
+    const head = await Promise.all([1, 2, 3].map(() => fetchAsMachine(url, { method: 'HEAD' })));
     expect(head.map(({ status, headers }) => `${status} ${headers.get('content-type')}`)).toEqual(
       Array(3).fill('200 text/event-stream'),
     );

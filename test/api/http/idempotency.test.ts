@@ -4,6 +4,7 @@ import http from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hashOfKey } from '../../../src/config/api-keys.ts';
 import { SCOPES } from '../../../src/config/kinds/key-kinds.ts';
+import { AS_MACHINE } from '../../support/machine.ts';
 import { startTestApi, type TestApi } from '../api.ts';
 
 let api: TestApi;
@@ -134,7 +135,7 @@ test('an address of any length is answered as it would be without a key', async 
 });
 
 test('a body that nobody reads is not read for the key either', async () => {
-  const headers = { 'idempotency-key': 'key-body', 'transfer-encoding': 'chunked' };
+  const headers = { ...AS_MACHINE, 'idempotency-key': 'key-body', 'transfer-encoding': 'chunked' };
   const call = http.request(`${api.url}/v1/subscribers/nobody/test`, { method: 'POST', headers });
   call.on('error', () => undefined);
   // It never ends.

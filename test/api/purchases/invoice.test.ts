@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { InvoiceReply } from '../../../src/checkout/invoice-details.ts';
 import { parseExact } from '../../../src/domain/values/exact-json.ts';
+import { fetchAsMachine } from '../../support/machine.ts';
 import { startTestApp, type TestApp } from '../../support/test-app.ts';
 import { startTestApi, type TestApi } from '../api.ts';
 
@@ -14,7 +15,7 @@ describe('reading an invoice', () => {
   });
   afterEach(() => t.stop());
   const read = async (purchaseId: string) => {
-    const response = await fetch(`${t.app.url()}/v1/purchases/${purchaseId}/invoice`, {
+    const response = await fetchAsMachine(`${t.app.url()}/v1/purchases/${purchaseId}/invoice`, {
       headers: { authorization: 'Bearer a-key-that-may-read-all' },
     });
     const text = await response.text();
@@ -95,7 +96,7 @@ describe('within the ceiling of the site', () => {
     const purchase = await t.watch({ script: [{ state: 'Completed' }], paymentMethod: 'invoice' });
     await t.receiver.waitFor((received) => received.length === 1);
     t.simulator.control.resetCounters();
-    const asked = Array.from({ length: 32 }, () => fetch(`${t.app.url()}/v1/purchases/${purchase}/invoice`));
+    const asked = Array.from({ length: 32 }, () => fetchAsMachine(`${t.app.url()}/v1/purchases/${purchase}/invoice`));
     await Promise.all(Array.from({ length: 8 }, () => t.watch({ script: [{ state: 'Completed' }] })));
     while (t.simulator.control.counters().calls.status < 8) await delay(5);
     // The eighth poll is there, and half of the places were theirs: those who ask are not all served yet.
@@ -112,7 +113,7 @@ describe('within the ceiling of the site', () => {
     await t.app.start();
     const purchase = await t.watch({ script: [{ state: 'Completed' }], paymentMethod: 'invoice' });
     await t.receiver.waitFor((received) => received.length === 1);
-    const response = await fetch(`${t.app.url()}/v1/purchases/${purchase}/invoice`);
+    const response = await fetchAsMachine(`${t.app.url()}/v1/purchases/${purchase}/invoice`);
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1']);
     expect(await response.json()).toMatchObject({ code: 'checkout_busy', detail: expect.stringContaining('maxRps') });
   });

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { fetchAsMachine } from '../../support/machine.ts';
 import { startTestApi, type TestApi } from '../api.ts';
 
 let api: TestApi;
@@ -74,7 +75,7 @@ test('closing the server ends waiting requests and kept connections at once', as
 
 test('whoever hangs up is not waited for', async () => {
   const controller = new AbortController();
-  const waiting = fetch(`${api.url}/v1/purchases/p/poll?wait=30s`, { method: 'POST', signal: controller.signal });
+  const waiting = fetchAsMachine(`${api.url}/v1/purchases/p/poll?wait=30s`, { method: 'POST', signal: controller.signal });
   while (!(await asked())) await delay(10);
   controller.abort();
   await expect(waiting).rejects.toThrow();

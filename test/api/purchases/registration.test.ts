@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { fetchAsMachine } from '../../support/machine.ts';
 import { startTestApi, type TestApi } from '../api.ts';
 
 let api: TestApi;
@@ -315,7 +316,7 @@ describe('the body', () => {
         if (sent > 10_000) controller.close();
       },
     });
-    const answered = await fetch(`${api.url}/v1/purchases`, {
+    const answered = await fetchAsMachine(`${api.url}/v1/purchases`, {
       method: 'POST',
       body: endless,
       duplex: 'half',

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { SITE } from '../../config/files.ts';
+import { MACHINE_DIR } from '../../support/machine.ts';
 import { runCommand } from '../run.ts';
 
 const server = createServer((_, response) => response.writeHead(303, { location: '/signin' }).end());
@@ -29,7 +30,7 @@ function desktop({ exitCode = 0, display = ':0' } = {}): NodeJS.ProcessEnv {
     writeFileSync(join(folder, name), `#!/bin/sh\n/usr/bin/env > '${environment}'\necho "$1" > '${asked}'\nexit ${exitCode}\n`);
     chmodSync(join(folder, name), 0o755);
   }
-  return { PATH: folder, DISPLAY: display, PORT: String(port) };
+  return { PATH: folder, DISPLAY: display, PORT: String(port), DATA_DIR: folder };
 }
 const wasAsked = () => (existsSync(asked) ? readFileSync(asked, 'utf8').trim() : null);
 
@@ -38,7 +39,9 @@ test('the browser gets the address, which is printed with where it comes from', 
   const { exitCode, stdout, stderr } = await runCommand(['open'], desktop());
   expect([exitCode, stdout, wasAsked()]).toEqual([0, `${address}\n`, address]);
   expect(stderr).toBe(
-    'The address comes from HOST and PORT in the settings of this terminal; a daemon with other settings has another one.\n',
+    `The address comes from HOST and PORT in the settings of this terminal; a daemon with other settings has another one.
+There is no link: no daemon without API_KEY has kept its key in ${folder} yet; name the daemon's folder with DATA_DIR.
+`,
   );
 });
 
@@ -54,6 +57,15 @@ test('the browser gets the variables of the desktop, and none of the settings', 
     'PATH',
     'XDG_RUNTIME_DIR',
   ]);
+});
+
+test('where no key is set, the browser gets a link made with the key in DATA_DIR', async () => {
+  const { exitCode, stdout, stderr } = await runCommand(['open'], { ...desktop(), DATA_DIR: MACHINE_DIR });
+  expect([exitCode, stdout]).toEqual([0, `${wasAsked()}\n`]);
+  expect(stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/open\?[\w-]{28}\n$/);
+  expect(stderr).toContain('The link works once, within ten minutes');
+  const keyed = { ...desktop(), DATA_DIR: MACHINE_DIR, API_KEY: 'c2VjcmV0LWtleS1vZi1hLXRlc3Q' };
+  expect((await runCommand(['open'], keyed)).stdout).toBe(`http://127.0.0.1:${port}/\n`);
 });
 
 test('CONSOLE_URL wins, and is opened without a look at the daemon', async () => {

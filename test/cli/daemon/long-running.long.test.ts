@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { addSubscriber } from '../../../src/actions/subscribers/subscribers.ts';
 import { freePort } from '../../../src/demo/cast/free-port.ts';
+import { machineKey } from '../../../src/runtime/secrets/kept-key.ts';
 import { createSecrets } from '../../../src/runtime/secrets/secrets.ts';
 import { createSimulator } from '../../../src/simulator/simulator.ts';
 import { testDatabase } from '../../support/database.ts';
@@ -79,16 +80,19 @@ test('with simulate --fast --register and its settings a daemon finds customers 
   const port = await freePort();
   const api = `http://127.0.0.1:${port}`;
   const file = join(mkdtempSync(join(tmpdir(), 'purchase-watch-cli-')), 'fast.yaml');
-  const simulate = started(['simulate', '--port', '0', '--json', '--fast', file, '--register', api]);
+  const DATA_DIR = join(file, '../data');
+  const simulate = started(['simulate', '--port', '0', '--json', '--fast', file, '--register', api], { DATA_DIR });
   const { url, settingsFile } = JSON.parse(await simulate.until(/^\}$/m));
   expect(settingsFile).toBe(file);
-  const daemon = started(['start'], { PURCHASE_WATCH_CONFIG: file, DATABASE_URL: database.url, PORT: String(port) });
+  const daemon = started(['start'], { PURCHASE_WATCH_CONFIG: file, DATABASE_URL: database.url, DATA_DIR, PORT: String(port) });
   await daemon.until(/"event":"started"/);
   const breakPage = await fetch(`${url}/control/page/break`, {
     ...{ method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"site": "demo-se"}' },
   });
   expect(breakPage.status).toBe(200);
-  const incidents = async () => ((await (await fetch(`${api}/v1/incidents`)).json()) as { data: object[] }).data;
+  // The simulator began before the daemon made the key.
+  const headers = { authorization: `Bearer ${machineKey(DATA_DIR)}` };
+  const incidents = async () => ((await (await fetch(`${api}/v1/incidents`, { headers })).json()) as { data: object[] }).data;
   await expect.poll(incidents, { timeout: 240_000, interval: 500 }).toEqual([expect.objectContaining({ site: 'demo-se' })]);
   expect((await simulate.stop('SIGTERM')).code).toBe(0);
   expect((await daemon.stop('SIGTERM')).code).toBe(0);

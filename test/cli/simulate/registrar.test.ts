@@ -11,7 +11,7 @@ let daemonUrl: string;
 let registrar: Registrar;
 const lines: string[] = [];
 const registrarWith = (apiKey: string | undefined, write = (line: string) => void lines.push(line)): Registrar =>
-  createRegistrar({ control: simulator.control, daemonUrl, apiKey, write });
+  createRegistrar({ control: simulator.control, daemonUrl, apiKey: () => apiKey, write });
 const registered = async (id: string): Promise<object | undefined> => {
   const [row] = await daemon.app.sql`select site, reference from purchase_watch.purchases where purchase_id = ${id}`;
   return row;

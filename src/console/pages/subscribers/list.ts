@@ -86,7 +86,7 @@ ${systems.map(row)}</tbody></table>`;
 }
 
 function empty({ origin, mayOperate, caller }: Ask): Html {
-  const key = caller.key === null ? '' : ' -H "authorization: Bearer $API_KEY"';
+  const key = caller.key === null ? ' -H @.purchase-watch/authorization' : ' -H "authorization: Bearer $API_KEY"';
   const here = mayOperate ? 'Add one below, or by the API:' : 'Somebody with the scope operate adds one here, or by the API:';
   return nothingHere(
     'Each system that gets events will be a line here, with its health and what waits for it. Until then events are kept in the feed, which any program may read.',

@@ -35,7 +35,7 @@ export const sessionPages = [
 ];
 
 async function view(ask: Ask, refusal: ApiRefusal | null): Promise<View> {
-  const { base, query, caller } = ask;
+  const { base, query } = ask;
   const found = await ask.api.get<Page>('/v1/sessions', { limit: PAGE_SIZE, cursor: refusal === null ? query.cursor : null });
   const ended = /^\d{1,6}$/.test(query.ended ?? '') ? Number(query.ended) : null;
   const done =
@@ -48,12 +48,7 @@ async function view(ask: Ask, refusal: ApiRefusal | null): Promise<View> {
     found.nextCursor === null
       ? {}
       : { foot: html`<a rel="next" href="${base}/system/sessions?cursor=${encodeURIComponent(found.nextCursor)}">Older</a>` };
-  const list =
-    found.data.length === 0
-      ? nothingHere(
-          caller.key === null ? 'No keys are set, so nobody signs in: this machine alone is served.' : 'No browser is signed in.',
-        )
-      : table(found.data, ask);
+  const list = found.data.length === 0 ? nothingHere('No browser is signed in.') : table(found.data, ask);
   const body = html`<div class="head"><h1 class="say">Sessions</h1><p class="sub">Browsers that are signed in to this console, the latest first. A session lasts twelve hours, and ends with its key.</p></div>
 <div class="stack">${done}${panel({ id: 'sessions', title: 'Sessions', body: list, ...older })}${everywhere(found, ask)}</div>`;
   return {

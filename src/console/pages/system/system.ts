@@ -65,8 +65,8 @@ function keysPanel({ keys }: SystemBody, { now }: Ask): Html {
   const body =
     keys.length === 0
       ? nothingHere(
-          'No keys are set: everybody on this machine may do everything.',
-          html`Set <code>API_KEY</code>, or <code>api.keys</code> in the settings file.`,
+          'No keys are set: programs on this machine call with the file authorization in DATA_DIR, and people come by the link of purchase-watch open.',
+          html`For others, set <code>API_KEY</code>, or <code>api.keys</code> in the settings file.`,
         )
       : html`<div class="scroll" tabindex="0" role="region" aria-label="Keys and their scopes"><table><thead><tr><th scope="col">Key</th><th scope="col">May</th><th scope="col">Ends</th></tr></thead><tbody>${keys.map(row)}</tbody></table></div>`;
   return panel({ id: 'api-keys', title: 'Keys of the API', body });
