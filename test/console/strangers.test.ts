@@ -43,16 +43,16 @@ describe.each([
   test.each<[string, number, string, RequestInit]>([
     ['an asset that there is not', 404, '/assets/x', {}],
     ['an asset with half an escape', 404, '/assets/%', {}],
-    ['a form of parts that is broken', 400, '/sign-in', { method: 'POST', body: '--x\r\nno part', headers: BROKEN_PARTS }],
+    ['a form of parts that is broken', 415, '/sign-in', { method: 'POST', body: '--x\r\nno part', headers: BROKEN_PARTS }],
     [
       'a form without a boundary',
-      400,
+      415,
       '/sign-in',
       { method: 'POST', body: 'x', headers: { ...OWN, 'content-type': 'multipart/form-data' } },
     ],
     [
       'a form of another type',
-      400,
+      415,
       '/sign-in',
       { method: 'POST', body: '{}', headers: { ...OWN, 'content-type': 'application/json' } },
     ],

@@ -69,8 +69,7 @@ export interface OverviewOptions {
 /** Prints the overview. */
 export async function showOverview(context: CliContext, sql: Sql, { site, json, keys }: OverviewOptions): Promise<void> {
   const overview = await readShown(sql, { site, keys });
-  if (json)
-    return printJson(context, { ...overview.body, incidents: { ...overview.body.incidents, data: incidentsBody(overview) } });
+  if (json) return printJson(context, shownBody(overview));
   printHeadline(context, overview);
   printSites(context, overview);
   printSiteCalls(context, overview);
@@ -78,6 +77,16 @@ export async function showOverview(context: CliContext, sql: Sql, { site, json, 
   printIncidents(context, overview);
   printPolling(context, overview);
   printSubscribers(context, overview);
+}
+
+/** The overview's body, with the incidents and the failing deliveries that the table shows. */
+function shownBody(overview: Overview) {
+  const { body, troubled } = overview;
+  const subscribers = body.subscribers.map((each) => {
+    const trouble = troubled.find(({ name }) => name === each.name);
+    return { ...each, failing: trouble?.failing ?? 0, lastError: trouble?.lastError ?? trouble?.ourError ?? null };
+  });
+  return { ...body, subscribers, incidents: { ...body.incidents, data: incidentsBody(overview) } };
 }
 
 const incidentsBody = ({ incidents }: Overview) =>
@@ -102,8 +111,8 @@ const incidentsBody = ({ incidents }: Overview) =>
 function printHeadline(context: CliContext, { headline }: Overview): void {
   const { text, severity, needs } = headline;
   printText(context, text, severity === 'critical' ? { style: 'red' } : severity === 'warning' ? { style: 'yellow' } : {});
-  for (const need of needs.slice(0, MOST_NEEDS))
-    printText(context, `${needs.length === 1 ? '' : `${need.text}. `}What to do: ${need.todo}`, { indent: '  ' });
+  for (const [index, need] of needs.slice(0, MOST_NEEDS).entries())
+    printText(context, `${index === 0 ? '' : `${need.text}. `}What to do: ${need.todo}`, { indent: '  ' });
   if (needs.length > MOST_NEEDS)
     printLine(context, `  and ${needs.length - MOST_NEEDS} more: "purchase-watch doctor" lists them`);
   printLine(context);

@@ -66,9 +66,9 @@ describe('without a daemon', () => {
     expect(stdout).toMatch(/^1 purchase stuck; see why the oldest is: purchase-watch why 3f6b8a52-6c7e --site se$/m);
     expect(stdout).toMatch(/no daemon is running on this database; start one with "purchase-watch start"/);
     const body = JSON.parse((await command('status', '--json', '--site', 'se')).stdout);
-    expect(body).toMatchObject({ stuck: 1, daemons: [], sites: [{ name: 'se', configured: true }] });
-    expect(body.due).toMatchObject({ count: 3, atLeast: false });
-    expect(JSON.parse((await command('status', '--json')).stdout).due.count).toBe(4);
+    expect(body).toMatchObject({ purchases: { stuck: 1 }, replicas: [], sites: [{ site: 'se', configured: true }] });
+    expect(body.polling.due).toMatchObject({ count: 3, atLeast: false });
+    expect(JSON.parse((await command('status', '--json')).stdout).polling.due.count).toBe(4);
   });
 
   test('status tells the open incidents: who looks after them, and until when nothing is said', async () => {
@@ -94,8 +94,8 @@ describe('without a daemon', () => {
     );
     const body = JSON.parse((await command('status', '--site', 'se', '--json')).stdout);
     expect(body).toMatchObject({
-      oldestStuck: { purchaseId: '3f6b8a52-6c7e', site: 'se' },
-      incidents: [{ id: 'inc_1', acknowledgedBy: 'Ann', silencedUntil: null }],
+      purchases: { oldestStuck: { purchaseId: '3f6b8a52-6c7e', site: 'se' } },
+      incidents: { data: [{ id: 'inc_1', acknowledgedBy: 'Ann', silencedUntil: null }] },
     });
     await database.sql`delete from purchase_watch_internal.incidents`;
     expect((await command('status')).stdout).not.toContain('incident');

@@ -45,9 +45,7 @@ describe('trouble', () => {
     expect(body.subscribers[0]).toMatchObject({
       name: 'shop',
       health: { status: 'paused', failures: 6 },
-      pending: 0,
-      inFlight: 0,
-      parked: 1_200,
+      waiting: { pending: 0, inFlight: 0, parked: 1_200 },
     });
   });
 

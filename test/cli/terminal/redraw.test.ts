@@ -19,7 +19,7 @@ test('shows what is new in the place of what was, cut to the height of the termi
   await expect.poll(() => pictures(watching.stdout()).length).toBeGreaterThan(0);
   expect(pictures(watching.stdout())[0]).toContain('No purchases yet.');
   await database.sql`insert into purchase_watch.purchases (purchase_id, site) values ('p-1', 'se')`;
-  await expect.poll(() => pictures(watching.stdout()).at(-1), { timeout: 30_000 }).toContain('not seen yet');
+  await expect.poll(() => pictures(watching.stdout()).at(-1), { timeout: 30_000 }).toContain('no answer has come yet');
   expect(await watching.stop()).toBe(0);
   for (const picture of pictures(watching.stdout())) {
     const lines = picture.replace('\x1b[J', '').trimEnd().split('\n');
