@@ -152,7 +152,7 @@ test('an incident in which nobody is overdue any more says when it ends, and ask
   await page.goto('/');
   const panel = page.getByRole('article').filter({ hasText: 'inc_ending' });
   expect(await panel.textContent()).toMatch(/ending.*It ends in \d+\smin.* unless another customer gets stuck\./s);
-  expect(await panel.getByRole('link', { name: 'Look, and acknowledge' }).count()).toBe(0);
+  expect(await panel.getByRole('link', { name: 'Open and acknowledge' }).count()).toBe(0);
   expect(await page.locator('[data-said]').textContent()).toMatch(
     /any more, 3 at worst\. The incident ends at \d\d:\d\d:\d\dZ \(.* more\) unless another customer gets stuck\.$/,
   );

@@ -132,7 +132,7 @@ const registerRoute = (schema: RegistrationSchema) =>
     security: needs('register'),
     summary: 'Watch a purchase',
     description:
-      'Registers a Purchase ID; it is polled at once. May be repeated: one that is watched stays as it is, and one that was stopped or has expired is watched again. A key without the scope `read` is answered with `purchaseId` and `site` alone.',
+      'Registers a Purchase ID; a running daemon polls it within seconds. May be repeated: one that is watched stays as it is, and one that was stopped or has expired is watched again. A key without the scope `read` is answered with `purchaseId` and `site` alone.',
     tags: ['Purchases'],
     middleware: exactJson(SINGLE_LIMIT),
     request: { body: jsonBody(schema) },

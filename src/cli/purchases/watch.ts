@@ -193,7 +193,7 @@ async function printResult(
 function whenPolled(firsts: FirstPolls | null, turns: Turns | null): string {
   if (turns !== null)
     return `Registered, but the running daemons have different settings: ${turnsText(turns)}. Give every daemon the same settings.`;
-  if (firsts === null) return 'A daemon is running and asks for them at once.';
+  if (firsts === null) return 'A running daemon polls them within seconds.';
   const { site, waiting } = firsts;
   return `A daemon is running: ${counted(waiting, 'purchase')} of site ${site} that were registered together ${waiting === 1 ? 'gets its first poll' : 'get their first polls'} ${withinText(firsts)}; ${SINGLES_FIRST}.`;
 }

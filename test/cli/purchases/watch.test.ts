@@ -62,7 +62,7 @@ test('of a file it is said when its first polls may be expected, beside what wai
     const json = await watch(['--file', file('a', 140), '--site', 'se', '--json']);
     expect(JSON.parse(json.stdout).firstPolls).toEqual({ waiting: 20_200, withinMs: 404_000 });
     // By itself.
-    expect((await watch(['single', '--site', 'se'])).stdout).toContain('asks for them at once');
+    expect((await watch(['single', '--site', 'se'])).stdout).toContain('polls them within seconds');
 
     const status = await onDatabase(database, ['status']);
     expect(status.stdout).toMatch(

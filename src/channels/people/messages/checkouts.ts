@@ -251,7 +251,7 @@ function trustParagraph({ reasons, stuckCount }: Checkouts): Labelled[] {
       ? `No customer is known who got on ${where}.`
       : `The last customer who got on ${where} came ${moment(lastWellAt)}.`;
   });
-  const one = stuckCount === 1 ? 'One customer may have left by himself.' : 'Customers may have left by themselves.';
+  const one = stuckCount === 1 ? 'The customer may have left on purpose.' : 'Customers may have left on purpose.';
   return [['How sure this is', [one, ...lines].join(' '), { order: 15 }]];
 }
 

@@ -21,7 +21,7 @@ export function restsOn({ alarm }: IncidentBody): string {
     return `${counted(overdue, 'customer')} in a row since ${from} did not get on in time${few}. ${noticed}`;
   }
   const whole = overdue === entrants ? `All ${counted(entrants, 'customer')}` : `${overdue} of ${counted(entrants, 'customer')}`;
-  return `${whole} who came from ${from} on did not get on in time when it was noticed; usually ${inHundred(usualShare)} do not. ${noticed}`;
+  return `${whole} who came from ${from} on were stuck when the incident began; usually ${inHundred(usualShare)} are. ${noticed}`;
 }
 
 /** `3 in 100`. */

@@ -5,13 +5,13 @@ import { flash } from '../../parts/lists.ts';
 const SENTENCES = {
   polled: 'The purchase is polled in a moment. The answer shows here by itself.',
   stopped: 'It is not polled any more. What is known of it stays.',
-  again: 'It is watched again, and polled at once.',
+  again: 'It is watched again. A running daemon polls it within seconds.',
   invoice_wanted:
     'The service is asked for the invoice with the next poll. Subscribers get purchase.invoice_ready when there is one.',
   invoice_ready: 'The invoice was fetched and announced before, so nothing was done.',
   sent: 'One delivery is due now, with the id and bytes that it had.',
-  waits: 'One delivery is due now. It does not leave at once; what happened says why.',
-  registered: 'It is registered, and polled at once.',
+  waits: 'One delivery is due now, and waits: the reason stands below under what happened.',
+  registered: 'It is registered. A running daemon polls it within seconds.',
   known: 'It was registered before. Its first reference and metadata stay.',
 } as const;
 

@@ -84,7 +84,7 @@ async function registerLines(ask: Ask): Promise<View> {
   const { lines = '', site = '' } = form;
   const sites = await sitesOf(ask);
   if (lines.trim() === '') {
-    const detail = 'is empty, or larger than 1 MB: paste fewer lines, or use the command "purchase-watch watch --file"';
+    const detail = 'the field is empty, or has more than 1 MB: paste at least one line and at most 1 MB, or use the command "purchase-watch watch --file"';
     return { ...view(ask, sites, { errors: [{ field: 'lines', detail }] }), status: 400 };
   }
   const pasted = await registerPasted(api, lines, { site: site === '' ? null : site, sites });

@@ -41,7 +41,7 @@ test('one stuck checkout: which, whose order, how much, for how long, why it may
     expect(made.text).toContain(part);
   expect(made.text).toContain('*Likely cause: The page cannot render itself again*');
   expect(made.text).toContain('*What to do*');
-  expect(made.text).toContain('One customer may have left by himself. No customer is known who got on here.');
+  expect(made.text).toContain('The customer may have left on purpose. No customer is known who got on here.');
   expect(made.text).toContain('Each stuck checkout here alerts, because only 14 stays are counted (100 are needed).');
   expect(made.text).toContain('`purchase-watch why p-1`');
 });
