@@ -29,6 +29,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0020_bulk.sql': '9148c78293b1ccf6c9c913efd935a55861820900363b7063389d538b74f46c82',
   '0021_delivery_mark.sql': '52e3f816644f4e1a1cabba2f731754a4576056ada74f5fcdfd32e3969ce632fd',
   '0022_dot_ids.sql': '4ac0acfec387ed134235cf446645be1378b3d6fa184e7edb1aa2af4fa1c95b0e',
+  '0023_odd_ids.sql': '7ee6068f3ffb1d23f2a8c72462572c10c43a127c5f053f6014c8a1713f8436f8',
 };
 
 const hashOf = (name: string): string =>
