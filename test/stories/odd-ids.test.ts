@@ -1,8 +1,8 @@
 /** Purchases with ids that shells, addresses and browsers read as something else: every door shows and erases them. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { register } from '../../src/postgres/purchases/purchases.ts';
 import { onDatabase } from '../cli/command.ts';
 import { KEYS, OPERATOR } from '../support/browser.ts';
+import { registerFromBefore } from '../support/old-ids.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 const IDS = [
@@ -99,9 +99,7 @@ describe.each(REFUSED)('%j, which no service gives as an id', (id, problem) => {
 
   test('from before that was refused, is still written to, shown and erased by commands', async () => {
     const { sql } = t.database;
-    await sql`alter table purchase_watch.purchases disable trigger refuse_odd_id`;
-    await register(sql, [{ purchaseId: id, site: 'default', reference: null, metadata: null }]);
-    await sql`alter table purchase_watch.purchases enable trigger refuse_odd_id`;
+    await registerFromBefore(sql, { purchaseId: id, site: 'default', reference: null, metadata: null });
     await sql`update purchase_watch.purchases set next_poll_at = next_poll_at where purchase_id = ${id}`;
     for (const command of ['why', 'status', 'unwatch']) expect(await run(command, id)).toMatchObject({ exitCode: 0 });
     expect(await run('forget', id, '--yes')).toMatchObject({ exitCode: 0 });

@@ -229,7 +229,7 @@ export function register(command: Command, context: CliContext): void {
     `
 Files: one purchase a line. A CSV begins with a header that names purchase_id and, if you like, site, reference and
 metadata; JSON lines have purchaseId and the same. Lines that cannot be registered are listed by number, the others are
-registered (exit code 1). A million ids take no more memory than a thousand.`,
+registered (exit code 1, also when none is). A million ids take no more memory than a thousand.`,
   );
   examples(command, [
     ['watch 3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11', 'one purchase'],
