@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { OPERATOR, openPage, startBrowser, TOO_WIDE } from '../support/browser.ts';
+import { registerFromBefore } from '../support/old-ids.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 /** Makes elements where it is taken for markup, and then says so by `hit`. */
@@ -123,8 +124,8 @@ async function poison(): Promise<[path: string, shows: string][]> {
   const id = `id/../${MARKUP.slice(0, 100)}${TURNED}`;
   const site = 'default';
   t.simulator.control.add({ purchaseId: id, script: [{ state: 'New' }, { state: 'Completed', afterPolls: 1 }] });
-  const metadata = { note: LONG, [HOSTILE]: [HOSTILE] };
-  await api('POST', '/v1/purchases', { purchaseId: id, site, reference: HOSTILE, metadata });
+  const metadata = JSON.stringify({ note: LONG, [HOSTILE]: [HOSTILE] });
+  await registerFromBefore(t.database.sql, { purchaseId: id, site, reference: HOSTILE, metadata });
   const odd = t.simulator.control.add({ script: [{ state: 99 }] }).purchaseId;
   await api('POST', '/v1/purchases', { purchaseId: odd, site, reference: 'W'.repeat(200) });
   await api('POST', '/v1/purchases', { purchaseId: 'lost', site: 'away', reference: HOSTILE });

@@ -4,12 +4,13 @@ import { readWord } from '../../actions/incidents/rules.ts';
 import { readState } from '../../actions/subscribers/rules.ts';
 import { distance, suggestion } from '../../config/kinds/nearest.ts';
 import { PURCHASE_STATUSES } from '../../domain/purchases/purchase.ts';
+import { idProblem, newIdProblem } from '../../domain/purchases/purchase-id.ts';
 import { formatDuration, parseDuration } from '../../domain/values/duration.ts';
+import { LONGEST_TEXT, lineProblem } from '../../domain/values/one-line.ts';
 import type { JsonObject } from './body.ts';
 import type { IssueNote } from './invalid.ts';
 import { metadataProblem } from './metadata.ts';
 
-const LONGEST_TEXT = 200;
 const MOST_SITES_NAMED = 10;
 
 /** Text, for which `problem` may name a fault. `noText` says what is wrong with anything else. */
@@ -36,39 +37,18 @@ export function notText({ input }: { input?: unknown }): string {
   return Array.isArray(input) ? 'is given more than once; give it once' : 'must be text';
 }
 
-function lineProblem(value: string, what: string): string | null {
-  const length = [...value].length;
-  if (value === '') return `is empty; give ${what}`;
-  if (length > LONGEST_TEXT) return `is ${length} characters long; at most ${LONGEST_TEXT} are accepted`;
-  if (!value.isWellFormed()) return 'holds half of a character (a lone surrogate); send well-formed Unicode';
-  // Line and paragraph separators count as control characters for some databases.
-  return /[\p{Cc}\u2028\u2029]/u.test(value) ? 'holds a control character such as a line break or tab; leave it out' : null;
-}
-
 /** A parameter of one line; `what` names it for a caller who gave none. */
 export function lineParameter(what: string) {
   return text((value) => lineProblem(value, what)).openapi({ description: `${what[0]!.toUpperCase()}${what.slice(1)}.` });
 }
 
-const PURCHASE_ID = 'the Purchase ID that the checkout service gave';
-
 const ID_SCHEMA = { minLength: 1, maxLength: LONGEST_TEXT, example: '3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11' } as const;
-
-function idProblem(value: string): string | null {
-  return (
-    lineProblem(value, PURCHASE_ID) ??
-    (value === value.trim() ? null : `begins or ends with a space; give ${PURCHASE_ID} and nothing around it`)
-  );
-}
 
 /** The id of a purchase that may be registered already. */
 export const purchaseIdField = text(idProblem).openapi(ID_SCHEMA);
 
-/** The id of a purchase to register. Clients read `.` and `..` as steps of a path, and would never reach such a purchase. */
-export const newPurchaseIdField = text(
-  (value) =>
-    idProblem(value) ?? (/^\.\.?$/.test(value) ? `is ${value}, which no web address can hold; give ${PURCHASE_ID}` : null),
-).openapi(ID_SCHEMA);
+/** The id of a purchase to register. */
+export const newPurchaseIdField = text(newIdProblem).openapi(ID_SCHEMA);
 
 export const referenceField = text((value) => lineProblem(value, 'your own reference, or leave the field out')).openapi({
   minLength: 1,

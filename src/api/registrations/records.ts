@@ -2,6 +2,7 @@
 
 import { createPauses } from '../../runtime/loops/pauses.ts';
 import { LONGEST_RECORD } from './csv.ts';
+import { isEmptyRow } from './header.ts';
 import type { Line } from './lines.ts';
 import { BROKEN_QUOTES, type Read, type registrationReader, TOO_LONG } from './registrations.ts';
 
@@ -9,11 +10,15 @@ export interface RecordRead {
   /** The lines it was written in. */
   readonly first: number;
   readonly last: number;
+  /** As it was written; null when it is too long to be kept. */
+  readonly text: string | null;
   readonly read: Exclude<Read, 'nothing'>;
 }
 
 /** An unclosed quotation mark must not take the rest of the file with it. */
 const MOST_LINES = 200;
+/** Lines with content that say how all are read. */
+const FIRST_LINES = 20;
 
 /** Whether a cell is open where it was not before, and the other way round: each cell that is closed has two marks, or four. */
 const turnsQuotes = (text: string): boolean => text.split('"').length % 2 === 0;
@@ -37,19 +42,30 @@ export async function* recordsOf(
 
   const pause = createPauses();
   try {
+    const begun: Line[] = [];
+    for (let line = await next(); line !== null; line = await next()) {
+      await pause();
+      if (line.text === null || !isEmptyRow(line.text)) begun.push(line);
+      if (begun.length === FIRST_LINES) break;
+    }
+    const headed = reader.begin(begun);
+    ahead = begun.filter(({ number }) => number > headed);
     for (let line = await next(); line !== null; line = await next()) {
       await pause();
       const read = line.text === null ? { problem: TOO_LONG } : reader.line(line.text);
       if (read === 'nothing') continue;
       if (read !== 'unfinished') {
-        yield { first: line.number, last: line.number, read };
+        yield { first: line.number, last: line.number, text: line.text, read };
         continue;
       }
       const { whole, taken } = await readOn(line.text!, next, reader);
       if (whole === null) {
-        yield { first: line.number, last: line.number, read: { problem: BROKEN_QUOTES } };
+        yield { first: line.number, last: line.number, text: line.text, read: { problem: BROKEN_QUOTES } };
         ahead = [...taken, ...ahead];
-      } else yield { first: line.number, last: taken.at(-1)!.number, read: whole };
+      } else {
+        const text = [line, ...taken].map((each) => each.text).join('\n');
+        yield { first: line.number, last: taken.at(-1)!.number, text, read: whole };
+      }
     }
   } finally {
     // A consumer that stops half-way leaves no file open.

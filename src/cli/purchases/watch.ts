@@ -179,8 +179,7 @@ async function printResult(
   else if (!quiet) {
     const again = counts.watchedAgain === 0 ? '' : `, ${counts.watchedAgain} of them watched again`;
     const registered = counts.created + counts.existing;
-    if (registered + counts.rejected === 0) printLine(context, 'the file holds no purchase IDs');
-    else if (summarized) printLine(context, `${summary(counts)}${again}`);
+    if (summarized && registered + counts.rejected > 0) printLine(context, `${summary(counts)}${again}`);
     if (registered === 0) return refuse(counts);
     if (daemons.length === 0) printLine(context, styled(context, 'yellow', `Registered, but ${NO_DAEMON}.`));
     else if (counts.created + counts.watchedAgain > 0)
@@ -198,7 +197,9 @@ function whenPolled(firsts: FirstPolls | null, turns: Turns | null): string {
   return `A daemon is running: ${counted(waiting, 'purchase')} of site ${site} that were registered together ${waiting === 1 ? 'gets its first poll' : 'get their first polls'} ${withinText(firsts)}; ${SINGLES_FIRST}.`;
 }
 
-function refuse({ rejected }: RegistrationCounts): void {
+function refuse({ created, existing, rejected }: RegistrationCounts): void {
+  if (created + existing + rejected === 0)
+    throw new AppError('conflict', 'the file holds no purchase IDs; nothing was registered');
   if (rejected > 0) throw new AppError('conflict', `${counted(rejected, 'line')} could not be registered (see above)`);
 }
 
@@ -228,7 +229,7 @@ export function register(command: Command, context: CliContext): void {
     `
 Files: one purchase a line. A CSV begins with a header that names purchase_id and, if you like, site, reference and
 metadata; JSON lines have purchaseId and the same. Lines that cannot be registered are listed by number, the others are
-registered (exit code 1). A million ids take no more memory than a thousand.`,
+registered (exit code 1, also when none is). A million ids take no more memory than a thousand.`,
   );
   examples(command, [
     ['watch 3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11', 'one purchase'],

@@ -135,7 +135,7 @@ describe('files', () => {
   });
 
   test('CSV by its header, quoted cells and other separators included', async () => {
-    const csv = 'Purchase ID;Reference;metadata;colour\na;"R;1";"{""cart"": 7.50}";red\nb\n';
+    const csv = 'Purchase ID;Reference;metadata;colour\na;"R;1";"{""cart"": 7.50}";red\nb;;;\n';
     const { exitCode, stderr } = await watch(['--site', 'fi', '--file', temporaryFile(csv, 'orders.csv')]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: 'not used: colour\n' });
     expect(await watched()).toEqual([
@@ -156,7 +156,7 @@ describe('files', () => {
   });
 
   test('a quotation mark that nobody closes spoils its own line only', async () => {
-    const csv = `purchase_id,reference\na,"R-1\nb,R-2\nc,"R-3\n"d"\n${Array.from({ length: 300 }, (_, i) => `e-${i}`).join('\n')}\nf,"`;
+    const csv = `purchase_id,reference\na,"R-1\nb,R-2\nc,"R-3\n"d",\n${Array.from({ length: 300 }, (_, i) => `e-${i},`).join('\n')}\nf,"`;
     const { exitCode, stderr } = await watch(['--site', 'se', '--file', '-'], csv);
     expect(exitCode).toBe(1);
     expect(stderr.match(/^line \d+: a quotation mark is missing/gm)).toHaveLength(3);
@@ -241,13 +241,16 @@ describe('files', () => {
     expect((await watched()).map(({ id }) => id)).toEqual(['a', 'g']);
   });
 
-  test.each(['', '\n\n', 'purchase_id,site\n'])('a file without purchases (%j) is told as one', async (text) => {
-    expect(await watch(['--site', 'se', '--file', '-'], text)).toEqual({
-      exitCode: 0,
-      stdout: 'the file holds no purchase IDs\n',
-      stderr: '',
-    });
-  });
+  test.each(['', '\n\n', 'purchase_id,site\n', 'purchase_id,site\n,\n"",""\n'])(
+    'a file without purchases (%j) fails',
+    async (text) => {
+      expect(await watch(['--site', 'se', '--file', '-'], text)).toEqual({
+        exitCode: 1,
+        stdout: '',
+        stderr: 'error: the file holds no purchase IDs; nothing was registered\n',
+      });
+    },
+  );
 
   test('what only the database refuses costs that line alone', async () => {
     await database.sql`alter table purchase_watch.purchases add constraint picky check (purchase_id <> 'id-777')`;

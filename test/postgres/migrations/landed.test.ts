@@ -28,7 +28,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0019_named_settings.sql': '6604d7b80295bcb9b4033514b10f82bdc6eb3e182bd55a541ee4fe6bdb016a6a',
   '0020_bulk.sql': '9148c78293b1ccf6c9c913efd935a55861820900363b7063389d538b74f46c82',
   '0021_delivery_mark.sql': '52e3f816644f4e1a1cabba2f731754a4576056ada74f5fcdfd32e3969ce632fd',
-  '0022_dot_ids.sql': '4ac0acfec387ed134235cf446645be1378b3d6fa184e7edb1aa2af4fa1c95b0e',
+  '0022_odd_ids.sql': '3ff9840fb869721c61bb8433f19949f4ae07d1ab45c20212309ed15e233d4122',
   '0023_keyed_digests.sql': 'eb55224c823fdbd8c1575bb2bab611e2e35ad85f1b5d0c01186fee19f7f86445',
 };
 

@@ -72,8 +72,7 @@ function incidentPanel(incident: ListedIncidentBody, { base, now, mayOperate }: 
     alarm === null
       ? NOTHING
       : html`<div><dd>${alarm.overdue} <small>of ${alarm.entrants}</small></dd><dt>were stuck when the incident began; usually ${Math.round(alarm.usualShare * 1_000) / 10} in 100</dt></div>`;
-  const waits =
-    money === null || count === 0 ? NOTHING : html`<div><dd>${moneyWaiting(money)}</dd><dt>money waiting</dt></div>`;
+  const waits = money === null || count === 0 ? NOTHING : html`<div><dd>${moneyWaiting(money)}</dd><dt>money waiting</dt></div>`;
   return html`<article class="panel inc is-${shapeOf(incident)}" aria-labelledby="${id}"><div class="body">
 <div><div class="meta">${isEnding ? tag('waiting', 'ending') : tag(severity, severity)}<a href="${path}">${id}</a><span>${written(where)}</span><span>open for ${since(reopenedAt ?? openedAt, now)}</span><span>${owner === null ? 'not acknowledged' : html`acknowledged by ${written(owner)}`}</span></div>
 <h2 id="${id}"><a href="${path}">${tied(what)}</a></h2>${isEnding ? html`<p class="sub">It ${comingEnd(incident, now)}.</p>` : NOTHING}</div>

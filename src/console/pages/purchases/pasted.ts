@@ -46,24 +46,23 @@ export async function registerPasted(
   text: string,
   { site, sites }: { site: string | null; sites: readonly string[] },
 ): Promise<Pasted> {
-  const written = text.split('\n');
   const nothing = { created: 0, existing: 0, bad: [], unused: [], header: '' };
-  if (written.length > MOST_LINES) {
-    const problem = `has ${written.length} lines, and at most ${MOST_LINES} are taken at once; paste fewer, or use the command "purchase-watch watch --file"`;
-    return { ...nothing, problem };
-  }
   const reader = registrationReader('', { site, reference: null, metadata: null, sites }, { isPasted: true });
   const bad: BadLine[] = [];
   const good: { readonly line: number; readonly text: string; readonly body: unknown }[] = [];
-  let first = 0;
   try {
-    for await (const record of recordsOf(linesOf(Readable.from(chunksOf(text), { objectMode: false })), reader)) {
-      const { read, first: line } = record;
-      first ||= line;
-      const own = written.slice(line - 1, record.last).join('\n');
-      if ('problem' in read) bad.push({ line, problem: read.problem, text: own });
-      else good.push({ line, text: own, body: bodyOf(read.registration) });
+    for await (const { first: line, last, text: own, read } of recordsOf(
+      linesOf(Readable.from(chunksOf(text), { objectMode: false })),
+      reader,
+    )) {
+      if (last > MOST_LINES) {
+        const cure = 'paste fewer, or use the command "purchase-watch watch --file"';
+        throw new AppError('invalid', `has more than ${MOST_LINES} lines, which is the most that are taken at once; ${cure}`);
+      }
+      if ('problem' in read) bad.push({ line, problem: read.problem, text: own ?? '' });
+      else good.push({ line, text: own ?? '', body: bodyOf(read.registration) });
     }
+    if (bad.length + good.length === 0) throw new AppError('invalid', 'holds no purchase IDs');
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     return { ...nothing, problem: error.message };
@@ -78,8 +77,14 @@ export async function registerPasted(
       ...answer.rejected.map(({ index, detail }) => ({ line: batch[index]!.line, problem: detail, text: batch[index]!.text })),
     );
   }
-  const header = written.slice(0, Math.max(first - 1, 0)).find((line) => line.trim() !== '') ?? '';
-  return { created, existing, bad: bad.sort((a, b) => a.line - b.line), unused: reader.unused(), header, problem: null };
+  return {
+    created,
+    existing,
+    bad: bad.sort((a, b) => a.line - b.line),
+    unused: reader.unused(),
+    header: reader.header(),
+    problem: null,
+  };
 }
 
 function* chunksOf(text: string): Generator<Buffer> {

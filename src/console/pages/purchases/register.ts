@@ -4,6 +4,7 @@ import type { FieldError } from '../../../api/http/problems.ts';
 import { SINGLES_FIRST } from '../../../domain/polling/first-polls.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type JsonValue, parseExact } from '../../../domain/values/exact-json.ts';
+import { bare } from '../../../domain/values/one-line.ts';
 import { ApiRefusal } from '../../frame/api-calls.ts';
 import { type Html, html, NOTHING, number, tied, trusted } from '../../frame/html.ts';
 import { icon } from '../../frame/icons.ts';
@@ -54,7 +55,7 @@ async function registerOne(ask: Ask): Promise<View | GoOn> {
     return again({ errors: [{ field: 'metadata', detail: 'is not JSON; expected an object such as {"cart": 7}, or nothing' }] });
   }
   const body = {
-    purchaseId: purchaseId.trim(),
+    purchaseId: bare(purchaseId),
     ...(site !== '' && { site }),
     ...(reference.trim() !== '' && { reference: reference.trim() }),
     ...(parsed !== null && { metadata: parsed }),
@@ -84,7 +85,8 @@ async function registerLines(ask: Ask): Promise<View> {
   const { lines = '', site = '' } = form;
   const sites = await sitesOf(ask);
   if (lines.trim() === '') {
-    const detail = 'the field is empty, or has more than 1 MB: paste at least one line and at most 1 MB, or use the command "purchase-watch watch --file"';
+    const detail =
+      'the field is empty, or has more than 1 MB: paste at least one line and at most 1 MB, or use the command "purchase-watch watch --file"';
     return { ...view(ask, sites, { errors: [{ field: 'lines', detail }] }), status: 400 };
   }
   const pasted = await registerPasted(api, lines, { site: site === '' ? null : site, sites });
@@ -188,7 +190,7 @@ function linesForm({ base, form }: Ask, sites: readonly string[], shown: Shown):
       : pasted.bad.length === 0
         ? ''
         : [...(pasted.header === '' ? [] : [pasted.header]), ...pasted.bad.map(({ text }) => text)].join('\n');
-  const body = html`<form class="body stack" method="post" action="${base}${PATH}"><label>One purchase a line: id, or id,site,reference; or CSV with a head such as purchase_id,reference,metadata <textarea name="lines" rows="9" spellcheck="false" placeholder="2f1c9a7e-51b3-4c0e-9d7a-0e6b4f1d2c11,${sites[0] ?? 'default'},ORD-1"${described(shown, 'lines')}>
+  const body = html`<form class="body stack" method="post" action="${base}${PATH}"><label>One purchase a line: only ids, or id,site,reference in each line; or CSV with a header such as purchase_id,reference,metadata <textarea name="lines" rows="9" spellcheck="false" placeholder="2f1c9a7e-51b3-4c0e-9d7a-0e6b4f1d2c11,${sites[0] ?? 'default'},ORD-1"${described(shown, 'lines')}>
 ${longText(left)}</textarea>${problemOf(shown, 'lines')}</label>${siteChoice(sites, form.site)}
 <button class="btn${pasted === undefined ? '' : ' first'}">Register these lines</button><p class="small">The site is for lines that name none. A bad line is listed with its number and what to do; the others are registered. For more than 1 MB use <code>purchase-watch watch --file</code>.</p></form>`;
   return panel({ id: 'many', title: 'Many purchases', body });
