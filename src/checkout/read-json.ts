@@ -1,35 +1,21 @@
 /** From the bytes of a 2xx answer to JSON, or to the reason why it is none. */
 import { isUtf8 } from 'node:buffer';
+import { type JsonReply, readBody } from './answer-text.ts';
 import type { Reply } from './call.ts';
 import { isPage, pageTrouble, type TroubleObservation, trouble } from './trouble.ts';
-
-/** The answer's text and what `JSON.parse` makes of it; numbers are doubles here, exact digits are found in the text. */
-export interface JsonReply {
-  readonly text: string;
-  readonly value: unknown;
-}
 
 const LOOK = 'If it stays, ask the operator of the service.';
 
 /** Parses first and looks for reasons afterwards: nearly every answer is good, and nothing else needs the headers. */
 export function readJson(reply: Reply): JsonReply | TroubleObservation {
-  if (isUtf8(reply.body)) {
-    const text = reply.body.toString('utf8');
-    try {
-      return { text, value: JSON.parse(text) };
-    } catch {
-      // A byte order mark is forbidden in JSON on the wire and sent by some .NET services all the same.
-      if (text.startsWith('\ufeff')) return readJson({ ...reply, body: reply.body.subarray(3) });
-    }
-  }
-  return whyNotJson(reply);
+  return readBody(reply) ?? whyNotJson(reply);
 }
 
 function whyNotJson(reply: Reply): TroubleObservation {
   const encoding = String(reply.headers['content-encoding'] ?? 'identity');
   if (encoding !== 'identity' && reply.body.length > 0) {
     const detail =
-      'The answer is compressed, which was not asked for. A proxy in front of the service does this; switch it off there.';
+      'The answer is compressed, which was not asked for, and could not be unpacked. A proxy in front of the service does this; switch it off there.';
     return trouble('unreachable', 'compressed', detail, reply);
   }
   if (isPage(reply)) return pageTrouble(reply);

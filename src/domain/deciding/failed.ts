@@ -1,11 +1,20 @@
 /** What follows from a poll without a good answer: the purchase's own trouble, or the site's. */
 
 import { type EventDraft, stateOrNull } from '../events/make-event.ts';
-import { failureBackoff, giveUpMoment, nextRecheck, policyOf, postponement, withJitter } from '../polling/poll-plan.ts';
+import {
+  failureBackoff,
+  giveUpMoment,
+  nextRecheck,
+  plannedInterval,
+  policyOf,
+  postponement,
+  withJitter,
+} from '../polling/poll-plan.ts';
 import { earlierPoll, type PlannedPoll } from '../polling/poll-reason.ts';
-import type { Purchase, Trouble } from '../purchases/purchase.ts';
+import { NO_SUCH_PURCHASE, type Purchase, type Trouble } from '../purchases/purchase.ts';
 import type { StatePolicy } from '../purchases/states.ts';
-import type { Instant } from '../values/time.ts';
+import { type SkippedTime, timeAfter } from '../values/skipped-time.ts';
+import { type Instant, MINUTE, type Milliseconds } from '../values/time.ts';
 import { MOST_INVOICE_FAILURES } from './invoice.ts';
 import { announce, type DecideContext, expire, type PollOutcome } from './outcome.ts';
 
@@ -15,15 +24,26 @@ const NOTHING_SEEN = { transition: null, stay: null, details: null, detailsChang
 /** A failure of the purchase's own. */
 export function decideOwnTrouble(before: Purchase, trouble: Trouble & { kind: string }, context: DecideContext): PollOutcome {
   const { now, policy, spread } = context;
-  const unknown = trouble.kind === 'unknown';
+  const unknown = isUnknownId(before, trouble);
   const failures = before.failures + 1;
   const unknowns = unknown ? before.unknowns + 1 : before.unknowns;
   const events: EventDraft[] = [];
   let { status, sequence } = before;
-  if (unknown && status === 'watching' && unknowns >= policy.unreadableAfter) {
+  const statePolicy = policyOf(policy, before.state ?? 0);
+  const isUnreadable = unknown
+    ? unknowns >= policy.unreadableAfter
+    : haveLasted(failures, { before, policy: statePolicy, now, skipped: context.skipped });
+  if (status === 'watching' && isUnreadable) {
     status = 'unreadable';
     sequence += 1;
-    const data = { state: stateOrNull(before.state), tries: unknowns, reason: trouble.reason };
+    const { reason, codes = [], detail } = trouble;
+    const data = {
+      state: stateOrNull(before.state),
+      tries: unknown ? unknowns : failures,
+      reason,
+      codes: [...codes],
+      lastError: detail,
+    };
     announce(events, before, now, 'purchase.unreadable', before.state, data);
   }
   // Without a good status the invoice is not asked for; that must not keep a settled purchase due for good.
@@ -35,10 +55,15 @@ export function decideOwnTrouble(before: Purchase, trouble: Trouble & { kind: st
   const giveUpAt = giveUpMoment(purchase, policy, context.skipped);
   if (polled && now >= giveUpAt) return expire(kept, events, context);
 
-  const statePolicy = policyOf(policy, before.state ?? 0);
-  const again = tryAgain(now + failureBackoff(statePolicy, failures, spread), now + (trouble.retryAfter ?? 0));
+  const wait = polled
+    ? waitAfter(purchase, { unknown, statePolicy, now, spread })
+    : failureBackoff(statePolicy, failures, spread);
+  const again = tryAgain(now + wait, now + (trouble.retryAfter ?? 0));
   const asksForInvoice = wanted && status !== 'stopped';
-  const rechecked = status === 'settled' ? afterFailedRecheck(purchase, statePolicy, { unknown, again, ...context }) : null;
+  const rechecked =
+    status === 'settled'
+      ? afterFailedRecheck(purchase, statePolicy, { unknown: trouble.kind === 'unknown', again, ...context })
+      : null;
   const invoiced: PlannedPoll | null = asksForInvoice ? { at: again.at, reason: 'invoice' } : rechecked;
   const next = polled ? earlierPoll({ at: giveUpAt, reason: 'give_up' }, again) : invoiced;
   const changed = events.length > 0 || invoice !== before.invoice;
@@ -46,10 +71,41 @@ export function decideOwnTrouble(before: Purchase, trouble: Trouble & { kind: st
     ...kept,
     kind: changed ? 'changed' : 'failed',
     reason: trouble.reason,
+    codes: trouble.codes ?? [],
     nextPollAt: next?.at ?? null,
     nextPollReason: next?.reason ?? null,
     events,
   };
+}
+
+/** Whether the answer counts as "unknown id". Of a purchase that was read before, 404 alone says too little. */
+function isUnknownId({ state }: Purchase, { kind, reason }: Trouble & { kind: string }): boolean {
+  return kind === 'unknown' && (state === null || reason === NO_SUCH_PURCHASE);
+}
+
+/** So many answers without a status, over at least so long, make a purchase unreadable. */
+const FEWEST_ODD_ANSWERS = 3;
+const ODD_FOR: Milliseconds = 5 * MINUTE;
+
+/** Whether answers without a status have come for long enough. How long is reckoned from their number and the waits between them. */
+function haveLasted(
+  failures: number,
+  { before, policy, now, skipped }: { before: Purchase; policy: StatePolicy; now: Instant; skipped: SkippedTime | undefined },
+): boolean {
+  if (failures < FEWEST_ODD_ANSWERS) return false;
+  const { seenAt, stateSince } = before;
+  if (seenAt === null) return failureBackoff(policy, failures, 0) - policy.poll.first >= ODD_FOR;
+  const waits = (failures - 1) * plannedInterval(policy, now - (stateSince ?? seenAt));
+  return waits >= ODD_FOR && now >= timeAfter(seenAt, ODD_FOR, skipped ?? []);
+}
+
+/** The wait of a watched purchase: what was read before goes on at its plan, an id that never was is asked for ever more rarely. */
+function waitAfter(
+  { state, stateSince, failures }: Purchase,
+  { unknown, statePolicy, now, spread }: { unknown: boolean; statePolicy: StatePolicy } & Pick<DecideContext, 'now' | 'spread'>,
+): Milliseconds {
+  if (state !== null && !unknown) return withJitter(plannedInterval(statePolicy, now - (stateSince ?? now)), spread);
+  return failureBackoff(statePolicy, failures, spread);
 }
 
 /** The poll after a failure: when its wait ends, or later when the service asks for more. */

@@ -27,6 +27,8 @@ export interface PollOutcome {
   readonly kind: 'postponed' | 'unchanged' | 'failed' | 'changed';
   /** For logs and `why`: a stable word. */
   readonly reason: string;
+  /** Codes of the errors that the answer listed; absent where it listed none. */
+  readonly codes?: readonly string[];
   /** The purchase as it is from now on. */
   readonly purchase: Purchase;
   readonly nextPollAt: Instant | null;
