@@ -12,6 +12,7 @@ import type { Meters } from '../../runtime/meters.ts';
 import { createLockedLog, type LockedPoll } from './locked-rows.ts';
 import { logOutcome } from './outcome-log.ts';
 import type { DecidedPoll } from './recorder.ts';
+import { UNRECORDABLE } from './unrecordable.ts';
 import { hasRoomAgain, type Windows } from './window/due-reads.ts';
 import type { Entry } from './window/entries.ts';
 import type { PurchaseLoader } from './window/purchase-loader.ts';
@@ -42,7 +43,9 @@ export interface AfterRecording {
   onRepaired(batch: readonly DecidedPoll[]): void;
   /** Another session has locked the rows of these polls, and `inAll` rows. */
   onLocked(locked: readonly LockedPoll[], inAll: number): void;
-  /** `poison` marks a single poll whose values the database refuses. */
+  /** The database refuses the values of a poll. */
+  onRefused(poll: DecidedPoll, error: unknown): void;
+  /** `poison` marks a single poll of which nothing can be recorded. */
   onFailed(batch: readonly DecidedPoll[], error: unknown, poison: boolean): void;
   /** How long no purchase is polled because the database could not be written. */
   pause(): Milliseconds;
@@ -55,6 +58,10 @@ const LONGEST_PAUSE: Milliseconds = 15_000;
 export const POISON_REST: Milliseconds = 60_000;
 /** Events that wake the judge. */
 const SYMPTOMS: ReadonlySet<string> = new Set(['purchase.stuck', 'purchase.recovered', 'purchase.expired']);
+/** In the poller's health: changes of several purchases that the database refuses, until a change is recorded. */
+const REFUSED = 'refused changes';
+/** So many purchases, and no change that is recorded in between, speak of the database and not of a purchase. */
+const SEVERAL_REFUSED = 3;
 /** In the poller's health: polls whose rows are locked, until any poll is recorded. */
 const LOCKED_ROWS = 'locked rows';
 
@@ -62,6 +69,7 @@ export function createAfterRecording(options: AfterRecordingOptions): AfterRecor
   const { sql, clock, log, meters, ownership, loader, windows, writes, onEvents, onSymptom, wakeLoader, wakeCalls } = options;
   const logLocked = createLockedLog(sql, log);
   const pauses = createPauses(clock);
+  const refused = new Set<number>();
 
   ownership.onChange(({ lost }) => {
     if (lost.length > 0) writes.forget();
@@ -89,6 +97,10 @@ export function createAfterRecording(options: AfterRecordingOptions): AfterRecor
       pauses.over();
       writes.done(kindOf(batch));
       writes.done(LOCKED_ROWS);
+      if (batch.some(({ decided: { outcome } }) => outcome.kind === 'changed' && outcome.reason !== UNRECORDABLE)) {
+        refused.clear();
+        writes.done(REFUSED);
+      }
     }
     // Before `apply`, which marks an entry that leaves the window as gone, too.
     const deliveries = ownDeliveries(batch, recorded.deliveries, ownership);
@@ -135,12 +147,7 @@ export function createAfterRecording(options: AfterRecordingOptions): AfterRecor
   const onFailed = (batch: readonly DecidedPoll[], error: unknown, poison: boolean): void => {
     // Whether a broken connection's statement was carried out is not known, and a refused poll may rest on old values: the rows decide.
     readRowsAgain(batch, poison ? POISON_REST : 0);
-    if (poison) {
-      for (const { entry } of batch) {
-        const { site, purchaseId } = entry.purchase;
-        log.error({ error, site, purchaseId }, 'poll.unrecordable');
-      }
-    } else {
+    if (!poison) {
       writes.failed(kindOf(batch), error);
       pauses.after(error);
       log.error({ error, polls: batch.length }, 'poll.not_recorded');
@@ -149,7 +156,14 @@ export function createAfterRecording(options: AfterRecordingOptions): AfterRecor
     wakeCalls();
   };
 
-  return { onRecorded, onRepaired, onLocked, onFailed, pause: pauses.left };
+  const onRefused = ({ entry }: DecidedPoll, error: unknown): void => {
+    const { id, site, purchaseId } = entry.purchase;
+    log.error({ error, site, purchaseId }, 'poll.unrecordable');
+    refused.add(id);
+    if (refused.size >= SEVERAL_REFUSED) writes.failed(REFUSED, error);
+  };
+
+  return { onRecorded, onRepaired, onLocked, onRefused, onFailed, pause: pauses.left };
 }
 
 /** For how long no purchase is polled because outcomes cannot be written. */
