@@ -4,8 +4,8 @@ import type { Details } from '../domain/purchases/purchase.ts';
 import { cutText, isAmount, isCurrency, LONGEST_TEXT } from '../domain/values/bounds.ts';
 import { AppError } from '../domain/values/errors.ts';
 import { type Decimal, decimal, isDecimal, type JsonValue, parseExact } from '../domain/values/exact-json.ts';
-import type { Reply } from './call.ts';
 import type { JsonReply } from './answer-text.ts';
+import type { Reply } from './call.ts';
 import { errorsInstead, type TroubleObservation, trouble } from './trouble.ts';
 
 export const PAYMENT_STATUS_PATH = '/CheckOut2Api/GetPaymentStatus';

@@ -24,6 +24,8 @@ export interface Kind<T> {
   readonly isAddress?: boolean;
   /** Its value is never shown. */
   readonly secret?: boolean;
+  /** What is wrong with a value that is not of this kind, where that says more than `expected`; shows nothing of a secret. */
+  readonly fault?: (value: unknown) => string | undefined;
   /** Names to suggest from when the value is none of them. */
   readonly names?: readonly string[];
 }
