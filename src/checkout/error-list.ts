@@ -49,11 +49,11 @@ function collect(value: unknown, found: { codes: Set<string>; texts: string[] },
   }
 }
 
-const PURCHASE = String.raw`(?:purchase|check ?out)(?: ?ids?)?`;
+const PURCHASE = `(?:purchase|check ?out)(?: ?ids?)?`;
 /** Words, ids and quotes that may stand between the purchase and its absence. */
 const BETWEEN = String.raw`(?:\s+(?:with|for|by|having|the|this|that|given|specified|requested|purchase|id|was|is|could|can|has|been|of|named|called|["'«{(\[]\S*|\S*\d\S*)){0,8}`;
-const ABSENT = String.raw`(?:not (?:be )?found|unknown|not known|does not exist|do not exist|doesn'?t exist|not exist|non ?existent|no longer exists|cannot be found)`;
-const ABSENT_BEFORE = String.raw`(?:unknown|no such|not find|cannot find|can'?t find|there is no|no|non ?existent)`;
+const ABSENT = `(?:not (?:be )?found|unknown|not known|does not exist|do not exist|doesn'?t exist|not exist|non ?existent|no longer exists|cannot be found)`;
+const ABSENT_BEFORE = `(?:unknown|no such|not find|cannot find|can'?t find|there is no|no|non ?existent)`;
 /** "The customer of this purchase does not exist" says that there is one. */
 const OF = String.raw`(?<!\b(?:of|for|in|on|to|with)\s(?:(?:this|the|that|your|a)\s)?)`;
 const NO_PURCHASE = new RegExp(

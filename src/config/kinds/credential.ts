@@ -7,7 +7,7 @@ const MARKS = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]/g;
 /** Line ends and no-break spaces at the ends. */
 const ENDS = /^[\r\n\u0085\u2028\u2029\u00a0\u202f]+|[\r\n\u0085\u2028\u2029\u00a0\u202f]+$/g;
 const BLANKS_AT_END = /^\s|\s$/;
-const QUOTED = /^(["'`])[^]*\1$|^[“„«‘].*[”“»’]$/s;
+const QUOTED = /^(["'`]).*\1$|^[“„«‘].*[”“»’]$/s;
 
 /** What a client id or secret may not hold, the name of each. */
 const FORBIDDEN: readonly (readonly [RegExp, string])[] = [

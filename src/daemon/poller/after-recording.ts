@@ -57,7 +57,13 @@ const LONGEST_PAUSE: Milliseconds = 15_000;
 /** A purchase whose poll cannot be recorded or decided is not polled again for so long. */
 export const POISON_REST: Milliseconds = 60_000;
 /** Events that wake the judge. */
-const SYMPTOMS: ReadonlySet<string> = new Set(['purchase.stuck', 'purchase.recovered', 'purchase.expired']);
+const SYMPTOMS: ReadonlySet<string> = new Set([
+  'purchase.stuck',
+  'purchase.recovered',
+  'purchase.expired',
+  'purchase.unreadable',
+  'purchase.readable',
+]);
 /** In the poller's health: changes of several purchases that the database refuses, until a change is recorded. */
 const REFUSED = 'refused changes';
 /** So many purchases, and no change that is recorded in between, speak of the database and not of a purchase. */
@@ -69,7 +75,7 @@ export function createAfterRecording(options: AfterRecordingOptions): AfterRecor
   const { sql, clock, log, meters, ownership, loader, windows, writes, onEvents, onSymptom, wakeLoader, wakeCalls } = options;
   const logLocked = createLockedLog(sql, log);
   const pauses = createPauses(clock);
-  const refused = new Set<number>();
+  const refusals = createRefusals(log, writes);
 
   ownership.onChange(({ lost }) => {
     if (lost.length > 0) writes.forget();
@@ -97,10 +103,7 @@ export function createAfterRecording(options: AfterRecordingOptions): AfterRecor
       pauses.over();
       writes.done(kindOf(batch));
       writes.done(LOCKED_ROWS);
-      if (batch.some(({ decided: { outcome } }) => outcome.kind === 'changed' && outcome.reason !== UNRECORDABLE)) {
-        refused.clear();
-        writes.done(REFUSED);
-      }
+      refusals.recorded(batch);
     }
     // Before `apply`, which marks an entry that leaves the window as gone, too.
     const deliveries = ownDeliveries(batch, recorded.deliveries, ownership);
@@ -156,14 +159,25 @@ export function createAfterRecording(options: AfterRecordingOptions): AfterRecor
     wakeCalls();
   };
 
-  const onRefused = ({ entry }: DecidedPoll, error: unknown): void => {
-    const { id, site, purchaseId } = entry.purchase;
-    log.error({ error, site, purchaseId }, 'poll.unrecordable');
-    refused.add(id);
-    if (refused.size >= SEVERAL_REFUSED) writes.failed(REFUSED, error);
-  };
+  return { onRecorded, onRepaired, onLocked, onRefused: refusals.refused, onFailed, pause: pauses.left };
+}
 
-  return { onRecorded, onRepaired, onLocked, onRefused, onFailed, pause: pauses.left };
+/** Logs polls that the database refuses, and reports several purchases in a row as a trouble of this replica. */
+function createRefusals(log: Logger, writes: Writes) {
+  const ids = new Set<number>();
+  return {
+    refused: ({ entry }: DecidedPoll, error: unknown): void => {
+      const { id, site, purchaseId } = entry.purchase;
+      log.error({ error, site, purchaseId }, 'poll.unrecordable');
+      ids.add(id);
+      if (ids.size >= SEVERAL_REFUSED) writes.failed(REFUSED, error);
+    },
+    recorded: (batch: readonly DecidedPoll[]): void => {
+      if (batch.every(({ decided: { outcome } }) => outcome.kind !== 'changed' || outcome.reason === UNRECORDABLE)) return;
+      ids.clear();
+      writes.done(REFUSED);
+    },
+  };
 }
 
 /** For how long no purchase is polled because outcomes cannot be written. */

@@ -32,6 +32,7 @@ export function createInsteadOf({ windows, policyFor, skipped, spread }: Instead
     const quiet = {
       ...outcome,
       kind: 'failed' as const,
+      isAlarming: false,
       events: [],
       purchase: { ...outcome.purchase, ...unannounced(purchase) },
     };

@@ -13,7 +13,7 @@ import {
 import { earlierPoll, type PlannedPoll } from '../polling/poll-reason.ts';
 import { NO_SUCH_PURCHASE, type Purchase, type Trouble } from '../purchases/purchase.ts';
 import type { StatePolicy } from '../purchases/states.ts';
-import { type SkippedTime, timeAfter } from '../values/skipped-time.ts';
+import { timeAfter } from '../values/skipped-time.ts';
 import { type Instant, MINUTE, type Milliseconds } from '../values/time.ts';
 import { MOST_INVOICE_FAILURES } from './invoice.ts';
 import { announce, type DecideContext, expire, type PollOutcome } from './outcome.ts';
@@ -27,31 +27,16 @@ export function decideOwnTrouble(before: Purchase, trouble: Trouble & { kind: st
   const unknown = isUnknownId(before, trouble);
   const failures = before.failures + 1;
   const unknowns = unknown ? before.unknowns + 1 : before.unknowns;
-  const events: EventDraft[] = [];
-  let { status, sequence } = before;
   const statePolicy = policyOf(policy, before.state ?? 0);
-  const isUnreadable = unknown
-    ? unknowns >= policy.unreadableAfter
-    : haveLasted(failures, { before, policy: statePolicy, now, skipped: context.skipped });
-  if (status === 'watching' && isUnreadable) {
-    status = 'unreadable';
-    sequence += 1;
-    const { reason, codes = [], detail } = trouble;
-    const data = {
-      state: stateOrNull(before.state),
-      tries: unknown ? unknowns : failures,
-      reason,
-      codes: [...codes],
-      lastError: detail,
-    };
-    announce(events, before, now, 'purchase.unreadable', before.state, data);
-  }
+  const events = announced(before, trouble, { unknown, failures, unknowns, statePolicy, ...context });
+  const status = events.length > 0 ? 'unreadable' : before.status;
+  const sequence = before.sequence + events.length;
   // Without a good status the invoice is not asked for; that must not keep a settled purchase due for good.
   const wanted = before.invoice === 'wanted' && failures < MOST_INVOICE_FAILURES;
   const invoice = before.invoice === 'wanted' && !wanted ? 'none' : before.invoice;
   const purchase: Purchase = { ...before, polls: before.polls + 1, status, failures, unknowns, invoice, sequence };
   const kept = { ...NOTHING_SEEN, purchase, lastError: trouble.detail };
-  const polled = status === 'watching' || status === 'unreadable';
+  const polled = isPolled(status);
   const giveUpAt = giveUpMoment(purchase, policy, context.skipped);
   if (polled && now >= giveUpAt) return expire(kept, events, context);
 
@@ -72,10 +57,41 @@ export function decideOwnTrouble(before: Purchase, trouble: Trouble & { kind: st
     kind: changed ? 'changed' : 'failed',
     reason: trouble.reason,
     codes: trouble.codes ?? [],
+    isAlarming: isAlarming(events, before, unknown),
     nextPollAt: next?.at ?? null,
     nextPollReason: next?.reason ?? null,
     events,
   };
+}
+
+/** An id that was never known is the matter of who registered it, and alarms no person. */
+function isAlarming(events: readonly EventDraft[], { state }: Purchase, unknown: boolean): boolean {
+  return events.length > 0 && (!unknown || state !== null);
+}
+
+function isPolled(status: Purchase['status']): boolean {
+  return status === 'watching' || status === 'unreadable';
+}
+
+/** The event of a watched purchase that counts as unreadable from this poll on; empty while it does not. */
+function announced(
+  before: Purchase,
+  { reason, codes = [], detail }: Trouble,
+  context: DecideContext & { unknown: boolean; failures: number; unknowns: number; statePolicy: StatePolicy },
+): EventDraft[] {
+  const { unknown, failures, unknowns, policy, now } = context;
+  const events: EventDraft[] = [];
+  const isUnreadable = unknown ? unknowns >= policy.unreadableAfter : haveLasted(failures, before, context);
+  if (before.status !== 'watching' || !isUnreadable) return events;
+  const data = {
+    state: stateOrNull(before.state),
+    tries: unknown ? unknowns : failures,
+    reason,
+    codes: [...codes],
+    lastError: detail,
+  };
+  announce(events, before, now, 'purchase.unreadable', before.state, data);
+  return events;
 }
 
 /** Whether the answer counts as "unknown id". Of a purchase that was read before, 404 alone says too little. */
@@ -90,13 +106,13 @@ const ODD_FOR: Milliseconds = 5 * MINUTE;
 /** Whether answers without a status have come for long enough. How long is reckoned from their number and the waits between them. */
 function haveLasted(
   failures: number,
-  { before, policy, now, skipped }: { before: Purchase; policy: StatePolicy; now: Instant; skipped: SkippedTime | undefined },
+  { seenAt, stateSince }: Purchase,
+  { statePolicy, now, skipped = [] }: { statePolicy: StatePolicy } & Pick<DecideContext, 'now' | 'skipped'>,
 ): boolean {
   if (failures < FEWEST_ODD_ANSWERS) return false;
-  const { seenAt, stateSince } = before;
-  if (seenAt === null) return failureBackoff(policy, failures, 0) - policy.poll.first >= ODD_FOR;
-  const waits = (failures - 1) * plannedInterval(policy, now - (stateSince ?? seenAt));
-  return waits >= ODD_FOR && now >= timeAfter(seenAt, ODD_FOR, skipped ?? []);
+  if (seenAt === null) return failureBackoff(statePolicy, failures, 0) - statePolicy.poll.first >= ODD_FOR;
+  const waits = (failures - 1) * plannedInterval(statePolicy, now - (stateSince ?? seenAt));
+  return waits >= ODD_FOR && now >= timeAfter(seenAt, ODD_FOR, skipped);
 }
 
 /** The wait of a watched purchase: what was read before goes on at its plan, an id that never was is asked for ever more rarely. */

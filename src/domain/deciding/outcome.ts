@@ -29,6 +29,8 @@ export interface PollOutcome {
   readonly reason: string;
   /** Codes of the errors that the answer listed; absent where it listed none. */
   readonly codes?: readonly string[];
+  /** Whether people are alerted that the purchase cannot be read any more. */
+  readonly isAlarming?: boolean;
   /** The purchase as it is from now on. */
   readonly purchase: Purchase;
   readonly nextPollAt: Instant | null;

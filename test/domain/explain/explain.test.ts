@@ -146,7 +146,7 @@ describe('alerts of a stuck purchase by itself', () => {
   const purchase = { stateSince: since, stuckSince: NOW - 5 * MINUTE };
   const single: Facts['singles'][number] = {
     ...{ state: CARD, since, alertedAt: NOW - 4 * MINUTE, endedAt: null, channels: ['@slack'] },
-    ...{ mode: 'auto', counted: 14, perDay: 5, isLast: false, foundLate: false },
+    ...{ mode: 'auto', counted: 14, perDay: 5, isLast: false, unreadable: null, foundLate: false },
   };
   const channel: ChannelRule = { name: '@slack', sites: null, severity: 'warning' };
   const withChannels = (facts: Parameters<typeof theFacts>[0], channels = [channel]) =>

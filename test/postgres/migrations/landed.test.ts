@@ -28,6 +28,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0019_named_settings.sql': '6604d7b80295bcb9b4033514b10f82bdc6eb3e182bd55a541ee4fe6bdb016a6a',
   '0020_bulk.sql': '9148c78293b1ccf6c9c913efd935a55861820900363b7063389d538b74f46c82',
   '0021_delivery_mark.sql': '52e3f816644f4e1a1cabba2f731754a4576056ada74f5fcdfd32e3969ce632fd',
+  '0022_unreadable_alerts.sql': '855a93ea3e72d60f8951e81b6069ce43278cb2f9e04bf3a3de9cc5fce89db05b',
 };
 
 const hashOf = (name: string): string =>

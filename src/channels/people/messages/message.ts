@@ -4,7 +4,7 @@ import { counted, grouped } from '../../../domain/values/counts.ts';
 import type { Checkouts } from '../events/checkouts-event.ts';
 import { type FirstLook, type OtherEvent, type PeopleEvent, readIncidentEvent } from '../events/incident-event.ts';
 import { type IncidentHead, isLookedAfter } from '../events/incident-head.ts';
-import { waitingFor } from './advice.ts';
+import { waitingFor } from './causes.ts';
 import { checkoutsDraft } from './checkouts.ts';
 import { digestDraft } from './digest.ts';
 import { type Draft, type Labelled, LONGEST_NAME, NEUTRAL, OVER } from './draft.ts';
