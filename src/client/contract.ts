@@ -30,7 +30,7 @@ export interface Purchase {
   readonly details: JsonObject;
 }
 
-/** `watching`: polled. `settled`: in a final state. `unreadable`: the service does not know the id; polled ever more rarely. `expired`: given up. `stopped`: a person or program stopped it. */
+/** `watching`: polled. `settled`: in a final state. `unreadable`: the service does not know the id, or its answers cannot be used or recorded. `expired`: given up. `stopped`: a person or program stopped it. */
 export type PurchaseStatus = 'watching' | 'settled' | 'unreadable' | 'expired' | 'stopped';
 
 /** A state of the specification; `Unknown(17)` for a number that it does not list. */

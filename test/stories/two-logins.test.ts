@@ -17,7 +17,7 @@ afterEach(async () => {
 /** The statements under the heading, with logins of this test. */
 function prepared(suffix: string): string {
   const page = readFileSync(join(import.meta.dirname, '../../docs/sql.md'), 'utf8');
-  const [, statements = ''] = /### One login that migrates[^]*?```sql\n([^]*?)```/.exec(page) ?? [];
+  const [, statements = ''] = /### One login that migrates[\s\S]*?```sql\n([\s\S]*?)```/.exec(page) ?? [];
   return statements.replaceAll(/watch_(owner|daemon)/g, `watch_$1_${suffix}`).replaceAll(/'change me[^']*'/g, "'geheim'");
 }
 

@@ -13,7 +13,15 @@ import { countOpenIncidents } from '../../postgres/incidents/incidents.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
 import { countPurchases } from '../../postgres/reports/counts.ts';
 import { firstPolls } from '../../postgres/reports/first-polls.ts';
-import { type DueLag, databaseNow, dueLag, totalLag, waitingDeliveries, waitingOf } from '../../postgres/reports/overview.ts';
+import {
+  type DueLag,
+  databaseNow,
+  dueLag,
+  totalLag,
+  unreadablePurchases,
+  waitingDeliveries,
+  waitingOf,
+} from '../../postgres/reports/overview.ts';
 import { type ActivitySums, recentActivity } from '../../postgres/shards/activity.ts';
 import { livingReplicas } from '../../postgres/shards/replicas.ts';
 import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
@@ -29,20 +37,22 @@ export function mountOverview(app: Api, { sql }: { sql: Sql }): void {
 }
 
 async function readOverview(sql: Sql): Promise<z.output<typeof overviewSchema>> {
-  const [now, sites, counts, lags, firsts, incidents, short, long, subscribers, waiting, replicas, changes] = await Promise.all([
-    databaseNow(sql),
-    listSites(sql),
-    countPurchases(sql),
-    dueLag(sql),
-    firstPolls(sql),
-    countOpenIncidents(sql),
-    recentActivity(sql, 5),
-    recentActivity(sql, 60),
-    readSubscribers(sql),
-    waitingDeliveries(sql),
-    livingReplicas(sql),
-    shownChanges(sql),
-  ]);
+  const [now, sites, counts, lags, firsts, incidents, short, long, subscribers, waiting, replicas, changes, unreadable] =
+    await Promise.all([
+      databaseNow(sql),
+      listSites(sql),
+      countPurchases(sql),
+      dueLag(sql),
+      firstPolls(sql),
+      countOpenIncidents(sql),
+      recentActivity(sql, 5),
+      recentActivity(sql, 60),
+      readSubscribers(sql),
+      waitingDeliveries(sql),
+      livingReplicas(sql),
+      shownChanges(sql),
+      unreadablePurchases(sql, undefined),
+    ]);
   const differ = daemonsDiffer(replicas);
   const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
   const rates = (site: string | null) => ({
@@ -56,6 +66,7 @@ async function readOverview(sql: Sql): Promise<z.output<typeof overviewSchema>> 
       total: sum(counts.map(({ count }) => count)),
       watching: sum(counts.filter(({ status }) => status === 'watching').map(({ count }) => count)),
       stuck: sum(counts.map(({ stuck }) => stuck)),
+      unreadable: unreadable.map((row) => ({ ...row, since: isoTime(row.since) })),
       groups: counts.map(({ state, oldest, ...group }) => ({
         ...group,
         state: stateBody(state),
@@ -158,6 +169,12 @@ const overviewSchema = z
       total: z.int(),
       watching: z.int(),
       stuck: z.int(),
+      unreadable: z
+        .array(z.object({ site: z.string(), purchaseId: z.string(), since: timeSchema, lastError: z.string().nullable() }))
+        .openapi({
+          description:
+            'Watched purchases of which no answer could be used or recorded since `since`, the latest first; 20 at most. Ids that the service never knew are not among them.',
+        }),
       groups: z.array(
         z.object({
           site: z.string(),

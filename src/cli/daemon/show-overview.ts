@@ -19,10 +19,18 @@ import { readSiteCalls } from '../../postgres/polling/site-calls.ts';
 import { listSites, type SiteRow } from '../../postgres/polling/sites.ts';
 import { countPurchases } from '../../postgres/reports/counts.ts';
 import { firstPolls } from '../../postgres/reports/first-polls.ts';
-import { dueLag, oldestStuck, totalLag, waitingDeliveries, waitingOf } from '../../postgres/reports/overview.ts';
+import {
+  dueLag,
+  oldestStuck,
+  totalLag,
+  unreadablePurchases,
+  waitingDeliveries,
+  waitingOf,
+} from '../../postgres/reports/overview.ts';
 import { daemonSilence } from '../../postgres/shards/replicas.ts';
 import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
 import { troubledSubscribers } from '../../postgres/subscribers/trouble.ts';
+import { printUnreadable } from '../purchases/show-unreadable.ts';
 import { statusWord } from '../subscribers/show-health.ts';
 import { printTrouble } from '../subscribers/show-trouble.ts';
 import type { CliContext } from '../terminal/context.ts';
@@ -54,6 +62,7 @@ async function readOverview(sql: Sql, site: string | undefined) {
     calls,
     firsts,
     changes,
+    unreadable,
   ] = await Promise.all([
     listSites(sql),
     countPurchases(sql),
@@ -69,6 +78,7 @@ async function readOverview(sql: Sql, site: string | undefined) {
     readSiteCalls(sql, site ?? null),
     firstPolls(sql),
     shownChanges(sql),
+    unreadablePurchases(sql, site),
   ]);
   if (site !== undefined)
     knownSite(
@@ -88,6 +98,7 @@ async function readOverview(sql: Sql, site: string | undefined) {
     silence,
     troubled,
     oldest,
+    unreadable,
     incidents,
     calls,
     changes,
@@ -116,12 +127,26 @@ export async function showOverview(
   printSites(context, overview);
   printSiteCalls(context, overview);
   printPurchases(context, overview);
+  printUnreadable(context, overview.unreadable, overview.now);
   printIncidents(context, overview);
   printPolling(context, overview);
   printSubscribers(context, overview);
 }
 
-function overviewBody({ now, sites, counts, lag, firsts, daemons, subscribers, oldest, incidents, calls, changes }: Overview) {
+function overviewBody({
+  now,
+  sites,
+  counts,
+  lag,
+  firsts,
+  daemons,
+  subscribers,
+  oldest,
+  unreadable,
+  incidents,
+  calls,
+  changes,
+}: Overview) {
   return {
     at: isoTime(now),
     databaseChanges: changes.map(changeBody),
@@ -140,6 +165,7 @@ function overviewBody({ now, sites, counts, lag, firsts, daemons, subscribers, o
     })),
     stuck: counts.reduce((sum, { stuck }) => sum + stuck, 0),
     oldestStuck: oldest,
+    unreadable: unreadable.map((row) => ({ ...row, since: isoTime(row.since) })),
     incidents: incidents.slice(0, MOST_INCIDENTS).map((incident) => ({
       id: incident.id,
       kind: incident.kind,

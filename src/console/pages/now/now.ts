@@ -56,7 +56,8 @@ function sentence(
   const [worst, ...others] = open;
   const isEnding = worst !== undefined && worst.endsAt !== null;
   // An incident that ends by itself asks nothing of a person, and another trouble may.
-  const trouble = worst === undefined || isEnding ? troubleBeside({ sites, replicas, databaseChanges, daemonsDiffer }) : null;
+  const trouble =
+    worst === undefined || isEnding ? troubleBeside({ purchases, sites, replicas, databaseChanges, daemonsDiffer }) : null;
   if (trouble !== null) return trouble;
   if (worst !== undefined) {
     const more = others.length === 0 ? '' : ` ${counted(others.length, 'more incident is open', 'more incidents are open')}.`;
@@ -75,11 +76,12 @@ function sentence(
 
 /** What a person has to look at although no incident is open; null when there is nothing of the kind. */
 function troubleBeside({
+  purchases: { unreadable },
   sites,
   replicas,
   databaseChanges,
   daemonsDiffer,
-}: Pick<OverviewBody, 'sites' | 'replicas' | 'databaseChanges' | 'daemonsDiffer'>): Sentence | null {
+}: Pick<OverviewBody, 'purchases' | 'sites' | 'replicas' | 'databaseChanges' | 'daemonsDiffer'>): Sentence | null {
   if (replicas.length === 0) return { title: 'No daemon runs', text: 'No replica polls purchases now.', shape: 'critical' };
   const unpolled = sites.filter(({ unpolled }) => unpolled > 0);
   if (unpolled.length > 0) {
@@ -90,6 +92,13 @@ function troubleBeside({
   if (silent.length > 0) {
     const text = `${silent.map(({ site }) => site).join(', ')}: no purchase can be read. An incident opens when that lasts.`;
     return { title: 'A site does not answer', text, shape: 'warning' };
+  }
+  const [first] = unreadable;
+  if (first !== undefined) {
+    const rest =
+      unreadable.length === 1 ? '' : ` ${counted(unreadable.length - 1, 'more purchase', 'more purchases')} cannot be read.`;
+    const text = `${first.purchaseId} at ${first.site} cannot be read: ${first.lastError ?? 'see its page'}${rest}`;
+    return { title: 'A purchase cannot be read', text, shape: 'warning' };
   }
   const lost = databaseChanges.find(({ isOpen }) => isOpen);
   if (lost !== undefined) return { title: 'The database may lack writes', text: lost.text, shape: 'critical' };
