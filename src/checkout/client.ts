@@ -22,10 +22,9 @@ import {
   purchaseRequest,
   readPaymentStatus,
 } from './payment-status.ts';
-import { readJson } from './read-json.ts';
 import { basicAccess, oauthAccess } from './token.ts';
 import { createTransport } from './transport.ts';
-import { type TroubleObservation, trouble } from './trouble.ts';
+import { readJson, type TroubleObservation, trouble } from './trouble.ts';
 
 /** One merchant account at the checkout service. */
 export interface CheckoutSite {

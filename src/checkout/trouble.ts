@@ -3,12 +3,12 @@
  * up: what happened, then what to do. No sentence quotes an answer, an address with credentials or a secret.
  */
 
+import { isUtf8 } from 'node:buffer';
 import { readRetryAfter } from '../domain/deliveries/retry-after.ts';
 import { NO_SUCH_PURCHASE, type Observation } from '../domain/purchases/purchase.ts';
 import type { Instant, Milliseconds } from '../domain/values/time.ts';
-import { readBody } from './answer-text.ts';
+import { codesText, type ErrorList, type JsonReply, readBody, readErrorList } from './answer-text.ts';
 import type { Failure, Reply } from './call.ts';
-import { codesText, type ErrorList, readErrorList } from './error-list.ts';
 import type { FailureReason } from './failure.ts';
 
 /** Longer requests are cut to this: a mistyped header must not silence a site for days. */
@@ -135,4 +135,28 @@ export function isPage(reply: Reply): boolean {
 export function pageTrouble(reply: Reply): TroubleObservation {
   const detail = `A web page came back instead of data (HTTP ${reply.status}). Check the base address, and whether a proxy, login or maintenance page answers for the service.`;
   return trouble('unreachable', 'html', detail, reply);
+}
+
+const LOOK = 'If it stays, ask the operator of the service.';
+
+/** Parses first and looks for reasons afterwards: nearly every answer is good, and nothing else needs the headers. */
+export function readJson(reply: Reply): JsonReply | TroubleObservation {
+  return readBody(reply) ?? whyNotJson(reply);
+}
+
+function whyNotJson(reply: Reply): TroubleObservation {
+  const encoding = String(reply.headers['content-encoding'] ?? 'identity');
+  if (encoding !== 'identity' && reply.body.length > 0) {
+    const detail =
+      'The answer is compressed, which was not asked for, and could not be unpacked. A proxy in front of the service does this; switch it off there.';
+    return trouble('unreachable', 'compressed', detail, reply);
+  }
+  if (isPage(reply)) return pageTrouble(reply);
+  if (reply.body.every((byte) => byte === 0x20 || (byte >= 0x09 && byte <= 0x0d))) {
+    return trouble('malformed', 'empty', `The service answered with an empty body. ${LOOK}`, reply);
+  }
+  if (!isUtf8(reply.body)) {
+    return trouble('malformed', 'not_utf8', `The answer is not valid UTF-8 text, so it was not used. ${LOOK}`, reply);
+  }
+  return trouble('malformed', 'not_json', `The answer is not complete, valid JSON, so it was not used. ${LOOK}`, reply);
 }

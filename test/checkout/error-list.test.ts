@@ -1,6 +1,6 @@
 /** Errors as services of this kind list them: which codes are shown, and which lists say that there is no such purchase. */
 import { expect, test } from 'vitest';
-import { readErrorList } from '../../src/checkout/error-list.ts';
+import { readErrorList } from '../../src/checkout/answer-text.ts';
 
 const FORMS: readonly ((code: unknown, message: string) => unknown)[] = [
   (ErrorCode, ErrorMessage) => [{ ErrorCode, ErrorMessage }],

@@ -1,8 +1,8 @@
 /** Checks one site with real calls: connection, credentials by either way, an answer about a purchase, clock, time zone. */
 
 import { randomUUID } from 'node:crypto';
+import { codesText } from '../../checkout/answer-text.ts';
 import { createCheckoutClient } from '../../checkout/client.ts';
-import { codesText } from '../../checkout/error-list.ts';
 import type { SiteSettings } from '../../config/settings.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import { humanDuration } from '../../domain/values/duration.ts';

@@ -50,9 +50,6 @@ export const ownName: Kind<string> = {
   write: same,
 };
 
-/** Text that is never shown. */
-export const secret: Kind<string> = { ...text, secret: true };
-
 /** One of a few words, or of many that `expected` sums up. */
 export function oneOf<const T extends string>(words: readonly T[], expected = `one of ${words.join(', ')}`): Kind<T> {
   return {

@@ -13,7 +13,6 @@ import { type Decided, recordChanged, recordUnchanged } from '../../postgres/pol
 import { createBatcher } from '../../runtime/loops/batch.ts';
 import type { Meters } from '../../runtime/meters.ts';
 import { createLockedRows, type LockedPoll } from './locked-rows.ts';
-import type { InsteadOf } from './unrecordable.ts';
 import type { Entry } from './window/entries.ts';
 
 export interface DecidedPoll {
@@ -32,7 +31,7 @@ export interface RecorderOptions {
   /** Tries to repair the purchase of a poll whose values the database refuses. Never rejects. */
   repair(poll: DecidedPoll): Promise<boolean>;
   /** Polls that say that this one was refused, to be recorded instead; the first one that the database takes is. */
-  insteadOf: InsteadOf;
+  insteadOf(poll: DecidedPoll, error: unknown): DecidedPoll[];
   /** A refused poll's purchase was repaired. */
   onRepaired(batch: readonly DecidedPoll[]): void;
   /** Polls cannot be recorded because another session has locked their rows, as it has `inAll` rows. */

@@ -18,11 +18,9 @@ export interface InsteadOptions {
   spread(): number;
 }
 
-/** Polls to record in place of a refused one, in this order until the database takes one. */
-export type InsteadOf = (poll: DecidedPoll, error: unknown) => DecidedPoll[];
-
-export function createInsteadOf({ windows, policyFor, skipped, spread }: InsteadOptions): InsteadOf {
-  return ({ entry, decided: { now, askedAt } }, error) => {
+/** Answers the polls to record in place of a refused one, in this order until the database takes one. */
+export function createInsteadOf({ windows, policyFor, skipped, spread }: InsteadOptions) {
+  return ({ entry, decided: { now, askedAt } }: DecidedPoll, error: unknown): DecidedPoll[] => {
     const { purchase } = entry;
     // The answer was not recorded, so the same answer again is none that is known.
     entry.digest = null;

@@ -1,6 +1,5 @@
 /** Single stuck checkouts of which people are alerted one by one: reads them and how they ended, and writes the alerts. */
 
-import type { PollOutcome } from '../../domain/deciding/outcome.ts';
 import type { SingleReason } from '../../domain/incidents/stuck-checkouts.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import { columns } from '../connection/columns.ts';
@@ -70,25 +69,6 @@ export function notingStuck(sql: Queries, stays: readonly StoredStay[]) {
       join purchase_watch.purchases p on p.id = s.purchase
       where exists (select from held) and exists (select from purchase_watch_internal.stays t where t.id = s.id and t.customer = s.customer)
       on conflict do nothing)`;
-}
-
-/** The part of a statement that writes purchases that cannot be read any more, for alerts one by one; of those in `written`. The judge drops those that no channel for people wants. */
-export function notingUnreadable(
-  sql: Queries,
-  batch: readonly { readonly outcome: Pick<PollOutcome, 'purchase' | 'reason'>; readonly now: Instant }[],
-) {
-  return sql`
-    insert into purchase_watch_internal.stuck_alerts (purchase, site, state, state_since, stuck_at, first_sight, unreadable)
-    select p.id, p.site, coalesce(r.state, 0), r.now, r.now, false, r.reason
-    from ${columns(sql, batch, 'r', {
-      id: ['bigint', (d) => d.outcome.purchase.id],
-      state: ['integer', (d) => d.outcome.purchase.state],
-      now: ['timestamptz', (d) => d.now],
-      reason: ['text', (d) => d.outcome.reason],
-    })}
-    join written using (id)
-    join purchase_watch.purchases p on p.id = r.id
-    on conflict do nothing`;
 }
 
 /** Stuck checkouts of which people were not alerted yet, and alerted ones that are over, the oldest first. Reads open alerts only. */

@@ -24,12 +24,12 @@ import {
   newDeliveries,
 } from '../deliveries/new-deliveries.ts';
 import { announcingRows, type EventRow } from '../events/events.ts';
-import { notingUnreadable } from '../incidents/stuck-alerts.ts';
 import { customerOf } from '../stays/customer.ts';
 import { isOfFirstLoad } from '../stays/first-load.ts';
 import { eventRowsOf } from './poll-events.ts';
 import { loadAttached } from './queue.ts';
 import { countingTransitions } from './transition-counts.ts';
+import { notingUnreadable } from './unreadable.ts';
 
 /** A decided poll with the place of its row in the queue. */
 export interface Decided {

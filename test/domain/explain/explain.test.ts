@@ -264,12 +264,12 @@ describe('the next poll is explained by the reason that was recorded with it:', 
     [
       'failure',
       { failures: 1, nextPollAt: NOW + 4 * SECOND },
-      '5 s after one failed poll; the wait doubles with each, up to a day',
+      '5 s after one failed poll; it was read before, so the plan of its state goes on',
     ],
     [
       'failure',
       { failures: 4, nextPollAt: NOW + 42 * SECOND },
-      '43 s after 4 failed polls in a row; the wait doubles with each, up to a day',
+      '43 s after 4 failed polls in a row; it was read before, so the plan of its state goes on',
     ],
     [
       'retry_after',

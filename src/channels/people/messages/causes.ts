@@ -1,9 +1,8 @@
 /** Why purchases may be stuck and what to do first: the part of a message for which it is read, so it is never cut. */
 
 import { CAUSES, type Cause, isCauseKey } from '../../../domain/incidents/causes.ts';
-import { knownState, LOOK_AT_LATEST_DEPLOY, type NamedState } from '../../../domain/purchases/states.ts';
 import type { Answer, StuckIncident } from '../events/stuck-event.ts';
-import { type Labelled, LONGEST_NAME } from './draft.ts';
+import { advice, type Labelled, LONGEST_NAME, waitingFor } from './draft.ts';
 import { code, consolePage, day, linked, plain } from './mrkdwn.ts';
 import { affected } from './stuck-headline.ts';
 
@@ -89,19 +88,4 @@ export function causeTitle(key: string): string {
 
 function causeOf(key: string): Cause | null {
   return isCauseKey(key) ? CAUSES[key] : null;
-}
-
-/** Where the customers are, in words that follow "stuck". */
-export function waitingFor(state: NamedState): string {
-  return knownState(state.value)?.advice?.place ?? `in ${plain(state.name, 34)}`;
-}
-
-/** The likely cause and what to do, as markup. */
-export function advice(state: NamedState): { readonly cause: string; readonly remedy: string } {
-  return (
-    knownState(state.value)?.advice ?? {
-      cause: 'The specification names no cause for this state.',
-      remedy: `${LOOK_AT_LATEST_DEPLOY}, then ask the provider that the customers wait for in this state.`,
-    }
-  );
 }

@@ -8,9 +8,9 @@ import { stateName } from '../../../domain/purchases/states.ts';
 import { grouped } from '../../../domain/values/counts.ts';
 import { humanDuration } from '../../../domain/values/duration.ts';
 import type { AlertedCheckout, AlertReason, Checkouts, OverCheckout } from '../events/checkouts-event.ts';
-import { causeParagraphs, waitingFor } from './causes.ts';
+import { causeParagraphs } from './causes.ts';
 import { moneyOf, type Named, namedParagraph, nameOf, orderOf, whereOf } from './checkout-names.ts';
-import { type Draft, type Labelled, LONGEST_NAME, lasting, NEUTRAL, OVER, signOf } from './draft.ts';
+import { type Draft, type Labelled, LONGEST_NAME, lasting, NEUTRAL, OVER, signOf, waitingFor } from './draft.ts';
 import { code, moment, plain, purchaseId } from './mrkdwn.ts';
 
 /** A command with an id that is never cut. */
