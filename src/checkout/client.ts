@@ -22,10 +22,9 @@ import {
   purchaseRequest,
   readPaymentStatus,
 } from './payment-status.ts';
-import { readJson } from './read-json.ts';
 import { basicAccess, oauthAccess } from './token.ts';
 import { createTransport } from './transport.ts';
-import { type TroubleObservation, trouble } from './trouble.ts';
+import { readJson, type TroubleObservation, trouble } from './trouble.ts';
 
 /** One merchant account at the checkout service. */
 export interface CheckoutSite {
@@ -126,9 +125,9 @@ export function createCheckoutClient(site: CheckoutSite, options: CheckoutClient
 
   async function askInvoice(purchaseId: string): Promise<InvoiceAnswer> {
     const reply = await ask('POST', INVOICE_DETAILS_PATH, purchaseRequest(purchaseId));
-    if (isTrouble(reply)) return reply;
+    if (isTrouble(reply)) return asNoInvoice(reply);
     const json = readJson(reply);
-    return isTrouble(json) ? json : readInvoice(purchaseId, json, reply, localTime);
+    return isTrouble(json) ? json : asNoInvoice(readInvoice(purchaseId, json, reply, localTime));
   }
 
   return {
@@ -182,6 +181,12 @@ export function createCheckoutClient(site: CheckoutSite, options: CheckoutClient
 /** Computed for each answer that is new to memory; the store computes the same of the text that it keeps. */
 export function digestOfDetails(details: Details): string {
   return hash('sha256', stringifyExact(details), 'base64').slice(0, DIGEST_LENGTH);
+}
+
+/** How the service says "no invoice" is not shown: a list of errors, 400 and 422 are taken for that. */
+function asNoInvoice<T extends InvoiceAnswer>(answer: T): InvoiceAnswer {
+  const isRefusal = answer.kind === 'malformed' && ['error_list', 'http_400', 'http_422'].includes(answer.reason);
+  return isRefusal ? { ...answer, kind: 'unknown' } : answer;
 }
 
 function isInvoiceField(name: string): boolean {

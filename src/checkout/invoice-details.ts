@@ -5,10 +5,10 @@ import { COMPLETED } from '../domain/deciding/invoice.ts';
 import { isAmount } from '../domain/values/bounds.ts';
 import { type Decimal, type JsonValue, parseExact } from '../domain/values/exact-json.ts';
 import type { Milliseconds } from '../domain/values/time.ts';
+import type { JsonReply } from './answer-text.ts';
 import type { Reply } from './call.ts';
 import type { LocalTime, localTimeReader } from './local-time.ts';
 import { asDecimal, isSamePurchase, outOfBounds, wrongPurchase, wrongShape } from './payment-status.ts';
-import type { JsonReply } from './read-json.ts';
 import { type TroubleObservation, trouble } from './trouble.ts';
 
 export const INVOICE_DETAILS_PATH = '/CheckOut2Api/GetInvoiceDetails';

@@ -4,9 +4,9 @@ import type { Details } from '../domain/purchases/purchase.ts';
 import { cutText, isAmount, isCurrency, LONGEST_TEXT } from '../domain/values/bounds.ts';
 import { AppError } from '../domain/values/errors.ts';
 import { type Decimal, decimal, isDecimal, type JsonValue, parseExact } from '../domain/values/exact-json.ts';
+import type { JsonReply } from './answer-text.ts';
 import type { Reply } from './call.ts';
-import type { JsonReply } from './read-json.ts';
-import { type TroubleObservation, trouble } from './trouble.ts';
+import { errorsInstead, type TroubleObservation, trouble } from './trouble.ts';
 
 export const PAYMENT_STATUS_PATH = '/CheckOut2Api/GetPaymentStatus';
 
@@ -123,6 +123,10 @@ const GUID = /^\{?[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}\}?$/i;
 
 /** JSON of another form than the specification's. Names the field at fault, never its value. */
 export function wrongShape(value: unknown, error: z.ZodError, reply: Reply): TroubleObservation {
+  // Errors are looked for in what shows no purchase: fields of a purchase may be called like those of an error.
+  const isPurchase = ['State', 'PurchaseId', 'PurchaseID'].some((field) => Object.hasOwn(Object(value), field));
+  const errors = isPurchase ? null : errorsInstead(value, reply);
+  if (errors !== null) return errors;
   if (value === null) return trouble('malformed', 'null', 'The service answered with null instead of a purchase.', reply);
   const path = error.issues[0]?.path.join('.') ?? '';
   const where = path === '' ? 'is not an object' : `has a field ${path} that is missing or of another type than specified`;

@@ -7,6 +7,7 @@ import * as oauth from 'oauth4webapi';
 import type { TokenTimes } from '../domain/polling/site-calls.ts';
 import type { Instant, Milliseconds } from '../domain/values/time.ts';
 import { UNPACKED } from '../runtime/http/unpacked.ts';
+import { readBody } from './answer-text.ts';
 import type { Failure, Reply } from './call.ts';
 import type { Transport } from './transport.ts';
 import { failureTrouble, isPage, pageTrouble, statusTrouble, type TroubleObservation, trouble } from './trouble.ts';
@@ -154,7 +155,7 @@ async function fetchToken(options: TokenOptions): Promise<Token | TroubleObserva
  * missing and is Bearer in any case, the lifetime may be a string, and what else is there (an id token) is not used.
  */
 function normalised(reply: Reply): Response {
-  const { access_token, expires_in } = JSON.parse(reply.body.toString('utf8'));
+  const { access_token, expires_in } = Object(readBody(reply)?.value);
   const seconds = typeof expires_in === 'string' && expires_in.trim() !== '' ? Number(expires_in) : expires_in;
   const lifetime = typeof seconds === 'number' && seconds > 0 ? { expires_in: seconds } : {};
   return Response.json({ access_token, token_type: 'bearer', ...lifetime });

@@ -30,7 +30,7 @@ export interface Purchase {
   readonly details: JsonObject;
 }
 
-/** `watching`: polled. `settled`: in a final state. `unreadable`: the service does not know the id; polled ever more rarely. `expired`: given up. `stopped`: a person or program stopped it. */
+/** `watching`: polled. `settled`: in a final state. `unreadable`: the service does not know the id, or its answers cannot be used or recorded. `expired`: given up. `stopped`: a person or program stopped it. */
 export type PurchaseStatus = 'watching' | 'settled' | 'unreadable' | 'expired' | 'stopped';
 
 /** A state of the specification; `Unknown(17)` for a number that it does not list. */
@@ -236,7 +236,7 @@ export interface RecoveredEvent {
   };
 }
 
-/** The service does not know this id, or answers about it with something else than a status. */
+/** The service does not know this id, or its answers about it could not be used for some minutes, or the database refused to record them. */
 export interface UnreadableEvent {
   /** `evt_…`: the same in the feed, in every webhook and on every repeat. Ignore one that was seen before. */
   readonly id: string;
@@ -248,9 +248,16 @@ export interface UnreadableEvent {
     readonly purchaseId: string;
     /** 1, 2, 3 … for each purchase, without gaps. */
     readonly sequence: number;
+    /** The last one that was seen; null when none was. */
     readonly state: State | null;
+    /** Polls in a row without a usable answer. */
     readonly tries: number;
+    /** A stable word, such as `no_such_purchase`, `http_400`, `wrong_shape`, `not_utf8`, `unrecordable`. Later versions may add words. */
     readonly reason: string;
+    /** Codes of the errors that the last answer listed: short words and digits. Absent, as `lastError`, in events of older versions. */
+    readonly codes?: readonly string[] | undefined;
+    /** The reason in a sentence. */
+    readonly lastError?: string | undefined;
     /** What the purchase was registered with, as is `metadata`. */
     readonly reference: string | null;
     readonly metadata: JsonObject | null;

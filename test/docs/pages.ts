@@ -8,6 +8,7 @@ export const NOT_RUN: readonly string[] = [
   'docs/operations.md: docker buildx imagetools inspect node:26-bookworm-',
   "docs/receiving.md: // receiver.mjs import { createServer } from 'node",
   'docs/releasing.md: version=0.2.0 npm version --no-git-tag-version "$v',
+  "docs/sql.md: create role watch_owner login password 'change me'; cr",
   'docs/sql.md: PGPASSWORD=$(cat .purchase-watch/postgres/password',
   'docs/troubleshooting.md: npx purchase-watch watch --file begun.txt',
   'docs/troubleshooting.md: npx purchase-watch audit --sent received.txt --sub',

@@ -23,7 +23,7 @@ test.each(['events', 'deliveries', 'purchase_transitions', 'purchase_details'])(
     await sql.unsafe(`create function refuse() returns trigger language plpgsql as $$ begin raise exception 'not now'; end $$;
       create trigger refuse before insert on purchase_watch_internal.${table} for each row execute function refuse()`);
     await t.app.pollOnce().catch(() => undefined);
-    expect(await t.rowOf(purchase)).toMatchObject({ state: null, polls: 0 });
+    expect(await t.rowOf(purchase)).toMatchObject({ state: null, polls: 1, lastError: expect.stringContaining('P0001') });
     expect([
       await count('purchase_transitions'),
       await count('events'),
@@ -31,10 +31,11 @@ test.each(['events', 'deliveries', 'purchase_transitions', 'purchase_details'])(
       await count('purchase_details'),
     ]).toEqual([0, 0, 0, 0]);
     await sql.unsafe(`drop trigger refuse on purchase_watch_internal.${table}`);
-    // It rests a second after a failed write, rather than asking the service again and again.
+    // It rests, rather than asking the service again and again.
     expect(t.simulator.control.callsOf(purchase)).toBe(1);
     await expect
       .poll(async () => {
+        t.clock.advance('1s');
         await t.app.pollOnce();
         await t.app.deliverOnce();
         return t.changesOf(purchase);
@@ -117,7 +118,12 @@ test('a purchase that the database refuses to record does not take the others of
   await t.app.sql.unsafe(`alter table purchase_watch_internal.events add constraint poison check (purchase <> ${id})`);
   await t.app.pollOnce();
   expect((await Promise.all(others.map(t.rowOf))).every((row) => row.state === 0)).toBe(true);
-  expect(await t.rowOf(poison)).toMatchObject({ state: null, polls: 0 });
+  expect(await t.rowOf(poison)).toMatchObject({
+    state: null,
+    polls: 1,
+    failures: 1,
+    lastError: expect.stringContaining('(error 23514, constraint poison, table purchase_watch_internal.events)'),
+  });
   expect(t.log.filter((line) => line.includes('poll.unrecordable'))).toHaveLength(1);
 });
 

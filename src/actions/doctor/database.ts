@@ -11,6 +11,7 @@ import { openSession, readClock, type Sql } from '../../postgres/connection/data
 import { describeTarget, parseDatabaseUrl } from '../../postgres/connection/database-url.ts';
 import { missingRight } from '../../postgres/connection/missing-right.ts';
 import { hostsOf } from '../../postgres/connection/primary.ts';
+import { wrongEncoding } from '../../postgres/migrations/encoding.ts';
 import { pendingMigrations } from '../../postgres/migrations/migrate.ts';
 import { type ServerFacts, serverFacts } from '../../postgres/reports/inspect.ts';
 import { type Finding, offsetInWords, type Reporter, wallClockAt } from '../overview/finding.ts';
@@ -26,6 +27,8 @@ export async function checkDatabase(
   { sql, url, migrations }: { sql: Sql; url: string; migrations: string },
 ): Promise<Finding[]> {
   const facts = await serverFacts(sql);
+  const wrong = wrongEncoding(facts);
+  if (wrong !== null) return [version(report, facts, describeTarget(url)), report.failed(wrong.found, wrong.todo)];
   return [
     version(report, facts, describeTarget(url)),
     ...(await hosts(report, url)),

@@ -4,6 +4,7 @@ import { unencryptedStored } from '../../channels/outgoing/sealed.ts';
 import { peopleKind } from '../../channels/registry.ts';
 import { ENDING_KEY_ADVICE, endingKeys } from '../../config/api-keys.ts';
 import { channelCeilings, channelSetting, channelTitle, sitesWithoutChannel } from '../../config/channels.ts';
+import { ODD_CREDENTIAL_ADVICE, oddCredentials } from '../../config/kinds/credential.ts';
 import { loadSettings } from '../../config/load-settings.ts';
 import type { Settings } from '../../config/settings.ts';
 import { ENCRYPTION_ADVICE, unencrypted } from '../../config/unencrypted.ts';
@@ -106,6 +107,7 @@ async function* examineSettings(settings: Settings, { migrations, site, quiet, a
       groups.push(
         checked("dead man's switch", DATABASE_WITHIN, (report) => checkHeartbeat(report, data, channelCeilings(settings))),
       );
+    groups.push(checked('sites', QUERY_WITHIN, async () => checkCredentials({ sites })));
     groups.push(checked('encryption', DATABASE_WITHIN, () => checkEncryption({ ...settings, sites }, data)));
     for (const group of groups) yield* await group;
   } finally {
@@ -137,6 +139,13 @@ async function checkOtherSettings(report: Reporter, sql: Sql, settings: Settings
   const todo =
     'run doctor with the settings of the daemon (on the page /system of the console, or by POST /v1/doctor), or restart the daemon with these';
   return [report.warning(`the settings of this process were checked, and ${difference}`, todo)];
+}
+
+/** Client ids and secrets that hold more than was meant. */
+function checkCredentials({ sites }: Pick<Settings, 'sites'>): Finding[] {
+  return oddCredentials(sites).map(({ site, field, has }) =>
+    reporterOf(`site ${site}`).warning(`its ${field} has ${has}`, ODD_CREDENTIAL_ADVICE),
+  );
 }
 
 /** Addresses to which what is sent goes in the clear. */

@@ -1,6 +1,7 @@
 /** Checks one site with real calls: connection, credentials by either way, an answer about a purchase, clock, time zone. */
 
 import { randomUUID } from 'node:crypto';
+import { codesText } from '../../checkout/answer-text.ts';
 import { createCheckoutClient } from '../../checkout/client.ts';
 import type { SiteSettings } from '../../config/settings.ts';
 import { namedState } from '../../domain/purchases/states.ts';
@@ -75,11 +76,17 @@ async function ask(site: SiteSettings, auth: Auth, purchaseId: string): Promise<
   );
   const began = performance.now();
   try {
-    const answer = await client.paymentStatus(purchaseId);
+    const answer = heard(await client.paymentStatus(purchaseId));
     return { answer, tookMs: Math.round(performance.now() - began), token: auth === 'oauth2' && replied, offset, serviceNow };
   } finally {
     await client.close();
   }
+}
+
+/** A service that refuses to answer about an id has let the call in as much as one that does not know the id. */
+function heard(answer: Answer): Answer {
+  const isRefusal = answer.kind === 'malformed' && (answer.httpStatus ?? 200) >= 400;
+  return isRefusal ? { ...answer, kind: 'unknown' } : answer;
 }
 
 function connectionFinding(report: Reporter, { baseUrl, auth }: SiteSettings, { answer, tookMs }: Asked): Finding {
@@ -152,7 +159,8 @@ function aboutPurchase(report: Reporter, answer: Answer, known: AskedAbout | nul
     ];
   }
   if (answer.kind !== 'unknown') return [];
-  const said = `the service answered (HTTP ${answer.httpStatus}) that it does not know`;
+  const isRefusal = answer.httpStatus === 400 || answer.httpStatus === 409 || answer.httpStatus === 422;
+  const said = `the service answered (HTTP ${answer.httpStatus}${codesText(answer.codes ?? [])}) that it ${isRefusal ? 'says nothing about' : 'does not know'}`;
   if (known === null) {
     const found = `${said} the made-up id it was asked about`;
     return [report.ok(`${found}, so the credentials are accepted; watch a purchase to check more`)];

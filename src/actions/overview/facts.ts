@@ -7,7 +7,7 @@ import { countPurchases } from '../../postgres/reports/counts.ts';
 import { firstPolls } from '../../postgres/reports/first-polls.ts';
 import { countedEdges, usualEdges } from '../../postgres/reports/flow.ts';
 import { unownedShards } from '../../postgres/reports/inspect.ts';
-import { databaseNow, dueLag, waitingDeliveries } from '../../postgres/reports/overview.ts';
+import { databaseNow, dueLag, unreadablePurchases, waitingDeliveries } from '../../postgres/reports/overview.ts';
 import { shownChanges } from '../../postgres/shards/database-changes.ts';
 import { unnamedSubscribers } from '../../postgres/shards/named.ts';
 import { replicaTroubles } from '../../postgres/shards/replica-troubles.ts';
@@ -33,7 +33,7 @@ export async function readFacts(sql: Sql) {
     firstPolls(sql),
   ]);
   const hour = hourUntil(now);
-  const [counted, usual, incidents, subscribers, waiting, troubles, changes, unnamed] = await Promise.all([
+  const [counted, usual, incidents, subscribers, waiting, troubles, changes, unnamed, unreadable] = await Promise.all([
     countedEdges(sql, hour, null),
     usualEdges(sql, hour, null),
     listIncidents(sql, { filter: { status: 'open' }, before: null, limit: MOST_INCIDENTS + 1 }),
@@ -42,6 +42,7 @@ export async function readFacts(sql: Sql) {
     replicaTroubles(sql),
     shownChanges(sql),
     unnamedSubscribers(sql),
+    unreadablePurchases(sql, undefined),
   ]);
   return {
     now,
@@ -58,6 +59,7 @@ export async function readFacts(sql: Sql) {
     troubles,
     changes,
     unnamed,
+    unreadable,
     completions: completionsOf(edgesOf(counted, usual), usual.length > 0),
   };
 }

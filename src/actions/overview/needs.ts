@@ -58,6 +58,7 @@ export function needsOf(facts: Facts, others: readonly Finding[] = []): Need[] {
       ...others,
     ].map((finding) => needOf(finding)),
     ...stuckNeeds(facts),
+    ...unreadableNeeds(facts),
     ...fewerThanUsual(facts),
   ].filter((need) => need !== null);
   const rank = ({ severity }: Need): number => (severity === 'critical' ? 0 : 1);
@@ -69,7 +70,12 @@ export async function checkNow(report: Reporter, sql: Sql, tested: Tested): Prom
   const facts = await readFacts(sql);
   const asFinding = ({ about, severity, text, todo }: Need): Finding =>
     reporterOf(about)[severity === 'critical' ? 'failed' : 'warning'](text, todo);
-  const people = [...topmost(facts.incidents.filter(isActive)).map(incidentNeed), ...stuckNeeds(facts), ...fewerThanUsual(facts)];
+  const people = [
+    ...topmost(facts.incidents.filter(isActive)).map(incidentNeed),
+    ...stuckNeeds(facts),
+    ...unreadableNeeds(facts),
+    ...fewerThanUsual(facts),
+  ];
   return [...Object.values(daemonFindings(report, facts, tested)).flat(), ...unasked(facts), ...people.map(asFinding)];
 }
 
@@ -104,6 +110,23 @@ function stuckNeeds({ counts, incidents }: Facts): Need[] {
       todo: 'see why, and help the customer on: the list of stuck purchases is in the console, "purchase-watch why <id>" says more of one',
       incident: null,
     }));
+}
+
+/** Purchases of which lately no answer could be used or recorded. */
+function unreadableNeeds({ unreadable }: Facts): Need[] {
+  const [first] = unreadable;
+  if (first === undefined) return [];
+  const { site, purchaseId, lastError } = first;
+  const rest = unreadable.length === 1 ? '' : ` (and ${counted(unreadable.length - 1, 'more purchase', 'more purchases')})`;
+  return [
+    {
+      about: `purchase ${purchaseId}`,
+      severity: 'warning',
+      text: `${site}: purchase ${purchaseId} cannot be read${rest}: ${(lastError ?? 'no reason is known').replace(/\.$/, '')}`,
+      todo: `see "${commandLine`why ${purchaseId} --site ${site}`}", and ask the service's operator about the answer`,
+      incident: null,
+    },
+  ];
 }
 
 /** Sites with purchases of which the service has answered nothing yet: a start is under way. */

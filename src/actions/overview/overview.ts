@@ -56,6 +56,7 @@ function factsOf(site: string, facts: Facts): Facts {
     counts: facts.counts.filter((row) => row.site === site),
     lags: facts.lags.filter((row) => row.site === site),
     firsts: facts.firsts.filter((row) => row.site === site),
+    unreadable: facts.unreadable.filter((row) => row.site === site),
     incidents: facts.incidents.filter((row) => row.site === site || row.parts.some((part) => part.site === site)),
   };
 }
@@ -78,6 +79,7 @@ function overviewBody({ facts, headline, open, short, long, calls, oldest }: Rea
       watching: sum(counts.filter(({ status }) => status === 'watching').map(({ count }) => count)),
       stuck: sum(counts.map(({ stuck }) => stuck)),
       oldestStuck: oldest,
+      unreadable: facts.unreadable.map((row) => ({ ...row, since: isoTime(row.since) })),
       groups: counts.map(({ state, oldest: since, ...group }) => ({
         ...group,
         state: state === null ? null : { ...namedState(state) },

@@ -29,7 +29,13 @@ export function rehearsedCheckoutsBody({ at, stuck, over, reasons }: RehearsedCh
     checkoutOutcome({ toState, isPaid: stay.paidAt !== null, status: 'stopped' });
   const data: IncidentEventData<'incident.checkouts'> = {
     ...{ kind: 'checkouts', severity: 'warning', stuckCount: stuck.length, overCount: over.length },
-    stuck: stuck.map((each) => ({ ...name(each), stuckSince: null, limitMs: null, foundLate: each.stay.firstSight })),
+    stuck: stuck.map((each) => ({
+      ...name(each),
+      stuckSince: null,
+      limitMs: null,
+      unreadable: null,
+      foundLate: each.stay.firstSight,
+    })),
     over: over.map((each) => ({
       ...name(each),
       ...{ outcome: outcome(each), to: stateOrNull(each.toState), overAt: isoTimeOrNull(each.overAt) },

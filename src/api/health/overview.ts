@@ -87,6 +87,12 @@ const overviewSchema = z
         .object({ purchaseId: z.string(), site: z.string() })
         .nullable()
         .openapi({ description: 'The purchase that has been stuck for longest; null while none is stuck.' }),
+      unreadable: z
+        .array(z.object({ site: z.string(), purchaseId: z.string(), since: timeSchema, lastError: z.string().nullable() }))
+        .openapi({
+          description:
+            'Watched purchases of which no answer could be used or recorded since `since`, the latest first; 20 at most. Ids that the service never knew are not among them.',
+        }),
       groups: z.array(
         z.object({
           site: z.string(),

@@ -32,7 +32,7 @@ const objectSchema = z.custom<JsonObject>(isThere).openapi({ type: 'object', add
 
 export const statusSchema = z.enum(PURCHASE_STATUSES).openapi('PurchaseStatus', {
   description:
-    '`watching`: polled. `settled`: in a final state. `unreadable`: the service does not know the id; polled ever more rarely. `expired`: given up. `stopped`: a person or program stopped it.',
+    '`watching`: polled. `settled`: in a final state. `unreadable`: the service does not know the id, or its answers cannot be used or recorded. `expired`: given up. `stopped`: a person or program stopped it.',
 });
 
 export const purchaseSchema = z

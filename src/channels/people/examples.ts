@@ -41,6 +41,7 @@ function checkoutsData(now: Instant) {
     ...named(index),
     stuckSince: isoTime(now),
     limitMs: 15 * MINUTE,
+    unreadable: null,
     foundLate: false,
   }));
   const over = { outcome: 'got_on', to: namedState(2), overAt: isoTime(now) } as const;

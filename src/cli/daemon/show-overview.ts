@@ -19,6 +19,7 @@ import type { IncidentRow } from '../../postgres/incidents/list.ts';
 import { listSites, type SiteRow } from '../../postgres/polling/sites.ts';
 import { totalLag, type WaitingDeliveries, waitingOf } from '../../postgres/reports/overview.ts';
 import { troubledSubscribers } from '../../postgres/subscribers/trouble.ts';
+import { printUnreadable } from '../purchases/show-unreadable.ts';
 import { statusWord } from '../subscribers/show-health.ts';
 import { printTrouble } from '../subscribers/show-trouble.ts';
 import type { CliContext } from '../terminal/context.ts';
@@ -74,6 +75,7 @@ export async function showOverview(context: CliContext, sql: Sql, { site, json, 
   printSites(context, overview);
   printSiteCalls(context, overview);
   printPurchases(context, overview);
+  printUnreadable(context, overview.unreadable, overview.now);
   printIncidents(context, overview);
   printPolling(context, overview);
   printSubscribers(context, overview);

@@ -10,6 +10,7 @@ import { refusedUrl } from '../../channels/http/address.ts';
 import { unencryptedStored } from '../../channels/outgoing/sealed.ts';
 import { ENDING_KEY_ADVICE, endingKeys } from '../../config/api-keys.ts';
 import { sitesWithoutChannel } from '../../config/channels.ts';
+import { ODD_CREDENTIAL_ADVICE, oddCredentials } from '../../config/kinds/credential.ts';
 import { PEOPLE_KINDS } from '../../config/kinds/people-kinds.ts';
 import { loadSettings } from '../../config/load-settings.ts';
 import type { Settings } from '../../config/settings.ts';
@@ -90,6 +91,7 @@ async function warn(settings: Settings, stored: readonly StoredSubscriber[], log
     log.warn({ advice: 'set SLACK_WEBHOOK_URL: without it people are not alerted of incidents' }, 'incidents.not_alerted');
   for (const { name: key, detail } of endingKeys(settings.apiKeys, Date.now()))
     log.warn({ key, detail, advice: ENDING_KEY_ADVICE }, 'api.key_expires');
+  for (const each of oddCredentials(settings.sites)) log.warn({ ...each, advice: ODD_CREDENTIAL_ADVICE }, 'site.credential_odd');
   for (const each of await withoutEncryption(settings, stored))
     log.warn({ ...each, advice: ENCRYPTION_ADVICE }, 'address.unencrypted');
   for (const { name: subscriber, kind, url } of subscribers) {

@@ -23,7 +23,7 @@ function checked<T>(kind: Kind<T>): Field<T> {
   const schema = z.unknown().transform((value, context): T => {
     const meant = value === undefined ? undefined : kind.read(value);
     if (meant !== undefined) return meant;
-    context.addIssue({ code: 'custom', input: value, message: kind.expected, params: { kind } });
+    context.addIssue({ code: 'custom', input: value, message: kind.expected, params: { kind, fault: kind.fault?.(value) } });
     return z.NEVER;
   });
   kinds.add(schema, { kind: kind as Kind<unknown> });

@@ -24,6 +24,8 @@ export interface Kind<T> {
   readonly isAddress?: boolean;
   /** Its value is never shown. */
   readonly secret?: boolean;
+  /** What is wrong with a value that is not of this kind, where that says more than `expected`; shows nothing of a secret. */
+  readonly fault?: (value: unknown) => string | undefined;
   /** Names to suggest from when the value is none of them. */
   readonly names?: readonly string[];
 }
@@ -47,9 +49,6 @@ export const ownName: Kind<string> = {
   read: (value) => (typeof value === 'string' && OWN_NAME.test(value) ? value : undefined),
   write: same,
 };
-
-/** Text that is never shown. */
-export const secret: Kind<string> = { ...text, secret: true };
 
 /** One of a few words, or of many that `expected` sums up. */
 export function oneOf<const T extends string>(words: readonly T[], expected = `one of ${words.join(', ')}`): Kind<T> {

@@ -46,6 +46,8 @@ function withoutCredentials(value: unknown, { isAddress }: Kind<never>): unknown
 /** One line: where, what was written, what is expected, and what was probably meant. */
 export function wrongValue(where: string, value: unknown, kind: Kind<never>): string {
   if (value === undefined || value === null) return `${where}: is missing; expected ${kind.expected}`;
+  const fault = kind.fault?.(value);
+  if (fault !== undefined) return `${where}: ${fault}`;
   const quotes = typeof value !== 'string' && kind.json.type === 'string' ? ' (put it in quotes)' : '';
   if (kind.secret) return `${where}: its value (not shown) is not ${kind.expected}${quotes}`;
   const hint = typeof value === 'string' && kind.names ? suggestion(value, kind.names) : '';
@@ -72,6 +74,7 @@ export function issueLines(
 ): string[] {
   const path = [...at, ...issue.path];
   const where = placeText(path);
+  if (issue.code === 'custom' && issue.params?.fault) return [`${where}: ${issue.params.fault}`];
   if (issue.code === 'custom' && issue.params?.kind) return [wrongValue(where, written(path), issue.params.kind as Kind<never>)];
   // Not wrong by itself, but beside another one; the sentence is ready.
   if (issue.code === 'custom' && issue.params?.problem) return [`${where}: ${issue.params.problem}`];

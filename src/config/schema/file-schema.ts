@@ -3,6 +3,7 @@
 import * as z from 'zod';
 import { EVENT_TYPES } from '../../domain/events/system-event-types.ts';
 import { STATE_NAMES } from '../../domain/purchases/states.ts';
+import { clientId, clientSecret } from '../kinds/credential.ts';
 import { absentable, entry, list, open, openList, optional, preset, required, section } from '../kinds/field.ts';
 import { headerNameProblem, isHeaderName, UNSHOWN_NAME } from '../kinds/headers.ts';
 import { bearerKey, keyHash, keyProblem, moment, SCOPES } from '../kinds/key-kinds.ts';
@@ -24,8 +25,8 @@ export const site = section({
     'oauth2',
     'How calls are authenticated; the specification leaves open which one the operations use',
   ),
-  clientId: required(kind.text, 'Client ID (with `auth: basic` the user name)'),
-  clientSecret: required(kind.secret, 'Client secret (with `auth: basic` the password)'),
+  clientId: required(clientId, 'Client ID (with `auth: basic` the user name)'),
+  clientSecret: required(clientSecret, 'Client secret (with `auth: basic` the password)'),
   timeZone: preset(kind.timeZone, 'Europe/Stockholm', "Zone of the service's local date-times"),
   maxRps: preset(
     kind.number('a number greater than 0', (value) => value > 0, { type: 'number', exclusiveMinimum: 0 }),

@@ -1,4 +1,5 @@
 /** The environment's variables: each is one line, checked as its counterpart in the file where there is one. */
+import { clientId, clientSecret } from '../kinds/credential.ts';
 import { type Field, list, optional, preset } from '../kinds/field.ts';
 import { bearerKey } from '../kinds/key-kinds.ts';
 import * as kind from '../kinds/kinds.ts';
@@ -12,8 +13,8 @@ export const VARIABLES = {
   DATABASE_URL: optional(kind.postgresUrl, 'Postgres to use', 'embedded Postgres in `DATA_DIR`'),
   DATA_DIR: preset(kind.text, './.purchase-watch', 'Where the embedded Postgres and kept keys live'),
   CHECKOUT_BASE_URL: optional(kind.baseUrl, 'Base address of the checkout service, for the site named `default`', forStart),
-  CHECKOUT_CLIENT_ID: optional(kind.text, 'Client ID (with `basic` the user name)', forStart),
-  CHECKOUT_CLIENT_SECRET: optional(kind.secret, 'Client secret (with `basic` the password)', forStart),
+  CHECKOUT_CLIENT_ID: optional(clientId, 'Client ID (with `basic` the user name)', forStart),
+  CHECKOUT_CLIENT_SECRET: optional(clientSecret, 'Client secret (with `basic` the password)', forStart),
   CHECKOUT_AUTH: site.shape.auth,
   CHECKOUT_TIME_ZONE: site.shape.timeZone,
   CHECKOUT_MAX_RPS: site.shape.maxRps,

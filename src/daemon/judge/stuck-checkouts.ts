@@ -13,6 +13,7 @@ import {
   type StuckCheckout,
 } from '../../domain/incidents/stuck-checkouts.ts';
 import { namedState } from '../../domain/purchases/states.ts';
+import { NOTHING_KNOWN } from '../../domain/stays/usual.ts';
 import { type Instant, isoTime, isoTimeOrNull, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { type NewEvent, SITE_SHARD } from '../../postgres/events/events.ts';
@@ -24,6 +25,7 @@ import {
   saveCheckouts,
   singlePlaces,
   sitesWithBacklog,
+  unreadableAlertedAt,
 } from '../../postgres/incidents/stuck-alerts.ts';
 import { causeEvidence } from '../../postgres/stays/evidence.ts';
 import type { Limits } from '../../postgres/stays/limits.ts';
@@ -53,6 +55,8 @@ export interface CheckoutAlerts {
 const MOST_NAMED = 50;
 /** A few customers speak for the likeliest cause at most. */
 const MOST_CAUSES = 1;
+/** Why an alert of a purchase that cannot be read goes out: there is nothing to learn first. */
+const ALONE = { mode: 'each', counted: 0, perDay: null, isLast: false } as const;
 const ADVICE = 'no channel for people takes messages, so only the log says this; see: purchase-watch subscribers';
 
 type Checkout = StuckCheckout & { readonly stored: StoredCheckout };
@@ -60,8 +64,62 @@ type Alert = CheckoutAlert<Checkout>;
 
 /** Makes what alerts people of single stuck checkouts. While there are none it costs one query of an index without rows. */
 export function createCheckoutAlerts(options: CheckoutAlertsOptions): CheckoutAlerts {
-  const { sql, log, meters, policy, channels, usual } = options;
+  const { sql, log, meters } = options;
+  const plansOf = createPlans(options);
 
+  const eventOf = async (alert: Alert, recipients: readonly number[], now: Instant): Promise<NewEvent> => {
+    const sites = new Set([...alert.stuck, ...alert.over].map(({ site }) => site));
+    const [only = ''] = sites;
+    const data = await dataOf(alert, options);
+    const draft = draftOf('incident.checkouts', { at: now }, data);
+    return { site: sites.size === 1 ? only : '', purchase: null, shard: SITE_SHARD, recipients, draft };
+  };
+
+  const report = (alerts: readonly Alert[], hearing: readonly string[]): void => {
+    for (const { channels: alerted, stuck, over } of alerts) {
+      const purchases = stuck.slice(0, MOST_NAMED).map(({ stored }) => stored.purchaseId);
+      const about = { stuck: stuck.length, over: over.length, channels: alerted, purchases };
+      const word = stuck.some(({ stored }) => stored.unreadable !== null) ? 'checkouts.unreadable' : 'checkouts.stuck';
+      if (stuck.length === 0) log.info(about, 'checkouts.over');
+      else if (alerted.some((channel) => hearing.includes(channel))) log.warn(about, word);
+      else log.error({ ...about, advice: ADVICE }, word);
+    }
+  };
+
+  return {
+    alert: async ({ now, lease }) => {
+      const stored = await checkoutsToAlert(sql);
+      if (stored.length === 0) return { written: 0, lookAgainAt: null };
+      const people = await peopleChannels(sql);
+      const { alerts, dropped, lookAgainAt, hearing } = await plansOf(
+        stored,
+        now,
+        (id) => people.find((channel) => channel.id === id)?.name ?? null,
+      );
+      if (alerts.length === 0 && dropped.length === 0) return { written: 0, lookAgainAt };
+      const events: NewEvent[] = [];
+      const stuck: { id: number; alerted: number[]; reason: Alert['reasons'][number] }[] = [];
+      for (const alert of alerts) {
+        const recipients = people.filter(({ name }) => alert.channels.includes(name)).map(({ id }) => id);
+        if (recipients.length > 0) events.push(await eventOf(alert, recipients, now));
+        for (const { id, site, state } of alert.stuck) {
+          const reason = alert.reasons.find((each) => each.site === site && each.state === state) ?? { site, state, ...ALONE };
+          stuck.push({ id, alerted: recipients, reason });
+        }
+      }
+      const over = alerts.flatMap((alert) => alert.over.map(({ id }) => id));
+      const results = { read: stored, stuck, over, dropped: dropped.map(({ id }) => id), events };
+      // Another replica judges now, or an earlier statement has written it: the next look reads how it is.
+      if (!(await saveCheckouts(sql, { ...results, now, lease }))) return { written: 0, lookAgainAt: null };
+      for (const { draft } of events) meters.committed(draft.type);
+      report(alerts, hearing);
+      return { written: events.length, lookAgainAt };
+    },
+  };
+}
+
+/** What to alert people of: decided apart for checkouts that are stuck, and purchases that cannot be read. */
+function createPlans({ sql, policy, channels, usual }: CheckoutAlertsOptions) {
   /** How things stand with the checkouts, and what to alert people of now. */
   const planOf = async (stored: readonly StoredCheckout[], now: Instant, nameOf: (id: number) => string | null) => {
     await usual.refresh(now, RECENT);
@@ -95,53 +153,46 @@ export function createCheckoutAlerts(options: CheckoutAlertsOptions): CheckoutAl
     return { ...plan, hearing };
   };
 
-  const eventOf = async (alert: Alert, recipients: readonly number[], now: Instant): Promise<NewEvent> => {
-    const sites = new Set([...alert.stuck, ...alert.over].map(({ site }) => site));
-    const [only = ''] = sites;
-    const data = await dataOf(alert, options);
-    const draft = draftOf('incident.checkouts', { at: now }, data);
-    return { site: sites.size === 1 ? only : '', purchase: null, shard: SITE_SHARD, recipients, draft };
+  /** The same of purchases that cannot be read: nothing is learned of them, and further ones of the next minutes go together. */
+  const planUnreadable = async (stored: readonly StoredCheckout[], now: Instant, nameOf: (id: number) => string | null) => {
+    const [silences, hearing, last] = await Promise.all([
+      silencesAt(sql, now),
+      hearingChannels(sql, now),
+      unreadableAlertedAt(sql),
+    ]);
+    const isBusy = last !== null && now - last < policy.groupInterval;
+    const checkouts = stored.map((each): Checkout => {
+      const alerted = each.alerted === null ? null : each.alerted.flatMap((channel) => nameOf(channel) ?? []);
+      const { id, site, state, stuckAt, overAt } = each;
+      return { id, site, state, stuckAt, isBacklog: false, alerted, overAt, stored: each };
+    });
+    const { alerts, ...plan } = planCheckouts({
+      now,
+      checkouts,
+      silences,
+      policy: { ...policy, groupWait: isBusy ? policy.groupInterval : policy.groupWait },
+      channels: channels.map((channel) => ({ ...channel, isDeaf: !hearing.includes(channel.name) })),
+      known: () => NOTHING_KNOWN,
+      hasIncident: () => false,
+      isSingle: () => false,
+    });
+    return { ...plan, alerts: alerts.map((alert) => ({ ...alert, reasons: [] })), hearing };
   };
 
-  const report = (alerts: readonly Alert[], hearing: readonly string[]): void => {
-    for (const { channels: alerted, stuck, over } of alerts) {
-      const purchases = stuck.slice(0, MOST_NAMED).map(({ stored }) => stored.purchaseId);
-      const about = { stuck: stuck.length, over: over.length, channels: alerted, purchases };
-      if (stuck.length === 0) log.info(about, 'checkouts.over');
-      else if (alerted.some((channel) => hearing.includes(channel))) log.warn(about, 'checkouts.stuck');
-      else log.error({ ...about, advice: ADVICE }, 'checkouts.stuck');
-    }
-  };
-
-  return {
-    alert: async ({ now, lease }) => {
-      const stored = await checkoutsToAlert(sql);
-      if (stored.length === 0) return { written: 0, lookAgainAt: null };
-      const people = await peopleChannels(sql);
-      const { alerts, dropped, lookAgainAt, hearing } = await planOf(
-        stored,
-        now,
-        (id) => people.find((channel) => channel.id === id)?.name ?? null,
-      );
-      if (alerts.length === 0 && dropped.length === 0) return { written: 0, lookAgainAt };
-      const events: NewEvent[] = [];
-      const stuck: { id: number; alerted: number[]; reason: Alert['reasons'][number] }[] = [];
-      for (const alert of alerts) {
-        const recipients = people.filter(({ name }) => alert.channels.includes(name)).map(({ id }) => id);
-        if (recipients.length > 0) events.push(await eventOf(alert, recipients, now));
-        for (const { id, site, state } of alert.stuck) {
-          const reason = alert.reasons.find((each) => each.site === site && each.state === state)!;
-          stuck.push({ id, alerted: recipients, reason });
-        }
-      }
-      const over = alerts.flatMap((alert) => alert.over.map(({ id }) => id));
-      const results = { read: stored, stuck, over, dropped: dropped.map(({ id }) => id), events };
-      // Another replica judges now, or an earlier statement has written it: the next look reads how it is.
-      if (!(await saveCheckouts(sql, { ...results, now, lease }))) return { written: 0, lookAgainAt: null };
-      for (const { draft } of events) meters.committed(draft.type);
-      report(alerts, hearing);
-      return { written: events.length, lookAgainAt };
-    },
+  return async (stored: readonly StoredCheckout[], now: Instant, nameOf: (id: number) => string | null) => {
+    const stuck = stored.filter((each) => each.unreadable === null);
+    const unreadable = stored.filter((each) => each.unreadable !== null);
+    const plans = [
+      ...(stuck.length === 0 ? [] : [await planOf(stuck, now, nameOf)]),
+      ...(unreadable.length === 0 ? [] : [await planUnreadable(unreadable, now, nameOf)]),
+    ];
+    const looks = plans.flatMap(({ lookAgainAt }) => lookAgainAt ?? []);
+    return {
+      alerts: plans.flatMap(({ alerts }) => alerts),
+      dropped: plans.flatMap(({ dropped }) => dropped),
+      lookAgainAt: looks.length === 0 ? null : Math.min(...looks),
+      hearing: plans.at(-1)!.hearing,
+    };
   };
 }
 
@@ -155,7 +206,7 @@ async function dataOf(
     count: stuck.filter((each) => each.site === site && each.state === state).length,
   }));
   const since = Math.min(...stuck.map(({ stored }) => stored.since));
-  const evidence = stuck.length === 0 ? null : await causeEvidence(sql, { parts, since });
+  const evidence = parts.length === 0 ? null : await causeEvidence(sql, { parts, since });
   const nothingLeft = { leftSince: { well: 0, timedOut: 0, other: 0 }, timedOutAfter: [], sessionLength };
   const causes: readonly RankedCause[] = evidence === null ? [] : rankCauses({ ...evidence, ...nothingLeft });
   return {
@@ -166,7 +217,8 @@ async function dataOf(
     stuck: stuck.slice(0, MOST_NAMED).map(({ stored }) => ({
       ...named(stored),
       stuckSince: isoTime(stored.stuckAt),
-      limitMs: limits.limitOf(stored.site, stored.state).ms,
+      limitMs: stored.unreadable === null ? limits.limitOf(stored.site, stored.state).ms : null,
+      unreadable: stored.unreadable === null ? null : { reason: stored.unreadable, lastError: stored.lastError },
       foundLate: stored.firstSight,
     })),
     over: over.slice(0, MOST_NAMED).map(({ stored }) => ({

@@ -12,6 +12,7 @@ import type { Meters } from '../../runtime/meters.ts';
 import { createLockedLog, type LockedPoll } from './locked-rows.ts';
 import { logOutcome } from './outcome-log.ts';
 import type { DecidedPoll } from './recorder.ts';
+import { UNRECORDABLE } from './unrecordable.ts';
 import { hasRoomAgain, type Windows } from './window/due-reads.ts';
 import type { Entry } from './window/entries.ts';
 import type { PurchaseLoader } from './window/purchase-loader.ts';
@@ -42,7 +43,9 @@ export interface AfterRecording {
   onRepaired(batch: readonly DecidedPoll[]): void;
   /** Another session has locked the rows of these polls, and `inAll` rows. */
   onLocked(locked: readonly LockedPoll[], inAll: number): void;
-  /** `poison` marks a single poll whose values the database refuses. */
+  /** The database refuses the values of a poll. */
+  onRefused(poll: DecidedPoll, error: unknown): void;
+  /** `poison` marks a single poll of which nothing can be recorded. */
   onFailed(batch: readonly DecidedPoll[], error: unknown, poison: boolean): void;
   /** How long no purchase is polled because the database could not be written. */
   pause(): Milliseconds;
@@ -54,7 +57,17 @@ const LONGEST_PAUSE: Milliseconds = 15_000;
 /** A purchase whose poll cannot be recorded or decided is not polled again for so long. */
 export const POISON_REST: Milliseconds = 60_000;
 /** Events that wake the judge. */
-const SYMPTOMS: ReadonlySet<string> = new Set(['purchase.stuck', 'purchase.recovered', 'purchase.expired']);
+const SYMPTOMS: ReadonlySet<string> = new Set([
+  'purchase.stuck',
+  'purchase.recovered',
+  'purchase.expired',
+  'purchase.unreadable',
+  'purchase.readable',
+]);
+/** In the poller's health: changes of several purchases that the database refuses, until a change is recorded. */
+const REFUSED = 'refused changes';
+/** So many purchases, and no change that is recorded in between, speak of the database and not of a purchase. */
+const SEVERAL_REFUSED = 3;
 /** In the poller's health: polls whose rows are locked, until any poll is recorded. */
 const LOCKED_ROWS = 'locked rows';
 
@@ -62,6 +75,7 @@ export function createAfterRecording(options: AfterRecordingOptions): AfterRecor
   const { sql, clock, log, meters, ownership, loader, windows, writes, onEvents, onSymptom, wakeLoader, wakeCalls } = options;
   const logLocked = createLockedLog(sql, log);
   const pauses = createPauses(clock);
+  const refusals = createRefusals(log, writes);
 
   ownership.onChange(({ lost }) => {
     if (lost.length > 0) writes.forget();
@@ -89,6 +103,7 @@ export function createAfterRecording(options: AfterRecordingOptions): AfterRecor
       pauses.over();
       writes.done(kindOf(batch));
       writes.done(LOCKED_ROWS);
+      refusals.recorded(batch);
     }
     // Before `apply`, which marks an entry that leaves the window as gone, too.
     const deliveries = ownDeliveries(batch, recorded.deliveries, ownership);
@@ -135,12 +150,7 @@ export function createAfterRecording(options: AfterRecordingOptions): AfterRecor
   const onFailed = (batch: readonly DecidedPoll[], error: unknown, poison: boolean): void => {
     // Whether a broken connection's statement was carried out is not known, and a refused poll may rest on old values: the rows decide.
     readRowsAgain(batch, poison ? POISON_REST : 0);
-    if (poison) {
-      for (const { entry } of batch) {
-        const { site, purchaseId } = entry.purchase;
-        log.error({ error, site, purchaseId }, 'poll.unrecordable');
-      }
-    } else {
+    if (!poison) {
       writes.failed(kindOf(batch), error);
       pauses.after(error);
       log.error({ error, polls: batch.length }, 'poll.not_recorded');
@@ -149,7 +159,25 @@ export function createAfterRecording(options: AfterRecordingOptions): AfterRecor
     wakeCalls();
   };
 
-  return { onRecorded, onRepaired, onLocked, onFailed, pause: pauses.left };
+  return { onRecorded, onRepaired, onLocked, onRefused: refusals.refused, onFailed, pause: pauses.left };
+}
+
+/** Logs polls that the database refuses, and reports several purchases in a row as a trouble of this replica. */
+function createRefusals(log: Logger, writes: Writes) {
+  const ids = new Set<number>();
+  return {
+    refused: ({ entry }: DecidedPoll, error: unknown): void => {
+      const { id, site, purchaseId } = entry.purchase;
+      log.error({ error, site, purchaseId }, 'poll.unrecordable');
+      ids.add(id);
+      if (ids.size >= SEVERAL_REFUSED) writes.failed(REFUSED, error);
+    },
+    recorded: (batch: readonly DecidedPoll[]): void => {
+      if (batch.every(({ decided: { outcome } }) => outcome.kind !== 'changed' || outcome.reason === UNRECORDABLE)) return;
+      ids.clear();
+      writes.done(REFUSED);
+    },
+  };
 }
 
 /** For how long no purchase is polled because outcomes cannot be written. */

@@ -8,14 +8,15 @@ import type { Logger } from '../../runtime/logger.ts';
 export function logOutcome(
   log: Logger,
   { site, purchaseId }: Purchase,
-  { kind, reason, events, transition }: PollOutcome,
+  { kind, reason, codes = [], lastError, events, transition }: PollOutcome,
   accepted: boolean,
 ): void {
   const about = { site, purchaseId };
-  if (!accepted || kind === 'failed') log.debug({ ...about, reason: accepted ? reason : 'refused' }, 'poll.failed');
+  if (!accepted || kind === 'failed') log.debug({ ...about, reason: accepted ? reason : 'refused', codes }, 'poll.failed');
   if (!accepted) return;
   for (const { type, sequence } of events) {
-    if (type !== 'purchase.state_changed' || transition === null) log.info({ ...about, sequence }, type);
+    if (type === 'purchase.unreadable') log.warn({ ...about, sequence, reason, codes, detail: lastError }, type);
+    else if (type !== 'purchase.state_changed' || transition === null) log.info({ ...about, sequence }, type);
     else {
       const from = transition.from === null ? null : namedState(transition.from).name;
       log.info({ ...about, sequence, from, to: namedState(transition.to).name }, type);

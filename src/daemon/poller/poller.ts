@@ -21,6 +21,7 @@ import { createExtraCalls, type InvoiceOf } from './sites/extra-calls.ts';
 import { createSiteCalls, needOf, type PolledSite, type SiteCalls } from './sites/site-calls.ts';
 import { createSiteOutside, type SiteOutside } from './sites/site-outside.ts';
 import { createSiteStates } from './sites/site-states.ts';
+import { createInsteadOf } from './unrecordable.ts';
 import { hasRoomAgain } from './window/due-reads.ts';
 import { createPurchaseLoader } from './window/purchase-loader.ts';
 import { BESIDE, createWindow } from './window/window.ts';
@@ -205,7 +206,15 @@ function createParts(options: PollerOptions, wakeCalls: () => void) {
   const loader = createPurchaseLoader({ sql, clock, log, ownership, windows, wake: options.wake });
   const afterRecording = createAfterRecording({ ...options, loader, windows, wakeLoader: options.wake, wakeCalls });
   const repair = createRepair({ sql, log, meters, replica, policyFor });
-  const recorder = createRecorder({ sql: options.recordingSql, replica, meter: meters.recording, repair, ...afterRecording });
+  const insteadOf = createInsteadOf({ ...options, windows });
+  const recorder = createRecorder({
+    sql: options.recordingSql,
+    replica,
+    meter: meters.recording,
+    repair,
+    insteadOf,
+    ...afterRecording,
+  });
   const polls = createPolls({ ...options, windows, loader, extraCalls, recorder, wake: wakeCalls });
   return { siteCalls, windows, loader, extraCalls, afterRecording, recorder, polls };
 }

@@ -30,11 +30,15 @@ export interface RecorderOptions {
   onRecorded(batch: readonly DecidedPoll[], recorded: Recorded): void;
   /** Tries to repair the purchase of a poll whose values the database refuses. Never rejects. */
   repair(poll: DecidedPoll): Promise<boolean>;
+  /** Polls that say that this one was refused, to be recorded instead; the first one that the database takes is. */
+  insteadOf(poll: DecidedPoll, error: unknown): DecidedPoll[];
   /** A refused poll's purchase was repaired. */
   onRepaired(batch: readonly DecidedPoll[]): void;
   /** Polls cannot be recorded because another session has locked their rows, as it has `inAll` rows. */
   onLocked(locked: readonly LockedPoll[], inAll: number): void;
-  /** A batch could not be written. `poison` marks a single poll whose values the database refuses. */
+  /** The database refuses the values of a poll; a failure is recorded instead where the database takes that. */
+  onRefused(poll: DecidedPoll, error: unknown): void;
+  /** A batch could not be written. `poison` marks a single poll of which nothing can be recorded. */
   onFailed(batch: readonly DecidedPoll[], error: unknown, poison: boolean): void;
 }
 
@@ -61,7 +65,7 @@ const MOST_TRIES = 3;
 type Write = typeof recordUnchanged | typeof recordChanged;
 
 export function createRecorder(options: RecorderOptions): Recorder {
-  const { sql, replica, meter, onRecorded, repair, onRepaired, onLocked, onFailed } = options;
+  const { sql, replica, meter, onRecorded, repair, insteadOf, onRepaired, onLocked, onRefused, onFailed } = options;
   const lockedRows = createLockedRows(sql);
   /** Polls of the last batch without a change. */
   let lastUnchanged = 0;
@@ -110,10 +114,23 @@ export function createRecorder(options: RecorderOptions): Recorder {
   /** A refused batch is written in halves, so that one refused row does not keep the others from being written. */
   const refused = async (polls: readonly DecidedPoll[], write: Write, error: unknown): Promise<void> => {
     const live = polls.filter((poll) => !poll.entry.gone);
-    if (live.length === 1) return (await repair(live[0]!)) ? onRepaired(polls) : onFailed(polls, error, true);
+    if (live.length === 1) {
+      if (await repair(live[0]!)) return onRepaired(polls);
+      onRefused(live[0]!, error);
+      return recordInstead(insteadOf(live[0]!, error), error);
+    }
     const middle = polls.length >> 1;
     await flush(polls.slice(0, middle), write);
     await flush(polls.slice(middle), write);
+  };
+  const recordInstead = async ([poll, ...others]: readonly DecidedPoll[], error: unknown): Promise<void> => {
+    const write = poll!.decided.outcome.kind === 'changed' ? recordChanged : recordUnchanged;
+    try {
+      onRecorded([poll!], await write(sql, [poll!.decided], context(replica, [poll!])));
+    } catch (cause) {
+      if (!isAboutData(cause)) return onFailed([poll!], cause, false);
+      return others.length > 0 ? recordInstead(others, error) : onFailed([poll!], error, true);
+    }
   };
   const writeUnchanged = (batch: DecidedPoll[]): Promise<void> => {
     lastUnchanged = batch.length;

@@ -27,6 +27,10 @@ export interface PollOutcome {
   readonly kind: 'postponed' | 'unchanged' | 'failed' | 'changed';
   /** For logs and `why`: a stable word. */
   readonly reason: string;
+  /** Codes of the errors that the answer listed; absent where it listed none. */
+  readonly codes?: readonly string[];
+  /** Whether people are alerted that the purchase cannot be read any more. */
+  readonly isAlarming?: boolean;
   /** The purchase as it is from now on. */
   readonly purchase: Purchase;
   readonly nextPollAt: Instant | null;

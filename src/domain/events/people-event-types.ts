@@ -218,6 +218,9 @@ const checkoutsData = z.object({
       ...checkout,
       stuckSince: orNull(time),
       limitMs: orNull(count),
+      unreadable: orNull(z.object({ reason: word, lastError: orNull(word) })).describe(
+        'The purchase is not stuck: it cannot be read, or its answers cannot be recorded, since `since`; `state` is the last one that was seen, or `New`. Null: it is stuck.',
+      ),
       foundLate: z
         .boolean()
         .catch(false)

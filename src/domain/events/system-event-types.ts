@@ -89,8 +89,23 @@ export const SYSTEM_EVENTS = {
   'purchase.unreadable': event(
     'purchase.unreadable',
     'UnreadableEvent',
-    'The service does not know this id, or answers about it with something else than a status.',
-    purchaseData({ state: state.nullable(), tries: count, reason: z.string() }),
+    'The service does not know this id, or its answers about it could not be used for some minutes, or the database refused to record them.',
+    purchaseData({
+      state: state.nullable().describe('The last one that was seen; null when none was.'),
+      tries: count.describe('Polls in a row without a usable answer.'),
+      reason: z
+        .string()
+        .describe(
+          'A stable word, such as `no_such_purchase`, `http_400`, `wrong_shape`, `not_utf8`, `unrecordable`. Later versions may add words.',
+        ),
+      codes: z
+        .array(z.string())
+        .exactOptional()
+        .describe(
+          'Codes of the errors that the last answer listed: short words and digits. Absent, as `lastError`, in events of older versions.',
+        ),
+      lastError: z.string().exactOptional().describe('The reason in a sentence.'),
+    }),
   ),
   'purchase.readable': event(
     'purchase.readable',

@@ -169,6 +169,8 @@ export interface SingleFacts {
   readonly perDay: number | null;
   /** From then on incidents alert instead. */
   readonly isLast: boolean;
+  /** Why the purchase could not be read, in a word; null: it was stuck. */
+  readonly unreadable: string | null;
   /** Its first poll found it in the state, and it came with the first load of its site. */
   readonly foundLate: boolean;
 }

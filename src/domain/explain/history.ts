@@ -94,7 +94,7 @@ function eventText(type: string, state: string | null): string {
     ['purchase.state_changed', 'a change of state was announced, and is not among the changes'],
     ['purchase.stuck', `stuck in ${state}: confirmed by a poll`],
     ['purchase.recovered', `not stuck in ${state} any more`],
-    ['purchase.unreadable', 'unreadable: the service keeps saying that it does not know this id'],
+    ['purchase.unreadable', 'unreadable: several polls in a row brought no answer that could be used and recorded'],
     ['purchase.readable', 'readable again'],
     ['purchase.expired', 'watching was given up: no change for too long'],
     ['purchase.invoice_ready', 'its invoice details are there'],

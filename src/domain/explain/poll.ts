@@ -53,7 +53,8 @@ const REASON_TEXTS: Readonly<Record<PollReason, (purchase: Polled, policy: State
   stuck_moment: (purchase) =>
     `the moment from which a poll in ${nameOf(purchase)} confirms it as stuck, by the limit it had when this was planned`,
   give_up: () => 'the last look before watching is given up',
-  failure: (purchase) => `${waitText(purchase)} after ${failuresText(purchase)}; the wait doubles with each, up to a day`,
+  failure: (purchase) =>
+    `${waitText(purchase)} after ${failuresText(purchase)}; ${purchase.state !== null && purchase.unknowns === 0 && purchase.status !== 'settled' ? 'it was read before, so the plan of its state goes on' : 'the wait doubles with each, up to a day'}`,
   retry_after: (purchase) =>
     `${waitText(purchase)} after ${failuresText(purchase)}, because the service itself asked for so much time`,
   recheck: (purchase) =>

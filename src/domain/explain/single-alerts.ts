@@ -11,7 +11,11 @@ import type { Step } from './step.ts';
 /** What happened: people were alerted that it is stuck, and later that it is over. */
 export function singleSteps({ singles }: Facts): Step[] {
   return singles.flatMap((single): Step[] => {
-    const { alertedAt, endedAt, state } = single;
+    const { alertedAt, endedAt, state, unreadable } = single;
+    const [became, over] =
+      unreadable === null
+        ? [`it is stuck in ${stateName(state)}: ${whySingle(single)}`, 'it is no longer stuck']
+        : [`it cannot be read (${unreadable})`, 'it can be read again'];
     const channels = channelsText(single);
     const common = { kind: 'alert' as const, channels: single.channels };
     return [
@@ -21,10 +25,10 @@ export function singleSteps({ singles }: Facts): Step[] {
             {
               ...common,
               at: alertedAt,
-              text: `alerted people${channels} that it is stuck in ${stateName(state)}: ${whySingle(single)}`,
+              text: `alerted people${channels} that ${became}`,
             },
           ]),
-      ...(endedAt === null ? [] : [{ ...common, at: endedAt, text: `alerted people${channels} that it is no longer stuck` }]),
+      ...(endedAt === null ? [] : [{ ...common, at: endedAt, text: `alerted people${channels} that ${over}` }]),
     ];
   });
 }

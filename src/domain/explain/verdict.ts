@@ -77,8 +77,17 @@ function stuck(facts: Facts, policy: PollPolicy, channels: readonly ChannelRule[
   };
 }
 
-function unreadable({ purchase: { status, unknowns, site } }: Facts): Matter | null {
+function unreadable({ purchase, singles, now }: Facts): Matter | null {
+  const { status, unknowns, failures, site, seenAt, watchedSince } = purchase;
   if (status !== 'unreadable') return null;
+  if (unknowns === 0 || unknowns < failures) {
+    const alerted = singles.findLast((each) => each.unreadable !== null && each.endedAt === null)?.alertedAt ?? null;
+    const people = alerted === null ? '' : `; people were alerted of it ${lasting(alerted, now)} ago`;
+    return {
+      code: 'unreadable',
+      text: `It could not be read for ${lasting(seenAt ?? watchedSince, now)} (${failures} polls in a row): ${failureText(purchase)}. It is polled on, and the next good answer that is recorded ends this${people}.`,
+    };
+  }
   return {
     code: 'unreadable',
     text: `The service does not know this id (${unknowns} such answers): check that it is a Purchase ID of site ${site}; it is asked ever more rarely.`,

@@ -30,8 +30,8 @@ export function firstLookAt(
   return Math.min(Math.max(foundAt, lastAt) + groupWait, foundAt + MOST_GATHERED);
 }
 
-/** How a stuck checkout ended. `paid`: its order was paid by another purchase. `uncounted`: its state lost its limit. */
-export const CHECKOUT_OUTCOMES = ['got_on', 'left', 'paid', 'stopped', 'expired', 'uncounted'] as const;
+/** How a stuck checkout ended. `paid`: its order was paid by another purchase. `uncounted`: its state lost its limit. `readable`: it can be read again. */
+export const CHECKOUT_OUTCOMES = ['got_on', 'left', 'paid', 'stopped', 'expired', 'uncounted', 'readable'] as const;
 export type CheckoutOutcome = (typeof CHECKOUT_OUTCOMES)[number];
 
 /** How a checkout ended, from what is recorded of its purchase. */
@@ -39,7 +39,10 @@ export function checkoutOutcome(end: {
   readonly toState: number | null;
   readonly isPaid: boolean;
   readonly status: string;
+  /** Why the purchase could not be read; null: it was stuck. */
+  readonly unreadable?: string | null;
 }): CheckoutOutcome {
+  if (end.unreadable != null) return end.status === 'stopped' || end.status === 'expired' ? end.status : 'readable';
   if (end.toState !== null && isGoodExit(end.toState)) return 'got_on';
   if (end.isPaid) return 'paid';
   if (end.toState !== null) return 'left';

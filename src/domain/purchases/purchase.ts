@@ -66,7 +66,12 @@ export interface Trouble {
   readonly httpStatus: number | null;
   /** What `Retry-After` asked for, when it was there. */
   readonly retryAfter: Milliseconds | null;
+  /** Codes of the errors that the answer lists: short words and digits. */
+  readonly codes?: readonly string[];
 }
+
+/** The reason of an answer that says in words that there is no such purchase. */
+export const NO_SUCH_PURCHASE = 'no_such_purchase';
 
 /** What one poll showed. Every poll ends in exactly one of these; nothing is thrown for what the service does. */
 export type Observation =
@@ -80,9 +85,9 @@ export type Observation =
     }
   /** Byte for byte the answer whose digest the caller knew: the state and the details are what they were. */
   | { readonly kind: 'same' }
-  /** The service answers, and does not know this id (400, 404, 410, 422): the purchase's own trouble. */
+  /** The service says that there is no such purchase, or answers 404 or 410: the purchase's own trouble. */
   | ({ readonly kind: 'unknown' } & Trouble)
-  /** The service answers with something that is not this purchase's status: the purchase's own trouble. */
+  /** The service answers with something that is not this purchase's status, as with a list of errors: the purchase's own trouble. */
   | ({ readonly kind: 'malformed' } & Trouble)
   /** The service asks for fewer calls (429): the site's. */
   | ({ readonly kind: 'throttled' } & Trouble)

@@ -185,11 +185,14 @@ export function readClock(sql: Sql): Promise<{ now: Instant; readAt: Millisecond
   });
 }
 
-/** Whether an error is about a statement's data (classes 22 and 23, or nesting too deep), and not about the database's condition. */
+/**
+ * Whether an error is about a statement's data, and not about the database's condition: classes 22, 23 and 44, a program limit, a
+ * trigger's `raise exception`, or nesting too deep.
+ */
 export function isAboutData(error: unknown): boolean {
   if (error instanceof RangeError) return true;
   const code = (error as { code?: unknown } | null)?.code;
-  return typeof code === 'string' && /^2[23]...$/.test(code);
+  return typeof code === 'string' && /^(?:2[23]|44)...$|^54000$|^P0001$/.test(code);
 }
 
 /** Whether the server ended a statement because it waited too long for a lock (`lock_timeout`, or `nowait`). */

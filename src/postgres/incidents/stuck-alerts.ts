@@ -20,6 +20,9 @@ export interface StoredCheckout {
   readonly state: number;
   readonly since: Instant;
   readonly stuckAt: Instant;
+  /** Why the purchase cannot be read, in a word and in a sentence; null: it is stuck. */
+  readonly unreadable: string | null;
+  readonly lastError: string | null;
   /** Whether its first poll found it there, and it came with the first load of its site. */
   readonly firstSight: boolean;
   /** Row ids of the subscribers that were alerted; null before. */
@@ -42,7 +45,8 @@ export interface StoredCheckout {
 }
 
 /** The condition that the stay of the alert `a` is over, given its purchase `p`. */
-const IS_OVER = `(p.stuck_since is null or p.state_since <> a.state_since or p.status in ('stopped', 'expired'))`;
+const IS_OVER = `case when a.unreadable is not null then p.status <> 'unreadable'
+  else p.stuck_since is null or p.state_since <> a.state_since or p.status in ('stopped', 'expired') end`;
 
 /** The part of a statement that writes stays that became overdue, for alerts one by one; `held` as in `saveVerdicts`. */
 export function notingStuck(sql: Queries, stays: readonly StoredStay[]) {
@@ -71,9 +75,10 @@ export function notingStuck(sql: Queries, stays: readonly StoredStay[]) {
 export async function checkoutsToAlert(sql: Queries): Promise<StoredCheckout[]> {
   return sql<StoredCheckout[]>`
     select a.id::float8 as id, a.site, a.state, a.first_sight as "firstSight", p.status, p.purchase_id as "purchaseId",
-      a.state_since as since, a.stuck_at as "stuckAt",
+      case when a.unreadable is null then a.state_since when p.status = 'unreadable' then coalesce(p.seen_at, p.watched_since) else a.stuck_at end as since,
+      a.stuck_at as "stuckAt", a.unreadable, p.last_error as "lastError",
       case when a.alerted_at is not null then a.alerted end as alerted, m.to_state as "toState",
-      case when ${sql.unsafe(IS_OVER)} then coalesce(m.not_after, p.ended_at, p.last_polled_at, a.stuck_at) end as "overAt",
+      case when ${sql.unsafe(IS_OVER)} then coalesce(case when a.unreadable is null then m.not_after end, p.ended_at, p.last_polled_at, a.stuck_at) end as "overAt",
       ${paidByAnother(sql)} as "isPaid",
       p.reference, coalesce(nullif(btrim(purchase_watch_internal.stored_text(d.fields, 'OrderReference')), ''), p.reference) as "orderReference",
       purchase_watch_internal.stored_number(d.fields, 'Price')::text as price,
@@ -100,6 +105,13 @@ export async function sitesWithBacklog(sql: Queries, sites: readonly string[], m
           and ${isOfFirstLoad(sql)} limit ${most + 1}) found) b
     where s.name = any(${sites as string[]}::text[]) and b.count > ${most}`;
   return rows.map(({ site }) => site);
+}
+
+/** When people were last alerted of purchases that cannot be read, of those that still are; null: of none. */
+export async function unreadableAlertedAt(sql: Queries): Promise<Instant | null> {
+  const [row] = await sql<[{ at: Instant | null }]>`
+    select max(alerted_at) as at from purchase_watch_internal.stuck_alerts where ended_at is null and unreadable is not null`;
+  return row.at;
 }
 
 /** A state of a site of which people were alerted checkout by checkout. */

@@ -10,6 +10,7 @@ import postgres from 'postgres';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Queries, Sql } from '../connection/database.ts';
 import { limitLockWaits, migrateBehindReaders, type Trying } from './behind-readers.ts';
+import { refuseEncoding } from './encoding.ts';
 import { lockMigrations } from './migration-lock.ts';
 
 interface Migration {
@@ -41,6 +42,7 @@ export async function migrate(
 ): Promise<Migrated> {
   const files = readFolder(folder);
   onStep('waiting for the database');
+  await refuseEncoding(sql);
   return migrateBehindReaders(sql, { onStep, signal, patience }, async (tx) => {
     await lockMigrations(tx, onStep, { signal });
     await limitLockWaits(tx);
@@ -59,6 +61,7 @@ export async function migrate(
 
 /** The names of the files that `migrate` would apply. Changes nothing; refuses what `migrate` refuses. */
 export async function pendingMigrations(sql: Sql, folder: string): Promise<string[]> {
+  await refuseEncoding(sql);
   return compare(readFolder(folder), (await readApplied(sql)) ?? []).map((file) => file.name);
 }
 
@@ -105,8 +108,11 @@ const MADE_BEFORE_FIRST_RELEASE =
   'remove the schema with everything in it ("drop schema purchase_watch cascade"), and start again';
 
 async function createTable(sql: Queries): Promise<void> {
-  await sql`create schema if not exists purchase_watch`;
-  await sql`create schema if not exists purchase_watch_internal`;
+  for (const schema of ['purchase_watch', 'purchase_watch_internal']) {
+    // "If not exists" asks for the right to create schemas even where there is nothing to create.
+    const [found] = await sql<[{ exists: boolean }]>`select to_regnamespace(${schema}) is not null as exists`;
+    if (!found.exists) await sql`create schema ${sql(schema)}`;
+  }
   await sql`create table purchase_watch_internal.migrations (
     number integer primary key,
     name text not null,

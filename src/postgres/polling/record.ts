@@ -29,6 +29,7 @@ import { isOfFirstLoad } from '../stays/first-load.ts';
 import { eventRowsOf } from './poll-events.ts';
 import { loadAttached } from './queue.ts';
 import { countingTransitions } from './transition-counts.ts';
+import { notingUnreadable } from './unreadable.ts';
 
 /** A decided poll with the place of its row in the queue. */
 export interface Decided {
@@ -115,6 +116,7 @@ export async function recordChanged(
   const stays = batch.flatMap((d) => (d.outcome.stay === null ? [] : [{ id: d.outcome.purchase.id, ...d.outcome.stay }]));
   const detailed = batch.filter((d) => d.outcome.detailsChanged);
   const oddities = batch.filter((d) => d.outcome.unknownState !== null);
+  const unreadable = batch.filter((d) => d.outcome.isAlarming === true);
   const events = eventRowsOf(batch);
   // Every part sees the tables as they were before the statement, so each part after the update joins `written`.
   const guard = sql`case when e.purchase is null
@@ -125,6 +127,7 @@ export async function recordChanged(
     transition as (${insertTransitions(sql, moves)}),
     ${moves.length === 0 ? sql`` : sql`${countingTransitions(sql)},`}
     ${stays.length === 0 ? sql`` : sql`stay as (${insertStays(sql, stays)}),`}
+    ${unreadable.length === 0 ? sql`` : sql`unread as (${notingUnreadable(sql, unreadable)}),`}
     detail as (${writeDetails(sql, detailed)}),
     unknown as (${noteUnknownStates(sql, oddities)}),
     ${announcingRows(sql, events, guard)},

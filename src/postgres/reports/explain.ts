@@ -125,7 +125,7 @@ export async function explainFacts(
           and (i.kind = 'unreachable' or (i.kind = 'stuck' and p.stuck_since is not null and i.state = p.state))),
       'singles', (select coalesce(json_agg(json_build_object('state', a.state, 'since', ${ms('a.state_since')},
           'alertedAt', ${ms('a.alerted_at')}, 'endedAt', ${ms('a.ended_at')}, 'mode', a.mode, 'counted', a.counted_stays,
-          'perDay', a.stays_per_day, 'isLast', a.is_last, 'foundLate', a.first_sight,
+          'perDay', a.stays_per_day, 'isLast', a.is_last, 'foundLate', a.first_sight, 'unreadable', a.unreadable,
           'channels', (select coalesce(json_agg(c.name order by c.name), '[]') from purchase_watch_internal.subscribers c where c.id = any(a.alerted))) order by a.id), '[]')
         from purchase_watch_internal.stuck_alerts a where a.purchase = p.id),
       'firstLook', (select json_build_object('foundAt', ${ms('s.first_look_since')}, 'alertedAt', ${ms('s.first_look_said_at')},

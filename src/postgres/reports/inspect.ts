@@ -6,6 +6,8 @@ export interface ServerFacts {
   readonly version: number;
   readonly versionText: string;
   readonly role: string;
+  readonly database: string;
+  readonly encoding: string;
   readonly isReplica: boolean;
   readonly readOnly: boolean;
   readonly hasSchema: boolean;
@@ -25,11 +27,11 @@ export interface ServerFacts {
 export async function serverFacts(sql: Queries): Promise<ServerFacts> {
   const [row] = await sql<[ServerFacts]>`
     select current_setting('server_version_num')::integer as version, split_part(current_setting('server_version'), ' ', 1) as "versionText",
-      current_user::text as role, pg_is_in_recovery() as "isReplica",
+      current_user::text as role, current_database()::text as database, current_setting('server_encoding') as encoding, pg_is_in_recovery() as "isReplica",
       current_setting('default_transaction_read_only') = 'on' as "readOnly",
       to_regnamespace('purchase_watch_internal') is not null as "hasSchema",
-      case when to_regnamespace('purchase_watch_internal') is null then has_database_privilege(current_database(), 'create')
-        else has_schema_privilege('purchase_watch', 'create') and has_schema_privilege('purchase_watch_internal', 'create') end as "mayCreate",
+      (select bool_and(case when to_regnamespace(name) is null then has_database_privilege(current_database(), 'create')
+        else has_schema_privilege(name, 'create') end) from unnest(array['purchase_watch', 'purchase_watch_internal']) name) as "mayCreate",
       current_setting('fsync') as fsync, current_setting('synchronous_commit') as "synchronousCommit",
       (select count(*) from pg_stat_activity where backend_type = 'client backend')::float8 as connections,
       current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer as "maxConnections",

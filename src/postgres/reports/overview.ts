@@ -155,6 +155,34 @@ export async function idsFrom(sql: Queries, { prefix, limit }: { prefix: string;
   return rows.map(({ id }) => id);
 }
 
+/** A watched purchase of which no answer could be used or recorded for some time. */
+export interface UnreadablePurchase {
+  readonly site: string;
+  readonly purchaseId: string;
+  /** When a good answer was recorded last, or the registration. */
+  readonly since: Instant;
+  readonly lastError: string | null;
+}
+
+/** Unreadable purchases that are read at most for each site and state, and shown at most. */
+const MOST_READ = 500;
+const MOST_UNREADABLE = 20;
+
+/** The latest unreadable purchases, without ids that the service never knew. */
+export async function unreadablePurchases(sql: Queries, site: string | undefined): Promise<UnreadablePurchase[]> {
+  return sql<UnreadablePurchase[]>`
+    select q.site, q.purchase_id as "purchaseId", coalesce(q.seen_at, q.watched_since) as since, q.last_error as "lastError"
+    from (select distinct site, state, stuck from purchase_watch.purchase_totals
+      where status = 'unreadable' and ${site === undefined ? sql`true` : sql`site = ${site}`}) g
+    cross join lateral (
+      select p.* from purchase_watch.purchases p
+      where p.site = g.site and p.status = 'unreadable' and coalesce(p.state, -2147483648) = coalesce(g.state, -2147483648)
+        and (p.stuck_since is not null) = g.stuck
+      order by -p.id limit ${MOST_READ}) q
+    where q.state is not null or q.unknowns < q.failures
+    order by since desc, q.id limit ${MOST_UNREADABLE}`;
+}
+
 /** A stuck purchase and its site. */
 export interface StuckPurchase {
   readonly purchaseId: string;

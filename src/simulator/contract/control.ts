@@ -34,6 +34,9 @@ export interface FaultSpec {
   readonly retryAfter?: number | undefined;
   /** The state in `unknown-state`. */
   readonly state?: number | undefined;
+  /** The code and the message of an error. */
+  readonly code?: string | number | undefined;
+  readonly message?: string | undefined;
 }
 
 export interface Fault extends FaultSpec {

@@ -45,13 +45,46 @@ export const CUSTOMER_ACTS = ['opens', 'pays', 'leaves', 'cancels'] as const;
 export type CustomerAct = (typeof CUSTOMER_ACTS)[number];
 
 /** Refusals: well-formed errors with this status. 429 comes with Retry-After in seconds or as a date. */
-export const REFUSALS = ['400', '401', '403', '404', '410', '422', '429-seconds', '429-date', '500', '502', '503'] as const;
+export const REFUSALS = [
+  '400',
+  '401',
+  '403',
+  '404',
+  '409',
+  '410',
+  '422',
+  '429-seconds',
+  '429-date',
+  '500',
+  '502',
+  '503',
+] as const;
 /** Answers that have nothing to do with the request. */
 const ANY_CALL = ['redirect', 'html', 'empty', 'null', 'deep', 'endless', 'hang', 'reset'] as const;
 /** Spoils of a good answer: they wait for one. */
-export const GOOD_ANSWER = ['null-fields', 'cut', 'huge', 'slow-body', 'content-type', 'invalid-json', 'invalid-utf8'] as const;
+export const GOOD_ANSWER = [
+  'null-fields',
+  'cut',
+  'huge',
+  'slow-body',
+  'content-type',
+  'html-type',
+  'bom',
+  'trailing-bytes',
+  'gzip',
+  'utf-16',
+  'invalid-json',
+  'invalid-utf8',
+] as const;
 /** Spoils of a good answer about a purchase. */
-export const PURCHASE_ANSWER = ['null-state', 'string-state', 'unknown-state', 'other-purchase'] as const;
+export const PURCHASE_ANSWER = [
+  'null-state',
+  'string-state',
+  'unknown-state',
+  'string-amount',
+  'error-list',
+  'other-purchase',
+] as const;
 
 export const FAULT_KINDS = [...REFUSALS, ...ANY_CALL, ...GOOD_ANSWER, ...PURCHASE_ANSWER] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];

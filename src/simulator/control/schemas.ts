@@ -92,6 +92,8 @@ export const faultBody = fields({
     .optional(),
   retryAfter: z.number({ error: 'must be a number of seconds' }).min(0, { error: 'must be 0 or more' }).optional(),
   state: z.int({ error: 'must be a whole number' }).optional(),
+  code: z.union([z.string(), z.number()], { error: 'must be a text or a number' }).optional(),
+  message: z.string({ error: 'must be a text' }).optional(),
 }).openapi('NewFault');
 /** While the listener is closed no call could ask for `up`, so over HTTP the outage ends by itself. */
 export const downBody = fields({ for: duration.default('30s') });

@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { pipeline, Readable } from 'node:stream';
 import { setTimeout as rest } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
 import type { Fault } from '../contract/control.ts';
 import type { FaultKind, RefusalKind } from '../contract/names.ts';
 import { type Answer, type Call, errorAnswer, tokenErrorAnswer } from '../values/call.ts';
@@ -52,6 +53,12 @@ const SPOILS: Record<Exclude<FaultKind, RefusalKind>, (spoilable: Spoilable) => 
   null: ({ response }) => sendOk(response, 'null'),
   deep: ({ response }) => sendOk(response, '['.repeat(DEPTH) + ']'.repeat(DEPTH)),
   'content-type': ({ response, good }) => send(response, { ...good, headers: { ...good.headers, 'content-type': 'text/plain' } }),
+  'html-type': ({ response, good }) =>
+    send(response, { ...good, headers: { ...good.headers, 'content-type': 'text/html; charset=utf-8' } }),
+  bom: ({ response, text }) => sendOk(response, `\ufeff${text}`),
+  'trailing-bytes': ({ response, text }) => sendOk(response, `${text}\r\n\0\0\x1a`),
+  gzip: ({ response, text }) => send(response, { status: 200, body: gzipSync(text), headers: { 'content-encoding': 'gzip' } }),
+  'utf-16': ({ response, text }) => sendOk(response, Buffer.from(`\ufeff${text}`, 'utf16le')),
   'invalid-json': ({ response, text }) => sendOk(response, text.replace(/:[^,}]*/, ':')),
   'invalid-utf8': ({ response, text }) => sendOk(response, withInvalidUtf8(text)),
   'null-fields': ({ response, text }) =>
@@ -62,6 +69,8 @@ const SPOILS: Record<Exclude<FaultKind, RefusalKind>, (spoilable: Spoilable) => 
   'null-state': ({ response, text }) => sendOk(response, withField(text, 'State', 'null')),
   'string-state': ({ response, text }) => sendOk(response, withField(text, 'State', '"Completed"')),
   'unknown-state': ({ response, text, fault }) => sendOk(response, withField(text, 'State', String(fault.state ?? 17))),
+  'string-amount': ({ response, text }) => sendOk(response, text.replace(/"(Price|TotalAmount)":([^,}]*)/, '"$1":"$2 kr"')),
+  'error-list': ({ response, fault }) => send(response, errorOf(fault, 200)),
   'other-purchase': ({ response, text, otherId }) => sendOk(response, withField(text, 'PurchaseId', JSON.stringify(otherId))),
   reset: ({ response }) => response.socket?.resetAndDestroy(),
   hang: ({ response }) => hangUpLater(response),
@@ -75,12 +84,16 @@ function sendOk(response: ServerResponse, body: Buffer | string): void {
   send(response, { status: 200, body });
 }
 
-function refusal({ kind, retryAfter }: Fault, call: Call, now: number): Answer {
-  const status = Number.parseInt(kind, 10);
-  const headers = retryAfterHeader(kind, retryAfter, now);
-  if (call.operation !== 'token') return errorAnswer(status, `E${status}`, 'This call was made to fail.', headers);
+function refusal(fault: Fault, call: Call, now: number): Answer {
+  const status = Number.parseInt(fault.kind, 10);
+  const headers = retryAfterHeader(fault.kind, fault.retryAfter, now);
+  if (call.operation !== 'token') return errorOf(fault, status, headers);
   const error = status === 401 ? 'invalid_client' : status < 500 ? 'invalid_request' : 'server_error';
   return tokenErrorAnswer(status, error, headers);
+}
+
+function errorOf({ code, message }: Fault, status: number, headers: Readonly<Record<string, string>> = {}): Answer {
+  return errorAnswer(status, code ?? `E${status}`, message ?? 'This call was made to fail.', headers);
 }
 
 function retryAfterHeader(kind: string, retryAfter: number | undefined, now: number): Record<string, string> {

@@ -16,7 +16,7 @@ export interface Answer {
 /** An error as the operations answer it. */
 export function errorAnswer(
   status: number,
-  code: string,
+  code: string | number,
   message: string,
   headers: Readonly<Record<string, string>> = {},
 ): Answer {

@@ -53,6 +53,7 @@ const CALM: Facts = {
   troubles: [],
   changes: [],
   unnamed: [],
+  unreadable: [],
   completions: { completed: 20, usual: 20 },
 };
 
@@ -110,6 +111,9 @@ const TROUBLES: Readonly<Record<string, (facts: Facts) => Facts>> = {
   'customers who are stuck': incident({}),
   'a site that cannot be read': incident({ kind: 'unreachable', site: 'fi', state: null, severity: 0 }),
   'a subscriber that loses events': incident({ kind: 'subscriber', site: null, subscriber: 'bank', state: null }),
+  'a purchase that cannot be read': with1('unreadable', () => [
+    { site: 'se', purchaseId: 'p1', since: NOW, lastError: 'It is no JSON.' },
+  ]),
   'fewer completions than usual': with1('completions', () => ({ completed: 3, usual: 20 })),
 };
 /** States that end without a person. */

@@ -144,7 +144,7 @@ describe('without a daemon', () => {
     expect(about('daemons')[0]).toMatch(/^warning: none is running on this database/);
     expect(about('site default').slice(1, 3)).toEqual([
       'ok: accepts oauth2 (configured); basic is accepted, too',
-      'ok: the service answered (HTTP 404) that it does not know the made-up id it was asked about, so the credentials are accepted; watch a purchase to check more',
+      'ok: the service answered (HTTP 404, code PURCHASE_NOT_FOUND) that it does not know the made-up id it was asked about, so the credentials are accepted; watch a purchase to check more',
     ]);
   });
 

@@ -17,6 +17,7 @@ let database: TestDatabase;
 let recorder: Recorder;
 let recorded: { batch: readonly DecidedPoll[]; result: Recorded }[];
 let locked: LockedPoll[];
+let refused: DecidedPoll[];
 let failed: { batch: readonly DecidedPoll[]; error: unknown; poison: boolean }[];
 
 beforeEach(async () => {
@@ -26,6 +27,7 @@ beforeEach(async () => {
   await sql`update purchase_watch_internal.shards set owner = 'me', epoch = ${EPOCH}`;
   recorded = [];
   locked = [];
+  refused = [];
   failed = [];
   recorder = recorderOn(sql);
 });
@@ -37,6 +39,8 @@ const recorderOn = (sql: Sql): Recorder =>
     replica: 'me',
     onRecorded: (batch, result) => recorded.push({ batch, result }),
     repair: async () => false,
+    insteadOf: (poll) => [poll],
+    onRefused: (poll) => refused.push(poll),
     onRepaired: () => undefined,
     onLocked: (polls) => locked.push(...polls),
     onFailed: (batch, error, poison) => failed.push({ batch, error, poison }),
@@ -127,7 +131,14 @@ test('first sights of a bulk load do not delay a change, and keep nothing of a p
 test('a change does not wait for company', async () => {
   const [entry] = (await watched(1)) as [Entry];
   const written = new Promise<void>((resolve) => {
-    const rest = { repair: async () => false, onRepaired: () => {}, onLocked: () => {}, onFailed: () => {} };
+    const rest = {
+      repair: async () => false,
+      insteadOf: () => [],
+      onRepaired: () => {},
+      onLocked: () => {},
+      onRefused: () => {},
+      onFailed: () => {},
+    };
     recorder = createRecorder({ sql: database.sql, replica: 'me', onRecorded: () => resolve(), ...rest });
   });
   recorder.add(polled(entry, answer(6)));
@@ -175,6 +186,7 @@ test('one row that cannot be written is found, and the others of its batch are w
   expect(failed.map(({ batch, poison: isPoison }) => [batch.map(({ entry }) => entry.purchase.id), isPoison])).toEqual([
     [[poison.purchase.id], true],
   ]);
+  expect(refused.map(({ entry }) => entry)).toEqual([poison]);
   expect((await rows()).filter(({ state }) => state === 6)).toHaveLength(8);
   expect(recorded.flatMap(({ batch }) => batch)).toHaveLength(8);
 });

@@ -141,12 +141,12 @@ describe('final states', () => {
     const forgotten = poll(settled, trouble('unknown'), T + HOUR, { policy });
     expect(forgotten).toMatchObject({
       kind: 'failed',
-      purchase: { status: 'settled', unknowns: 1 },
+      purchase: { status: 'settled', failures: 1 },
       nextPollAt: T + DAY,
       nextPollReason: 'recheck',
     });
     const last = poll(forgotten.purchase, trouble('unknown'), T + DAY, { policy });
-    expect(last).toMatchObject({ kind: 'failed', purchase: { status: 'settled', unknowns: 2 }, nextPollAt: null });
+    expect(last).toMatchObject({ kind: 'failed', purchase: { status: 'settled', failures: 2 }, nextPollAt: null });
     let { purchase, nextPollAt } = poll(settled, trouble('malformed'), T + DAY, { policy });
     for (let polls = 1; nextPollAt !== null; polls++) {
       expect(polls).toBeLessThan(10);
@@ -305,18 +305,37 @@ describe('giving up', () => {
 });
 
 describe("a purchase's own trouble", () => {
-  test('leaves the state alone and is asked again later and later', () => {
+  const failing = (purchase: Purchase, failures: readonly { kind: 'malformed' | 'unknown'; reason: string; at: number }[]) => {
+    const outcomes: PollOutcome[] = [];
+    for (const { at, ...failure } of failures) {
+      const before = outcomes.at(-1)?.purchase ?? purchase;
+      outcomes.push(poll(before, trouble(failure.kind, { reason: failure.reason }), at));
+    }
+    return outcomes;
+  };
+  const every = (interval: number, count: number, failure: { kind: 'malformed' | 'unknown'; reason: string }) =>
+    Array.from({ length: count }, (_, index) => ({ ...failure, at: T + (index + 1) * interval }));
+  const saidAt = (outcomes: readonly PollOutcome[]) =>
+    outcomes.flatMap(({ events }, index) => (events.some(({ type }) => type === 'purchase.unreadable') ? [index + 1] : []));
+  const NEVER_READ = atBank({ state: null, stateSince: null, seenAt: null, sequence: 0 });
+
+  test('leaves the state of what was read before alone, which is asked for on at its plan', () => {
     let purchase = atBank();
     const waits: number[] = [];
     for (let failure = 1; failure <= 4; failure++) {
-      const failed = poll(purchase, trouble('malformed', { reason: 'not_json' }), T + MINUTE);
+      const failed = poll(purchase, trouble('malformed', { reason: 'not_json' }), T + failure * MINUTE);
       expect(failed).toMatchObject({ kind: 'failed', reason: 'not_json', transition: null, events: [] });
       expect(failed.purchase).toEqual({ ...purchase, polls: failure, failures: failure });
       expect(failed.lastError).toContain('not_json');
-      waits.push(failed.nextPollAt! - T - MINUTE);
+      waits.push(failed.nextPollAt! - T - failure * MINUTE);
       purchase = failed.purchase;
     }
-    expect(waits).toEqual([5 * SECOND, 10 * SECOND, 20 * SECOND, 40 * SECOND]);
+    expect(waits).toEqual([6 * SECOND, 12 * SECOND, 18 * SECOND, 24 * SECOND]);
+  });
+
+  test('of an id that was never read is asked about later and later', () => {
+    const outcomes = failing(NEVER_READ, every(0, 4, { kind: 'unknown', reason: 'http_404' }));
+    expect(outcomes.map(({ nextPollAt }) => nextPollAt! - T)).toEqual([10 * SECOND, 20 * SECOND, 40 * SECOND, 80 * SECOND]);
   });
 
   test('heeds a longer Retry-After, and no shorter one', () => {
@@ -326,24 +345,44 @@ describe("a purchase's own trouble", () => {
     expect([wait(90 * SECOND), wait(1)]).toEqual([90 * SECOND, 5 * SECOND]);
   });
 
-  test('of five unknown answers makes it unreadable, which is said once', () => {
-    let purchase = atBank();
-    const said: string[][] = [];
-    for (let answers = 1; answers <= 7; answers++) {
-      const outcome = poll(purchase, trouble('unknown'), T + answers * MINUTE);
-      said.push(typesOf(outcome));
-      expect(outcome.nextPollAt).not.toBeNull();
-      purchase = outcome.purchase;
-    }
-    expect(said).toEqual([[], [], [], [], ['purchase.unreadable'], [], []]);
-    expect(purchase).toMatchObject({ status: 'unreadable', unknowns: 7, failures: 7, sequence: 2, state: CARDS });
+  test.each([
+    ['of a purchase that was read before, in words', atBank(), 'no_such_purchase'],
+    ['of one that never was, in words', NEVER_READ, 'no_such_purchase'],
+    ['of one that never was, by status', NEVER_READ, 'http_404'],
+  ])('of five answers "unknown id" makes it unreadable, which is said once: %s', (_, before, reason) => {
+    const outcomes = failing(before, every(MINUTE, 7, { kind: 'unknown', reason }));
+    expect(saidAt(outcomes)).toEqual([5]);
+    const { sequence, state } = before;
+    expect(outcomes.at(-1)!.purchase).toMatchObject({
+      status: 'unreadable',
+      unknowns: 7,
+      failures: 7,
+      sequence: sequence + 1,
+      state,
+    });
   });
 
-  test('of other kinds never makes it unreadable', () => {
-    let purchase = atBank();
-    for (let answers = 1; answers <= 20; answers++)
-      purchase = poll(purchase, trouble('malformed'), T + answers * MINUTE).purchase;
-    expect(purchase).toMatchObject({ status: 'watching', failures: 20, unknowns: 0 });
+  test('by 404 of a purchase that was read before says nothing about its id', () => {
+    const [first] = failing(atBank(), every(MINUTE, 1, { kind: 'unknown', reason: 'http_404' }));
+    expect(first!.purchase).toMatchObject({ status: 'watching', failures: 1, unknowns: 0 });
+  });
+
+  test.each([
+    ['not before five minutes have passed since it was read', atBank(), 30 * SECOND, 11],
+    ['not before the third answer', atBank(), HOUR, 3],
+    ['of one never read: not before the waits add up to five minutes', NEVER_READ, MINUTE, 6],
+  ])('of other kinds makes it unreadable, %s', (_, before, interval, nth) => {
+    for (const failure of [
+      { kind: 'malformed', reason: 'wrong_shape' },
+      { kind: 'malformed', reason: 'http_409' },
+      ...(before.state === null ? [] : [{ kind: 'unknown', reason: 'http_410' } as const]),
+    ] as const) {
+      const outcomes = failing(before, every(interval, nth + 3, failure));
+      expect(saidAt(outcomes)).toEqual([nth]);
+      const [event] = outcomes[nth - 1]!.events;
+      expect(event!.data).toMatchObject({ reason: failure.reason, tries: nth, codes: [] });
+      expect(outcomes.at(-1)!.purchase).toMatchObject({ status: 'unreadable', unknowns: 0, state: before.state });
+    }
   });
 
   test('is over with the first good answer: readable first, then what changed', () => {

@@ -33,7 +33,13 @@ test('an event that lacks a field, or has one of another type, is refused by the
   const draft = purchaseDraftOf(
     'purchase.unreadable',
     { purchase: aPurchase(), sequence: 1, at: NOW, state: null },
-    { state: null, tries: 5, reason: 'http_404' },
+    {
+      state: null,
+      tries: 5,
+      reason: 'http_404',
+      codes: ['E4'],
+      lastError: 'The service does not know this Purchase ID (HTTP 404).',
+    },
   );
   const attached = { reference: null, metadata: null, price: null, currency: null, orderReference: null };
   const body = (more: object) => eventBody('evt_1', { ...draft, data: { ...draft.data, ...attached, ...more } });

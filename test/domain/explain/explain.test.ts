@@ -146,7 +146,7 @@ describe('alerts of a stuck purchase by itself', () => {
   const purchase = { stateSince: since, stuckSince: NOW - 5 * MINUTE };
   const single: Facts['singles'][number] = {
     ...{ state: CARD, since, alertedAt: NOW - 4 * MINUTE, endedAt: null, channels: ['@slack'] },
-    ...{ mode: 'auto', counted: 14, perDay: 5, isLast: false, foundLate: false },
+    ...{ mode: 'auto', counted: 14, perDay: 5, isLast: false, unreadable: null, foundLate: false },
   };
   const channel: ChannelRule = { name: '@slack', sites: null, severity: 'warning' };
   const withChannels = (facts: Parameters<typeof theFacts>[0], channels = [channel]) =>
@@ -264,12 +264,12 @@ describe('the next poll is explained by the reason that was recorded with it:', 
     [
       'failure',
       { failures: 1, nextPollAt: NOW + 4 * SECOND },
-      '5 s after one failed poll; the wait doubles with each, up to a day',
+      '5 s after one failed poll; it was read before, so the plan of its state goes on',
     ],
     [
       'failure',
       { failures: 4, nextPollAt: NOW + 42 * SECOND },
-      '43 s after 4 failed polls in a row; the wait doubles with each, up to a day',
+      '43 s after 4 failed polls in a row; it was read before, so the plan of its state goes on',
     ],
     [
       'retry_after',

@@ -30,6 +30,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0021_delivery_mark.sql': '52e3f816644f4e1a1cabba2f731754a4576056ada74f5fcdfd32e3969ce632fd',
   '0022_odd_ids.sql': '3ff9840fb869721c61bb8433f19949f4ae07d1ab45c20212309ed15e233d4122',
   '0023_keyed_digests.sql': 'eb55224c823fdbd8c1575bb2bab611e2e35ad85f1b5d0c01186fee19f7f86445',
+  '0024_unreadable_alerts.sql': '855a93ea3e72d60f8951e81b6069ce43278cb2f9e04bf3a3de9cc5fce89db05b',
 };
 
 const hashOf = (name: string): string =>

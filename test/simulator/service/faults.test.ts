@@ -39,6 +39,14 @@ describe('bodies that are not what they should be', () => {
     ['null-state', (text) => expect(JSON.parse(text)).toMatchObject({ State: null, Price: 249.5 })],
     ['string-state', (text) => expect(JSON.parse(text).State).toBe('Completed')],
     ['unknown-state', (text) => expect(JSON.parse(text).State).toBe(17)],
+    ['string-amount', (text) => expect(JSON.parse(text).Price).toBe('249.50 kr')],
+    ['error-list', (text) => expect(JSON.parse(text)).toEqual([{ ErrorCode: 'E200', ErrorMessage: expect.any(String) }])],
+    // The client takes the mark away, and does not unpack.
+    ['bom', (text) => expect(JSON.parse(text).State).toBe(2)],
+    ['trailing-bytes', (text) => expect(text).toMatch(/}\r\n\0/)],
+    ['html-type', (text) => expect(JSON.parse(text).State).toBe(2)],
+    ['utf-16', (text) => expect(text).toContain('\0')],
+    ['gzip', (text) => expect(text).toContain('\ufffd')],
     ['invalid-json', (text) => expect(() => JSON.parse(text)).toThrow(SyntaxError)],
     ['deep', (text) => expect(text).toMatch(/^\[{1000}/)],
   ])('%s', async (kind, check) => {
@@ -165,7 +173,7 @@ describe('which calls fail', () => {
 
   test('there is a test for every kind', () => {
     const tested =
-      '400 401 403 404 410 422 429-seconds 429-date 500 502 503 redirect html empty null deep endless hang reset null-fields cut huge slow-body content-type invalid-json invalid-utf8 null-state string-state unknown-state other-purchase';
+      '400 401 403 404 409 410 422 429-seconds 429-date 500 502 503 redirect html empty null deep endless hang reset null-fields cut huge slow-body content-type html-type bom trailing-bytes gzip utf-16 invalid-json invalid-utf8 null-state string-state unknown-state string-amount error-list other-purchase';
     expect([...FAULT_KINDS].toSorted()).toEqual(tested.split(' ').toSorted());
   });
 });

@@ -6,38 +6,38 @@
 import { enoughKnown, tooLittleKnown } from '../../../domain/incidents/stuck-checkouts.ts';
 import { stateName } from '../../../domain/purchases/states.ts';
 import { commandLine } from '../../../domain/values/command-line.ts';
-import { apart, grouped } from '../../../domain/values/counts.ts';
+import { grouped } from '../../../domain/values/counts.ts';
 import { humanDuration } from '../../../domain/values/duration.ts';
 import type { AlertedCheckout, AlertReason, Checkouts, OverCheckout } from '../events/checkouts-event.ts';
-import { waitingFor } from './advice.ts';
 import { causeParagraphs } from './causes.ts';
-import { type Draft, type Labelled, LONGEST_NAME, lasting, NEUTRAL, OVER, signOf } from './draft.ts';
+import { moneyOf, type Named, namedParagraph, nameOf, orderOf, whereOf } from './checkout-names.ts';
+import { type Draft, type Labelled, LONGEST_NAME, lasting, NEUTRAL, OVER, signOf, waitingFor } from './draft.ts';
 import { code, command, moment, plain, purchaseId } from './mrkdwn.ts';
 
-/** Checkouts named in one message. */
-const NAMED = 20;
 /** A command with an id of signs that have to be spelled. */
 const LONGEST_WHY = 900;
-/** Lines with links may be so long together; longer ones are shown without, since Slack takes 3 000. */
-const LONGEST_LINKS = 2_800;
-const LONGEST_ORDER = 80;
-const LONGEST_AMOUNT = 40;
-
-type Named = AlertedCheckout | OverCheckout;
+const LONGEST_REASON = 400;
 
 /** A message about checkouts that became stuck, that are over, or both. */
 export function checkoutsDraft(event: Checkouts, consoleUrl: string | null): Draft {
   const { stuckCount, isTest } = event;
-  const draft = stuckCount > 0 ? stuckCheckouts(event, consoleUrl) : overCheckouts(event, consoleUrl);
+  const isUnreadable = event.stuck.length > 0 && event.stuck.every(({ unreadable }) => unreadable !== null);
+  const ofStuck = isUnreadable ? unreadableCheckouts : stuckCheckouts;
+  const draft = stuckCount > 0 ? ofStuck(event, consoleUrl) : overCheckouts(event, consoleUrl);
   if (!isTest) return draft;
   const test: Labelled = ['This is a TEST', 'Nothing is wrong: ids and amounts are made up.'];
   return { ...draft, paragraphs: [test, ...draft.paragraphs] };
 }
 
+function labelOf({ stuck, stuckCount }: Checkouts): string {
+  const what = stuck.every(({ unreadable }) => unreadable !== null) ? 'Cannot be read' : 'Stuck checkout';
+  return stuckCount > 1 && what === 'Stuck checkout' ? `${what}s` : what;
+}
+
 /** A paragraph of the checkouts of a message that is about something else, too. */
 export function checkoutLines(event: Checkouts, order: number, consoleUrl: string | null): Labelled[] {
   return [
-    ...namedParagraph(event.stuckCount > 1 ? 'Stuck checkouts' : 'Stuck checkout', event.stuck, event.stuckCount, {
+    ...namedParagraph(labelOf(event), event.stuck, event.stuckCount, {
       line: (each, isAlone, links) => stuckLine(each, event, { isAlone, links }),
       order,
       consoleUrl,
@@ -85,6 +85,42 @@ function stuckCheckouts(event: Checkouts, consoleUrl: string | null): Draft {
   };
 }
 
+/** Purchases whose answers cannot be used, or not be recorded: whether they are paid is not known. */
+function unreadableCheckouts(event: Checkouts, consoleUrl: string | null): Draft {
+  const { stuck, stuckCount, over, overCount, at, isTest } = event;
+  const [first] = stuck;
+  const isAlone = stuckCount === 1;
+  const money = isAlone && moneyOf(first!) !== null ? `, ${moneyOf(first!)}` : '';
+  const oldest = Math.min(...stuck.map(({ since }) => since));
+  const many = isAlone ? '1 purchase cannot' : `${grouped(stuckCount)} purchases cannot`;
+  const remedy = `Find out at the service whether ${isAlone ? 'it is' : 'they are'} paid. ${isAlone ? 'It is' : 'They are'} asked for on, and the next good answer ends this by itself. If the reason speaks of the service, ask its operator; if it speaks of the database, look at what was added to its tables.`;
+  return {
+    headline: `${signOf({ severity: 'warning' })} ${isTest ? 'TEST: ' : ''}${whereOf(stuck)}: ${many} be read for ${lasting(oldest, at)}${money}`,
+    facts: isAlone
+      ? [
+          ['Site', plain(first!.site, LONGEST_NAME)],
+          ['Purchase', purchaseId(first!.purchaseId, { consoleUrl, site: first!.site })],
+          ['Order', orderOf(first!) ?? 'not known'],
+          ['Money', moneyOf(first!) ?? 'not known'],
+          ['Last read', moment(first!.since)],
+          ['Severity', 'warning'],
+        ]
+      : [['Severity', 'warning']],
+    paragraphs: [
+      ...(isAlone
+        ? [['Why', unreadableText(first!)] as const]
+        : checkoutLines({ ...event, over: [], overCount: 0 }, 30, consoleUrl)),
+      ['What to do', remedy],
+      ...(over.length + overCount === 0 ? [] : overParagraph(event, 20, consoleUrl)),
+    ],
+    notes: [[`More: ${command(commandLine`why ${first!.purchaseId}`, LONGEST_WHY)}`, { order: 65 }]],
+  };
+}
+
+function unreadableText({ unreadable }: AlertedCheckout): string {
+  return plain(unreadable?.lastError ?? unreadable?.reason ?? '', LONGEST_REASON);
+}
+
 function overCheckouts(event: Checkouts, consoleUrl: string | null): Draft {
   const { over, overCount, isTest } = event;
   const [first] = over;
@@ -93,7 +129,7 @@ function overCheckouts(event: Checkouts, consoleUrl: string | null): Draft {
   if (overCount === 1 && first !== undefined) {
     const money = moneyOf(first) === null ? '' : `, ${moneyOf(first)}`;
     return {
-      headline: `${sign}${whereOf(over)}: the stuck checkout ${outcomeText(first)} after ${lasting(first.since, first.overAt)}${money}`,
+      headline: `${sign}${whereOf(over)}: the ${first.outcome === 'readable' ? 'purchase' : 'stuck checkout'} ${outcomeText(first)} after ${lasting(first.since, first.overAt)}${money}`,
       facts: [
         ...placeFacts(first),
         ['Purchase', purchaseId(first.purchaseId, { consoleUrl, site: first.site })],
@@ -109,7 +145,9 @@ function overCheckouts(event: Checkouts, consoleUrl: string | null): Draft {
     ', ',
   );
   return {
-    headline: `${sign}${whereOf(over)}: ${grouped(overCount)} stuck checkouts are over, ${counts}`,
+    headline: over.every(({ outcome }) => outcome === 'readable')
+      ? `${sign}${whereOf(over)}: ${grouped(overCount)} purchases can be read again`
+      : `${sign}${whereOf(over)}: ${grouped(overCount)} stuck checkouts are over, ${counts}`,
     facts: [],
     paragraphs: [...overParagraph(event, 30, consoleUrl), ['What to do', adviceFor(over)]],
   };
@@ -122,33 +160,9 @@ function placeFacts({ site, state }: Named): Draft['facts'] {
   ];
 }
 
-function whereOf(all: readonly Named[]): string {
-  const sites = [...new Set(all.map(({ site }) => site))];
-  return sites.length === 1 ? plain(sites[0]!, LONGEST_NAME) : `${sites.length} sites`;
-}
-
 function placeOf(all: readonly Named[]): string {
   const states = [...new Map(all.map(({ state }) => [state.value, state])).values()];
   return states.length === 1 ? waitingFor(states[0]!) : `in ${states.length} states`;
-}
-
-function moneyOf({ price, currency }: Named): string | null {
-  if (price === null || currency === null || price.length > LONGEST_AMOUNT) return null;
-  return `${plain(apart(price), LONGEST_AMOUNT * 2)} ${plain(currency, 10)}`;
-}
-
-/** The merchant's own name of the order first, because people look for it in their own shop; both names where they differ. */
-function orderOf({ reference, orderReference }: Named): string | null {
-  const names = [reference, orderReference].filter((name) => name !== null);
-  const [first, second] = [...new Set(names)].map((name) => code(name, LONGEST_ORDER));
-  if (first === undefined) return null;
-  return second === undefined ? first : `${first} (at the service ${second})`;
-}
-
-function nameOf(each: Named, consoleUrl: string | null): string {
-  const order = orderOf(each);
-  const name = [purchaseId(each.purchaseId, { consoleUrl, site: each.site }), ...(order === null ? [] : [`order ${order}`])];
-  return [...name, moneyOf(each) ?? 'amount not known'].join(', ');
 }
 
 function stuckLine(
@@ -156,6 +170,8 @@ function stuckLine(
   { at }: Checkouts,
   { isAlone, links }: { isAlone: boolean; links: string | null },
 ): string {
+  if (each.unreadable !== null)
+    return `• ${nameOf(each, links)}, ${plain(each.site, LONGEST_NAME)}: not read for ${lasting(each.since, at)}. ${unreadableText(each)}`;
   const place = isAlone ? '' : `, ${plain(each.site, LONGEST_NAME)} ${waitingFor(each.state)}`;
   const long = `for ${each.foundLate ? 'at least ' : ''}${lasting(each.since, at)}${each.foundLate ? ', found late' : ''}`;
   return `• ${nameOf(each, links)}, ${long}${place}`;
@@ -170,39 +186,8 @@ function overParagraph({ over, overCount }: Checkouts, order: number, consoleUrl
   });
 }
 
-/** How the lines of a paragraph are made; `links` is the console that ids link to, `isAlone`: all of them are of one place, which needs no name. */
-interface LineOptions<Each> {
-  line(each: Each, isAlone: boolean, links: string | null): string;
-  readonly order: number;
-  readonly consoleUrl: string | null;
-}
-
-/** Lines that name checkouts. */
-function namedParagraph<Each extends Named>(
-  label: string,
-  all: readonly Each[],
-  total: number,
-  { line, order, consoleUrl }: LineOptions<Each>,
-): Labelled[] {
-  if (all.length === 0) return [];
-  const isAlone = new Set(all.map(({ site, state }) => `${site} ${state.value}`)).size === 1;
-  const lines = (most: number, links: string | null): string => {
-    const shown = all.slice(0, most).map((each) => line(each, isAlone, links));
-    const more = total - shown.length;
-    return [...shown, ...(more > 0 ? [`and ${grouped(more)} more: ${code('purchase-watch status', 40)}`] : [])].join('\n');
-  };
-  const withLinks = (most: number): string => {
-    const made = lines(most, consoleUrl);
-    return made.length <= LONGEST_LINKS ? made : lines(most, null);
-  };
-  const fewer = [12, 8, 5, 3, 1].filter((most) => most < Math.min(all.length, NAMED));
-  // Links go before names do.
-  const shorter = [NAMED, ...fewer].map((most) => lines(most, null));
-  return [[label, withLinks(NAMED), { order, shorter: consoleUrl === null ? shorter.slice(1) : shorter }]];
-}
-
 function isGood({ outcome }: OverCheckout): boolean {
-  return outcome === 'got_on' || outcome === 'paid';
+  return outcome === 'got_on' || outcome === 'paid' || outcome === 'readable';
 }
 
 /** What became of the checkout, in words that follow its name. */
@@ -219,6 +204,8 @@ function outcomeText({ outcome, to }: OverCheckout): string {
       return 'is not watched any more: it was stopped by hand';
     case 'expired':
       return 'is not watched any more: nothing changed for too long';
+    case 'readable':
+      return 'can be read again';
     case 'uncounted':
       return 'does not count as stuck any more: its state has no limit now';
   }
