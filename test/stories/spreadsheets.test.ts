@@ -28,8 +28,7 @@ const registered = async () =>
 const watchFile = (content: string | Buffer, name = 'orders.csv') =>
   onDatabase(t.database, ['watch', '--file', temporaryFile(content, name)]);
 async function paste(lines: string): Promise<string> {
-  const form = new FormData();
-  form.set('lines', lines);
+  const form = new URLSearchParams({ lines });
   const answer = await fetch(`${origin}/purchases/register`, { method: 'POST', body: form, headers: { origin, cookie } });
   expect([200, 400]).toContain(answer.status);
   const text = await answer.text();
