@@ -84,7 +84,9 @@ test('what people were alerted of stays as it was, but for the id, the order and
       .replace(single, '"purchaseId":"(erased)","reference":null,"orderReference":null,"price":null,"currency":null')
       .replaceAll(gone, '(erased)');
   expect(after.events).toEqual(before.events.map(unnamed));
-  expect(after.incident).toBe(unnamed(before.incident));
+  // How long ago something was goes on by itself.
+  const timeless = (text: string): string => text.replaceAll(/ \(in [^)]*\)/g, '');
+  expect(timeless(after.incident)).toBe(timeless(unnamed(before.incident)));
   expect(after.sent).toEqual(before.sent);
   const dump = await wholeDatabase();
   for (const trace of [gone, order!, 'ORD-gone', 'cust-gone']) expect(dump).not.toContain(trace);

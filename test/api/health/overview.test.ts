@@ -64,6 +64,7 @@ test('says what there is: purchases by group, the oldest, rates, sites, who wait
     total: 8,
     watching: 7,
     oldestStuck: { purchaseId: 'se1', site: 'se' },
+    unreadable: [],
     stuck: 3,
     groups: [
       { site: 'default', status: 'settled', state: { value: 2, name: 'Completed' }, count: 1, stuck: 0, oldestSince: null },

@@ -67,7 +67,7 @@ describe('reading an invoice', () => {
   test('of a purchase that the service does not know says so', async () => {
     await t.app.sql`insert into purchase_watch.purchases (purchase_id) values ('nobody')`;
     const { status, body } = await read('nobody');
-    expect([status, body.code, body.detail]).toEqual([404, 'no_invoice', expect.stringContaining('does not know')]);
+    expect([status, body.code, body.detail]).toEqual([404, 'no_invoice', expect.stringContaining('there is no such purchase')]);
   });
 
   test('is refused with a reason while the service fails, asks for fewer calls, or is left alone', async () => {

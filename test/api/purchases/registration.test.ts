@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { newIdProblem } from '../../../src/domain/purchases/purchase-id.ts';
 import { fetchAsMachine } from '../../support/machine.ts';
 import { startTestApi, type TestApi } from '../api.ts';
 
@@ -114,17 +115,15 @@ describe('one purchase', () => {
     expect(body.transitions).toEqual([]);
   });
 
-  test('may have any id that is one line, and is found again by it', async () => {
-    const id = fc
-      .string({ unit: 'binary', minLength: 1, maxLength: 40 })
-      .filter((text) => text === text.trim() && !/[\p{Cc}\u2028\u2029]/u.test(text) && text !== '.' && text !== '..');
+  test('may have any id of one line that a service may give, and is found again by it', async () => {
+    const id = fc.string({ unit: 'binary', minLength: 1, maxLength: 40 }).filter((text) => newIdProblem(text) === null);
     await fc.assert(
       fc.asyncProperty(id, async (purchaseId) => {
         expect((await post({ purchaseId })).body.purchaseId).toBe(purchaseId);
         const found = await api.call('GET', `/v1/purchases/${encodeURIComponent(purchaseId)}`);
         expect([found.status, found.body.purchaseId]).toEqual([200, purchaseId]);
       }),
-      { numRuns: 100, examples: [['a/b'], ['%2F'], ['a%41?x#y'], ['{"null"}'], ['\\"'], ['NULL'], ['\u{1f6d2}'], ['batch']] },
+      { numRuns: 100, examples: [['a/b'], ['%2F'], ['a%41?x#y'], ['{null}'], ['\\'], ['NULL'], ['\u{1f6d2}'], ['batch']] },
     );
   });
 });

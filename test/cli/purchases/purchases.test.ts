@@ -40,7 +40,7 @@ describe('with a daemon', () => {
 
   test('watch says that a daemon is running, and status shows it', async () => {
     const { purchaseId } = t.simulator.control.add();
-    expect((await command('watch', purchaseId)).stdout).toMatch(/A daemon is running/);
+    expect((await command('watch', purchaseId)).stdout).toMatch(/A running daemon polls them within seconds/);
     const { stdout } = await command('status');
     expect(stdout).toMatch(/^daemon +rep_\w+, started .*, owns 64 of 64 shards$/m);
     expect(stdout).toMatch(/^@slack +slack +active +0$/m);

@@ -246,7 +246,7 @@ describe('what hints at the cause', () => {
     await paid('by another way', 10 * MINUTE, { waited: IDENTITY });
     await purchase('before it', { since: 71 * MINUTE });
     await purchase('since', { since: 69 * MINUTE });
-    await purchase('since, too', { since: 20 * MINUTE });
+    await purchase('since too', { since: 20 * MINUTE });
     await purchase('in another state', { since: 20 * MINUTE, state: IDENTITY });
     const { parts } = await evidence([...AT_CARD, { site: 'fi', state: CARD }, { site: 'se', state: IDENTITY }]);
     expect(parts).toEqual([

@@ -99,7 +99,7 @@ describe('a whole database', () => {
       stuck = await seen(stuck, answer(6), at);
     const lost = await lived('unreadable', [0]);
     let purchase = lost;
-    for (let poll = 1; poll <= 5; poll++)
+    for (let poll = 1; poll <= 8; poll++)
       purchase = await seen(purchase, trouble('unknown') as ReturnType<typeof answer>, T + poll * MINUTE);
     const stopped = await lived('stopped', [0]);
     await stopPurchase(sql, stopped);
