@@ -124,7 +124,7 @@ test('a page of another port of this host posts nothing in the name of a person,
   for (const name of ['Form 0', 'Form 1', 'Form 2']) {
     await page.goto(elsewhere);
     await page.getByRole('button', { name }).click();
-    await page.getByText('Forms are taken from the console alone').waitFor();
+    await page.getByText('Other web sites may not change anything here').waitFor();
   }
   await page.goto(elsewhere);
   for (const type of ['text/plain', 'application/x-www-form-urlencoded']) {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { type Daemon, startDaemon } from '../support/daemon.ts';
-import { fetchAsMachine } from '../support/machine.ts';
+import { AS_MACHINE, fetchAsMachine } from '../support/machine.ts';
 import { SECRET, startTestApp, type TestApp } from '../support/test-app.ts';
 
 /** Files and sockets that the daemon may have open; of these it gives so many to requests. */
@@ -95,7 +95,7 @@ test('connections that send no whole request are closed within half a minute, al
 });
 
 test('with all connections at work, health is answered and other requests are refused until one ends', async () => {
-  const head = 'HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
+  const head = `HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: ${AS_MACHINE.authorization}\r\n\r\n`;
   await dial(STREAMS, `GET /v1/events/stream ${head}`);
   const waits = `GET /v1/events?after=latest&wait=30s ${head}`;
   const waiting = await dial(CONNECTIONS - STREAMS, waits);

@@ -214,7 +214,7 @@ test('daemons that differ say so at once, and what a registration waits for', as
   expect(now).not.toContain('Nothing needs to be done');
   expect(await run('doctor', '--quiet')).toMatch(/different values of .*sites\.no.* site no is in the settings of/s);
   expect(await run('watch', 'p-1', '--site', 'se')).toMatch(/wait up to 20 s/);
-  expect(await run('status')).toMatch(/daemons +the running daemons have different values of sites/);
+  expect(await run('status')).toMatch(/^Daemons: the running daemons have different values of sites/);
 }, 120_000);
 
 test('all purchases of a site that is over are stopped at once, after a look at how many there are', async () => {
