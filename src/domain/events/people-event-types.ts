@@ -1,5 +1,5 @@
 /**
- * The events that people receive: incidents, first looks, digests and single stuck checkouts. Slack and Teams show them as
+ * The events that people receive: incidents, first looks, digests, single stuck checkouts and orders paid twice. Slack and Teams show them as
  * messages, alert webhooks pass them on as they are. They are read back leniently: an alarm of another version is still one.
  */
 import { z } from 'zod';
@@ -249,6 +249,27 @@ const checkoutsData = z.object({
   causes,
 });
 
+const paidTwiceData = z.object({
+  kind: z.literal('paid_twice').catch('paid_twice'),
+  severity: z.literal('warning').catch('warning'),
+  site: word,
+  orderCount: count.catch(0).describe('How many orders; `orders` has the first of them.'),
+  orders: listOf(
+    z.object({
+      payments: listOf(
+        z.object({
+          purchaseId: word,
+          reference: orNull(word),
+          orderReference: orNull(word),
+          price: orNull(amountText),
+          currency: orNull(word),
+          completedAt: orNull(time),
+        }),
+      ).describe('The earliest first.'),
+    }),
+  ),
+});
+
 const incidentData = z.discriminatedUnion('kind', [
   stuckData.meta({ id: 'StuckIncidentData', description: 'Customers who are stuck in a state of a site.' }),
   unreachableData.meta({ id: 'UnreachableIncidentData', description: 'A site of which no purchase is read.' }),
@@ -278,6 +299,7 @@ export const PEOPLE_EVENTS = {
   ),
   'incident.digest': event('incident.digest', 'DigestEvent', 'What happened since the last digest.', digestData),
   'incident.checkouts': event('incident.checkouts', 'CheckoutsEvent', 'Single checkouts are stuck, or are over.', checkoutsData),
+  'incident.paid_twice': event('incident.paid_twice', 'PaidTwiceEvent', 'Orders of a site were paid twice.', paidTwiceData),
 } as const;
 
 /** Types for channels that alert people. Not in the feed, not sent to webhooks. */
@@ -291,6 +313,7 @@ export type IncidentData<Kind extends IncidentKind = IncidentKind> = Extract<z.o
 export type FirstLookData = z.output<typeof firstLookData>;
 export type DigestData = z.output<typeof digestData>;
 export type CheckoutsData = z.output<typeof checkoutsData>;
+export type PaidTwiceData = z.output<typeof paidTwiceData>;
 
 const peopleEvent = z.discriminatedUnion('type', [
   PEOPLE_EVENTS['incident.opened'],
@@ -301,6 +324,7 @@ const peopleEvent = z.discriminatedUnion('type', [
   PEOPLE_EVENTS['incident.first_look'],
   PEOPLE_EVENTS['incident.digest'],
   PEOPLE_EVENTS['incident.checkouts'],
+  PEOPLE_EVENTS['incident.paid_twice'],
 ]);
 export type PeopleEventBody = z.output<typeof peopleEvent>;
 

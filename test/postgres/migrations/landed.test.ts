@@ -28,6 +28,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0019_named_settings.sql': '6604d7b80295bcb9b4033514b10f82bdc6eb3e182bd55a541ee4fe6bdb016a6a',
   '0020_bulk.sql': '9148c78293b1ccf6c9c913efd935a55861820900363b7063389d538b74f46c82',
   '0021_delivery_mark.sql': '52e3f816644f4e1a1cabba2f731754a4576056ada74f5fcdfd32e3969ce632fd',
+  '0022_order_payments.sql': 'ad29a15df23000ca1f83e222c5991914db9d1e27b18bac769c2e0d9c632cebb6',
 };
 
 const hashOf = (name: string): string =>

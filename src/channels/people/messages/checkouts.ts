@@ -52,15 +52,15 @@ function stuckCheckouts(event: Checkouts, consoleUrl: string | null): Draft {
   const sign = `${signOf({ severity: 'warning' })} ${isTest ? 'TEST: ' : ''}`;
   const oldest = Math.min(...stuck.map(({ since }) => since));
   const many = isAlone ? '1 checkout' : `${grouped(stuckCount)} checkouts`;
-  const money = isAlone && moneyOf(first) !== null ? `, ${moneyOf(first)}` : '';
+  const money = isAlone && amountText(first) !== null ? `, ${amountText(first)}` : '';
   const least = stuck.some(({ since, foundLate }) => foundLate && since === oldest) ? ' at least' : '';
   const long = `${isAlone ? ' for' : ', the oldest for'}${least} ${lasting(oldest, at)}`;
   const facts: Draft['facts'] = isAlone
     ? [
         ...placeFacts(first),
         ['Purchase', purchaseId(first.purchaseId, { consoleUrl, site: first.site })],
-        ['Order', orderOf(first) ?? 'not known'],
-        ['Money', moneyOf(first) ?? 'not known'],
+        ['Order', orderName(first) ?? 'not known'],
+        ['Money', amountText(first) ?? 'not known'],
         ['Waiting since', moment(first.since)],
         ...(first.limitMs === null ? [] : [['Overdue after', humanDuration(first.limitMs)] as const]),
         ['Severity', 'warning'],
@@ -91,14 +91,14 @@ function overCheckouts(event: Checkouts, consoleUrl: string | null): Draft {
   const gotOn = over.filter(isGood).length;
   const sign = `${gotOn > 0 ? OVER : NEUTRAL} ${isTest ? 'TEST: ' : ''}`;
   if (overCount === 1 && first !== undefined) {
-    const money = moneyOf(first) === null ? '' : `, ${moneyOf(first)}`;
+    const money = amountText(first) === null ? '' : `, ${amountText(first)}`;
     return {
       headline: `${sign}${whereOf(over)}: the stuck checkout ${outcomeText(first)} after ${lasting(first.since, first.overAt)}${money}`,
       facts: [
         ...placeFacts(first),
         ['Purchase', purchaseId(first.purchaseId, { consoleUrl, site: first.site })],
-        ['Order', orderOf(first) ?? 'not known'],
-        ['Money', moneyOf(first) ?? 'not known'],
+        ['Order', orderName(first) ?? 'not known'],
+        ['Money', amountText(first) ?? 'not known'],
         ['Over', moment(first.overAt)],
       ],
       paragraphs: [['What to do', adviceFor(over)]],
@@ -132,13 +132,14 @@ function placeOf(all: readonly Named[]): string {
   return states.length === 1 ? waitingFor(states[0]!) : `in ${states.length} states`;
 }
 
-function moneyOf({ price, currency }: Named): string | null {
+/** An amount with its currency; null when it is not known. */
+export function amountText({ price, currency }: Pick<Named, 'price' | 'currency'>): string | null {
   if (price === null || currency === null || price.length > LONGEST_AMOUNT) return null;
   return `${plain(apart(price), LONGEST_AMOUNT * 2)} ${plain(currency, 10)}`;
 }
 
 /** The merchant's own name of the order first, because people look for it in their own shop; both names where they differ. */
-function orderOf({ reference, orderReference }: Named): string | null {
+export function orderName({ reference, orderReference }: Pick<Named, 'reference' | 'orderReference'>): string | null {
   const names = [reference, orderReference].filter((name) => name !== null);
   const [first, second] = [...new Set(names)].map((name) => code(name, LONGEST_ORDER));
   if (first === undefined) return null;
@@ -146,9 +147,9 @@ function orderOf({ reference, orderReference }: Named): string | null {
 }
 
 function nameOf(each: Named, consoleUrl: string | null): string {
-  const order = orderOf(each);
+  const order = orderName(each);
   const name = [purchaseId(each.purchaseId, { consoleUrl, site: each.site }), ...(order === null ? [] : [`order ${order}`])];
-  return [...name, moneyOf(each) ?? 'amount not known'].join(', ');
+  return [...name, amountText(each) ?? 'amount not known'].join(', ');
 }
 
 function stuckLine(
