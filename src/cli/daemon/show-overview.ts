@@ -1,6 +1,7 @@
 /** Shows how everything is: sites, purchases, what is stuck, whether polls and deliveries keep up. */
 
 import { changeBody, changeSentences, shownChanges } from '../../actions/database-changes.ts';
+import { ordersBody } from '../../actions/flow/site.ts';
 import { siteCallsBody } from '../../actions/flow/site-calls.ts';
 import { careOf, comingEnd, lengthOf, placeOf, whatOf } from '../../actions/incidents/words.ts';
 import { daemonsDiffer, differText, livingDaemons } from '../../actions/running-daemons.ts';
@@ -15,8 +16,9 @@ import { relative } from '../../domain/values/relative-time.ts';
 import { type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import { readClock, type Sql } from '../../postgres/connection/database.ts';
 import { type IncidentRow, listIncidents } from '../../postgres/incidents/list.ts';
+import { orderCounts } from '../../postgres/incidents/paid-twice.ts';
 import { readSiteCalls } from '../../postgres/polling/site-calls.ts';
-import { listSites, type SiteRow } from '../../postgres/polling/sites.ts';
+import { listSites } from '../../postgres/polling/sites.ts';
 import { countPurchases } from '../../postgres/reports/counts.ts';
 import { firstPolls } from '../../postgres/reports/first-polls.ts';
 import { dueLag, oldestStuck, totalLag, waitingDeliveries, waitingOf } from '../../postgres/reports/overview.ts';
@@ -30,6 +32,7 @@ import { counted, printJson, printLine, printText, styled } from '../terminal/ou
 import { knownSite } from '../terminal/site.ts';
 import { printTable } from '../terminal/table.ts';
 import { printSiteCalls } from './show-site-calls.ts';
+import { printSites } from './show-sites.ts';
 
 type Overview = Awaited<ReturnType<typeof readOverview>>;
 
@@ -54,6 +57,7 @@ async function readOverview(sql: Sql, site: string | undefined) {
     calls,
     firsts,
     changes,
+    orders,
   ] = await Promise.all([
     listSites(sql),
     countPurchases(sql),
@@ -69,6 +73,7 @@ async function readOverview(sql: Sql, site: string | undefined) {
     readSiteCalls(sql, site ?? null),
     firstPolls(sql),
     shownChanges(sql),
+    orderCounts(sql),
   ]);
   if (site !== undefined)
     knownSite(
@@ -91,6 +96,7 @@ async function readOverview(sql: Sql, site: string | undefined) {
     incidents,
     calls,
     changes,
+    orders,
     isOneSite: site !== undefined,
     subscribers: subscribers.map((row) => {
       const trouble = troubled.find(({ name }) => name === row.name);
@@ -121,7 +127,20 @@ export async function showOverview(
   printSubscribers(context, overview);
 }
 
-function overviewBody({ now, sites, counts, lag, firsts, daemons, subscribers, oldest, incidents, calls, changes }: Overview) {
+function overviewBody({
+  now,
+  sites,
+  counts,
+  lag,
+  firsts,
+  daemons,
+  subscribers,
+  oldest,
+  incidents,
+  calls,
+  changes,
+  orders,
+}: Overview) {
   return {
     at: isoTime(now),
     databaseChanges: changes.map(changeBody),
@@ -131,6 +150,7 @@ function overviewBody({ now, sites, counts, lag, firsts, daemons, subscribers, o
       failingReason: failingSince === null ? null : failingReason,
       lastReadAt: isoTimeOrNull(lastReadAt),
       lastSuccessAt: isoTimeOrNull(lastSuccessAt),
+      orders: ordersBody(orders.get(site.name)),
       replicas: calls.filter((row) => row.site === site.name).map(siteCallsBody),
     })),
     purchases: counts.map(({ state, oldest, ...row }) => ({
@@ -180,27 +200,6 @@ function overviewBody({ now, sites, counts, lag, firsts, daemons, subscribers, o
 function printChanges(context: CliContext, { changes }: Overview): void {
   for (const change of changes) printText(context, changeSentences(change), changeBody(change).isOpen ? { style: 'red' } : {});
   if (changes.length > 0) printLine(context);
-}
-
-function printSites(context: CliContext, { sites, now }: Overview): void {
-  if (sites.length === 0) return void printLine(context, 'There are no sites yet: start the daemon once with your settings.');
-  printTable(
-    context,
-    ['site', 'answers', 'last answer', 'trouble'],
-    sites.map((site) => [site.name, answers(site, now), relative(site.lastSuccessAt, now), trouble(site)]),
-  );
-}
-
-function answers({ configured, unpolled, renamedTo, failingSince, lastSuccessAt }: SiteRow, now: Instant): string {
-  if (unpolled > 0) return renamedTo === null ? 'not polled: no running daemon names it' : `moves to ${renamedTo}`;
-  if (!configured) return 'not configured any more';
-  if (failingSince !== null) return `no, since ${relative(failingSince, now).replace(/ ago$/, '')}`;
-  return lastSuccessAt === null ? 'not asked yet' : 'yes';
-}
-
-/** The last error stays in the row when the site answers again; then it is past. */
-function trouble({ failingSince, lastError }: SiteRow): string {
-  return failingSince === null ? '' : (lastError ?? '');
 }
 
 function printPurchases(context: CliContext, { counts, oldest: longest, now }: Overview): void {

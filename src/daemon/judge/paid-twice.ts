@@ -42,7 +42,7 @@ export async function announcePaidTwice(
 ): Promise<Outcome> {
   const purchases = await purchasesToJudge(sql);
   if (purchases.length === 0) return { written: 0, lookAgainAt: null };
-  const known = await orderCounts(sql, [...new Set(purchases.map(({ site }) => site))]);
+  const known = await orderCounts(sql);
   const plan = planPayments({
     now,
     wait: policy.groupWait,
@@ -69,7 +69,9 @@ export async function announcePaidTwice(
 }
 
 function namedOf(orders: readonly Order[]) {
-  const all = orders.flatMap(({ site, payments }) => payments.map(({ id, purchaseId }) => [id, `${site}/${purchaseId}`] as const));
+  const all = orders.flatMap(({ site, payments }) =>
+    payments.map(({ id, purchaseId }) => [id, `${site}/${purchaseId}`] as const),
+  );
   return [...new Map(all)].map(([id, purchase]) => ({ id, purchase }));
 }
 

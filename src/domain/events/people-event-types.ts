@@ -11,6 +11,7 @@ import type { IncidentKind } from '../incidents/symptom.ts';
 import { LIMIT_SOURCES } from '../stays/dwell.ts';
 import { parseExact } from '../values/exact-json.ts';
 import { amountText, count, listOf, orNull, quantity, readableState, share, time, word } from './fields.ts';
+import { paidTwiceData } from './paid-twice-data.ts';
 
 /** What an event about an incident reports. */
 export const INCIDENT_STAGES = ['opened', 'reopened', 'grew', 'reminder', 'ended'] as const;
@@ -247,27 +248,6 @@ const checkoutsData = z.object({
     }),
   ).describe('Why checkouts of a state at a site alert by themselves.'),
   causes,
-});
-
-const paidTwiceData = z.object({
-  kind: z.literal('paid_twice').catch('paid_twice'),
-  severity: z.literal('warning').catch('warning'),
-  site: word,
-  orderCount: count.catch(0).describe('How many orders; `orders` has the first of them.'),
-  orders: listOf(
-    z.object({
-      payments: listOf(
-        z.object({
-          purchaseId: word,
-          reference: orNull(word),
-          orderReference: orNull(word),
-          price: orNull(amountText),
-          currency: orNull(word),
-          completedAt: orNull(time),
-        }),
-      ).describe('The earliest first.'),
-    }),
-  ),
 });
 
 const incidentData = z.discriminatedUnion('kind', [

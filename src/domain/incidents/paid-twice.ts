@@ -105,7 +105,8 @@ export function planPayments<Payment extends OrderPayment>({
     payments.length <= MOST_PAYMENTS && !reusesReferences(counts.get(site)!);
   // The last payment of an order names the others.
   const orders = repeats.filter(
-    (repeat, place) => isNews(repeat) && !repeats.slice(place + 1).some(({ payments }) => payments.some(({ id }) => id === repeat.id)),
+    (repeat, place) =>
+      isNews(repeat) && !repeats.slice(place + 1).some(({ payments }) => payments.some(({ id }) => id === repeat.id)),
   );
   return {
     judged: due.map(({ id }) => id),

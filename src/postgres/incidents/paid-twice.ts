@@ -1,13 +1,7 @@
 /** Purchases that became Completed, and orders that were paid twice: noted by the statement that records the poll, judged later. */
 
 import { COMPLETED } from '../../domain/deciding/invoice.ts';
-import {
-  MOST_PAYMENTS,
-  NOTHING_PAID,
-  type OrderCounts,
-  type OrderPayment,
-  type PaidPurchase,
-} from '../../domain/incidents/paid-twice.ts';
+import { MOST_PAYMENTS, type OrderCounts, type OrderPayment, type PaidPurchase } from '../../domain/incidents/paid-twice.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import { type Columns, columns } from '../connection/columns.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
@@ -65,16 +59,11 @@ export async function purchasesToJudge(sql: Queries): Promise<StoredPaid[]> {
   return rows.map((row) => ({ ...row, order: row.order === null ? [] : (JSON.parse(row.order) as StoredPayment[]) }));
 }
 
-/** How often orders repeat, by site; sites without a paid purchase are missing. */
-export async function orderCounts(sql: Queries, sites: readonly string[]): Promise<ReadonlyMap<string, OrderCounts>> {
+/** How often orders repeat, by site; sites without a paid purchase are missing. A row for each site is read. */
+export async function orderCounts(sql: Queries): Promise<ReadonlyMap<string, OrderCounts>> {
   const rows = await sql<(OrderCounts & { readonly site: string })[]>`
-    select site, paid, repeated from purchase_watch_internal.order_counts where site = any(${sites as string[]}::text[])`;
+    select site, paid, repeated from purchase_watch_internal.order_counts`;
   return new Map(rows.map(({ site, paid, repeated }) => [site, { paid, repeated }]));
-}
-
-/** The same of one site. */
-export async function orderCountsOf(sql: Queries, site: string): Promise<OrderCounts> {
-  return (await orderCounts(sql, [site])).get(site) ?? NOTHING_PAID;
 }
 
 /** A purchase by its row id, and by `site/purchaseId`: a database that went back may have given the row id to another purchase. */

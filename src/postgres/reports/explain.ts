@@ -1,12 +1,15 @@
 /** The facts that explain a purchase, read by one statement, so that rows that commit together are seen together. */
+import { COMPLETED } from '../../domain/deciding/invoice.ts';
 import type { Facts } from '../../domain/explain/facts.ts';
 import { MOST_OTHERS } from '../../domain/explain/poll.ts';
+import { NOTHING_PAID } from '../../domain/incidents/paid-twice.ts';
 import { MOST_AT_FIRST_LOOK } from '../../domain/incidents/stuck-checkouts.ts';
 import { SHARDS } from '../../domain/replicas/ownership.ts';
 import { NOTHING_KNOWN } from '../../domain/stays/usual.ts';
 import type { Queries } from '../connection/database.ts';
 import { jsonInstant } from '../connection/instants.ts';
 import { lockHolders } from '../connection/lock-holder.ts';
+import { paymentsJson } from '../incidents/paid-twice.ts';
 import { FIRST_BULK_SLOT } from '../migrations/names.ts';
 import { rowOf } from '../polling/locked-rows.ts';
 import { silence } from '../shards/replicas.ts';
@@ -135,6 +138,11 @@ export async function explainFacts(
         from purchase_watch_internal.sites s
         where s.name = p.site and s.configured and s.first_look_since is not null and p.stuck_since <= coalesce(s.first_look_said_at, 'infinity')
           and ${isOfFirstLoad(sql)} and (select count(*) from t) = 1),
+      'order', json_build_object(
+        'payments', case when p.state = ${COMPLETED} then coalesce((${paymentsJson(sql, sql`false`)}), '[]') else '[]' end,
+        'announcedAt', (select ${ms('announced_at')} from purchase_watch_internal.order_payments where purchase = p.id),
+        'counts', coalesce((select json_build_object('paid', c.paid, 'repeated', c.repeated)
+          from purchase_watch_internal.order_counts c where c.site = p.site), ${JSON.stringify(NOTHING_PAID)}::json)),
       'hasPeople', exists(select from purchase_watch_internal.subscribers where audience = 'people' and configured),
       'more', json_build_object(
         'transitions', (select count(*) from purchase_watch_internal.purchase_transitions x where x.purchase = p.id) - (select count(*) from t),

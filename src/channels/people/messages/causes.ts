@@ -1,8 +1,7 @@
 /** Why purchases may be stuck and what to do first: the part of a message for which it is read, so it is never cut. */
 import { CAUSES, type Cause, isCauseKey } from '../../../domain/incidents/causes.ts';
 import type { Answer, StuckIncident } from '../events/stuck-event.ts';
-import { advice, waitingFor } from './advice.ts';
-import { type Labelled, LONGEST_NAME } from './draft.ts';
+import { advice, type Labelled, LONGEST_NAME, waitingFor } from './draft.ts';
 import { code, consolePage, day, linked, plain } from './mrkdwn.ts';
 import { affected } from './stuck-headline.ts';
 

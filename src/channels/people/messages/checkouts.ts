@@ -8,9 +8,8 @@ import { stateName } from '../../../domain/purchases/states.ts';
 import { apart, grouped } from '../../../domain/values/counts.ts';
 import { humanDuration } from '../../../domain/values/duration.ts';
 import type { AlertedCheckout, AlertReason, Checkouts, OverCheckout } from '../events/checkouts-event.ts';
-import { waitingFor } from './advice.ts';
 import { causeParagraphs } from './causes.ts';
-import { type Draft, type Labelled, LONGEST_NAME, lasting, NEUTRAL, OVER, signOf } from './draft.ts';
+import { type Draft, type Labelled, LONGEST_NAME, lasting, NEUTRAL, OVER, signOf, waitingFor } from './draft.ts';
 import { code, moment, plain, purchaseId } from './mrkdwn.ts';
 
 /** Checkouts named in one message. */

@@ -8,8 +8,7 @@ import { CAUSES, isCauseKey } from '../../../domain/incidents/causes.ts';
 import { counted, grouped } from '../../../domain/values/counts.ts';
 import { humanDuration } from '../../../domain/values/duration.ts';
 import type { Instant } from '../../../domain/values/time.ts';
-import { waitingFor } from './advice.ts';
-import { customers, type Draft, type Labelled, LONGEST_NAME, lasting } from './draft.ts';
+import { customers, type Draft, type Labelled, LONGEST_NAME, lasting, waitingFor } from './draft.ts';
 import { cut, moment, plain } from './mrkdwn.ts';
 
 const SIGN = '📋';

@@ -1,9 +1,11 @@
 /** A message before it is laid out. */
 
+import { knownState, LOOK_AT_LATEST_DEPLOY, type NamedState } from '../../../domain/purchases/states.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { humanDuration } from '../../../domain/values/duration.ts';
 import type { Instant } from '../../../domain/values/time.ts';
 import type { IncidentHead } from '../events/incident-head.ts';
+import { plain } from './mrkdwn.ts';
 
 /** How a piece gives way when a message is too long for where it is shown: lower orders first, each shorter version, then nothing. */
 export interface Yields {
@@ -49,4 +51,19 @@ export function signOf({ severity }: Pick<IncidentHead, 'severity'>): string {
 
 export function customers(count: number): string {
   return counted(count, 'customer');
+}
+
+/** Where the customers are, in words that follow "stuck". */
+export function waitingFor(state: NamedState): string {
+  return knownState(state.value)?.advice?.place ?? `in ${plain(state.name, 34)}`;
+}
+
+/** The likely cause and what to do, as markup. */
+export function advice(state: NamedState): { readonly cause: string; readonly remedy: string } {
+  return (
+    knownState(state.value)?.advice ?? {
+      cause: 'The specification names no cause for this state.',
+      remedy: `${LOOK_AT_LATEST_DEPLOY}, then ask the provider that the customers wait for in this state.`,
+    }
+  );
 }

@@ -14,6 +14,12 @@ type Order = PaidTwice['orders'][number];
 const WHAT_TO_DO =
   'Look at the order in your shop and at both purchases. If the customer meant to pay once, refund one of them. Most often the page that a customer returns to starts a new checkout for an order that is paid: check that first.';
 
+/** The same as paragraphs of a message that is about something else, too. */
+export function paidTwiceBeside(event: PaidTwice, consoleUrl: string | null): Labelled[] {
+  const { headline } = paidTwiceDraft(event, consoleUrl);
+  return paidTwiceLines(event, 25, consoleUrl).map(([, lines, ...rest]) => [headline, lines, ...rest]);
+}
+
 /** A message about orders of a site that were paid twice. */
 export function paidTwiceDraft(event: PaidTwice, consoleUrl: string | null): Draft {
   const { site, orders } = event;
@@ -34,8 +40,7 @@ export function paidTwiceDraft(event: PaidTwice, consoleUrl: string | null): Dra
       ['Severity', 'warning'],
     ],
     paragraphs: [...paidTwiceLines(event, 30, consoleUrl), ['What to do', WHAT_TO_DO]],
-    notes:
-      last === undefined ? [] : [[`More: ${code(`purchase-watch why ${last.purchaseId}`, LONGEST_COMMAND)}`, { order: 65 }]],
+    notes: last === undefined ? [] : [[`More: ${code(`purchase-watch why ${last.purchaseId}`, LONGEST_COMMAND)}`, { order: 65 }]],
   };
 }
 

@@ -3,8 +3,7 @@
 import type { NamedState } from '../../../domain/purchases/states.ts';
 import { grouped } from '../../../domain/values/counts.ts';
 import type { StuckIncident, StuckPart } from '../events/stuck-event.ts';
-import { waitingFor } from './advice.ts';
-import { customers, LONGEST_HEADLINE, LONGEST_NAME, lasting, OVER, signOf } from './draft.ts';
+import { customers, LONGEST_HEADLINE, LONGEST_NAME, lasting, OVER, signOf, waitingFor } from './draft.ts';
 import { plain } from './mrkdwn.ts';
 
 /** What, where, how many, since when, in at most 150 characters. */
