@@ -22,12 +22,14 @@ slack:
 `;
 const ENV = { SLACK_WEBHOOK_URL: URL_A, OPS: URL_B, SHOP: URL_C, SWITCH: 'https://alive.example/sentinel-d' };
 
+const MODES = { stuck: 'auto', paidTwice: true };
+
 test('the channel of the variable comes first, and those of the file have what they do not say from all', () => {
   const { slack, channels } = loadFile(FILE, ENV);
   expect(channels).toEqual([
-    { kind: 'slack', name: 'default', webhookUrl: URL_A, sites: null, severity: 'warning', maxPerHour: 12, stuck: 'auto' },
-    { kind: 'slack', name: 'ops', webhookUrl: URL_B, sites: null, severity: 'critical', maxPerHour: 6, stuck: 'auto' },
-    { kind: 'slack', name: 'shop-se', webhookUrl: URL_C, sites: ['se'], severity: 'warning', maxPerHour: 12, stuck: 'auto' },
+    { kind: 'slack', name: 'default', webhookUrl: URL_A, sites: null, severity: 'warning', maxPerHour: 12, ...MODES },
+    { kind: 'slack', name: 'ops', webhookUrl: URL_B, sites: null, severity: 'critical', maxPerHour: 6, ...MODES },
+    { kind: 'slack', name: 'shop-se', webhookUrl: URL_C, sites: ['se'], severity: 'warning', maxPerHour: 12, ...MODES },
   ]);
   expect(slack.deadMansSwitch).toBe('https://alive.example/sentinel-d');
   expect(channels.map(channelSubscriber)).toEqual(['@slack', '@slack-ops', '@slack-shop-se']);

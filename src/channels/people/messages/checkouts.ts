@@ -17,7 +17,7 @@ const NAMED = 20;
 /** A command with an id that is never cut. */
 const LONGEST_COMMAND = 240;
 /** Lines with links may be so long together; longer ones are shown without, since Slack takes 3 000. */
-const LONGEST_LINKS = 2_800;
+export const LONGEST_LINKS = 2_800;
 const LONGEST_ORDER = 80;
 const LONGEST_AMOUNT = 40;
 

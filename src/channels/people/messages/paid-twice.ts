@@ -1,7 +1,7 @@
 /** Orders that were paid twice, and what to do about them. */
 import { counted, grouped } from '../../../domain/values/counts.ts';
 import type { PaidTwice } from '../events/incident-event.ts';
-import { amountText, orderName } from './checkouts.ts';
+import { amountText, LONGEST_LINKS, orderName } from './checkouts.ts';
 import { type Draft, type Labelled, LONGEST_NAME, signOf } from './draft.ts';
 import { code, moment, plain, purchaseId } from './mrkdwn.ts';
 
@@ -59,8 +59,11 @@ export function paidTwiceLines(event: PaidTwice, order: number, consoleUrl: stri
     const more = count - Math.min(orders.length, most);
     return [...shown, ...(more > 0 ? [`and ${grouped(more)} more orders`] : [])].join('\n');
   };
+  const linked = lines(NAMED, consoleUrl);
+  // Links go before names do.
+  const whole = linked.length <= LONGEST_LINKS ? linked : lines(NAMED, null);
   const shorter = [NAMED, 8, 5, 3, 1].filter((most) => most <= Math.max(orders.length, 1)).map((most) => lines(most, null));
-  return [[count === 1 ? 'Paid by' : 'Paid twice', lines(NAMED, consoleUrl), { order, shorter }]];
+  return [[count === 1 ? 'Paid by' : 'Paid twice', whole, { order, shorter }]];
 }
 
 /** The page of the console: that of the latest payment, where it is about one order. */
