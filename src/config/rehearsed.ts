@@ -89,7 +89,7 @@ export function tried(
 /** Settings that decide about alerts, as a settings file would have them. */
 export interface ShownAlertSettings {
   readonly states: { readonly [name: string]: { readonly stuckAfter: string } };
-  readonly slack: { readonly stuck: StuckMode; readonly paidTwice: 'true' | 'false' } & {
+  readonly slack: { readonly stuck: StuckMode; readonly paidTwice: boolean } & {
     readonly [Name in (typeof ALERT_TIMES)[number]]: string;
   };
 }
@@ -105,7 +105,7 @@ export function shownAlertSettings({ policy, slack }: Pick<AlertSettings, 'polic
     states: Object.fromEntries(limitableStates({ policy }).map((name) => [name, { stuckAfter: limit(name) }])),
     slack: {
       stuck: slack.stuck,
-      paidTwice: slack.paidTwice ? 'true' : 'false',
+      paidTwice: slack.paidTwice,
       ...{ groupWait: time('groupWait'), quietFor: time('quietFor') },
       ...{ groupInterval: time('groupInterval'), repeatInterval: time('repeatInterval') },
     },
@@ -124,7 +124,7 @@ export interface ChangedSetting {
 export function changedSettings(present: ShownAlertSettings, other: ShownAlertSettings): ChangedSetting[] {
   const values = ({ states, slack }: ShownAlertSettings): (readonly [string, string])[] => [
     ...Object.entries(states).map(([name, { stuckAfter }]) => [`states.${name}.stuckAfter`, stuckAfter] as const),
-    ...Object.entries(slack).map(([name, value]) => [`slack.${name}`, value] as const),
+    ...Object.entries(slack).map(([name, value]) => [`slack.${name}`, String(value)] as const),
   ];
   const before = new Map(values(present));
   return values(other).flatMap(([setting, value]) => {

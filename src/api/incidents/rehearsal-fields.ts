@@ -2,7 +2,7 @@
 import { z } from '@hono/zod-openapi';
 import { INCIDENT_KINDS } from '../../actions/incidents/rules.ts';
 import { STAGES } from '../../actions/rehearse/body.ts';
-import { duration, flag, type Kind, limit } from '../../config/kinds/kinds.ts';
+import { duration, type Kind, limit } from '../../config/kinds/kinds.ts';
 import { ALERT_TIMES } from '../../config/rehearsed.ts';
 import { STUCK_MODES } from '../../domain/incidents/audience.ts';
 import { STATE_NAMES, type StateName } from '../../domain/purchases/states.ts';
@@ -34,7 +34,7 @@ const wishesSchema = strict({
   states: strict(each<StateName, z.ZodOptional<typeof wishedLimit>>(STATE_NAMES, wishedLimit.optional())).optional(),
   slack: strict({
     stuck: wordParameter(STUCK_MODES, 'mode').optional(),
-    paidTwice: settingField(flag, 'false').optional(),
+    paidTwice: z.boolean({ error: 'must be true or false' }).optional(),
     ...each(ALERT_TIMES, settingField(duration, '5m').optional()),
   }).optional(),
 }).openapi({
@@ -67,7 +67,7 @@ export const alertSettingsSchema = z
       .openapi({
         description: 'Each state that is not final.',
       }),
-    slack: z.object({ stuck: z.enum(STUCK_MODES), paidTwice: z.enum(['true', 'false']), ...each(ALERT_TIMES, durationText) }),
+    slack: z.object({ stuck: z.enum(STUCK_MODES), paidTwice: z.boolean(), ...each(ALERT_TIMES, durationText) }),
   })
   .openapi('AlertSettings', {
     description: 'The settings that decide about alerts and can be tried, as a settings file has them.',

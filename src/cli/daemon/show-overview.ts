@@ -31,8 +31,7 @@ import type { CliContext } from '../terminal/context.ts';
 import { counted, printJson, printLine, printText, styled } from '../terminal/output.ts';
 import { knownSite } from '../terminal/site.ts';
 import { printTable } from '../terminal/table.ts';
-import { printSiteCalls } from './show-site-calls.ts';
-import { printSites } from './show-sites.ts';
+import { printSiteCalls, printSites } from './show-sites.ts';
 
 type Overview = Awaited<ReturnType<typeof readOverview>>;
 

@@ -9,13 +9,8 @@ import { decimal } from '../../domain/values/exact-json.ts';
 import { type Instant, isoTime } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { type NewEvent, SITE_SHARD } from '../../postgres/events/events.ts';
-import {
-  MOST_READ,
-  orderCounts,
-  purchasesToJudge,
-  type StoredPayment,
-  savePayments,
-} from '../../postgres/incidents/paid-twice.ts';
+import { MOST_READ, orderCounts, purchasesToJudge, savePayments } from '../../postgres/incidents/paid-twice.ts';
+import type { StoredPayment } from '../../postgres/stays/order-payments.ts';
 import { peopleChannels } from '../../postgres/subscribers/subscribers.ts';
 import { hearingChannels } from '../../postgres/subscribers/symptoms.ts';
 import type { Logger } from '../../runtime/logger.ts';

@@ -1,44 +1,16 @@
-/** Purchases that became Completed, and orders that were paid twice: noted by the statement that records the poll, judged later. */
+/** Reads purchases that became Completed, and writes which of them paid an order twice, with the events. */
 
 import { COMPLETED } from '../../domain/deciding/invoice.ts';
-import { MOST_PAYMENTS, type OrderCounts, type OrderPayment, type PaidPurchase } from '../../domain/incidents/paid-twice.ts';
+import type { OrderCounts, PaidPurchase } from '../../domain/incidents/paid-twice.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import { type Columns, columns } from '../connection/columns.ts';
-import type { Fragment, Queries } from '../connection/database.ts';
-import { jsonInstant } from '../connection/instants.ts';
+import type { Queries } from '../connection/database.ts';
 import { announcing, type NewEvent } from '../events/events.ts';
 import type { Lease } from '../shards/leases.ts';
-import { paymentsOfOrder } from '../stays/evidence.ts';
+import { paymentsJson, type StoredPayment } from '../stays/order-payments.ts';
 
 /** Completed purchases that one look reads; further ones wait for the next look. */
 export const MOST_READ = 500;
-
-/** A completed purchase of an order, with what names it and its money. */
-export interface StoredPayment extends OrderPayment {
-  readonly purchaseId: string;
-  readonly reference: string | null;
-  readonly orderReference: string | null;
-  /** The amount's exact digits. */
-  readonly price: string | null;
-  readonly currency: string | null;
-  readonly completedAt: Instant;
-}
-
-/** The part of a recording statement that notes purchases that became Completed, from its part `transition`. */
-export const notingPayments = (sql: Queries): Fragment => sql`
-    payment as (
-      insert into purchase_watch_internal.order_payments (purchase, paid_at)
-      select purchase, not_after from transition where to_state = ${COMPLETED} on conflict do nothing)`;
-
-/** SQL: what is read of each completed purchase of the order of the row `p`, as JSON, the earliest first. */
-export const paymentsJson = (sql: Queries, isLater: Fragment): Fragment => sql`
-    select json_agg(json_build_object('id', q.id, 'purchaseId', q.purchase_id, 'reference', q.reference,
-        'orderReference', nullif(btrim(purchase_watch_internal.stored_text(d.fields, 'OrderReference')), ''),
-        'price', purchase_watch_internal.stored_number(d.fields, 'Price')::text,
-        'currency', nullif(btrim(purchase_watch_internal.stored_text(d.fields, 'CurrencyCode')), ''),
-        'completedAt', ${sql.unsafe(jsonInstant('q.state_since'))}, 'isLater', ${isLater}) order by q.state_since, q.id)
-    from (select * from (${paymentsOfOrder(sql)}) o order by o.state_since, o.id limit ${MOST_PAYMENTS + 1}) q
-    left join purchase_watch_internal.purchase_details d on d.purchase = q.id`;
 
 type StoredPaid = PaidPurchase<StoredPayment> & KnownPurchase;
 

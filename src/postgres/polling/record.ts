@@ -25,9 +25,9 @@ import {
   newDeliveries,
 } from '../deliveries/new-deliveries.ts';
 import { announcingRows, type EventRow } from '../events/events.ts';
-import { notingPayments } from '../incidents/paid-twice.ts';
 import { customerOf } from '../stays/customer.ts';
 import { isOfFirstLoad } from '../stays/first-load.ts';
+import { notingPayments } from '../stays/order-payments.ts';
 import { eventRowsOf } from './poll-events.ts';
 import { loadAttached } from './queue.ts';
 import { countingTransitions } from './transition-counts.ts';

@@ -9,12 +9,12 @@ import { NOTHING_KNOWN } from '../../domain/stays/usual.ts';
 import type { Queries } from '../connection/database.ts';
 import { jsonInstant } from '../connection/instants.ts';
 import { lockHolders } from '../connection/lock-holder.ts';
-import { paymentsJson } from '../incidents/paid-twice.ts';
 import { FIRST_BULK_SLOT } from '../migrations/names.ts';
 import { rowOf } from '../polling/locked-rows.ts';
 import { silence } from '../shards/replicas.ts';
 import { readUsual, USUAL_WINDOW } from '../stays/dwell.ts';
 import { isOfFirstLoad } from '../stays/first-load.ts';
+import { paymentsJson } from '../stays/order-payments.ts';
 import { ceilingOf } from './first-polls.ts';
 
 /** The latest rows of each table are read, up to these numbers; the others are counted. */

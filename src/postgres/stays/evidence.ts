@@ -37,7 +37,7 @@ export const orderOf = (sql: Queries): Fragment =>
  * SQL: the ids of the purchases that share the reference of the purchases row `p`, or the OrderReference that the service names, the
  * row itself included; `sharing` is how many share it. Reads a few index entries for each row, however large the tables are.
  */
-function sharersOfOrder(sql: Queries): Fragment {
+export function sharersOfOrder(sql: Queries): Fragment {
   return sql`
     select q.id, count(*) over () as sharing
     from (select id from purchase_watch.purchases where reference = p.reference order by id desc limit ${MOST_OF_ONE_ORDER + 1}) q
@@ -47,14 +47,6 @@ function sharersOfOrder(sql: Queries): Fragment {
       select d.purchase as id from purchase_watch_internal.purchase_details own
       join purchase_watch_internal.purchase_details d on purchase_watch_internal.order_key(d.fields) = purchase_watch_internal.order_key(own.fields)
       where own.purchase = p.id limit ${MOST_OF_ONE_ORDER + 1}) q`;
-}
-
-/** SQL: the completed purchases `o` of the order of the purchases row `p` at its site, the row itself included; none when its order is not known. */
-export function paymentsOfOrder(sql: Queries): Fragment {
-  return sql`
-    select o.* from (select distinct s.id from (${sharersOfOrder(sql)}) s where s.sharing <= ${MOST_OF_ONE_ORDER}) s
-    join purchase_watch.purchases o on o.id = s.id
-    where o.site = p.site and o.state = ${COMPLETED}`;
 }
 
 /** SQL: other purchases of the order of the purchases row `p` at the same site. */

@@ -10,8 +10,9 @@ import type { RecordedOutage, RecordedStay } from '../../domain/stays/recorded-s
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Queries, Sql } from '../connection/database.ts';
 import { customerOf } from './customer.ts';
-import { paidByAnotherAt, paymentsOfOrder } from './evidence.ts';
+import { paidByAnotherAt } from './evidence.ts';
 import { isOfFirstLoad } from './first-load.ts';
+import { paymentsOfOrder } from './order-payments.ts';
 
 /** A stretch of time, from its first moment to its last. */
 export interface Span {

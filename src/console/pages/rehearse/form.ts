@@ -19,7 +19,7 @@ const slackField = (name: string): string => `settings.slack.${name}`;
 export function presentValues({ states, slack }: ShownAlertSettings): ReadonlyMap<string, string> {
   return new Map([
     ...Object.entries(states).map(([state, { stuckAfter }]) => [limitField(state), stuckAfter] as const),
-    ...Object.entries(slack).map(([name, value]) => [slackField(name), value] as const),
+    ...Object.entries(slack).map(([name, value]) => [slackField(name), String(value)] as const),
   ]);
 }
 
@@ -34,7 +34,14 @@ export function wishesOf({ states, slack }: ShownAlertSettings, wanted: Readonly
     );
   return {
     states: given(Object.keys(states), limitField, (stuckAfter) => ({ stuckAfter })),
-    slack: given(Object.keys(slack), slackField, (value) => value),
+    slack: {
+      ...given(
+        Object.keys(slack).filter((name) => name !== 'paidTwice'),
+        slackField,
+        (value) => value,
+      ),
+      ...given(['paidTwice'], slackField, (value) => value === 'true'),
+    },
   };
 }
 
