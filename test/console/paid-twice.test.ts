@@ -8,7 +8,11 @@ let second: string;
 
 beforeAll(async () => {
   t = await startTestApp();
-  const pay = () => t.watch({ script: [{ state: 'Completed' }], price: '499.00', currency: 'SEK' }, { reference: 'ORD-1' });
+  const pay = () =>
+    t.watch(
+      { script: [{ state: 'New' }, { state: 'Completed', after: '5s' }], price: '499.00', currency: 'SEK' },
+      { reference: 'ORD-1' },
+    );
   [first, second] = [await pay(), await pay()];
   await t.live(5 * 60_000);
   await t.app.start();

@@ -153,6 +153,21 @@ test('a site that reuses references by design is quiet, and says so; a rehearsal
   expect((await rehearse(t.app.sql, { ...options, channels: off })).paidTwice).toEqual([]);
 });
 
+test('what was paid before the first load only teaches; a payment that is seen to come is announced', async () => {
+  t = await startTestApp();
+  const old = () => t.watch({ script: [{ state: 'Completed' }], price: '10.00', currency: 'SEK' }, { reference: 'OLD' });
+  const before = [await old(), await old()];
+  await t.live(5 * MINUTE);
+  expect([events(), texts(), [...(await rows())]]).toEqual([[], [], []]);
+  expect([...(await t.app.sql`select paid, repeated from purchase_watch_internal.order_counts`)]).toEqual([
+    { paid: 2, repeated: 1 },
+  ]);
+  const later = await pay('OLD');
+  await t.live(5 * MINUTE);
+  expect(idsOf(0)).toEqual([...before, later]);
+  expect(texts()).toHaveLength(1);
+});
+
 test('switched off, people are not alerted, and systems get the event', async () => {
   t = await startTestApp({
     change: (settings) => {

@@ -55,6 +55,8 @@ export interface PaidPurchase<Payment extends OrderPayment> {
   readonly paidAt: Instant;
   /** Whether it is still Completed. */
   readonly isPaid: boolean;
+  /** Whether it came with the first load of its site, and its first poll found it paid: when that was is not known, so it only teaches. */
+  readonly isOld: boolean;
   /** The completed purchases of its order, itself included, the earliest first; empty when its order is not known. */
   readonly order: readonly Payment[];
 }
@@ -94,12 +96,12 @@ export function planPayments<Payment extends OrderPayment>({
   const later = purchases.filter((each) => dueAt(each) > now).map(dueAt);
   const counts = new Map<string, OrderCounts>();
   const repeats: (PaidOrder<Payment> & { readonly id: number })[] = [];
-  for (const { id, site, isPaid, order } of due) {
+  for (const { id, site, isPaid, isOld, order } of due) {
     if (!isPaid || order.length === 0) continue;
     const payments = order.filter(({ isLater }) => !isLater);
     const isRepeat = payments.length > 1;
     counts.set(site, withPayment(counts.get(site) ?? countsOf(site), isRepeat));
-    if (isRepeat) repeats.push({ id, site, payments });
+    if (isRepeat && !isOld) repeats.push({ id, site, payments });
   }
   const isNews = ({ site, payments }: PaidOrder<Payment>): boolean =>
     payments.length <= MOST_PAYMENTS && !reusesReferences(counts.get(site)!);

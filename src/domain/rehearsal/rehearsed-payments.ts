@@ -17,6 +17,8 @@ export interface RecordedPayment {
   readonly site: string;
   readonly at: Instant;
   readonly place: number;
+  /** As of `PaidPurchase`. */
+  readonly isOld: boolean;
 }
 
 /** A message that would have been sent; `orders`: how often each of its orders was paid. */
@@ -52,11 +54,11 @@ export function createPaymentRehearsal({
   const counts = new Map<string, OrderCounts>();
   const said = new Map<string, RehearsedPaidTwice & { readonly orders: number[] }>();
 
-  const note = ({ site, at, place }: RecordedPayment): void => {
+  const note = ({ site, at, place, isOld }: RecordedPayment): void => {
     const sum = withPayment(counts.get(site) ?? NOTHING_PAID, place > 1);
     counts.set(site, sum);
     const lookAt = Math.ceil((at + alerts.groupWait) / TICK) * TICK;
-    if (place < 2 || place > MOST_PAYMENTS || lookAt < from || reusesReferences(sum)) return;
+    if (isOld || place < 2 || place > MOST_PAYMENTS || lookAt < from || reusesReferences(sum)) return;
     const audience = audienceOfPaidTwice(site, channels);
     if (audience.length === 0) return;
     const key = `${lookAt} ${site}`;

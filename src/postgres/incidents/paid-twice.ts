@@ -7,7 +7,7 @@ import { type Columns, columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
 import { announcing, type NewEvent } from '../events/events.ts';
 import type { Lease } from '../shards/leases.ts';
-import { paymentsJson, type StoredPayment } from '../stays/order-payments.ts';
+import { isOldPayment, paymentsJson, type StoredPayment } from '../stays/order-payments.ts';
 
 /** Completed purchases that one look reads; further ones wait for the next look. */
 export const MOST_READ = 500;
@@ -21,11 +21,13 @@ export async function purchasesToJudge(sql: Queries): Promise<StoredPaid[]> {
     where w.purchase = q.id and w.announced_at is null and (w.paid_at, w.purchase) > (f.paid_at, f.purchase))`;
   const rows = await sql<(Omit<StoredPaid, 'order'> & { readonly order: string | null })[]>`
     select p.id::float8 as id, p.site, p.site || '/' || p.purchase_id as purchase, f.paid_at as "paidAt", coalesce(p.state = ${COMPLETED}, false) as "isPaid",
+      coalesce(${isOldPayment(sql)}, false) as "isOld",
       (${paymentsJson(sql, isLater)})::text as order
     from (
       select purchase, paid_at from purchase_watch_internal.order_payments
       where announced_at is null order by paid_at, purchase limit ${MOST_READ}) f
     join purchase_watch.purchases p on p.id = f.purchase
+    join purchase_watch_internal.sites s on s.name = p.site
     order by f.paid_at, f.purchase`;
   // All numbers in this JSON are keys and times, so doubles hold them exactly.
   return rows.map((row) => ({ ...row, order: row.order === null ? [] : (JSON.parse(row.order) as StoredPayment[]) }));

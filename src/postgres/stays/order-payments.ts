@@ -6,6 +6,7 @@ import type { Instant } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 import { jsonInstant } from '../connection/instants.ts';
 import { MOST_OF_ONE_ORDER, sharersOfOrder } from './evidence.ts';
+import { isOfFirstLoad } from './first-load.ts';
 
 /** SQL: the completed purchases `o` of the order of the purchases row `p` at its site, the row itself included; none when its order is not known. */
 export function paymentsOfOrder(sql: Queries): Fragment {
@@ -31,6 +32,11 @@ export const notingPayments = (sql: Queries): Fragment => sql`
     payment as (
       insert into purchase_watch_internal.order_payments (purchase, paid_at)
       select purchase, not_after from transition where to_state = ${COMPLETED} on conflict do nothing)`;
+
+/** SQL: whether the completed purchase `p` of the site `s` came with the site's first load and was paid already at its first poll. `firstAt` as in `isOfFirstLoad`. */
+export const isOldPayment = (sql: Queries, firstAt?: Fragment): Fragment => sql`
+    (${isOfFirstLoad(sql, firstAt)} and (
+      select count(*) from (select from purchase_watch_internal.purchase_transitions t where t.purchase = p.id limit 2) changes) = 1)`;
 
 /** SQL: what is read of each completed purchase of the order of the row `p`, as JSON, the earliest first. */
 export const paymentsJson = (sql: Queries, isLater: Fragment): Fragment => sql`

@@ -12,7 +12,7 @@ import type { Queries, Sql } from '../connection/database.ts';
 import { customerOf } from './customer.ts';
 import { paidByAnotherAt } from './evidence.ts';
 import { isOfFirstLoad } from './first-load.ts';
-import { paymentsOfOrder } from './order-payments.ts';
+import { isOldPayment, paymentsOfOrder } from './order-payments.ts';
 
 /** A stretch of time, from its first moment to its last. */
 export interface Span {
@@ -117,8 +117,9 @@ export async function* recordedPayments(
 ): AsyncGenerator<readonly RecordedPayment[]> {
   await past`
     declare recorded_payments no scroll cursor for
-    select p.site, p.state_since as at, m.place::float8 as place
+    select p.site, p.state_since as at, m.place::float8 as place, coalesce(${isOldPayment(past, past`f.at`)}, false) as "isOld"
     from purchase_watch.purchases p join purchase_watch_internal.sites s on s.name = p.site and s.configured
+    left join (${firstAnswers(past)}) f on f.site = p.site
     cross join lateral (
       select count(*) filter (where (o.state_since, o.id) <= (p.state_since, p.id)) as place from (${paymentsOfOrder(past)}) o) m
     where p.state = ${COMPLETED} and p.state_since >= ${from}::timestamptz and p.state_since < ${to}::timestamptz and m.place > 0

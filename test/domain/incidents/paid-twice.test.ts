@@ -31,7 +31,7 @@ function live(batches: readonly (readonly Payment[])[]) {
     const purchases = batch.map(({ id, order, isPaid }): PaidPurchase<{ id: number; isLater: boolean }> => {
       const mates = all.filter((each) => order !== null && each.order === order && each.isPaid);
       const payments = mates.map((each) => ({ id: each.id, isLater: !judged.has(each.id) && each.id > id }));
-      return { id, site: 'se', paidAt: NOW - WAIT, isPaid, order: payments.slice(0, MOST_PAYMENTS + 1) };
+      return { id, site: 'se', paidAt: NOW - WAIT, isPaid, isOld: false, order: payments.slice(0, MOST_PAYMENTS + 1) };
     });
     const before = counts;
     const plan = planPayments({ now: NOW, wait: WAIT, purchases, countsOf: () => before });
@@ -95,7 +95,7 @@ describe('whatever payments come, in whatever batches', () => {
 
 test('a purchase is judged once it has been paid for the wait, and at once where the clock was set back', () => {
   const plan = (paidAt: number) => {
-    const purchases = [{ id: 1, site: 'se', paidAt, isPaid: true, order: [{ id: 1, isLater: false }] }];
+    const purchases = [{ id: 1, site: 'se', paidAt, isPaid: true, isOld: false, order: [{ id: 1, isLater: false }] }];
     const { judged, lookAgainAt } = planPayments({ now: NOW, wait: WAIT, purchases, countsOf: () => NOTHING_PAID });
     return { judged, lookAgainAt };
   };

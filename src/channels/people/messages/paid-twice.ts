@@ -45,7 +45,7 @@ export function paidTwiceDraft(event: PaidTwice, consoleUrl: string | null): Dra
 }
 
 /** A paragraph of the payments of each order. */
-export function paidTwiceLines(event: PaidTwice, order: number, consoleUrl: string | null): Labelled[] {
+function paidTwiceLines(event: PaidTwice, order: number, consoleUrl: string | null): Labelled[] {
   const { site, orders } = event;
   const count = countOf(event);
   const lines = (most: number, links: string | null): string => {
