@@ -32,6 +32,28 @@ const events = (): { id: string; data: { site: string; payments: Payment[] } }[]
 const idsOf = (at: number): string[] => events()[at]!.data.payments.map(({ purchaseId }) => purchaseId);
 const rows = () => t.app.sql`select announced_at is null as waits from purchase_watch_internal.order_payments`;
 
+const counts = async () => [...(await t.app.sql`select paid, repeated from purchase_watch_internal.order_counts`)];
+
+test('two replicas that judge at the same moments announce an order once, and count each payment once', async () => {
+  t = await startTestApp();
+  const [first, second] = [await pay('ORD-1'), await pay('ORD-1')];
+  await expect
+    .poll(
+      async () => {
+        await t.live(1_000, 1_000);
+        return (await rows()).length;
+      },
+      { interval: 1 },
+    )
+    .toBe(2);
+  const another = await t.another();
+  await t.liveInSteps(2 * MINUTE, { step: 5_000, passes: ['judgeOnce'], by: [t.app, another, t.app] });
+  await t.live(MINUTE);
+  expect(events().map((_, at) => idsOf(at))).toEqual([[first, second]]);
+  expect(texts()).toHaveLength(1);
+  expect(await counts()).toEqual([{ paid: 2, repeated: 1 }]);
+});
+
 test('the second payment of an order: one event, one alert with both ids and amounts, and what to do', async () => {
   t = await startTestApp();
   const first = await pay('ORD-7');
@@ -118,6 +140,7 @@ test('a payment that the merchant cancels before the alert alerts nobody, and ne
   await t.live(5 * MINUTE);
   expect(t.changesOf(second).at(-1)).toBe('Cancelled');
   expect([events(), texts(), [...(await rows())]]).toEqual([[], [], []]);
+  expect(await counts()).toEqual([{ paid: 1, repeated: 0 }]);
 });
 
 test('a site that reuses references by design is quiet, and says so; a rehearsal finds the same', async () => {
@@ -159,9 +182,7 @@ test('what was paid before the first load only teaches; a payment that is seen t
   const before = [await old(), await old()];
   await t.live(5 * MINUTE);
   expect([events(), texts(), [...(await rows())]]).toEqual([[], [], []]);
-  expect([...(await t.app.sql`select paid, repeated from purchase_watch_internal.order_counts`)]).toEqual([
-    { paid: 2, repeated: 1 },
-  ]);
+  expect(await counts()).toEqual([{ paid: 2, repeated: 1 }]);
   const later = await pay('OLD');
   await t.live(5 * MINUTE);
   expect(idsOf(0)).toEqual([...before, later]);
