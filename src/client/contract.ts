@@ -400,6 +400,27 @@ export interface UnknownStateEvent {
   };
 }
 
+/** Two or more completed purchases of a site are of one order. A payment that comes later brings one more event, which names all. */
+export interface OrderPaidTwiceEvent {
+  /** `evt_…`: the same in the feed, in every webhook and on every repeat. Ignore one that was seen before. */
+  readonly id: string;
+  readonly type: 'order.paid_twice';
+  /** UTC with milliseconds. */
+  readonly timestamp: string;
+  readonly data: {
+    readonly site: string;
+    /** The earliest first. */
+    readonly payments: readonly {
+      readonly purchaseId: string;
+      readonly reference: string | null;
+      readonly orderReference: string | null;
+      readonly price: Decimal | null;
+      readonly currency: string | null;
+      readonly completedAt: string;
+    }[];
+  };
+}
+
 /** A person tests whether a subscriber can be reached. Only that subscriber receives the event. */
 export interface TestEvent {
   /** `evt_…`: the same in the feed, in every webhook and on every repeat. Ignore one that was seen before. */
@@ -425,4 +446,5 @@ export type WatchEvent =
   | SiteUnreachableEvent
   | SiteReachableEvent
   | UnknownStateEvent
+  | OrderPaidTwiceEvent
   | TestEvent;

@@ -30,10 +30,13 @@ export function eventOf(body: JsonObject): WebhookEvent | null {
   const timestamp = specversion === '1.0' ? time : body.timestamp;
   if (typeof id !== 'string' || typeof type !== 'string' || typeof timestamp !== 'string') return null;
   if (typeof data !== 'object' || data === null || Array.isArray(data)) return null;
-  const exact: { price?: unknown; invoice?: unknown } = { ...(data as JsonObject) };
+  const exact: { price?: unknown; invoice?: unknown; payments?: unknown } = { ...(data as JsonObject) };
   if ('price' in exact) exact.price = decimalText((data as JsonObject).price);
   if (type === 'purchase.invoice_ready' && typeof exact.invoice === 'object') {
     exact.invoice = withText(exact.invoice as JsonObject, INVOICE_AMOUNTS);
+  }
+  if (type === 'order.paid_twice' && Array.isArray(exact.payments)) {
+    exact.payments = exact.payments.map((payment) => withText(payment as JsonObject, ['price']));
   }
   return { ...body, timestamp, data: exact } as unknown as WebhookEvent;
 }

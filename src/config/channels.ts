@@ -25,7 +25,13 @@ export function channelTitle({ kind, name }: Named): string {
 
 /** Which alerts each channel wants, by its subscriber's name. */
 export function channelRules({ channels }: ChannelsOf): ChannelRule[] {
-  return channels.map(({ sites, severity, stuck, ...channel }) => ({ name: channelSubscriber(channel), sites, severity, stuck }));
+  return channels.map(({ sites, severity, stuck, paidTwice, ...channel }) => ({
+    name: channelSubscriber(channel),
+    sites,
+    severity,
+    stuck,
+    paidTwice,
+  }));
 }
 
 /** How many messages an hour each channel gets at most, by its subscriber's name; those without a limit are missing. */
@@ -58,14 +64,14 @@ export function channelSettings(
   environment: Environment,
   problems: string[],
 ): ChannelSettings[] {
-  const { maxPerHour, stuck } = sections.slack;
+  const { maxPerHour, stuck, paidTwice } = sections.slack;
   const url = environment.read('SLACK_WEBHOOK_URL', problems);
   if (environment.isSet('SLACK_WEBHOOK_URL') && DEFAULT_CHANNEL in sections.slack.channels) {
     problems.push(
       `slack.channels.${DEFAULT_CHANNEL}: SLACK_WEBHOOK_URL makes a channel of the same name; keep one of them, or rename this one`,
     );
   }
-  const everything = { sites: null, severity: 'warning', maxPerHour, stuck } as const;
+  const everything = { sites: null, severity: 'warning', maxPerHour, stuck, paidTwice } as const;
   const ofVariable: ChannelSettings[] =
     url === null ? [] : [{ kind: 'slack', name: DEFAULT_CHANNEL, webhookUrl: url, ...everything }];
   const ofFile = PEOPLE_KIND_NAMES.flatMap((kind) =>
@@ -73,7 +79,7 @@ export function channelSettings(
       .toSorted(([one], [other]) => rank(one) - rank(other))
       .map(([name, each]): ChannelSettings => {
         const own = 'maxPerHour' in each ? (each.maxPerHour ?? maxPerHour) : maxPerHour;
-        const common = { sites: each.sites ?? null, stuck: each.stuck ?? stuck };
+        const common = { sites: each.sites ?? null, stuck: each.stuck ?? stuck, paidTwice: each.paidTwice ?? paidTwice };
         return { kind, name, ...each, ...common, maxPerHour: PEOPLE_KINDS[kind].isLimited ? own : null } as ChannelSettings;
       }),
   );

@@ -48,7 +48,7 @@ export interface AlertWishes {
     | { readonly [Name in StateName]?: { readonly stuckAfter?: Milliseconds | null | 'auto' | undefined } | undefined }
     | undefined;
   readonly slack?:
-    | ({ readonly stuck?: StuckMode | undefined } & {
+    | ({ readonly stuck?: StuckMode | undefined; readonly paidTwice?: boolean | undefined } & {
         readonly [Name in (typeof ALERT_TIMES)[number]]?: Milliseconds | undefined;
       })
     | undefined;
@@ -71,20 +71,27 @@ export function tried(
     const limit = written === undefined ? null : limitOf(defaultPolicyOf(value), written, policy.sessionLength);
     return limit === null ? [] : [[value, { ...policyOf(policy, value), ...limit }] as const];
   });
-  const { stuck = present.slack.stuck } = slack;
+  const { stuck = present.slack.stuck, paidTwice = present.slack.paidTwice } = slack;
   const times = Object.fromEntries(ALERT_TIMES.map((name) => [name, slack[name] ?? present.slack[name]]));
-  const ownMode = ({ kind, name }: AlertSettings['channels'][number]) => origins.has(`${kind}.channels.${name}.stuck`);
+  const hasOwn = ({ kind, name }: AlertSettings['channels'][number], field: 'stuck' | 'paidTwice') =>
+    origins.has(`${kind}.channels.${name}.${field}`);
   return {
     policy: { ...policy, states: new Map([...policy.states, ...limits]) },
-    slack: { ...present.slack, ...times, stuck },
-    channels: channels.map((channel) => (ownMode(channel) ? channel : { ...channel, stuck })),
+    slack: { ...present.slack, ...times, stuck, paidTwice },
+    channels: channels.map((channel) => ({
+      ...channel,
+      stuck: hasOwn(channel, 'stuck') ? channel.stuck : stuck,
+      paidTwice: hasOwn(channel, 'paidTwice') ? channel.paidTwice : paidTwice,
+    })),
   };
 }
 
 /** Settings that decide about alerts, as a settings file would have them. */
 export interface ShownAlertSettings {
   readonly states: { readonly [name: string]: { readonly stuckAfter: string } };
-  readonly slack: { readonly stuck: StuckMode } & { readonly [Name in (typeof ALERT_TIMES)[number]]: string };
+  readonly slack: { readonly stuck: StuckMode; readonly paidTwice: boolean } & {
+    readonly [Name in (typeof ALERT_TIMES)[number]]: string;
+  };
 }
 
 /** The settings that `tried` may replace, with the values that hold. */
@@ -98,6 +105,7 @@ export function shownAlertSettings({ policy, slack }: Pick<AlertSettings, 'polic
     states: Object.fromEntries(limitableStates({ policy }).map((name) => [name, { stuckAfter: limit(name) }])),
     slack: {
       stuck: slack.stuck,
+      paidTwice: slack.paidTwice,
       ...{ groupWait: time('groupWait'), quietFor: time('quietFor') },
       ...{ groupInterval: time('groupInterval'), repeatInterval: time('repeatInterval') },
     },
@@ -116,7 +124,7 @@ export interface ChangedSetting {
 export function changedSettings(present: ShownAlertSettings, other: ShownAlertSettings): ChangedSetting[] {
   const values = ({ states, slack }: ShownAlertSettings): (readonly [string, string])[] => [
     ...Object.entries(states).map(([name, { stuckAfter }]) => [`states.${name}.stuckAfter`, stuckAfter] as const),
-    ...Object.entries(slack).map(([name, value]) => [`slack.${name}`, value] as const),
+    ...Object.entries(slack).map(([name, value]) => [`slack.${name}`, String(value)] as const),
   ];
   const before = new Map(values(present));
   return values(other).flatMap(([setting, value]) => {

@@ -105,6 +105,8 @@ interface NamedChannel {
   readonly maxPerHour: number | null;
   /** When a single stuck checkout alerts it. */
   readonly stuck: StuckMode;
+  /** Whether an order that was paid twice alerts it. */
+  readonly paidTwice: boolean;
 }
 
 /** What channels of a kind have besides. */

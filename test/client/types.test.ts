@@ -57,6 +57,17 @@ test.each(Object.entries(SYSTEM_EVENTS))('amounts of %s are text with their digi
   expect(event?.data).toEqual(withTexts(data));
 });
 
+test('amounts of the payments of an order are text with their digits', () => {
+  const data = { site: 'se', payments: [{ price: 'AMOUNT' }, { price: null }] };
+  const event = eventOf({
+    id: 'evt_1',
+    type: 'order.paid_twice',
+    timestamp: '2026-11-20T09:15:02.123Z',
+    data: withNumbers(data),
+  });
+  expect(event?.data).toEqual(withTexts(data));
+});
+
 test('amounts of purchases and invoices are text with their digits', () => {
   const names = (
     schema: typeof purchaseSchema | (typeof invoiceSchema)['shape']['debitItems']['element'] | typeof invoiceSchema,

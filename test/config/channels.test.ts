@@ -1,8 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { channelCeilings, channelSetting, channelSubscriber, sitesWithoutChannel } from '../../src/config/channels.ts';
+import {
+  channelCeilings,
+  channelRules,
+  channelSetting,
+  channelSubscriber,
+  sitesWithoutChannel,
+} from '../../src/config/channels.ts';
 import { describeSettings } from '../../src/config/describe.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { publishedSchema } from '../../src/config/reference.ts';
+import { tried } from '../../src/config/rehearsed.ts';
 import { loadFile, problemsOf, temporaryFile } from './files.ts';
 
 const URL_A = 'https://hooks.slack.example/services/sentinel-a';
@@ -22,12 +29,14 @@ slack:
 `;
 const ENV = { SLACK_WEBHOOK_URL: URL_A, OPS: URL_B, SHOP: URL_C, SWITCH: 'https://alive.example/sentinel-d' };
 
+const MODES = { stuck: 'auto', paidTwice: true };
+
 test('the channel of the variable comes first, and those of the file have what they do not say from all', () => {
   const { slack, channels } = loadFile(FILE, ENV);
   expect(channels).toEqual([
-    { kind: 'slack', name: 'default', webhookUrl: URL_A, sites: null, severity: 'warning', maxPerHour: 12, stuck: 'auto' },
-    { kind: 'slack', name: 'ops', webhookUrl: URL_B, sites: null, severity: 'critical', maxPerHour: 6, stuck: 'auto' },
-    { kind: 'slack', name: 'shop-se', webhookUrl: URL_C, sites: ['se'], severity: 'warning', maxPerHour: 12, stuck: 'auto' },
+    { kind: 'slack', name: 'default', webhookUrl: URL_A, sites: null, severity: 'warning', maxPerHour: 12, ...MODES },
+    { kind: 'slack', name: 'ops', webhookUrl: URL_B, sites: null, severity: 'critical', maxPerHour: 6, ...MODES },
+    { kind: 'slack', name: 'shop-se', webhookUrl: URL_C, sites: ['se'], severity: 'warning', maxPerHour: 12, ...MODES },
   ]);
   expect(slack.deadMansSwitch).toBe('https://alive.example/sentinel-d');
   expect(channels.map(channelSubscriber)).toEqual(['@slack', '@slack-ops', '@slack-shop-se']);
@@ -156,6 +165,19 @@ test('editors know channels', () => {
   const schema = JSON.stringify(publishedSchema());
   expect(schema).toContain('"enum":["warning","critical"]');
   expect(schema).toContain('deadMansSwitch');
+});
+
+test('orders paid twice alert a channel unless the section or the channel says otherwise', () => {
+  const own = `slack: { paidTwice: false, channels: { a: { webhookUrl: ${URL_A} }, b: { webhookUrl: ${URL_B}, paidTwice: true } } }`;
+  const settings = loadFile(own, { SLACK_WEBHOOK_URL: URL_C });
+  expect(channelRules(settings).map(({ name, paidTwice }) => [name, paidTwice])).toEqual([
+    ['@slack', false],
+    ['@slack-a', false],
+    ['@slack-b', true],
+  ]);
+  const other = tried(settings, { slack: { paidTwice: true } });
+  expect(other.channels.map(({ paidTwice }) => paidTwice)).toEqual([true, true, true]);
+  expect(tried(settings, {}).channels.map(({ paidTwice }) => paidTwice)).toEqual([false, false, true]);
 });
 
 test('channels of Teams stand beside those of Slack, and have what they do not say from the section of Slack', () => {

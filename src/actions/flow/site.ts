@@ -1,9 +1,11 @@
 /** A site by itself: what is set for it, its limits, and how long customers who got on stayed in each state. */
 import type { SiteSettings } from '../../config/settings.ts';
+import { NOTHING_PAID, type OrderCounts, reusesReferences } from '../../domain/incidents/paid-twice.ts';
 import { policyOf } from '../../domain/polling/poll-plan.ts';
 import { DEFAULT_STATE_POLICIES, namedState } from '../../domain/purchases/states.ts';
 import { boundsOf, dwellOf, shownLimit } from '../../domain/stays/dwell.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
+import { orderCounts } from '../../postgres/incidents/paid-twice.ts';
 import { readSiteCalls } from '../../postgres/polling/site-calls.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
 import { readDwell, USUAL_WINDOW } from '../../postgres/stays/dwell.ts';
@@ -15,9 +17,10 @@ export async function readSite(
   sql: Sql,
   { name, settings, limits }: { name: string; settings: SiteSettings | undefined; limits: Limits },
 ) {
-  const [rows, calls] = await Promise.all([
+  const [rows, calls, orders] = await Promise.all([
     databaseNow(sql).then((now) => readDwell(sql, now - USUAL_WINDOW, name)),
     readSiteCalls(sql, name),
+    orderCounts(sql),
   ]);
   const byState = Map.groupBy(rows, ({ state }) => state);
   const policy = limits.policyFor(name);
@@ -31,6 +34,7 @@ export async function readSite(
     configured: settings !== undefined,
     settings: settings === undefined ? null : shownSettings(settings),
     replicas: calls.map(siteCallsBody),
+    orders: ordersBody(orders.get(name)),
     states: states.map((state) => {
       const counts = byState.get(state) ?? [];
       const dwell = dwellOf(counts);
@@ -47,6 +51,11 @@ export async function readSite(
       };
     }),
   };
+}
+
+/** How often orders repeat at a site, and whether that is by design; undefined: no purchase was paid there yet. */
+export function ordersBody(counts: OrderCounts = NOTHING_PAID) {
+  return { ...counts, reused: reusesReferences(counts) };
 }
 
 /** Neither addresses nor names of accounts: they may hold what is secret. */

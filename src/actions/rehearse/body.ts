@@ -4,18 +4,19 @@ import { eventDraft } from '../../channels/people/messages/message.ts';
 import { unmarked } from '../../channels/people/messages/mrkdwn.ts';
 import type { ChangedSetting, ShownAlertSettings } from '../../config/rehearsed.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
+import type { OrderCounts } from '../../domain/incidents/paid-twice.ts';
 import type { IncidentKind } from '../../domain/incidents/symptom.ts';
 import { type NamedState, namedState } from '../../domain/purchases/states.ts';
 import { type ComparedIncident, type Comparison, compareIncidents } from '../../domain/rehearsal/comparison.ts';
-import type { RehearsalResult, RehearsedIncident } from '../../domain/rehearsal/rehearsal-result.ts';
+import type { RehearsedIncident } from '../../domain/rehearsal/rehearsal-result.ts';
 import { workingText } from '../../domain/stays/dwell.ts';
 import { DAY, type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
-import { rehearsedBody, rehearsedCheckoutsBody } from './message.ts';
-import type { Rehearsed } from './rehearse.ts';
+import { rehearsedBody, rehearsedCheckoutsBody, rehearsedPaidTwiceBody } from './message.ts';
+import type { Rehearsed, RehearsedRules } from './rehearse.ts';
 import { summaryOf } from './summary.ts';
 
 /** The stages of messages, in the order in which they are counted. */
-export const STAGES = ['opened', 'reopened', 'grew', 'reminder', 'ended', 'checkouts'] as const;
+export const STAGES = ['opened', 'reopened', 'grew', 'reminder', 'ended', 'checkouts', 'paid_twice'] as const;
 type Stage = (typeof STAGES)[number];
 
 /** A message as it is shown, whether it was sent or not. */
@@ -24,7 +25,7 @@ export interface ShownMessage {
   readonly stage: Stage;
   readonly channels: string[];
   readonly incidentId: string | null;
-  readonly kind: IncidentKind | 'checkouts';
+  readonly kind: IncidentKind | 'checkouts' | 'paid_twice';
   readonly headline: string;
 }
 
@@ -82,6 +83,8 @@ export interface RehearsalBody {
   /** The same under the present settings; null where no others are tried. */
   readonly present: RehearsedSide | null;
   readonly compared: Comparison | null;
+  /** Sites where an order that was paid twice is no news, because they reuse references by design. */
+  readonly reusing: ({ readonly site: string } & OrderCounts)[];
   readonly really: MessageSums;
   readonly limits: { readonly site: string; readonly state: NamedState; readonly text: string }[];
 }
@@ -127,6 +130,7 @@ export function rehearsalBody(rehearsed: Rehearsed, asked: RehearsalAsked): Rehe
     rehearsed: tried,
     present,
     compared,
+    reusing: [...rehearsed.reusing],
     really: sums(really, rehearsed.really.overdue, asked),
     limits: rehearsed.limits.map((each) => ({
       site: each.site,
@@ -136,11 +140,14 @@ export function rehearsalBody(rehearsed: Rehearsed, asked: RehearsalAsked): Rehe
   };
 }
 
-function sideOf(result: RehearsalResult, asked: RehearsalAsked): RehearsedSide {
-  const { messages, checkouts, overdue, opened, unsaid, openBefore, openAfter, incidents } = result;
+function sideOf(result: RehearsedRules, asked: RehearsalAsked): RehearsedSide {
+  const { messages, checkouts, paidTwice, overdue, opened, unsaid, openBefore, openAfter, incidents } = result;
   const ofIncidents = messages.map((message) => shown(rehearsedBody(message), message.at, message.channels));
   const singles = checkouts.map((message) => shown(rehearsedCheckoutsBody(message), message.at, message.channels));
-  const said = [...ofIncidents, ...singles].toSorted((one, other) => (one.at < other.at ? -1 : one.at > other.at ? 1 : 0));
+  const ofOrders = paidTwice.map((message) => shown(rehearsedPaidTwiceBody(message), message.at, message.channels));
+  const said = [...ofIncidents, ...singles, ...ofOrders].toSorted((one, other) =>
+    one.at < other.at ? -1 : one.at > other.at ? 1 : 0,
+  );
   const timeline = incidents.map(shownIncident);
   return { ...sums(said, overdue, asked), incidents: opened, unsaid, openBefore, openAfter, timeline };
 }

@@ -10,6 +10,7 @@ import { isUnnamed } from '../../domain/incidents/symptom.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import type { RehearsedMessage } from '../../domain/rehearsal/rehearsal-result.ts';
 import type { RehearsedCheckout, RehearsedCheckouts } from '../../domain/rehearsal/rehearsed-checkouts.ts';
+import type { RehearsedPaidTwice } from '../../domain/rehearsal/rehearsed-payments.ts';
 import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 
 /** The text of the event: ids of purchases, amounts and causes are missing. */
@@ -44,6 +45,26 @@ export function rehearsedCheckoutsBody({ at, stuck, over, reasons }: RehearsedCh
     causes: [],
   };
   return eventBody('rehearsed', draftOf('incident.checkouts', { at }, data));
+}
+
+/** A message about orders that were paid twice, likewise. */
+export function rehearsedPaidTwiceBody({ at, site, orders }: RehearsedPaidTwice): string {
+  const payment = {
+    purchaseId: 'rehearsed',
+    reference: null,
+    orderReference: null,
+    price: null,
+    currency: null,
+    completedAt: null,
+  };
+  const data: IncidentEventData<'incident.paid_twice'> = {
+    kind: 'paid_twice',
+    severity: 'warning',
+    site,
+    orderCount: orders.length,
+    orders: orders.map((payments) => ({ payments: Array.from({ length: payments }, () => payment) })),
+  };
+  return eventBody('rehearsed', draftOf('incident.paid_twice', { at }, data));
 }
 
 function head(incident: Incident) {

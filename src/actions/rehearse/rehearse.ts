@@ -6,6 +6,11 @@ import type { AlertPolicy } from '../../domain/incidents/incident.ts';
 import { type PollPolicy, policyOf } from '../../domain/polling/poll-plan.ts';
 import { createRehearsal } from '../../domain/rehearsal/rehearsal.ts';
 import type { RehearsalResult } from '../../domain/rehearsal/rehearsal-result.ts';
+import {
+  createPaymentRehearsal,
+  type PaymentRehearsal,
+  type RehearsedPaidTwice,
+} from '../../domain/rehearsal/rehearsed-payments.ts';
 import { DAY, type Instant, type Milliseconds } from '../../domain/values/time.ts';
 import type { Queries, Sql } from '../../postgres/connection/database.ts';
 import {
@@ -15,6 +20,7 @@ import {
   recordedMessages,
   recordedOutages,
   recordedOverdue,
+  recordedPayments,
   recordedSilences,
   recordedStays,
   type StateChoice,
@@ -49,9 +55,16 @@ export interface RehearseOptions extends AlertRules {
   onProgress?(stays: number, share: number): void | Promise<void>;
 }
 
-export interface Rehearsed extends RehearsalResult {
+/** What would have been sent under some settings. */
+export interface RehearsedRules extends RehearsalResult {
+  readonly paidTwice: readonly RehearsedPaidTwice[];
+}
+
+export interface Rehearsed extends RehearsedRules {
   /** Under the settings that are rehearsed beside; null where there are none. */
-  readonly present: RehearsalResult | null;
+  readonly present: RehearsedRules | null;
+  /** Sites where an order that was paid twice is no news at the end of the time. */
+  readonly reusing: ReturnType<PaymentRehearsal['reusing']>;
   /** From when on recorded stays taught what is usual; null: there were none before. */
   readonly taughtSince: Instant | null;
   /** What really happened in that time. */
@@ -80,9 +93,24 @@ export function rehearse(sql: Sql, options: RehearseOptions): Promise<Rehearsed>
       stays += some.length;
       await onProgress(stays, Math.max(0, ((some.at(-1)?.enteredAt ?? taughtFrom) - taughtFrom) / (to - taughtFrom)));
     }
+    const [payments, beforePayments] = [
+      createPaymentRehearsal({ ...options, from }),
+      present === null ? null : createPaymentRehearsal({ ...present, from }),
+    ];
+    for await (const some of recordedPayments(past, { from: taughtFrom, to, site }, bounds)) {
+      payments.take(some);
+      beforePayments?.take(some);
+    }
     const messages = (await recordedMessages(past, { from, to })).filter(({ body }) => isAboutPurchases(body, site));
     const really = { messages, overdue: await recordedOverdue(past, { from, to, site }) };
-    return { ...tried.finish(), present: beside?.finish() ?? null, taughtSince, really };
+    return {
+      ...tried.finish(),
+      paidTwice: payments.messages(to),
+      reusing: payments.reusing(),
+      present: beside === null ? null : { ...beside.finish(), paidTwice: beforePayments!.messages(to) },
+      taughtSince,
+      really,
+    };
   };
   return readingPast(sql, work, bounds);
 }
@@ -111,6 +139,8 @@ function isAboutPurchases(body: string, site: string | null): boolean {
       return site === null || data.site === site;
     case 'checkouts':
       return site === null || [...data.stuck, ...data.over].some((checkout) => checkout.site === site);
+    case 'paid_twice':
+      return site === null || data.site === site;
     default:
       return false;
   }

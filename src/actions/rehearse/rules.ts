@@ -9,5 +9,6 @@ export function alertRules({ policy, slack, channels }: AlertSettings): AlertRul
   const rules = channelRules({ channels });
   if (rules.length > 0) return { policy, alerts: slack, channels: rules, invented: false };
   const name = channelSubscriber({ kind: 'slack', name: DEFAULT_CHANNEL });
-  return { policy, alerts: slack, channels: [{ name, sites: null, severity: 'warning', stuck: slack.stuck }], invented: true };
+  const { stuck, paidTwice } = slack;
+  return { policy, alerts: slack, channels: [{ name, sites: null, severity: 'warning', stuck, paidTwice }], invented: true };
 }

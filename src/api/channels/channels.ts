@@ -39,12 +39,12 @@ export function mountChannels(app: Api, { sql, channels, testChannel }: ChannelP
 }
 
 function channelBody(channel: ChannelSettings, subscribers: readonly StoredSubscriber[]) {
-  const { kind, sites, severity, stuck, maxPerHour } = channel;
+  const { kind, sites, severity, stuck, paidTwice, maxPerHour } = channel;
   const name = channelSubscriber(channel);
   const row = subscribers.find((each) => each.name === name);
   return {
     ...{ name, kind, title: PEOPLE_KINDS[kind].title },
-    ...{ sites: sites === null ? null : [...sites], severity, stuck: modeOf({ stuck }), maxPerHour },
+    ...{ sites: sites === null ? null : [...sites], severity, stuck: modeOf({ stuck }), paidTwice, maxPerHour },
     // A channel that is new to the settings has no row before a daemon has started with them.
     status: row?.status ?? ('active' as const),
     statusReason: row?.statusReason ?? null,
@@ -60,6 +60,7 @@ const channelSchema = z
     sites: z.array(z.string()).nullable().openapi({ description: 'Of which sites it is alerted; null: of all.' }),
     severity: z.enum(['warning', 'critical']).openapi({ description: 'The least urgent incidents of which it is alerted.' }),
     stuck: z.enum(STUCK_MODES).openapi({ description: 'When a single stuck checkout alerts it.' }),
+    paidTwice: z.boolean().openapi({ description: 'Whether an order that was paid twice alerts it.' }),
     maxPerHour: z.int().nullable().openapi({ description: 'Messages within an hour, at most; null: there is no such limit.' }),
     status: z.enum(['active', 'off']),
     statusReason: z.string().nullable(),

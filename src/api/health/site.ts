@@ -69,6 +69,15 @@ const siteSchema = z
     replicas: z
       .array(siteReplicaSchema)
       .openapi({ description: 'How each running replica calls the site: breaker, share of the ceiling, access token.' }),
+    orders: z
+      .object({
+        paid: z.int().openapi({ description: 'Completed purchases whose order is known, lately.' }),
+        repeated: z.int().openapi({ description: 'Those of them whose order had been paid before.' }),
+        reused: z.boolean().openapi({
+          description: 'Whether so many repeat that the site reuses references by design: orders paid twice are not announced.',
+        }),
+      })
+      .openapi({ description: 'How often a purchase pays an order that was paid before.' }),
     states: z
       .array(
         z.object({

@@ -34,6 +34,7 @@ const wishesSchema = strict({
   states: strict(each<StateName, z.ZodOptional<typeof wishedLimit>>(STATE_NAMES, wishedLimit.optional())).optional(),
   slack: strict({
     stuck: wordParameter(STUCK_MODES, 'mode').optional(),
+    paidTwice: z.boolean({ error: 'must be true or false' }).optional(),
     ...each(ALERT_TIMES, settingField(duration, '5m').optional()),
   }).optional(),
 }).openapi({
@@ -66,7 +67,7 @@ export const alertSettingsSchema = z
       .openapi({
         description: 'Each state that is not final.',
       }),
-    slack: z.object({ stuck: z.enum(STUCK_MODES), ...each(ALERT_TIMES, durationText) }),
+    slack: z.object({ stuck: z.enum(STUCK_MODES), paidTwice: z.boolean(), ...each(ALERT_TIMES, durationText) }),
   })
   .openapi('AlertSettings', {
     description: 'The settings that decide about alerts and can be tried, as a settings file has them.',
@@ -78,7 +79,7 @@ const messageSchema = z
     stage: z.enum(STAGES),
     channels: z.array(z.string()).openapi({ description: 'The channels that would have got the message, or got it.' }),
     incidentId: z.string().nullable().openapi({ description: 'Of a rehearsed message: the incident in `timeline`.' }),
-    kind: z.enum([...INCIDENT_KINDS, 'checkouts']),
+    kind: z.enum([...INCIDENT_KINDS, 'checkouts', 'paid_twice']),
     headline: z.string(),
   })
   .openapi('RehearsedMessage');
@@ -158,6 +159,10 @@ export const rehearsalSchema = z
         }),
       })
       .nullable(),
+    reusing: z.array(z.object({ site: z.string(), paid: z.int(), repeated: z.int() })).openapi({
+      description:
+        'Sites that reuse references by design, as they were at the end of the time: no order that was paid twice alerts there. Of `paid` purchases whose order is known, `repeated` were of an order that was paid before.',
+    }),
     really: z.object(sums).openapi({ description: 'What was really sent in that time.' }),
     limits: z
       .array(z.object({ site: z.string(), state: stateSchema, text: z.string() }))

@@ -1,7 +1,6 @@
 /** From a draft to what Slack takes: blocks within its limits, and a text that says the same. */
 
-import { type Draft, LONGEST_HEADLINE } from '../people/messages/draft.ts';
-import { fitted, type Piece } from '../people/messages/fitting.ts';
+import { type Draft, fitted, LONGEST_HEADLINE, type Piece } from '../people/messages/draft.ts';
 import { cut, linked } from '../people/messages/mrkdwn.ts';
 
 type PlainText = { type: 'plain_text'; text: string };

@@ -2,7 +2,7 @@
 
 import { PEOPLE_KINDS } from '../../config/kinds/people-kinds.ts';
 import type { Draft } from '../people/messages/draft.ts';
-import { fitted, type Piece } from '../people/messages/fitting.ts';
+import { fitted, type Piece } from '../people/messages/draft.ts';
 import { eventDraft, type MessageOptions } from '../people/messages/message.ts';
 import { cut, linked } from '../people/messages/mrkdwn.ts';
 import { type FoldOptions, foldedDraft } from '../people/messages/together.ts';

@@ -1,6 +1,7 @@
 /** Shows how everything is: sites, purchases, what is stuck, whether polls and deliveries keep up. */
 
 import { keyFindings } from '../../actions/doctor/system.ts';
+import { ordersBody } from '../../actions/flow/site.ts';
 import { careOf, comingEnd, lengthOf, placeOf, whatOf } from '../../actions/incidents/words.ts';
 import { readOverview } from '../../actions/overview/overview.ts';
 import { healthBody } from '../../actions/subscribers/body.ts';
@@ -16,7 +17,8 @@ import { relative } from '../../domain/values/relative-time.ts';
 import { type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import type { IncidentRow } from '../../postgres/incidents/list.ts';
-import { listSites, type SiteRow } from '../../postgres/polling/sites.ts';
+import { orderCounts } from '../../postgres/incidents/paid-twice.ts';
+import { listSites } from '../../postgres/polling/sites.ts';
 import { totalLag, type WaitingDeliveries, waitingOf } from '../../postgres/reports/overview.ts';
 import { troubledSubscribers } from '../../postgres/subscribers/trouble.ts';
 import { printUnreadable } from '../purchases/show-unreadable.ts';
@@ -26,7 +28,7 @@ import type { CliContext } from '../terminal/context.ts';
 import { counted, printJson, printLine, printText, styled } from '../terminal/output.ts';
 import { knownSite } from '../terminal/site.ts';
 import { printTable } from '../terminal/table.ts';
-import { printSiteCalls } from './show-site-calls.ts';
+import { printSiteCalls, printSites } from './show-sites.ts';
 
 type Overview = Awaited<ReturnType<typeof readShown>>;
 
@@ -38,9 +40,10 @@ const MOST_INCIDENTS = 20;
 const MOST_NEEDS = 10;
 
 async function readShown(sql: Sql, { site, keys }: { site: string | undefined; keys: readonly ApiKey[] }) {
-  const [{ facts, ...overview }, troubled] = await Promise.all([
+  const [{ facts, ...overview }, troubled, orders] = await Promise.all([
     readOverview(sql, { site, others: keyFindings(keys) }),
     troubledSubscribers(sql),
+    orderCounts(sql),
   ]);
   if (site !== undefined && facts.sites.length === 0)
     knownSite(
@@ -52,6 +55,7 @@ async function readShown(sql: Sql, { site, keys }: { site: string | undefined; k
     ...facts,
     ...overview,
     troubled,
+    orders,
     calls: overview.calls.filter((row) => site === undefined || row.site === site),
     firsts: facts.firsts.filter((row) => row.waiting > 0 && isPolled(row.site)),
     lag: totalLag(facts.lags),
@@ -83,12 +87,13 @@ export async function showOverview(context: CliContext, sql: Sql, { site, json, 
 
 /** The overview's body, with the incidents and the failing deliveries that the table shows. */
 function shownBody(overview: Overview) {
-  const { body, troubled } = overview;
+  const { body, troubled, orders } = overview;
+  const sites = body.sites.map((each) => ({ ...each, orders: ordersBody(orders.get(each.site)) }));
   const subscribers = body.subscribers.map((each) => {
     const trouble = troubled.find(({ name }) => name === each.name);
     return { ...each, failing: trouble?.failing ?? 0, lastError: trouble?.lastError ?? trouble?.ourError ?? null };
   });
-  return { ...body, subscribers, incidents: { ...body.incidents, data: incidentsBody(overview) } };
+  return { ...body, sites, subscribers, incidents: { ...body.incidents, data: incidentsBody(overview) } };
 }
 
 const incidentsBody = ({ incidents }: Overview) =>
@@ -118,27 +123,6 @@ function printHeadline(context: CliContext, { headline }: Overview): void {
   if (needs.length > MOST_NEEDS)
     printLine(context, `  and ${needs.length - MOST_NEEDS} more: "purchase-watch doctor" lists them`);
   printLine(context);
-}
-
-function printSites(context: CliContext, { sites, now }: Overview): void {
-  if (sites.length === 0) return void printLine(context, 'There are no sites yet: start the daemon once with your settings.');
-  printTable(
-    context,
-    ['site', 'answers', 'last answer', 'trouble'],
-    sites.map((site) => [site.name, answers(site, now), relative(site.lastSuccessAt, now), trouble(site)]),
-  );
-}
-
-function answers({ configured, unpolled, renamedTo, failingSince, lastSuccessAt }: SiteRow, now: Instant): string {
-  if (unpolled > 0) return renamedTo === null ? 'not polled: no running daemon names it' : `moves to ${renamedTo}`;
-  if (!configured) return 'not configured any more';
-  if (failingSince !== null) return `no, since ${relative(failingSince, now).replace(/ ago$/, '')}`;
-  return lastSuccessAt === null ? 'not asked yet' : 'yes';
-}
-
-/** The last error stays in the row when the site answers again; then it is past. */
-function trouble({ failingSince, lastError }: SiteRow): string {
-  return failingSince === null ? '' : (lastError ?? '');
 }
 
 function printPurchases(context: CliContext, { counts, oldest: longest, now }: Overview): void {

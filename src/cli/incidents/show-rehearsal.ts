@@ -1,6 +1,7 @@
 /** How `rehearse` shows which alerts would have been sent, and which were. */
 
 import { type MessageSums, type RehearsalBody, type ShownMessage, STAGES } from '../../actions/rehearse/body.ts';
+import { reuseText } from '../../domain/incidents/paid-twice.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { counted, printLine, styled } from '../terminal/output.ts';
 import { printTable } from '../terminal/table.ts';
@@ -30,6 +31,8 @@ export function showRehearsal(context: CliContext, body: RehearsalBody): void {
     context,
     `${counted(incidents, 'incident')}${unsaid === 0 ? '' : `, ${unsaid} of them without an alert`}; open at the beginning ${openBefore}, at the end ${openAfter}`,
   );
+  for (const { site: its, ...counts } of body.reusing)
+    remark(`${its}: orders paid twice alert nobody, because ${reuseText(counts)}`);
   for (const { site: its, state, text } of limits) remark(`${its} ${state.name}: ${text}`);
   messages(context, 'Was really sent', really.said);
 }

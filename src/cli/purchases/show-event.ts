@@ -86,6 +86,11 @@ function wordsFor({ type, data, timestamp }: Taken['event']): Words {
     }
     case 'purchase.invoice_ready':
       return { text: `invoice of ${word(event.data.invoice.totalAmount)} ${event.data.currency ?? '-'}`, style: null };
+    case 'order.paid_twice':
+      return {
+        text: event.data.payments.map(({ price, currency }) => `${word(price)} ${currency ?? '-'}`).join(' and '),
+        style: 'red',
+      };
     case 'site.unreachable':
       return { text: event.data.lastError ?? '-', style: 'red' };
     case 'site.reachable':

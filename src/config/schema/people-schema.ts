@@ -24,6 +24,7 @@ const hearing = {
     'The least urgent that it gets; with `critical` neither digests nor first looks',
   ),
   stuck: open(stuckMode, 'When a single stuck checkout alerts it: `auto`, `each` or `incidents`', 'as `slack.stuck`'),
+  paidTwice: open(kind.flag, 'Whether an order that was paid twice alerts it', 'as `slack.paidTwice`'),
 };
 const ceiling = { maxPerHour: open(messagesPerHour, 'Messages to it within an hour, at most', 'as `slack.maxPerHour`') };
 const slackChannel = section({
@@ -48,6 +49,11 @@ export const slack = section({
     stuckMode,
     'auto',
     'When a single stuck checkout alerts people: `each` always, `incidents` never (only when a page counts as broken), `auto` while fewer than 100 stays or 20 customers a day are known of its state and site',
+  ),
+  paidTwice: preset(
+    kind.flag,
+    true,
+    'Whether people are alerted of an order that was paid twice; where more than one order in 50 repeats, they are not',
   ),
   groupWait: preset(kind.duration, '30s', 'Time a new incident gathers purchases before people are alerted'),
   quietFor: preset(kind.duration, '10m', 'Time without symptoms after which an incident of stuck purchases is over'),

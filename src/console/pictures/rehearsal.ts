@@ -30,7 +30,7 @@ const MOST_MARKS = 400;
 /** In both widths: the page shows the one that fits. */
 export function timelinePicture(timeline: Timeline): Html {
   return html`<div class="only-wide">${drawn(timeline, 760)}</div><div class="only-narrow">${drawn(timeline, 330)}</div>
-<div class="legend"><span>${sample('<rect class="r-bar warning" x="0" y="2" width="18" height="8" rx="2"/>')}incident, warning</span><span>${sample('<rect class="r-bar critical" x="0" y="2" width="18" height="8" rx="2"/>')}incident, critical</span><span>${sample('<circle class="r-mark news" cx="9" cy="6" r="4"/>')}alert: it began or came back</span><span>${sample('<circle class="r-mark" cx="9" cy="6" r="4"/>')}alert: it grew, reminder</span><span>${sample('<path class="r-end" d="M9 0v12"/>')}alert: it is over</span><span>${sample('<path class="d-stuck" d="M9 1l5 5-5 5-5-5z"/>')}alert about single checkouts</span></div>`;
+<div class="legend"><span>${sample('<rect class="r-bar warning" x="0" y="2" width="18" height="8" rx="2"/>')}incident, warning</span><span>${sample('<rect class="r-bar critical" x="0" y="2" width="18" height="8" rx="2"/>')}incident, critical</span><span>${sample('<circle class="r-mark news" cx="9" cy="6" r="4"/>')}alert: it began or came back</span><span>${sample('<circle class="r-mark" cx="9" cy="6" r="4"/>')}alert: it grew, reminder</span><span>${sample('<path class="r-end" d="M9 0v12"/>')}alert: it is over</span><span>${sample('<path class="d-stuck" d="M9 1l5 5-5 5-5-5z"/>')}alert about single checkouts, or an order paid twice</span></div>`;
 }
 
 const sample = (shape: string): Html =>
@@ -141,7 +141,8 @@ export function incidentPlace({ site, state, kind }: ShownIncident): string {
 function mark({ at, stage, headline }: ShownMessage, y: number, { x }: Scale): Html {
   const place = x(Date.parse(at));
   const title = html`<title>${dayTime(Date.parse(at))} ${stage}: ${headline}</title>`;
-  if (stage === 'checkouts') return html`<path class="d-stuck" d="M${px(place)} ${px(y - 5)}l5 5-5 5-5-5z">${title}</path>`;
+  if (stage === 'checkouts' || stage === 'paid_twice')
+    return html`<path class="d-stuck" d="M${px(place)} ${px(y - 5)}l5 5-5 5-5-5z">${title}</path>`;
   if (stage === 'ended') return html`<path class="r-end" d="M${px(place)} ${px(y - 9)}v18">${title}</path>`;
   const isNews = stage === 'opened' || stage === 'reopened';
   return html`<circle class="r-mark${isNews ? ' news' : NOTHING}" cx="${px(place)}" cy="${px(y)}" r="4.2">${title}</circle>`;

@@ -9,6 +9,7 @@ import { createDigests } from './digest.ts';
 import { type AlertMoment, alertFirstLooks, type Outcome, type RecipientsOf } from './first-look.ts';
 import { createIncidentMessages } from './incident-messages.ts';
 import { createLook, type JudgeLease, type LookOptions } from './look.ts';
+import { announcePaidTwice } from './paid-twice.ts';
 import { createCheckoutAlerts } from './stuck-checkouts.ts';
 import { createUsualReader } from './usual.ts';
 
@@ -54,7 +55,12 @@ export function createJudge(options: JudgeOptions): Judge {
   };
   const alertOthers = async (lease: JudgeLease): Promise<Outcome[]> => {
     const moment: AlertMoment = { now: clock.now(), lease, recipients };
-    return [await checkouts.alert(moment), await alertFirstLooks(options, moment), await digests.alert(moment)];
+    return [
+      await checkouts.alert(moment),
+      await announcePaidTwice(options, moment),
+      await alertFirstLooks(options, moment),
+      await digests.alert(moment),
+    ];
   };
 
   /** A look failed, and the database may yet run a statement of it. */

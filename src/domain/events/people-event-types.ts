@@ -1,5 +1,5 @@
 /**
- * The events that people receive: incidents, first looks, digests and single stuck checkouts. Slack and Teams show them as
+ * The events that people receive: incidents, first looks, digests, single stuck checkouts and orders paid twice. Slack and Teams show them as
  * messages, alert webhooks pass them on as they are. They are read back leniently: an alarm of another version is still one.
  */
 import { z } from 'zod';
@@ -11,6 +11,7 @@ import type { IncidentKind } from '../incidents/symptom.ts';
 import { LIMIT_SOURCES } from '../stays/dwell.ts';
 import { parseExact } from '../values/exact-json.ts';
 import { amountText, count, listOf, orNull, quantity, readableState, share, time, word } from './fields.ts';
+import { paidTwiceData } from './paid-twice-data.ts';
 
 /** What an event about an incident reports. */
 export const INCIDENT_STAGES = ['opened', 'reopened', 'grew', 'reminder', 'ended'] as const;
@@ -281,6 +282,7 @@ export const PEOPLE_EVENTS = {
   ),
   'incident.digest': event('incident.digest', 'DigestEvent', 'What happened since the last digest.', digestData),
   'incident.checkouts': event('incident.checkouts', 'CheckoutsEvent', 'Single checkouts are stuck, or are over.', checkoutsData),
+  'incident.paid_twice': event('incident.paid_twice', 'PaidTwiceEvent', 'Orders of a site were paid twice.', paidTwiceData),
 } as const;
 
 /** Types for channels that alert people. Not in the feed, not sent to webhooks. */
@@ -294,6 +296,7 @@ export type IncidentData<Kind extends IncidentKind = IncidentKind> = Extract<z.o
 export type FirstLookData = z.output<typeof firstLookData>;
 export type DigestData = z.output<typeof digestData>;
 export type CheckoutsData = z.output<typeof checkoutsData>;
+export type PaidTwiceData = z.output<typeof paidTwiceData>;
 
 const peopleEvent = z.discriminatedUnion('type', [
   PEOPLE_EVENTS['incident.opened'],
@@ -304,6 +307,7 @@ const peopleEvent = z.discriminatedUnion('type', [
   PEOPLE_EVENTS['incident.first_look'],
   PEOPLE_EVENTS['incident.digest'],
   PEOPLE_EVENTS['incident.checkouts'],
+  PEOPLE_EVENTS['incident.paid_twice'],
 ]);
 export type PeopleEventBody = z.output<typeof peopleEvent>;
 

@@ -143,6 +143,26 @@ export const SYSTEM_EVENTS = {
     'A purchase has a state that the specification does not list; once for each site and number.',
     z.object({ site: z.string(), state, purchaseId: z.string() }),
   ),
+  'order.paid_twice': event(
+    'order.paid_twice',
+    'OrderPaidTwiceEvent',
+    'Two or more completed purchases of a site are of one order. A payment that comes later brings one more event, which names all.',
+    z.object({
+      site: z.string(),
+      payments: z
+        .array(
+          z.object({
+            purchaseId: z.string(),
+            reference: z.string().nullable(),
+            orderReference: z.string().nullable(),
+            price: amount.nullable(),
+            currency: z.string().nullable(),
+            completedAt: timeText,
+          }),
+        )
+        .describe('The earliest first.'),
+    }),
+  ),
   'subscriber.test': event(
     'subscriber.test',
     'TestEvent',

@@ -3,6 +3,7 @@
 import type { StoredStatus } from '../deliveries/delivery-status.ts';
 import type { Audience } from '../deliveries/subscriber-health.ts';
 import type { SubscriberState } from '../deliveries/subscriber-state.ts';
+import type { OrderCounts } from '../incidents/paid-twice.ts';
 import type { IncidentKind } from '../incidents/symptom.ts';
 import type { PollReason } from '../polling/poll-reason.ts';
 import type { PurchaseStatus } from '../purchases/purchase.ts';
@@ -184,6 +185,24 @@ export interface FirstLookFacts {
   readonly isBacklog: boolean;
 }
 
+/** A completed purchase of an order. */
+export interface PaymentFacts {
+  readonly purchaseId: string;
+  /** The amount's exact digits. */
+  readonly price: string | null;
+  readonly currency: string | null;
+  readonly completedAt: Instant;
+}
+
+export interface OrderFacts {
+  /** The completed purchases of its order, itself included; empty while it is not completed, and when its order is not known. */
+  readonly payments: readonly PaymentFacts[];
+  /** When an event named it as one of several payments. */
+  readonly announcedAt: Instant | null;
+  /** How often orders repeat at its site. */
+  readonly counts: OrderCounts;
+}
+
 export interface Facts {
   readonly now: Instant;
   /** Time that the database's clock skipped. */
@@ -211,6 +230,7 @@ export interface Facts {
   readonly singles: readonly SingleFacts[];
   /** Of a stuck purchase of its site's first load: the first look at the site. Null for others, and for those that got stuck after it. */
   readonly firstLook: FirstLookFacts | null;
+  readonly order: OrderFacts;
   /** What is known of its state at its site. */
   readonly known: CountedUsual;
   /** Whether there is a channel for people, without which no person is alerted of incidents. */

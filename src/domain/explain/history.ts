@@ -5,6 +5,7 @@ import { stateName } from '../purchases/states.ts';
 import { humanDuration } from '../values/duration.ts';
 import { type DeliveryStepOptions, deliverySteps } from './deliveries.ts';
 import type { EventFacts, Facts, PurchaseFacts, TransitionFacts } from './facts.ts';
+import { paidTwiceSteps } from './paid-twice.ts';
 import { singleSteps } from './single-alerts.ts';
 import type { Matter, Step } from './step.ts';
 
@@ -40,7 +41,7 @@ export function historySteps(
     groups.push([{ ...transitionFields(transition), text, wrong: true }]);
     matters.push({ code: 'event_missing', text: `Change ${transition.sequence} was never announced: it has no event.` });
   }
-  for (const step of singleSteps(facts)) groups.push([step]);
+  for (const step of [...singleSteps(facts), ...paidTwiceSteps(facts).steps]) groups.push([step]);
   const ended = endedStep(purchase);
   if (ended !== null) groups.push([ended]);
   // Groups stay together, so that the deliveries follow their event.

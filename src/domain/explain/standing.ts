@@ -10,6 +10,7 @@ import { type Limit, shownLimit, workingText } from '../stays/dwell.ts';
 import { humanDuration } from '../values/duration.ts';
 import { DAY, type Instant, isoTime } from '../values/time.ts';
 import type { Facts, IncidentFacts } from './facts.ts';
+import { paidTwiceSteps } from './paid-twice.ts';
 import { answeredWell, stuckClock, unnamedText } from './poll.ts';
 import { singleStanding } from './single-alerts.ts';
 import type { Step } from './step.ts';
@@ -30,6 +31,7 @@ export function standingSteps(facts: Facts, policy: PollPolicy, { limitOf, chann
     ...(clock === null ? [] : [clock]),
     ...facts.incidents.map((incident) => incidentStep(facts, incident)),
     ...missingIncident(facts, channels),
+    ...paidTwiceSteps(facts).standing,
   ];
 }
 

@@ -9,6 +9,7 @@ import { unwritableAdvice } from '../replicas/daemon-silence.ts';
 import { humanDuration } from '../values/duration.ts';
 import type { Instant } from '../values/time.ts';
 import type { Facts } from './facts.ts';
+import { paidTwice } from './paid-twice.ts';
 import { answeredWell, bulkTurn, lateness, unnamedText, whyLate } from './poll.ts';
 import { singleStanding } from './single-alerts.ts';
 import { NO_CHANNEL_HEARS, NOBODY_HEARS, untilText } from './standing.ts';
@@ -30,6 +31,7 @@ function purchaseMatters(facts: Facts, policy: PollPolicy, channels: readonly Ch
   const isLateExplained = causes.some((cause) => cause !== null);
   const all = [
     ...causes,
+    paidTwice(facts),
     stuck(facts, policy, channels),
     unreadable(facts),
     isLateExplained ? null : pollLate(facts),

@@ -14,6 +14,8 @@ export interface ChannelRule {
   readonly severity: Level;
   /** When it is alerted of single stuck checkouts; `auto` unless given. */
   readonly stuck?: StuckMode;
+  /** Whether it is alerted of orders that were paid twice; true by default. */
+  readonly paidTwice?: boolean;
   /** It takes nothing at present; false by default. */
   readonly isDeaf?: boolean;
 }

@@ -7,6 +7,7 @@
  * purchases, so each result names its purchase, too. A batch holds each row id once.
  */
 
+import { COMPLETED } from '../../domain/deciding/invoice.ts';
 import type { PollOutcome, Transition } from '../../domain/deciding/outcome.ts';
 import { completedEvents } from '../../domain/events/make-event.ts';
 import type { Holding } from '../../domain/replicas/ownership.ts';
@@ -26,6 +27,7 @@ import {
 import { announcingRows, type EventRow } from '../events/events.ts';
 import { customerOf } from '../stays/customer.ts';
 import { isOfFirstLoad } from '../stays/first-load.ts';
+import { notingPayments } from '../stays/order-payments.ts';
 import { eventRowsOf } from './poll-events.ts';
 import { loadAttached } from './queue.ts';
 import { countingTransitions } from './transition-counts.ts';
@@ -126,6 +128,7 @@ export async function recordChanged(
     written as (${updatePurchases(sql, batch)}),
     transition as (${insertTransitions(sql, moves)}),
     ${moves.length === 0 ? sql`` : sql`${countingTransitions(sql)},`}
+    ${moves.some(({ to }) => to === COMPLETED) ? sql`${notingPayments(sql)},` : sql``}
     ${stays.length === 0 ? sql`` : sql`stay as (${insertStays(sql, stays)}),`}
     ${unreadable.length === 0 ? sql`` : sql`unread as (${notingUnreadable(sql, unreadable)}),`}
     detail as (${writeDetails(sql, detailed)}),

@@ -60,6 +60,10 @@ export async function moveHistory(sql: Queries, { from, to }: Renamed): Promise<
       insert into purchase_watch_internal.transition_count_changes (bucket, count, from_state, to_state, site)
       select bucket, count, from_state, to_state, ${to} from change),
     changing as (update purchase_watch_internal.transition_count_changes set site = ${to} where site = ${from}),
+    paid as (delete from purchase_watch_internal.order_counts where site = ${from} returning *),
+    paying as (
+      insert into purchase_watch_internal.order_counts as c (site, paid, repeated) select ${to}, paid, repeated from paid
+      on conflict (site) do update set paid = c.paid + excluded.paid, repeated = c.repeated + excluded.repeated),
     known as (
       update purchase_watch_internal.sites s set first_success_at = least(s.first_success_at, f.first_success_at),
         digest_at = coalesce(s.digest_at, f.digest_at)

@@ -17,6 +17,7 @@ export async function retireEverything(sql: Sql): Promise<void> {
     await tx`delete from purchase_watch_internal.detections`;
     await tx`delete from purchase_watch_internal.stay_days`;
     await tx`delete from purchase_watch_internal.stuck_alerts`;
+    await tx`delete from purchase_watch_internal.order_payments where announced_at is null`;
     await tx`update purchase_watch_internal.incidents set ended_at = now() where ended_at is null`;
     await tx`
       update purchase_watch_internal.deliveries set status = 'suppressed', settled_at = now(), last_error = 'What it was about ended before it was sent.'

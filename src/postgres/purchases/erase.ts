@@ -46,7 +46,7 @@ export function fingerprint(site: string, purchaseId: string): string {
  * it, in its quotes.
  */
 const mentioning = (sql: Queries, { site, purchaseId }: Pick<Erasable, 'site' | 'purchaseId'>) => sql`
-  e.purchase is null and e.site in (${site}, '') and (e.type = 'site.unknown_state' or e.type like 'incident.%')
+  e.purchase is null and e.site in (${site}, '') and (e.type in ('site.unknown_state', 'order.paid_twice') or e.type like 'incident.%')
   and strpos(e.body, ${JSON.stringify(purchaseId)}) > 0`;
 
 /** How much there is to erase. */

@@ -1,6 +1,8 @@
 /** The facts that explain a purchase, read by one statement, so that rows that commit together are seen together. */
+import { COMPLETED } from '../../domain/deciding/invoice.ts';
 import type { Facts } from '../../domain/explain/facts.ts';
 import { MOST_OTHERS } from '../../domain/explain/poll.ts';
+import { NOTHING_PAID } from '../../domain/incidents/paid-twice.ts';
 import { MOST_AT_FIRST_LOOK } from '../../domain/incidents/stuck-checkouts.ts';
 import { SHARDS } from '../../domain/replicas/ownership.ts';
 import { NOTHING_KNOWN } from '../../domain/stays/usual.ts';
@@ -12,6 +14,7 @@ import { rowOf } from '../polling/locked-rows.ts';
 import { silence } from '../shards/replicas.ts';
 import { readUsual, USUAL_WINDOW } from '../stays/dwell.ts';
 import { isOfFirstLoad } from '../stays/first-load.ts';
+import { paymentsJson } from '../stays/order-payments.ts';
 import { ceilingOf } from './first-polls.ts';
 
 /** The latest rows of each table are read, up to these numbers; the others are counted. */
@@ -135,6 +138,11 @@ export async function explainFacts(
         from purchase_watch_internal.sites s
         where s.name = p.site and s.configured and s.first_look_since is not null and p.stuck_since <= coalesce(s.first_look_said_at, 'infinity')
           and ${isOfFirstLoad(sql)} and (select count(*) from t) = 1),
+      'order', json_build_object(
+        'payments', case when p.state = ${COMPLETED} then coalesce((${paymentsJson(sql, sql`false`)}), '[]') else '[]' end,
+        'announcedAt', (select ${ms('announced_at')} from purchase_watch_internal.order_payments where purchase = p.id),
+        'counts', coalesce((select json_build_object('paid', c.paid, 'repeated', c.repeated)
+          from purchase_watch_internal.order_counts c where c.site = p.site), ${JSON.stringify(NOTHING_PAID)}::json)),
       'hasPeople', exists(select from purchase_watch_internal.subscribers where audience = 'people' and configured),
       'more', json_build_object(
         'transitions', (select count(*) from purchase_watch_internal.purchase_transitions x where x.purchase = p.id) - (select count(*) from t),

@@ -34,21 +34,26 @@ export const orderOf = (sql: Queries): Fragment =>
   sql`coalesce(hashtextextended(p.reference, 0), purchase_watch_internal.order_key(d.fields))`;
 
 /**
- * SQL: other purchases of the order of the purchases row `p` at the same site, found by the reference, or by the OrderReference
- * that the service names. Reads a few index entries for each row, however large the tables are.
+ * SQL: the ids of the purchases that share the reference of the purchases row `p`, or the OrderReference that the service names, the
+ * row itself included; `sharing` is how many share it. Reads a few index entries for each row, however large the tables are.
  */
+export function sharersOfOrder(sql: Queries): Fragment {
+  return sql`
+    select q.id, count(*) over () as sharing
+    from (select id from purchase_watch.purchases where reference = p.reference order by id desc limit ${MOST_OF_ONE_ORDER + 1}) q
+    union all
+    select q.id, count(*) over ()
+    from (
+      select d.purchase as id from purchase_watch_internal.purchase_details own
+      join purchase_watch_internal.purchase_details d on purchase_watch_internal.order_key(d.fields) = purchase_watch_internal.order_key(own.fields)
+      where own.purchase = p.id limit ${MOST_OF_ONE_ORDER + 1}) q`;
+}
+
+/** SQL: other purchases of the order of the purchases row `p` at the same site. */
 function othersOfOrder(sql: Queries): Fragment {
   return sql`
     select o.state, o.state_since, o.registered_at
-    from (
-      select q.id, count(*) over () as sharing
-      from (select id from purchase_watch.purchases where reference = p.reference order by id desc limit ${MOST_OF_ONE_ORDER + 1}) q
-      union all
-      select q.id, count(*) over ()
-      from (
-        select d.purchase as id from purchase_watch_internal.purchase_details own
-        join purchase_watch_internal.purchase_details d on purchase_watch_internal.order_key(d.fields) = purchase_watch_internal.order_key(own.fields)
-        where own.purchase = p.id limit ${MOST_OF_ONE_ORDER + 1}) q) s
+    from (${sharersOfOrder(sql)}) s
     join purchase_watch.purchases o on o.id = s.id
     where s.sharing between 2 and ${MOST_OF_ONE_ORDER} and o.id <> p.id and o.site = p.site`;
 }

@@ -3,13 +3,16 @@
  * to people, and how many purchases were flagged. Reads only.
  */
 
+import { COMPLETED } from '../../domain/deciding/invoice.ts';
 import type { Silence } from '../../domain/incidents/incident.ts';
+import type { RecordedPayment } from '../../domain/rehearsal/rehearsed-payments.ts';
 import type { RecordedOutage, RecordedStay } from '../../domain/stays/recorded-stay.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Queries, Sql } from '../connection/database.ts';
 import { customerOf } from './customer.ts';
 import { paidByAnotherAt } from './evidence.ts';
 import { isOfFirstLoad } from './first-load.ts';
+import { isOldPayment, paymentsOfOrder } from './order-payments.ts';
 
 /** A stretch of time, from its first moment to its last. */
 export interface Span {
@@ -103,6 +106,33 @@ export async function* recordedStays(
   await past`close recorded_stays`;
 }
 
+/**
+ * The purchases whose order is known and that became Completed within a time, and still are, in that order; `place` is which payment of
+ * its order it was, from 1.
+ */
+export async function* recordedPayments(
+  past: Queries,
+  { from, to, site }: Span & { readonly site: string | null },
+  { batch = BATCH }: ReadBounds = {},
+): AsyncGenerator<readonly RecordedPayment[]> {
+  await past`
+    declare recorded_payments no scroll cursor for
+    select p.site, p.state_since as at, m.place::float8 as place, coalesce(${isOldPayment(past, past`f.at`)}, false) as "isOld"
+    from purchase_watch.purchases p join purchase_watch_internal.sites s on s.name = p.site and s.configured
+    left join (${firstAnswers(past)}) f on f.site = p.site
+    cross join lateral (
+      select count(*) filter (where (o.state_since, o.id) <= (p.state_since, p.id)) as place from (${paymentsOfOrder(past)}) o) m
+    where p.state = ${COMPLETED} and p.state_since >= ${from}::timestamptz and p.state_since < ${to}::timestamptz and m.place > 0
+      and ${site === null ? past`true` : past`p.site = ${site}`}
+    order by p.state_since, p.id`;
+  for (;;) {
+    const some = await past<RecordedPayment[]>`fetch forward ${past.unsafe(String(batch))} from recorded_payments`;
+    if (some.length === 0) break;
+    yield some;
+  }
+  await past`close recorded_payments`;
+}
+
 /** SQL: when each site first answered: as stored, or by the oldest observation where that is earlier, as in databases of earlier versions. */
 const firstAnswers = (past: Queries) => past`
     select s.name as site, least(s.first_success_at, f.at) as at
@@ -143,7 +173,7 @@ export async function recordedMessages(past: Queries, { from, to }: Span): Promi
         select s.name from purchase_watch_internal.deliveries d join purchase_watch_internal.subscribers s on s.id = d.subscriber
         where d.event = e.position and s.audience = 'people' order by s.id) as channels
     from purchase_watch_internal.events e
-    where e.purchase is null and e.type in ('incident.opened', 'incident.reopened', 'incident.grew', 'incident.reminder', 'incident.ended', 'incident.checkouts')
+    where e.purchase is null and e.type in ('incident.opened', 'incident.reopened', 'incident.grew', 'incident.reminder', 'incident.ended', 'incident.checkouts', 'incident.paid_twice')
       and e.created_at >= ${from}::timestamptz and e.created_at < ${to}::timestamptz
     order by e.position`;
 }

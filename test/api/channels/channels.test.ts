@@ -18,7 +18,8 @@ test('each is listed with what it gets and how it is, and without its address', 
   const health = { status: 'ok', failures: 0, failingSince: null, pausedUntil: null, lastError: null };
   expect(body.data).toEqual([
     {
-      ...{ name: '@slack', kind: 'slack', title: 'Slack', sites: null, severity: 'warning', stuck: 'incidents', maxPerHour: 20 },
+      ...{ name: '@slack', kind: 'slack', title: 'Slack', sites: null, severity: 'warning' },
+      ...{ stuck: 'incidents', paidTwice: true, maxPerHour: 20 },
       ...{ status: 'active', statusReason: null, health: expect.objectContaining(health) },
     },
   ]);

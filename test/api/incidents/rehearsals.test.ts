@@ -119,6 +119,12 @@ test('the mode of single checkouts changes where a channel has none of its own',
   expect((await call(each)).body.rehearsed.stages.checkouts).toBe(0);
 });
 
+test('whether orders paid twice alert people is a setting to try', async () => {
+  const { body } = await call({ settings: { slack: { paidTwice: false } }, ...SPAN });
+  expect(body.changed).toEqual([{ setting: 'slack.paidTwice', present: 'true', tried: 'false' }]);
+  expect([body.rehearsed.stages.paid_twice, body.reusing]).toEqual([0, []]);
+});
+
 test('one site alone, and silences that are ignored', async () => {
   expect((await call({ ...SPAN, site: 'no' })).body).toMatchObject({ site: 'no', stays: 0, rehearsed: { messages: 0 } });
   await api.sql`
@@ -139,7 +145,14 @@ test('the settings that can be tried are read by themselves', async () => {
   expect(status).toBe(200);
   expect(body.states.WaitingForCardPayments).toEqual({ stuckAfter: '14m' });
   expect(Object.keys(body.states)).not.toContain('Completed');
-  expect(body.slack).toEqual({ stuck: 'auto', groupWait: '30s', quietFor: '12m', groupInterval: '5m', repeatInterval: '4h' });
+  expect(body.slack).toEqual({
+    stuck: 'auto',
+    paidTwice: true,
+    groupWait: '30s',
+    quietFor: '12m',
+    groupInterval: '5m',
+    repeatInterval: '4h',
+  });
 });
 
 test.each<[string, object, string, RegExp]>([

@@ -52,6 +52,7 @@ describe('a whole file', () => {
       deadMansSwitch: null,
       maxPerHour: 20,
       stuck: 'auto',
+      paidTwice: true,
       quietFor: 600_000,
       groupWait: 1_000,
       groupInterval: 120_000,

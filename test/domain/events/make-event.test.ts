@@ -76,6 +76,7 @@ test('event types are those of the contract', () => {
     'site.unreachable',
     'site.reachable',
     'site.unknown_state',
+    'order.paid_twice',
     'subscriber.test',
   ]);
 });

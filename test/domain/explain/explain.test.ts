@@ -115,6 +115,7 @@ function theFacts({
   return {
     now: NOW,
     skipped: [],
+    order: { payments: [], announcedAt: null, counts: { paid: 0, repeated: 0 } },
     purchase: aPurchase(purchase),
     site: { configured: true, failingSince: null, lastSuccessAt: NOW - SECOND, lastError: null },
     owner: { replica: 'rep_1', leaseUntil: NOW + 20 * SECOND, daemons: 1, othersDue: 0, silence: SILENCE },

@@ -31,6 +31,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0022_odd_ids.sql': '3ff9840fb869721c61bb8433f19949f4ae07d1ab45c20212309ed15e233d4122',
   '0023_keyed_digests.sql': 'eb55224c823fdbd8c1575bb2bab611e2e35ad85f1b5d0c01186fee19f7f86445',
   '0024_unreadable_alerts.sql': '855a93ea3e72d60f8951e81b6069ce43278cb2f9e04bf3a3de9cc5fce89db05b',
+  '0025_order_payments.sql': 'ad29a15df23000ca1f83e222c5991914db9d1e27b18bac769c2e0d9c632cebb6',
 };
 
 const hashOf = (name: string): string =>

@@ -5,6 +5,7 @@ import {
   type FirstLookData,
   INCIDENT_STAGES,
   type IncidentData,
+  type PaidTwiceData,
   type PeopleEventBody,
   readPeopleEvent,
 } from '../../../domain/events/people-event-types.ts';
@@ -29,6 +30,9 @@ export interface Digest {
   readonly data: DigestData;
 }
 
+/** Orders of a site that were paid twice. */
+export type PaidTwice = Readonly<PaidTwiceData>;
+
 /** An event that is not about an incident, or has a shape that this version does not know. */
 export interface OtherEvent {
   readonly kind: 'other';
@@ -45,6 +49,7 @@ export type PeopleEvent =
   | FirstLook
   | Digest
   | Checkouts
+  | PaidTwice
   | OtherEvent;
 
 /** Reads an event's body. An alarm in an unknown shape is still an alarm: it comes back as `other`, never as an error. */
@@ -61,6 +66,8 @@ function known({ type, timestamp: at, data }: PeopleEventBody): PeopleEvent | nu
       return { kind: 'digest', at, data };
     case 'checkouts':
       return checkoutsOf(at, data);
+    case 'paid_twice':
+      return data.orders.some(({ payments }) => payments.length > 0) ? data : null;
     default: {
       const stage = INCIDENT_STAGES.find((each) => type === `incident.${each}`)!;
       if (data.kind === 'stuck') return stuckIncident({ stage, at }, data);

@@ -8,7 +8,7 @@ import { code, plain, purchaseId } from './mrkdwn.ts';
 /** Checkouts named in one message. */
 const NAMED = 20;
 /** Lines with links may be so long together; longer ones are shown without, since Slack takes 3 000. */
-const LONGEST_LINKS = 2_800;
+export const LONGEST_LINKS = 2_800;
 const LONGEST_ORDER = 80;
 const LONGEST_AMOUNT = 40;
 
@@ -19,13 +19,14 @@ export function whereOf(all: readonly Named[]): string {
   return sites.length === 1 ? plain(sites[0]!, LONGEST_NAME) : `${sites.length} sites`;
 }
 
-export function moneyOf({ price, currency }: Named): string | null {
+/** An amount with its currency; null when it is not known. */
+export function amountText({ price, currency }: Pick<Named, 'price' | 'currency'>): string | null {
   if (price === null || currency === null || price.length > LONGEST_AMOUNT) return null;
   return `${plain(apart(price), LONGEST_AMOUNT * 2)} ${plain(currency, 10)}`;
 }
 
 /** The merchant's own name of the order first, because people look for it in their own shop; both names where they differ. */
-export function orderOf({ reference, orderReference }: Named): string | null {
+export function orderName({ reference, orderReference }: Pick<Named, 'reference' | 'orderReference'>): string | null {
   const names = [reference, orderReference].filter((name) => name !== null);
   const [first, second] = [...new Set(names)].map((name) => code(name, LONGEST_ORDER));
   if (first === undefined) return null;
@@ -33,9 +34,9 @@ export function orderOf({ reference, orderReference }: Named): string | null {
 }
 
 export function nameOf(each: Named, consoleUrl: string | null): string {
-  const order = orderOf(each);
+  const order = orderName(each);
   const name = [purchaseId(each.purchaseId, { consoleUrl, site: each.site }), ...(order === null ? [] : [`order ${order}`])];
-  return [...name, moneyOf(each) ?? 'amount not known'].join(', ');
+  return [...name, amountText(each) ?? 'amount not known'].join(', ');
 }
 
 /** How the lines of a paragraph are made; `links` is the console that ids link to, `isAlone`: all of them are of one place, which needs no name. */

@@ -10,7 +10,7 @@ import { grouped } from '../../../domain/values/counts.ts';
 import { humanDuration } from '../../../domain/values/duration.ts';
 import type { AlertedCheckout, AlertReason, Checkouts, OverCheckout } from '../events/checkouts-event.ts';
 import { causeParagraphs } from './causes.ts';
-import { moneyOf, type Named, namedParagraph, nameOf, orderOf, whereOf } from './checkout-names.ts';
+import { amountText, type Named, namedParagraph, nameOf, orderName, whereOf } from './checkout-names.ts';
 import { type Draft, type Labelled, LONGEST_NAME, lasting, NEUTRAL, OVER, signOf, waitingFor } from './draft.ts';
 import { code, command, moment, plain, purchaseId } from './mrkdwn.ts';
 
@@ -53,15 +53,15 @@ function stuckCheckouts(event: Checkouts, consoleUrl: string | null): Draft {
   const sign = `${signOf({ severity: 'warning' })} ${isTest ? 'TEST: ' : ''}`;
   const oldest = Math.min(...stuck.map(({ since }) => since));
   const many = isAlone ? '1 checkout' : `${grouped(stuckCount)} checkouts`;
-  const money = isAlone && moneyOf(first) !== null ? `, ${moneyOf(first)}` : '';
+  const money = isAlone && amountText(first) !== null ? `, ${amountText(first)}` : '';
   const least = stuck.some(({ since, foundLate }) => foundLate && since === oldest) ? ' at least' : '';
   const long = `${isAlone ? ' for' : ', the oldest for'}${least} ${lasting(oldest, at)}`;
   const facts: Draft['facts'] = isAlone
     ? [
         ...placeFacts(first),
         ['Purchase', purchaseId(first.purchaseId, { consoleUrl, site: first.site })],
-        ['Order', orderOf(first) ?? 'not known'],
-        ['Money', moneyOf(first) ?? 'not known'],
+        ['Order', orderName(first) ?? 'not known'],
+        ['Money', amountText(first) ?? 'not known'],
         ['Waiting since', moment(first.since)],
         ...(first.limitMs === null ? [] : [['Overdue after', humanDuration(first.limitMs)] as const]),
         ['Severity', 'warning'],
@@ -90,7 +90,7 @@ function unreadableCheckouts(event: Checkouts, consoleUrl: string | null): Draft
   const { stuck, stuckCount, over, overCount, at, isTest } = event;
   const [first] = stuck;
   const isAlone = stuckCount === 1;
-  const money = isAlone && moneyOf(first!) !== null ? `, ${moneyOf(first!)}` : '';
+  const money = isAlone && amountText(first!) !== null ? `, ${amountText(first!)}` : '';
   const oldest = Math.min(...stuck.map(({ since }) => since));
   const many = isAlone ? '1 purchase cannot' : `${grouped(stuckCount)} purchases cannot`;
   const remedy = `Find out at the service whether ${isAlone ? 'it is' : 'they are'} paid. ${isAlone ? 'It is' : 'They are'} asked for on, and the next good answer ends this by itself. If the reason speaks of the service, ask its operator; if it speaks of the database, look at what was added to its tables.`;
@@ -100,8 +100,8 @@ function unreadableCheckouts(event: Checkouts, consoleUrl: string | null): Draft
       ? [
           ['Site', plain(first!.site, LONGEST_NAME)],
           ['Purchase', purchaseId(first!.purchaseId, { consoleUrl, site: first!.site })],
-          ['Order', orderOf(first!) ?? 'not known'],
-          ['Money', moneyOf(first!) ?? 'not known'],
+          ['Order', orderName(first!) ?? 'not known'],
+          ['Money', amountText(first!) ?? 'not known'],
           ['Last read', moment(first!.since)],
           ['Severity', 'warning'],
         ]
@@ -127,14 +127,14 @@ function overCheckouts(event: Checkouts, consoleUrl: string | null): Draft {
   const gotOn = over.filter(isGood).length;
   const sign = `${gotOn > 0 ? OVER : NEUTRAL} ${isTest ? 'TEST: ' : ''}`;
   if (overCount === 1 && first !== undefined) {
-    const money = moneyOf(first) === null ? '' : `, ${moneyOf(first)}`;
+    const money = amountText(first) === null ? '' : `, ${amountText(first)}`;
     return {
       headline: `${sign}${whereOf(over)}: the ${first.outcome === 'readable' ? 'purchase' : 'stuck checkout'} ${outcomeText(first)} after ${lasting(first.since, first.overAt)}${money}`,
       facts: [
         ...placeFacts(first),
         ['Purchase', purchaseId(first.purchaseId, { consoleUrl, site: first.site })],
-        ['Order', orderOf(first) ?? 'not known'],
-        ['Money', moneyOf(first) ?? 'not known'],
+        ['Order', orderName(first) ?? 'not known'],
+        ['Money', amountText(first) ?? 'not known'],
         ['Over', moment(first.overAt)],
       ],
       paragraphs: [['What to do', adviceFor(over)]],

@@ -9,6 +9,7 @@ import { checkoutsDraft } from './checkouts.ts';
 import { digestDraft } from './digest.ts';
 import { type Draft, type Labelled, LONGEST_NAME, NEUTRAL, OVER, waitingFor } from './draft.ts';
 import { code, command, consolePage, linked, moment, plain } from './mrkdwn.ts';
+import { paidTwiceDraft, paidTwicePage } from './paid-twice.ts';
 import { replicaDraft } from './replica.ts';
 import { unreachableDraft } from './site.ts';
 import { stuckDraft } from './stuck.ts';
@@ -35,6 +36,8 @@ export function draftOf(event: PeopleEvent, consoleUrl: string | null): Draft {
       return withPage(digestDraft(event), consoleUrl, '/');
     case 'checkouts':
       return withPage(checkoutsDraft(event, consoleUrl), consoleUrl, checkoutsPage(event));
+    case 'paid_twice':
+      return withPage(paidTwiceDraft(event, consoleUrl), consoleUrl, paidTwicePage(event));
     case 'first_look':
       return withPage(firstLookDraft(event), consoleUrl, '/');
     default: {

@@ -17,6 +17,7 @@ import { checkoutLines } from './checkouts.ts';
 import { customers, type Draft, type Labelled, LONGEST_NAME, lasting, NEUTRAL, OVER, signOf } from './draft.ts';
 import { draftOf, incidentPage, withPage } from './message.ts';
 import { code, consolePage, linked, moment, plain } from './mrkdwn.ts';
+import { paidTwiceBeside } from './paid-twice.ts';
 import { wordsOfSite } from './site.ts';
 import { beganAt, stuckPlace, stuckWhere } from './stuck-headline.ts';
 
@@ -88,10 +89,13 @@ function draftTogether(threads: readonly Thread[], others: readonly PeopleEvent[
     ),
     ...lines(
       'Besides',
-      others.filter((event) => event.kind !== 'checkouts').map((event) => `• ${draftOf(event, null).headline}`),
+      others
+        .filter((event) => event.kind !== 'checkouts' && event.kind !== 'paid_twice')
+        .map((event) => `• ${draftOf(event, null).headline}`),
       10,
     ),
     ...others.flatMap((event) => (event.kind === 'checkouts' ? checkoutLines(event, 25, consoleUrl) : [])),
+    ...others.flatMap((event) => (event.kind === 'paid_twice' ? paidTwiceBeside(event, consoleUrl) : [])),
   ];
   const [first] = open;
   // One thing goes on: that is the message, the rest comes after it.

@@ -137,13 +137,14 @@ function factsOf(
   attempt: SubscriberAttemptsBody['data'][number] | undefined,
   { now }: Ask,
 ): (readonly [string, Html | string])[] {
-  const { sites, severity, stuck, maxPerHour, statusReason, health } = channel;
+  const { sites, severity, stuck, paidTwice, maxPerHour, statusReason, health } = channel;
   const trouble = statusReason ?? health.lastError ?? health.ourError;
   const waits = receiver === undefined ? '' : waitingText(receiver);
   return [
     ['Incidents', severity === 'critical' ? 'critical ones alone' : 'warnings and critical ones'],
     ['Sites', sites === null ? 'all' : sites.join(', ')],
     ['Single stuck checkouts', MODES[stuck]],
+    ['Orders paid twice', paidTwice ? 'each, once' : 'never'],
     ['At most', maxPerHour === null ? 'no limit of messages' : `${counted(maxPerHour, 'message')} an hour`],
     [
       'Last answer',

@@ -19,7 +19,7 @@ const slackField = (name: string): string => `settings.slack.${name}`;
 export function presentValues({ states, slack }: ShownAlertSettings): ReadonlyMap<string, string> {
   return new Map([
     ...Object.entries(states).map(([state, { stuckAfter }]) => [limitField(state), stuckAfter] as const),
-    ...Object.entries(slack).map(([name, value]) => [slackField(name), value] as const),
+    ...Object.entries(slack).map(([name, value]) => [slackField(name), String(value)] as const),
   ]);
 }
 
@@ -34,7 +34,14 @@ export function wishesOf({ states, slack }: ShownAlertSettings, wanted: Readonly
     );
   return {
     states: given(Object.keys(states), limitField, (stuckAfter) => ({ stuckAfter })),
-    slack: given(Object.keys(slack), slackField, (value) => value),
+    slack: {
+      ...given(
+        Object.keys(slack).filter((name) => name !== 'paidTwice'),
+        slackField,
+        (value) => value,
+      ),
+      ...given(['paidTwice'], slackField, (value) => value === 'true'),
+    },
   };
 }
 
@@ -43,6 +50,11 @@ const MODES: Readonly<Record<(typeof STUCK_MODES)[number], string>> = {
   each: 'each: always',
   incidents: 'incidents: never, only when a page counts as broken',
 };
+
+const YES_NO = [
+  { value: 'true', word: 'true: yes' },
+  { value: 'false', word: 'false: no' },
+];
 
 const TIMES: readonly (readonly [name: string, label: string, hint: string])[] = [
   ['groupWait', 'Gather for', 'before the first message about an incident'],
@@ -76,7 +88,8 @@ export function rehearsalForm(
 <h3>A purchase is stuck after</h3><p class="small">A duration such as <code>10m</code>; <code>auto</code>: learned from customers who got on; <code>never</code>.</p>
 ${limits(states.filter(isLimited))}${unlimited.length === 0 ? NOTHING : html`<details class="quiet" id="unlimited"><summary>States without a limit</summary>${limits(unlimited)}</details>`}
 <h3>People are alerted</h3>
-${field({ name: slackField('stuck'), label: 'Of single stuck checkouts', tried, choices: STUCK_MODES.map((value) => ({ value, word: MODES[value] })), hint: modeHint(tried, present) })}
+${field({ name: slackField('stuck'), label: 'Of single stuck checkouts', tried, choices: STUCK_MODES.map((value) => ({ value, word: MODES[value] })), hint: modeHint(tried, present, 'stuck') })}
+${field({ name: slackField('paidTwice'), label: 'Of orders paid twice', tried, choices: YES_NO, hint: modeHint(tried, present, 'paidTwice') })}
 <div class="fields even">${TIMES.map(([name, label, hint]) => setting(slackField(name), label, hint))}</div>
 <button class="btn first">Rehearse</button><p class="small">Nothing is changed, written or sent. The answer takes seconds, or up to a minute where very much is recorded.</p></form></section>`;
 }
@@ -85,8 +98,8 @@ function valueIn(values: ReadonlyMap<string, string> | Readonly<Record<string, s
   return values instanceof Map ? values.get(name) : (values as Readonly<Record<string, string>>)[name];
 }
 
-function modeHint({ values }: Tried, present: ReadonlyMap<string, string>): string {
-  const was = present.get(slackField('stuck'));
-  const rule = 'for channels without a mode of their own';
-  return values[slackField('stuck')] === was ? rule : `${rule}; at present ${was}`;
+function modeHint({ values }: Tried, present: ReadonlyMap<string, string>, name: 'stuck' | 'paidTwice'): string {
+  const was = present.get(slackField(name));
+  const rule = 'for channels without a setting of their own';
+  return values[slackField(name)] === was ? rule : `${rule}; at present ${was}`;
 }

@@ -1,5 +1,6 @@
 /** What came of a rehearsal: the timeline, the numbers, the messages, and what the result rests on. */
 import { type MessageSums, type RehearsalBody, type ShownIncident, STAGES } from '../../../actions/rehearse/body.ts';
+import { reuseText } from '../../../domain/incidents/paid-twice.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
 import { status } from '../../frame/icons.ts';
@@ -85,6 +86,7 @@ const WORDS: Readonly<Record<(typeof STAGES)[number], string>> = {
   reminder: 'Alerts: reminders',
   ended: 'Alerts: an incident is over',
   checkouts: 'Alerts: single checkouts',
+  paid_twice: 'Alerts: orders paid twice',
 };
 
 /** What would have been said, first to last. */
@@ -109,7 +111,7 @@ export function messagesPanel({ rehearsed, present, from, to }: RehearsalBody): 
 }
 
 /** What the result rests on. */
-export function basisPanel({ stays, taughtSince, channelInvented, limits }: RehearsalBody): Html {
+export function basisPanel({ stays, taughtSince, channelInvented, limits, reusing }: RehearsalBody): Html {
   const taught =
     taughtSince === null
       ? 'Nothing was recorded before the time, so what is usual had to be learned from the time itself.'
@@ -122,6 +124,7 @@ export function basisPanel({ stays, taughtSince, channelInvented, limits }: Rehe
     read,
     taught,
     ...(channelInvented ? ['No channel for people is configured: shown as for one Slack channel that gets every alert.'] : []),
+    ...reusing.map(({ site, ...counts }) => html`<b>${site}</b>: orders paid twice alert nobody, because ${reuseText(counts)}`),
     ...limits.map(({ site, state, text }) => html`<b>${site}, ${state.name}</b>: ${tied(text)}`),
     'Between two polls it is not known when a customer left: half-way is assumed. So this is a rehearsal, and not what would have happened to the second.',
   ];

@@ -106,7 +106,12 @@ function sitePanel(site: Overview, { details, flow }: Read, overview: OverviewBo
   });
 }
 
-function figures(site: Overview, { settings, replicas }: SiteBody, { purchases }: OverviewBody, { now, base }: Ask): Html {
+function figures(
+  site: Overview,
+  { settings, replicas, orders }: SiteBody,
+  { purchases }: OverviewBody,
+  { now, base }: Ask,
+): Html {
   const here = purchases.groups.filter((group) => group.site === site.site && group.status === 'watching');
   const watched = here.reduce((sum, { count }) => sum + count, 0);
   const states = new Set(here.map(({ state }) => state?.value)).size;
@@ -135,6 +140,17 @@ function figures(site: Overview, { settings, replicas }: SiteBody, { purchases }
       '',
       'open incidents',
     ),
+    ...(orders.paid === 0
+      ? []
+      : [
+          figure(
+            number(orders.repeated),
+            `of ${number(orders.paid)}`,
+            orders.reused
+              ? 'paid orders repeat: references are reused by design, so no order paid twice is announced'
+              : 'paid orders were paid before',
+          ),
+        ]),
   ]}</dl>`;
 }
 
