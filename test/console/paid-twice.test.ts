@@ -1,10 +1,12 @@
 /** An order paid twice, on the pages of both purchases; and on that of a site that reuses references. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { signedIn } from '../support/machine.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 let t: TestApp;
 let first: string;
 let second: string;
+let browser: { readonly cookie: string };
 
 beforeAll(async () => {
   t = await startTestApp();
@@ -16,6 +18,7 @@ beforeAll(async () => {
   [first, second] = [await pay(), await pay()];
   await t.live(5 * 60_000);
   await t.app.start();
+  browser = await signedIn(t.app.url()!);
 });
 
 afterAll(async () => {
@@ -24,7 +27,7 @@ afterAll(async () => {
 
 /** The page's words. */
 async function read(path: string): Promise<string> {
-  const answer = await fetch(`${t.app.url()}${path}`, { headers: { accept: 'text/html' } });
+  const answer = await fetch(`${t.app.url()}${path}`, { headers: { accept: 'text/html', ...browser } });
   expect(answer.status).toBe(200);
   return (await answer.text()).replace(/<[^>]*>|\s|&nbsp;/g, ' ').replace(/ +/g, ' ');
 }
