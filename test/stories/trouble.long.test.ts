@@ -12,7 +12,9 @@ beforeEach(async () => {
 afterEach(() => t.stop());
 
 /** Answers that are well-formed and about this purchase. */
-const GOOD_ALL_THE_SAME: ReadonlySet<FaultKind> = new Set(['unknown-state', 'null-fields', 'content-type'] as FaultKind[]);
+const GOOD_ALL_THE_SAME: ReadonlySet<FaultKind> = new Set([
+  ...(['unknown-state', 'null-fields', 'content-type', 'html-type', 'bom', 'trailing-bytes', 'gzip'] as FaultKind[]),
+]);
 
 test.each(FAULT_KINDS.filter((kind) => !GOOD_ALL_THE_SAME.has(kind)))(
   'an answer spoiled by "%s" never changes a state',
