@@ -49,14 +49,13 @@ beforeAll(async () => {
 afterAll(() => t?.stop());
 
 test.each(PASTED)('%s', { timeout: 120_000 }, async (_, lines) => {
-  const form = new FormData();
-  form.set('lines', lines);
-  const body = Buffer.from(await new Response(form).arrayBuffer());
-  const boundary = body.subarray(2, body.indexOf('\r\n')).toString();
+  const body = new URLSearchParams({ lines }).toString();
   const turns = watchTurns();
   const answer = await fetch(`${t.app.url()}/purchases/register`, {
-    ...{ method: 'POST', body, redirect: 'manual' },
-    headers: { cookie, origin: t.app.url()!, 'content-type': `multipart/form-data; boundary=${boundary}` },
+    method: 'POST',
+    body,
+    redirect: 'manual',
+    headers: { cookie, origin: t.app.url()!, 'content-type': 'application/x-www-form-urlencoded' },
   });
   await answer.arrayBuffer();
   const longest = await turns.longest();
