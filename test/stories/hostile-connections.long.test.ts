@@ -78,6 +78,7 @@ async function ask(path: string, headers: Record<string, string>): Promise<{ too
   const begun = performance.now();
   try {
     const asked = get(`${origin}${path}`, { headers, agent: false, timeout: 60_000 });
+    asked.on('timeout', () => asked.destroy(new Error('no answer within a minute')));
     const [answer] = await once(asked, 'response');
     answer.resume();
     return { took: performance.now() - begun, status: answer.statusCode };
