@@ -196,7 +196,9 @@ test('the API keeps its own rules: a session opens no API', async () => {
 test('a form that is too large is refused with what to do, and nothing of it is used', async () => {
   const cookie = cookieOf(await post('/sign-in', { key: OPERATOR }));
   const large = await post('/purchases/register', { lines: 'a\n'.repeat(600_000) }, { cookie, 'sec-fetch-site': 'same-origin' });
-  expect([large.status, await large.text()]).toEqual([413, expect.stringContaining('purchase-watch watch --file')]);
+  expect([large.status, await large.text()]).toEqual([400, expect.stringContaining('purchase-watch watch --file')]);
+  const larger = await post('/purchases/register', { lines: 'a'.repeat(3_000_000) }, { cookie, 'sec-fetch-site': 'same-origin' });
+  expect([larger.status, await larger.text()]).toEqual([413, expect.stringContaining('purchase-watch watch --file')]);
   expect(await t.database.sql`select from purchase_watch.purchases`).toHaveLength(0);
 });
 
