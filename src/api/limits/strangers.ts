@@ -1,4 +1,4 @@
-/** A budget of so many a second, of which one second's may be spent at once. `now` is a monotonic clock in milliseconds. */
+/** A budget of `aSecond` requests a second; those of one second may begin at once. Answers whether one more may begin. `now` is a monotonic clock in milliseconds. */
 export function createBudget(aSecond: number, now: () => number = () => performance.now()): () => boolean {
   let left = aSecond;
   let countedAt = now();

@@ -32,7 +32,7 @@ export function showRehearsal(context: CliContext, body: RehearsalBody): void {
     `${counted(incidents, 'incident')}${unsaid === 0 ? '' : `, ${unsaid} of them without an alert`}; open at the beginning ${openBefore}, at the end ${openAfter}`,
   );
   for (const { site: its, ...counts } of body.reusing)
-    remark(`${its}: orders paid twice alert nobody, because ${reuseText(counts)}`);
+    remark(`${its}: no person is alerted of orders paid twice, because ${reuseText(counts)}`);
   for (const { site: its, state, text } of limits) remark(`${its} ${state.name}: ${text}`);
   messages(context, 'Was really sent', really.said);
 }

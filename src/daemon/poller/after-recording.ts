@@ -66,7 +66,7 @@ const SYMPTOMS: ReadonlySet<string> = new Set([
 ]);
 /** In the poller's health: changes of several purchases that the database refuses, until a change is recorded. */
 const REFUSED = 'refused changes';
-/** So many purchases, and no change that is recorded in between, speak of the database and not of a purchase. */
+/** Three different purchases whose changes are refused, with no recorded change in between: the database is at fault, not a purchase. */
 const SEVERAL_REFUSED = 3;
 /** In the poller's health: polls whose rows are locked, until any poll is recorded. */
 const LOCKED_ROWS = 'locked rows';

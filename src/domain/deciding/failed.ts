@@ -99,7 +99,7 @@ function isUnknownId({ state }: Purchase, { kind, reason }: Trouble & { kind: st
   return kind === 'unknown' && (state === null || reason === NO_SUCH_PURCHASE);
 }
 
-/** So many answers without a status, over at least so long, make a purchase unreadable. */
+/** The fewest answers without a status, and the shortest time over which they came, that make a purchase unreadable. */
 const FEWEST_ODD_ANSWERS = 3;
 const ODD_FOR: Milliseconds = 5 * MINUTE;
 

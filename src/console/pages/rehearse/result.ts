@@ -124,7 +124,9 @@ export function basisPanel({ stays, taughtSince, channelInvented, limits, reusin
     read,
     taught,
     ...(channelInvented ? ['No channel for people is configured: shown as for one Slack channel that gets every alert.'] : []),
-    ...reusing.map(({ site, ...counts }) => html`<b>${site}</b>: orders paid twice alert nobody, because ${reuseText(counts)}`),
+    ...reusing.map(
+      ({ site, ...counts }) => html`<b>${site}</b>: no person is alerted of orders paid twice, because ${reuseText(counts)}`,
+    ),
     ...limits.map(({ site, state, text }) => html`<b>${site}, ${state.name}</b>: ${tied(text)}`),
     'Between two polls it is not known when a customer left: half-way is assumed. So this is a rehearsal, and not what would have happened to the second.',
   ];
