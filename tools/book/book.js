@@ -21,8 +21,8 @@
       document.head.append(script);
     });
 
-  /** Reasons and lists of changes come after what says how to use a thing. */
-  const boostDocument = (_id, _term, { address }) => (/^(?:decisions|project|index|schema)\b/.test(address) ? 0.5 : 1);
+  /** Lists of changes come after what says how to use a thing. */
+  const boostDocument = (_id, _term, { address }) => (/^(?:project|index)\b/.test(address) ? 0.5 : 1);
 
   /** Resolves to the index of the sections. */
   const prepare = () => {
