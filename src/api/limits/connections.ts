@@ -128,8 +128,7 @@ export function limitConnections(server: Server, limits: ConnectionLimits, onClo
   };
   answerUnreadable(server, (socket, answer) => {
     if (held.has(socket)) return;
-    if (busy.has(socket) || strangers.has(socket)) socket.destroy();
-    else if (mayBegin()) answer();
+    if (busy.has(socket) || strangers.has(socket) || mayBegin()) answer();
     else hold(socket, answer);
   });
 
@@ -196,12 +195,17 @@ function readNothingMore(incoming: HeldMessage): void {
 
 /** `decide` gets each connection on which came what is no request, with the function that says so and closes it. */
 function answerUnreadable(server: Server, decide: (socket: Socket, answer: () => void) => void): void {
-  server.on('clientError', ({ code = '' }: NodeJS.ErrnoException, socket: Socket) => {
-    decide(socket, () => {
-      if (socket.writable) socket.write(`HTTP/1.1 ${UNREADABLE.get(code) ?? '400 Bad Request'}\r\nConnection: close\r\n\r\n`);
-      socket.destroy();
-    });
-  });
+  server.on(
+    'clientError',
+    ({ code = '' }: NodeJS.ErrnoException, socket: Socket & { readonly _httpMessage?: ServerResponse | null }) => {
+      decide(socket, () => {
+        // As Node does it: not into an answer that has begun.
+        if (socket.writable && !socket._httpMessage?.headersSent)
+          socket.write(`HTTP/1.1 ${UNREADABLE.get(code) ?? '400 Bad Request'}\r\nConnection: close\r\n\r\n`);
+        socket.destroy();
+      });
+    },
+  );
 }
 
 /** What the other end gets whose request cannot be read, by Node's codes; 400 for all others. */

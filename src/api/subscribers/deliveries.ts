@@ -100,6 +100,19 @@ const readRoute = createRoute({
   responses: { 200: answer('The delivery as it is now.'), ...problems(...READ_PROBLEMS, 'delivery_not_found') },
 });
 
+/** What a channel for people gets; alerts.schema.json has all of it. */
+const ALERT = {
+  type: 'object',
+  description: 'An alert, for a channel for people: docs/alerts.schema.json describes its `data`.',
+  required: ['id', 'type', 'timestamp', 'data'],
+  properties: {
+    id: { type: 'string' },
+    type: { type: 'string', pattern: '^incident\\.' },
+    timestamp: { type: 'string', format: 'date-time' },
+    data: { type: 'object' },
+  },
+};
+
 const eventRoute = createRoute({
   method: 'get',
   path: '/v1/deliveries/{id}/event',
@@ -110,7 +123,7 @@ const eventRoute = createRoute({
   tags: ['Deliveries'],
   request: oneDelivery,
   responses: {
-    200: jsonAnswer('The event.', z.unknown().openapi({ $ref: '#/components/schemas/Event' } as object)),
+    200: jsonAnswer('The event.', z.unknown().openapi({ anyOf: [{ $ref: '#/components/schemas/Event' }, ALERT] } as object)),
     ...problems(...READ_PROBLEMS, 'delivery_not_found'),
   },
 });
