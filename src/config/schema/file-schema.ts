@@ -48,7 +48,7 @@ const growth = kind.number('a number from 0 to 10', (value) => value >= 0 && val
   minimum: 0,
   maximum: 10,
 });
-const ofState = 'as by default for the state';
+const ofState = 'by state';
 
 /** One state's plan. What is not given stays as it is by default, so nothing here has a default of its own. */
 const statePlan = section({
