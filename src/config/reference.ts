@@ -9,7 +9,7 @@ import { VARIABLE_NAMES, VARIABLES } from './schema/variables.ts';
 
 const escaped = (text: string) => text.replaceAll('|', '\\|');
 const code = (text: string) =>
-  /^[\w./:,*{} -]+$/.test(text) && !/^(?:none|all|required|as by default)/.test(text) ? `\`${text}\`` : text;
+  /^[\w./:,*{} -]+$/.test(text) && !/^(?:none|all|required|by state)/.test(text) ? `\`${text}\`` : text;
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.map(escaped).join(' | ')} |`).join('\n');
@@ -21,14 +21,30 @@ const KEYS: ReadonlyMap<string, string> = new Map([
   ['headers', '<header>'],
 ]);
 
+type Line = readonly [path: string, setting: z.ZodType];
+
 /** Every setting below a schema, with its path; `<name>` stands for names of one's own. */
-function lines(schema: unknown, path: readonly string[]): string[][] {
-  const note = notes.get(schema as z.ZodType);
-  if (note !== undefined)
-    return [[`\`${pathText(path)}\``, code(note.otherwise), `${note.meaning}${note.isList ? ' (a list)' : ''}`]];
-  if (schema instanceof z.ZodObject) return Object.entries(schema.shape).flatMap(([key, inner]) => lines(inner, [...path, key]));
-  if (schema instanceof z.ZodRecord) return lines(schema.valueType, [...path, KEYS.get(String(path.at(-1))) ?? '<name>']);
-  return schema instanceof z.ZodPrefault || schema instanceof z.ZodOptional ? lines(schema.unwrap(), path) : [];
+function lines(schema: z.ZodType, path: readonly string[]): Line[] {
+  if (notes.has(schema)) return [[pathText(path), schema]];
+  if (schema instanceof z.ZodObject)
+    return Object.entries(schema.shape).flatMap(([key, inner]) => lines(inner as z.ZodType, [...path, key]));
+  if (schema instanceof z.ZodRecord)
+    return lines(schema.valueType as z.ZodType, [...path, KEYS.get(String(path.at(-1))) ?? '<name>']);
+  return schema instanceof z.ZodPrefault || schema instanceof z.ZodOptional ? lines(schema.unwrap() as z.ZodType, path) : [];
+}
+
+/** A row for each setting of the file; a setting that several sections share has one, and one that a variable sets refers to it. */
+function settings(): string[][] {
+  const variables = new Map<z.ZodType, string>(VARIABLE_NAMES.map((name) => [VARIABLES[name], name]));
+  return [...Map.groupBy(lines(file, []), ([, setting]) => setting)].map(([setting, same]) => {
+    const { meaning, otherwise, isList } = notes.get(setting)!;
+    const variable = variables.get(setting);
+    return [
+      same.map(([path]) => `\`${path}\``).join(', '),
+      code(otherwise),
+      variable === undefined ? `${meaning}${isList ? ' (a list)' : ''}` : `as \`${variable}\``,
+    ];
+  });
 }
 
 function states(): string[][] {
@@ -49,7 +65,7 @@ export function markdownReference(): string {
     return [
       `\`${name}\``,
       code(otherwise),
-      `${meaning}${kind.secret ? ` (or a file: \`${name}_FILE\`)` : ''}${isList ? ' (a list)' : ''}`,
+      `${meaning}${kind.secret ? ` (or \`${name}_FILE\`)` : ''}${isList ? ' (a list)' : ''}`,
     ];
   });
   return [
@@ -59,7 +75,7 @@ export function markdownReference(): string {
     '',
     '### File',
     '',
-    table(['setting', 'default', 'meaning'], lines(file, [])),
+    table(['setting', 'default', 'meaning'], settings()),
     '',
     '### States',
     '',

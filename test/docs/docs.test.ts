@@ -153,11 +153,11 @@ test('the index of decisions lists each with its title', () => {
   ).toEqual(titles);
 });
 
-test('the limits that the page about alerts names are those of the table of states', () => {
+test('the limits that the page about incidents names are those of the table of states', () => {
   const limited = STATE_NAMES.flatMap((name, value) => {
     const { stuckAfter } = DEFAULT_STATE_POLICIES.get(value)!;
     return stuckAfter === null ? [] : [`${humanDuration(stuckAfter)} in ${name}`];
   });
   expect(limited.length).toBeGreaterThan(1);
-  expect(read('docs/alerts.md')).toContain(`by default ${limited.join(' and ')}; other states have none`);
+  expect(read('docs/incidents.md')).toContain(`by default ${limited.join(' and ')}; other states have none`);
 });

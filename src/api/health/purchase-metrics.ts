@@ -43,7 +43,7 @@ export const PURCHASE_METRICS: readonly Metric<DatabaseNumbers>[] = [
     type: 'gauge',
     name: 'site_last_read_seconds',
     labels: ['site'],
-    help: "How long ago an answer last showed a purchase's status; none before the first. A site where nothing is due reads nothing, too.",
+    help: "How long ago an answer last showed a purchase's status; none before the first.",
     read: ({ at, sites }) =>
       sites.flatMap(({ name, lastReadAt }) =>
         lastReadAt === null ? [] : [{ labels: { site: name }, value: Math.max(at - lastReadAt, 0) / 1_000 }],
@@ -53,7 +53,7 @@ export const PURCHASE_METRICS: readonly Metric<DatabaseNumbers>[] = [
     type: 'gauge',
     name: 'incidents_open',
     labels: ['site', 'kind'],
-    help: 'Incidents that have not ended and that are part of no other one. Those of several sites, of subscribers and of replicas are of no site.',
+    help: 'Open incidents that are part of no other one. Those of several sites, subscribers and replicas have no site.',
     read: openIncidents,
   },
 ];

@@ -28,7 +28,7 @@ export const REPLICA_METRICS: readonly Metric<Replica>[] = [
     type: 'counter',
     name: 'database_changes_total',
     labels: ['kind'],
-    help: 'How often another database answered this replica than before: went_back (writes that it had confirmed are gone) or moved.',
+    help: 'How often another database answered than before: went_back (writes that it had confirmed are gone) or moved.',
     read: ({ engine }) => DATABASE_CHANGE_KINDS.map((kind) => ({ labels: { kind }, value: engine.meters.databaseChanges[kind] })),
   },
   {
@@ -73,7 +73,7 @@ export const REPLICA_METRICS: readonly Metric<Replica>[] = [
     type: 'counter',
     name: 'polls_row_locked_total',
     labels: ['site'],
-    help: "Polls that could not be recorded because another session had locked the purchase's row; they are made again.",
+    help: "Polls not recorded because another session had locked the purchase's row; they are made again.",
     read: bySite(({ locked }) => locked),
   },
   {

@@ -16,7 +16,7 @@ export const SUBSCRIBER_METRICS: readonly Metric<DatabaseNumbers>[] = [
     type: 'gauge',
     name: 'subscriber_paused',
     labels: ['subscriber'],
-    help: 'Whether the subscriber is left alone because it failed; 0 when it gets events, and when it is switched off.',
+    help: 'Whether the subscriber is paused because it failed; 0 also when it is switched off.',
     read: ({ subscribers }) =>
       subscribers.map(({ name, ...each }) => ({
         labels: { subscriber: name },
@@ -27,7 +27,7 @@ export const SUBSCRIBER_METRICS: readonly Metric<DatabaseNumbers>[] = [
     type: 'gauge',
     name: 'subscriber_failures',
     labels: ['subscriber'],
-    help: "Failures in a row that were the subscriber's own, of one that is paused; 0 when it is well.",
+    help: "The subscriber's own failures in a row while it is paused; 0 when it is well.",
     read: ({ subscribers }) =>
       subscribers.map(({ name, health }) => ({ labels: { subscriber: name }, value: health?.failures ?? 0 })),
   },
@@ -43,7 +43,7 @@ export const SUBSCRIBER_METRICS: readonly Metric<DatabaseNumbers>[] = [
     type: 'gauge',
     name: 'channel_up',
     labels: ['channel'],
-    help: 'Whether a channel for people takes messages; 0 when it is switched off, and when it has taken none for a quarter of an hour.',
+    help: 'Whether a channel for people takes messages; 0 when it is switched off or has taken none for a quarter of an hour.',
     read: ({ subscribers, hearing }) =>
       subscribers.flatMap(({ name, audience }) =>
         audience === 'people' ? [{ labels: { channel: name }, value: hearing.includes(name) ? 1 : 0 }] : [],
@@ -73,7 +73,7 @@ export const SUBSCRIBER_METRICS: readonly Metric<DatabaseNumbers>[] = [
     type: 'gauge',
     name: 'delivery_lag_seconds',
     labels: ['subscriber'],
-    help: 'How long the delivery that waits longest for its next attempt has been due, parked or not. A failed attempt makes it due later.',
+    help: 'How long the delivery that waits longest for its next attempt has been due, parked or not.',
     read: ({ subscribers, at }) =>
       subscribers.map(({ name, dueSince }) => ({
         labels: { subscriber: name },

@@ -48,7 +48,7 @@ const growth = kind.number('a number from 0 to 10', (value) => value >= 0 && val
   minimum: 0,
   maximum: 10,
 });
-const ofState = 'as by default for the state';
+const ofState = 'by state';
 
 /** One state's plan. What is not given stays as it is by default, so nothing here has a default of its own. */
 const statePlan = section({
@@ -109,7 +109,7 @@ export const subscriber = section({
   headers: headers.optional(),
   clientCertificate: optional(
     kindOfSubscriber.pemCertificate,
-    'Certificate, and the chain behind it, that is shown to an https receiver or a broker who asks for one, as PEM',
+    'Certificate, with the chain behind it, for an https receiver or a broker that asks for one, as PEM',
   ),
   clientKey: optional(kindOfSubscriber.pemKey, 'Private key of that certificate, as PEM'),
   credentials: optional(kindOfSubscriber.natsCredentials, 'Login at NATS: the content of a .creds file, or the seed of an NKEY'),
@@ -158,12 +158,12 @@ const webhooks = section({
   allowAddresses: list(
     kind.addressRange,
     [],
-    'Ranges of addresses that are not public and may be called all the same by subscribers of the settings, with a port or without',
+    'Ranges (CIDR, with a port or without) of addresses that are not public and that subscribers of the settings may have',
   ),
   apiAllowAddresses: list(kind.addressRange, [], 'The same for subscribers that the API or a command adds'),
   proxy: optional(
     kindOfSubscriber.proxyUrl,
-    'Proxy through which webhooks are sent (CONNECT). It resolves names, and must itself refuse addresses that are not public',
+    'Proxy through which webhooks are sent (CONNECT), such as `http://proxy.example:3128`; it must itself refuse addresses that are not public',
   ),
 });
 
@@ -189,11 +189,7 @@ const store = section({
   ),
   retention: absentable(
     section({
-      settled: preset(
-        kind.durationOrForever,
-        '90d',
-        'How long purchases that are no longer watched are kept, with all that is known of them, or `forever`',
-      ),
+      settled: preset(kind.durationOrForever, '90d', 'How long purchases that are no longer watched are kept, or `forever`'),
       attempts: preset(kind.durationOrForever, '30d', 'How long attempts of deliveries are kept, or `forever`'),
       events: preset(
         kind.durationOrForever,

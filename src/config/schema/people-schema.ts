@@ -48,7 +48,7 @@ export const slack = section({
   stuck: preset(
     stuckMode,
     'auto',
-    'When a single stuck checkout alerts people: `each` always, `incidents` never (only when a page counts as broken), `auto` while fewer than 100 stays or 20 customers a day are known of its state and site',
+    'When a single stuck checkout alerts people: `each` always, `incidents` never, `auto` while fewer than 100 stays or 20 customers a day are known of its state and site',
   ),
   paidTwice: preset(
     kind.flag,
@@ -60,11 +60,7 @@ export const slack = section({
   groupInterval: preset(kind.duration, '5m', 'Shortest time between two messages about a growing incident'),
   repeatInterval: preset(kind.duration, '4h', 'Time after which people are reminded of an open incident'),
   digest: optional(kind.cron, "When a summary is sent, as a cron expression by each site's own clock (its `timeZone`)"),
-  maxPerHour: preset(
-    messagesPerHour,
-    20,
-    'Messages to one channel within an hour, at most; what comes beyond goes out together in one',
-  ),
+  maxPerHour: preset(messagesPerHour, 20, 'Messages to one channel within an hour, at most'),
   channels: z
     .record(ownName, slackChannel)
     .prefault({})

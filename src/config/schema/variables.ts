@@ -22,31 +22,20 @@ export const VARIABLES = {
   CHECKOUT_TIMEOUT: site.shape.timeout,
   CHECKOUT_INVOICES: site.shape.invoices,
   SLACK_WEBHOOK_URL: optional(kind.secretUrl, 'Incoming webhook to which alerts are posted: the channel named `default`'),
-  DEAD_MANS_SWITCH_URL: optional(kind.secretUrl, 'Called (GET) every minute while all is well; wins over `slack.deadMansSwitch`'),
+  DEAD_MANS_SWITCH_URL: optional(kind.secretUrl, 'Wins over `slack.deadMansSwitch`'),
   WEBHOOK_URL: optional(kind.receiverUrl, 'Where events are posted, for the subscriber named `default`'),
   WEBHOOK_SECRET: list(
     kind.signingSecret,
     [],
-    'Signs what that subscriber gets: `whsec_` and base64 of 24 to 64 bytes; while one replaces another both, the new one first, separated by a space or comma',
+    'Signs what that subscriber gets: `whsec_` and base64 of 24 to 64 bytes; while it is replaced, the new one and the old one',
   ),
-  WEBHOOK_ALLOW_ADDRESSES: list(
-    kind.addressRange,
-    [],
-    'Ranges of addresses (CIDR, with a port or without, separated by commas) that are not public and may be called all the same by subscribers of the settings; wins over `webhooks.allowAddresses`',
-  ),
-  WEBHOOK_API_ALLOW_ADDRESSES: list(
-    kind.addressRange,
-    [],
-    'The same for subscribers that the API or a command adds; wins over `webhooks.apiAllowAddresses`',
-  ),
-  WEBHOOK_PROXY: optional(
-    proxyUrl,
-    'Proxy through which webhooks are sent, such as `http://proxy.example:3128`; wins over `webhooks.proxy`',
-  ),
+  WEBHOOK_ALLOW_ADDRESSES: list(kind.addressRange, [], 'Wins over `webhooks.allowAddresses`'),
+  WEBHOOK_API_ALLOW_ADDRESSES: list(kind.addressRange, [], 'Wins over `webhooks.apiAllowAddresses`'),
+  WEBHOOK_PROXY: optional(proxyUrl, 'Wins over `webhooks.proxy`'),
   API_KEY: list(
     bearerKey,
     [],
-    'Bearer key of the API with every scope; while one replaces another both, separated by a space or comma. Without any key only a loopback `HOST` is accepted',
+    'Bearer key of the API with every scope; while it is replaced, the new one and the old one. Without any key only a loopback `HOST` is accepted',
   ),
   API_READ_KEY: optional(bearerKey, 'Bearer key with the scopes `read` and `metrics`'),
   SECRETS_KEY: optional(kind.encryptionKey, 'Encrypts stored secrets', 'a key kept in `DATA_DIR` when embedded'),
@@ -56,7 +45,7 @@ export const VARIABLES = {
   ),
   CONSOLE_URL: optional(
     kind.baseUrl,
-    'Address at which people open the console, such as `https://ops.example.com/purchase-watch`; alerts in Slack and Teams link to it (the headline to its incident, ids to their purchases), and a path in it is where a proxy serves the console',
+    'Address at which people open the console, such as `https://ops.example.com/purchase-watch`; alerts in Slack and Teams link to it',
     'the address of each request; alerts have no links',
   ),
   HOST: preset(kind.text, '127.0.0.1', 'Address to listen on'),
@@ -64,7 +53,7 @@ export const VARIABLES = {
   SHUTDOWN_TIMEOUT: preset(
     kind.duration,
     '8s',
-    'How long a stop may take; then the process ends whatever is still under way. Keep it below the time after which Docker (10 s) or Kubernetes (30 s) kills',
+    'How long a stop may take at most; keep it below the time after which Docker (10 s) or Kubernetes (30 s) kills',
   ),
   LOG_LEVEL: preset(
     kind.oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),

@@ -280,8 +280,9 @@ test('the examples are the longest plausible messages, and say that they are a t
 
 test('the message that the documentation shows is what is sent', () => {
   const page = readFileSync(new URL('../../../../docs/alerts.md', import.meta.url), 'utf8');
-  const made = renderForTerminal(message('opened', { ...opened, causes: opened.causes.slice(0, 1) }));
-  expect(page).toContain(`\`\`\`\n${made}\n\`\`\``);
+  const framed = renderForTerminal(message('opened', { ...opened, causes: opened.causes.slice(0, 1) })).split('\n');
+  const made = framed.slice(1, -1).map((line) => line.replace(/^│ ?/, ''));
+  expect(page).toContain(`\`\`\`\n${made.join('\n')}\n\`\`\``);
 });
 
 const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
