@@ -174,8 +174,8 @@ function rowsOfMoreEvents(): Row[] {
     : resultOf(events, 'scale').rows.filter(({ what }) => !hasSameCounts(SIZE.exec(what)?.[1] ?? '0 watched, 0 events'));
 }
 
-/** Rates depend on how daemon, Postgres and stand-in share the cores, so the tables by size leave them out. */
-const RATES = /^(?:polls|deliveries)$/;
+/** Rates depend on how daemon, Postgres and stand-in share the cores; what a page of the feed costs depends on its events. */
+const LEFT_OUT = /^(?:polls|deliveries|feed page, .*)$/;
 /** More events of each purchase matter to these alone. */
 const OF_EVENTS = /^(?:size of the database|feed|cost of)/;
 const hasSameCounts = (size: string): boolean => /^(.+) watched, \1 events$/.test(size);
@@ -187,7 +187,7 @@ function sizesTables(sizes: BySize): string {
   return tables
     .filter((columns) => columns.length > 0)
     .map((columns) => {
-      const shown = (what: string): boolean => (hasSameCounts(columns[0]!) ? !RATES.test(what) : OF_EVENTS.test(what));
+      const shown = (what: string): boolean => (hasSameCounts(columns[0]!) ? !LEFT_OUT.test(what) : OF_EVENTS.test(what));
       const facts = [...new Set(columns.flatMap((size) => [...sizes.get(size)!.keys()]))].filter(shown);
       const lines = facts.map((what) => [
         what,
