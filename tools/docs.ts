@@ -14,7 +14,6 @@ import { WORDS } from './book/words.ts';
 import { openApiDocument } from './client-types.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-const INDEX = 'docs/README.md';
 /** Where a reader without a daemon would call. */
 const ORIGIN = 'http://localhost:8080';
 
@@ -29,7 +28,7 @@ export async function buildBook(folder: string, { forPackage }: { forPackage: bo
   const pages = readPages();
   const copied = copiedFiles({ pictures });
   const places = new Map([...pages.map(({ source, path }): [string, string] => [source, path]), ...copied]);
-  const parts = readParts(pages.find(({ source }) => source === INDEX)!, places);
+  const parts = readParts(pages, places);
   const document = await openApiDocument();
   const rendered = pages.map((page): [Page, Rendered] => [page, render(page, { places, pictures })]);
   for (const [page, content] of rendered) write(page.path, String(await documentOf(page, content, parts)));
@@ -41,7 +40,10 @@ export async function buildBook(folder: string, { forPackage }: { forPackage: bo
     write('api.html', String(await docsPage(document, { origin: ORIGIN, keyed: true, description: 'openapi.json' })));
     write('openapi.json', JSON.stringify(document));
   }
-  writeAssets(write, [...rendered.flatMap(([page, content]) => entriesOf(page, content)), ...callsOf(document)]);
+  writeAssets(write, [
+    ...rendered.flatMap(([page, content]) => (page.isAside ? [] : entriesOf(page, content))),
+    ...callsOf(document),
+  ]);
 }
 
 /** What the search finds: address, title of the page, heading, text, words that people type for it. */

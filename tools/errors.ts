@@ -17,9 +17,9 @@ const REMEDIES: Readonly<Record<ProblemCode, string>> = {
   unknown_site: 'Name a site of the settings file; `detail` suggests the nearest name.',
   unknown_event: 'Begin with the oldest event that is kept (leave `after` out), or with `after=latest`.',
   unauthorized:
-    'Send `Authorization: Bearer <key>` with a key that the daemon knows and that has not expired; at a daemon without keys that of the machine ([without keys](http-api.md#without-keys)).',
-  read_only_key: 'Use a key with the scope that `detail` names; this key can change nothing.',
-  missing_scope: 'Use a key with the scope that `detail` names, or add the scope to this key in `api.keys`.',
+    'Send `Authorization: Bearer <key>` with a known key that has not expired, or [that of the machine](http-api.md#without-keys).',
+  read_only_key: 'Use a key with the scope that `detail` names.',
+  missing_scope: 'Use a key with the scope that `detail` names, or add that to this key in `api.keys`.',
   proxied: 'Set `API_KEY` at the daemon and send it: without keys a request that a proxy passed on is refused.',
   foreign_host: 'Call `http://127.0.0.1`, or set `API_KEY` at the daemon and send it.',
   cross_site: 'Call from a program, not from a page of another site; or set `API_KEY` and send it.',
@@ -28,9 +28,9 @@ const REMEDIES: Readonly<Record<ProblemCode, string>> = {
   subscriber_not_found: 'List the names: `GET /v1/subscribers`, or `GET /v1/channels` for channels.',
   incident_not_found: 'List the ids: `GET /v1/incidents`.',
   silence_not_found: 'List the ids: `GET /v1/silences`.',
-  session_not_found: 'Nothing: the browser is signed out already.',
+  session_not_found: 'Nothing: the browser is signed out.',
   delivery_not_found: 'List the ids: `GET /v1/deliveries`. Old deliveries are deleted by retention.',
-  no_invoice: 'Nothing: the purchase is of a kind that has no invoice.',
+  no_invoice: 'Nothing: purchases of this kind have none.',
   method_not_allowed: 'Use a method that the header `Allow` lists.',
   ambiguous_purchase: 'Name the site: `?site=`.',
   subscriber_exists: 'Choose another name, or change the subscriber: `PATCH /v1/subscribers/{id}`.',
@@ -39,8 +39,8 @@ const REMEDIES: Readonly<Record<ProblemCode, string>> = {
   secrets_key_missing: 'Set `SECRETS_KEY` at the daemon ([secrets that are stored](configuration.md#secrets-that-are-stored)).',
   secrets_key_wrong: 'Set the `SECRETS_KEY` with which the secret was stored, or store a new secret.',
   too_many_secrets: 'Wait until an old secret ends (`oldSecretsUntil`), then replace the secret again.',
-  headers_not_given: 'Give all headers again together with `url`, or take them away with `"headers": null`.',
-  incident_ended: 'Nothing: an incident that is over takes no acknowledgement.',
+  headers_not_given: 'Give all headers again with `url`, or `"headers": null`.',
+  incident_ended: 'Nothing: it takes no acknowledgement.',
   idempotency_key_in_use: 'Repeat the request after the seconds in `Retry-After`.',
   not_completed: 'Ask again when the purchase is Completed.',
   not_watched: 'Register the purchase again to watch it.',
@@ -49,7 +49,7 @@ const REMEDIES: Readonly<Record<ProblemCode, string>> = {
   unsupported_media_type: 'Send the header `content-type: application/json`, and no compressed body.',
   idempotency_key_reused: 'Use a new key for each new request.',
   too_many_wrong_keys: 'Stop sending the wrong key; a right key is answered at once.',
-  internal: 'Report it, with the line `api.failed` of the log of the daemon.',
+  internal: 'Report it, with `api.failed` of the log.',
   checkout_unavailable: 'Try again later; `detail` says what the service answered.',
   checkout_busy: 'Try again after the seconds in `Retry-After`, or raise `maxRps` of the site.',
   starting: 'Try again after the seconds in `Retry-After`; `/readyz` says when the start is over.',
@@ -57,7 +57,7 @@ const REMEDIES: Readonly<Record<ProblemCode, string>> = {
   database_read_only: 'The operator lets the database take writes; `doctor` says how.',
   database_full: 'The operator makes room on the disk of the database.',
   busy: 'Try again after the seconds in `Retry-After`, with fewer calls at once.',
-  locked: 'Try again in a few seconds; a transaction that stays open in the database is the cause.',
+  locked: 'Try again in a few seconds; end the transaction that stays open in the database.',
   too_many_streams: 'Close streams that nobody reads, or read the feed with `GET /v1/events?wait=30s`.',
 };
 
@@ -72,7 +72,7 @@ const OF_CLIENT: readonly (readonly [code: string, meaning: string, remedy: stri
   ],
 ];
 
-/** A call is listed by name up to this number of calls; a longer list says nothing. */
+/** The calls that answer a code are named up to this number; a longer list says nothing. */
 const MOST_LISTED = 3;
 
 /** The calls that may answer each code, as `GET /v1/…`. */
@@ -91,15 +91,14 @@ async function callsByCode(): Promise<Map<string, string[]>> {
 }
 
 function listed(calls: readonly string[] = []): string {
-  if (calls.length === 0) return 'any address';
-  return calls.length > MOST_LISTED ? `${calls.length} calls` : calls.join(', ');
+  return calls.length === 0 || calls.length > MOST_LISTED ? '' : ` (${calls.join(', ')})`;
 }
 
 /** The page. */
 export async function errorsPage(): Promise<string> {
   const calls = await callsByCode();
   const rows = Object.entries(PROBLEMS).map(([code, { status, title }]) => {
-    const cells = [`\`${code}\``, status, title, REMEDIES[code as ProblemCode], listed(calls.get(code))];
+    const cells = [`\`${code}\``, status, title + listed(calls.get(code)), REMEDIES[code as ProblemCode]];
     return `| ${cells.join(' | ')} |`;
   });
   return `# Error codes
@@ -113,13 +112,12 @@ Each refused call of the [HTTP API](http-api.md) answers \`application/problem+j
   "detail": "site: is not configured; configured sites: fi, se.", "errors": [{ "field": "site", "value": "SE", "detail": "is not configured" }] }
 \`\`\`
 
-After 429 and any status from 500 on, the same call may succeed later without a change; \`isTemporary\` of the [client](client.md) is true then.
-The header \`Retry-After\` says after how many seconds. Any other call fails again until the request or the state of things has changed.
+After 429 and 5xx the same call may succeed later (\`isTemporary\` of the [client](client.md)); \`Retry-After\` says after how many seconds. Others fail again until the request or the state of things has changed.
 
 ## Of the API
 
-| code | status | meaning | what to do | answered by |
-|---|---|---|---|---|
+| code | status | meaning, and which calls where it is a few | what to do |
+|---|---|---|---|
 ${rows.join('\n')}
 
 A batch lists its rejected entries with a \`code\` of this table each, and registers the others.

@@ -1,6 +1,7 @@
 /**
  * The schema of the database as a page, read from the catalogue: run by itself it migrates a Postgres that it starts for the
- * purpose and writes docs/schema.md. Words come from the comments of the migrations.
+ * purpose and writes docs/schema.md. Words come from the comments of the migrations; of a comment about a table, a view or a function
+ * the page has the first sentence, and columns of the table of purchases alone: docs/sql.md has those of the views.
  */
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,6 +11,8 @@ import { startEmbedded } from '../src/postgres/embedded/embedded.ts';
 import { migrate } from '../src/postgres/migrations/migrate.ts';
 
 const ROOT = join(import.meta.dirname, '..');
+/** The table into which programs insert. */
+const OPEN_TABLE = 'purchase_watch.purchases';
 
 interface Table {
   readonly name: string;
@@ -23,6 +26,11 @@ interface Reference {
   readonly columns: string;
   readonly isOptional: boolean;
   readonly isUnique: boolean;
+}
+
+interface Named {
+  readonly name: string;
+  readonly about: string;
 }
 
 /** All tables in the order in which the migrations make them. */
@@ -46,48 +54,79 @@ function readReferences(sql: Queries): Promise<Reference[]> {
     group by c.oid, conrelid, confrelid, conkey, f.relname, t.relname order by conrelid, confrelid, columns`;
 }
 
-function readFunctions(sql: Queries): Promise<{ name: string; about: string }[]> {
-  return sql<{ name: string; about: string }[]>`
+/** The views for people and programs, by name. */
+function readViews(sql: Queries): Promise<Named[]> {
+  return sql<Named[]>`
+    select relname as name, obj_description(oid, 'pg_class') as about from pg_class
+    where relnamespace = 'purchase_watch'::regnamespace and relkind = 'v' order by relname`;
+}
+
+function readFunctions(sql: Queries): Promise<Named[]> {
+  return sql<Named[]>`
     select pronamespace::regnamespace || '.' || proname as name, obj_description(oid, 'pg_proc') as about from pg_proc
     where pronamespace in ('purchase_watch'::regnamespace, 'purchase_watch_internal'::regnamespace) order by oid`;
 }
 
 const cell = (text: string | null): string => (text ?? '').replaceAll('|', '\\|');
+const firstSentence = (text: string): string => /^.*?\.(?= |$)/s.exec(text)?.[0] ?? text;
+const withoutSchema = (name: string): string => name.split('.')[1]!;
+const isOpen = ({ name }: Named): boolean => name.startsWith('purchase_watch.');
 
 function drawReference({ from, to, columns, isOptional, isUnique }: Reference): string {
   return `  ${to} ${isOptional ? '|o' : '||'}--${isUnique ? 'o|' : 'o{'} ${from} : "${columns}"`;
 }
 
+/** Rows of a table of Markdown: name and first sentence. */
+const rowsOf = (named: readonly Named[]): string =>
+  named.map(({ name, about }) => `| \`${name}\` | ${cell(firstSentence(about))} |`).join('\n');
+const inside = (named: readonly Named[]): Named[] =>
+  named.filter((each) => !isOpen(each)).map(({ name, about }) => ({ name: withoutSchema(name), about }));
+
 /** The page for a database that is migrated. */
 export async function schemaPage(sql: Queries): Promise<string> {
-  const [tables, references, functions] = [await readTables(sql), await readReferences(sql), await readFunctions(sql)];
-  const sections = tables.flatMap(({ name, about, columns }) => [
-    `### ${name}\n`,
-    `${about}\n`,
-    '| column | type | meaning |',
-    '|---|---|---|',
-    ...columns.map((column) => `| \`${column.name}\` | ${column.type} | ${cell(column.about)} |`),
-    '',
-  ]);
+  const [tables, views] = [await readTables(sql), await readViews(sql)];
+  const [references, functions] = [await readReferences(sql), await readFunctions(sql)];
+  const { about, columns } = tables.find(({ name }) => name === OPEN_TABLE)!;
   return `# The schema
 
-\`npm run schema\` makes this page from the catalogue of a migrated database; its words are the comments in \`migrations/\`. What people and
-programs may use is in [SQL](sql.md); [decision 26](decisions/0026-schemas-and-migrations.md) says why there are two schemas.
+\`npm run schema\` makes this page from the catalogue of a migrated database; its words are the comments in \`migrations/\`. In psql \`\\d+ <name>\` shows
+the columns and the whole comment of each table. [SQL](sql.md) says what programs may rely on; [decision 26](decisions/0026-schemas-and-migrations.md) why there are two schemas.
+
+## For people and programs
+
+The schema \`purchase_watch\` has one table, these views and two functions. [SQL](sql.md#views) lists the columns of the views.
+
+| view or function | holds or does |
+|---|---|
+${[
+  ...views.map(({ name, about: says }) => `| [\`${name}\`](sql.md#${name}) | ${cell(firstSentence(says))} |`),
+  ...functions.filter(isOpen).map((each) => rowsOf([{ ...each, name: withoutSchema(each.name) }])),
+].join('\n')}
+
+### ${OPEN_TABLE}
+
+${about} The other columns are no interface.
+
+| column | type | meaning |
+|---|---|---|
+${columns.map((column) => `| \`${column.name}\` | ${column.type} | ${cell(column.about)} |`).join('\n')}
+
+## Inside
+
+What follows may change with any version.
 
 \`\`\`mermaid
 erDiagram
-${tables.map(({ name }) => `  ${name.split('.')[1]}`).join('\n')}
 ${references.map(drawReference).join('\n')}
 \`\`\`
 
-## Tables
-
-${sections.join('\n')}
-## Functions
-
-| function | what it does |
+| table of \`purchase_watch_internal\` | holds |
 |---|---|
-${functions.map(({ name, about }) => `| \`${name}\` | ${cell(about)} |`).join('\n')}
+${rowsOf(inside(tables))}
+
+| function of \`purchase_watch_internal\` | does |
+|---|---|
+${rowsOf(inside(functions))}
 `;
 }
 

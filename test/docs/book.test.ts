@@ -45,7 +45,10 @@ test('the three readers of the index are led to sections that exist', () => {
 test('the diagram of the schema is a table of its references', () => {
   const markdown = read('docs/schema.md');
   const places = new Map([...markdown.matchAll(/\]\(([^)#]+\.md)/g)].map(([, page]) => [join('docs', page!), page!]));
-  const { html } = render({ source: 'docs/schema.md', path: 'schema.html', markdown }, { places, pictures: false });
+  const { html } = render(
+    { source: 'docs/schema.md', path: 'schema.html', markdown, isAside: true },
+    { places, pictures: false },
+  );
   const references = markdown.match(/^ {2}\w+ \S+--\S+ \w+ : /gm)!;
   expect(references.length).toBeGreaterThan(20);
   expect(html.match(/<tr><td>\w+<\/td><td>[\w, ]+<\/td><td>\w+<\/td><\/tr>/g)).toHaveLength(references.length);

@@ -29,6 +29,19 @@ test('every page of docs/ is in it, and every page can be reached from the conte
     expect(read(page), page).toContain('<nav aria-label="Documentation">');
 });
 
+test('pages for auditors and contributors are linked from the index, and are neither in the contents nor in the search', () => {
+  const [, nav = ''] = /<nav [^>]*>([\s\S]*?)<\/nav>/.exec(read('index.html')) ?? [];
+  const [, main = ''] = /<main [^>]*>([\s\S]*)<\/main>/.exec(read('index.html')) ?? [];
+  const sections = read('assets/sections.js');
+  for (const page of ['schema.html', 'security.html', 'third-party.html', 'decisions/index.html']) {
+    expect(main).toContain(`href="${page}"`);
+    expect(nav).not.toContain(`href="${page}"`);
+    expect(sections).not.toContain(`"${page}`);
+  }
+  expect(sections).not.toContain('"decisions/0');
+  for (const page of ['errors.html', 'sql.html']) expect(nav).toContain(`href="${page}"`);
+});
+
 test('every address in it leads to a file of it, and every anchor to a heading', () => {
   const broken = pages
     .filter((page) => page !== 'api.html')

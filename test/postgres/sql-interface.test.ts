@@ -71,16 +71,23 @@ describe('views', () => {
     expect(found).toEqual(Object.fromEntries(Object.entries(VIEWS).map(([view, columns]) => [view, columns.split(/,\s+/)])));
   });
 
-  test('are explained by the catalogue, and the page says the same', async () => {
-    const sections = new Map<string, string[]>();
+  test('are explained by the catalogue, and the page says the same: what several views share, once', async () => {
+    const views = new Map<string, { about: string; rows: Map<string, string> }>();
     for (const { view, about, column, type, meaning } of await described()) {
-      if (!sections.has(view))
-        sections.set(view, [`### ${view}`, '', about!, '', '| column | type | meaning |', '|---|---|---|']);
-      sections.get(view)!.push(`| \`${column}\` | ${type.replace('timestamp with time zone', 'timestamptz')} | ${meaning} |`);
+      if (!views.has(view)) views.set(view, { about: about!, rows: new Map() });
+      const row = `| \`${column}\` | ${type.replace('timestamp with time zone', 'timestamptz')} | ${meaning} |`;
+      views.get(view)!.rows.set(column, row);
     }
-    for (const lines of sections.values()) {
-      expect(lines.filter((line) => line === null || line.includes('null |'))).toEqual([]);
-      expect(PAGE).toContain(`${lines.join('\n')}\n`);
+    const sectionOf = (heading: string): string => PAGE.split(`### ${heading}\n\n`)[1]!.split('\n### ', 1)[0]!;
+    const shared = sectionOf('Columns of several views');
+    for (const [view, { about, rows }] of views) {
+      const section = sectionOf(view);
+      expect([about, ...rows.values()].filter((text) => text.includes('null |'))).toEqual([]);
+      expect(section.startsWith(`${about}\n\n`), view).toBe(true);
+      const [, also = ''] = /^Also \[of several views\][^:]*: (.*)\.$/m.exec(section) ?? [];
+      for (const [column, row] of rows)
+        expect(also.includes(`\`${column}\``) ? shared : section, `${view}.${column}`).toContain(row);
+      expect(section.match(/^\| `/gm)?.length ?? 0, view).toBe(rows.size - (also.match(/`\w+`/g)?.length ?? 0));
     }
   });
 

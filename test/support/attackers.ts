@@ -14,8 +14,9 @@ interface Kind {
   readonly drips?: string;
   /** Takes nothing of what is answered. */
   readonly isDeaf?: boolean;
-  /** Sends all of it again after each answer. */
+  /** Sends all of it again after each answer, or `sendsNext`. */
   readonly goesOn?: boolean;
+  readonly sendsNext?: () => string | Buffer;
 }
 
 const HOST = 'Host: 127.0.0.1\r\n';
@@ -59,23 +60,28 @@ export const KINDS = {
   'made-up cookies with forms': { sends: () => `${post('/theme', 10, FORM + cookie())}theme=dark`, goesOn: true },
   'random paths': { sends: () => get(`/${random()}/%ff/..%2f`), goesOn: true },
   'files that are not there': { sends: () => get(`/assets/${random()}`), goesOn: true },
+  'descriptions of the API': { sends: () => get(`/docs/api.html?${random()}`), goesOn: true },
   'sign-in pages': { sends: () => get('/sign-in'), goesOn: true },
   'requests behind one another': { sends: once(get('/sign-in').repeat(500)) },
-  'answers that are not taken': { sends: once(get('/openapi.json').repeat(20)), isDeaf: true },
+  // Only by sending on does a caller that reads nothing learn that its connection was closed.
+  'answers that are not taken': { sends: once(get('/openapi.json')), isDeaf: true, drips: 'G' },
+  'many answers that are not taken': { sends: once(get('/openapi.json').repeat(20)), isDeaf: true, drips: 'G' },
+  'heads that cannot be read': { sends: () => `${random()}\r\n\r\n` },
+  'requests behind an answered one': { sends: once(get('/sign-in')), goesOn: true, sendsNext: once(get('/sign-in').repeat(500)) },
   silence: { sends: () => '' },
 } as const satisfies Record<string, Kind>;
 
 const [, script = '', name = '', port = '', count = ''] = process.argv;
 if (script === import.meta.filename) {
   setPriority(19);
-  const { sends, drips, isDeaf = false, goesOn = false }: Kind = KINDS[name as keyof typeof KINDS];
+  const { sends, drips, isDeaf = false, goesOn = false, sendsNext = sends }: Kind = KINDS[name as keyof typeof KINDS];
   const open = new Set<Socket>();
   const attack = (): void => {
     const socket = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: drips !== undefined });
     open.add(socket);
     socket.once('connect', () => socket.write(sends()));
     if (isDeaf) socket.pause();
-    else socket.on('data', () => goesOn && socket.write(sends()));
+    else socket.on('data', () => goesOn && socket.write(sendsNext()));
     socket.on('error', () => undefined);
     socket.once('close', () => {
       open.delete(socket);

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '../..');
+const INDEX = 'docs/README.md';
 /** Pages from outside of docs/, by their path in the book. */
 const OF_PROJECT: ReadonlyMap<string, string> = new Map([
   ['CHANGELOG.md', 'project/changes.html'],
@@ -10,6 +11,8 @@ const OF_PROJECT: ReadonlyMap<string, string> = new Map([
   ['SECURITY.md', 'project/security.html'],
   ['bench/README.md', 'project/benches.html'],
 ]);
+/** Pages for auditors and contributors: in the book, so that links lead there, but neither in its navigation nor in its search. */
+const ASIDE = /^docs\/(?:schema|security|third-party|decisions\/.*)\.md$/;
 /** What is copied from docs/ as it is. */
 const COPIED = /\.(?:json|svg|webp)$/;
 
@@ -19,6 +22,8 @@ export interface Page {
   /** Path in the book. */
   readonly path: string;
   readonly markdown: string;
+  /** Whether the page is outside of navigation and search. */
+  readonly isAside: boolean;
 }
 
 /** An entry of the index. */
@@ -49,6 +54,7 @@ export function readPages(): Page[] {
     source,
     path,
     markdown: readFileSync(join(ROOT, source), 'utf8'),
+    isAside: ASIDE.test(source),
   }));
 }
 
@@ -82,8 +88,10 @@ export function relativePath(from: string, to: string): string {
   return posix.relative(posix.dirname(from), to);
 }
 
-/** The parts of the index page, for the navigation. */
-export function readParts(index: Page, places: ReadonlyMap<string, string>): Part[] {
+/** The parts of the index page, for the navigation, with the pages that belong there. */
+export function readParts(pages: readonly Page[], places: ReadonlyMap<string, string>): Part[] {
+  const index = pages.find(({ source }) => source === INDEX)!;
+  const asides = new Set(pages.filter(({ isAside }) => isAside).map(({ path }) => path));
   const blocks = (text: string, mark: string): { title: string; text: string }[] =>
     text
       .split(new RegExp(`^${mark} `, 'm'))
@@ -92,7 +100,7 @@ export function readParts(index: Page, places: ReadonlyMap<string, string>): Par
   const entries = (text: string): Entry[] =>
     [...text.matchAll(/^- \[([^\]]+)\]\(([^)]+)\)/gm)].flatMap(([, title, link]) => {
       const path = linkTarget(link!, index, places);
-      return path === null || !path.endsWith('.html') ? [] : [{ title: title!, path }];
+      return path === null || !path.endsWith('.html') || asides.has(path) ? [] : [{ title: title!, path }];
     });
   return blocks(index.markdown, '##').map(({ title, text }) => {
     const direct = entries(text.split(/^### /m, 1)[0]!);

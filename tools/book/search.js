@@ -1,7 +1,7 @@
 /* How the book is searched: the same in a reader's browser and in the tests. */
 
-/** Lists of changes and reasons come after what says how to use a thing. */
-const boostDocument = (_id, _term, { address }) => (/^(?:decisions|project|index|schema)\b/.test(address) ? 0.5 : 1);
+/** Lists of changes come after what says how to use a thing. */
+const boostDocument = (_id, _term, { address }) => (/^(?:project|index)\b/.test(address) ? 0.5 : 1);
 
 /** Returns a search of sections: `[address, title of the page, heading, text, words of people]` each. */
 globalThis.searchOf = (MiniSearch, sections) => {

@@ -97,9 +97,7 @@ export function limitConnections(server: Server, limits: ConnectionLimits, onClo
     oldest.destroy();
     forget(oldest);
   };
-  const forget = (socket: Socket): void => {
-    for (const group of groups) group.delete(socket);
-  };
+  const forget = (socket: Socket): void => groups.forEach((group) => void group.delete(socket));
   server.on('connection', (socket) => {
     silent.add(socket);
     socket.once('close', () => forget(socket));
@@ -119,18 +117,21 @@ export function limitConnections(server: Server, limits: ConnectionLimits, onClo
     forget(waiting[0]);
     return true;
   };
-  const hold = (incoming: UnreadMessage, end: () => void, after = HELD): false => {
-    const { socket } = incoming;
+  const hold = (socket: Socket, end: () => void, after = HELD): false => {
     onClosed();
     forget(socket);
     held.add(socket);
-    // Node then keeps nothing of the body that came with the head: 64 KiB of each of 2 000 connections.
-    incoming._dumped = true;
     socket.pause();
     const timer = setTimeout(end, after * (1 + Math.random()));
     socket.once('close', () => clearTimeout(timer));
     return false;
   };
+  answerUnreadable(server, (socket, answer) => {
+    if (held.has(socket)) return;
+    if (busy.has(socket) || strangers.has(socket)) socket.destroy();
+    else if (mayBegin()) answer();
+    else hold(socket, answer);
+  });
 
   return {
     begin: ({ socket }, outgoing) => {
@@ -149,11 +150,11 @@ export function limitConnections(server: Server, limits: ConnectionLimits, onClo
       const { socket } = incoming;
       if (held.has(socket)) return false;
       // Neither browsers nor proxies send a request before the answer to the one before it.
-      if (busy.has(socket) || strangers.has(socket)) {
-        readNothingMore(socket);
-        return hold(incoming, () => socket.destroy(), HELD_LONG);
+      const isBehindAnother = busy.has(socket) || strangers.has(socket);
+      if (isBehindAnother || (isOfOperators ? !mayAskHealth() : !mayBegin() || !hasPlace())) {
+        readNothingMore(incoming);
+        return isBehindAnother ? hold(socket, () => socket.destroy(), HELD_LONG) : hold(socket, refuse);
       }
-      if (isOfOperators ? !mayAskHealth() : !mayBegin() || !hasPlace()) return hold(incoming, refuse);
       forget(socket);
       strangers.set(socket, { incoming, outgoing, since: performance.now() });
       const deadline = setTimeout(() => incoming.complete || socket.destroy(), strangersWithin);
@@ -180,19 +181,35 @@ function keepsWaiting({ incoming, outgoing, since }: StrangersTurn): boolean {
   return !incoming.complete || (outgoing.writableEnded && performance.now() - since > TAKEN_WITHIN);
 }
 
-/** By this Node drops what comes of a body. */
-interface UnreadMessage extends IncomingMessage {
+/** By these Node drops what comes of a body, and carries on with each request that its parser finds in a packet: 1 500 at most. */
+interface HeldMessage extends IncomingMessage {
   _dumped?: boolean;
+  readonly socket: Socket & { readonly parser?: { onIncoming: (() => number) | null } | null };
 }
 
-/** By this Node begins each request that its parser finds, also of a connection that is closed: one packet may hold 1 500. */
-interface ParsedSocket extends Socket {
-  readonly parser?: { onIncoming: (() => 0) | null } | null;
+/** Lets the parser end with an error at the next request, and keep nothing of the body that came with this one's head: 64 KiB. */
+function readNothingMore(incoming: HeldMessage): void {
+  incoming._dumped = true;
+  const { parser } = incoming.socket;
+  if (parser) parser.onIncoming = () => -1;
 }
 
-function readNothingMore({ parser }: ParsedSocket): void {
-  if (parser) parser.onIncoming = () => 0;
+/** `decide` gets each connection on which came what is no request, with the function that says so and closes it. */
+function answerUnreadable(server: Server, decide: (socket: Socket, answer: () => void) => void): void {
+  server.on('clientError', ({ code = '' }: NodeJS.ErrnoException, socket: Socket) => {
+    decide(socket, () => {
+      if (socket.writable) socket.write(`HTTP/1.1 ${UNREADABLE.get(code) ?? '400 Bad Request'}\r\nConnection: close\r\n\r\n`);
+      socket.destroy();
+    });
+  });
 }
+
+/** What the other end gets whose request cannot be read, by Node's codes; 400 for all others. */
+const UNREADABLE: ReadonlyMap<string, string> = new Map([
+  ['HPE_HEADER_OVERFLOW', '431 Request Header Fields Too Large'],
+  ['HPE_CHUNK_EXTENSIONS_OVERFLOW', '413 Payload Too Large'],
+  ['ERR_HTTP_REQUEST_TIMEOUT', '408 Request Timeout'],
+]);
 
 function firstOf(group: ReadonlySet<Socket>, except: Socket): Socket[] {
   const [first] = group;

@@ -8,6 +8,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import { createBudget } from './strangers.ts';
 
 export interface LingerLimits {
   /** After so long the connection is closed, whatever the client does. */
@@ -19,6 +20,8 @@ export interface LingerLimits {
 const LIMITS: LingerLimits = { within: 30_000, bytes: 64 * 1024 * 1024 };
 /** Of a caller who is not known. */
 const OF_STRANGERS: LingerLimits = { within: 2_000, bytes: 1024 * 1024 };
+/** So many of their connections linger that were answered within a second; the others are closed at once. */
+const STRANGERS_A_SECOND = 16;
 const LOOK_EVERY: Milliseconds = 100;
 
 export interface LingerOptions {
@@ -30,13 +33,17 @@ export interface LingerOptions {
 /** Lets the server's connections linger. To be called before its handler of requests is added. */
 export function lingerBeforeClose(server: Server, { limits = LIMITS, isKnown }: LingerOptions): void {
   const newest = new WeakMap<Socket, IncomingMessage>();
+  const mayStranger = createBudget(STRANGERS_A_SECOND);
   server.on('connection', (socket) => {
     // By this Node and the framework close a connection once its answer is out.
     const close = socket.destroySoon.bind(socket);
     socket.destroySoon = () => {
       const request = newest.get(socket);
       if (request === undefined || request.complete) close();
-      else if (!socket.writableEnded) linger(request, isKnown(request) ? limits : OF_STRANGERS);
+      else if (socket.writableEnded) return;
+      else if (isKnown(request)) linger(request, limits);
+      else if (mayStranger()) linger(request, OF_STRANGERS);
+      else close();
     };
   });
   server.on('request', (incoming) => newest.set(incoming.socket, incoming));

@@ -39,6 +39,11 @@ const ABOUT = {
 /** The page is one file: nothing else may be loaded, run, framed or posted. */
 const PAGE_POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
+/** Stands for where a reader reached the page, in lines for a shell: its brackets have `shellWord` quote these. */
+const ORIGIN = 'http://[origin]';
+/** An origin that needs no escaping between the quotes of a shell and in HTML. */
+const PLAIN = /^https?:\/\/[\w.:[\]-]+$/;
+
 /** Mounts both. They need no key: they say what every installation of this version says. */
 export function mountDocument(app: Api, { keyed }: { keyed: boolean }): void {
   app.openAPIRegistry.registerComponent('securitySchemes', 'key', {
@@ -48,16 +53,24 @@ export function mountDocument(app: Api, { keyed }: { keyed: boolean }): void {
       'Each call names in `x-scope` the scope that the key needs: `read`, `metrics`, `register` or `operate`. `API_KEY` has all four, `API_READ_KEY` has `read` and `metrics`. Without any key in the configuration only programs on this machine that can read the file `authorization` in `DATA_DIR` are served, with the line in it.',
   });
   registerWebhooks(app.openAPIRegistry);
-  let made: OpenApiDocument | undefined;
-  const document = (): OpenApiDocument => {
-    made ??= completed(app.getOpenAPI31Document(ABOUT) as unknown as OpenApiDocument);
-    return made;
-  };
-  app.openapi(documentRoute, (c) => c.json({ ...document() }, 200));
+  // Made once, because strangers may ask for both: the document takes 5 ms, the page 15 ms.
+  const document = once(() => completed(app.getOpenAPI31Document(ABOUT) as unknown as OpenApiDocument));
+  const text = once(() => JSON.stringify(document()));
+  const page = once(async () => `${await docsPage(document(), { origin: ORIGIN, keyed, description: '../openapi.json' })}`);
+  app.openapi(documentRoute, (c) => c.body(text(), 200, { 'content-type': 'application/json' }) as never);
   app.openapi(pageRoute, async (c) => {
-    const page = await docsPage(document(), { origin: new URL(c.req.url).origin, keyed, description: '../openapi.json' });
-    return c.html(page, 200, { 'content-security-policy': PAGE_POLICY, 'referrer-policy': 'no-referrer' });
+    const { origin } = new URL(c.req.url);
+    const whole = (await page()).replaceAll(ORIGIN, PLAIN.test(origin) ? origin : 'http://127.0.0.1:8080');
+    return c.html(whole, 200, { 'content-security-policy': PAGE_POLICY, 'referrer-policy': 'no-referrer' });
   });
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
 }
 
 /**

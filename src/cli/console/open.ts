@@ -83,7 +83,7 @@ async function openedBrowser(env: NodeJS.ProcessEnv, address: string): Promise<b
 export function register(command: Command, context: CliContext): void {
   command
     .description(
-      'Opens the console in a browser, and prints its address: CONSOLE_URL, or HOST and PORT, of the settings. Where no API_KEY is set, the address is a link that signs one browser in: it works once, within ten minutes, and is made with the key in DATA_DIR. Where no browser can be opened, it only prints the address.',
+      'Opens the console in a browser, and prints its address: CONSOLE_URL, or HOST and PORT. Without API_KEY the address is a link that signs one browser in: it works once, within ten minutes, and is made with the key in DATA_DIR. Where no browser can be opened, only prints the address.',
     )
     .option('--print', 'only print the address')
     .action((options: { readonly print?: true }) => openConsole(context, options));

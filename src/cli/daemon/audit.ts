@@ -128,7 +128,7 @@ function gapText({ site, purchaseId, sequence, detail }: Gap): string {
 export function register(command: Command, context: CliContext): void {
   command
     .description(
-      'Checks that every change of state has its event, that events are numbered without gaps, and that each has exactly one delivery for each subscriber that wants it; lists the gaps, and ends with exit code 1 when there are any. Only reads, in short statements, so a daemon may run meanwhile. A database that went back cannot prove what it lost: audit then fails until a person has compared.',
+      'Checks that every change of state has its event, that events are numbered without gaps, and that each has exactly one delivery for each subscriber that wants it; lists the gaps (exit code 1). Only reads, while daemons run, too. After a database went back, audit fails until a person has compared.',
     )
     .option('--site <name>', 'only this site')
     .option('--since <duration>', 'only purchases that were registered or changed within this time', durationArgument)

@@ -39,7 +39,7 @@ function terminalOf({ env, stdin, stdout }: CliContext): StageTerminal | null {
 export function register(command: Command, context: CliContext): void {
   command
     .description(
-      'Shows the whole product at work in two minutes, with nothing else installed: an embedded Postgres, a simulated checkout service with lively traffic, a shop that takes webhooks, a stand-in for Slack, and the daemon. Keeps its database in DATA_DIR/demo (./.purchase-watch/demo unless set) and touches nothing else.',
+      'Shows the whole product at work in two minutes: an embedded Postgres, a simulated checkout service, a shop that takes webhooks, a stand-in for Slack, and the daemon. Writes to DATA_DIR/demo (./.purchase-watch/demo unless set) alone.',
     )
     .option('--once', 'end after the story, for a quick look or a test')
     .action(({ once = false }: { once?: boolean }) => demo(context, once));

@@ -46,7 +46,7 @@ async function doctor(context: CliContext, { site, send, all, json }: DoctorOpti
 export function register(command: Command, context: CliContext): void {
   command
     .description(
-      'Checks with real calls whether everything works: settings, database, daemons, the port of the API, each site with its credentials, clocks and time zone, and everybody who gets events or alerts. Receivers get a signed event of the type subscriber.test, but for those that are paused or off; nothing shows in Slack. Runs with and without a daemon, and changes nothing.',
+      'Checks with real calls settings, database, daemons, the port of the API, each site with its credentials, clocks and time zone, and all who get events or alerts. Receivers that are neither paused nor off get a signed event subscriber.test; nothing shows in Slack. Needs no daemon, and changes nothing.',
     )
     .option('--site <name>', 'of the sites, only this one')
     .option('--no-send', 'send nothing to receivers and Slack')

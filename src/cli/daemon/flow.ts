@@ -126,7 +126,7 @@ function printIncidents(context: CliContext, { at, states }: Flow): void {
 export function register(command: Command, context: CliContext): void {
   command
     .description(
-      'The changes of state of the last hour beside what is usual at this time of day; for each state how many purchases are there, are stuck and came, what customers usually take and the limit; how long purchases have waited; open incidents of stuck purchases.',
+      'The changes of state of the last hour beside what is usual at this time of day; for each state how many purchases are there, are stuck and came, the usual time and the limit; how long purchases have waited; open incidents.',
     )
     .option('--site <name>', 'only this site')
     .option('--json', 'write JSON, as GET /v1/flow answers')

@@ -65,7 +65,7 @@ export function register(key: Command, context: CliContext): void {
     .command('new')
     .summary('make a key and its hash')
     .description(
-      'Makes a key and its hash, and writes both with the lines for the settings file. Nothing is stored, and no daemon and no database is needed; a daemon knows the key once it was restarted with these lines.',
+      'Makes a key and its hash, and writes both with the lines for the settings file. Stores nothing; a daemon knows the key after a restart with these lines.',
     )
     .requiredOption('--name <name>', 'under which the log names the key')
     .addOption(

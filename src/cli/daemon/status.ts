@@ -45,7 +45,7 @@ async function status(
 export function register(command: Command, context: CliContext): void {
   command
     .description(
-      'Without an id: sites and whether they answer, purchases by status and state, what is stuck, open incidents, whether polling keeps up, daemons and subscribers. With an id: what is known of the purchase, how it changed, and who got its events.',
+      'Without an id: sites, purchases by status and state, what is stuck, open incidents, whether polling keeps up, daemons and subscribers. With an id: what is known of the purchase, its changes, and who got its events.',
     )
     .argument('[id]', 'a Purchase ID')
     .option('--site <name>', 'only this site')

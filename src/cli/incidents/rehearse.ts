@@ -74,7 +74,7 @@ async function spanOf(sql: Sql, { from, to }: Options): Promise<RehearsedSpan> {
 export function register(command: Command, context: CliContext): void {
   command
     .description(
-      'Goes through the recorded changes of state of a past time again and prints which messages about incidents, single stuck checkouts and orders paid twice would have been sent, when and to which channel, beside what was really sent. With --config, the states, polling and slack of that file are tried, beside the present ones. The present ones are those of this terminal; POST /v1/rehearsals and the page /rehearse of the console take those of the daemon. The 14 days before teach what is usual. Only reads, so a daemon may run meanwhile.',
+      'Goes through the recorded changes of state of a past time again and prints which messages about incidents, single stuck checkouts and orders paid twice would have been sent, when and to which channel, beside what was sent. With --config, states, polling and slack of that file are tried, beside the present ones: those of this terminal (POST /v1/rehearsals and the page /rehearse of the console take those of the daemon). The 14 days before teach what is usual. Only reads, while daemons run, too.',
     )
     .requiredOption('--from <moment>', 'from when: a duration back such as 7d, or a time with its zone')
     .option('--to <moment>', 'up to when; by default now')

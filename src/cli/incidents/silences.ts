@@ -90,7 +90,7 @@ async function end(context: CliContext, id: number, { json }: JsonOption): Promi
 /** Declares the command and what it can do. */
 export function register(command: Command, context: CliContext): void {
   command.description(
-    'While a silence holds, people are alerted of no incident that matches, but for the end of one of which they were alerted before. When it ends, they are alerted of what is still wrong. Webhooks and the feed are not silenced. One that begins later is a maintenance window.',
+    'While a silence holds, people are alerted of no incident that matches, but of the end of one of which they were alerted before. Afterwards they are alerted of what is still wrong. Webhooks and the feed are not silenced. A silence may begin later (maintenance).',
   );
   const json = (sub: Command): Command => sub.option('--json', 'write JSON');
   json(command.command('list', { isDefault: true }))

@@ -75,7 +75,7 @@ async function tries(context: CliContext, variables: ReadonlyMap<string, string>
 /** Declares the command. */
 export function register(command: Command, context: CliContext): void {
   command.description(
-    'Writes the first settings: .env with addresses, credentials and new secrets, and purchase-watch.yaml with examples of what else can be said. Asks at a terminal for what neither options nor variables say, and calls the service once to see that it takes the credentials. Never overwrites a file.',
+    'Writes .env with addresses, credentials and new secrets, and purchase-watch.yaml with examples of other settings. Asks at a terminal for what neither options nor variables say, and calls the service once to try the credentials. Overwrites no file.',
   );
   for (const { option, asks, without, isFile, isSecret } of QUESTIONS) {
     const means = without === undefined ? asks : `${asks}; without it: ${without}`;

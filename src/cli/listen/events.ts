@@ -114,7 +114,7 @@ function linesOf(context: CliContext): (event: FedEvent) => void {
 export function register(command: Command, context: CliContext): void {
   command
     .description(
-      'The latest events, the oldest of them first, as subscribers get them; with --follow also those that come, until Ctrl-C. Reads the database, so it needs neither a subscriber nor the API.',
+      'The latest events, the oldest of them first, as subscribers get them; with --follow also those that come, until Ctrl-C. Reads the database, and needs no subscriber and no API.',
     )
     .option('--types <list>', 'only these types of events, separated by commas')
     .option('--after <event>', 'those that came after this event, in place of the latest')

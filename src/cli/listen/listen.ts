@@ -206,7 +206,7 @@ function several(text: string, before: readonly string[] = []): readonly string[
 export function register(command: Command, context: CliContext): void {
   command
     .description(
-      'Takes webhooks on this machine and shows those whose signature is good, one line each; the others are refused with 401, and why. Standard output has events only. The secret is that of --secret, WEBHOOK_SECRET or the file of WEBHOOK_SECRET_FILE; without any, one is made and shown.',
+      'Takes webhooks on this machine and shows those with a good signature, one line each; others are refused with 401. Standard output has events only. Without --secret, WEBHOOK_SECRET and WEBHOOK_SECRET_FILE a secret is made and shown.',
     )
     .addOption(
       new Option('--port <port>', 'where it listens; 0 takes a free port').argParser(wholeArgument(0, 65_535)).default(PORT),

@@ -128,7 +128,7 @@ function whoAsks(): string {
 export function register(command: Command, context: CliContext): void {
   command
     .description(
-      'Erases a purchase and everything known of it: its row, fields, transitions, events, deliveries and attempts, and what else names its id. Leaves one line in purchase_watch_internal.forgotten that says when and by whom, without the id. Works while daemons run.',
+      'Erases a purchase: its row, fields, transitions, events, deliveries and attempts, and what else names its id. One row of purchase_watch_internal.forgotten keeps when and by whom, without the id. Works while daemons run.',
     )
     .argument('<id>', 'its Purchase ID')
     .option('--site <name>', 'the site, when several have this id')

@@ -34,7 +34,7 @@ async function why(context: CliContext, purchaseId: string, { site, subscriber, 
 export function register(command: Command, context: CliContext): void {
   command
     .description(
-      'Says in one sentence what is the matter with a purchase, then in order what happened to it and who got its events, how things stand, and what comes and why then. Run it with the settings of the daemon: it explains the next poll by them.',
+      'Says in a sentence what is the matter with a purchase, then what happened to it, who got its events, how things stand, and what comes when and why. Run it with the settings of the daemon, by which it explains the next poll.',
     )
     .argument('<id>', 'its Purchase ID')
     .option('--site <name>', 'the site, when several have this id')

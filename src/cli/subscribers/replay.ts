@@ -66,7 +66,7 @@ function printReplayed(context: CliContext, name: string, body: ReturnType<typeo
 export function register(command: Command, context: CliContext): void {
   command
     .description(
-      'Sends a subscriber all events of a past time that its filters let through, with the same ids and bytes and in the order of each purchase; events from before the subscriber was added, too. New events go first. Deliveries that are still pending are not sent twice.',
+      'Sends a subscriber all events of a past time that its filters let through, with the same ids and bytes, in the order of each purchase, also from before the subscriber was added. New events go first. Pending deliveries are not sent twice.',
     )
     .requiredOption('--subscriber <name>', 'to whom')
     .requiredOption('--since <moment>', 'from when: a duration back such as 2h, or a time with its zone')

@@ -229,7 +229,7 @@ const NO_HEADER = new Option('--no-header', 'no headers of its own any more')
 /** Declares the command and what it can do. */
 export function register(command: Command, context: CliContext): void {
   command.description(
-    'Who gets events by webhook, and which. Running daemons follow changes at once. What the settings name is shown, and changed there.',
+    'Who gets events by webhook, and which. Running daemons follow changes. What the settings name is shown, and changed there.',
   );
   const json = (sub: Command): Command => sub.option('--json', 'write JSON');
   const wishes = (sub: Command): Command =>
@@ -263,7 +263,7 @@ export function register(command: Command, context: CliContext): void {
       .option('--no-asymmetric', 'sign with the secret only')
       .addOption(new Option('--status <status>', 'switch it off, or on again').choices(['active', 'off'])),
   ).action((name: string, options: WishOptions & JsonOption) => change(context, name, options));
-  json(command.command('resume <name>').summary('end the pause of one that was mended, at once')).action(
+  json(command.command('resume <name>').summary('end the pause of one that was mended')).action(
     (name: string, options: JsonOption) => resume(context, name, options),
   );
   json(

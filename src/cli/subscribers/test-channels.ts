@@ -80,7 +80,7 @@ export function registerKind(ofKind: Command, context: CliContext, kind: PeopleK
     .command('test')
     .summary('post three messages, marked as a test')
     .description(
-      'Posts three messages that are marked as a test to every configured channel: an incident, one that is over, and single stuck checkouts. They are built and sent as alerts are. Needs no daemon and no database.',
+      'Posts three messages that are marked as a test to every configured channel: an incident, one that is over, and single stuck checkouts. Needs no daemon and no database.',
     )
     .option('--channel <name>', `only this channel${variable === null ? '' : `; that of ${variable} is called default`}`)
     .option('--longest', 'the longest messages there can be, instead of typical ones')

@@ -134,8 +134,13 @@ async function readAndWeigh(
     sql,
     detections.flatMap(({ site, state, alarm }) => (alarm === null ? [] : [{ site, state, since: alarm.since }])),
   );
-  await endFailuresWithoutPurchases(sql);
-  return { now, taken, known, weighed, detections, unwatched, overdue, symptoms: await currentSymptoms(sql, now) };
+  return { now, taken, known, weighed, detections, unwatched, overdue, symptoms: await presentSymptoms(sql, now) };
+}
+
+async function presentSymptoms(sql: Sql, now: Instant): Promise<Symptom[]> {
+  const symptoms = await currentSymptoms(sql, now);
+  const isOver = symptoms.some(({ kind }) => kind === 'unreachable') && (await endFailuresWithoutPurchases(sql));
+  return isOver ? currentSymptoms(sql, now) : symptoms;
 }
 
 /** Nearly always: then no further statement is needed. */

@@ -94,17 +94,20 @@ function conditionOf({ isKnown, since, reason }: ConditionRow): SiteCondition {
 
 /**
  * Ends the failures of sites that have no purchase left to poll, because no answer would ever end them. Looks for one
- * purchase of each failing site, by an index; there are a few sites at most.
+ * purchase of each failing site, by an index; there are a few sites at most. Answers whether there was such a site.
  */
-export async function endFailuresWithoutPurchases(sql: Queries): Promise<void> {
-  await sql`
+export async function endFailuresWithoutPurchases(sql: Queries): Promise<boolean> {
+  const [row] = await sql<[{ count: number }]>`
     with ended as (
       update purchase_watch_internal.sites s set failing_since = null
       where s.failing_since is not null
         and not exists (select from purchase_watch.purchases p where p.site = s.name and p.due_slot is not null)
-      returning s.name)
-    update purchase_watch_internal.site_reach r set failing_since = null, reason = null, error = null
-    from ended where r.site = ended.name and r.failing_since is not null`;
+      returning s.name),
+    reach as (
+      update purchase_watch_internal.site_reach r set failing_since = null, reason = null, error = null
+      from ended where r.site = ended.name and r.failing_since is not null)
+    select count(*)::float8 as count from ended`;
+  return row.count > 0;
 }
 
 /** The condition of a site over all replicas; null when there is no such site. */

@@ -100,17 +100,22 @@ async function endPausesEarlier(sql: Queries, { now, by }: Pick<StepBack, 'now' 
   return row.locked;
 }
 
+/**
+ * A purchase moves by no more than brings its last poll to the present: a shard that was taken over after a failover may hold times of
+ * before an earlier step, too, and `by` is the largest. A stay that were moved by more would look that much older, and stuck.
+ */
 async function movePurchases(sql: Queries, { now, by, ...writer }: StepBack, rows: Fragment): Promise<Moved> {
   // A time that was written before the clock was set back is ahead of the clock. A moved time is not, so each time moves once.
   const isAhead = (row: string, column: string): Fragment => sql`${sql(row)}.${sql(column)} > ${now + LEAST_STEP}::timestamptz`;
   const back = (row: string, column: string): Fragment => sql`
-    case when ${isAhead(row, column)} then ${sql(row)}.${sql(column)} - ${by}::float8 * interval '1 millisecond' else ${sql(row)}.${sql(column)} end`;
+    case when ${isAhead(row, column)} then ${sql(row)}.${sql(column)} - due.step else ${sql(row)}.${sql(column)} end`;
   const [row] = await sql<[Moved]>`
     with ${held(sql, writer)},
     asked as materialized (
       select r.id from purchase_watch.purchases r join held on held.id = r.shard where ${rows} and r.next_poll_at is not null),
     due as materialized (
-      select p.id, least(p.next_poll_at, greatest(p.next_poll_at - ${by}::float8 * interval '1 millisecond', ${now}::timestamptz)) as at
+      select p.id, least(p.next_poll_at, greatest(p.next_poll_at - ${by}::float8 * interval '1 millisecond', ${now}::timestamptz)) as at,
+        least(${by}::float8 * interval '1 millisecond', case when ${isAhead('p', 'seen_at')} then p.seen_at - ${now}::timestamptz end) as step
       from asked join purchase_watch.purchases p on p.id = asked.id for update of p skip locked),
     moved as (
       update purchase_watch.purchases p set next_poll_at = due.at, due_slot = case when p.due_slot >= ${FIRST_BULK_SLOT} then purchase_watch_internal.bulk_slot(due.at) else purchase_watch_internal.due_slot(due.at) end,
@@ -118,7 +123,7 @@ async function movePurchases(sql: Queries, { now, by, ...writer }: StepBack, row
         seen_at = ${back('p', 'seen_at')}, state_since = ${back('p', 'state_since')}, stuck_since = ${back('p', 'stuck_since')},
         watched_since = ${back('p', 'watched_since')},
         -- The time that the clock skipped forward, if any, was added to the excused time of a stay that began before the skip.
-        excused_ms = case when ${isAhead('p', 'seen_at')} and not ${isAhead('p', 'state_since')} then greatest(p.excused_ms - ${by}, 0) else p.excused_ms end
+        excused_ms = case when ${isAhead('p', 'seen_at')} and not ${isAhead('p', 'state_since')} then greatest(p.excused_ms - extract(epoch from due.step) * 1000, 0) else p.excused_ms end
       from due where p.id = due.id returning p.id, p.shard),
     -- An alert moves together with the stay that it is about.
     alerts as (

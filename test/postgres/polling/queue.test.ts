@@ -384,6 +384,22 @@ test('a first poll that was planned while the clock was ahead is due at once, al
   expect(nudges).toEqual([{ count: 2 }]);
 });
 
+test('a stay does not age by a step that was larger than the one after its last poll, as after a failover between two steps', async () => {
+  const [both, since] = (await queue([1, 1])) as [number, number];
+  const { sql } = database;
+  const now = Date.now();
+  await sql`update purchase_watch.purchases set state = 6, seen_at = ${now + 9_000_000}::timestamptz, excused_ms = 9_500_000,
+    state_since = case when id = ${both} then ${now + 8_990_000}::timestamptz else ${now - 5_000}::timestamptz end`;
+  await moveDueBack(sql, { replica: 'owner', holdings: [{ shard: 0, epoch: 0 }], now, by: 11_800_000 });
+  const rows = await sql`
+    select id::float8 as id, extract(epoch from seen_at - ${now}::timestamptz)::float8 as seen, extract(epoch from state_since - ${now}::timestamptz)::float8 as since,
+      excused_ms::float8 as excused from purchase_watch.purchases order by id`;
+  expect(rows).toEqual([
+    { id: both, seen: 0, since: -10, excused: 9_500_000 },
+    { id: since, seen: 0, since: -5, excused: 500_000 },
+  ]);
+});
+
 test('a row that another session has locked is moved back later, and keeps no other from being moved', async () => {
   const [held, other] = (await queue([1, 1])) as [number, number];
   const { sql } = database;
