@@ -10,6 +10,7 @@ import type { OpenApiDocument } from '../src/api/reference/page-model.ts';
 import { documentOf } from './book/frame.ts';
 import { type Rendered, render } from './book/markdown.ts';
 import { copiedFiles, type Page, readPages, readParts } from './book/pages.ts';
+import { WORDS } from './book/words.ts';
 import { openApiDocument } from './client-types.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -45,11 +46,15 @@ export async function buildBook(folder: string, { forPackage }: { forPackage: bo
   ]);
 }
 
-/** What the search finds: address, title of the page, heading, text. */
-type SearchEntry = readonly [address: string, title: string, heading: string, text: string];
+/** What the search finds: address, title of the page, heading, text, words that people type for it. */
+type SearchEntry = readonly [address: string, title: string, heading: string, text: string, words?: string];
 
 function entriesOf({ path }: Page, { title, sections }: Rendered): SearchEntry[] {
-  return sections.map(({ id, heading, level, text }) => [level === 1 ? path : `${path}#${id}`, title, heading, text]);
+  return sections.map(({ id, heading, level, text }): SearchEntry => {
+    const words = WORDS[`#${id}`] ?? WORDS[`${path}#${id}`];
+    const entry = [level === 1 ? path : `${path}#${id}`, title, heading, text] as const;
+    return words === undefined ? entry : [...entry, words];
+  });
 }
 
 function callsOf({ paths }: OpenApiDocument): SearchEntry[] {
@@ -63,7 +68,7 @@ function callsOf({ paths }: OpenApiDocument): SearchEntry[] {
 function writeAssets(write: (path: string, text: string | Buffer) => void, entries: readonly SearchEntry[]): void {
   const own = (path: string): Buffer => readFileSync(join(ROOT, path));
   write('assets/book.css', Buffer.concat([own('assets/tokens.css'), own('tools/book/book.css')]));
-  write('assets/book.js', own('tools/book/book.js'));
+  for (const name of ['book.js', 'search.js']) write(`assets/${name}`, own(`tools/book/${name}`));
   write('assets/icon.svg', own('assets/icon.svg'));
   write('assets/sections.js', `globalThis.sections = ${JSON.stringify(entries)};\n`);
   const library = dirname(dirname(dirname(fileURLToPath(import.meta.resolve('minisearch')))));

@@ -2,11 +2,11 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import MiniSearch from 'minisearch';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { CAUSES } from '../../src/domain/incidents/causes.ts';
 import { buildBook } from '../../tools/docs.ts';
 import { startTestApi, type TestApi } from '../api/api.ts';
+import { searchIn } from './search.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-book-'));
 const read = (path: string): string => readFileSync(join(folder, path), 'utf8');
@@ -71,14 +71,10 @@ test('it loads nothing from elsewhere and holds no inline script or style', () =
 });
 
 test('the search finds a setting, a code, a command and a call', () => {
-  const entries = JSON.parse(read('assets/sections.js').replace('globalThis.sections = ', '').replace(/;\n$/, '')) as string[][];
-  const index = new MiniSearch({ fields: ['heading', 'title', 'text'], storeFields: ['address'] });
-  index.addAll(entries.map(([address, title, heading, text], id) => ({ id, address, title, heading, text })));
   const found = (query: string): string[] =>
-    index
-      .search(query, { boost: { heading: 4, title: 2 }, prefix: true, fuzzy: 0.1, combineWith: 'AND' })
+    searchIn(folder)(query)
       .slice(0, 12)
-      .map(({ address }) => String(address));
+      .map(({ address }) => address);
   expect(found('WEBHOOK_SECRET').some((address) => address.startsWith('configuration.html'))).toBe(true);
   expect(found('idempotency_key_reused').some((address) => address.startsWith('errors.html'))).toBe(true);
   expect(found('subscribers add')).toContain('commands.html#subscribers-add');

@@ -17,6 +17,7 @@ export const NOT_RUN: readonly string[] = [
   'docs/upgrading.md: tar -czf backup.tgz .purchase-watch',
   'docs/upgrading.md: pg_restore --dbname="$DATABASE_URL" purchase-watch',
   'docs/upgrading.md: tar -xzf backup.tgz',
+  'docs/upgrading.md: drop schema purchase_watch, purchase_watch_interna',
   'packages/client/README.md: npm install purchase-watch-client',
 ];
 /** Pages whose own examples register what they are about. */

@@ -21,20 +21,11 @@
       document.head.append(script);
     });
 
-  /** Lists of changes come after what says how to use a thing. */
-  const boostDocument = (_id, _term, { address }) => (/^(?:project|index)\b/.test(address) ? 0.5 : 1);
-
-  /** Resolves to the index of the sections. */
+  /** Resolves to the search of the sections. */
   const prepare = () => {
-    searching ??= Promise.all([load('minisearch.js'), load('sections.js')]).then(() => {
-      const index = new globalThis.MiniSearch({
-        fields: ['heading', 'title', 'text'],
-        storeFields: ['address', 'heading', 'title', 'text'],
-        searchOptions: { boost: { heading: 4, title: 2 }, prefix: true, fuzzy: 0.1, combineWith: 'AND', boostDocument },
-      });
-      index.addAll(globalThis.sections.map(([address, title, heading, text], id) => ({ id, address, title, heading, text })));
-      return index;
-    });
+    searching ??= Promise.all(['minisearch.js', 'search.js', 'sections.js'].map(load)).then(() =>
+      globalThis.searchOf(globalThis.MiniSearch, globalThis.sections),
+    );
     return searching;
   };
 
@@ -64,9 +55,9 @@
     found.hidden = query === '';
     if (query === '') return;
     try {
-      const index = await prepare();
+      const search = await prepare();
       if (query !== input.value.trim()) return;
-      const results = index.search(query).slice(0, MOST);
+      const results = search(query).slice(0, MOST);
       const list = document.createElement('ul');
       for (const { address, title, heading, text, terms } of results) {
         const link = document.createElement('a');

@@ -1,6 +1,6 @@
-/** docs/upgrading.md: the folder of the embedded Postgres is packed while no daemon runs, and put back elsewhere. */
+/** docs/upgrading.md: the folder of the embedded Postgres is packed while no daemon runs and put back elsewhere; an uninstall leaves nothing. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
@@ -43,4 +43,24 @@ test('a packed folder is the same database in another place', async () => {
     return sql`select purchase_id, reference from purchase_watch.current_purchases`;
   });
   expect([...rows]).toEqual([{ purchase_id: '2f1c9a7e', reference: 'ORD-1' }]);
+});
+
+test('the statements of an uninstall leave neither schema nor role', async () => {
+  const page = readFileSync(join(import.meta.dirname, '../../../docs/upgrading.md'), 'utf8');
+  const [, statements] = /## Uninstall[\s\S]*?```sql\n([\s\S]*?)```/.exec(page)!;
+  const folder = join(home, 'uninstalled');
+  mkdirSync(folder);
+  const server = await startEmbedded({ dataDir: join(folder, '.purchase-watch') });
+  const [owner, admin] = [connect(server.url, { max: 1 }), connect(server.superuserUrl, { max: 1 })];
+  const left = () => admin`select nspname as name from pg_namespace where nspname like 'purchase%'
+    union all select rolname from pg_roles where rolname in ('purchase_watch_registrar', 'purchase_watch_reader')`;
+  try {
+    await migrate(owner, MIGRATIONS);
+    expect(await left()).toHaveLength(4);
+    await admin.unsafe(statements!);
+    expect([...(await left())]).toEqual([]);
+  } finally {
+    await Promise.all([owner.end(), admin.end()]);
+    await server.stop();
+  }
 });

@@ -1,0 +1,72 @@
+/** What people type into the book's search leads to a section that answers it, also where the page uses another word. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { WORDS } from '../../tools/book/words.ts';
+import { buildBook } from '../../tools/docs.ts';
+import { searchIn } from './search.ts';
+
+/** What a section must say to answer its words. */
+const ANSWERS: Readonly<Record<string, readonly string[]>> = {
+  '#erasing-one-purchase': ['purchase-watch forget', 'backups of the database'],
+  '#export': ['psql --csv', 'event feed'],
+  '#what-is-deleted-by-itself': ['store.retention', 'retention.done'],
+  '#uninstall': ['drop schema purchase_watch', 'DATA_DIR', 'npm uninstall'],
+  '#upgrade': ['migrate --dry-run', 'start one of the new version'],
+  '#roll-back': ['refuses a schema that is newer', 'backup'],
+  '#back-up': ['pg_dump', 'SECRETS_KEY'],
+  '#restore': ['pg_restore', 'Stop every daemon'],
+  'production.html#before-the-first-start': ['RDS', 'sslmode=verify-full'],
+  '#docker-and-kubernetes': ['Dockerfile', 'Helm', 'docker exec', 'Deployment'],
+  '#as-a-service-of-systemd': ['ExecStart=', 'TimeoutStopSec'],
+  '#replicas': ['Start as many daemons', 'one that dies is replaced'],
+  '#what-it-runs-on': ['macOS', 'Windows', 'Alpine', 'arm64'],
+  '#behind-a-proxy': ['CONSOLE_URL', 'nginx'],
+  '#signing-in': ['sign in', '12 hours'],
+  '#keys-of-the-api': ['key new', 'API_KEY'],
+  '#the-line-to-the-database': ['sslmode', 'password'],
+  'configuration.html#subscribers': ['clientCertificate', 'NODE_EXTRA_CA_CERTS', 'webhooks.proxy', 'headers'],
+  'configuration.html#sites': ['formerly'],
+  'configuration.html#file': ['timeZone'],
+  '#where-a-delivery-stands': ['exhausted', 'suppressed'],
+  '#retries': ['webhooks.schedule', '5 min'],
+  '#a-receiver-that-fails': ['pause', 'subscribers resume'],
+  '#drop-repeats': ['webhook-id', 'at least once'],
+  '#an-order-paid-twice': ['order.paid_twice'],
+  '#a-purchase-was-not-announced-what-now': ['purchase-watch why', 'attempts failed'],
+  '#try-it-on-your-machine': ['listen --subscribe', 'tunnel'],
+  '#verify': ['webhook-signature', 'constant time'],
+  '#which-addresses-are-called': ['WEBHOOK_ALLOW_ADDRESSES', 'not public'],
+  '#the-checkout-service-on-your-machine': ['simulator', 'no account'],
+  '#many-purchases-at-once': ['watch --file', 'CSV'],
+  '#also-not': ['Refunds', 'Fraud', 'accounting'],
+  '#slack-itself-does-not-answer': ['purchase_watch_channel_up', 'invalid_token'],
+  '#systems-that-page-people': ['PagerDuty', 'alerts.channels'],
+  '#silences-and-maintenance-windows': ['silences add'],
+  '#rehearsing-settings': ['purchase-watch rehearse'],
+  '#alert-rules': ['alert: PurchaseWatch'],
+  '#metrics': ['/metrics', 'Prometheus'],
+  '#failover-of-the-database': ['primary', 'DATABASE_URL'],
+  '#memory': ['--max-old-space-size', 'heap'],
+};
+
+const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-words-'));
+await buildBook(folder, { forPackage: true });
+const search = searchIn(folder);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test('each of these sections is in the book once, and is held to an answer', () => {
+  const entries = JSON.parse(/\[.*\]/.exec(readFileSync(join(folder, 'assets/sections.js'), 'utf8'))![0]) as string[][];
+  expect(entries.flatMap(([, , , , words]) => words ?? []).toSorted()).toEqual(Object.values(WORDS).toSorted());
+  expect(Object.keys(WORDS)).toEqual(Object.keys(ANSWERS));
+});
+
+test.each(Object.entries(WORDS))('%s answers: %s', (section, words) => {
+  for (const word of words.split(', ')) {
+    const [first] = search(word);
+    expect(first, `nothing is found for ${word}`).toBeDefined();
+    const says = ANSWERS[section]!.filter((answer) => !`${first!.heading} ${first!.text}`.includes(answer));
+    expect(says, `${word} leads to ${first!.address}, which does not say`).toEqual([]);
+  }
+});
