@@ -3,7 +3,6 @@ import { clientId, clientSecret } from '../kinds/credential.ts';
 import { type Field, list, optional, preset } from '../kinds/field.ts';
 import { bearerKey } from '../kinds/key-kinds.ts';
 import * as kind from '../kinds/kinds.ts';
-import { proxyUrl } from '../kinds/subscriber-kinds.ts';
 import { site } from './file-schema.ts';
 
 const forStart = 'required for `start`';
@@ -21,6 +20,7 @@ export const VARIABLES = {
   CHECKOUT_CONCURRENCY: site.shape.concurrency,
   CHECKOUT_TIMEOUT: site.shape.timeout,
   CHECKOUT_INVOICES: site.shape.invoices,
+  CHECKOUT_PROXY: site.shape.proxy,
   SLACK_WEBHOOK_URL: optional(kind.secretUrl, 'Incoming webhook to which alerts are posted: the channel named `default`'),
   DEAD_MANS_SWITCH_URL: optional(kind.secretUrl, 'Called (GET) every minute while all is well; wins over `slack.deadMansSwitch`'),
   WEBHOOK_URL: optional(kind.receiverUrl, 'Where events are posted, for the subscriber named `default`'),
@@ -40,8 +40,9 @@ export const VARIABLES = {
     'The same for subscribers that the API or a command adds; wins over `webhooks.apiAllowAddresses`',
   ),
   WEBHOOK_PROXY: optional(
-    proxyUrl,
-    'Proxy through which webhooks are sent, such as `http://proxy.example:3128`; wins over `webhooks.proxy`',
+    kind.proxy,
+    'Proxy through which webhooks are sent, such as `http://proxy.example:3128`, or `direct`; wins over `webhooks.proxy`',
+    'as the environment says',
   ),
   API_KEY: list(
     bearerKey,
