@@ -8,8 +8,7 @@ import { file } from './schema/file-schema.ts';
 import { VARIABLE_NAMES, VARIABLES } from './schema/variables.ts';
 
 const escaped = (text: string) => text.replaceAll('|', '\\|');
-const code = (text: string) =>
-  /^[\w./:,*{} -]+$/.test(text) && !/^(?:none|all|required|as )/.test(text) ? `\`${text}\`` : text;
+const code = (text: string) => (/^[\w./:,*{} -]+$/.test(text) && !/^(?:none|all|required|as )/.test(text) ? `\`${text}\`` : text);
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.map(escaped).join(' | ')} |`).join('\n');

@@ -42,8 +42,8 @@ function behind<Kind extends Error>(error: unknown, kind: new (...given: never[]
 }
 
 /**
- * A proxy is the operator's: its faults are ours, but what it forbids is what the receiver's address deserves. Its host is not
- * told to those who may read about receivers.
+ * A proxy is the operator's: its faults are ours, but what it forbids is what the receiver's address deserves. Its host is left
+ * out: callers of the API who may name receivers read this.
  */
 function explainProxy({ isRefusal, failed }: ProxyFailed): NetworkFailure {
   const detail = `The proxy ${failed}.`;
