@@ -43,10 +43,10 @@ export function environmentProxies({ lookUp }: Environment, problems: string[]):
   };
 }
 
-/** What is behind credentials, if it can be nothing but a host with its port: a mistyped address may hold its password anywhere. */
+/** A wrong address without credentials, if what is left can be nothing but a host with its port: a mistyped address may hold its password anywhere. */
 function shownProxy(value: string): string {
-  const rest = value.replace(/^.*@/s, '…@');
-  const isHost = /^(?:…@)?(?:[a-z0-9+.-]{1,20}:\/\/)?[^:/?#]{0,100}(?::\d{1,9})?\/?$/i.test(rest);
+  const rest = value.replace(/^([a-z0-9+.-]{1,10}:\/\/)?.*@/is, '$1…@');
+  const isHost = /^(?:[a-z0-9+.-]{1,10}:\/\/)?(?:…@)?[^:/?#]{0,100}(?::\d{1,9})?\/?$/i.test(rest);
   return isHost ? JSON.stringify(rest) : 'its value (not shown)';
 }
 

@@ -63,7 +63,7 @@ describe('the environment', () => {
 
   test.each([
     ['socks5://proxy.example:1080', '"socks5://proxy.example:1080"'],
-    ['socks5://me:hush@proxy.example:1080', '"…@proxy.example:1080"'],
+    ['socks5://me:hush@proxy.example:1080', '"socks5://…@proxy.example:1080"'],
     ['http://me:hu/sh@proxy.example/path', 'its value (not shown)'],
     ['http://me:hush', 'its value (not shown)'],
     ['http://', '"http://"'],
