@@ -13,6 +13,7 @@ import { createCheckoutClient } from './checkout/client.ts';
 import { type ApiKey, ofMachine } from './config/api-keys.ts';
 import { describeSettings } from './config/describe.ts';
 import type { Settings } from './config/settings.ts';
+import { wayToSite } from './config/ways.ts';
 import { wakeOnNotify } from './daemon/shards/listening.ts';
 import { sayNotFinal } from './daemon/upkeep/settled-states.ts';
 import type { Milliseconds } from './domain/values/time.ts';
@@ -83,7 +84,10 @@ export async function createApp(settings: Settings, replacements: Replacements =
     const base = createBase({ settings, replacements, store, log, configured, naming, prepare: () => prepareAgain() });
     const clients = settings.sites.map((site) => ({
       site,
-      client: createCheckoutClient(site, { clock: base.clock, fields: settings.store.fields }),
+      client: createCheckoutClient(
+        { ...site, way: wayToSite(site, settings) },
+        { clock: base.clock, fields: settings.store.fields },
+      ),
     }));
     for (const { client } of clients) closers.push(() => client.close());
     const parts = createParts(base, clients);

@@ -7,6 +7,7 @@ import type { CheckoutClient } from './checkout/client.ts';
 import { channelCeilings, channelRules } from './config/channels.ts';
 import type { Settings, SiteSettings } from './config/settings.ts';
 import { settingsDigests } from './config/settings-digests.ts';
+import { wayTo } from './config/ways.ts';
 import { createJudge } from './daemon/judge/judge.ts';
 import { createNotifier } from './daemon/notifier/notifier.ts';
 import { createDirectPosts } from './daemon/notifier/sending/direct-post.ts';
@@ -184,6 +185,7 @@ function createAlerting(
   });
   const url = settings.slack.deadMansSwitch;
   const ceilings = channelCeilings(settings);
-  const heartbeat = url === null ? null : createHeartbeat({ sql, clock, log, replica, health, ceilings, url });
+  const heartbeat =
+    url === null ? null : createHeartbeat({ sql, clock, log, replica, health, ceilings, url, way: wayTo(url, settings) });
   return { judge, hostWatch, troubles, heartbeat };
 }

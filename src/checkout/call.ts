@@ -25,4 +25,6 @@ export interface Failure {
   readonly status: number | null;
   /** How far the call came. */
   readonly phase: 'connecting' | 'waiting' | 'reading';
+  /** How the proxy failed, as a sentence. */
+  readonly proxy?: string | undefined;
 }

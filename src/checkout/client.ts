@@ -7,6 +7,7 @@ import { type Details, DIGEST_LENGTH, type Observation } from '../domain/purchas
 import { AppError } from '../domain/values/errors.ts';
 import { type JsonValue, parseExact, stringifyExact } from '../domain/values/exact-json.ts';
 import type { Instant, Milliseconds } from '../domain/values/time.ts';
+import type { Way } from '../domain/values/way.ts';
 import { authorizedCalls } from './authorized.ts';
 import type { Reply } from './call.ts';
 import { INVOICE_DETAILS_PATH, INVOICE_FIELDS, type InvoiceAnswer, noInvoice, readInvoice } from './invoice-details.ts';
@@ -40,6 +41,8 @@ export interface CheckoutSite {
   readonly concurrency: number;
   /** For one call: connecting, headers and body together. */
   readonly timeout: Milliseconds;
+  /** Of every call, also of those that get a token; directly unless given. */
+  readonly way?: Way;
 }
 
 interface CheckoutClientOptions {
@@ -103,7 +106,7 @@ export function createCheckoutClient(site: CheckoutSite, options: CheckoutClient
   const localTime = localTimeReader(site.timeZone);
   const readDetails = detailsReader(options.fields.filter((name) => isStatusField(name) || !isInvoiceField(name)));
   const reduceInvoice = invoiceReducer(options.fields);
-  const limits = { baseUrl, timeout: site.timeout, maxBytes: options.maxBytes ?? MAX_BYTES };
+  const limits = { baseUrl, way: site.way, timeout: site.timeout, maxBytes: options.maxBytes ?? MAX_BYTES };
   const calls = createTransport({ ...limits, connections: site.concurrency });
   const tokens = createTransport({ ...limits, connections: 1 });
   const { clientId, clientSecret } = site;

@@ -20,7 +20,7 @@ export interface Borrower {
 interface ConnectionOptions {
   readonly origin: string;
   readonly most: number;
-  readonly connectTimeout: Milliseconds;
+  readonly connect: NonNullable<Client.Options['connect']>;
 }
 
 /** Idle connections are kept this long when the service says nothing about it; a new one costs a TLS handshake. */
@@ -95,7 +95,7 @@ export class Connections {
       // The call's deadline covers these; two timers for one thing would only race.
       headersTimeout: 0,
       bodyTimeout: 0,
-      connect: { timeout: this.#options.connectTimeout },
+      connect: this.#options.connect,
     });
     client.on('connect', () => {
       slot.reused = false;

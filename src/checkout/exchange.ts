@@ -3,6 +3,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { Milliseconds } from '../domain/values/time.ts';
+import { ProxyFailed } from '../runtime/http/tunnel.ts';
 import type { Call, Failure, Reply } from './call.ts';
 import type { Borrower, Connections, Slot } from './connections.ts';
 import { type Deadlines, Lapsing } from './deadlines.ts';
@@ -67,9 +68,9 @@ export class Exchange extends Lapsing implements Borrower, Dispatcher.DispatchHa
     this.#resolve(answer);
   }
 
-  fail(failed: FailureReason): void {
+  fail(failed: FailureReason, proxy?: string): void {
     const phase = this.#status > 0 ? 'reading' : this.#controller === null ? 'connecting' : 'waiting';
-    this.#settle({ failed, status: this.#status || null, phase });
+    this.#settle({ failed, status: this.#status || null, phase, proxy });
   }
 
   lapse(): void {
@@ -133,7 +134,8 @@ export class Exchange extends Lapsing implements Borrower, Dispatcher.DispatchHa
       this.#controller = null;
     } else {
       const progress = { isSent: this.#controller !== null, hasBegun: this.#status > 0 };
-      this.fail(connections.isClosed ? 'stopped' : reasonOf(error, progress));
+      if (connections.isClosed) this.fail('stopped');
+      else this.fail(reasonOf(error, progress), error instanceof ProxyFailed ? error.message : undefined);
     }
     // undici is in the middle of taking the connection down; what comes next starts after that.
     setImmediate(() => {

@@ -1,6 +1,7 @@
 /** Why a call brought no complete answer. */
 
 import { type NetworkCause, networkCause } from '../runtime/http/network-errors.ts';
+import { ProxyFailed } from '../runtime/http/tunnel.ts';
 
 export type FailureReason =
   | 'timeout'
@@ -12,6 +13,8 @@ export type FailureReason =
   | 'connection_closed'
   | 'connection_cut'
   | 'no_route'
+  | 'proxy_failed'
+  | 'proxy_refused'
   | 'bad_http'
   | 'stopped'
   | 'send_failed';
@@ -45,6 +48,7 @@ export function lostConnection(error: Error): boolean {
  * error of undici's parser has a code: once the request is sent, what is left is what came back.
  */
 export function reasonOf(error: Error, { isSent, hasBegun }: { isSent: boolean; hasBegun: boolean }): FailureReason {
+  if (error instanceof ProxyFailed) return error.isRefusal ? 'proxy_refused' : 'proxy_failed';
   if (hasBegun && lostConnection(error)) return 'connection_cut';
   const cause = causeOf(error);
   const reason = cause === null ? undefined : REASONS[cause];

@@ -7,6 +7,8 @@
  */
 
 import type { Milliseconds } from '../domain/values/time.ts';
+import { DIRECT, type Way } from '../domain/values/way.ts';
+import { connectBy } from '../runtime/http/tunnel.ts';
 import type { Call, Failure, Reply } from './call.ts';
 import { Connections } from './connections.ts';
 import { Deadlines } from './deadlines.ts';
@@ -25,6 +27,8 @@ export interface Transport {
 
 interface TransportOptions {
   readonly baseUrl: URL;
+  /** Directly unless given. */
+  readonly way: Way | undefined;
   readonly connections: number;
   /** For one call: connecting, headers and body together. */
   readonly timeout: Milliseconds;
@@ -32,8 +36,8 @@ interface TransportOptions {
   readonly maxBytes: number;
 }
 
-export function createTransport({ baseUrl, connections: most, timeout, maxBytes }: TransportOptions): Transport {
-  const connections = new Connections({ origin: baseUrl.origin, most, connectTimeout: timeout });
+export function createTransport({ baseUrl, way = DIRECT, connections: most, timeout, maxBytes }: TransportOptions): Transport {
+  const connections = new Connections({ origin: baseUrl.origin, most, connect: connectBy(way, { timeout }) });
   const deadlines = new Deadlines();
   const prefix = baseUrl.pathname.replace(/\/+$/, '');
   const line = { connections, deadlines, origin: baseUrl.origin, prefix, timeout, maxBytes };

@@ -34,6 +34,8 @@ const FAILURES: Record<FailureReason, string> = {
   connection_closed: 'The connection was closed before an answer came. The service may be restarting.',
   connection_cut: 'The connection ended in the middle of the answer. The service may be restarting.',
   no_route: 'This machine has no way to the base address. Check its network, firewall and proxy.',
+  proxy_failed: 'Mend the proxy, or its address or credentials in that setting.',
+  proxy_refused: 'Have the proxy allow the base address.',
   bad_http: 'What came back is not HTTP. Check that host, port and https/http in the base address are right.',
   stopped: 'The call was broken off because this process is stopping.',
   send_failed: 'The call could not be sent. This points to a setting or a fault of this program, so please report it.',
@@ -47,9 +49,9 @@ const PHASES: Record<Failure['phase'], string> = {
 
 /** A call without a complete answer. Too large an answer is the purchase's trouble, everything else the site's. */
 export function failureTrouble(failure: Failure): TroubleObservation {
-  const { failed, status, phase } = failure;
+  const { failed, status, phase, proxy = '' } = failure;
   const what = failed === 'timeout' ? PHASES[phase] : FAILURES[failed];
-  const detail = failed === 'too_large' ? what : `${what} ${WAITS}`;
+  const detail = failed === 'too_large' ? what : `${proxy} ${what} ${WAITS}`.trimStart();
   return {
     kind: failed === 'too_large' ? 'malformed' : 'unreachable',
     reason: failed,

@@ -2,12 +2,13 @@
 import type * as z from 'zod';
 import { type StatePolicy, stateName, stateValue } from '../domain/purchases/states.ts';
 import { formatDuration } from '../domain/values/duration.ts';
-import { shownAddress } from '../domain/values/shown-address.ts';
+import { wayText } from '../domain/values/way.ts';
 import { type Field, notes } from './kinds/field.ts';
 import { apiKey, file, site, subscriber } from './schema/file-schema.ts';
 import { peopleChannel } from './schema/people-schema.ts';
 import { VARIABLES, type VariableName } from './schema/variables.ts';
 import type { Settings } from './settings.ts';
+import { namedAddresses } from './ways.ts';
 
 /** One line of `config`. */
 export interface DescribedSetting {
@@ -28,7 +29,7 @@ function described(name: string, field: Field<unknown>, value: unknown, origin: 
     return { name, value: 'not set', text: otherwise === 'none' ? 'not set' : `not set: ${otherwise}`, origin };
   }
   if (kind.secret) {
-    const text = name === 'DATABASE_URL' ? `set (${shownAddress(String(value))})` : 'set';
+    const text = kind.outline === undefined ? 'set' : `set (${kind.outline(value)})`;
     return { name, value: text, text, origin };
   }
   const written = isList ? (value as unknown[]).map(kind.write) : kind.write(value);
@@ -108,8 +109,13 @@ export function describeSettings(settings: Settings): DescribedSetting[] {
     return from === undefined ? each : { ...each, origin: from.includes(winner!) ? from : `${from} (${winner})` };
   };
   const { channels: _channels, ...slackShape } = shape.slack.unwrap().shape;
+  const ways = new Map(namedAddresses(settings).map(({ setting, way }) => [setting, way]));
+  const withWay = (each: DescribedSetting): DescribedSetting => {
+    const way = ways.get(each.name);
+    return way == null || way.by === null ? each : { ...each, text: `${each.text}, ${wayText(way)}` };
+  };
 
-  return [
+  const lines = [
     variable('PURCHASE_WATCH_CONFIG', settings.configFile),
     variable('DATABASE_URL', settings.databaseUrl),
     variable('DATA_DIR', settings.dataDir),
@@ -138,4 +144,5 @@ export function describeSettings(settings: Settings): DescribedSetting[] {
     ...inSection('store', { fields: shape.store.unwrap().shape.fields }, settings.store),
     ...inSection('store.retention', shape.store.unwrap().shape.retention.unwrap().shape, settings.store.retention),
   ];
+  return lines.map(withWay);
 }

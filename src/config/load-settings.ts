@@ -11,6 +11,7 @@ import { fileSites, variableSites } from './sites.ts';
 import { environmentOf } from './sources/environment.ts';
 import { readSettingsFile } from './sources/file.ts';
 import { namedSubscribers } from './subscribers.ts';
+import { environmentProxies } from './ways.ts';
 
 /** Reads and checks the settings; throws AppError('configuration') that lists every problem, one per line. */
 export function loadSettings(env: NodeJS.ProcessEnv, { requireSite = false }: { requireSite?: boolean } = {}): Settings {
@@ -40,6 +41,7 @@ export function loadSettings(env: NodeJS.ProcessEnv, { requireSite = false }: { 
       ...(environment.isSet('WEBHOOK_API_ALLOW_ADDRESSES') && { apiAllowAddresses: read('WEBHOOK_API_ALLOW_ADDRESSES') }),
       ...(environment.isSet('WEBHOOK_PROXY') && { proxy: read('WEBHOOK_PROXY') }),
     },
+    proxies: environmentProxies(environment, problems),
     store: sections.store,
     apiKeys: apiKeys(sections.api, environment, problems),
     secretsKey: read('SECRETS_KEY'),

@@ -9,7 +9,7 @@ import { VARIABLE_NAMES, VARIABLES } from './schema/variables.ts';
 
 const escaped = (text: string) => text.replaceAll('|', '\\|');
 const code = (text: string) =>
-  /^[\w./:,*{} -]+$/.test(text) && !/^(?:none|all|required|by state)/.test(text) ? `\`${text}\`` : text;
+  /^[\w./:,*{} -]+$/.test(text) && !/^(?:none|all|required|by state|as the )/.test(text) ? `\`${text}\`` : text;
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.map(escaped).join(' | ')} |`).join('\n');

@@ -3,7 +3,9 @@
 import type { StuckMode } from '../domain/incidents/audience.ts';
 import type { PollPolicy } from '../domain/polling/poll-plan.ts';
 import type { Milliseconds } from '../domain/values/time.ts';
+import type { Way } from '../domain/values/way.ts';
 import type { ApiKey } from './api-keys.ts';
+import type { AddressRange } from './kinds/address-range.ts';
 import type { PeopleKind } from './kinds/people-kinds.ts';
 import type { FileSettings } from './schema/file-schema.ts';
 
@@ -59,6 +61,17 @@ export type SubscriberSettings = WebhookSettings | NatsSettings | RabbitSettings
 /** The kind of channel by which a subscriber gets events. */
 export type ChannelKind = SubscriberSettings['kind'] | PeopleKind;
 
+/** The proxies that the environment names for whatever calls others. */
+export interface EnvironmentProxies {
+  http: Way;
+  https: Way;
+  /** What `NO_PROXY` has: hosts with those below them, and ranges of addresses. */
+  exempt: {
+    readonly hosts: readonly { readonly name: string; readonly port: number | null }[];
+    readonly ranges: readonly AddressRange[];
+  };
+}
+
 export interface Settings {
   /** Null: the embedded Postgres in `dataDir`. */
   databaseUrl: string | null;
@@ -71,6 +84,7 @@ export interface Settings {
   slack: Omit<FileSettings['slack'], 'channels'>;
   subscribers: SubscriberSettings[];
   webhooks: FileSettings['webhooks'];
+  proxies: EnvironmentProxies;
   store: FileSettings['store'];
   /** None: only programs of this machine may call the API, and need no key. */
   apiKeys: ApiKey[];

@@ -26,6 +26,7 @@ export function variableSites(environment: Environment, needed: boolean, problem
     concurrency: read('CHECKOUT_CONCURRENCY'),
     timeout: read('CHECKOUT_TIMEOUT'),
     invoices: read('CHECKOUT_INVOICES'),
+    proxy: read('CHECKOUT_PROXY'),
   };
   const missing = REQUIRED.filter((name) => !environment.isSet(name));
   if (missing.length > 0 && (needed || missing.length < REQUIRED.length)) {

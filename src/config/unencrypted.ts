@@ -1,7 +1,6 @@
 /** Addresses at which anyone on the line reads along: credentials, purchases, people's data. */
 import { shownAddress } from '../domain/values/shown-address.ts';
-import { channelTitle } from './channels.ts';
-import type { Settings } from './settings.ts';
+import { namedAddresses } from './ways.ts';
 
 /** An address without encryption, as it may be shown. */
 export interface Unencrypted {
@@ -23,20 +22,9 @@ export function isUnencrypted(address: string): boolean {
   return hosts.split(',').some((host) => !LOOPBACK.test(host.replace(/:\d+$/, '')));
 }
 
-/** Those that the settings name: of sites, receivers, channels for people and the dead man's switch. */
-export function unencrypted({
-  sites,
-  subscribers,
-  channels,
-  slack,
-}: Pick<Settings, 'sites' | 'subscribers' | 'channels' | 'slack'>): Unencrypted[] {
-  const all = [
-    ...sites.map(({ name, baseUrl }) => ({ about: `site ${name}`, address: baseUrl })),
-    ...subscribers.map(({ name, url }) => ({ about: `receiver ${name}`, address: url })),
-    ...channels.map((channel) => ({ about: channelTitle(channel), address: channel.webhookUrl })),
-    ...(slack.deadMansSwitch === null ? [] : [{ about: "dead man's switch", address: slack.deadMansSwitch }]),
-  ];
-  return all
+/** Those that the settings name. */
+export function unencrypted(settings: Parameters<typeof namedAddresses>[0]): Unencrypted[] {
+  return namedAddresses(settings)
     .filter(({ address }) => isUnencrypted(address))
     .map(({ about, address }) => ({ about, address: shownAddress(address) }));
 }

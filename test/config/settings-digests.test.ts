@@ -58,6 +58,9 @@ test('a difference shows in its group alone, also when it is one of secrets', ()
   expect(differing({ WEBHOOK_URL: 'https://shop.example/hooks', WEBHOOK_SECRET: SIGNING_SECRET })).toEqual(['receivers']);
   // Where a daemon listens changes nothing of what a command shows.
   expect(differing({ PORT: '9090', LOG_LEVEL: 'debug' })).toEqual([]);
+  // The environment's proxies belong to the network of each machine, and replicas may run in several; a setting is for all of them.
+  expect(differing({ HTTPS_PROXY: 'http://proxy.example:3128', NO_PROXY: 'a.example' })).toEqual([]);
+  expect(differing({ CHECKOUT_PROXY: 'http://proxy.example:3128' })).toEqual(['sites']);
 });
 
 const BROKER = `{

@@ -347,7 +347,7 @@ test('config shows which headers there are and where brokers are, and no secret'
       expect.objectContaining({ name: 'subscribers.shop.signingKey', text: 'set' }),
       expect.objectContaining({ name: 'subscribers.bus.url', text: 'nats://nats.example:4222' }),
       expect.objectContaining({ name: 'subscribers.bus.subject', text: 'purchase-watch.{type}', origin: 'default' }),
-      expect.objectContaining({ name: 'webhooks.proxy', text: 'set' }),
+      expect.objectContaining({ name: 'webhooks.proxy', text: 'set (http://proxy.example)' }),
     ]),
   );
 });

@@ -8,6 +8,7 @@ import { ODD_CREDENTIAL_ADVICE, oddCredentials } from '../../config/kinds/creden
 import { loadSettings } from '../../config/load-settings.ts';
 import type { Settings } from '../../config/settings.ts';
 import { ENCRYPTION_ADVICE, unencrypted } from '../../config/unencrypted.ts';
+import { wayTo, wayToSite } from '../../config/ways.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { connect, type Sql } from '../../postgres/connection/database.ts';
@@ -29,6 +30,7 @@ import { checkPort } from './port.ts';
 import { brokersOf, checkBroker, checkChannel, checkWebhook, restingOf, webhooksOf } from './receivers.ts';
 import { checkSecrets } from './secrets.ts';
 import { checkSite } from './site.ts';
+import { checkWays } from './ways.ts';
 
 export interface DoctorOptions {
   /** Where the schema's files are. */
@@ -75,7 +77,11 @@ async function* examineSettings(settings: Settings, { migrations, site, quiet, a
       const within = 4 * each.timeout + QUERY_WITHIN + MARGIN;
       groups.push(
         checked(`site ${each.name}`, within, async (report) =>
-          checkSite(report, each, data === null ? null : await newestSeen(data, each.name)),
+          checkSite(
+            report,
+            { ...each, way: wayToSite(each, settings) },
+            data === null ? null : await newestSeen(data, each.name),
+          ),
         ),
       );
     }
@@ -99,7 +105,7 @@ async function* examineSettings(settings: Settings, { migrations, site, quiet, a
       const setting = channelSetting(settings, channel);
       groups.push(
         checked(channelTitle(channel), (ping?.within ?? 0) + MARGIN, (report) =>
-          checkChannel(report, { channel, ping, setting }),
+          checkChannel(report, { channel, ping, setting, way: wayTo(channel.webhookUrl, settings) }),
         ),
       );
     }
@@ -108,7 +114,9 @@ async function* examineSettings(settings: Settings, { migrations, site, quiet, a
         checked("dead man's switch", DATABASE_WITHIN, (report) => checkHeartbeat(report, data, channelCeilings(settings))),
       );
     groups.push(checked('sites', QUERY_WITHIN, async () => checkCredentials({ sites })));
-    groups.push(checked('encryption', DATABASE_WITHIN, () => checkEncryption({ ...settings, sites }, data)));
+    const named = { ...settings, sites };
+    groups.push(checked('proxies', DATABASE_WITHIN, async () => checkWays(named, await webhooksOf(settings, data))));
+    groups.push(checked('encryption', DATABASE_WITHIN, () => checkEncryption(named, data)));
     for (const group of groups) yield* await group;
   } finally {
     await close();

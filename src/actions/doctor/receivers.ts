@@ -1,8 +1,7 @@
 /** Checks the receivers: webhooks and brokers get a really signed test event over the real channel, channels for people are asked as their kind allows. */
 
-import { isIP } from 'node:net';
 import { ulid } from 'ulid';
-import { allowedFor, isThisMachine, type NamedBy, permittedBy, refusedUrl } from '../../channels/http/address.ts';
+import { allowedFor, type NamedBy, permittedBy, refusedUrl } from '../../channels/http/address.ts';
 import type { OutgoingEvent } from '../../channels/outgoing/channel.ts';
 import type { Opened, PingedKind } from '../../channels/outgoing/channel-kind.ts';
 import { openReach, type Reach } from '../../channels/outgoing/sealed.ts';
@@ -12,6 +11,7 @@ import { PEOPLE_KINDS } from '../../config/kinds/people-kinds.ts';
 import type { ChannelSettings, Settings } from '../../config/settings.ts';
 import { eventBody } from '../../domain/events/make-event.ts';
 import { commandLine } from '../../domain/values/command-line.ts';
+import { isOfProxy, type Way } from '../../domain/values/way.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
 import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
@@ -109,22 +109,21 @@ function testEvent(subscriber: string): OutgoingEvent {
   return { id, type: 'subscriber.test', body };
 }
 
+/** What to do about a proxy; the finding names it and where it is set. */
+export const MEND_PROXY = 'mend the proxy, or its address or credentials where it is set';
+export const ALLOW_ADDRESS = 'have the proxy allow this address, if it is meant';
+
 function todoFor(reason: string, { url, namedBy }: { url: string; namedBy: NamedBy }, { webhooks }: Settings): string {
   if (reason === 'http_401' || reason === 'http_403')
     return 'check that the receiver verifies with the same secret, and lets this machine in';
   if (reason === 'address_refused') {
-    const { protocol, hostname } = new URL(url);
-    const isName = isIP(hostname.replace(/^\[|\]$/g, '')) === 0 && !isThisMachine(hostname);
-    // Behind a proxy a name is not resolved here, so that no address that is allowed could be the one meant.
-    if (webhooks.proxy !== null && isName && protocol !== 'https:')
-      return 'use https in its address, because webhooks leave through a proxy; an http address that is allowed is written in numbers';
     const allowing = refusedUrl(url, allowedFor(namedBy, webhooks), namedBy)?.allowing ?? null;
     return `if it is meant, ${allowing === null ? `add that address to ${permittedBy(namedBy)}` : `set ${allowing}`}`;
   }
-  if (reason === 'proxy_failed') return 'mend the proxy that WEBHOOK_PROXY or webhooks.proxy names, or its credentials there';
+  if (reason === 'proxy_failed') return MEND_PROXY;
   if (reason === 'dns_failed' || reason === 'no_route' || reason === 'no_socket')
     return 'mend the name server or the network of this machine';
-  if (reason === 'proxy_refused') return 'have the proxy allow this address, if it is meant';
+  if (reason === 'proxy_refused') return ALLOW_ADDRESS;
   if (reason === 'unknown_host') return "correct the subscriber's address";
   if (reason === 'redirected') return "change the subscriber's address to where it really is";
   return 'mend the receiver; waiting deliveries are then sent automatically';
@@ -137,16 +136,24 @@ export async function checkChannel(
     channel: { kind, webhookUrl },
     ping: asked,
     setting,
-  }: { readonly channel: ChannelSettings; readonly ping: PingedKind | undefined; readonly setting: string },
+    way,
+  }: {
+    readonly channel: ChannelSettings;
+    readonly ping: PingedKind | undefined;
+    readonly setting: string;
+    readonly way: Way;
+  },
 ): Promise<Finding[]> {
   if (asked === undefined)
     return [report.ok(`it was not called, because whatever it is sent shows; "${commandLine`${kind} test`}" shows messages`)];
   const { within, host, ask } = asked;
-  const ping = await ask(webhookUrl, within);
+  const ping = await ask(webhookUrl, within, way);
   if (ping.kind === 'alive')
     return [report.ok(`the webhook is alive: ${ping.tookMs} ms; "${commandLine`${kind} test`}" shows a message`)];
   if (ping.kind === 'silent') {
-    const todo = `see that this machine can reach ${host}, by whatever proxy or firewall is in between`;
+    const todo = isOfProxy(ping.detail)
+      ? MEND_PROXY
+      : `see that this machine can reach ${host}, by whatever proxy or firewall is in between`;
     return [report.failed(ping.detail, todo)];
   }
   if (ping.kind === 'unclear')

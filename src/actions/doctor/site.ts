@@ -8,9 +8,12 @@ import { namedState } from '../../domain/purchases/states.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { shownAddress } from '../../domain/values/shown-address.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import type { Way } from '../../domain/values/way.ts';
 import { type Finding, offsetInWords, type Reporter } from '../overview/finding.ts';
+import { ALLOW_ADDRESS, MEND_PROXY } from './receivers.ts';
 
 type Auth = SiteSettings['auth'];
+type CalledSite = SiteSettings & { readonly way: Way };
 type Answer = Awaited<ReturnType<ReturnType<typeof createCheckoutClient>['paymentStatus']>>;
 
 /** A purchase to ask about. */
@@ -39,7 +42,7 @@ const TOO_MANY = 'ask its operator how many calls are allowed and why so few are
 const OTHER: Record<Auth, Auth> = { oauth2: 'basic', basic: 'oauth2' };
 
 /** `known` is a purchase that the service showed before; without one it is asked about an id that does not exist. */
-export async function checkSite(report: Reporter, site: SiteSettings, known: AskedAbout | null): Promise<Finding[]> {
+export async function checkSite(report: Reporter, site: CalledSite, known: AskedAbout | null): Promise<Finding[]> {
   const purchaseId = known?.purchaseId ?? randomUUID();
   const [configured, other] = await Promise.all([ask(site, site.auth, purchaseId), ask(site, OTHER[site.auth], purchaseId)]);
   const basic = site.auth === 'basic' ? configured : other;
@@ -56,7 +59,7 @@ export async function checkSite(report: Reporter, site: SiteSettings, known: Ask
   ];
 }
 
-async function ask(site: SiteSettings, auth: Auth, purchaseId: string): Promise<Asked> {
+async function ask(site: CalledSite, auth: Auth, purchaseId: string): Promise<Asked> {
   let offset: Milliseconds | null = null;
   let serviceNow: Instant | null = null;
   let replied = false;
@@ -103,6 +106,8 @@ function connectionFinding(report: Reporter, { baseUrl, auth }: SiteSettings, { 
 }
 
 function mending(reason: string): string {
+  if (reason.endsWith('proxy_failed')) return MEND_PROXY;
+  if (reason.endsWith('proxy_refused')) return ALLOW_ADDRESS;
   if (reason.endsWith('dns') || reason.endsWith('http_404')) return 'correct the base address of the site';
   if (reason.endsWith('timeout'))
     return 'see whether the service is slow, or a firewall drops the connection; raise the timeout of the site if it is only slow';
@@ -111,7 +116,7 @@ function mending(reason: string): string {
 }
 
 /** Whether made-up credentials get the same answer: then it says nothing about ours, for the address may be a wrong one. */
-async function letsAnybodyIn(site: SiteSettings, purchaseId: string): Promise<boolean> {
+async function letsAnybodyIn(site: CalledSite, purchaseId: string): Promise<boolean> {
   const nobody = { ...site, clientId: `doctor-${randomUUID()}`, clientSecret: randomUUID() };
   return (await ask(nobody, 'basic', purchaseId)).answer.kind === 'unknown';
 }

@@ -46,7 +46,10 @@ export async function adviceFor(
 function adviceForSite(severity: number, alerted: PeopleEventBody['data'] | null): Advice {
   const data = alerted?.kind === 'unreachable' ? alerted : null;
   const reason = data?.reason ?? null;
-  const { what, remedy } = wordsOfSite({ reason: isUnnamed(severity) && !isUnpolled(reason) ? 'not_configured' : reason });
   const said = isUnnamed(severity) && reason !== 'not_moved' ? null : (data?.lastError ?? null);
+  const { what, remedy } = wordsOfSite({
+    reason: isUnnamed(severity) && !isUnpolled(reason) ? 'not_configured' : reason,
+    lastError: said,
+  });
   return { wrong: [`${sentence(what)}.`, ...(said === null ? [] : [said])], todo: [remedy] };
 }

@@ -31,11 +31,11 @@ export function readName(value: string): Checked<string> {
 
 /**
  * The address of a receiver. Names are resolved when they are dialled, so only addresses written as numbers can be judged
- * here; and without encryption only what the operator allowed is ever called. Behind a proxy this process resolves no names.
+ * here; and without encryption only what the operator allowed is ever called.
  */
 export function readUrl(
   value: string,
-  { apiAllowAddresses, proxy }: { readonly apiAllowAddresses: readonly string[]; readonly proxy: string | null },
+  { apiAllowAddresses }: { readonly apiAllowAddresses: readonly string[] },
 ): Checked<string> {
   if (isShortened(value)) return { problem: 'is shortened, as addresses are shown; give the whole address, or leave it out' };
   const kind = addressKind(value);
@@ -55,12 +55,6 @@ export function readUrl(
   if (isThisMachine(hostname)) {
     const [first, second] = ['127.0.0.1', '::1'].map(judge);
     if (first && second) return { problem: `is this machine: ${first.replace(/\.$/, '')}` };
-  }
-  if (protocol === 'http:' && proxy !== null && !isThisMachine(hostname)) {
-    return {
-      problem:
-        'must begin with https, because webhooks leave through a proxy (WEBHOOK_PROXY or webhooks.proxy) and nobody here knows what the name stands for; an http address that is allowed is written in numbers',
-    };
   }
   if (protocol === 'http:' && apiAllowAddresses.length === 0)
     return { problem: `must begin with https; http is only called at addresses that ${permittedBy('api')} lists` };

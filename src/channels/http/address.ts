@@ -4,7 +4,7 @@
  */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { type AddressRange, readAddressRange } from '../../config/kinds/address-range.ts';
+import { type AddressRange, isListed, rangesWith, readAddressRange } from '../../config/kinds/address-range.ts';
 import type { Settings } from '../../config/settings.ts';
 import { AppError } from '../../domain/values/errors.ts';
 
@@ -88,25 +88,14 @@ export function dialledBy({ protocol, port }: URL): Dialled {
   return { protocol, port: Number(port || (protocol === 'https:' ? 443 : 80)) };
 }
 
-/** Whether the list has this address, at this port. */
-export function isAllowed(address: string, port: number, { ranges }: Permission): boolean {
-  return ranges.some((range) => (range.port === null || range.port === port) && isIn(address, range));
-}
-
-function isIn(address: string, { network, length }: AddressRange): boolean {
-  // An IPv4 address written as IPv6 is allowed by a range of either kind.
-  const forms = [ipaddr.parse(address), ipaddr.process(address)];
-  return forms.some((ip) => ip.kind() === network.kind() && ip.match(network, length));
-}
-
 /** Judges an address for a protocol and port; null when it may be dialled. Without encryption only what the list has may. */
 export function judgeAddress(address: string, { protocol, port }: Dialled, permitted: Permission): string | null {
   if (isIP(address) === 0) return `${address} is not an address.`;
-  if (isAllowed(address, port, permitted)) return null;
+  if (isListed(address, port, permitted.ranges)) return null;
   const kind = notPublic(address);
   if (kind === null && protocol === 'https:') return null;
   const by = PERMITTED_BY[permitted.by];
-  const ports = permitted.ranges.filter((range) => isIn(address, range)).map((range) => range.port);
+  const ports = rangesWith(address, permitted.ranges).map((range) => range.port);
   if (ports.length > 0)
     return `${address} may be called at port ${ports.join(' or ')}, and not at ${port}. If it is meant, allow it with ${by}.`;
   if (kind !== null) return `${address} is not a public address (${kind}). If it is meant, allow it with ${by}.`;

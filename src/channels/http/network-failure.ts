@@ -1,7 +1,7 @@
 /** Turns the errors of sockets, name servers, TLS and HTTP parsing into a stable word, a sentence and whose fault it is. */
 import { type NetworkCause, networkCause } from '../../runtime/http/network-errors.ts';
+import { ProxyFailed } from '../../runtime/http/tunnel.ts';
 import { AddressRefused } from './public-address.ts';
-import { ProxyFailed } from './tunnel.ts';
 
 /** What went wrong below HTTP. */
 export interface NetworkFailure {
@@ -41,18 +41,13 @@ function behind<Kind extends Error>(error: unknown, kind: new (...given: never[]
   return error instanceof Error && error.cause !== undefined ? behind(error.cause, kind) : null;
 }
 
-/** What a proxy answers for an address that it forbids; anything else is its own trouble, or its way to the receiver. */
-const FORBIDDEN_BY_PROXY: readonly (number | null)[] = [400, 403, 451];
-
-/** A proxy is the operator's: its faults are ours, but what it forbids is what the receiver's address deserves. */
-function explainProxy({ status, cause }: ProxyFailed): NetworkFailure {
-  if (FORBIDDEN_BY_PROXY.includes(status)) {
-    return { reason: 'proxy_refused', detail: `The proxy refuses this address: it answered ${status}.`, fault: 'receiver' };
-  }
-  const [code] = codesOf(cause);
-  const silent = code !== undefined && /TIMEOUT/.test(code) ? 'it did not answer in time' : 'it cannot be reached';
-  const what = status === null ? `${silent}${code === undefined ? '' : ` (${code})`}` : `it answered ${status}`;
-  return { reason: 'proxy_failed', detail: `The proxy made no connection: ${what}.`, fault: 'ours' };
+/**
+ * A proxy is the operator's: its faults are ours, but what it forbids is what the receiver's address deserves. Its host is left
+ * out: callers of the API who may name receivers read this.
+ */
+function explainProxy({ isRefusal, failed }: ProxyFailed): NetworkFailure {
+  const detail = `The proxy ${failed}.`;
+  return isRefusal ? { reason: 'proxy_refused', detail, fault: 'receiver' } : { reason: 'proxy_failed', detail, fault: 'ours' };
 }
 
 /** An error that no code explains: after the request was sent, it comes from what the other end made of the answer. */

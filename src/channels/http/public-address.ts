@@ -5,11 +5,13 @@
  */
 
 import { lookup } from 'node:dns/promises';
-import { isIP, type LookupFunction, type Socket } from 'node:net';
+import { isIP, type LookupFunction } from 'node:net';
 import { buildConnector } from 'undici';
+import { isListed } from '../../config/kinds/address-range.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import { type Dialled, isAllowed, isThisMachine, judgeAddress, type Permission } from './address.ts';
-import type { Tunnels } from './tunnel.ts';
+import type { Way } from '../../domain/values/way.ts';
+import { createTunnelConnector, ownPart } from '../../runtime/http/tunnel.ts';
+import { type Dialled, isThisMachine, judgeAddress, type Permission } from './address.ts';
 
 /** Finds the addresses of a host name. */
 export type Resolve = (hostname: string) => Promise<readonly { readonly address: string; readonly family: number }[]>;
@@ -25,15 +27,6 @@ class LookupTimedOut extends Error {
   // Client errors with a code of undici's own would be tried again inside the pool.
   readonly code = 'ERR_LOOKUP_TIMED_OUT';
 }
-
-/**
- * How long our own part of the way to a receiver may take, within an attempt that may take so long: name servers and
- * proxies that hang must be named as the cause before the attempt's own deadline blames the receiver.
- */
-export function ownPart(timeout: Milliseconds): Milliseconds {
-  return Math.min(timeout / 2, LONGEST_OWN_PART);
-}
-const LONGEST_OWN_PART: Milliseconds = 5_000;
 
 function inTime(resolve: Resolve, limit: Milliseconds): Resolve {
   return async (hostname) => {
@@ -104,37 +97,19 @@ export function createPublicConnector(options: ConnectorOptions): buildConnector
 
 /**
  * The same where a proxy is between: it resolves names, so it is the one to refuse addresses that are not public. What can
- * be judged without a name server is judged here; without encryption no name is called, because it is not known here what it
- * stands for. Allowed addresses are this network's own and are dialled directly.
+ * be judged without a name server is judged here. Without encryption only listed addresses are ever called, and those are this
+ * network's own: both are dialled directly.
  */
-export function createProxiedConnector(options: ConnectorOptions & { readonly tunnels: Tunnels }): buildConnector.connector {
-  const { dialled, permitted, timeout, tunnels } = options;
+export function createProxiedConnector(options: ConnectorOptions & { readonly way: Way }): buildConnector.connector {
+  const { way, dialled, permitted, timeout } = options;
   const direct = createPublicConnector(options);
-  const secure = buildConnector({ ...tlsOf(options), timeout, allowH2: false });
+  const throughProxy = createTunnelConnector(way, { ...tlsOf(options), timeout });
   return (target, callback) => {
     const { hostname } = target;
-    if (isIP(hostname) !== 0 ? isAllowed(hostname, dialled.port, permitted) : isThisMachine(hostname))
-      return direct(target, callback);
+    const isOwn = isIP(hostname) === 0 ? isThisMachine(hostname) : isListed(hostname, dialled.port, permitted.ranges);
+    if (isOwn || dialled.protocol !== 'https:') return direct(target, callback);
     const problem = isIP(hostname) === 0 ? null : judgeAddress(hostname, dialled, permitted);
-    if (problem !== null) return callback(new AddressRefused(problem), null);
-    if (dialled.protocol !== 'https:') {
-      return callback(
-        new AddressRefused(`${hostname} may only be called with https: behind a proxy nobody here knows its address.`),
-        null,
-      );
-    }
-    const authority = `${isIP(hostname) === 6 ? `[${hostname}]` : hostname}:${target.port || 443}`;
-    tunnels.open(authority).then(
-      (socket) => {
-        try {
-          secure({ ...target, httpSocket: socket as Socket }, callback);
-        } catch (error) {
-          // What a connector throws here is caught by no caller: it would end the process.
-          socket.on('error', () => undefined).destroy();
-          callback(error as Error, null);
-        }
-      },
-      (error: Error) => callback(error, null),
-    );
+    if (problem === null) throughProxy(target, callback);
+    else callback(new AddressRefused(problem), null);
   };
 }

@@ -2,6 +2,7 @@
 
 import type { ChannelSettings, Settings } from '../../config/settings.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import type { Way } from '../../domain/values/way.ts';
 import type { Channel, OutgoingEvent } from './channel.ts';
 
 /** A channel that is open, and how it may be used. */
@@ -42,7 +43,7 @@ export interface PingedKind {
   readonly within: Milliseconds;
   /** Where this machine must be able to call. */
   readonly host: string;
-  ask(url: string, timeout: Milliseconds): Promise<Ping>;
+  ask(url: string, timeout: Milliseconds, way: Way): Promise<Ping>;
 }
 
 export type Ping =

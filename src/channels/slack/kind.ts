@@ -1,6 +1,7 @@
 /** Slack as a kind of channel. */
 
 import type { ChannelSettings } from '../../config/settings.ts';
+import { wayTo } from '../../config/ways.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { PeopleKindOf } from '../outgoing/channel-kind.ts';
 import { exampleEvents } from '../people/examples.ts';
@@ -14,8 +15,8 @@ const LONGEST_ATTEMPT = 2 * TIMEOUT;
 export const slackKind: PeopleKindOf<ChannelSettings> = {
   audience: 'people',
   longestAttempt: LONGEST_ATTEMPT,
-  open: ({ webhookUrl: url, maxPerHour }, { setting, settings: { consoleUrl } }) => ({
-    channel: createSlackChannel({ url, setting, consoleUrl, timeout: TIMEOUT }),
+  open: ({ webhookUrl: url, maxPerHour }, { setting, settings }) => ({
+    channel: createSlackChannel({ url, setting, consoleUrl: settings.consoleUrl, timeout: TIMEOUT, way: wayTo(url, settings) }),
     concurrency: 1,
     spacing: BETWEEN_MESSAGES,
     timeout: LONGEST_ATTEMPT,

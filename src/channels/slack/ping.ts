@@ -2,6 +2,8 @@
 
 import { Pool } from 'undici';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import { DIRECT } from '../../domain/values/way.ts';
+import { connectBy } from '../../runtime/http/tunnel.ts';
 import { networkFailureOf } from '../http/network-failure.ts';
 import { DeadlinePassed, post } from '../http/post.ts';
 import type { Ping } from '../outgoing/channel-kind.ts';
@@ -21,9 +23,9 @@ const WORDS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Posts an empty payload; no text holds the address, which is a secret. */
-export async function pingSlack(url: string, timeout: Milliseconds): Promise<Ping> {
+export async function pingSlack(url: string, timeout: Milliseconds, way = DIRECT): Promise<Ping> {
   const { origin, pathname, search } = new URL(url);
-  const pool = new Pool(origin, { allowH2: false, headersTimeout: 0, bodyTimeout: 0, connect: { timeout } });
+  const pool = new Pool(origin, { allowH2: false, headersTimeout: 0, bodyTimeout: 0, connect: connectBy(way, { timeout }) });
   const began = performance.now();
   try {
     const headers = ['content-type', 'application/json'];

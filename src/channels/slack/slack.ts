@@ -4,6 +4,8 @@ import { setTimeout } from 'node:timers/promises';
 import { IncomingWebhook } from '@slack/webhook';
 import { Pool } from 'undici';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import { DIRECT, type Way } from '../../domain/values/way.ts';
+import { connectBy } from '../../runtime/http/tunnel.ts';
 import { excerpt } from '../http/excerpt.ts';
 import { type Hide, hiding } from '../http/hiding.ts';
 import { networkFailureOf } from '../http/network-failure.ts';
@@ -17,6 +19,8 @@ export interface SlackOptions {
   readonly consoleUrl: string | null;
   /** For one attempt: connection, headers and body together. */
   readonly timeout: Milliseconds;
+  /** Directly unless given. */
+  readonly way?: Way;
   /** Where its address is set, for the person who must set another one. */
   readonly setting?: string;
 }
@@ -50,11 +54,17 @@ function answerOf({ status, headers, body, error, isSent }: PostOutcome, now: In
 }
 
 /** A channel to one incoming webhook. Pacing is the caller's: Slack takes about one message per second. */
-export function createSlackChannel({ url, consoleUrl, timeout, setting = 'SLACK_WEBHOOK_URL' }: SlackOptions): Channel {
+export function createSlackChannel({
+  url,
+  consoleUrl,
+  timeout,
+  way = DIRECT,
+  setting = 'SLACK_WEBHOOK_URL',
+}: SlackOptions): Channel {
   const hide = hiding([url]);
   const { origin, pathname, search } = new URL(url);
   // One deadline of our own covers headers and body.
-  const pool = new Pool(origin, { allowH2: false, headersTimeout: 0, bodyTimeout: 0, connect: { timeout } });
+  const pool = new Pool(origin, { allowH2: false, headersTimeout: 0, bodyTimeout: 0, connect: connectBy(way, { timeout }) });
   let closing: Promise<void> | undefined;
 
   async function postMessage(

@@ -1,6 +1,7 @@
 /** Microsoft Teams as a kind of channel. */
 
 import type { ChannelSettings } from '../../config/settings.ts';
+import { wayTo } from '../../config/ways.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { PeopleKindOf } from '../outgoing/channel-kind.ts';
 import { exampleEvents } from '../people/examples.ts';
@@ -14,8 +15,8 @@ const SPACING: Milliseconds = 1_000;
 export const teamsKind: PeopleKindOf<ChannelSettings> = {
   audience: 'people',
   longestAttempt: TIMEOUT,
-  open: ({ webhookUrl: url, maxPerHour }, { setting, settings: { consoleUrl } }) => ({
-    channel: createTeamsChannel({ url, setting, consoleUrl, timeout: TIMEOUT }),
+  open: ({ webhookUrl: url, maxPerHour }, { setting, settings }) => ({
+    channel: createTeamsChannel({ url, setting, consoleUrl: settings.consoleUrl, timeout: TIMEOUT, way: wayTo(url, settings) }),
     concurrency: 1,
     spacing: SPACING,
     timeout: TIMEOUT,

@@ -2,6 +2,8 @@
 
 import { Pool } from 'undici';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import { DIRECT, type Way } from '../../domain/values/way.ts';
+import { connectBy } from '../../runtime/http/tunnel.ts';
 import { excerpt } from '../http/excerpt.ts';
 import { type Hide, hiding } from '../http/hiding.ts';
 import { networkFailureOf } from '../http/network-failure.ts';
@@ -15,6 +17,8 @@ export interface TeamsOptions {
   readonly consoleUrl: string | null;
   /** For one attempt: connection, headers and body together. */
   readonly timeout: Milliseconds;
+  /** Directly unless given. */
+  readonly way?: Way;
   /** Where its address is set, for the person who must set another one. */
   readonly setting: string;
 }
@@ -23,11 +27,11 @@ export interface TeamsOptions {
 const NOT_TAKEN = /^\s*<|delivery failed/i;
 
 /** A channel to one workflow. Pacing is the caller's. */
-export function createTeamsChannel({ url, consoleUrl, timeout, setting }: TeamsOptions): Channel {
+export function createTeamsChannel({ url, consoleUrl, timeout, setting, way = DIRECT }: TeamsOptions): Channel {
   // The signature in its query lets anyone post who has it, and the path names the workflow.
   const hide = hiding([url, ...new URL(url).searchParams.values().filter((value) => value.length > 8)]);
   const { origin, pathname, search } = new URL(url);
-  const pool = new Pool(origin, { allowH2: false, headersTimeout: 0, bodyTimeout: 0, connect: { timeout } });
+  const pool = new Pool(origin, { allowH2: false, headersTimeout: 0, bodyTimeout: 0, connect: connectBy(way, { timeout }) });
   let closing: Promise<void> | undefined;
 
   const send = async (message: TeamsMessage, { now, signal, mayLeave }: SendOptions): Promise<SendResult> => {

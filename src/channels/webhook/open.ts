@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import type { Settings, WebhookSettings } from '../../config/settings.ts';
+import { wayToWebhook } from '../../config/ways.ts';
 import { allowedFor, type NamedBy } from '../http/address.ts';
 import type { Opened } from '../outgoing/channel-kind.ts';
 import { foreverKeys, type Reach } from '../outgoing/sealed.ts';
@@ -23,10 +24,17 @@ export function configuredReach({
 }
 
 /** A channel to a webhook. `namedBy` says whose list of allowed addresses holds for it. */
-export function openWebhook(reach: Reach, { webhooks }: Pick<Settings, 'webhooks'>, namedBy: NamedBy): Opened {
-  const { timeout, concurrency, proxy } = webhooks;
-  const allowed = { allowAddresses: allowedFor(namedBy, webhooks), namedBy };
-  const channel = createWebhookChannel({ ...reach, ...allowed, timeout, concurrency, proxy, userAgent: 'purchase-watch' });
+export function openWebhook(
+  reach: Reach,
+  settings: Pick<Settings, 'webhooks' | 'proxies' | 'origins'>,
+  namedBy: NamedBy,
+): Opened {
+  const { webhooks } = settings;
+  const { timeout, concurrency } = webhooks;
+  const allowAddresses = allowedFor(namedBy, webhooks);
+  const way = wayToWebhook(reach.url, allowAddresses, settings);
+  const limits = { timeout, concurrency, allowAddresses, namedBy };
+  const channel = createWebhookChannel({ ...reach, ...limits, way, userAgent: 'purchase-watch' });
   return { channel, concurrency, spacing: 0, timeout, allowed: allowedDigest(webhooks) };
 }
 

@@ -6,13 +6,13 @@ import { humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { shownAddress } from '../../domain/values/shown-address.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import { DIRECT, type Way } from '../../domain/values/way.ts';
 import { dialledBy, type NamedBy, permission } from '../http/address.ts';
 import { excerpt } from '../http/excerpt.ts';
 import { type Hide, hidingOf } from '../http/hiding.ts';
 import { networkFailureOf } from '../http/network-failure.ts';
 import { DeadlinePassed, headerOf, type PostOutcome, post, retryAfterOf } from '../http/post.ts';
-import { createProxiedConnector, createPublicConnector, ownPart, type Resolve } from '../http/public-address.ts';
-import { createTunnels, type Tunnels } from '../http/tunnel.ts';
+import { createProxiedConnector, createPublicConnector, type Resolve } from '../http/public-address.ts';
 import type { Channel, OutgoingEvent, SendOptions, SendResult } from '../outgoing/channel.ts';
 import { CLOUDEVENT_TYPE, toCloudEvent } from '../outgoing/cloudevent.ts';
 import type { Reach } from '../outgoing/sealed.ts';
@@ -28,8 +28,8 @@ export interface WebhookOptions extends Pick<Reach, 'url' | 'keys'>, Partial<Omi
   /** Connections at most, each with one request at a time. */
   readonly concurrency: number;
   readonly userAgent: string;
-  /** Address of the proxy through which it is reached; null when left out: directly. */
-  readonly proxy?: string | null;
+  /** Directly unless given. */
+  readonly way?: Way;
   /** Finds the addresses of host names; the system's resolver when left out. */
   readonly resolve?: Resolve;
 }
@@ -51,18 +51,17 @@ function receiverUrl(text: string): URL {
  * `configuration` for an address, a key or a range that could never work; addresses are judged when they are dialled.
  */
 export function createWebhookChannel(options: WebhookOptions): Channel {
-  const { timeout, concurrency, userAgent, keys, format = 'standard', headers = {}, proxy = null } = options;
+  const { timeout, concurrency, userAgent, keys, format = 'standard', headers = {} } = options;
   const url = receiverUrl(options.url);
   if (keys.length === 0) throw new AppError('configuration', 'a webhook needs at least one secret');
   const sign = createAttemptSigner(keys);
   const hide = hidingOf({ keys, url, headers });
-  const tunnels = proxy === null ? null : createTunnels(proxy, ownPart(timeout));
   const pool = new Pool(url.origin, {
     connections: concurrency,
     // Otherwise a pool that has no connection yet makes one alone, to see which protocol it speaks, and everything else waits
     // for it: until its own deadline, when the name server or the proxy says nothing.
     allowH2: false,
-    connect: connectorOf(options, url, tunnels),
+    connect: connectorOf(options, url),
     // One deadline of our own covers them.
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -91,20 +90,16 @@ export function createWebhookChannel(options: WebhookOptions): Channel {
       return judge(outcome, { now, url, hide, timeout, tookMs: Math.round(performance.now() - started) });
     },
     close: () => {
-      closing ??= pool.close().then(() => tunnels?.close());
+      closing ??= pool.close();
       return closing;
     },
   };
 }
 
-function connectorOf(
-  { timeout, allowAddresses, namedBy, resolve, clientCertificate }: WebhookOptions,
-  url: URL,
-  tunnels: Tunnels | null,
-) {
+function connectorOf({ timeout, allowAddresses, namedBy, resolve, clientCertificate, way = DIRECT }: WebhookOptions, url: URL) {
   const permitted = permission(allowAddresses, namedBy);
   const dialled = { dialled: dialledBy(url), permitted, timeout, resolve, clientCertificate };
-  return tunnels === null ? createPublicConnector(dialled) : createProxiedConnector({ ...dialled, tunnels });
+  return way.proxy === null ? createPublicConnector(dialled) : createProxiedConnector({ ...dialled, way });
 }
 
 interface Circumstances {

@@ -6,6 +6,7 @@ import type { Command } from 'commander';
 import { checkSite } from '../../actions/doctor/site.ts';
 import { checked } from '../../actions/overview/finding.ts';
 import { loadSettings } from '../../config/load-settings.ts';
+import { wayToSite } from '../../config/ways.ts';
 import { commandLine } from '../../domain/values/command-line.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { examples } from '../terminal/arguments.ts';
@@ -66,8 +67,11 @@ function isInRepository(folder: string): boolean {
 
 /** Calls the service with the credentials; answers whether all went well. */
 async function tries(context: CliContext, variables: ReadonlyMap<string, string>): Promise<boolean> {
-  const [site] = loadSettings(Object.fromEntries(variables), { requireSite: true }).sites;
-  const findings = await checked('the service', 3 * site!.timeout, (report) => checkSite(report, site!, null));
+  const proxies = Object.entries(context.env).filter(([name]) => /^(?:https?|no)_proxy$/i.test(name));
+  const settings = loadSettings(Object.fromEntries([...proxies, ...variables]), { requireSite: true });
+  const site = settings.sites[0]!;
+  const called = { ...site, way: wayToSite(site, settings) };
+  const findings = await checked('the service', 3 * site.timeout, (report) => checkSite(report, called, null));
   for (const finding of findings) printFinding(context, finding);
   return findings.every(({ verdict }) => verdict !== 'failed');
 }

@@ -7,6 +7,7 @@ import type { Invoice, InvoiceAnswer, InvoiceItem } from '../../checkout/invoice
 import type { LocalTime } from '../../checkout/local-time.ts';
 import { loadSettings } from '../../config/load-settings.ts';
 import type { Settings, SiteSettings } from '../../config/settings.ts';
+import { wayToSite } from '../../config/ways.ts';
 import { stateName } from '../../domain/purchases/states.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Decimal } from '../../domain/values/exact-json.ts';
@@ -26,7 +27,7 @@ interface InvoiceOptions {
 async function invoice(context: CliContext, purchaseId: string, { site: wanted, json }: InvoiceOptions): Promise<void> {
   const settings = loadSettings(context.env, { requireSite: true });
   const site = await siteOf(context, settings, { purchaseId, wanted });
-  const client = createCheckoutClient(site, { fields: [] });
+  const client = createCheckoutClient({ ...site, way: wayToSite(site, settings) }, { fields: [] });
   try {
     const answer = await client.invoiceDetails(purchaseId);
     if (answer.kind !== 'invoice') throw whyNone(purchaseId, site, answer);

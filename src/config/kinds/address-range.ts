@@ -33,3 +33,15 @@ export function writeAddressRange({ network, length, port }: AddressRange): stri
   if (port === null) return range;
   return network.kind() === 'ipv6' ? `[${range}]:${port}` : `${range}:${port}`;
 }
+
+/** The ranges that hold an address, whatever their port. A name is in none; an IPv4 address written as IPv6 is in a range of either kind. */
+export function rangesWith(address: string, ranges: readonly AddressRange[]): AddressRange[] {
+  if (isIP(address) === 0) return [];
+  const forms = [ipaddr.parse(address), ipaddr.process(address)];
+  return ranges.filter(({ network, length }) => forms.some((ip) => ip.kind() === network.kind() && ip.match(network, length)));
+}
+
+/** Whether one of the ranges holds an address at a port. */
+export function isListed(address: string, port: number, ranges: readonly AddressRange[]): boolean {
+  return rangesWith(address, ranges).some((range) => range.port === null || range.port === port);
+}

@@ -24,6 +24,8 @@ export interface Kind<T> {
   readonly isAddress?: boolean;
   /** Its value is never shown. */
   readonly secret?: boolean;
+  /** What of a secret may be shown all the same. */
+  readonly outline?: (value: T) => string;
   /** What is wrong with a value that is not of this kind, where that says more than `expected`; shows nothing of a secret. */
   readonly fault?: (value: unknown) => string | undefined;
   /** Names to suggest from when the value is none of them. */
@@ -163,6 +165,21 @@ export const postgresUrl: Kind<string> = {
   read: (value) => (typeof value === 'string' && /^postgres(?:ql)?:\/\/[^\s]+$/.test(value) ? value : undefined),
   write: same,
   secret: true,
+  outline: shownAddress,
+};
+
+/** A proxy, or none whatever the environment says; what is before the @ of its address gives access to it. */
+export const proxy: Kind<string> = {
+  expected: 'the http or https address of a proxy such as http://user:password@proxy.example:3128, or direct',
+  json: { type: 'string' },
+  read: (value) => {
+    if (value === 'direct' || value === '') return 'direct';
+    const url = typeof value === 'string' && /^https?:\/\//i.test(value) ? URL.parse(value) : null;
+    return url === null || url.pathname !== '/' || url.search !== '' || url.hash !== '' ? undefined : url.href;
+  },
+  write: same,
+  secret: true,
+  outline: (value) => (value === 'direct' ? value : shownAddress(value)),
 };
 
 /** An IANA time zone. */

@@ -124,15 +124,3 @@ export const routingKey: Kind<string> = {
     typeof value === 'string' && /^[\x20-\x7a|\x7e]{0,150}$/.test(value.replace(PLACEHOLDER, 'x')) ? value : undefined,
   write: (value) => value,
 };
-
-/** The address of a proxy; what is before the @ gives access to it. */
-export const proxyUrl: Kind<string> = {
-  expected: 'the http or https address of a proxy such as http://user:password@proxy.example:3128',
-  json: { type: 'string' },
-  read: (value) => {
-    const url = typeof value === 'string' && /^https?:\/\//i.test(value) ? URL.parse(value) : null;
-    return url === null || url.pathname !== '/' || url.search !== '' || url.hash !== '' ? undefined : url.href;
-  },
-  write: (value) => value,
-  secret: true,
-};

@@ -35,6 +35,7 @@ export const site = section({
   ),
   concurrency: preset(kind.whole(1, 1_000), 32, 'Calls in flight per replica'),
   timeout: preset(kind.duration, '10s', 'Time for one call, headers and body'),
+  proxy: optional(kind.proxy, 'Proxy through which the service is called (CONNECT), or `direct`', 'as the environment says'),
   invoices: preset(kind.flag, false, 'Whether the invoice of each completed purchase is asked for and announced'),
   formerly: list(
     kind.ownName,
@@ -162,8 +163,9 @@ const webhooks = section({
   ),
   apiAllowAddresses: list(kind.addressRange, [], 'The same for subscribers that the API or a command adds'),
   proxy: optional(
-    kindOfSubscriber.proxyUrl,
-    'Proxy through which webhooks are sent (CONNECT), such as `http://proxy.example:3128`; it must itself refuse addresses that are not public',
+    kind.proxy,
+    'Proxy through which webhooks are sent (CONNECT), or `direct`; it must itself refuse addresses that are not public',
+    'as the environment says',
   ),
 });
 

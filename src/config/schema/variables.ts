@@ -3,7 +3,6 @@ import { clientId, clientSecret } from '../kinds/credential.ts';
 import { type Field, list, optional, preset } from '../kinds/field.ts';
 import { bearerKey } from '../kinds/key-kinds.ts';
 import * as kind from '../kinds/kinds.ts';
-import { proxyUrl } from '../kinds/subscriber-kinds.ts';
 import { site } from './file-schema.ts';
 
 const forStart = 'required for `start`';
@@ -21,6 +20,7 @@ export const VARIABLES = {
   CHECKOUT_CONCURRENCY: site.shape.concurrency,
   CHECKOUT_TIMEOUT: site.shape.timeout,
   CHECKOUT_INVOICES: site.shape.invoices,
+  CHECKOUT_PROXY: site.shape.proxy,
   SLACK_WEBHOOK_URL: optional(kind.secretUrl, 'Incoming webhook to which alerts are posted: the channel named `default`'),
   DEAD_MANS_SWITCH_URL: optional(kind.secretUrl, 'Wins over `slack.deadMansSwitch`'),
   WEBHOOK_URL: optional(kind.receiverUrl, 'Where events are posted, for the subscriber named `default`'),
@@ -31,7 +31,7 @@ export const VARIABLES = {
   ),
   WEBHOOK_ALLOW_ADDRESSES: list(kind.addressRange, [], 'Wins over `webhooks.allowAddresses`'),
   WEBHOOK_API_ALLOW_ADDRESSES: list(kind.addressRange, [], 'Wins over `webhooks.apiAllowAddresses`'),
-  WEBHOOK_PROXY: optional(proxyUrl, 'Wins over `webhooks.proxy`'),
+  WEBHOOK_PROXY: optional(kind.proxy, 'Wins over `webhooks.proxy`', 'as the environment says'),
   API_KEY: list(
     bearerKey,
     [],

@@ -7,11 +7,13 @@
 import { Agent, request } from 'undici';
 import { hasBegun, reasonToWithhold } from '../../domain/replicas/dead-mans-switch.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import { DIRECT, type Way } from '../../domain/values/way.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { LEASES } from '../../postgres/migrations/names.ts';
 import { channelsForPeople, noteHeartbeat } from '../../postgres/shards/dead-mans-switch.ts';
 import { takeLease } from '../../postgres/shards/leases.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import { connectBy, ProxyFailed } from '../../runtime/http/tunnel.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Health } from '../../runtime/loops/health.ts';
 
@@ -22,6 +24,8 @@ export interface HeartbeatOptions {
   readonly replica: string;
   /** A secret: with it anyone can keep the alarm quiet. The operator sets it, so it may be any address. */
   readonly url: string;
+  /** Directly unless given. */
+  readonly way?: Way;
   /** The loops of this process. */
   readonly health: Pick<Health, 'seen'>;
   /** How many messages an hour each channel for people may get, by its subscriber's name. */
@@ -43,8 +47,8 @@ const AGAIN: Milliseconds = 15_000;
 const TIMEOUT: Milliseconds = 10_000;
 
 export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
-  const { sql, clock, log, replica, url, health, ceilings, timeout = TIMEOUT } = options;
-  const agent = new Agent({ connect: { timeout } });
+  const { sql, clock, log, replica, url, health, ceilings, way = DIRECT, timeout = TIMEOUT } = options;
+  const agent = new Agent({ connect: connectBy(way, { timeout }) });
   const startedAt = clock.monotonic();
   /** The last line logged, so that each is logged once. */
   let logged: string | null = null;
@@ -104,6 +108,7 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
 /** In a sentence without the address. */
 function whyNot(error: unknown, timeout: Milliseconds): string {
   if (error instanceof Error && error.name === 'TimeoutError') return `It did not answer within ${timeout} ms.`;
+  if (error instanceof ProxyFailed) return error.message;
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const code = cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? ` (${cause.code})` : '';
   return `No answer came${code}.`;

@@ -4,6 +4,7 @@ import { Webhook } from 'standardwebhooks';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { SendResult } from '../../../src/channels/outgoing/channel.ts';
 import { createWebhookChannel, type WebhookOptions } from '../../../src/channels/webhook/webhook.ts';
+import type { Way } from '../../../src/domain/values/way.ts';
 import { type Authority, makeAuthority, makeWeakPair, type Pair } from '../../support/certificates.ts';
 import { type ConnectProxy, startConnectProxy } from '../../support/connect-proxy.ts';
 import { type HttpsReceiver, startHttpsReceiver } from '../../support/https-receiver.ts';
@@ -52,6 +53,9 @@ async function send(url: string, options: Partial<WebhookOptions> = {}, times = 
   return result!;
 }
 
+/** The way through a proxy. */
+const by = (address: string): Way => ({ proxy: address, by: 'WEBHOOK_PROXY' });
+
 const here = { allowAddresses: ['127.0.0.0/8'], resolve: async () => [{ address: '127.0.0.1', family: 4 }] };
 
 describe('a client certificate', () => {
@@ -68,7 +72,7 @@ describe('a client certificate', () => {
     const clientCertificate = makeWeakPair();
     expect(await send(url, { ...here, clientCertificate })).toMatchObject({ kind: 'failed', reason: 'tls' });
     const between = await proxy();
-    expect(await send(url, { proxy: `http://127.0.0.1:${between.port}`, clientCertificate })).toMatchObject({
+    expect(await send(url, { way: by(`http://127.0.0.1:${between.port}`), clientCertificate })).toMatchObject({
       kind: 'failed',
       reason: 'tls',
     });
@@ -84,7 +88,7 @@ describe('a client certificate', () => {
 
   test('goes through a proxy, too', async () => {
     const [to, between] = [await receiver({ clients: authority.certificate }), await proxy()];
-    const options = { clientCertificate: caller, proxy: `http://127.0.0.1:${between.port}` };
+    const options = { clientCertificate: caller, way: by(`http://127.0.0.1:${between.port}`) };
     expect(await send(`https://shop.example:${to.port}/hook`, options)).toMatchObject({ kind: 'delivered' });
     expect(to.received).toMatchObject([{ caller: 'purchase-watch of a test' }]);
   });
@@ -103,7 +107,7 @@ test('a receiver whose certificate is for another name is not sent anything', as
 describe('a proxy', () => {
   test('is asked for a tunnel with its own credentials, and sees nothing of the event', async () => {
     const [to, between] = [await receiver(), await proxy()];
-    const options = { proxy: `http://me:pass%40word@127.0.0.1:${between.port}` };
+    const options = { way: by(`http://me:pass%40word@127.0.0.1:${between.port}`) };
     expect(await send(`https://shop.example:${to.port}/hook`, options, 3)).toMatchObject({ kind: 'delivered', httpStatus: 200 });
     expect(to.received).toHaveLength(3);
     const [{ body, headers } = { body: '', headers: {} }] = to.received;
@@ -120,7 +124,7 @@ describe('a proxy', () => {
 
   test('may be reached with TLS itself', async () => {
     const [to, between] = [await receiver(), await proxy(authority.issue('localhost'))];
-    expect(await send(`https://shop.example:${to.port}/hook`, { proxy: `https://localhost:${between.port}` })).toMatchObject({
+    expect(await send(`https://shop.example:${to.port}/hook`, { way: by(`https://localhost:${between.port}`) })).toMatchObject({
       kind: 'delivered',
     });
   });
@@ -128,20 +132,20 @@ describe('a proxy', () => {
   test.each([407, 500, 502, 503, 504])('that answers %i is a fault of ours', async (status) => {
     const [to, between] = [await receiver(), await proxy()];
     between.answer(status);
-    const result = await send(`https://shop.example:${to.port}/hook`, { proxy: `http://me:hush@127.0.0.1:${between.port}` });
+    const result = await send(`https://shop.example:${to.port}/hook`, { way: by(`http://me:hush@127.0.0.1:${between.port}`) });
     expect(result).toMatchObject({
       kind: 'failed',
       reason: 'proxy_failed',
       fault: 'ours',
       httpStatus: null,
-      detail: `The proxy made no connection: it answered ${status}.`,
+      detail: expect.stringContaining(`The proxy made no connection: it answered ${status}`),
     });
   });
 
   test('that forbids the address says so, and the receiver is to blame', async () => {
     const [to, between] = [await receiver(), await proxy()];
     between.answer(403);
-    expect(await send(`https://shop.example:${to.port}/hook`, { proxy: `http://127.0.0.1:${between.port}` })).toMatchObject({
+    expect(await send(`https://shop.example:${to.port}/hook`, { way: by(`http://127.0.0.1:${between.port}`) })).toMatchObject({
       reason: 'proxy_refused',
       fault: 'receiver',
       detail: 'The proxy refuses this address: it answered 403.',
@@ -151,7 +155,7 @@ describe('a proxy', () => {
   test('that breaks off is a fault of ours', async () => {
     const [to, between] = [await receiver(), await proxy()];
     between.answer('reset');
-    expect(await send(`https://shop.example:${to.port}/hook`, { proxy: `http://127.0.0.1:${between.port}` })).toMatchObject({
+    expect(await send(`https://shop.example:${to.port}/hook`, { way: by(`http://127.0.0.1:${between.port}`) })).toMatchObject({
       reason: 'proxy_failed',
       fault: 'ours',
     });
@@ -159,7 +163,7 @@ describe('a proxy', () => {
 
   test('that is not there is a fault of ours, and its address is not told', async () => {
     // Nobody is given that port; one that was free a moment ago may be another test's by now.
-    const options = { proxy: 'http://me:hush@127.0.0.1:1' };
+    const options = { way: by('http://me:hush@127.0.0.1:1') };
     const result = await send('https://shop.example/hook', options);
     expect(result).toMatchObject({
       reason: 'proxy_failed',
@@ -171,7 +175,7 @@ describe('a proxy', () => {
   test('that never answers is a fault of ours before the deadline passes, and the channel closes', async () => {
     const between = await proxy();
     between.answer('silence');
-    const options = { proxy: `http://127.0.0.1:${between.port}`, timeout: 2_000 };
+    const options = { way: by(`http://127.0.0.1:${between.port}`), timeout: 2_000 };
     const result = await send('https://shop.example/hook', options);
     // At the deadline it would be a `timeout`, and the receiver to blame.
     expect(result).toMatchObject({ kind: 'failed', httpStatus: null, reason: 'proxy_failed', fault: 'ours' });
@@ -179,7 +183,7 @@ describe('a proxy', () => {
 
   test('is followed by TLS with the receiver itself, whose certificate has to be good', async () => {
     const [to, between] = [await receiver({ pair: authority.issue('other.example') }), await proxy()];
-    expect(await send(`https://shop.example:${to.port}/hook`, { proxy: `http://127.0.0.1:${between.port}` })).toMatchObject({
+    expect(await send(`https://shop.example:${to.port}/hook`, { way: by(`http://127.0.0.1:${between.port}`) })).toMatchObject({
       reason: 'tls',
       fault: 'receiver',
     });
@@ -192,11 +196,11 @@ describe('a proxy', () => {
     ['https://0x7f.1/hook', '127.0.0.1 is not a public address'],
     ['https://localhost/hook', 'is not a public address'],
     ['http://1.1.1.1/hook', 'may only be called with https'],
-    ['http://shop.example/hook', 'may only be called with https'],
+    ['http://shop.example/hook', 'shop.example: 127.0.0.1 is not a public address'],
   ])('is not asked for %s', async (url, detail) => {
     const between = await proxy();
     const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
-    const result = await send(url, { proxy: `http://127.0.0.1:${between.port}`, resolve });
+    const result = await send(url, { way: by(`http://127.0.0.1:${between.port}`), resolve });
     expect(result).toMatchObject({ reason: 'address_refused', fault: 'receiver', detail: expect.stringContaining(detail) });
     expect(between.asked).toEqual([]);
   });
@@ -205,7 +209,7 @@ describe('a proxy', () => {
     const between = await proxy();
     const to = await startReceiver({ secret: KEY });
     onTestFinished(() => to.stop());
-    const options = { proxy: `http://127.0.0.1:${between.port}`, allowAddresses: ['127.0.0.1'] };
+    const options = { way: by(`http://127.0.0.1:${between.port}`), allowAddresses: ['127.0.0.1'] };
     expect(await send(to.url, options)).toMatchObject({ kind: 'delivered' });
     expect(between.asked).toEqual([]);
   });
@@ -215,7 +219,7 @@ test('failures of ours are ours for all that wait for a first connection at once
   const silent = await proxy();
   silent.answer('silence');
   const hanging = { resolve: () => new Promise<never>(() => {}) };
-  for (const way of [hanging, { proxy: `http://127.0.0.1:${silent.port}` }]) {
+  for (const way of [hanging, { way: by(`http://127.0.0.1:${silent.port}`) }]) {
     const channel = createWebhookChannel({
       url: 'https://shop.example/hook',
       keys: [{ key: KEY, until: null }],

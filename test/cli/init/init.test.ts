@@ -9,12 +9,13 @@ import { loadSettings } from '../../../src/config/load-settings.ts';
 import { run } from '../../../src/main.ts';
 import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
 import { loadFile } from '../../config/files.ts';
+import { startConnectProxy } from '../../support/connect-proxy.ts';
 import { openTerminal } from '../../support/terminal.ts';
 import { runCommand } from '../run.ts';
 
 let simulator: Simulator;
 beforeAll(async () => {
-  simulator = createSimulator({});
+  simulator = createSimulator({ allowHosts: ['pay.example'] });
   await simulator.start();
 });
 afterAll(() => simulator.stop());
@@ -121,6 +122,16 @@ test('a service that refuses the credentials is named, and the files stay', asyn
     stdout: '',
     stderr: `error: ${folder}/.env is there already: move it away, or name another folder with --folder\n`,
   });
+});
+
+test('the service is tried through the proxy of the environment, which the files do not repeat', async () => {
+  const between = await startConnectProxy();
+  onTestFinished(() => between.stop());
+  const base = simulator.url.replace('127.0.0.1', 'pay.example');
+  const env = { CHECKOUT_BASE_URL: base, ...CREDENTIALS, http_proxy: `http://me:hush@127.0.0.1:${between.port}` };
+  expect(await runCommand(['init', '--folder', folder], env)).toMatchObject({ exitCode: 0 });
+  expect(new Set(between.asked.map(({ target }) => target))).toEqual(new Set([new URL(base).host]));
+  expect(written('.env') + written('purchase-watch.yaml')).not.toContain('hush');
 });
 
 test('a person is asked until an answer can be used, and no secret is shown', async () => {

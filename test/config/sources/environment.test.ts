@@ -45,6 +45,7 @@ describe('the site of the variables', () => {
         maxRps: 2.5,
         concurrency: 8,
         timeout: 3_000,
+        proxy: null,
         invoices: false,
         formerly: [],
       },

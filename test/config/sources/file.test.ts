@@ -35,6 +35,7 @@ describe('a whole file', () => {
         maxRps: 5,
         concurrency: 2,
         timeout: 4_000,
+        proxy: null,
         invoices: true,
         formerly: ['default'],
       },

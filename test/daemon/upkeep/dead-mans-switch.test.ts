@@ -7,6 +7,7 @@ import { takeLease } from '../../../src/postgres/shards/leases.ts';
 import { renewReplica } from '../../../src/postgres/shards/replicas.ts';
 import { switchOff } from '../../../src/postgres/subscribers/subscribers.ts';
 import { createLogger } from '../../../src/runtime/logger.ts';
+import { startConnectProxy } from '../../support/connect-proxy.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 import { rowsRead } from '../../support/rows-read.ts';
 import { type StandIn, startStandIn } from '../../support/stand-in.ts';
@@ -35,7 +36,14 @@ afterEach(async () => {
 });
 
 /** A heartbeat whose loops did their work so long ago. */
-function heartbeat({ replica = 'rep_1', goodAgo = {}, failing = '', timeout = 10_000, monotonic = () => 0 }: Options = {}) {
+function heartbeat({
+  replica = 'rep_1',
+  goodAgo = {},
+  failing = '',
+  timeout = 10_000,
+  monotonic = () => 0,
+  proxy,
+}: Options = {}) {
   const loops = Object.entries({ poller: 0, judge: 0, notifier: 0, ownership: 0, upkeep: 0, ...goodAgo }).map(([name, ago]) => ({
     ...{ name, goodAgo: ago },
     failing: name === failing ? { for: MINUTE, error: 'No space left on device (53100)' } : null,
@@ -43,7 +51,8 @@ function heartbeat({ replica = 'rep_1', goodAgo = {}, failing = '', timeout = 10
   const destination = { write: (line: string) => log.push(line) } as unknown as NodeJS.WritableStream;
   return createHeartbeat({
     ...{ sql: database.sql, clock: { ...testClock(), now: Date.now, monotonic }, replica, timeout, ceilings: CEILINGS },
-    url: `${monitor.origin}${SECRET_PATH}`,
+    url: `${monitor.origin.replace('127.0.0.1', proxy === undefined ? '127.0.0.1' : 'alive.example')}${SECRET_PATH}`,
+    way: { proxy: proxy ?? null, by: 'HTTP_PROXY' },
     log: createLogger({ level: 'debug', destination }),
     health: { seen: () => loops },
   });
@@ -54,8 +63,23 @@ interface Options {
   readonly failing?: string;
   readonly timeout?: number;
   readonly monotonic?: () => number;
+  readonly proxy?: string;
 }
 const CEILINGS = new Map([['@slack', 5]]);
+
+test('it is called through a proxy, and one that fails is named without its password', async () => {
+  const between = await startConnectProxy();
+  const beat = heartbeat({ proxy: `http://me:hush@127.0.0.1:${between.port}` });
+  expect(await beat.tick()).toBe(MINUTE);
+  expect(monitor.received).toHaveLength(1);
+  between.answer(502);
+  between.cut();
+  expect(await beat.tick()).toBe(MINUTE / 4);
+  expect(said()).toEqual([
+    `heartbeat.failed: The proxy 127.0.0.1:${between.port} (HTTP_PROXY) made no connection: it answered 502.`,
+  ]);
+  await Promise.all([beat.close(), between.stop()]);
+});
 
 const said = () =>
   log.map((line) => JSON.parse(line)).map(({ event, detail }) => (detail === undefined ? event : `${event}: ${detail}`));

@@ -1,5 +1,6 @@
 /** What people are shown of a site of which no purchase can be read, or hardly any: why, and what to do. */
 import { isUnpolled } from '../../../domain/polling/unpolled.ts';
+import { isOfProxy } from '../../../domain/values/way.ts';
 import type { UnreachableIncident } from '../events/incident-event.ts';
 import { type Draft, LONGEST_NAME, lasting, OVER, signOf } from './draft.ts';
 import { code, moment, plain } from './mrkdwn.ts';
@@ -64,8 +65,13 @@ const WORDS: ReadonlyMap<string, Words> = new Map([
   ],
 ]);
 
-export function wordsOfSite({ reason }: Pick<UnreachableIncident, 'reason'>): Words {
-  return WORDS.get(reason ?? '') ?? UNREACHABLE;
+const PROXY: Words = {
+  what: 'no answer of the checkout service comes through our proxy',
+  remedy: `Mend the proxy, or its address or credentials where it is set; ${DOCTOR} shows which way each address is called.`,
+};
+
+export function wordsOfSite({ reason, lastError }: Pick<UnreachableIncident, 'reason' | 'lastError'>): Words {
+  return WORDS.get(reason ?? '') ?? (isOfProxy(lastError ?? '') ? PROXY : UNREACHABLE);
 }
 
 export function unreachableDraft(incident: UnreachableIncident): Draft {

@@ -1,0 +1,156 @@
+/** The way to each address: a setting of its own says it, or the environment as curl and Node read it. */
+
+import { DIRECT, type Way } from '../domain/values/way.ts';
+import { channelTitle } from './channels.ts';
+import { isListed, readAddressRange } from './kinds/address-range.ts';
+import { proxy } from './kinds/kinds.ts';
+import type { EnvironmentProxies, Settings } from './settings.ts';
+import type { Environment } from './sources/environment.ts';
+
+type Known = Pick<Settings, 'proxies' | 'origins'>;
+
+/** `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`; in small letters they win. */
+export function environmentProxies({ lookUp }: Environment, problems: string[]): EnvironmentProxies {
+  const given = (name: string): [name: string, value: string] => {
+    const small = lookUp(name.toLowerCase(), problems) ?? '';
+    return small === '' ? [name, lookUp(name, problems) ?? ''] : [name.toLowerCase(), small];
+  };
+  const wayOf = (name: string): Way => {
+    const [by, value] = given(name);
+    if (value === '') return DIRECT;
+    const address = proxy.read(/^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? value : `http://${value}`);
+    if (address !== undefined) return { proxy: address, by };
+    problems.push(
+      `${by}: ${shownProxy(value)} is not the http or https address of a proxy such as http://user:password@proxy.example:3128; set one, or unset ${by}`,
+    );
+    return DIRECT;
+  };
+  const entries = given('NO_PROXY')[1]
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .filter((entry) => entry !== '');
+  const ranges = entries.map(readAddressRange);
+  const hosts = entries
+    .filter((_, place) => ranges[place] === null)
+    .map((entry) => {
+      const [, name = '', port] = /^(?:\*?\.)?(.*?)\.?(?::(\d+))?$/.exec(entry)!;
+      return { name, port: port === undefined ? null : Number(port) };
+    });
+  return {
+    http: wayOf('HTTP_PROXY'),
+    https: wayOf('HTTPS_PROXY'),
+    exempt: { hosts, ranges: ranges.filter((range) => range !== null) },
+  };
+}
+
+/** A wrong address without credentials, if what is left can be nothing but a host with its port: a mistyped address may hold its password anywhere. */
+function shownProxy(value: string): string {
+  const rest = value.replace(/^([a-z0-9+.-]{1,10}:\/\/)?.*@/is, '$1…@');
+  const isHost = /^(?:[a-z0-9+.-]{1,10}:\/\/)?(?:…@)?[^:/?#]{0,100}(?::\d{1,9})?\/?$/i.test(rest);
+  return isHost ? JSON.stringify(rest) : 'its value (not shown)';
+}
+
+/** The way to an address; `setting` is that of its own, null where it has none. */
+export function wayTo(
+  address: string,
+  { proxies }: Pick<Known, 'proxies'>,
+  setting: { readonly value: string | null; readonly by: string } | null = null,
+): Way {
+  const { protocol, host, port, isThisMachine } = placeOf(address);
+  const own = setting?.value ?? null;
+  const way =
+    own !== null
+      ? { proxy: own === 'direct' ? null : own, by: setting!.by }
+      : protocol === 'https:'
+        ? proxies.https
+        : proxies.http;
+  if (way.proxy === null) return way;
+  if (isThisMachine) return { proxy: null, by: 'an address of this machine' };
+  const isExempt =
+    own === null &&
+    (isListed(host, port, proxies.exempt.ranges) ||
+      proxies.exempt.hosts.some(
+        ({ name, port: only }) => (only === null || only === port) && (name === '*' || `.${host}`.endsWith(`.${name}`)),
+      ));
+  return isExempt ? { proxy: null, by: 'NO_PROXY' } : way;
+}
+
+/** The way to the service of a site. */
+export function wayToSite(
+  { name, baseUrl, proxy: value }: Pick<Settings['sites'][number], 'name' | 'baseUrl' | 'proxy'>,
+  settings: Known,
+): Way {
+  const path = `sites.${name}.proxy`;
+  return wayTo(baseUrl, settings, { value, by: settings.origins.has(path) ? path : 'CHECKOUT_PROXY' });
+}
+
+/**
+ * The way to a webhook. Without encryption only listed addresses are ever called, and these are this network's own, so both
+ * are called directly. `allowed`: the list for it.
+ */
+export function wayToWebhook(address: string, allowed: readonly string[], settings: Known & Pick<Settings, 'webhooks'>): Way {
+  const by = settings.origins.has('WEBHOOK_PROXY') ? 'WEBHOOK_PROXY' : 'webhooks.proxy';
+  const way = wayTo(address, settings, { value: settings.webhooks.proxy, by });
+  if (way.proxy === null) return way;
+  const { protocol, host, port } = placeOf(address);
+  if (protocol === 'http:') return { proxy: null, by: 'http webhooks use no proxy' };
+  return isListed(
+    host,
+    port,
+    allowed.map((entry) => readAddressRange(entry)!),
+  )
+    ? { proxy: null, by: 'an allowed address' }
+    : way;
+}
+
+function placeOf(address: string) {
+  const { protocol, hostname, port } = new URL(address);
+  const host = hostname.replace(/^\[|\]$|\.$/g, '');
+  const isThisMachine = /(?:^|\.)localhost$/.test(host) || isListed(host, 0, LOOPBACK);
+  return { protocol, host, port: Number(port || (protocol === 'https:' ? 443 : 80)), isThisMachine };
+}
+
+const LOOPBACK = ['127.0.0.0/8', '::1'].map((range) => readAddressRange(range)!);
+
+/** An address of the settings, for whom it is, where it is set and the way to it. */
+export interface NamedAddress {
+  /** `site se`, `receiver shop`, `slack`. */
+  readonly about: string;
+  readonly setting: string;
+  readonly address: string;
+  readonly way: Way;
+}
+
+/** The addresses that the settings name: of sites, receivers, channels for people and the dead man's switch. Brokers use no proxy. */
+export function namedAddresses(
+  settings: Known & Pick<Settings, 'sites' | 'subscribers' | 'channels' | 'slack' | 'webhooks'>,
+): NamedAddress[] {
+  const { sites, subscribers, channels, slack, webhooks } = settings;
+  const toWebhook = (address: string): Way => wayToWebhook(address, webhooks.allowAddresses, settings);
+  return [
+    ...sites.map((site) => ({
+      ...{ about: `site ${site.name}`, setting: `sites.${site.name}.baseUrl`, address: site.baseUrl },
+      way: wayToSite(site, settings),
+    })),
+    ...subscribers.map(({ name, url, kind }) => ({
+      ...{ about: `receiver ${name}`, setting: `subscribers.${name}.url`, address: url },
+      way: kind === 'webhook' ? toWebhook(url) : DIRECT,
+    })),
+    ...channels.map((channel) => ({
+      ...{
+        about: channelTitle(channel),
+        setting: `${channel.kind}.channels.${channel.name}.webhookUrl`,
+        address: channel.webhookUrl,
+      },
+      way: channel.kind === 'alerts' ? toWebhook(channel.webhookUrl) : wayTo(channel.webhookUrl, settings),
+    })),
+    ...(slack.deadMansSwitch === null
+      ? []
+      : [
+          {
+            ...{ about: "dead man's switch", setting: 'slack.deadMansSwitch', address: slack.deadMansSwitch },
+            way: wayTo(slack.deadMansSwitch, settings),
+          },
+        ]),
+  ];
+}
