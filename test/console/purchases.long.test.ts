@@ -55,12 +55,12 @@ test('finds a purchase by its reference, polls it, and the change arrives withou
   await page.getByRole('button', { name: 'Poll now' }).click();
   await page.getByText('The purchase is polled in a moment.').waitFor();
   await page.evaluate(() => Object.assign(globalThis, { afterPost: true }));
-  await page.getByRole('heading', { level: 1, name: /Completed for/ }).waitFor({ timeout: 20_000 });
+  await page.getByRole('heading', { level: 1, name: /completed for/ }).waitFor({ timeout: 20_000 });
   expect(await page.evaluate(() => 'afterPost' in globalThis)).toBe(true);
-  const life = page.getByRole('img', { name: /New for .*, then Completed/ });
+  const life = page.getByRole('img', { name: /before the form for .*, then completed/ });
   expect(await life.first().locator('rect.b-paid').count()).toBe(1);
   await page
-    .getByRole('row', { name: /New → Completed/ })
+    .getByRole('row', { name: /before the form → completed/ })
     .getByText('delivered')
     .waitFor();
   expect(misdeeds.found).toEqual([]);

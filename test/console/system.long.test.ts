@@ -177,7 +177,7 @@ test.each([true, false])(
       `Changed settings: ${rehearsed.messages} alerts, 1 incident. Present settings:`,
     );
     await page.getByText('The incidents as a table').click();
-    expect(await page.getByRole('row', { name: /default, WaitingForCardPayments Changed settings/ }).count()).toBe(1);
+    expect(await page.getByRole('row', { name: /default, waiting for the card provider Changed settings/ }).count()).toBe(1);
     expect(misdeeds.found.filter((each) => !each.includes('400'))).toEqual([]);
     await context.close();
 

@@ -46,7 +46,7 @@ test('a shop with five purchases a day: its only customer is stuck, and later ge
   expect(texts()).toHaveLength(1);
   expect(t.slack.received[0]!.problem).toBeNull();
   expect(stuck!.split('\n')[0]).toMatch(
-    /^🟠 default: 1 checkout stuck waiting for the card payment provider for 1 min.*, 1 249\.50 SEK$/,
+    /^🟠 default: 1 checkout stuck waiting for the card provider for 1 min.*, 1 249\.50 SEK$/,
   );
   for (const part of [
     id,
@@ -317,7 +317,7 @@ test('six who were waiting already at a new site are one message once a poll con
   await t.live(45_000);
   expect(texts()).toHaveLength(1);
   expect(texts()[0]!.split('\n')[0]).toMatch(
-    /^🟠 default: 6 checkouts stuck waiting for the card payment provider, the oldest for at least 1 min/,
+    /^🟠 default: 6 checkouts stuck waiting for the card provider, the oldest for at least 1 min/,
   );
   for (const id of ids) expect(texts()[0]).toContain(id);
   expect(texts()[0]).toContain(
@@ -352,7 +352,7 @@ test('who comes in the first minutes of a new site is a customer of now: not fou
   await customers(3);
   await t.live(2 * MINUTE);
   expect(texts()).toHaveLength(1);
-  expect(texts()[0]).toMatch(/3 checkouts stuck waiting for the card payment provider, the oldest for \d/);
+  expect(texts()[0]).toMatch(/3 checkouts stuck waiting for the card provider, the oldest for \d/);
   expect(texts()[0]).not.toMatch(/found late|at least/i);
   await customers(25);
   await t.live(6 * MINUTE);
@@ -401,7 +401,7 @@ test('a backlog of many is one message, the first look', async () => {
       { interval: 1 },
     )
     .toMatch(
-      /Stuck in WaitingForCardPayments for .*; the first look at site default alerts people of it, at \d\d:\d\d:\d\dZ at the latest\./,
+      /Stuck waiting for the card provider for .*; the first look at site default alerts people of it, at \d\d:\d\d:\d\dZ at the latest\./,
     );
   expect(texts()).toEqual([]);
   // The limit is a minute, and all were polled in the same moment: so is the first look within `groupWait`.
