@@ -43,7 +43,7 @@ export async function showIncident(
 }
 
 function printHead(context: CliContext, incident: IncidentRow, { now, limit }: { now: Instant; limit: string | null }): void {
-  const { id, since, peak, count, openedAt, endedAt, reopenedAt, quietSince, parent, silencedUntil, kind } = incident;
+  const { id, since, peak, count, openedAt, endedAt, reopenedAt, quietSince, parent, silencedUntil, kind, state } = incident;
   const { acknowledgedAt, acknowledgedBy, acknowledgedNote, alarm, answer } = incident;
   const status =
     endedAt === null
@@ -57,6 +57,7 @@ function printHead(context: CliContext, incident: IncidentRow, { now, limit }: {
     ['incident', id],
     ['where', placeOf(incident)],
     endedAt === null && end === null ? ['what', whatOf(incident), 'red'] : ['what', whatOf(incident)],
+    ['state', state === null ? null : stateBoth(state)],
     ['status', `${status}${quiet}, ${level}`],
     ['at worst', kind === 'stuck' && endedAt === null && peak > count ? counted(peak, 'customer') : null],
     ['opened', when(openedAt, now)],

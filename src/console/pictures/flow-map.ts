@@ -69,7 +69,7 @@ function flagOf({ flag, x, y, w }: PlacedNode): Html {
 }
 
 /** A letter takes this at most in common fonts; words that may need more room than their box has are drawn as wide as the box. */
-const WIDEST_LETTER = 6.2;
+const WIDEST_LETTER = 7.1;
 
 function fitted(words: string, room: number): Html {
   return words.length * WIDEST_LETTER <= room ? NOTHING : html` textLength="${round(room)}" lengthAdjust="spacingAndGlyphs"`;
@@ -87,7 +87,7 @@ function finalInside({ words, state, isPaid, usuallyCame, x, y, w, h }: PlacedNo
   const below = tall
     ? html`<text class="big" x="${x + 28}" y="${round(middle - up + 23)}">${number(state.came)}</text>${note === '' ? NOTHING : html`<text class="q" x="${x + 28}" y="${round(middle - up + 41)}">${note}</text>`}`
     : html`<text class="q" x="${x + 28}" y="${round(middle - up + 17)}"><tspan class="b">${number(state.came)}</tspan> ${note}</text>`;
-  return html`${shape(isPaid ? 'paid' : 'final', x + 10, middle - up - 10.5)}<text class="nm" x="${x + 28}" y="${round(middle - up)}"${fitted(words, w - 38)}>${words}</text>
+  return html`${shape(isPaid ? 'paid' : 'final', x + 10, middle - up - 10.5)}<text class="nm" x="${x + 28}" y="${round(middle - up)}"${fitted(words, w - 30)}>${words}</text>
 ${below}`;
 }
 

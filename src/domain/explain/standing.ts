@@ -3,7 +3,7 @@
 import type { ChannelRule } from '../incidents/audience.ts';
 import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
 import { usableAnswers } from '../polling/reach.ts';
-import { stateName, statePlace, stateWords } from '../purchases/states.ts';
+import { isKnownState, stateName, statePlace, stateWords } from '../purchases/states.ts';
 import { NO_DAEMON } from '../replicas/daemon-silence.ts';
 import { SHARDS } from '../replicas/ownership.ts';
 import { type Limit, shownLimit, workingText } from '../stays/dwell.ts';
@@ -129,7 +129,7 @@ function stuckClockStep(facts: Facts, policy: PollPolicy, limitOf: (state: numbe
     return {
       at: null,
       kind,
-      text: `never stuck here: “${stateWords(state)}” has no limit (states.${stateName(state)}.stuckAfter)`,
+      text: `never stuck here: “${stateWords(state)}” has no limit (states.${isKnownState(state) ? stateName(state) : state}.stuckAfter)`,
     };
   if (status !== 'watching') return { at: null, kind, text: `the stuck clock does not run while the purchase is ${status}` };
   const text = `stuck clock, ${statePlace(state)}: ${workingText(limit, clock.counted)}${excusedText(clock.excused)}`;

@@ -33,6 +33,7 @@ export function numbers(incident: IncidentDetailsBody, customers: IncidentCustom
   const {
     kind,
     site,
+    state,
     subscriber,
     count,
     peak,
@@ -51,6 +52,7 @@ export function numbers(incident: IncidentDetailsBody, customers: IncidentCustom
   ];
   if (customers !== null && endedAt === null && count > 0) rows.splice(1, 0, ['Money waiting', moneyWaiting(customers)]);
   if (site !== null) rows.push(['Site', html`<a href="${base}/sites/${encodeURIComponent(site)}">${site}</a>`]);
+  if (state !== null) rows.push(['State', stateCell(state)]);
   if (subscriber !== null)
     rows.push(['Subscriber', html`<a href="${base}/subscribers/${encodeURIComponent(subscriber)}">${written(subscriber)}</a>`]);
   if (reopenedAt !== null) rows.push(['Came back', when(reopenedAt, now)]);

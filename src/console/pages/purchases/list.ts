@@ -120,7 +120,7 @@ function sentence({ purchases }: OverviewBody, filter: Filter): string {
   return `${counted(purchases.watching, 'purchase is', 'purchases are')} watched, ${stuck}.`;
 }
 
-/** A state of the address: a name, a number, or what somebody typed. */
+/** A state of the address: a name, a number, or other text. */
 function placeOf(state: string): string {
   const value = stateValue(state);
   return value === null ? `in ${state}` : statePlace(value);

@@ -167,7 +167,7 @@ function pictures({ states, site }: SiteBody, flow: FlowBody, base: string): Htm
       site,
     });
     const isStuck = (now?.incidents.length ?? 0) > 0;
-    return html`<figure><figcaption><a href="${base}/purchases?${list}">${stateWords(state.value)}</a>${beside(state)}${isStuck ? tag('stuck', 'stuck') : NOTHING}</figcaption>${dwellPicture({ state, ...dwell }, now?.ages?.oldest ?? [])}<p>${tied(waitingText(now))} ${tied(usualText(dwell))}</p></figure>`;
+    return html`<figure><figcaption><span><a href="${base}/purchases?${list}">${stateWords(state.value)}</a>${beside(state)}</span>${isStuck ? tag('stuck', 'stuck') : NOTHING}</figcaption>${dwellPicture({ state, ...dwell }, now?.ages?.oldest ?? [])}<p>${tied(waitingText(now))} ${tied(usualText(dwell))}</p></figure>`;
   };
   return html`<div class="mult">${shown.map(figure)}</div>`;
 }
