@@ -144,7 +144,7 @@ test.each([true, false])(
     await page.getByLabel('Up to').fill(SPAN.to);
     await page.getByLabel('WaitingForCardPayments').fill('5 minutes');
     await page.getByRole('button', { name: 'Rehearse' }).click();
-    await page.getByText(/WaitingForCardPayments must be a duration such as/).waitFor();
+    await page.getByText(/\(WaitingForCardPayments\) must be a duration such as/).waitFor();
     expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Nothing was rehearsed');
     await page.getByLabel('WaitingForCardPayments').fill('5m');
     await page.getByRole('button', { name: 'Rehearse' }).click();

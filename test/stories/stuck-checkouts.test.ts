@@ -63,7 +63,7 @@ test('a shop with five purchases a day: its only customer is stuck, and later ge
   await t.live(2 * MINUTE);
   expect(texts()).toHaveLength(2);
   expect(texts()[1]!.split('\n')[0]).toMatch(
-    /^✅ default: the stuck checkout got on \(Completed\) after \d+ min.*, 1 249\.50 SEK$/,
+    /^✅ default: the stuck checkout got on \(completed\) after \d+ min.*, 1 249\.50 SEK$/,
   );
   expect(texts()[1]).toContain(id);
   await t.live(5 * MINUTE);
@@ -87,7 +87,7 @@ test('what becomes stuck within groupWait is one message, and who leaves is name
   await t.live(3 * MINUTE);
   expect(texts()).toHaveLength(2);
   expect(texts()[1]).toContain('2 stuck checkouts are over, 1 got on, 1 did not');
-  expect(texts()[1]).toContain('left (SessionTimedOut)');
+  expect(texts()[1]).toContain('left (timed out)');
   expect(texts()[1]).not.toContain(ids[2]);
 });
 
@@ -261,7 +261,7 @@ test('two daemons and a restart alert of a checkout once, and once that it is ov
   }
   expect(texts().map((text) => text.split('\n')[0])).toEqual([
     expect.stringContaining('1 checkout stuck'),
-    expect.stringContaining('got on (Completed)'),
+    expect.stringContaining('got on (completed)'),
   ]);
 });
 
