@@ -73,7 +73,7 @@ export interface ApiParts {
   readonly places?: StreamPlaces;
   /** How long a stream says nothing at most; 15 s without it. */
   readonly silence?: Milliseconds;
-  /** When stays become overdue; absent where nothing polls: then by the settings alone. */
+  /** When stays become stuck; absent where nothing polls: then by the settings alone. */
   readonly limits?: Limits;
   /** What is counted in /metrics; absent where nothing polls. */
   readonly engine?: Engine;

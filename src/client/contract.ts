@@ -47,7 +47,7 @@ export type PurchaseWithTransitions = Purchase & {
   readonly transitions: readonly Transition[];
 };
 
-/** When a stay in a state becomes overdue, and what that rests on. */
+/** When a stay in a state becomes stuck, and what that rests on. */
 export interface Limit {
   /** Time in the state after which it is stuck; time in which the site could not be polled does not count. */
   readonly limitMs: number;

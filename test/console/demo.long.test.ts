@@ -9,6 +9,7 @@ import axe, { type AxeResults } from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import type { OverviewBody } from '../../src/api/health/overview.ts';
+import { stateWords } from '../../src/domain/purchases/states.ts';
 import { machineKey } from '../../src/runtime/secrets/kept-key.ts';
 import { openPage, startBrowser } from '../support/browser.ts';
 
@@ -123,7 +124,7 @@ test.each([
     // Nobody touches this page: it is kept up to date.
     await watched
       .locator('article.inc')
-      .getByText(new RegExp(`overdue in ${state}`))
+      .getByText(new RegExp(`stuck ${stateWords(state)}`))
       .first()
       .waitFor(WITHIN);
     await happened(watched, /the incident opens/);

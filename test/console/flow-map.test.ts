@@ -51,15 +51,15 @@ test('a state with an incident has a flag with the site, which is cut and never 
   expect(svg).not.toContain('<b>');
 });
 
-test('an incident that ends by itself, because nobody is overdue any more, has no flag', async () => {
+test('an incident that ends by itself, because nobody is stuck any more, has no flag', async () => {
   const svg = await drawn(flow([state(6, { incidents: [{ ...incident, site: 'fi', endsAt: at }] })]));
   expect(svg).not.toContain('critical');
   expect(svg).not.toContain('is-stuck');
 });
 
-test('overdue without an incident changes the number and no more', async () => {
+test('a stuck purchase without an incident changes the number and no more', async () => {
   const svg = await drawn(flow([state(6, { stuck: 3 })]));
-  expect(svg).toContain('class="over">3 overdue');
+  expect(svg).toContain('class="over">3 stuck');
   expect(svg).not.toContain('is-stuck');
 });
 
@@ -96,7 +96,7 @@ test('however many numbers a service sends, the picture keeps its size, and the 
   expect([picture.nodes.length, picture.left]).toEqual([6, 495]);
   const whole = flowPicture(body, Number.POSITIVE_INFINITY);
   expect(String(await flowTable(whole, { caption: '', listOf: () => '/' })).match(/<tr>/g)).toHaveLength(502);
-  expect(String(await flowList(picture, () => '/'))).toContain('Unknown(1004)');
+  expect(String(await flowList(picture, () => '/'))).toContain('state 1004, which is not in the specification');
 });
 
 test('every way is drawn with numbers, in whatever direction it goes', async () => {

@@ -157,7 +157,7 @@ async function poison(): Promise<[path: string, shows: string][]> {
     [`/purchases?state=${query}`, ''],
     [page, '<script>globalThis.hit=1</script>'],
     [`${page}/forget`, '<x-evil>'],
-    [`/purchases/${site}/${odd}`, 'Unknown(99)'],
+    [`/purchases/${site}/${odd}`, 'state 99, which is not in the specification'],
     ['/purchases/away/lost', '<x-evil>'],
     [`/purchases/${query}/${query}`, ''],
     ['/incidents', '<x-evil>'],

@@ -50,7 +50,7 @@ const form = (page: Page, button: string) => page.locator('form', { has: page.ge
 test('incidents are filtered by the address, and read page by page', async () => {
   const { page, context, misdeeds } = await signedIn(READER, '/incidents');
   expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('1 incident is open');
-  const open = page.getByRole('row', { name: /5 customers overdue in WaitingForCardPayments.*money waiting: 500\.50\sSEK/ });
+  const open = page.getByRole('row', { name: /5 customers stuck waiting for the card provider.*money waiting: 500\.50\sSEK/ });
   expect(await open.count()).toBe(1);
   expect(await page.locator('#row-inc_old40').count()).toBe(1);
   expect(await page.locator('#row-inc_old1').count()).toBe(0);

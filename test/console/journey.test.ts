@@ -56,19 +56,19 @@ async function signIn(page: Page): Promise<void> {
 /** From an order that a customer names to the incident of that customer. */
 async function findTheIncident(page: Page): Promise<void> {
   await page
-    .locator('.inc', { hasText: /5 customers overdue/ })
+    .locator('.inc', { hasText: /5 customers stuck/ })
     .getByText(/500\.50\sSEK/)
     .waitFor();
   await page.getByRole('searchbox', { name: 'Find a purchase' }).fill('ORD-3');
   await page.keyboard.press('Enter');
   await page.waitForURL('**/purchases/default/*');
-  expect(await heading(page).textContent()).toContain('WaitingForCardPayments');
+  expect(await heading(page).textContent()).toContain('waiting for the card provider');
   await page.getByText('part of').getByRole('link', { name: stuck }).click();
   await page.waitForURL(`${origin}/incidents/${stuck}`);
-  expect(await heading(page).textContent()).toContain('5 customers overdue');
+  expect(await heading(page).textContent()).toContain('5 customers stuck');
   await page.getByText('Likely: The page cannot render itself again').first().waitFor();
   await page.getByText(/A reminder/).waitFor();
-  await page.getByRole('img', { name: /became overdue.*it was noticed at/ }).waitFor();
+  await page.getByRole('img', { name: /got stuck.*it was noticed at/ }).waitFor();
   await page
     .getByText(/500\.50\sSEK/)
     .first()
@@ -164,13 +164,13 @@ test.each([true, false])(
     if (javaScriptEnabled) await page.getByText('Live, updated').waitFor();
     await running.stop();
     if (javaScriptEnabled) await page.getByText('No answer from the daemon since').waitFor(SLOWLY);
-    expect(await heading(page).textContent()).toContain('5 customers overdue');
+    expect(await heading(page).textContent()).toContain('5 customers stuck');
     running = await t.another();
     await running.start();
     if (javaScriptEnabled) await page.getByText('Live, updated').waitFor(SLOWLY);
     // The session outlives the daemon.
     await page.goto('/purchases?q=ORD-5');
-    expect(await heading(page).textContent()).toContain('WaitingForCardPayments');
+    expect(await heading(page).textContent()).toContain('waiting for the card provider');
     await page.getByRole('button', { name: 'Poll now' }).click();
     await page.getByText('The purchase is polled in a moment.').waitFor();
     await context.close();

@@ -49,18 +49,18 @@ test('finds a purchase by its reference, polls it, and the change arrives withou
   await page.getByRole('searchbox', { name: 'Find a purchase' }).fill('ORD-77');
   await page.keyboard.press('Enter');
   await page.waitForURL(`${origin}/purchases/default/${id}`);
-  expect(await heading(page)).toContain('New for');
+  expect(await heading(page)).toContain('before the form for');
   await page.evaluate(() => Object.assign(globalThis, { sameDocument: true }));
   t.simulator.control.setState(id, 'Completed');
   await page.getByRole('button', { name: 'Poll now' }).click();
   await page.getByText('The purchase is polled in a moment.').waitFor();
   await page.evaluate(() => Object.assign(globalThis, { afterPost: true }));
-  await page.getByRole('heading', { level: 1, name: /Completed for/ }).waitFor({ timeout: 20_000 });
+  await page.getByRole('heading', { level: 1, name: /completed for/ }).waitFor({ timeout: 20_000 });
   expect(await page.evaluate(() => 'afterPost' in globalThis)).toBe(true);
-  const life = page.getByRole('img', { name: /New for .*, then Completed/ });
+  const life = page.getByRole('img', { name: /before the form for .*, then completed/ });
   expect(await life.first().locator('rect.b-paid').count()).toBe(1);
   await page
-    .getByRole('row', { name: /New → Completed/ })
+    .getByRole('row', { name: /before the form → completed/ })
     .getByText('delivered')
     .waitFor();
   expect(misdeeds.found).toEqual([]);
@@ -81,7 +81,7 @@ test('says what the filter of a search left out, and shows filtered pages by the
   await page.locator('select[name=status]').selectOption('settled');
   await page.locator('select[name=state]').selectOption('SessionTimedOut');
   await page.getByRole('button', { name: 'Show', exact: true }).click();
-  expect(await heading(page)).toBe('Purchases in SessionTimedOut with the status settled.');
+  expect(await heading(page)).toBe('Purchases in the state timed out with the status settled.');
   expect(await page.locator('tbody tr').count()).toBe(1);
   await page.goto('/purchases?state=Nowhere');
   await page.locator('.none').getByText('state').waitFor();

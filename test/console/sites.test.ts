@@ -44,7 +44,7 @@ test.each([true, false])('shows each site, and one by itself (script: %s)', asyn
   expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('1 of 2 sites answer; the others were not asked yet.');
   const panel = page.locator('section[aria-labelledby="site-default"]');
   expect(await panel.locator('.figs').textContent()).toMatch(/2 watched.*ceiling of 10000 a second.*last answer.*breaker/s);
-  const card = panel.locator('figure', { hasText: 'WaitingForCardPayments' });
+  const card = panel.locator('figure', { hasText: 'waiting for the card provider' });
   expect((await card.locator('p').textContent())?.replaceAll('\u00a0', ' ')).toMatch(
     /1 waits, the oldest for .*Usual .*, 95 % under .*from 300 purchases; limit 15 min, the default\./,
   );
@@ -52,7 +52,7 @@ test.each([true, false])('shows each site, and one by itself (script: %s)', asyn
   expect(await card.locator('.tick-w').count()).toBe(1);
   await panel.getByRole('link', { name: 'Details' }).click();
   expect(new URL(page.url()).pathname).toBe('/sites/default');
-  expect(await page.getByRole('row', { name: /Unknown\(17\) watching 1/ }).count()).toBe(1);
+  expect(await page.getByRole('row', { name: /state 17, which is not in the specification watching 1/ }).count()).toBe(1);
   expect(misdeeds.found).toEqual([]);
   await page.goto(`/sites/${LONG_NAME}`);
   await page.getByText('No purchase of this site is registered').waitFor();

@@ -144,7 +144,7 @@ test.each([true, false])(
     await page.getByLabel('Up to').fill(SPAN.to);
     await page.getByLabel('WaitingForCardPayments').fill('5 minutes');
     await page.getByRole('button', { name: 'Rehearse' }).click();
-    await page.getByText(/WaitingForCardPayments must be a duration such as/).waitFor();
+    await page.getByText(/\(WaitingForCardPayments\) must be a duration such as/).waitFor();
     expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Nothing was rehearsed');
     await page.getByLabel('WaitingForCardPayments').fill('5m');
     await page.getByRole('button', { name: 'Rehearse' }).click();
@@ -177,7 +177,7 @@ test.each([true, false])(
       `Changed settings: ${rehearsed.messages} alerts, 1 incident. Present settings:`,
     );
     await page.getByText('The incidents as a table').click();
-    expect(await page.getByRole('row', { name: /default, WaitingForCardPayments Changed settings/ }).count()).toBe(1);
+    expect(await page.getByRole('row', { name: /default, waiting for the card provider Changed settings/ }).count()).toBe(1);
     expect(misdeeds.found.filter((each) => !each.includes('400'))).toEqual([]);
     await context.close();
 

@@ -131,7 +131,7 @@ test('a connection to the database that breaks while it is being set up ends no 
   await expect.poll(() => wire.toBreak() === 0 || daemon.process.exitCode !== null).toBe(true);
   expect(daemon.process.exitCode, daemon.output().slice(-2_000)).toBeNull();
   const id = await t.watch({ script: [{ state: 'Completed' }] });
-  // The driver may lose a query on such a connection: then it is given up when its answer is overdue, and asked again.
+  // The driver may lose a query on such a connection: then it is given up when its answer is late, and asked again.
   await t.receiver.waitFor((received) => received.length === 1, 60_000);
   expect(t.changesOf(id)).toEqual(['Completed']);
 });

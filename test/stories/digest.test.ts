@@ -3,7 +3,7 @@ import type { App } from '../../src/app.ts';
 import { startSlackStandIn } from '../support/slack-stand-in.ts';
 import { ALL_PASSES, startTestApp } from '../support/test-app.ts';
 
-test('purchases from before the first start are one first look, and a digest tells who is overdue, once from two daemons', async () => {
+test('purchases from before the first start are one first look, and a digest tells who is stuck, once from two daemons', async () => {
   const t = await startTestApp({
     change: (settings) => {
       settings.slack.digest = '*/30 * * * *';
@@ -11,7 +11,7 @@ test('purchases from before the first start are one first look, and a digest tel
     },
   });
   try {
-    // Right after the moment of a digest: the next one finds all of them overdue, and none of them just becoming so.
+    // Right after the moment of a digest: the next one finds all of them stuck, and none of them just becoming so.
     const sinceDigest = (new Date(t.clock.now()).getUTCMinutes() + 15) % 30;
     t.clock.advance(`${31 - sinceDigest}m`);
     for (let each = 0; each < 3; each++) await t.watch({ script: [{ state: 'WaitingForCardPayments' }] });
@@ -29,7 +29,7 @@ test('purchases from before the first start are one first look, and a digest tel
     expect(rows.map(({ at }) => new Date(at).getUTCMinutes() % 30).filter((minute) => minute !== 15)).toEqual([]);
     const digests = headlines().filter((line) => line.includes('Digest'));
     expect(digests.length).toBeGreaterThanOrEqual(1);
-    expect(digests).toEqual(rows.map(() => '📋 Digest of default: no incidents, 3 purchases overdue now'));
+    expect(digests).toEqual(rows.map(() => '📋 Digest of default: no incidents, 3 purchases stuck now'));
     expect(t.slack.received.flatMap(({ problem }) => problem ?? [])).toEqual([]);
   } finally {
     await t.stop();

@@ -34,8 +34,8 @@ const judgeAfter = async (by: string): Promise<void> => {
   t.clock.advance(by);
   await t.app.judgeOnce();
 };
-/** Stays as a recorder leaves them: customers who came one after the other and are overdue now. */
-const becomeOverdue = (state: number, customers = 4) =>
+/** Stays as a recorder leaves them: customers who came one after the other and are stuck now. */
+const becomeStuck = (state: number, customers = 4) =>
   t.app.sql`
     with waiting as (
       insert into purchase_watch.purchases (purchase_id, site, state, state_since, stuck_since, next_poll_at)
@@ -75,7 +75,7 @@ test.each<Side>(['before', 'after'])(
     for (let request = 1; ; request++) {
       const state = 100 + request;
       const at = `cut ${side} request ${request}`;
-      await becomeOverdue(state);
+      await becomeStuck(state);
       // Known to somebody for half a minute: now it is to be told.
       if (request % 2 === 0) await judgeAfter('1s');
       t.clock.advance('31s');
@@ -121,7 +121,7 @@ test('a daemon that is killed while an incident is open goes on with it, and say
     });
   const first = start();
   await first.says('started');
-  await becomeOverdue(6);
+  await becomeStuck(6);
   await t.app.sql`select pg_notify('purchase_watch_wake', 'judge')`;
   // Between Slack's answer and its record a crash would repeat the message, as every delivery.
   const isTold = async (): Promise<boolean> =>
@@ -131,7 +131,7 @@ test('a daemon that is killed while an incident is open goes on with it, and say
   const second = start();
   await second.says('started');
   // Four more, and a word of the judge that it has counted them.
-  await becomeOverdue(6);
+  await becomeStuck(6);
   await t.app.sql`select pg_notify('purchase_watch_wake', 'judge')`;
   await expect.poll(async () => (await t.app.sql`select from purchase_watch_internal.stays`).length, { interval: 50 }).toBe(0);
   expect(messages()).toEqual([expect.stringContaining('4 customers stuck')]);
@@ -150,7 +150,7 @@ test('a daemon that is killed while an incident is open goes on with it, and say
 test('with two daemons that judge in turn, everything is said once', async () => {
   t = await startTestApp();
   const other = await t.another();
-  await becomeOverdue(6);
+  await becomeStuck(6);
   for (const by of ['1s', '31s', '1m', '31m', '11m', '1m']) {
     if (by === '1m') await getOn();
     t.clock.advance(by);
@@ -193,7 +193,7 @@ test('what healed while no daemon ran is told as over by the next one, once', as
 
 test('an end within a silence is told to those who heard the beginning, and what began within it is told when it ends', async () => {
   t = await startTestApp();
-  await becomeOverdue(6);
+  await becomeStuck(6);
   for (const by of ['1s', '31s']) await look(by);
   expect(messages()).toHaveLength(1);
   const now = t.clock.now();

@@ -113,7 +113,7 @@ test('the working is shown by the API, by why and by status alike', async () => 
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     return stdout;
   };
-  expect(await command('why', purchase)).toMatch(new RegExp(`stuck clock in WaitingForCardPayments: .* here; ${working}`));
+  expect(await command('why', purchase)).toMatch(new RegExp(`stuck clock, waiting for the card provider: .* here; ${working}`));
   expect(clockOf(JSON.parse(await command('why', purchase, '--json')))).toMatchObject({ limit });
   expect(await command('status', purchase)).toMatch(new RegExp(`^limit +\\d+ s here; ${working}$`, 'm'));
   expect(JSON.parse(await command('status', purchase, '--json'))).toMatchObject({ limit });

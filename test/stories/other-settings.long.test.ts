@@ -248,7 +248,7 @@ test('of a state made not final the start says how many purchases stay settled, 
   expect(second.output()).toMatch(/"purchases":30,.*purchase-watch watch --settled Completed/);
   expect(await run('watch', '--settled', 'Complete')).toContain('did you mean Completed');
   expect(await run('watch', '--settled', 'Completed', '--dry-run')).toMatch(
-    /^30 settled purchases in Completed\.\nNothing was changed/,
+    /^30 settled purchases: completed\.\nNothing was changed/,
   );
   expect(await run('watch', '--settled', 'Completed', '--site', 'se', '--yes')).toContain('Watching 30 purchases again');
   for (const id of ids) t.simulator.control.setState(id, 'Cancelled');

@@ -127,7 +127,7 @@ test('a purchase that the database refuses to record does not take the others of
   expect(t.log.filter((line) => line.includes('poll.unrecordable'))).toHaveLength(1);
 });
 
-test('what is overdue is due for ever, oldest first, however little fits into memory', async () => {
+test('what is late is due for ever, oldest first, however little fits into memory', async () => {
   await t.stop();
   t = await startTestApp({
     inventsEvents: true,

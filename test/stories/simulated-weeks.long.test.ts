@@ -53,7 +53,7 @@ test('a page that is mended: the end is told once, and nothing after it', { time
   expect([messages[0]!.stage, messages.at(-1)!.stage]).toEqual(['opened', 'ended']);
   expect(messages.filter(({ stage }) => stage === 'opened' || stage === 'ended')).toHaveLength(2);
   const ended = messages.at(-1)!;
-  // The last who came before the fix are overdue until a quarter of an hour after it; then it must hold for ten minutes.
+  // The last who came before the fix are stuck until a quarter of an hour after it; then it must hold for ten minutes.
   expect(ended.at - START - 10 * HOUR).toBeGreaterThan(10 * MINUTE);
   expect(ended.at - START - 10 * HOUR).toBeLessThan(60 * MINUTE);
 });

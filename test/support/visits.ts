@@ -7,7 +7,7 @@ import { clearsAt, type Detection, feed, look, newDetection } from '../../src/do
 import { DEFAULT_POLL_POLICY, nextPoll, type PollPolicy, policyOf } from '../../src/domain/polling/poll-plan.ts';
 import { stuckMoment } from '../../src/domain/polling/stuck.ts';
 import { numberOf } from '../../src/domain/purchases/states.ts';
-import { type SiteStay, stayThatBecameOverdue, stayThatEnded } from '../../src/domain/stays/stay.ts';
+import { type SiteStay, stayThatBecameStuck, stayThatEnded } from '../../src/domain/stays/stay.ts';
 import type { Usual } from '../../src/domain/stays/usual.ts';
 import type { LifeName } from '../../src/simulator/contract/names.ts';
 import { drawLifeName, drawSteps } from '../../src/simulator/purchases/lives.ts';
@@ -114,7 +114,7 @@ function observed(
     const stuckAt = stuckSince === null ? stuckMoment(ofState, since, 0) : null;
     if (stuckAt !== null && now >= stuckAt) {
       stuckSince = now;
-      add(stayThatBecameOverdue({ state, since, excused: 0, limit: ofState.stuckAfter ?? 0, askedAt: now, now }));
+      add(stayThatBecameStuck({ state, since, excused: 0, limit: ofState.stuckAfter ?? 0, askedAt: now, now }));
     }
     seenAt = now;
     now = nextPoll(ofState, { now, since, stuckAt, spread: random() * 2 - 1 }).at;

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { codesText } from '../../checkout/answer-text.ts';
 import { createCheckoutClient } from '../../checkout/client.ts';
 import type { SiteSettings } from '../../config/settings.ts';
-import { namedState } from '../../domain/purchases/states.ts';
+import { stateWords } from '../../domain/purchases/states.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { shownAddress } from '../../domain/values/shown-address.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
@@ -159,9 +159,7 @@ function reasonOf(answer: Answer): string {
 
 function aboutPurchase(report: Reporter, answer: Answer, known: AskedAbout | null): Finding[] {
   if (answer.kind === 'answer') {
-    return [
-      report.ok(`GetPaymentStatus of ${known?.purchaseId ?? 'a made-up id'} shows ${namedState(answer.status.State).name}`),
-    ];
+    return [report.ok(`GetPaymentStatus of ${known?.purchaseId ?? 'a made-up id'} shows: ${stateWords(answer.status.State)}`)];
   }
   if (answer.kind !== 'unknown') return [];
   const isRefusal = answer.httpStatus === 400 || answer.httpStatus === 409 || answer.httpStatus === 422;

@@ -3,12 +3,12 @@ import { fateOf, type ShareStep, type StayFate, shareOverTime } from '../../doma
 import { namedState } from '../../domain/purchases/states.ts';
 import { DAY, isoTime, isoTimeOrNull, MINUTE } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
-import { type NamedStay, overduePurchases, placesBelow, staysBetween } from '../../postgres/incidents/customers.ts';
+import { type NamedStay, placesBelow, staysBetween, stuckPurchases } from '../../postgres/incidents/customers.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
 import { moneyWaiting } from '../../postgres/stays/evidence.ts';
 import { requireIncident } from './incidents.ts';
 
-/** Overdue purchases that are listed, and those of each place that are counted. */
+/** Stuck purchases that are listed, and those of each place that are counted. */
 const MOST_LISTED = 100;
 const MOST_COUNTED = 1_000;
 const MOST_PLACES = 50;
@@ -29,7 +29,7 @@ export async function customersIn(sql: Sql, id: string) {
   const isLeaf = kind === 'stuck' && site !== null && state !== null;
   const none = { purchases: [], counted: 0, atLeast: false };
   const [overdue, [money], { stays, isComplete }] = await Promise.all([
-    places.length === 0 || endedAt !== null ? none : overduePurchases(sql, { places, limit: MOST_LISTED, most: MOST_COUNTED }),
+    places.length === 0 || endedAt !== null ? none : stuckPurchases(sql, { places, limit: MOST_LISTED, most: MOST_COUNTED }),
     moneyWaiting(sql, { groups: [endedAt === null ? places : []], most: MOST_COUNTED }),
     isLeaf ? staysBetween(sql, { site, state, from, until, most: MOST_EXAMINED }) : { stays: [], isComplete: false },
   ]);

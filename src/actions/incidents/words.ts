@@ -4,7 +4,7 @@ import { untilText } from '../../domain/explain/standing.ts';
 import { endsUnless } from '../../domain/incidents/ending.ts';
 import { isDatabaseLoss, worstWrong } from '../../domain/incidents/replica-trouble.ts';
 import { isUnnamed } from '../../domain/incidents/symptom.ts';
-import { stateName } from '../../domain/purchases/states.ts';
+import { statePlace } from '../../domain/purchases/states.ts';
 import { counted } from '../../domain/values/counts.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import type { Instant } from '../../domain/values/time.ts';
@@ -18,7 +18,7 @@ export function placeOf({ kind, site, subscriber, parts }: Pick<IncidentRow, 'ki
   return site ?? (sites < 2 ? 'several sites' : `${sites} sites`);
 }
 
-/** What is wrong, or was: `14 customers overdue in WaitingForCardPayments`. */
+/** What is wrong, or was: `14 customers stuck waiting for the card provider`. */
 export function whatOf({ kind, state, count, peak, severity, quietSince, endedAt, parts }: IncidentRow): string {
   if (kind === 'unreachable') {
     const isPast = quietSince !== null || endedAt !== null;
@@ -31,9 +31,9 @@ export function whatOf({ kind, state, count, peak, severity, quietSince, endedAt
   if (kind === 'subscriber')
     return `does not get everything; ${counted(most, 'delivery waits or was given up', 'deliveries wait or were given up')}`;
   const states = new Set(parts.flatMap((part) => part.state ?? [])).size;
-  const where = state !== null ? stateName(state) : states < 2 ? 'several states' : `${states} states`;
-  if (most === 0) return `no customer is overdue in ${where} any more, ${peak} at worst`;
-  return `${counted(most, 'customer')} overdue in ${where}${endedAt === null ? '' : ' at worst'}`;
+  const where = state !== null ? statePlace(state) : states < 2 ? 'in several states' : `in ${states} states`;
+  if (most === 0) return `no customer is stuck ${where} any more, ${peak} at worst`;
+  return `${counted(most, 'customer')} stuck ${where}${endedAt === null ? '' : ' at worst'}`;
 }
 
 /** When an open incident in which nothing is wrong any more ends: `ends at 10:21:07Z (4 min more) unless …`; null while something is wrong. */

@@ -2,7 +2,7 @@
 import { areFewerThanUsual } from '../../domain/flow/flow.ts';
 import { type Level, levelOf } from '../../domain/incidents/incident.ts';
 import { sentence } from '../../domain/incidents/replica-trouble.ts';
-import { stateName } from '../../domain/purchases/states.ts';
+import { statePlace } from '../../domain/purchases/states.ts';
 import { commandLine } from '../../domain/values/command-line.ts';
 import { counted } from '../../domain/values/counts.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
@@ -106,7 +106,7 @@ function stuckNeeds({ counts, incidents }: Facts): Need[] {
     .map(({ site, state, stuck }) => ({
       about: `site ${site}`,
       severity: 'warning',
-      text: `${site}: ${counted(stuck, 'purchase is', 'purchases are')} stuck in ${state === null ? 'no known state' : stateName(state)}`,
+      text: `${site}: ${counted(stuck, 'purchase is', 'purchases are')} stuck ${state === null ? 'in no known state' : statePlace(state)}`,
       todo: 'see why, and help the customer on: the list of stuck purchases is in the console, "purchase-watch why <id>" says more of one',
       incident: null,
     }));

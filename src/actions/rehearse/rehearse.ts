@@ -19,10 +19,10 @@ import {
   readingPast,
   recordedMessages,
   recordedOutages,
-  recordedOverdue,
   recordedPayments,
   recordedSilences,
   recordedStays,
+  recordedStuck,
   type StateChoice,
 } from '../../postgres/stays/recorded-stays.ts';
 
@@ -102,7 +102,7 @@ export function rehearse(sql: Sql, options: RehearseOptions): Promise<Rehearsed>
       beforePayments?.take(some);
     }
     const messages = (await recordedMessages(past, { from, to })).filter(({ body }) => isAboutPurchases(body, site));
-    const really = { messages, overdue: await recordedOverdue(past, { from, to, site }) };
+    const really = { messages, overdue: await recordedStuck(past, { from, to, site }) };
     return {
       ...tried.finish(),
       paidTwice: payments.messages(to),
@@ -115,7 +115,7 @@ export function rehearse(sql: Sql, options: RehearseOptions): Promise<Rehearsed>
   return readingPast(sql, work, bounds);
 }
 
-/** The states in which a purchase can become overdue by any of the policies. */
+/** The states in which a purchase can become stuck by any of the policies. */
 function limitedStates(policies: readonly PollPolicy[]): StateChoice {
   const others = policies.some(({ fallback }) => fallback.stuckAfter !== null);
   const isLimited = (state: number): boolean => policies.some((policy) => policyOf(policy, state).stuckAfter !== null);

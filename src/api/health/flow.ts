@@ -91,7 +91,7 @@ const flowStateSchema = z
         since: timeSchema,
         endsAt: timeSchema
           .nullable()
-          .openapi({ description: 'When it ends unless another customer gets stuck; null while one is overdue.' }),
+          .openapi({ description: 'When it ends unless another customer gets stuck; null while one is stuck.' }),
         parent: z.string().nullable().openapi({ description: 'The incident of several states or sites of which it is a part.' }),
       }),
     ),

@@ -82,7 +82,7 @@ const siteSchema = z
       .array(
         z.object({
           state: stateSchema,
-          limit: z.union([limitSchema, z.null()]).openapi({ description: 'Null: never overdue.' }),
+          limit: z.union([limitSchema, z.null()]).openapi({ description: 'Null: never stuck.' }),
           usual: z
             .object({ usualMs: z.int(), p95Ms: z.int(), purchases: z.int() })
             .nullable()

@@ -14,7 +14,7 @@ export function mountCustomers(app: Api, { sql }: { sql: Sql }): void {
   app.openapi(customersRoute, async (c) => c.json(await customersIn(sql, c.req.valid('param').id), 200));
 }
 
-const overdueSchema = z.object({
+const stuckPurchaseSchema = z.object({
   site: z.string(),
   purchaseId: z.string(),
   state: stateSchema,
@@ -29,30 +29,30 @@ const overdueSchema = z.object({
 const staySchema = z.object({
   purchaseId: z.string(),
   enteredAt: timeSchema.openapi({ description: 'The first poll that showed the state.' }),
-  overdueAt: timeSchema.nullable().openapi({ description: 'When a poll found the purchase overdue; null while none did.' }),
+  overdueAt: timeSchema.nullable().openapi({ description: 'When a poll found the purchase stuck; null while none did.' }),
   leftAt: timeSchema.nullable().openapi({ description: 'The first poll that showed another state.' }),
   to: stateOrNull,
   fate: z.enum(STAY_FATES).openapi({
     description:
-      '`well`: the customer got on in time. `other`: left in time by time-out, cancel or error. `overdue`: still there. `late`: left after it was overdue. `open`: not known yet, or the purchase is not watched any more.',
+      '`well`: the customer got on in time. `other`: left in time by time-out, cancel or error. `overdue`: still there. `late`: left after it was stuck. `open`: not known yet, or the purchase is not watched any more.',
   }),
 });
 
 const stepSchema = z
   .object({ at: timeSchema, overdue: z.int(), of: z.int() })
-  .openapi({ description: 'From `at` on, `overdue` of the latest `of` customers whose outcome was known had become overdue.' });
+  .openapi({ description: 'From `at` on, `overdue` of the latest `of` customers whose outcome was known had become stuck.' });
 
 const cameSchema = z.object({
   from: timeSchema.openapi({ description: 'A while before the first customer came that speaks for the incident.' }),
   until: timeSchema.openapi({ description: 'Its end, or now.' }),
   isComplete: z.boolean().openapi({ description: 'False when only the purchases registered last were looked at.' }),
   stays: z.array(staySchema).openapi({ description: 'Who came to the state in this time, first to last.' }),
-  share: z.array(stepSchema).openapi({ description: 'The share of the latest 20 customers who became overdue, over time.' }),
+  share: z.array(stepSchema).openapi({ description: 'The share of the latest 20 customers who became stuck, over time.' }),
 });
 
 const customersSchema = z
   .object({
-    data: z.array(overdueSchema).openapi({ description: 'Purchases overdue now, the longest waiting first; 100 at most.' }),
+    data: z.array(stuckPurchaseSchema).openapi({ description: 'Purchases stuck now, the longest waiting first; 100 at most.' }),
     counted: z.int().openapi({ description: 'How many there are; see `atLeast`.' }),
     atLeast: z.boolean().openapi({ description: 'Whether a state of a site has more than the 1000 that are counted.' }),
     waiting: z
@@ -74,7 +74,7 @@ const customersRoute = createRoute({
   security: needs('read'),
   summary: 'Read the customers in an incident',
   description:
-    'The purchases that are overdue now, the money that waits, and who came to the state around the time it began, with what became of each. Empty for incidents that are not about stuck purchases.',
+    'The purchases that are stuck now, the money that waits, and who came to the state around the time it began, with what became of each. Empty for incidents that are not about stuck purchases.',
   tags: ['Incidents'],
   request: { params: z.object({ id: incidentIdField }) },
   responses: {

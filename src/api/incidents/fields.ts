@@ -73,7 +73,7 @@ const alarmSchema = z
     at: timeSchema.openapi({ description: 'When it was noticed.' }),
     since: timeSchema.openapi({ description: 'When the first customer came that speaks for it.' }),
     entrants: z.int().openapi({ description: 'Customers that were counted since then.' }),
-    overdue: z.int().openapi({ description: 'Those of them that became overdue.' }),
+    overdue: z.int().openapi({ description: 'Those of them that became stuck.' }),
     usualShare: z.number().openapi({ description: 'The share that is usual, from 0 to 1.' }),
     perDay: z.number().nullable().openapi({ description: 'Customers a day, as far as is known.' }),
     falseAlarmEvery: z
@@ -102,7 +102,7 @@ export const incidentSchema = z
       .openapi({ description: 'In a few words for people: a site, a subscriber, or how many.', example: 'demo-se' }),
     what: z.string().openapi({
       description: 'What is wrong, in a few words for people.',
-      example: '14 customers overdue in WaitingForCardPayments',
+      example: '14 customers stuck waiting for the card provider',
     }),
     parts: z.array(partSchema).openapi({ description: 'Its parts, open ones first, the largest first; 200 at most.' }),
     status: z.enum(['open', 'ended']),
@@ -112,7 +112,7 @@ export const incidentSchema = z
     quietSince: timeSchema.nullable().openapi({ description: 'Since when nothing is wrong any more; it ends when that lasts.' }),
     endsAt: timeSchema.nullable().openapi({
       description:
-        'When the incident ends if nothing goes wrong again. Null while something is wrong, such as an overdue customer, and once the incident has ended. Where customers were stuck, `endsAt` may be set while `quietSince` is still null: no customer is overdue, and the alarm is still on.',
+        'When the incident ends if nothing goes wrong again. Null while something is wrong, such as a stuck customer, and once the incident has ended. Where customers were stuck, `endsAt` may be set while `quietSince` is still null: no customer is stuck, and the alarm is still on.',
     }),
     endsUnless: z
       .string()
@@ -122,7 +122,7 @@ export const incidentSchema = z
     reopenedAt: timeSchema.nullable().openapi({ description: 'When it came back after it had ended.' }),
     count: z.int().openapi({
       description:
-        'Customers that are overdue now; 1 for a site of which no purchase is read; deliveries that wait, or were given up, for a subscriber, counted to 1000; replicas that cannot do their work.',
+        'Customers that are stuck now; 1 for a site of which no purchase is read; deliveries that wait, or were given up, for a subscriber, counted to 1000; replicas that cannot do their work.',
     }),
     peak: z.int(),
     alarm: z.union([alarmSchema, z.null()]).openapi({ description: 'What it rests on; null where it rests on no count.' }),
@@ -154,7 +154,7 @@ export const listedIncidentSchema = incidentSchema
   .extend({
     money: z.union([moneySchema, z.null()]).openapi({
       description:
-        'What the customers who are overdue now wait with; null for an incident that is over or about no stuck customers.',
+        'What the customers who are stuck now wait with; null for an incident that is over or about no stuck customers.',
     }),
   })
   .openapi('ListedIncident');

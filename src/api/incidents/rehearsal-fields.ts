@@ -104,7 +104,7 @@ const sums = {
   messages: z.int(),
   perDay: z.number().nullable().openapi({ description: 'Null where the time is shorter than a day.' }),
   stages: z.object(each(STAGES, z.int())).openapi({ description: 'Messages by what they say.' }),
-  overdue: z.int().openapi({ description: 'Purchases found overdue.' }),
+  overdue: z.int().openapi({ description: 'Purchases found stuck.' }),
   said: z.array(messageSchema).openapi({ description: 'The messages, first to last: the first 1000.' }),
 };
 
@@ -166,6 +166,6 @@ export const rehearsalSchema = z
     really: z.object(sums).openapi({ description: 'What was really sent in that time.' }),
     limits: z
       .array(z.object({ site: z.string(), state: stateSchema, text: z.string() }))
-      .openapi({ description: 'When stays became overdue at the end of the time, with what that rests on.' }),
+      .openapi({ description: 'When stays became stuck at the end of the time, with what that rests on.' }),
   })
   .openapi('Rehearsal');

@@ -74,7 +74,7 @@ export const transitionSchema = z
 /** A change of state in an answer. */
 export type TransitionBody = z.output<typeof transitionSchema>;
 
-/** When a stay becomes overdue, and what that rests on. */
+/** When a stay becomes stuck, and what that rests on. */
 export const limitSchema = z
   .object({
     limitMs: z.int().openapi({
@@ -92,7 +92,7 @@ export const limitSchema = z
       example: '11 min here; usual 38 s, 95 % under 2 min 10 s, limit 6 min 30 s, from 412 purchases',
     }),
   })
-  .openapi('Limit', { description: 'When a stay in a state becomes overdue, and what that rests on.' });
+  .openapi('Limit', { description: 'When a stay in a state becomes stuck, and what that rests on.' });
 
 type PurchaseMembers = Record<keyof z.output<typeof purchaseSchema>, JsonValue | JsonText>;
 

@@ -125,7 +125,7 @@ function typicalOpened(now: Instant): IncidentEventData<'incident.opened'> {
     ...{ ...TYPICAL, count: 14, peak: 14, parts: [], limitMs: 15 * MINUTE, lately: { entrants: 16, overdue: 14 } },
     purchases: [1, 2, 3, 4, 5].map((number) => `test-purchase-${number}`),
     ...{ waiting: [{ amount: '17493.00', currency: 'SEK' }], unpriced: 0, earlier: null, includes: [] },
-    causes: [{ cause: 'return_request', why: 'All 14 customers overdue wait for the card payment provider.', likely: true }],
+    causes: [{ cause: 'return_request', why: 'All 14 stuck customers wait for the card provider.', likely: true }],
   };
 }
 
@@ -148,7 +148,7 @@ function typicalCheckouts(now: Instant): IncidentEventData<'incident.checkouts'>
   return {
     ...{ ...longest, stuckCount: 2, overCount: 0, stuck: longest.stuck.slice(0, 2).map(short), over: [] },
     reasons: longest.reasons.map((reason) => ({ ...reason, ...TYPICAL, count: 2 })),
-    causes: [{ cause: 'return_request', why: 'Both customers wait for the card payment provider.', likely: true }],
+    causes: [{ cause: 'return_request', why: 'Both customers wait for the card provider.', likely: true }],
   };
 }
 

@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander';
 import { type Flow, readFlow } from '../../actions/flow/flow.ts';
+import { besideWords, stateBoth, statePlace, stateWords } from '../../domain/purchases/states.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { relative } from '../../domain/values/relative-time.ts';
 import { SECOND } from '../../domain/values/time.ts';
@@ -34,6 +35,7 @@ async function flow(context: CliContext, { site, json }: FlowOptions): Promise<v
       printStates(context, found);
       printWaiting(context, found);
       printIncidents(context, found);
+      printNames(context, found);
     },
     { restsOn: ['polling'] },
   );
@@ -54,8 +56,8 @@ function printEdges(context: CliContext, { site, from, to, usualDays, edges }: F
     context,
     ['from', 'to', 'count', 'usual'],
     edges.map(({ from: before, to: after, count, usual }) => [
-      before?.name ?? 'first seen',
-      after.name,
+      before === null ? 'first seen' : stateWords(before.value),
+      stateWords(after.value),
       count,
       usual === null ? '-' : Math.round(usual * 10) / 10,
     ]),
@@ -69,7 +71,7 @@ function printStates(context: CliContext, { states, notSeenYet }: Flow): void {
       context,
       ['state', 'now', 'stuck', 'came', 'usual', 'limit'],
       states.map((each) => [
-        each.state.name,
+        stateWords(each.state.value),
         each.watching,
         each.stuck,
         each.came,
@@ -96,11 +98,11 @@ function printWaiting(context: CliContext, { states }: Flow): void {
     if (ages === null || longest === undefined) return [];
     const p95 = usual === null ? '' : humanDuration(usual.p95Ms);
     const past = (share: number) => (limits.length === 0 ? '' : pastText(ages, share));
-    return [[state.name, humanDuration(Math.floor(longest.ageMs / SECOND) * SECOND), p95, past(0.5), past(1)]];
+    return [[stateWords(state.value), humanDuration(Math.floor(longest.ageMs / SECOND) * SECOND), p95, past(0.5), past(1)]];
   });
   if (rows.length === 0) return;
   printLine(context);
-  printTable(context, ['waiting in', 'longest', '95 % under', 'past half', 'past limit'], rows);
+  printTable(context, ['state', 'longest', '95 % under', 'past half', 'past limit'], rows);
 }
 
 function pastText({ oldest, buckets, unread }: NonNullable<FlowState['ages']>, share: number): string {
@@ -118,8 +120,17 @@ function printIncidents(context: CliContext, { at, states }: Flow): void {
   for (const { state, id, site, severity, since } of open) {
     const text = `incident ${id}, ${severity}, since ${relative(Date.parse(since), Date.parse(at))}`;
     printLine(context, severity === 'critical' ? styled(context, 'red', text) : text);
-    printLine(context, `  at ${site} in ${state.name}`);
+    printLine(context, `  at ${site} ${statePlace(state.value)}`);
   }
+}
+
+/** The names that options take; in the tables there is no room for them. */
+function printNames(context: CliContext, { states, edges }: Flow): void {
+  const shown = [...states.map(({ state }) => state), ...edges.flatMap(({ from, to }) => [from ?? to, to])];
+  const named = [...new Set(shown.map(({ value }) => value))].filter((value) => besideWords(value) !== null);
+  if (named.length === 0) return;
+  printLine(context);
+  printText(context, `Names of these states: ${named.map(stateBoth).join(', ')}`);
 }
 
 /** Declares the command. */

@@ -3,7 +3,15 @@
 import { type Command, Option } from 'commander';
 import { forecast, pollsToSee, pollsUntil } from '../../domain/polling/poll-forecast.ts';
 import { type PollPolicy, policyOf } from '../../domain/polling/poll-plan.ts';
-import { type NamedState, namedState, numberOf, STATE_NAMES, stateName, stateValue } from '../../domain/purchases/states.ts';
+import {
+  type NamedState,
+  namedState,
+  numberOf,
+  STATE_NAMES,
+  stateBoth,
+  stateName,
+  stateValue,
+} from '../../domain/purchases/states.ts';
 import { type ShownLimit, shownLimit } from '../../domain/stays/dwell.ts';
 import { grouped } from '../../domain/values/counts.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
@@ -105,8 +113,6 @@ function comparedWith(callsPerHour: number, sites: readonly { name: string; maxR
   return sites.map(({ name, maxRps }) => ({ site: name, maxRps, shareOfCeiling: callsPerHour / (maxRps * 3_600) }));
 }
 
-const nameOf = ({ name, value }: NamedState) => `${name} (${value})`;
-
 /** Prints the plans, those that are alike once below the names of their states. */
 function printPlans(context: CliContext, plans: readonly (WaitingPlan | FinalPlan)[]): void {
   printText(
@@ -116,7 +122,7 @@ function printPlans(context: CliContext, plans: readonly (WaitingPlan | FinalPla
   const alike = Map.groupBy(plans, (each) => JSON.stringify(factsOf(each)));
   for (const [first, ...others] of [...alike.values()].sort(([a], [b]) => Number(a!.final) - Number(b!.final))) {
     printLine(context);
-    printText(context, [first!, ...others].map(({ state }) => nameOf(state)).join(', '), { style: 'bold' });
+    printText(context, [first!, ...others].map(({ state }) => stateBoth(state.value)).join(', '), { style: 'bold' });
     printFacts(context, factsOf(first!));
   }
 }
@@ -220,7 +226,7 @@ function printTraffic(context: CliContext, calls: ReturnType<typeof traffic>, sh
     ['  share', shares.length === 0 ? 'there is no site yet to compare with' : null],
     [
       '  model',
-      `one call at registration, then one stay in ${modelledAs} until the purchase settles; the first poll after that sees it, and the rechecks of Completed follow. Changes of state in between start a plan again: some calls more.`,
+      `one call at registration, then one stay in the state ${stateBoth(stateValue(modelledAs) ?? 0)} until the purchase settles; the first poll after that sees it, and the rechecks of completed purchases follow. Changes of state in between start a plan again: some calls more.`,
     ],
   ]);
 }

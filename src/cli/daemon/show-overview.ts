@@ -9,7 +9,7 @@ import type { ApiKey } from '../../config/api-keys.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
 import { SINGLES_FIRST, withinText } from '../../domain/polling/first-polls.ts';
 import { unpolledAdvice, unpolledText } from '../../domain/polling/unpolled.ts';
-import { namedState, stateName } from '../../domain/purchases/states.ts';
+import { namedState, stateBoth } from '../../domain/purchases/states.ts';
 import { NO_DAEMON, unwritableAdvice } from '../../domain/replicas/daemon-silence.ts';
 import { commandLine } from '../../domain/values/command-line.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
@@ -134,7 +134,7 @@ function printPurchases(context: CliContext, { counts, oldest: longest, now }: O
     counts.map(({ site, status, state, count, stuck, oldest }) => [
       site,
       status,
-      state === null ? 'not seen yet' : stateName(state),
+      state === null ? 'not seen yet' : stateBoth(state),
       count,
       stuck,
       oldest === null ? '' : relative(oldest, now),

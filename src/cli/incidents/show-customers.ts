@@ -2,6 +2,7 @@
 
 import { customersIn } from '../../actions/incidents/customers.ts';
 import { STAY_FATES, type StayFate } from '../../domain/incidents/customers.ts';
+import { stateBoth } from '../../domain/purchases/states.ts';
 import { apart, counted } from '../../domain/values/counts.ts';
 import { relative } from '../../domain/values/relative-time.ts';
 import { readClock, type Sql } from '../../postgres/connection/database.ts';
@@ -15,17 +16,17 @@ export async function showCustomers(context: CliContext, sql: Sql, { id, json }:
   const customers = await customersIn(sql, id);
   if (json) return printJson(context, customers);
   const { data, counted: count, atLeast, waiting, unpriced } = customers;
-  if (count === 0) printLine(context, `No purchase is overdue in ${id} now.`);
+  if (count === 0) printLine(context, `No purchase is stuck in ${id} now.`);
   else {
     const { now } = await readClock(sql);
-    printLine(context, `${counted(count, 'purchase')}${atLeast ? ' or more' : ''} overdue now, the longest waiting first`);
+    printLine(context, `${counted(count, 'purchase')}${atLeast ? ' or more' : ''} stuck now, the longest waiting first`);
     printTable(
       context,
-      ['purchase', 'site', 'state', 'order', 'amount', 'there since', 'overdue since'],
+      ['purchase', 'site', 'state', 'order', 'amount', 'there since', 'stuck since'],
       data.map((each) => [
         each.purchaseId,
         each.site,
-        each.state.name,
+        stateBoth(each.state.value),
         each.reference ?? each.orderReference,
         each.price === null ? null : `${apart(each.price)} ${each.currency ?? ''}`.trim(),
         relative(Date.parse(each.stateSince), now),
@@ -43,7 +44,7 @@ export async function showCustomers(context: CliContext, sql: Sql, { id, json }:
 const FATES: Readonly<Record<StayFate, string>> = {
   well: 'got on in time',
   other: 'left in time otherwise',
-  overdue: 'still there, overdue',
+  overdue: 'still there, stuck',
   late: 'left after the limit',
   open: 'not known yet',
 };
@@ -59,5 +60,5 @@ function printFates(context: CliContext, { came }: Customers): void {
     if (count > 0) printLine(context, `  ${count} ${FATES[fate]}`);
   }
   const last = came.share.at(-1);
-  if (last !== undefined) printLine(context, `${last.overdue} of the latest ${last.of} customers became overdue.`);
+  if (last !== undefined) printLine(context, `${last.overdue} of the latest ${last.of} customers got stuck.`);
 }

@@ -6,7 +6,7 @@ import { comingEnd, lengthOf, placeOf, whatOf } from '../../actions/incidents/wo
 import { untilText } from '../../domain/explain/standing.ts';
 import { CAUSES, isCauseKey } from '../../domain/incidents/causes.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
-import { stateName } from '../../domain/purchases/states.ts';
+import { stateBoth } from '../../domain/purchases/states.ts';
 import { workingText } from '../../domain/stays/dwell.ts';
 import { commandLine } from '../../domain/values/command-line.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
@@ -43,7 +43,7 @@ export async function showIncident(
 }
 
 function printHead(context: CliContext, incident: IncidentRow, { now, limit }: { now: Instant; limit: string | null }): void {
-  const { id, since, peak, count, openedAt, endedAt, reopenedAt, quietSince, parent, silencedUntil, kind } = incident;
+  const { id, since, peak, count, openedAt, endedAt, reopenedAt, quietSince, parent, silencedUntil, kind, state } = incident;
   const { acknowledgedAt, acknowledgedBy, acknowledgedNote, alarm, answer } = incident;
   const status =
     endedAt === null
@@ -57,6 +57,7 @@ function printHead(context: CliContext, incident: IncidentRow, { now, limit }: {
     ['incident', id],
     ['where', placeOf(incident)],
     endedAt === null && end === null ? ['what', whatOf(incident), 'red'] : ['what', whatOf(incident)],
+    ['state', state === null ? null : stateBoth(state)],
     ['status', `${status}${quiet}, ${level}`],
     ['at worst', kind === 'stuck' && endedAt === null && peak > count ? counted(peak, 'customer') : null],
     ['opened', when(openedAt, now)],
@@ -103,7 +104,7 @@ function alarmText({
   }
   const usual = `usually ${Math.round(usualShare * 1_000) / 10} in 100`;
   const rare = falseAlarmEvery === null ? '' : `; a false alarm comes once in about ${counted(falseAlarmEvery, 'customer')}`;
-  return `${overdue} of ${counted(entrants, 'customer')} became overdue, ${usual}; ${noticed}${rare}`;
+  return `${overdue} of ${counted(entrants, 'customer')} got stuck, ${usual}; ${noticed}${rare}`;
 }
 
 function printParts(context: CliContext, { parts }: IncidentRow, now: Instant): void {
@@ -111,11 +112,11 @@ function printParts(context: CliContext, { parts }: IncidentRow, now: Instant): 
   printLine(context, '');
   printTable(
     context,
-    ['part', 'site', 'state', 'overdue', 'at worst', 'status'],
+    ['part', 'site', 'state', 'stuck', 'at worst', 'status'],
     parts.map(({ id, site, state, count, peak, endedAt }) => [
       id,
       site ?? 'several',
-      state === null ? 'several' : stateName(state),
+      state === null ? 'several' : stateBoth(state),
       count,
       peak,
       endedAt === null ? 'open' : `over since ${relative(endedAt, now).replace(/ ago$/, '')}`,
@@ -136,7 +137,7 @@ function printAdvice(context: CliContext, { advice }: IncidentStory): void {
 }
 
 function printCauses(context: CliContext, { causes, incident, lastAlert }: IncidentStory, consoleUrl: string | null): void {
-  // The reasons name those who were overdue when people were last alerted.
+  // The reasons name those who were stuck when people were last alerted.
   const asOf = incident.count > 0 || lastAlert === null ? '' : `, as it was at ${isoTime(lastAlert.at).slice(11, 19)}Z`;
   for (const [index, { cause, why, likely }] of causes.entries()) {
     printLine(context, '');

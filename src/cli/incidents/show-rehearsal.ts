@@ -2,6 +2,7 @@
 
 import { type MessageSums, type RehearsalBody, type ShownMessage, STAGES } from '../../actions/rehearse/body.ts';
 import { reuseText } from '../../domain/incidents/paid-twice.ts';
+import { stateBoth } from '../../domain/purchases/states.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { counted, printLine, styled } from '../terminal/output.ts';
 import { printTable } from '../terminal/table.ts';
@@ -33,7 +34,7 @@ export function showRehearsal(context: CliContext, body: RehearsalBody): void {
   );
   for (const { site: its, ...counts } of body.reusing)
     remark(`${its}: no person is alerted of orders paid twice, because ${reuseText(counts)}`);
-  for (const { site: its, state, text } of limits) remark(`${its} ${state.name}: ${text}`);
+  for (const { site: its, state, text } of limits) remark(`${its}, ${stateBoth(state.value)}: ${text}`);
   messages(context, 'Was really sent', really.said);
 }
 
@@ -54,7 +55,7 @@ function numbers(context: CliContext, { rehearsed, present, really }: RehearsalB
     [
       row('messages', rate),
       ...stages.map((stage) => row(`  ${stage}`, ({ stages: counts }) => counts[stage] ?? 0)),
-      row('purchases flagged as overdue', ({ overdue }) => overdue),
+      row('purchases found stuck', ({ overdue }) => overdue),
     ],
   );
 }

@@ -1,17 +1,17 @@
 /** Silences in a few words. */
 
 import { untilText } from '../../domain/explain/standing.ts';
-import { stateName } from '../../domain/purchases/states.ts';
+import { statePlace } from '../../domain/purchases/states.ts';
 import { type Instant, isoTime } from '../../domain/values/time.ts';
 import type { SilenceRow } from '../../postgres/incidents/silences.ts';
 
-/** What it is about: `stuck in WaitingForCardPayments at se`, `everything`. */
+/** What it is about: `stuck waiting for the card provider at se`, `everything`. */
 export function matterOf({ kind, site, state, subscriber }: SilenceRow): string {
   if (subscriber !== null) return `subscriber ${subscriber}`;
   if (kind === 'subscriber') return 'all subscribers';
   if (kind === 'replica') return 'replicas of the daemon';
   const what = kind === 'unreachable' ? 'no answer' : kind === 'stuck' || state !== null ? 'stuck' : null;
-  const where = [...(state === null ? [] : [`in ${stateName(state)}`]), ...(site === null ? [] : [`at ${site}`])];
+  const where = [...(state === null ? [] : [statePlace(state)]), ...(site === null ? [] : [`at ${site}`])];
   if (what === null) return site === null ? 'everything' : `everything ${where.join(' ')}`;
   return [what, ...where, ...(site === null ? ['at all sites'] : [])].join(' ');
 }

@@ -6,7 +6,7 @@ import { INCIDENT_KINDS } from '../../actions/incidents/rules.ts';
 import { lift, requireSilence, silence } from '../../actions/incidents/silences.ts';
 import { rowIdOf } from '../../actions/row-ids.ts';
 import { policyOf } from '../../domain/polling/poll-plan.ts';
-import { stateName } from '../../domain/purchases/states.ts';
+import { statePlace } from '../../domain/purchases/states.ts';
 import { commandLine } from '../../domain/values/command-line.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { listSilences } from '../../postgres/incidents/silences.ts';
@@ -63,7 +63,7 @@ async function add(context: CliContext, { json, ...options }: SilenceOptions & J
       const { state } = row;
       const isIdle = state !== null && policyOf(settings.policy, state).final;
       const warning = isIdle
-        ? `. No purchase is ever stuck in ${stateName(state)}, because that state is final: did you mean another state?`
+        ? `. No purchase is ever stuck ${statePlace(state)}, because that state is final: did you mean another state?`
         : '';
       printLine(context, `${silenceName(row.id)}: ${matterOf(row)}, ${spanOf(row, after)}${warning}`);
       printLine(

@@ -8,7 +8,7 @@ import type { LocalTime } from '../../checkout/local-time.ts';
 import { loadSettings } from '../../config/load-settings.ts';
 import type { Settings, SiteSettings } from '../../config/settings.ts';
 import { wayToSite } from '../../config/ways.ts';
-import { stateName } from '../../domain/purchases/states.ts';
+import { stateBoth, statePlace } from '../../domain/purchases/states.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Decimal } from '../../domain/values/exact-json.ts';
 import { findPurchases } from '../../postgres/purchases/purchases.ts';
@@ -74,7 +74,7 @@ function whyNone(purchaseId: string, site: SiteSettings, answer: Exclude<Invoice
   const id = JSON.stringify(purchaseId);
   switch (answer.kind) {
     case 'not_completed':
-      return new AppError('conflict', `${id} is in state ${stateName(answer.state)} (${answer.state}). ${answer.detail}`);
+      return new AppError('conflict', `${id} is ${statePlace(answer.state)}. ${answer.detail}`);
     case 'not_eligible':
       return new AppError('not_found', `${id} is completed and has no invoice. ${answer.detail}`);
     case 'unknown':
@@ -94,7 +94,7 @@ function printInvoice(context: CliContext, site: string, shown: Invoice): void {
   printFacts(context, [
     ['purchase', shown.PurchaseId],
     ['site', site],
-    ['state', `${stateName(shown.State)} (${shown.State})`],
+    ['state', stateBoth(shown.State)],
     ['completed', moment(shown.Completed)],
     ['total', digits(shown.TotalAmount), 'bold'],
     ['authorized', digits(shown.TotalAuthorizedAmount)],

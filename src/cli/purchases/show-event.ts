@@ -1,7 +1,7 @@
 /** One line per event, for a person who watches them come. */
 
 import { readSystemEvent } from '../../domain/events/system-event-types.ts';
-import { checkoutEnd } from '../../domain/purchases/states.ts';
+import { checkoutEnd, stateBoth, statePlace, stateWords } from '../../domain/purchases/states.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { isDecimal } from '../../domain/values/exact-json.ts';
 import { type Instant, isoTime, type Milliseconds } from '../../domain/values/time.ts';
@@ -70,19 +70,22 @@ function wordsFor({ type, data, timestamp }: Taken['event']): Words {
       const amount = price === null || currency === null ? '' : `  ${word(price)} ${currency}`;
       const end = checkoutEnd(to.name);
       const style = end === 'paid' ? 'green' : end === null ? null : 'yellow';
-      return { text: `${from === null ? 'first seen: ' : `${from.name} → `}${to.name}${amount}`, style };
+      return { text: `${from === null ? 'first seen: ' : `${stateWords(from.value)} → `}${stateBoth(to.value)}${amount}`, style };
     }
     case 'purchase.stuck':
-      return { text: `stuck in ${event.data.state.name}${stay(event.data.stateSince)}`, style: 'red' };
+      return { text: `stuck ${statePlace(event.data.state.value)}${stay(event.data.stateSince)}`, style: 'red' };
     case 'purchase.recovered':
-      return { text: `${event.data.from.name} → ${event.data.to.name}, no longer stuck`, style: 'green' };
+      return {
+        text: `${stateWords(event.data.from.value)} → ${stateBoth(event.data.to.value)}, no longer stuck`,
+        style: 'green',
+      };
     case 'purchase.unreadable':
       return { text: event.data.reason, style: 'yellow' };
     case 'purchase.readable':
     case 'purchase.expired':
     case 'site.unknown_state': {
       const { state } = event.data;
-      return { text: state === null ? '' : `in ${state.name}`, style: type === 'purchase.readable' ? null : 'yellow' };
+      return { text: state === null ? '' : statePlace(state.value), style: type === 'purchase.readable' ? null : 'yellow' };
     }
     case 'purchase.invoice_ready':
       return { text: `invoice of ${word(event.data.invoice.totalAmount)} ${event.data.currency ?? '-'}`, style: null };

@@ -4,7 +4,7 @@ import { explanationBody } from '../../api/purchases/explanation-body.ts';
 import { suggestion } from '../../config/kinds/nearest.ts';
 import { type ExplainPolicy, explainPurchase } from '../../domain/explain/explain.ts';
 import type { Explanation, Step } from '../../domain/explain/step.ts';
-import { stateName } from '../../domain/purchases/states.ts';
+import { stateBoth } from '../../domain/purchases/states.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { relative } from '../../domain/values/relative-time.ts';
 import { wrapToWidth } from '../../domain/values/text-width.ts';
@@ -53,7 +53,7 @@ async function noSubscriber(sql: Sql, name: string): Promise<AppError> {
 
 function printHead(context: CliContext, { purchase, now }: Explanation): void {
   const { purchaseId, site, status, state, stateSince, reference } = purchase;
-  const seen = state === null ? 'not seen yet' : `${stateName(state)} (${state}), seen first ${relative(stateSince, now)}`;
+  const seen = state === null ? 'not seen yet' : `${stateBoth(state)}, seen first ${relative(stateSince, now)}`;
   printFacts(context, [
     ['purchase', purchaseId],
     ['site', site],

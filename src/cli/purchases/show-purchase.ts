@@ -2,7 +2,7 @@
 
 import { purchaseBody, transitionBody } from '../../api/purchases/purchase-body.ts';
 import type { PollPolicy } from '../../domain/polling/poll-plan.ts';
-import { stateName } from '../../domain/purchases/states.ts';
+import { stateBoth, stateWords } from '../../domain/purchases/states.ts';
 import type { ShownLimit } from '../../domain/stays/dwell.ts';
 import { isDecimal, type JsonValue } from '../../domain/values/exact-json.ts';
 import { relative } from '../../domain/values/relative-time.ts';
@@ -59,10 +59,7 @@ function printHead(context: CliContext, row: PurchaseRow, { now, limit }: { now:
     ['purchase', row.purchaseId],
     ['site', row.site],
     ['status', row.status],
-    [
-      'state',
-      row.state === null ? 'not seen yet' : `${stateName(row.state)} (${row.state}), seen first ${relative(row.stateSince, now)}`,
-    ],
+    ['state', row.state === null ? 'not seen yet' : `${stateBoth(row.state)}, seen first ${relative(row.stateSince, now)}`],
     ['stuck', row.stuckSince === null ? null : `yes, confirmed ${relative(row.stuckSince, now)}`, 'red'],
     ['limit', limit?.text ?? null],
     ['reference', row.reference],
@@ -95,7 +92,7 @@ function printTransitions(context: CliContext, transitions: readonly TransitionR
     ['sequence', 'change', 'seen', 'at'],
     transitions.map(({ sequence, from, to, notAfter }) => [
       sequence,
-      `${from === null ? '(first seen)' : stateName(from)} → ${stateName(to)}`,
+      `${from === null ? '(first seen)' : stateWords(from)} → ${stateBoth(to)}`,
       relative(notAfter, now),
       isoTime(notAfter),
     ]),

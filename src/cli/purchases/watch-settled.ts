@@ -2,7 +2,7 @@
 
 import { suggestion } from '../../config/kinds/nearest.ts';
 import { policyOf } from '../../domain/polling/poll-plan.ts';
-import { STATE_NAMES, stateName, stateValue } from '../../domain/purchases/states.ts';
+import { STATE_NAMES, stateBoth, stateName, stateValue } from '../../domain/purchases/states.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
@@ -38,8 +38,8 @@ export async function watchSettledPurchases(context: CliContext, options: Settle
   const work = async ({ sql, settings }: OpenDatabase): Promise<void> => {
     const count = await settledAt(sql, state, site);
     const within = humanDuration((count / PER_SECOND) * 1_000);
-    if (!json) printLine(context, `${counted(count, 'settled purchase')} in ${stateName(state)}.`);
-    if (policyOf(settings.policy, state).final) printRemark(context, finalText(stateName(state)));
+    if (!json) printLine(context, `${counted(count, 'settled purchase')}: ${stateBoth(state)}.`);
+    if (policyOf(settings.policy, state).final) printRemark(context, finalText(stateBoth(state)));
     const isDone = dryRun === true || count === 0;
     const question = `Watch ${count === 1 ? 'it' : `all ${count}`} again? First polls are spread over ${within}.`;
     if (!isDone && !yes && !(await confirmed(context, { question, otherwise: OTHERWISE, forPrograms: json })))
@@ -66,7 +66,7 @@ async function settledAt(sql: Sql, state: number, site: string | null): Promise<
 }
 
 const finalText = (name: string): string =>
-  `The settings of this terminal say that ${name} is final. A daemon with the same settings settles each purchase again with its next poll.`;
+  `The settings of this terminal say that the state is final: ${name}. A daemon with the same settings settles each purchase again with its next poll.`;
 
 async function watchAll(sql: Sql, which: Pick<WatchSettled, 'state' | 'site'>): Promise<number> {
   let watched = 0;

@@ -1,5 +1,7 @@
 /** A subscriber for people. */
+
 import type { subscriberBody } from '../../actions/subscribers/body.ts';
+import { stateBoth } from '../../domain/purchases/states.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { printFacts } from '../terminal/output.ts';
 import { statusText } from './show-health.ts';
@@ -22,7 +24,7 @@ export function printSubscriber(context: CliContext, body: ReturnType<typeof sub
     ['public key', body.publicKey],
     ['types', listed(body.types)],
     ['sites', listed(body.sites)],
-    ['states', listed(body.states)],
+    ['states', listed(body.states?.map(stateBoth) ?? null)],
     ['about', body.description],
     ['old secrets', body.oldSecretsUntil === null ? null : `sign until ${body.oldSecretsUntil}`],
     ['since', body.createdAt],

@@ -13,6 +13,7 @@ import {
   requireSubscriber,
   rotateSecret,
 } from '../../actions/subscribers/subscribers.ts';
+import { stateWords } from '../../domain/purchases/states.ts';
 import { commandLine } from '../../domain/values/command-line.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { DAY, isoTimeOrNull, type Milliseconds } from '../../domain/values/time.ts';
@@ -64,7 +65,7 @@ async function list(context: CliContext, { json }: JsonOption): Promise<void> {
           statusWord({ status, health }),
           listed(types),
           listed(sites),
-          listed(states),
+          listed(states?.map(stateWords) ?? null),
           url ?? '-',
         ]),
       );

@@ -1,11 +1,12 @@
 /** How a purchase is shown everywhere: its address, its state in word and shape, its amount. */
 import type { PurchaseBody } from '../../api/purchases/purchase-body.ts';
-import { checkoutEnd } from '../../domain/purchases/states.ts';
+import { checkoutEnd, stateWords } from '../../domain/purchases/states.ts';
 import { apart } from '../../domain/values/counts.ts';
 import { isDecimal, type JsonValue, stringifyExact } from '../../domain/values/exact-json.ts';
 import { type Html, html, tied } from '../frame/html.ts';
 import { type Shape, status } from '../frame/icons.ts';
 import { written } from './lists.ts';
+import { beside } from './states.ts';
 
 type Named = Pick<PurchaseBody, 'site' | 'purchaseId'>;
 
@@ -30,12 +31,12 @@ export function markOf({ status: is, state, stuckSince }: Standing): readonly [k
   return state !== null && checkoutEnd(state.value) === 'paid' ? ['ok', 'paid'] : ['final', 'final'];
 }
 
-/** Its state with the shape of where it stands; the status, too, where it is polled in another way than others. */
+/** Its state with the shape of where it stands and its name beside it; the status, too, where it is polled in another way than others. */
 export function stateStatus(purchase: Standing): Html {
   const [kind, shape] = markOf(purchase);
-  const name = purchase.state?.name ?? 'not seen yet';
+  const words = purchase.state === null ? 'not seen yet' : stateWords(purchase.state.value);
   const more = purchase.status === 'watching' || purchase.status === 'settled' ? '' : `, ${purchase.status}`;
-  return status(kind, `${name}${more}`, shape);
+  return html`${status(kind, `${words}${more}`, shape)}${beside(purchase.state)}`;
 }
 
 /** A stored value as text: the digits that the service sent. */

@@ -1,6 +1,7 @@
 /** Silences in words, and which open incidents they hold back: pages of silences and of incidents share them. */
 import type { IncidentBody, SilenceBody } from '../../api/incidents/fields.ts';
 import { silencedUntil } from '../../domain/incidents/incident.ts';
+import { stateBoth } from '../../domain/purchases/states.ts';
 import { counted } from '../../domain/values/counts.ts';
 import type { Ask } from '../frame/page-route.ts';
 
@@ -10,9 +11,9 @@ const MOST_COMPARED = 200;
 /** What a silence is about; null matches everything. */
 export type SilenceScope = Pick<SilenceBody, 'site' | 'state' | 'kind' | 'subscriber'>;
 
-/** `demo-se, WaitingForCardPayments`; what is not named matches everything. */
+/** `demo-se, waiting for the card provider (WaitingForCardPayments)`; what is not named matches everything. */
 export function scopeText({ site, state, kind, subscriber }: SilenceScope): string {
-  const named = [site, state?.name ?? null, subscriber].filter((each) => each !== null);
+  const named = [site, state === null ? null : stateBoth(state.value), subscriber].filter((each) => each !== null);
   const about = kind === null ? [] : [`incidents of kind ${kind}`];
   return [...named, ...(subscriber === null ? about : [])].join(', ') || 'everything';
 }

@@ -8,14 +8,17 @@ export function tickBoxes({
   legend,
   choices,
   values,
+  word = (choice) => choice,
 }: {
   name: string;
   legend: string;
   choices: readonly string[];
   values: Values;
+  /** How a choice is written; as it is unless given. */
+  word?: (choice: string) => string;
 }): Html {
   const box = (choice: string): Html =>
-    html`<label class="inline"><input type="checkbox" name="${name}:${choice}" value="on"${values[`${name}:${choice}`] === 'on' ? html` checked` : NOTHING}> ${choice}</label>`;
+    html`<label class="inline"><input type="checkbox" name="${name}:${choice}" value="on"${values[`${name}:${choice}`] === 'on' ? html` checked` : NOTHING}> ${word(choice)}</label>`;
   return html`<fieldset class="lab"><legend>${legend}</legend><div class="ticks">${choices.map(box)}</div></fieldset>`;
 }
 

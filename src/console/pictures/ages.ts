@@ -4,7 +4,7 @@ import type { FlowState } from './flow-model.ts';
 
 /** The limit stands here, as a share of the line; behind it, beyond twice the limit, the line is compressed. */
 const LIMIT_AT = 0.56;
-/** Diamonds have room for so many; beyond, those that are overdue are bars. */
+/** Diamonds have room for so many; beyond, those that are stuck are bars. */
 const MOST_DIAMONDS = 8;
 
 const round = (value: number): number => Math.round(value * 10) / 10;

@@ -2,8 +2,8 @@
 import type { FlowEdge, FlowNode, FlowPicture } from './flow-model.ts';
 
 /** Left edges and widths of the four columns, in units of the picture, which is 1032 wide. */
-const LEFT = [0, 184, 404, 794] as const;
-const WIDTH = [112, 130, 252, 208] as const;
+const LEFT = [0, 176, 404, 794] as const;
+const WIDTH = [118, 156, 252, 208] as const;
 /** Ribbons are as wide as their count: the busiest so wide, none narrower than the least. */
 const WIDEST = 44;
 const THINNEST = 1.5;

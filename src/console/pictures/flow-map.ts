@@ -1,4 +1,6 @@
 /** The state-flow map: states as nodes, the last hour's changes as ribbons as wide as their count. */
+
+import { stateBoth } from '../../domain/purchases/states.ts';
 import { type Html, html, NOTHING, number } from '../frame/html.ts';
 import { length } from '../parts/time.ts';
 import { agesLine } from './ages.ts';
@@ -22,7 +24,7 @@ const isThin = ({ run }: PlacedEdge): boolean => run === 'arc' || run === 'back'
 
 function ribbon(edge: PlacedEdge, stuck: ReadonlySet<number>): Html {
   const { a, b, to, count: n, usual, usualW, isMissed } = edge;
-  const says = `${a.name} to ${b.name}: ${number(n)}${usual === null ? '' : `, usually ${usualText(usual)}`}`;
+  const says = `${a.words} → ${b.words}: ${number(n)}${usual === null ? '' : `, usually ${usualText(usual)}`}`;
   const title = html`<title>${says}</title>`;
   if (isThin(edge)) {
     const { x, y, points } = arrowOf(edge);
@@ -56,7 +58,7 @@ function nodeOf(node: PlacedNode, listOf: ListOf): Html {
       ? NOTHING
       : html`<rect class="halo" x="${x - 3}" y="${round(y - 3)}" width="${w + 6}" height="${round(h + 6)}" rx="8"/>`;
   const inside = column === 3 ? finalInside(node) : column === 2 ? waitingInside(node) : firstInside(node);
-  return html`<a class="${kind}" id="flow-${key}" href="${listOf(node)}">${halo}<rect class="box" x="${x}" y="${round(y)}" width="${w}" height="${round(h)}" rx="${CORNER}"/>${inside}</a>${flagOf(node)}`;
+  return html`<a class="${kind}" id="flow-${key}" href="${listOf(node)}"><title>${stateBoth(key)}</title>${halo}<rect class="box" x="${x}" y="${round(y)}" width="${w}" height="${round(h)}" rx="${CORNER}"/>${inside}</a>${flagOf(node)}`;
 }
 
 function flagOf({ flag, x, y, w }: PlacedNode): Html {
@@ -66,18 +68,18 @@ function flagOf({ flag, x, y, w }: PlacedNode): Html {
   return html`<g class="flag${flag.isCritical ? '' : ' is-warning'}"><rect x="${left}" y="${round(y - 15)}" width="${round(width)}" height="18" rx="3"/><text x="${round(left + width / 2)}" y="${round(y - 2)}" text-anchor="middle">${flag.text}</text></g>`;
 }
 
-/** In a wide font a long name takes more than this for each letter; it is then drawn as wide as its box has room for. */
-const WIDEST_LETTER = 7.4;
+/** A letter takes this at most in common fonts; words that may need more room than their box has are drawn as wide as the box. */
+const WIDEST_LETTER = 7.1;
 
-function fitted(name: string, room: number): Html {
-  return name.length * WIDEST_LETTER <= room ? NOTHING : html` textLength="${round(room)}" lengthAdjust="spacingAndGlyphs"`;
+function fitted(words: string, room: number): Html {
+  return words.length * WIDEST_LETTER <= room ? NOTHING : html` textLength="${round(room)}" lengthAdjust="spacingAndGlyphs"`;
 }
 
 function shape(name: string, x: number, y: number): Html {
   return html`<svg class="i-st" x="${x}" y="${round(y)}" width="12" height="12" viewBox="0 0 16 16"><use href="#i-${name}"/></svg>`;
 }
 
-function finalInside({ name, state, isPaid, usuallyCame, x, y, h }: PlacedNode): Html {
+function finalInside({ words, state, isPaid, usuallyCame, x, y, w, h }: PlacedNode): Html {
   const middle = y + h / 2;
   const note = usuallyCame === null ? '' : `usually ${number(usuallyCame)}`;
   const tall = h > 70;
@@ -85,25 +87,25 @@ function finalInside({ name, state, isPaid, usuallyCame, x, y, h }: PlacedNode):
   const below = tall
     ? html`<text class="big" x="${x + 28}" y="${round(middle - up + 23)}">${number(state.came)}</text>${note === '' ? NOTHING : html`<text class="q" x="${x + 28}" y="${round(middle - up + 41)}">${note}</text>`}`
     : html`<text class="q" x="${x + 28}" y="${round(middle - up + 17)}"><tspan class="b">${number(state.came)}</tspan> ${note}</text>`;
-  return html`${shape(isPaid ? 'paid' : 'final', x + 10, middle - up - 10.5)}<text class="nm" x="${x + 28}" y="${round(middle - up)}">${name}</text>
+  return html`${shape(isPaid ? 'paid' : 'final', x + 10, middle - up - 10.5)}<text class="nm" x="${x + 28}" y="${round(middle - up)}"${fitted(words, w - 30)}>${words}</text>
 ${below}`;
 }
 
-function firstInside({ name, state, x, y, h }: PlacedNode): Html {
+function firstInside({ words, state, x, y, w, h }: PlacedNode): Html {
   const middle = y + h / 2;
   const over =
     state.stuck > 0
-      ? html`<text class="q" x="${x + 12}" y="${round(middle + 39)}"><tspan class="over">${number(state.stuck)} overdue</tspan></text>`
+      ? html`<text class="q" x="${x + 12}" y="${round(middle + 39)}"><tspan class="over">${number(state.stuck)} stuck</tspan></text>`
       : NOTHING;
-  return html`<text class="nm" x="${x + 12}" y="${round(middle - 14)}">${name}</text>
+  return html`<text class="nm" x="${x + 12}" y="${round(middle - 14)}"${fitted(words, w - 20)}>${words}</text>
 <text class="q" x="${x + 12}" y="${round(middle + 5)}"><tspan class="b">${number(state.watching)}</tspan> now</text>
 <text class="q" x="${x + 12}" y="${round(middle + 22)}">${number(state.came)} came</text>${over}`;
 }
 
-function waitingInside({ name, state, flag, x, y, w }: PlacedNode): Html {
+function waitingInside({ words, state, flag, x, y, w }: PlacedNode): Html {
   const { watching, stuck, usual } = state;
   const [left, width] = [x + 12, w - 24];
-  return html`${shape(flag === null ? 'waiting' : 'stuck', left, y + 7)}<text class="nm" x="${left + 18}" y="${round(y + 17.5)}"${fitted(name, width - 18)}>${name}</text>
-<text class="q" x="${left}" y="${round(y + 35)}"><tspan class="b">${number(watching)}</tspan> now <tspan dx="6"${stuck > 0 ? html` class="over"` : NOTHING}>${number(stuck)} overdue</tspan></text>
+  return html`${shape(flag === null ? 'waiting' : 'stuck', left, y + 7)}<text class="nm" x="${left + 18}" y="${round(y + 17.5)}"${fitted(words, width - 18)}>${words}</text>
+<text class="q" x="${left}" y="${round(y + 35)}"><tspan class="b">${number(watching)}</tspan> now <tspan dx="6"${stuck > 0 ? html` class="over"` : NOTHING}>${number(stuck)} stuck</tspan></text>
 <text class="q" x="${left + width}" y="${round(y + 35)}" text-anchor="end">${usual === null ? '' : `usual ${length(usual.usualMs)}`}</text>${agesLine(state, { x: left, y: round(y + 49), width })}`;
 }

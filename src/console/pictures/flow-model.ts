@@ -1,6 +1,6 @@
 /** The flow of purchases as the map, its list and its table show it: states in their columns, and ways between them. */
 import type { FlowBody } from '../../api/health/flow.ts';
-import { isKnownState, numberOf, type StateName } from '../../domain/purchases/states.ts';
+import { isKnownState, numberOf, type StateName, stateWords } from '../../domain/purchases/states.ts';
 
 export type FlowState = FlowBody['states'][number];
 
@@ -27,12 +27,13 @@ const MOST_UNKNOWN = 5;
 export interface FlowNode {
   readonly key: number;
   readonly name: string;
+  readonly words: string;
   readonly column: Column;
   readonly state: FlowState;
   readonly isPaid: boolean;
   /** Purchases that usually came in this time; null while that is not known. */
   readonly usuallyCame: number | null;
-  /** What the open incidents of the state in which a customer is overdue are called, the worst; null without any. */
+  /** What the open incidents of the state in which a customer is stuck are called, the worst; null without any. */
   readonly flag: { readonly text: string; readonly isCritical: boolean } | null;
 }
 
@@ -86,6 +87,7 @@ function nodeOf(state: FlowState, { edges, usualDays }: FlowBody): FlowNode {
   return {
     key: value,
     name,
+    words: stateWords(value),
     column,
     state,
     isPaid: PAID.has(value),
@@ -102,7 +104,7 @@ function byPlace(a: FlowNode, b: FlowNode): number {
 const LONGEST_SITE = 18;
 
 function flagOf(open: FlowState['incidents']): FlowNode['flag'] {
-  // An incident that ends by itself has no overdue customer any more.
+  // An incident that ends by itself has no stuck customer any more.
   const incidents = open.filter(({ endsAt }) => endsAt === null);
   const worst = incidents.find(({ severity }) => severity === 'critical') ?? incidents[0];
   if (worst === undefined) return null;

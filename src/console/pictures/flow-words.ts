@@ -1,6 +1,7 @@
 /** The flow without the picture: a list for narrow windows, and a table with the same numbers. */
 import { type Html, html, NOTHING, number } from '../frame/html.ts';
 import { icon } from '../frame/icons.ts';
+import { beside } from '../parts/states.ts';
 import { length } from '../parts/time.ts';
 import { agesLine, oneLimit } from './ages.ts';
 import { type ListOf, usualText } from './flow-map.ts';
@@ -14,22 +15,22 @@ export function flowList(picture: FlowPicture, listOf: ListOf): Html {
 }
 
 function waitingItem(node: FlowNode, picture: FlowPicture, listOf: ListOf): Html {
-  const { flag, name, state } = node;
+  const { flag, words, state } = node;
   const { watching, stuck, usual, came } = state;
   const mark = flag === null ? 'waiting' : 'stuck';
   const usually = usual === null ? 'What is usual is not known' : `Usual ${length(usual.usualMs)}`;
-  const on = waysFrom(node, picture).map(({ edge, to }) => wayText(edge, `${number(edge.count)} to ${to.name}`));
-  return html`<li${flag === null ? NOTHING : html` class="is-stuck"`}><span>${icon(mark, mark)} <a href="${listOf(node)}">${name}</a></span><span class="counts"><b>${number(watching)}</b> now${stuck === 0 ? NOTHING : html` <b class="stuck">${number(stuck)} overdue</b>`}</span>${watching === 0 ? NOTHING : html`<svg class="go" viewBox="0 0 304 16" aria-hidden="true">${agesLine(state, { x: 0, y: 8, width: 300 })}</svg>`}<span class="go">${flag === null ? NOTHING : html`<span class="${flag.isCritical ? 'critical' : 'warning'}">${flag.text}</span>. `}${[usually, limitText(node)].filter(Boolean).join(', ')}. ${number(came)} came; ${on.length === 0 ? 'none went on' : on.map((text, place) => html`${place === 0 ? '' : ', '}${text}`)}.</span></li>`;
+  const on = waysFrom(node, picture).map(({ edge, to }) => wayText(edge, `${to.words}: ${number(edge.count)}`));
+  return html`<li${flag === null ? NOTHING : html` class="is-stuck"`}><span>${icon(mark, mark)} <a href="${listOf(node)}">${words}</a></span><span class="counts"><b>${number(watching)}</b> now${stuck === 0 ? NOTHING : html` <b class="stuck">${number(stuck)} stuck</b>`}</span>${watching === 0 ? NOTHING : html`<svg class="go" viewBox="0 0 304 16" aria-hidden="true">${agesLine(state, { x: 0, y: 8, width: 300 })}</svg>`}<span class="go">${flag === null ? NOTHING : html`<span class="${flag.isCritical ? 'critical' : 'warning'}">${flag.text}</span>. `}${[usually, limitText(node)].filter(Boolean).join(', ')}. ${number(came)} came; ${on.length === 0 ? 'none went on' : on.map((text, place) => html`${place === 0 ? '' : ', '}${text}`)}.</span></li>`;
 }
 
 function item(node: FlowNode, listOf: ListOf): Html {
-  const { name, state, column, isPaid } = node;
+  const { words, state, column, isPaid } = node;
   const mark = isPaid ? icon('paid', 'ok') : icon('final', 'final');
   const counts =
     column === 3
       ? html`<b>${number(state.came)}</b> in the hour`
       : html`<b>${number(state.watching)}</b> now, ${number(state.came)} came`;
-  return html`<li><span>${column === 3 ? mark : NOTHING} <a href="${listOf(node)}">${name}</a></span><span class="counts">${counts}</span></li>`;
+  return html`<li><span>${column === 3 ? mark : NOTHING} <a href="${listOf(node)}">${words}</a></span><span class="counts">${counts}</span></li>`;
 }
 
 function waysFrom({ key }: FlowNode, { edges, nodes }: FlowPicture): { edge: FlowEdge; to: FlowNode }[] {
@@ -50,15 +51,15 @@ function limitText({ state }: FlowNode): string {
 /** All states, also those that the picture has no room for. */
 export function flowTable(picture: FlowPicture, { caption, listOf }: { caption: string; listOf: ListOf }): Html {
   const row = (node: FlowNode): Html => {
-    const { key, name, state, column } = node;
+    const { words, state, column } = node;
     const { watching, stuck, usual, came, final } = state;
     const on = waysFrom(node, picture).map(
-      ({ edge, to }, place) => html`${place === 0 ? '' : ', '}${wayText(edge, `${to.name} ${number(edge.count)}`)}`,
+      ({ edge, to }, place) => html`${place === 0 ? '' : ', '}${wayText(edge, `${to.words} ${number(edge.count)}`)}`,
     );
-    return html`<tr><th scope="row"><a href="${listOf(node)}">${name}</a> <span class="mute">${key}</span></th><td class="num">${number(watching)}</td><td class="num">${stuck > 0 ? html`<b class="stuck">${number(stuck)}</b>` : '0'}</td><td>${usual === null ? '' : length(usual.usualMs)}</td><td>${column === 3 ? '' : limitText(node)}</td><td class="num">${number(came)}</td><td>${on.length > 0 ? on : html`<span class="mute">${final ? 'final' : 'none'}</span>`}</td></tr>`;
+    return html`<tr><th scope="row"><a href="${listOf(node)}">${words}</a>${beside(state.state)}</th><td class="num">${number(watching)}</td><td class="num">${stuck > 0 ? html`<b class="stuck">${number(stuck)}</b>` : '0'}</td><td>${usual === null ? '' : length(usual.usualMs)}</td><td>${column === 3 ? '' : limitText(node)}</td><td class="num">${number(came)}</td><td>${on.length > 0 ? on : html`<span class="mute">${final ? 'final' : 'none'}</span>`}</td></tr>`;
   };
-  return html`<details class="same" id="flow-table"><summary>The same as a table</summary><div class="scroll" tabindex="0" role="region" aria-label="State flow as a table"><table><caption>${caption}</caption><thead><tr><th scope="col">State</th><th scope="col" class="num">Now</th><th scope="col" class="num">Overdue</th><th scope="col">Usual</th><th scope="col">Limit</th><th scope="col" class="num">Came</th><th scope="col">Went on to</th></tr></thead><tbody>${picture.nodes.map(row)}</tbody></table></div></details>`;
+  return html`<details class="same" id="flow-table"><summary>The same as a table</summary><div class="scroll" tabindex="0" role="region" aria-label="State flow as a table"><table><caption>${caption}</caption><thead><tr><th scope="col">State</th><th scope="col" class="num">Now</th><th scope="col" class="num">Stuck</th><th scope="col">Usual</th><th scope="col">Limit</th><th scope="col" class="num">Came</th><th scope="col">Went on to</th></tr></thead><tbody>${picture.nodes.map(row)}</tbody></table></div></details>`;
 }
 
 /** What the marks of the map mean. */
-export const flowLegend: Html = html`<div class="legend"><span class="only-wide"><svg width="26" height="12" viewBox="0 0 26 12" aria-hidden="true"><path class="e" d="M0 6H26" stroke-width="9"/></svg>width: purchases in the hour</span><span class="only-wide"><svg width="26" height="12" viewBox="0 0 26 12" aria-hidden="true"><path class="ghost" d="M0 2H26M0 10H26"/></svg>usual width, where it is less than half</span><span><svg width="44" height="12" viewBox="0 0 44 12" aria-hidden="true"><rect class="ax-usual" x="0" y="2" width="16" height="8"/><path class="ax-line" d="M0 6H44"/><path class="ax-limit" d="M28 0v12"/><path class="tick-w" d="M9 1.5v9"/><path class="tick-s" d="M37 1l3.6 5-3.6 5-3.6-5z"/></svg>each purchase by age: usual, limit, overdue</span></div>`;
+export const flowLegend: Html = html`<div class="legend"><span class="only-wide"><svg width="26" height="12" viewBox="0 0 26 12" aria-hidden="true"><path class="e" d="M0 6H26" stroke-width="9"/></svg>width: purchases in the hour</span><span class="only-wide"><svg width="26" height="12" viewBox="0 0 26 12" aria-hidden="true"><path class="ghost" d="M0 2H26M0 10H26"/></svg>usual width, where it is less than half</span><span><svg width="44" height="12" viewBox="0 0 44 12" aria-hidden="true"><rect class="ax-usual" x="0" y="2" width="16" height="8"/><path class="ax-line" d="M0 6H44"/><path class="ax-limit" d="M28 0v12"/><path class="tick-w" d="M9 1.5v9"/><path class="tick-s" d="M37 1l3.6 5-3.6 5-3.6-5z"/></svg>each purchase by age: usual, limit, stuck</span></div>`;

@@ -2,7 +2,7 @@
  * The picture of a purchase's life, to scale: a row for each stay in a state, then polls, a row for each subscriber, alerts
  * and the invoice. A change is a dashed box from the last poll before it to the first one after it.
  */
-import { checkoutEnd, defaultPolicyOf } from '../../domain/purchases/states.ts';
+import { checkoutEnd, defaultPolicyOf, stateWords } from '../../domain/purchases/states.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import { type Html, html, NOTHING, tied } from '../frame/html.ts';
@@ -13,7 +13,7 @@ import { px, ticksOf } from './time-axis.ts';
 
 const BAND = 16;
 /** What wide and narrow pictures differ in: the narrow one has its labels above the rows. */
-const WIDE = { width: 1_000, left: 206, row: 30, band: 5, ticks: 6, gap: 150, cut: 44, isNarrow: false };
+const WIDE = { width: 1_000, left: 214, row: 30, band: 5, ticks: 6, gap: 150, cut: 44, isNarrow: false };
 const NARROW = { width: 330, left: 6, row: 40, band: 17, ticks: 2, gap: 84, cut: 26, isNarrow: true };
 type Form = typeof WIDE;
 
@@ -56,11 +56,11 @@ function drawing(life: Life, form: Form, isPart = false): Html {
   const frame = frameOf(life, form, { rows: stays.length + extras, isPart });
   const polls = stays.length;
   const alertRow = polls + 1 + subscribers.length;
-  const says = `Life of the purchase: ${stays.map((stay) => `${stay.state.name} for ${stayText(stay, life.now)}`).join(', then ')}. The same is in the tables below.`;
+  const says = `Life of the purchase: ${stays.map((stay) => `${stateWords(stay.state.value)} for ${stayText(stay, life.now)}`).join(', then ')}. The same is in the tables below.`;
   return html`<svg viewBox="0 0 ${form.width} ${frame.height}" role="img" aria-label="${tied(says)}">
 ${axis(life, frame, isPart)}${Array.from({ length: stays.length + extras }, (_, row) => html`<path class="row-line" d="M0 ${px(frame.top(row) - 1)}H${form.width}"/>`)}
 ${stays.map((stay, row) => band(stay, { row, life, frame, isPart }))}${stays.map((stay, row) => change(stay, row, frame))}
-${stays.map((stay, row) => label(stay.state.name, row, frame, stayText(stay, life.now)))}
+${stays.map((stay, row) => label(stateWords(stay.state.value), row, frame, stayText(stay, life.now)))}
 ${
   isPart
     ? NOTHING
@@ -112,10 +112,10 @@ function band(stay: Stay, { row, life, frame, isPart }: Drawn): Html {
   const [from, to] = [frame.x(came.notAfter), isFinal && !isPart ? frame.nowAt : Math.min(frame.x(until), frame.end)];
   const kind = bandClass(stay);
   const y = frame.bar(row);
-  const overdue = stuckAt === null ? null : Math.min(frame.x(stuckAt), to);
+  const stuckFrom = stuckAt === null ? null : Math.min(frame.x(stuckAt), to);
   const unknown = isLast && !isFinal && !isPart && frame.nowAt - to > 3;
   return html`<rect class="${kind}" x="${px(from)}" y="${y}" width="${px(Math.max(2, to - from))}" height="${BAND}" rx="2"/>
-${overdue === null ? NOTHING : html`<rect class="b-over" x="${px(overdue)}" y="${y}" width="${px(Math.max(2, to - overdue))}" height="${BAND}" rx="2"/><path class="lim" d="M${px(overdue)} ${y - 5}V${y + BAND + 5}"/>${to - overdue < 90 ? NOTHING : html`<text x="${px(overdue + 8)}" y="${y + 12}" class="onband">found stuck</text>`}`}
+${stuckFrom === null ? NOTHING : html`<rect class="b-over" x="${px(stuckFrom)}" y="${y}" width="${px(Math.max(2, to - stuckFrom))}" height="${BAND}" rx="2"/><path class="lim" d="M${px(stuckFrom)} ${y - 5}V${y + BAND + 5}"/>${to - stuckFrom < 90 ? NOTHING : html`<text x="${px(stuckFrom + 8)}" y="${y + 12}" class="onband">found stuck</text>`}`}
 ${unknown ? html`<rect class="iv-bg" x="${px(to)}" y="${y}" width="${px(frame.nowAt - to)}" height="${BAND}"><title>not polled since ${clockTime(life.seenAt)}</title></rect>` : NOTHING}
 ${isFinal && !isPart && frame.end < frame.nowAt ? html`<path class="brk" d="M${px(frame.end + 10)} ${y - 5}l-5 ${BAND + 10}m5 0l5 -${BAND + 10}"/>` : NOTHING}`;
 }
@@ -152,7 +152,7 @@ function changeText({ notBefore, notAfter }: Change): string {
 
 /** The name of a row; with what it says in few words where the picture is narrow. */
 function label(name: string, row: number, frame: Frame, says = ''): Html {
-  const most = frame.isNarrow ? 32 : 31;
+  const most = frame.isNarrow ? 36 : 35;
   const short = [...name].length > most ? `${[...name].slice(0, most - 1).join('')}…` : name;
   const title = short === name ? NOTHING : html`<title>${name}</title>`;
   if (!frame.isNarrow) return html`<text class="strong t-halo" x="0" y="${frame.bar(row) + 12}">${title}${short}</text>`;

@@ -1,5 +1,7 @@
 /** A rehearsed time to scale: for each side, such as the settings that are tried, its incidents as bars and its alerts as marks. */
+
 import type { ShownIncident, ShownMessage } from '../../actions/rehearse/body.ts';
+import { stateWords } from '../../domain/purchases/states.ts';
 import { counted } from '../../domain/values/counts.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import { type Html, html, NOTHING, tied, trusted } from '../frame/html.ts';
@@ -124,7 +126,7 @@ function bar(
   return html`<rect class="r-bar ${incident.severity}" x="${px(from)}" y="${px(middle - BAR / 2)}" width="${px(right - from)}" height="${BAR}" rx="2"><title>${barText(incident)}</title></rect>${label}`;
 }
 
-/** `demo-se, WaitingForCardPayments, warning: 11-22 09:21 to 11-22 10:14, 9 at the worst`. */
+/** `demo-se, waiting for the card provider, warning: 11-22 09:21 to 11-22 10:14, 9 at the worst`. */
 function barText(incident: ShownIncident): string {
   const { severity, peak, openedAt, endedAt, kind } = incident;
   const until = endedAt === null ? 'still open at the end' : `to ${dayTime(Date.parse(endedAt))}`;
@@ -134,7 +136,7 @@ function barText(incident: ShownIncident): string {
 
 /** Where an incident is, in a few words. */
 export function incidentPlace({ site, state, kind }: ShownIncident): string {
-  const what = kind === 'unreachable' ? 'no purchase read' : (state?.name ?? 'several states');
+  const what = kind === 'unreachable' ? 'no purchase read' : state === null ? 'several states' : stateWords(state.value);
   return `${site ?? 'several sites'}, ${what}`;
 }
 

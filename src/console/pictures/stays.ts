@@ -16,7 +16,7 @@ export interface Stay {
   readonly came: Change;
   /** Null while it lasts. */
   readonly left: Change | null;
-  /** When a poll found it overdue; null when none did. */
+  /** When a poll found it stuck; null when none did. */
   readonly stuckAt: Instant | null;
 }
 

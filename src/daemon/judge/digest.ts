@@ -20,12 +20,12 @@ import {
   digestsMade,
   incidentsSince,
   lostSince,
-  overdueNow,
   type PaceCount,
   paceSince,
   type SiteWindow,
   saveDigests,
   staysSince,
+  stuckNow,
   troubleSince,
 } from '../../postgres/incidents/digest.ts';
 import type { Lease } from '../../postgres/shards/leases.ts';
@@ -43,7 +43,7 @@ export interface DigestOptions {
   readonly sites: readonly { readonly name: string; readonly timeZone: string }[];
   /** A cron expression; null: there are no digests. */
   readonly expression: string | null;
-  /** After how long a stay in a state of a site is overdue; null: never. */
+  /** After how long a stay in a state of a site is stuck; null: never. */
   limitOf(site: string, state: number): Milliseconds | null;
 }
 
@@ -112,7 +112,7 @@ async function factsOf(
 ): Promise<SiteFacts[]> {
   const [incidents, overdue, stays, pace, lost] = await Promise.all([
     incidentsSince(sql, windows, until),
-    overdueNow(
+    stuckNow(
       sql,
       windows.map(({ site }) => site),
     ),

@@ -57,7 +57,7 @@ export async function alertFirstLooks({ sql, log, meters, policy }: FirstLookOpt
 
   const seen = await Promise.all(due.map(async (each) => ({ ...each, found: await lookAtSite(sql, each.site) })));
   // Where each of them was alerted of by itself, only channels for incidents still have to know.
-  const areAllSingle = ({ found }: { found: FirstLookFindings }): boolean => found.single === overdueOf(found);
+  const areAllSingle = ({ found }: { found: FirstLookFindings }): boolean => found.single === stuckOf(found);
   const [recipientsOf, ofIncidentsOnly] = [
     await moment.recipients(),
     await moment.recipients((channel) => modeOf(channel) === 'incidents'),
@@ -70,7 +70,7 @@ export async function alertFirstLooks({ sql, log, meters, policy }: FirstLookOpt
   const written = events.filter(({ site }) => sites.includes(site));
   for (const { draft } of written) meters.committed(draft.type);
   for (const { site, found } of seen.filter((each) => sites.includes(each.site))) {
-    const count = overdueOf(found);
+    const count = stuckOf(found);
     if (count > 0) log.warn({ site, count, registered: found.registered }, 'incident.first_look');
   }
   return { written: written.length, lookAgainAt };
@@ -81,7 +81,7 @@ function eventsOf(
   recipients: readonly number[],
   now: Instant,
 ): NewEvent[] {
-  const count = overdueOf(found);
+  const count = stuckOf(found);
   if (count === 0 || recipients.length === 0) return [];
   const { overdue, registered, unseen } = found;
   const data = {
@@ -97,6 +97,6 @@ function eventsOf(
   return [{ site, purchase: null, shard: SITE_SHARD, recipients, draft }];
 }
 
-function overdueOf({ overdue }: FirstLookFindings): number {
+function stuckOf({ overdue }: FirstLookFindings): number {
   return overdue.reduce((sum, { count }) => sum + count, 0);
 }

@@ -5,7 +5,7 @@ import { type IncidentEventData, readPeopleEvent } from '../../domain/events/peo
 import type { ChannelRule } from '../../domain/incidents/audience.ts';
 import type { Detection } from '../../domain/incidents/detection.ts';
 import { type Incident, levelOf } from '../../domain/incidents/incident.ts';
-import type { IncidentVerdict, Overdue } from '../../domain/incidents/judgement.ts';
+import type { IncidentVerdict, StuckCount } from '../../domain/incidents/judgement.ts';
 import { type ReplicaTrouble, reasonsOf, replicaData, replicaSentence } from '../../domain/incidents/replica-trouble.ts';
 import { isUnpolled } from '../../domain/polling/unpolled.ts';
 import { type Instant, isoTime, isoTimeOrNull, type Milliseconds } from '../../domain/values/time.ts';
@@ -33,7 +33,7 @@ export interface IncidentMessage {
 }
 
 export interface MessageContext {
-  readonly overdue: readonly Overdue[];
+  readonly overdue: readonly StuckCount[];
   readonly detections: readonly Detection[];
   /** The row ids of a channel's subscriber: one, or none while it is not there. */
   idsOf(channel: string): number[];

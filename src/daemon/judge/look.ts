@@ -12,7 +12,7 @@ import {
   type IncidentVerdict,
   type Judgement,
   judge,
-  type Overdue,
+  type StuckCount,
   type Weighed,
   weigh,
 } from '../../domain/incidents/judgement.ts';
@@ -20,13 +20,7 @@ import type { Symptom } from '../../domain/incidents/symptom.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
-import {
-  channelsAlerted,
-  countOverdue,
-  currentSymptoms,
-  openIncidents,
-  saveVerdicts,
-} from '../../postgres/incidents/incidents.ts';
+import { channelsAlerted, countStuck, currentSymptoms, openIncidents, saveVerdicts } from '../../postgres/incidents/incidents.ts';
 import { silencesAt } from '../../postgres/incidents/silences.ts';
 import { endFailuresWithoutPurchases } from '../../postgres/polling/sites.ts';
 import type { Limits } from '../../postgres/stays/limits.ts';
@@ -83,7 +77,7 @@ interface Read {
   readonly detections: Detection[];
   /** Alarms of other sites and states, calmed: nothing more is known of those. */
   readonly unwatched: Detection[];
-  readonly overdue: readonly Overdue[];
+  readonly overdue: readonly StuckCount[];
   readonly symptoms: Symptom[];
 }
 
@@ -130,7 +124,7 @@ async function readAndWeigh(
   const isWatched = ({ site, state }: Detection): boolean => sites.has(site) && limits.limitOf(site, state).ms !== null;
   const unwatched = weighed.detections.filter((each) => each.alarm !== null && !isWatched(each)).map(calm);
   const detections = weighed.detections.filter(isWatched);
-  const overdue = await countOverdue(
+  const overdue = await countStuck(
     sql,
     detections.flatMap(({ site, state, alarm }) => (alarm === null ? [] : [{ site, state, since: alarm.since }])),
   );

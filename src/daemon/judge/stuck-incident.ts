@@ -4,11 +4,11 @@ import { readPeopleEvent } from '../../domain/events/people-event-types.ts';
 import { type CauseEvidence, exitsTogether, rankCauses } from '../../domain/incidents/causes.ts';
 import type { Alarm, Detection } from '../../domain/incidents/detection.ts';
 import type { Incident } from '../../domain/incidents/incident.ts';
-import type { IncidentVerdict, Overdue } from '../../domain/incidents/judgement.ts';
+import type { IncidentVerdict, StuckCount } from '../../domain/incidents/judgement.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import { isoTime, isoTimeOrNull, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
-import { countOverdue } from '../../postgres/incidents/incidents.ts';
+import { countStuck } from '../../postgres/incidents/incidents.ts';
 import { lastMessage } from '../../postgres/incidents/messages.ts';
 import { causeEvidence, earlierAnswer, stuckDetails } from '../../postgres/stays/evidence.ts';
 import type { Limits } from '../../postgres/stays/limits.ts';
@@ -17,7 +17,7 @@ export interface StuckContext {
   readonly sql: Sql;
   readonly limits: Limits;
   readonly sessionLength: Milliseconds;
-  readonly overdue: readonly Overdue[];
+  readonly overdue: readonly StuckCount[];
   readonly detections: readonly Detection[];
 }
 
@@ -40,8 +40,8 @@ export async function stuckData(verdict: IncidentVerdict, context: StuckContext)
   const details = await stuckDetails(sql, { parts: places, limit: NAMED });
   const isOver = incident.endedAt !== null;
   const causes = isOver ? await causesAlerted(sql, incident.id) : rankCauses(await evidenceOf(leaves, context));
-  // Who is overdue when it is over is counted once more: the alarm is off, and some may have left.
-  const left = isOver ? (await countOverdue(sql, places)).reduce((sum, { count }) => sum + count, 0) : null;
+  // Who is stuck when it is over is counted once more: the alarm is off, and some may have left.
+  const left = isOver ? (await countStuck(sql, places)).reduce((sum, { count }) => sum + count, 0) : null;
   const sites = places.map(({ site }) => site);
   const earlier = await earlierAnswer(sql, { site: incident.site, state: incident.state, except: incident.id, sites });
   const limit = single === null ? null : limits.limitOf(single.site, single.state);

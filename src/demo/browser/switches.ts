@@ -50,7 +50,7 @@ const GATHERED: Milliseconds = 10_000;
 export function switchesOf(parts: SwitchParts): ReadonlyMap<string, Switch> {
   const { control } = parts;
   return new Map<string, Switch>([
-    ['card', pageSwitch(control, { page: 'card', state: BROKEN_STATE, place: 'the card payment provider' })],
+    ['card', pageSwitch(control, { page: 'card', state: BROKEN_STATE, place: 'the card provider' })],
     ['identity', pageSwitch(control, { page: 'identity', state: 'WaitingForIdentityProvider', place: 'the identity provider' })],
     ['slow', slowSwitch(control)],
     ['throttle', throttleSwitch(control)],
@@ -76,17 +76,17 @@ function pageSwitch(control: Control, { page, state, place }: { page: string; st
       .reduce((sum, { stuck }) => sum + stuck, 0);
   const broken: readonly Step[] = [
     {
-      words: 'a first customer has waited for longer than 10 s and is overdue',
+      words: 'a first customer has waited for longer than 10 s and is stuck',
       after: 16_000,
       happened: (seen) => stuckNow(seen) > 0,
     },
     {
-      words: 'with the fourth overdue customer in a row the incident opens',
+      words: 'with the fourth stuck customer in a row the incident opens',
       after: 20_000,
       happened: ({ incidents }) => incidents.some(isIts),
     },
     {
-      words: 'Slack gets one message, however many are overdue',
+      words: 'Slack gets one message, however many are stuck',
       after: 20_000 + GATHERED,
       happened: (seen) => slackGot(seen.incidents.filter(isIts))(seen),
     },

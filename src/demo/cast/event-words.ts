@@ -1,5 +1,5 @@
 /** An event in a line, for the terminal and for the page. */
-import { checkoutEnd } from '../../domain/purchases/states.ts';
+import { checkoutEnd, statePlace, stateWords } from '../../domain/purchases/states.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { isDecimal } from '../../domain/values/exact-json.ts';
 import type { ShopEvent } from './shop.ts';
@@ -19,13 +19,14 @@ export function wordsFor(event: ShopEvent): EventWords {
   switch (event.type) {
     case 'purchase.state_changed': {
       const { from, to } = event.data;
+      const words = stateWords(to.value);
       const end = checkoutEnd(to.name);
       const style = end === 'paid' ? 'green' : end === null ? null : 'yellow';
-      return { text: from === null ? `first seen: ${to.name}` : `${from.name} → ${to.name}`, brief: to.name, style };
+      return { text: from === null ? `first seen: ${words}` : `${stateWords(from.value)} → ${words}`, brief: words, style };
     }
     case 'purchase.stuck': {
       const { state, stateSince } = event.data;
-      return { text: `STUCK in ${state.name}${stay(stateSince)}`, brief: `STUCK${stay(stateSince)}`, style: 'red' };
+      return { text: `STUCK ${statePlace(state.value)}${stay(stateSince)}`, brief: `STUCK${stay(stateSince)}`, style: 'red' };
     }
     case 'purchase.recovered': {
       const text = `moved on${stay(event.data.stateSince)}`;

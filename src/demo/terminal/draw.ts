@@ -142,7 +142,7 @@ function webhookLine({ event, at, took }: Arrival, columns: number): Span[] {
   const before: Span[] = [...time, ['✓ ', 'green'], [duration.padStart(TOOK), 'gray'], [`${gap}${site.padEnd(SITE)}${gap}`]];
   const taken = before.reduce((sum, [part]) => sum + textWidth(part), 0);
   const room = Math.max(0, columns - taken - gap.length - Math.max(ID, textWidth(id)));
-  const words = padToWidth(cutToWidth(isWide ? text : brief, room), room);
+  const words = padToWidth(cutToWidth(isWide && textWidth(text) <= room ? text : brief, room), room);
   return [...before, style === null ? [words] : [words, style], [`${gap}${id}`, 'gray']];
 }
 

@@ -23,8 +23,8 @@ export interface Narrator {
 /** How many webhooks a second a person can read; the demo only counts the others. */
 export const LINES_A_SECOND = 4;
 const SITE_WIDTH = 7;
-/** The longest change: BeingProcessed → WaitingForFinnishDirectPayment. */
-const CHANGE_WIDTH = 47;
+/** The longest change: in the check-out form → waiting for the mobile payment app. */
+const CHANGE_WIDTH = 58;
 
 /** Narrates in lines on a stage. */
 export function createNarrator(stage: Stage): Narrator {

@@ -1,5 +1,7 @@
 /** The story of the demo: shopping, one customer who does not come back, a page that breaks, customers who get stuck, the message, the fix, the end. */
+
 import { setTimeout as delay } from 'node:timers/promises';
+import { stateWords } from '../../domain/purchases/states.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Control } from '../../simulator/contract/control.ts';
 import type { Progress } from '../cast/progress.ts';
@@ -84,8 +86,8 @@ export async function runStory({ control, narrator, progress, watch, messages, o
 
     narrator.headline(`3  Now the page of ${BROKEN_SITE} breaks`, [
       'A deploy went wrong: customers who come back from their bank get a page that',
-      'cannot render again. No error shows anywhere: each poll is answered with',
-      `${BROKEN_STATE}. The other site works as before.`,
+      'cannot render again. No error shows anywhere: each poll finds them still',
+      `${stateWords(BROKEN_STATE)}. The other site works as before.`,
     ]);
     control.breakPage({ site: BROKEN_SITE, states: [BROKEN_STATE] });
     onPage(true);

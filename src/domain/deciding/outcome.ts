@@ -38,7 +38,7 @@ export interface PollOutcome {
   readonly nextPollReason: PollReason | null;
   readonly lastError: string | null;
   readonly transition: Transition | null;
-  /** What became of a stay in a state with a limit: it ended, or is overdue from now on. */
+  /** What became of a stay in a state with a limit: it ended, or is stuck from now on. */
   readonly stay: Stay | null;
   /** Without what the merchant attached and the stored fields: `completedEvents` adds them when they are written. */
   readonly events: readonly EventDraft[];

@@ -6,7 +6,7 @@ import { earlierPoll, type PlannedPoll } from '../polling/poll-reason.ts';
 import { stuckMoment, unaskedTime } from '../polling/stuck.ts';
 import type { Details, Purchase } from '../purchases/purchase.ts';
 import { isKnownState, namedState, type StatePolicy } from '../purchases/states.ts';
-import { type Stay, stayThatBecameOverdue, stayThatEnded } from '../stays/stay.ts';
+import { type Stay, stayThatBecameStuck, stayThatEnded } from '../stays/stay.ts';
 import { type Instant, isoTime, isoTimeOrNull, type Milliseconds } from '../values/time.ts';
 import { decideInvoice } from './invoice.ts';
 import { announce, type DecideContext, expire, type Kept, type PollOutcome, type Transition } from './outcome.ts';
@@ -97,10 +97,10 @@ function currentStay(before: Purchase, state: number, { askedAt, now, policy: al
   return { state, policy, moved, since, excused, status, stuckAt, stuckSince, becomesStuck };
 }
 
-/** What became of a stay in a state with a limit: it is overdue from now on, or another one ended with this poll. */
+/** What became of a stay in a state with a limit: it is stuck from now on, or another one ended with this poll. */
 function recordedStay(before: Purchase, current: CurrentStay, { askedAt, now, policy }: DecideContext): Stay | null {
   const { state, since, excused, moved, becomesStuck } = current;
-  if (becomesStuck) return stayThatBecameOverdue({ state, since, excused, limit: current.policy.stuckAfter ?? 0, askedAt, now });
+  if (becomesStuck) return stayThatBecameStuck({ state, since, excused, limit: current.policy.stuckAfter ?? 0, askedAt, now });
   return moved ? stayThatEnded(before, state, { askedAt, now, policy }) : null;
 }
 

@@ -44,8 +44,8 @@ const answer = z.object({ cause: word, note: orNull(word), by: orNull(word), at:
 const stuckPart = z.object({
   site: word,
   state: readableState,
-  count: count.catch(0).describe('Customers who are overdue now.'),
-  peak: count.catch(0).describe('Customers who were overdue at the worst.'),
+  count: count.catch(0).describe('Customers who are stuck now.'),
+  peak: count.catch(0).describe('Customers who were stuck at the worst.'),
   ended: z.boolean().catch(false),
 });
 
@@ -55,10 +55,10 @@ const stuckData = z.object({
   answer: orNull(answer).describe('What it was, as a person said.'),
   site: orNull(word).describe('Null: several sites.'),
   state: orNull(readableState).describe('Null: several states.'),
-  count: count.describe('Customers who are overdue now.'),
-  peak: count.catch(0).describe('Customers who were overdue at the worst.'),
+  count: count.describe('Customers who are stuck now.'),
+  peak: count.catch(0).describe('Customers who were stuck at the worst.'),
   parts: listOf(stuckPart).describe('One for each state of each site, the largest first.'),
-  limitMs: orNull(count).describe('After how long a stay is overdue.'),
+  limitMs: orNull(count).describe('After how long a stay is stuck.'),
   dwell: orNull(
     z.object({
       usualMs: orNull(count),
@@ -80,7 +80,7 @@ const stuckData = z.object({
     }),
   ).describe('What the incident rests on, as it was when it was noticed.'),
   lately: orNull(z.object({ entrants: count, overdue: count })).describe(
-    'Customers who came since the incident began, and those of them who became overdue; null when not known.',
+    'Customers who came since the incident began, and those of them who became stuck; null when not known.',
   ),
   noticedAfterMs: orNull(count).describe('From the first customer who speaks for the incident until it was noticed.'),
   purchases: listOf(word).describe('The oldest few.'),
@@ -90,7 +90,7 @@ const stuckData = z.object({
   earlier: orNull(answer.extend({ site: orNull(word), state: orNull(readableState) })).describe(
     'What it was the last time this happened, as a person said.',
   ),
-  movedOn: orNull(count).describe('How many of those overdue got on after all since it began, or came back; given at the end.'),
+  movedOn: orNull(count).describe('How many of those stuck got on after all since it began, or came back; given at the end.'),
   includes: listOf(word).describe('Ids of the incidents that are part of this one.'),
   singles: orNull(z.object({ until: orNull(z.literal('over')), counted: count, perDay: orNull(quantity) })).describe(
     'Alerts about single stuck checkouts rest until the incident is over, or (`until` is null) incidents replace them from here on; null when nothing changes.',

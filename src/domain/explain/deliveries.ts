@@ -1,7 +1,7 @@
 /** Who was one of an event, who was not, and why. */
 
 import { shownStatus } from '../deliveries/delivery-status.ts';
-import { stateName } from '../purchases/states.ts';
+import { stateBoth } from '../purchases/states.ts';
 import { humanDuration } from '../values/duration.ts';
 import type { Milliseconds } from '../values/time.ts';
 import type { AttemptFacts, DeliveryFacts, EventFacts, Facts, SubscriberFacts } from './facts.ts';
@@ -31,7 +31,7 @@ function reasonText(reason: NoDelivery, subscriber: SubscriberFacts, events = 't
   const { name, audience, types, sites, states } = subscriber;
   if (reason === 'not_configured') return `not delivered to ${name}: it is not configured any more`;
   if (reason === 'site') return `not delivered to ${name}: it gets ${list(sites ?? [])} only`;
-  if (reason === 'state') return `not delivered to ${name}: it gets the states ${list((states ?? []).map(stateName))} only`;
+  if (reason === 'state') return `not delivered to ${name}: it gets the states ${list((states ?? []).map(stateBoth))} only`;
   if (reason === 'earlier') return `not delivered to ${name}: it was made, or its filters were set, later than ${events}`;
   if (types !== null) return `not delivered to ${name}: it gets ${list(types)} only`;
   return `not delivered to ${name}: ${audience === 'people' ? 'it gets incidents, not single purchases' : 'it gets events of purchases and sites only'}`;

@@ -5,7 +5,7 @@
 
 import type { ChannelRule } from '../incidents/audience.ts';
 import { giveUpMoment, type PollPolicy, policyOf } from '../polling/poll-plan.ts';
-import { stateName } from '../purchases/states.ts';
+import { statePlace } from '../purchases/states.ts';
 import { configuredLimit, type Limit } from '../stays/dwell.ts';
 import { commandLine } from '../values/command-line.ts';
 import { humanDuration } from '../values/duration.ts';
@@ -91,7 +91,7 @@ function nextSteps(facts: Facts, policy: PollPolicy): Step[] {
   if (clock !== null) {
     const text =
       clock.stuckAt > now
-        ? `counts as stuck if it is still in ${stateName(purchase.state ?? 0)} and a poll confirms it`
+        ? `counts as stuck if it is still ${statePlace(purchase.state ?? 0)} and a poll confirms it`
         : 'the limit is reached: it counts as stuck once a poll confirms it';
     steps.push({ at: clock.stuckAt, kind: 'stuck_clock', text });
   }

@@ -1,7 +1,7 @@
 /** What happened to a purchase, event by event, with the deliveries of each. */
 
 import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
-import { stateName } from '../purchases/states.ts';
+import { stateBoth, statePlace, stateWords } from '../purchases/states.ts';
 import { humanDuration } from '../values/duration.ts';
 import { type DeliveryStepOptions, deliverySteps } from './deliveries.ts';
 import type { EventFacts, Facts, PurchaseFacts, TransitionFacts } from './facts.ts';
@@ -75,7 +75,7 @@ function moreSteps({ more }: Facts): Step[] {
 function eventStep(event: EventFacts, transition: TransitionFacts | undefined, policy: PollPolicy): Step {
   const about = { at: event.at, sequence: event.sequence, eventId: event.id, type: event.type };
   if (transition !== undefined) return { ...transitionFields(transition), ...about, text: moveText(transition, policy) };
-  const name = event.state === null ? null : stateName(event.state);
+  const name = event.state === null ? null : statePlace(event.state);
   return { ...about, kind: event.type === 'purchase.stuck' ? 'stuck' : 'event', text: eventText(event.type, name) };
 }
 
@@ -85,16 +85,16 @@ function transitionFields({ sequence, from, to, notAfter }: TransitionFacts) {
 
 function moveText({ from, to, notBefore, notAfter }: TransitionFacts, policy: PollPolicy): string {
   const final = policyOf(policy, to).final ? ', which is final' : '';
-  if (from === null) return `first seen: ${stateName(to)}${final}`;
+  if (from === null) return `first seen: ${stateBoth(to)}${final}`;
   const within = notBefore === null ? '' : ` (some time in the ${humanDuration(notAfter - notBefore)} before)`;
-  return `${stateName(from)} → ${stateName(to)}${final}${within}`;
+  return `${stateWords(from)} → ${stateBoth(to)}${final}${within}`;
 }
 
 function eventText(type: string, state: string | null): string {
   const known: ReadonlyMap<string, string> = new Map([
     ['purchase.state_changed', 'a change of state was announced, and is not among the changes'],
-    ['purchase.stuck', `stuck in ${state}: confirmed by a poll`],
-    ['purchase.recovered', `not stuck in ${state} any more`],
+    ['purchase.stuck', `stuck ${state}: confirmed by a poll`],
+    ['purchase.recovered', `not stuck ${state} any more`],
     ['purchase.unreadable', 'unreadable: several polls in a row brought no answer that could be used and recorded'],
     ['purchase.readable', 'readable again'],
     ['purchase.expired', 'watching was given up: no change for too long'],

@@ -5,7 +5,7 @@ import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
 import type { PollReason } from '../polling/poll-reason.ts';
 import { unaskedTime } from '../polling/stuck.ts';
 import { endSession, unpolledAdvice } from '../polling/unpolled.ts';
-import { type StatePolicy, stateName } from '../purchases/states.ts';
+import { type StatePolicy, statePlace, stateWords } from '../purchases/states.ts';
 import { nextTurn, turnsAmong } from '../replicas/named.ts';
 import { grouped } from '../values/counts.ts';
 import { humanDuration } from '../values/duration.ts';
@@ -32,7 +32,7 @@ export function whyThen(
 function whyNever({ status, state }: PurchaseFacts, policy: StatePolicy): string {
   if (status === 'stopped') return 'not polled any more: watching was stopped';
   if (status === 'expired') return 'not polled any more: watching was given up';
-  const name = state === null ? 'its state' : stateName(state);
+  const name = state === null ? 'its state' : `“${stateWords(state)}”`;
   return policy.recheck.length === 0
     ? `not polled any more: ${name} is final`
     : `not polled any more: ${name} is final, and the last recheck has been made`;
@@ -41,7 +41,7 @@ function whyNever({ status, state }: PurchaseFacts, policy: StatePolicy): string
 /** A purchase that is polled at a known time. */
 type Polled = PurchaseFacts & { readonly at: Instant };
 
-const nameOf = ({ state }: Polled): string => stateName(state ?? 0);
+const placeOf = ({ state }: Polled): string => statePlace(state ?? 0);
 const failuresText = ({ failures }: Polled): string => (failures === 1 ? 'one failed poll' : `${failures} failed polls in a row`);
 const waitText = ({ at, lastPolledAt }: Polled): string => humanDuration(Math.max(0, at - (lastPolledAt ?? at)));
 
@@ -51,14 +51,14 @@ const REASON_TEXTS: Readonly<Record<PollReason, (purchase: Polled, policy: State
   renewed: () => 'at once, because it was registered again',
   growth: growthText,
   stuck_moment: (purchase) =>
-    `the moment from which a poll in ${nameOf(purchase)} confirms it as stuck, by the limit it had when this was planned`,
+    `the moment from which a poll confirms it as stuck ${placeOf(purchase)}, by the limit it had when this was planned`,
   give_up: () => 'the last look before watching is given up',
   failure: (purchase) =>
     `${waitText(purchase)} after ${failuresText(purchase)}; ${purchase.state !== null && purchase.unknowns === 0 && purchase.status !== 'settled' ? 'it was read before, so the plan of its state goes on' : 'the wait doubles with each, up to a day'}`,
   retry_after: (purchase) =>
     `${waitText(purchase)} after ${failuresText(purchase)}, because the service itself asked for so much time`,
   recheck: (purchase) =>
-    `a recheck: ${nameOf(purchase)} is final, and looked at once more ${humanDuration(purchase.at - (purchase.stateSince ?? purchase.at))} later`,
+    `a recheck: the state is final, and looked at once more ${humanDuration(purchase.at - (purchase.stateSince ?? purchase.at))} later`,
   invoice: (purchase) =>
     `its invoice details are asked for with it${purchase.failures === 0 ? '' : `, after ${failuresText(purchase)}`}`,
   requested: ({ status }) =>
@@ -74,7 +74,7 @@ function growthText(purchase: Polled, { poll: { first, growth, most } }: StatePo
   const isFixed = growth === 0 || first >= most;
   const share = `${Number((growth * 100).toFixed(2))} % of that time, from ${humanDuration(first)} to ${humanDuration(most)}`;
   const plan = `${isFixed ? humanDuration(first) : share}, give or take 10 %`;
-  return `${humanDuration(at - seenAt)} after the last poll, when it had been in ${nameOf(purchase)} for ${spent}; the wait there is ${plan}`;
+  return `${humanDuration(at - seenAt)} after the last poll, when it had been ${placeOf(purchase)} for ${spent}; the wait there is ${plan}`;
 }
 
 /** Whether the last poll got a good answer; failures beside it are of asking for the invoice. */

@@ -1,7 +1,7 @@
 /** Whether people were alerted of a stuck purchase by itself, and why (not). */
 import { audienceOf, type ChannelRule, modeOf } from '../incidents/audience.ts';
 import { enoughKnown, isShareKnown, MOST_GATHERED, tooLittleKnown } from '../incidents/stuck-checkouts.ts';
-import { stateName } from '../purchases/states.ts';
+import { statePlace } from '../purchases/states.ts';
 import { ENOUGH_STAYS } from '../stays/usual.ts';
 import { humanDuration } from '../values/duration.ts';
 import { isoTime } from '../values/time.ts';
@@ -14,7 +14,7 @@ export function singleSteps({ singles }: Facts): Step[] {
     const { alertedAt, endedAt, state, unreadable } = single;
     const [became, over] =
       unreadable === null
-        ? [`it is stuck in ${stateName(state)}: ${whySingle(single)}`, 'it is no longer stuck']
+        ? [`it is stuck ${statePlace(state)}: ${whySingle(single)}`, 'it is no longer stuck']
         : [`it cannot be read (${unreadable})`, 'it can be read again'];
     const channels = channelsText(single);
     const common = { kind: 'alert' as const, channels: single.channels };

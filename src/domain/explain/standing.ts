@@ -3,7 +3,7 @@
 import type { ChannelRule } from '../incidents/audience.ts';
 import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
 import { usableAnswers } from '../polling/reach.ts';
-import { stateName } from '../purchases/states.ts';
+import { isKnownState, stateName, statePlace, stateWords } from '../purchases/states.ts';
 import { NO_DAEMON } from '../replicas/daemon-silence.ts';
 import { SHARDS } from '../replicas/ownership.ts';
 import { type Limit, shownLimit, workingText } from '../stays/dwell.ts';
@@ -42,7 +42,7 @@ function polledStep({ purchase }: Facts, policy: PollPolicy): Step {
   const times = `polled ${polls === 1 ? 'once' : `${polls} times`}; the last answer`;
   const why = lastError === null ? '' : ` (${lastError.replace(/\.$/, '')})`;
   if (answeredWell(purchase)) {
-    const name = state === null ? 'no state' : stateName(state);
+    const name = state === null ? 'no state' : stateWords(state);
     if (failures === 0) return { at, kind, text: `${times} was good: ${name}` };
     return {
       at,
@@ -113,7 +113,6 @@ function stuckClockStep(facts: Facts, policy: PollPolicy, limitOf: (state: numbe
   const { state, stateSince, stuckSince, status } = purchase;
   const kind = 'stuck_clock' as const;
   if (state === null || stateSince === null) return null;
-  const name = stateName(state);
   const clock = stuckClock(facts, policy);
   const limit = limitOf(state);
   const shown = clock === null ? null : shownLimit(limit, clock.counted);
@@ -122,14 +121,18 @@ function stuckClockStep(facts: Facts, policy: PollPolicy, limitOf: (state: numbe
     // Learned limits move on, and settings change.
     const moved = (limit.ms ?? 0) > stuckSince - stateSince ? 'now: ' : '';
     const working = clock === null ? '' : `; ${moved}${workingText(limit, null)}${excusedText(clock.excused)}`;
-    const text = `stuck: a poll confirmed it after ${humanDuration(stuckSince - stateSince)} in ${name}${working}`;
+    const text = `stuck: a poll confirmed it after ${humanDuration(stuckSince - stateSince)} ${statePlace(state)}${working}`;
     return { at: stuckSince, kind, wrong: true, text, ...withLimit };
   }
-  if (policyOf(policy, state).final) return { at: null, kind, text: `${name} is final, so it is never stuck there` };
+  if (policyOf(policy, state).final) return { at: null, kind, text: `never stuck here: “${stateWords(state)}” is final` };
   if (clock === null)
-    return { at: null, kind, text: `${name} has no limit, so it is never stuck there (states.${name}.stuckAfter)` };
+    return {
+      at: null,
+      kind,
+      text: `never stuck here: “${stateWords(state)}” has no limit (states.${isKnownState(state) ? stateName(state) : state}.stuckAfter)`,
+    };
   if (status !== 'watching') return { at: null, kind, text: `the stuck clock does not run while the purchase is ${status}` };
-  const text = `stuck clock in ${name}: ${workingText(limit, clock.counted)}${excusedText(clock.excused)}`;
+  const text = `stuck clock, ${statePlace(state)}: ${workingText(limit, clock.counted)}${excusedText(clock.excused)}`;
   return { at: null, kind, text, ...withLimit };
 }
 
@@ -151,7 +154,7 @@ function incidentStep({ now, purchase, site, hasPeople }: Facts, incident: Incid
   const { id, kind, state, count, since, alertedAt, hasChannel, acknowledgedAt, acknowledgedBy, silencedUntil } = incident;
   const what =
     kind === 'stuck'
-      ? `${count === 1 ? '1 customer' : `${count} customers`} stuck in ${stateName(state ?? 0)}`
+      ? `${count === 1 ? '1 customer' : `${count} customers`} stuck ${statePlace(state ?? 0)}`
       : site.configured
         ? `no purchase of site ${purchase.site} can be read`
         : `no running daemon has site ${purchase.site} in its settings`;
@@ -180,7 +183,7 @@ function missingIncident(facts: Facts, channels: readonly ChannelRule[] | undefi
     ? `no incident of stuck customers is open: no daemon has the site in its settings`
     : owner.daemons === 0
       ? `no incident is open: ${owner.silence.takesWrites ? 'no daemon is there to open one' : 'the database takes no writes'}`
-      : 'no incident is open: one is when so many become overdue here that the page must be broken';
+      : 'no incident is open: one is when so many get stuck here that the page must be broken';
   const single = site.configured ? singleStanding(facts, channels) : null;
   return [{ at: null, kind: 'incident', text: single === null ? text : `${text}; ${single}` }];
 }

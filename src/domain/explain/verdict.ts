@@ -4,7 +4,7 @@ import type { ChannelRule } from '../incidents/audience.ts';
 import { sentence } from '../incidents/replica-trouble.ts';
 import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
 import { usableAnswers } from '../polling/reach.ts';
-import { stateName } from '../purchases/states.ts';
+import { statePlace, stateWords } from '../purchases/states.ts';
 import { unwritableAdvice } from '../replicas/daemon-silence.ts';
 import { humanDuration } from '../values/duration.ts';
 import type { Instant } from '../values/time.ts';
@@ -75,7 +75,7 @@ function stuck(facts: Facts, policy: PollPolicy, channels: readonly ChannelRule[
   const than = limit === null ? '' : ` (the limit ${is} ${humanDuration(limit)})`;
   return {
     code: 'stuck',
-    text: `Stuck in ${stateName(state)} for ${lasting(stateSince, facts.now)}${than}; ${peopleText(facts, channels)}.`,
+    text: `Stuck ${statePlace(state)} for ${lasting(stateSince, facts.now)}${than}; ${peopleText(facts, channels)}.`,
   };
 }
 
@@ -154,7 +154,7 @@ export function verdict(facts: Facts, matters: readonly Matter[], none: readonly
 function wellText(facts: Facts, none: readonly string[]): string {
   const { purchase, now } = facts;
   const { status, state, stateSince, lastPolledAt, endedAt } = purchase;
-  const name = state === null ? 'not seen in any state' : stateName(state);
+  const name = state === null ? 'not seen in any state' : stateWords(state);
   const delivered = deliveredText(facts, none);
   const turn = bulkTurn(facts);
   if (turn !== null) return `${lastPolledAt === null ? 'Not polled yet' : 'Watched again, and not polled since'}: ${turn}.`;

@@ -3,7 +3,7 @@
  * Pure. Every cause has a section of its own in docs/alerts.md.
  */
 
-import { numberOf, stateName } from '../purchases/states.ts';
+import { numberOf, statePlace } from '../purchases/states.ts';
 import type { Instant, Milliseconds } from '../values/time.ts';
 import type { Exits } from './detection.ts';
 
@@ -118,18 +118,18 @@ export type CauseKey = keyof typeof CAUSES;
 /** A cause that an incident was given may be of a later version. */
 export const isCauseKey = (cause: string): cause is CauseKey => Object.hasOwn(CAUSES, cause);
 
-/** One state of one site in which customers are overdue. */
+/** One state of one site in which customers are stuck. */
 export interface CausePart {
   readonly site: string;
   readonly state: number;
-  /** Customers overdue now. */
+  /** Customers stuck now. */
   readonly count: number;
   /** When the latest customer came who got on and completed; null when none is known. */
   readonly lastWellAt: Instant | null;
   /** Customers who came in the hour before that, its end included, and got on. */
   readonly wellBefore: number;
-  /** Customers who came after that and are overdue; 0 when `lastWellAt` is null. */
-  readonly overdueSince: number;
+  /** Customers who came after that and are stuck; 0 when `lastWellAt` is null. */
+  readonly stuckSinceThen: number;
 }
 
 /** What the ranking rests on. */
@@ -137,10 +137,10 @@ export interface CauseEvidence {
   readonly parts: readonly CausePart[];
   /** Sites that are watched. */
   readonly sites: number;
-  /** Orders of overdue purchases, as far as references show them, and those of them that have a purchase registered later. */
+  /** Orders of stuck purchases, as far as references show them, and those of them that have a purchase registered later. */
   readonly orders: number;
   readonly begunAgain: number;
-  /** How purchases that had been overdue left since the alarm. */
+  /** How purchases that had been stuck left since the alarm. */
   readonly leftSince: { readonly well: number; readonly timedOut: number; readonly other: number };
   /** How long the latest of those that timed out had been in the state. */
   readonly timedOutAfter: readonly Milliseconds[];
@@ -148,7 +148,7 @@ export interface CauseEvidence {
   readonly sessionLength: Milliseconds;
 }
 
-/** How purchases left that had been overdue, of all parts together. */
+/** How purchases left that had been stuck, of all parts together. */
 export function exitsTogether(exits: readonly Exits[]): Pick<CauseEvidence, 'leftSince' | 'timedOutAfter'> {
   const sum = (of: (each: Exits) => number): number => exits.reduce((total, each) => total + of(each), 0);
   return {
@@ -224,7 +224,7 @@ function severalSites(evidence: CauseEvidence): Speaking | null {
   if (affected < 2) return null;
   const watched = Math.max(evidence.sites, affected);
   const count = totalOf(evidence.parts);
-  return [`${customers(count)} at ${affected} of ${watched} sites are overdue at the same time.`, count];
+  return [`${customers(count)} at ${affected} of ${watched} sites are stuck at the same time.`, count];
 }
 
 function begunAgain({ orders, begunAgain: again }: CauseEvidence): Speaking | null {
@@ -237,22 +237,22 @@ function hasBothStates({ parts }: CauseEvidence): boolean {
   return !at(CARD).isDisjointFrom(at(IDENTITY));
 }
 
-const isSudden = ({ lastWellAt, wellBefore, overdueSince }: CausePart): boolean =>
-  lastWellAt !== null && wellBefore >= FEW && overdueSince >= FEW;
+const isSudden = ({ lastWellAt, wellBefore, stuckSinceThen }: CausePart): boolean =>
+  lastWellAt !== null && wellBefore >= FEW && stuckSinceThen >= FEW;
 
 /** Several customers got on within an hour, and then none. */
 function suddenly({ parts }: CauseEvidence): Speaking | null {
-  const worst = parts.filter(isSudden).sort((a, b) => b.overdueSince - a.overdueSince)[0];
+  const worst = parts.filter(isSudden).sort((a, b) => b.stuckSinceThen - a.stuckSinceThen)[0];
   if (worst === undefined) return null;
-  const { site, wellBefore, lastWellAt, overdueSince } = worst;
+  const { site, wellBefore, lastWellAt, stuckSinceThen } = worst;
   const until = `${new Date(lastWellAt ?? 0).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
-  const why = `At ${site} ${customers(wellBefore)} got on in the hour until ${until}, and ${overdueSince} who came later are overdue.`;
-  return [why, overdueSince];
+  const why = `At ${site} ${customers(wellBefore)} got on in the hour until ${until}, and ${stuckSinceThen} who came later are stuck.`;
+  return [why, stuckSinceThen];
 }
 
-/** Whether customers get on who came after most of those that are overdue: then the page works for some. */
-const worksForSome = ({ lastWellAt, overdueSince, count }: CausePart): boolean =>
-  lastWellAt !== null && overdueSince * 2 <= count;
+/** Whether customers get on who came after most of those that are stuck: then the page works for some. */
+const worksForSome = ({ lastWellAt, stuckSinceThen, count }: CausePart): boolean =>
+  lastWellAt !== null && stuckSinceThen * 2 <= count;
 
 function atSessionEnd({ parts, timedOutAfter, sessionLength }: CauseEvidence): Speaking | null {
   const atEnd = timedOutAfter.filter((dwell) => Math.abs(dwell - sessionLength) <= sessionLength * ABOUT_SESSION_END).length;
@@ -266,8 +266,8 @@ function cardOnly(evidence: CauseEvidence): Speaking | null {
   const { parts } = evidence;
   if (parts.length === 0 || sitesOf(evidence).size > 1 || parts.some(({ state }) => state !== CARD)) return null;
   const count = totalOf(parts);
-  const whole = count === 1 ? 'The one customer overdue waits' : `All ${customers(count)} overdue wait`;
-  return [`${whole} for the card payment provider, none elsewhere.`, count];
+  const whole = count === 1 ? 'The one stuck customer waits' : `All ${count} stuck customers wait`;
+  return [`${whole} for the card provider, none elsewhere.`, count];
 }
 
 function nobodyLeaves({ parts, orders, begunAgain: again, leftSince }: CauseEvidence): Speaking | null {
@@ -281,5 +281,5 @@ function waitingIn(evidence: CauseEvidence, wanted: number): Speaking | null {
   const count = totalOf(evidence.parts.filter(({ state }) => state === wanted));
   if (count === 0 || sitesOf(evidence).size > 1) return null;
   const are = count === 1 ? 'is' : 'are';
-  return [`${customers(count)} ${are} overdue in ${stateName(wanted)}, for which the specification names this reason.`, count];
+  return [`${customers(count)} ${are} stuck ${statePlace(wanted)}, for which the specification names this reason.`, count];
 }

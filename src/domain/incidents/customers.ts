@@ -7,14 +7,14 @@ export interface SeenStay {
   /** The same for all purchases of one order. */
   readonly customer: string;
   readonly enteredAt: Instant;
-  /** When a poll found it overdue; null: none did. */
+  /** When a poll found it stuck; null: none did. */
   readonly overdueAt: Instant | null;
   /** The first poll after it; null: the purchase was not seen to leave. */
   readonly leftAt: Instant | null;
   readonly toState: number | null;
 }
 
-/** `open`: not known yet, or never because the purchase is not watched any more. `late`: left after it was overdue. */
+/** `open`: not known yet, or never because the purchase is not watched any more. `late`: left after it was stuck. */
 export const STAY_FATES = ['well', 'other', 'overdue', 'late', 'open'] as const;
 export type StayFate = (typeof STAY_FATES)[number];
 
@@ -25,7 +25,7 @@ export function fateOf({ overdueAt, leftAt, toState }: SeenStay): StayFate {
   return isGoodExit(toState) ? 'well' : 'other';
 }
 
-/** How many of the latest customers whose outcome was known at a moment had become overdue. */
+/** How many of the latest customers whose outcome was known at a moment had become stuck. */
 export interface ShareStep {
   readonly at: Instant;
   readonly overdue: number;
@@ -36,22 +36,22 @@ export interface ShareStep {
 const LATEST = 20;
 
 /**
- * The share over time, a step for each outcome: overdue, or left well in time. Who left in time by time-out, cancel or error
- * says nothing of the page, and a customer who becomes overdue again is still one customer.
+ * The share over time, a step for each outcome: stuck, or left well in time. Who left in time by time-out, cancel or error
+ * says nothing of the page, and a customer who becomes stuck again is still one customer.
  */
 export function shareOverTime(stays: readonly SeenStay[]): ShareStep[] {
   const outcomes = stays.flatMap((stay) => {
-    if (stay.overdueAt !== null) return [{ at: stay.overdueAt, customer: stay.customer, isOverdue: true }];
+    if (stay.overdueAt !== null) return [{ at: stay.overdueAt, customer: stay.customer, isStuck: true }];
     if (stay.leftAt === null || fateOf(stay) !== 'well') return [];
-    return [{ at: stay.leftAt, customer: stay.customer, isOverdue: false }];
+    return [{ at: stay.leftAt, customer: stay.customer, isStuck: false }];
   });
   const known = new Set<string>();
   const latest: boolean[] = [];
   const steps: ShareStep[] = [];
-  for (const { at, customer, isOverdue } of outcomes.toSorted((a, b) => a.at - b.at)) {
-    if (isOverdue && known.has(customer)) continue;
-    if (isOverdue) known.add(customer);
-    latest.push(isOverdue);
+  for (const { at, customer, isStuck } of outcomes.toSorted((a, b) => a.at - b.at)) {
+    if (isStuck && known.has(customer)) continue;
+    if (isStuck) known.add(customer);
+    latest.push(isStuck);
     if (latest.length > LATEST) latest.shift();
     steps.push({ at, overdue: latest.filter((each) => each).length, of: latest.length });
   }

@@ -1,7 +1,7 @@
 /**
  * Whether a page is broken, from what becomes of its customers: of every stay in a state at a site it is counted whether
- * it was left well or became overdue. A cumulative sum of log-likelihood ratios (Page's CUSUM) compares the usual share of
- * overdue stays with that of a broken page; where few customers come, a plain rule takes its place. Pure.
+ * it was left well or became stuck. A cumulative sum of log-likelihood ratios (Page's CUSUM) compares the usual share of
+ * stuck stays with that of a broken page; where few customers come, a plain rule takes its place. Pure.
  */
 
 import { numberOf } from '../purchases/states.ts';
@@ -14,14 +14,14 @@ import { DAY, type Instant, type Milliseconds } from '../values/time.ts';
 /** Why a page is called broken, as it was when that was noticed. */
 export interface Alarm {
   readonly at: Instant;
-  /** `share`: the cumulative sum. `sparse`: too few customers for it, so two overdue in a row. */
+  /** `share`: the cumulative sum. `sparse`: too few customers for it, so two stuck in a row. */
   readonly rule: 'share' | 'sparse';
   /** When the first customer came that speaks for it. */
   readonly since: Instant;
-  /** Stays since then that were counted, and those of them that became overdue. */
+  /** Stays since then that were counted, and those of them that became stuck. */
   readonly entrants: number;
   readonly overdue: number;
-  /** The usual share of overdue stays, as far as it is known; what is assumed while it is not. */
+  /** The usual share of stuck stays, as far as it is known; what is assumed while it is not. */
   readonly usualShare: number;
   /** Stays a day, as far as is known. */
   readonly perDay: number | null;
@@ -29,7 +29,7 @@ export interface Alarm {
   readonly falseAlarmEvery: number | null;
 }
 
-/** How stays that had been overdue ended since the alarm, and others that say something of the cause. */
+/** How stays that had been stuck ended since the alarm, and others that say something of the cause. */
 export interface Exits {
   readonly well: number;
   readonly timedOut: number;
@@ -51,24 +51,24 @@ export interface Detection {
     readonly entrants: number;
     /** Each customer once. */
     readonly overdue: number;
-    /** Different customers among those overdue, the latest twenty. */
+    /** Different customers among those stuck, the latest twenty. */
     readonly customers: readonly string[];
-    /** After how long at least they were overdue, without time in which no poll could be made. */
+    /** After how long at least they were stuck, without time in which no poll could be made. */
     readonly overdueAfter: Milliseconds;
   } | null;
-  /** Customers overdue one after the other with none well in between, since when the first of them came. */
+  /** Customers stuck one after the other with none well in between, since when the first of them came. */
   readonly row: { readonly since: Instant; readonly customers: readonly string[] } | null;
   /** When a customer left well last. */
   readonly lastWellAt: Instant | null;
   readonly alarm: Alarm | null;
   /**
-   * While an alarm is on: when customers came that left well, none overdue having come after them; of those who came together,
+   * While an alarm is on: when customers came that left well, none stuck having come after them; of those who came together,
    * one. The earliest first, twenty at most.
    */
   readonly wellSince: readonly Instant[];
-  /** The last twenty outcomes of the run, the latest last; true: overdue. */
+  /** The last twenty outcomes of the run, the latest last; true: stuck. */
   readonly lately: readonly boolean[];
-  /** While an alarm is on: since when no customer is overdue; null while one is. */
+  /** While an alarm is on: since when no customer is stuck; null while one is. */
   readonly noneOverdueSince: Instant | null;
   readonly exits: Exits;
 }
@@ -83,9 +83,9 @@ const WELL_AGAIN = 5;
 const TOGETHER = 1 / 15;
 /** As many customers, outcomes and times are remembered. */
 const REMEMBERED = 20;
-/** So long without an overdue customer ends an alarm, where customers come often enough. */
+/** So long without a stuck customer ends an alarm, where customers come often enough. */
 const NONE_OVERDUE_FOR: Milliseconds = 30 * 60_000;
-/** Where they come seldom, a time without an overdue customer means nothing before so many should have come. */
+/** Where they come seldom, a time without a stuck customer means nothing before so many should have come. */
 const SHOULD_HAVE_COME = 4;
 /** But no longer than this. */
 const LONGEST_QUIET: Milliseconds = DAY;
@@ -108,36 +108,36 @@ export function feed(detection: Detection, stay: SiteStay, usual: Usual): Detect
   if (stay.firstSight || stay.foundLate) return detection;
   if (stay.outcome === 'other') return withExit(detection, stay);
   const counted = { ...detection, countedFrom: detection.countedFrom ?? stay.at };
-  return stay.outcome === 'well' ? afterWell(counted, stay, usual) : afterOverdue(counted, stay, usual);
+  return stay.outcome === 'well' ? afterWell(counted, stay, usual) : afterStuck(counted, stay, usual);
 }
 
-/** Looks at an alarm without a new stay: `overdue` is how many are overdue there now. Ends it when it is over. */
+/** Looks at an alarm without a new stay: `overdue` is how many are stuck there now. Ends it when it is over. */
 export function look(detection: Detection, { overdue, now }: { overdue: number; now: Instant }): Detection {
   if (detection.alarm === null) return detection;
   const noneOverdueSince = overdue > 0 ? null : (detection.noneOverdueSince ?? now);
   return cleared(noneOverdueSince === detection.noneOverdueSince ? detection : { ...detection, noneOverdueSince }, now);
 }
 
-/** When the alarm ends if no stay says otherwise before and no customer becomes overdue; null: not by itself, or none is on. */
+/** When the alarm ends if no stay says otherwise before and no customer becomes stuck; null: not by itself, or none is on. */
 export function clearsAt(detection: Detection): Instant | null {
   const { alarm, run, wellSince, noneOverdueSince } = detection;
   if (alarm === null) return null;
   const last = wellSince[WELL_AGAIN - 1];
   const ends = [
-    // A customer who came with them would be overdue by then.
+    // A customer who came with them would be stuck by then.
     ...(last === undefined ? [] : [last + (run?.overdueAfter ?? 0)]),
     ...(noneOverdueSince === null ? [] : [noneOverdueSince + quietOf(detection)]),
   ];
   return ends.length === 0 ? null : Math.min(...ends);
 }
 
-/** How bad an alarm is: 1, critical, when at least ten customers were overdue and at least every second one lately. */
+/** How bad an alarm is: 1, critical, when at least ten customers were stuck and at least every second one lately. */
 export function alarmSeverity({ alarm, run, lately }: Detection): 0 | 1 {
   if (alarm === null || run === null || run.overdue < 10) return 0;
   return lately.filter((overdue) => overdue).length * 2 >= lately.length ? 1 : 0;
 }
 
-/** How long no customer may be overdue: where a customer an hour comes, half an hour without one is no good sign. */
+/** How long no customer may be stuck: where a customer an hour comes, half an hour without one is no good sign. */
 function quietOf({ run, noneOverdueSince }: Detection): Milliseconds {
   const apart = run === null || noneOverdueSince === null ? 0 : (noneOverdueSince - run.since) / run.entrants;
   return Math.min(Math.max(SHOULD_HAVE_COME * apart, NONE_OVERDUE_FOR), LONGEST_QUIET);
@@ -182,7 +182,7 @@ function afterWell(before: Detection, stay: SiteStay, usual: Usual): Detection {
   return score > 0 ? { ...counted, score } : { ...is, score: 0, run: null, lately: [] };
 }
 
-function afterOverdue(before: Detection, stay: SiteStay, usual: Usual): Detection {
+function afterStuck(before: Detection, stay: SiteStay, usual: Usual): Detection {
   const { customer, enteredAt, at, shortest } = stay;
   const wellSince = before.wellSince.filter((came) => came > enteredAt);
   const waiting: Detection = { ...before, wellSince, noneOverdueSince: null };

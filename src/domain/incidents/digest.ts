@@ -1,5 +1,5 @@
 /**
- * The digest: what has happened at sites since the last one, who is overdue now, and which subscribers could not get their events. Pure: whether
+ * The digest: what has happened at sites since the last one, who is stuck now, and which subscribers could not get their events. Pure: whether
  * there is anything to say, and what the event holds.
  */
 
@@ -24,7 +24,7 @@ export interface DigestIncident {
   readonly partOf: string | null;
   readonly openedAt: Instant;
   readonly endedAt: Instant | null;
-  /** Overdue now, and at the worst. */
+  /** Stuck now, and at the worst. */
   readonly count: number;
   readonly peak: number;
   /** Who looks after it. */
@@ -33,8 +33,8 @@ export interface DigestIncident {
   readonly cause: string | null;
 }
 
-/** Purchases overdue in a state now. */
-export interface DigestOverdue {
+/** Purchases stuck in a state now. */
+export interface DigestStuck {
   readonly state: number;
   readonly count: number;
   /** When the one that has waited longest came. */
@@ -47,7 +47,7 @@ export interface DigestStays {
   readonly well: number;
   readonly overdue: number;
   readonly other: number;
-  /** Of those well or overdue, which share became overdue on calm days before; null while too few are known. */
+  /** Of those well or stuck, which share became stuck on calm days before; null while too few are known. */
   readonly usualShare: number | null;
 }
 
@@ -59,7 +59,7 @@ export interface DigestPace {
   readonly purchases: number;
   /** The same of the days before; null where too little is known. */
   readonly usualP95: Milliseconds | null;
-  /** After which a purchase is overdue; null: never. */
+  /** After which a purchase is stuck; null: never. */
   readonly limit: Milliseconds | null;
 }
 
@@ -68,7 +68,7 @@ export interface SiteFacts {
   /** The beginning of the time that this digest covers. */
   readonly since: Instant;
   readonly incidents: readonly DigestIncident[];
-  readonly overdue: readonly DigestOverdue[];
+  readonly overdue: readonly DigestStuck[];
   readonly stays: readonly DigestStays[];
   readonly pace: readonly DigestPace[];
   /** Purchases that the service no longer knew, and that were given up after `polling.giveUpAfter`. */
@@ -167,7 +167,7 @@ function hasNews({ incidents, overdue, unreadable, expired }: SiteFacts): boolea
   return incidents.length > 0 || overdue.some(({ count }) => count > 0) || unreadable > 0 || expired > 0;
 }
 
-/** Sites with open incidents first, then those with most purchases overdue. */
+/** Sites with open incidents first, then those with most purchases stuck. */
 function byConcern(one: SiteFacts, other: SiteFacts): number {
   const open = ({ incidents }: SiteFacts): number => incidents.filter(({ endedAt }) => endedAt === null).length;
   const overdue = (facts: SiteFacts): number => facts.overdue.reduce((sum, { count }) => sum + count, 0);

@@ -35,7 +35,7 @@ export interface Incident {
   readonly since: Instant;
   /** Since when nothing is wrong any more; null while something is. */
   readonly quietSince: Instant | null;
-  /** When it ends if nothing goes wrong again; null while something is wrong (a customer is overdue), and once it has ended. */
+  /** When it ends if nothing goes wrong again; null while something is wrong (a customer is stuck), and once it has ended. */
   readonly endsAt: Instant | null;
   readonly endedAt: Instant | null;
   readonly count: number;
@@ -59,7 +59,7 @@ export interface Incident {
   readonly reopenedAt: Instant | null;
   /** Reminders since the last alert with news. */
   readonly reminders: number;
-  /** Of those who were overdue, how many got on after all since it began, or began again. */
+  /** Of those who were stuck, how many got on after all since it began, or began again. */
   readonly movedOn: number;
 }
 
@@ -218,7 +218,7 @@ function judgeActive(before: Incident, symptom: Symptom, now: Instant, policy: A
   if (before.parent !== null) return { incident, announce, alert: null, reason: 'alerted-by-parent', lookAgainAt: null };
   if (silent !== null) return { incident, announce, alert: null, reason: 'silenced', lookAgainAt: silent };
 
-  // The alarm is still on, and no customer is overdue at the moment: there is no news, and perhaps it is over.
+  // The alarm is still on, and no customer is stuck at the moment: there is no news, and perhaps it is over.
   if (before.kind === 'stuck' && symptom.count === 0)
     return { incident, announce, alert: null, reason: 'no-channel-now', lookAgainAt: null };
 
@@ -245,7 +245,7 @@ function judgeActive(before: Incident, symptom: Symptom, now: Instant, policy: A
   return { incident, announce, alert: null, reason: 'alerted', lookAgainAt };
 }
 
-/** When an incident whose alarm is still on ends, once no customer is overdue; null while one is, or while that is not known. */
+/** When an incident whose alarm is still on ends, once no customer is stuck; null while one is, or while that is not known. */
 function comingEnd({ count, clearsAt = null }: Symptom, { quietFor }: AlertPolicy): Instant | null {
   return count === 0 && clearsAt !== null ? clearsAt + quietFor : null;
 }

@@ -24,8 +24,8 @@ import {
 import { combined, fold, isLeaf, isParent, leavesOf } from './incident-tree.ts';
 import type { Symptom } from './symptom.ts';
 
-/** How many are overdue now in a state of a site, without those whose order was paid by another purchase. */
-export interface Overdue {
+/** How many are stuck now in a state of a site, without those whose order was paid by another purchase. */
+export interface StuckCount {
   readonly site: string;
   readonly state: number;
   readonly count: number;
@@ -33,14 +33,14 @@ export interface Overdue {
   readonly since: Instant | null;
 }
 
-/** What stays mean, before it is known who is overdue now. */
+/** What stays mean, before it is known who is stuck now. */
 export interface Weighed {
   readonly detections: readonly Detection[];
   /** Of these, what changed. */
   readonly changed: readonly Detection[];
   readonly dwell: readonly DwellChange[];
   readonly stays: readonly StayChange[];
-  /** Where a customer of the site's first load became overdue, and when first. */
+  /** Where a customer of the site's first load became stuck, and when first. */
   readonly firstLooks: readonly { readonly site: string; readonly at: Instant }[];
 }
 
@@ -78,7 +78,7 @@ export interface Situation {
   readonly now: Instant;
   readonly detections: readonly Detection[];
   /** Of every state of a site whose alarm is on. */
-  readonly overdue: readonly Overdue[];
+  readonly overdue: readonly StuckCount[];
   /** What is wrong beside stuck purchases: sites that do not answer, subscribers in trouble. */
   readonly symptoms: readonly Symptom[];
   /** Those that are open, those of stuck purchases that ended within `REOPENS_WITHIN`, and the parts of open ones. */
@@ -169,7 +169,7 @@ function key({ site, state }: { readonly site: string; readonly state: number })
   return `${site} ${state}`;
 }
 
-function stuckSymptom(detection: Detection, overdue: readonly Overdue[]): Symptom[] {
+function stuckSymptom(detection: Detection, overdue: readonly StuckCount[]): Symptom[] {
   const { site, state, alarm } = detection;
   if (alarm === null) return [];
   const now = overdue.find((some) => key(some) === key(detection));

@@ -49,7 +49,7 @@ export function checkoutOutcome(end: {
   return end.status === 'stopped' || end.status === 'expired' ? end.status : 'uncounted';
 }
 
-/** A stay in a state of a site that became overdue. */
+/** A stay in a state of a site that became stuck. */
 export interface StuckCheckout {
   readonly id: number;
   readonly site: string;

@@ -16,7 +16,7 @@ export interface Symptom {
   readonly since: Instant;
   /** What it rests on, where it rests on a count. */
   readonly alarm?: Alarm | null;
-  /** Of those who were overdue, how many got on after all so far. */
+  /** Of those who were stuck, how many got on after all so far. */
   readonly movedOn?: number;
   /** When the alarm ends if nothing goes wrong again; null or absent while that is not known. */
   readonly clearsAt?: Instant | null;

@@ -22,13 +22,13 @@ export type CheckoutEnd = 'paid' | 'refused' | 'lost';
 
 /** Why purchases may be stuck in a state, and what to look at first. */
 export interface StateAdvice {
-  /** Completes "37 purchases stuck …". */
-  readonly place: string;
   readonly cause: string;
   readonly remedy: string;
 }
 
 interface State {
+  /** The state for people; of one that can still change, the words also follow "37 purchases stuck". */
+  readonly words: string;
   /** The specification's meaning, in short. */
   readonly meaning: string;
   /** The default plan. */
@@ -43,12 +43,12 @@ function waiting(first: Milliseconds, most: Milliseconds, stuckAfter: Millisecon
   return { poll: { first, growth: 0.1, most }, stuckAfter, auto: false, final: false, recheck: [] };
 }
 
-function ended(end: CheckoutEnd, meaning: string): State {
-  return { meaning, plan: { ...waiting(MINUTE, HOUR), final: true }, end, advice: null };
+function ended(end: CheckoutEnd, words: string, meaning: string): State {
+  return { words, meaning, plan: { ...waiting(MINUTE, HOUR), final: true }, end, advice: null };
 }
 
-function open(meaning: string, plan: StatePolicy, advice: StateAdvice): State {
-  return { meaning, plan, end: null, advice };
+function open(words: string, { meaning, plan, ...advice }: StateAdvice & Pick<State, 'meaning' | 'plan'>): State {
+  return { words, meaning, plan, end: null, advice };
 }
 
 /** The plan of a state that is not listed. */
@@ -63,72 +63,69 @@ export const LOOK_AT_LATEST_DEPLOY = 'Start with what was deployed last on the c
 
 /** In the specification's order: the index is the value on the wire. The causes of 4 and 6 are the specification's. */
 const STATES = {
-  New: open(
-    'A session was negotiated; the form has not been shown yet',
+  New: open('before the form', {
+    meaning: 'A session was negotiated; the form has not been shown yet',
     // Healthy for a day, as with payment links.
-    waiting(10 * SECOND, 10 * MINUTE),
-    {
-      place: 'before the form is shown',
-      cause: 'A session was negotiated, and the check-out form has not yet been shown in a browser.',
-      remedy: `${LOOK_AT_LATEST_DEPLOY}: open it and see whether the form appears.`,
-    },
-  ),
-  BeingProcessed: open('The customer is going through the check-out form', customerActs(), {
-    place: 'in the check-out form',
+    plan: waiting(10 * SECOND, 10 * MINUTE),
+    cause: 'A session was negotiated, and the check-out form has not yet been shown in a browser.',
+    remedy: `${LOOK_AT_LATEST_DEPLOY}: open it and see whether the form appears.`,
+  }),
+  BeingProcessed: open('in the check-out form', {
+    meaning: 'The customer is going through the check-out form',
+    plan: customerActs(),
     cause: 'The customers are going through the check-out wizard and do not get to its end.',
     remedy: `${LOOK_AT_LATEST_DEPLOY}: go through the form yourself and watch the browser's console.`,
   }),
-  Completed: ended('paid', 'The check-out completed successfully'),
-  Error: ended('lost', 'The user or an error cancelled the session'),
-  WaitingForIdentityProvider: open(
-    'The customer is at an external identity provider and has not come back',
-    customerActs(10 * MINUTE),
-    {
-      place: 'waiting for the identity provider',
-      cause:
-        "The customers were redirected to an external identity provider and have not been redirected back: the merchant's hosting page may not handle redirects correctly.",
-      remedy:
-        'Identify yourself in a test purchase and come back: the page must show the same purchase again. If it does not, look at what was deployed last, at the content security policy (frames, form targets) and at frames that may not navigate the top page. If several sites have this at once, ask the provider.',
-    },
-  ),
-  SessionTimedOut: ended('lost', 'The session timed out, or was not created for a long time'),
-  WaitingForCardPayments: open('The customer is at a card payment provider and has not come back', customerActs(15 * MINUTE), {
-    place: 'waiting for the card payment provider',
+  Completed: ended('paid', 'completed', 'The check-out completed successfully'),
+  Error: ended('lost', 'broken off or failed', 'The user or an error cancelled the session'),
+  WaitingForIdentityProvider: open('waiting for identification', {
+    meaning: 'The customer is at an external identity provider and has not come back',
+    plan: customerActs(10 * MINUTE),
+    cause:
+      "The customers were redirected to an external identity provider and have not been redirected back: the merchant's hosting page may not handle redirects correctly.",
+    remedy:
+      'Identify yourself in a test purchase and come back: the page must show the same purchase again. If it does not, look at what was deployed last, at the content security policy (frames, form targets) and at frames that may not navigate the top page. If several sites have this at once, ask the provider.',
+  }),
+  SessionTimedOut: ended('lost', 'timed out', 'The session timed out, or was not created for a long time'),
+  WaitingForCardPayments: open('waiting for the card provider', {
+    meaning: 'The customer is at a card payment provider and has not come back',
+    plan: customerActs(15 * MINUTE),
     cause:
       'The customers were redirected to a card payment provider and have not been redirected back: the hosting page may not be able to render itself repeatedly.',
     remedy:
       'Pay a test purchase by card: the page you return to must render the same purchase again instead of starting a new one. Banks return with a cross-site POST, which carries no SameSite=Lax cookie, so take the purchase id from the address, not from the session.',
   }),
-  WaitingForEidApp: open('An electronic-ID application has not responded yet', customerActs(), {
-    place: 'waiting for the electronic-ID app',
+  WaitingForEidApp: open('waiting for the electronic-ID app', {
+    meaning: 'An electronic-ID application has not responded yet',
+    plan: customerActs(),
     cause: 'No response comes from the electronic-ID application.',
     remedy: "Try a test purchase with the app, and look at the provider's status page.",
   }),
-  Cancelled: ended('lost', 'The merchant cancelled the order'),
-  WaitingForFinnishDirectPayment: open('The customer is at a Finnish bank for a direct payment', customerActs(), {
-    place: 'waiting for a Finnish bank',
+  Cancelled: ended('lost', 'cancelled by the shop', 'The merchant cancelled the order'),
+  WaitingForFinnishDirectPayment: open('waiting for a Finnish bank', {
+    meaning: 'The customer is at a Finnish bank for a direct payment',
+    plan: customerActs(),
     cause: 'The customers were redirected to a Finnish bank for a direct payment and have not come back.',
     remedy: 'Pay a test purchase this way: the page must show the same purchase again when the bank returns you to it.',
   }),
-  WaitingCreditApproval: open(
-    'The merchant has not decided about the credit yet',
+  WaitingCreditApproval: open('waiting for credit approval', {
+    meaning: 'The merchant has not decided about the credit yet',
     // People decide.
-    waiting(MINUTE, 30 * MINUTE),
-    {
-      place: 'waiting for credit approval',
-      cause: 'The merchant has neither approved nor refused the credit.',
-      remedy: 'Decide on these credits, or find out why decisions do not reach the service.',
-    },
-  ),
-  CreditNotApproved: ended('refused', 'The merchant did not approve the credit'),
-  WaitingForMobilePayment: open('A mobile payment application has not responded yet', customerActs(), {
-    place: 'waiting for the mobile payment app',
+    plan: waiting(MINUTE, 30 * MINUTE),
+    cause: 'The merchant has neither approved nor refused the credit.',
+    remedy: 'Decide on these credits, or find out why decisions do not reach the service.',
+  }),
+  CreditNotApproved: ended('refused', 'credit not approved', 'The merchant did not approve the credit'),
+  WaitingForMobilePayment: open('waiting for the mobile payment app', {
+    meaning: 'A mobile payment application has not responded yet',
+    plan: customerActs(),
     cause: 'No response comes from the mobile payment application.',
     remedy: "Try a test purchase with the app, and look at the provider's status page.",
   }),
-  PaymentHandledByMerchant: ended('paid', 'The customer started an external payment method'),
-  ElectronicIdValidationRequired: open('The customer has not finished strong authentication', customerActs(), {
-    place: 'waiting for strong authentication',
+  PaymentHandledByMerchant: ended('paid', 'external payment started', 'The customer started an external payment method'),
+  ElectronicIdValidationRequired: open('waiting for strong authentication', {
+    meaning: 'The customer has not finished strong authentication',
+    plan: customerActs(),
     cause: 'The end users have not finished the strong authentication that was asked of them.',
     remedy: 'Try a test purchase that needs it, and see where it stops.',
   }),
@@ -191,6 +188,32 @@ export function stateValue(text: string): number | null {
   // Zero has no sign.
   const value = number === undefined ? null : Number(number) + 0;
   return value !== null && value <= MOST_STATE && value >= -MOST_STATE - 1 ? value : null;
+}
+
+/** A state in words, for people; given by number or name. A text that is neither is repeated. */
+export function stateWords(state: number | string): string {
+  const value = typeof state === 'string' ? stateValue(state) : state;
+  if (value === null) return String(state);
+  return knownState(value)?.words ?? `state ${value}, which is not in the specification`;
+}
+
+/** The words of a state with its name, which options and filters take: `waiting for the card provider (WaitingForCardPayments)`. */
+export function stateBoth(state: number | string): string {
+  const [words, name] = [stateWords(state), besideWords(state)];
+  return name === null ? words : `${words} (${name})`;
+}
+
+/** The specification's name of a state, to stand beside its words; null where it says no more than they do. */
+export function besideWords(state: number | string): StateName | null {
+  const name = STATE_NAMES[(typeof state === 'string' ? stateValue(state) : state) ?? -1];
+  return name === undefined || name.toLowerCase() === stateWords(state) ? null : name;
+}
+
+/** Where purchases are, in words that follow "stuck" or "2 purchases". */
+export function statePlace(value: number): string {
+  const state = knownState(value);
+  if (state === undefined) return `in state ${value} (not in the specification)`;
+  return state.end === null ? state.words : `in the state ${state.words}`;
 }
 
 /** A state number with its name, as the API and the events show it. */

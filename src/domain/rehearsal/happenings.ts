@@ -1,7 +1,7 @@
 /** What happens to recorded stays, and who waits in a state because of it. */
 
 import type { Detection } from '../incidents/detection.ts';
-import type { Overdue } from '../incidents/judgement.ts';
+import type { StuckCount } from '../incidents/judgement.ts';
 import type { RecordedStay, RehearsedStay } from '../stays/recorded-stay.ts';
 import type { Instant } from '../values/time.ts';
 
@@ -10,21 +10,21 @@ export interface Happening {
   readonly at: Instant;
   /** Among those of one moment, the order in which stays came. */
   readonly place: number;
-  readonly what: 'overdue' | 'left' | 'gone';
+  readonly what: 'stuck' | 'left' | 'gone';
   readonly stay: RehearsedStay;
 }
 
-/** Stays that are overdue and not over, by site and state and then by place. Only `applyHappening` writes it. */
+/** Stays that are stuck and not over, by site and state and then by place. Only `applyHappening` writes it. */
 export type Waiting = Map<string, Map<number, RecordedStay>>;
 
 /** What happens to a stay before the end, in no order. */
 export function happeningsOf(stay: RehearsedStay, place: number, end: Instant): Happening[] {
-  const { overdueAt, recorded } = stay;
+  const { stuckAt, recorded } = stay;
   const { leftAt, unwatchedAt, paidAt } = recorded;
   const gone = [unwatchedAt, paidAt].filter((at) => at !== null);
-  const goneAt = overdueAt === null || gone.length === 0 ? null : Math.max(Math.min(...gone), overdueAt);
+  const goneAt = stuckAt === null || gone.length === 0 ? null : Math.max(Math.min(...gone), stuckAt);
   const moments = [
-    { at: overdueAt, what: 'overdue' },
+    { at: stuckAt, what: 'stuck' },
     { at: leftAt, what: 'left' },
     { at: goneAt, what: 'gone' },
   ] as const;
@@ -35,12 +35,12 @@ export function applyHappening(waiting: Waiting, { place, what, stay }: Happenin
   const key = placeKey(stay.recorded);
   const here = waiting.get(key) ?? new Map<number, RecordedStay>();
   waiting.set(key, here);
-  if (what === 'overdue') here.set(place, stay.recorded);
+  if (what === 'stuck') here.set(place, stay.recorded);
   else here.delete(place);
 }
 
 /** The customers who wait where there is an alarm, of those who came since it began. */
-export function overdueOf(waiting: Waiting, detections: readonly Detection[]): Overdue[] {
+export function stuckOf(waiting: Waiting, detections: readonly Detection[]): StuckCount[] {
   return detections.flatMap((detection) => {
     const { site, state, alarm } = detection;
     if (alarm === null) return [];

@@ -69,7 +69,7 @@ export function countBefore(counts: RehearsalCounts, now: Instant, incidents: re
   for (const incident of open) counts.seen.set(incident.id, incident);
 }
 
-export function countOverdue(counts: RehearsalCounts, at: Instant): void {
+export function countStuck(counts: RehearsalCounts, at: Instant): void {
   if (at >= counts.from) counts.overdue += 1;
 }
 

@@ -10,15 +10,15 @@ import { type IncidentVerdict, weigh } from '../incidents/judgement.ts';
 import type { Symptom } from '../incidents/symptom.ts';
 import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
 import { createLearned, type Learned } from '../stays/learned.ts';
-import { asLeft, asOverdue, type RecordedOutage, type RecordedStay, rehearseStay } from '../stays/recorded-stay.ts';
+import { asLeft, asStuck, type RecordedOutage, type RecordedStay, rehearseStay } from '../stays/recorded-stay.ts';
 import type { SiteStay } from '../stays/stay.ts';
 import type { CountedUsual } from '../stays/usual.ts';
 import { HOUR, type Instant, type Milliseconds } from '../values/time.ts';
-import { applyHappening, type Happening, happeningsOf, overdueOf, placeKey, type Waiting } from './happenings.ts';
+import { applyHappening, type Happening, happeningsOf, placeKey, stuckOf, type Waiting } from './happenings.ts';
 import { judgeOnce, type Memory, NOTHING_KNOWN, openOf } from './judge-look.ts';
 import {
   countBefore,
-  countOverdue,
+  countStuck,
   newRehearsalCounts,
   noteCheckouts,
   noteIncident,
@@ -181,7 +181,7 @@ function look(state: State, now: Instant, happened: readonly Happening[]): void 
   const weighed = weigh(state.memory.detections, stays, { open: openOf(state.memory), usual });
   learned.add(weighed);
   const { detections } = weighed;
-  const overdue = overdueOf(state.waiting, detections);
+  const overdue = stuckOf(state.waiting, detections);
   const symptoms = symptomsAt(options.outages, now);
   const { memory, judgement } = judgeOnce(state.memory, { now, detections, overdue, symptoms, silences, channels, policy });
   for (const verdict of judgement.verdicts) note(state, verdict, now, usual);
@@ -197,10 +197,10 @@ function look(state: State, now: Instant, happened: readonly Happening[]): void 
 function happen({ waiting, singles, counts }: State, happening: Happening): SiteStay | null {
   const { at, place, what, stay } = happening;
   applyHappening(waiting, happening);
-  if (what === 'overdue') {
+  if (what === 'stuck') {
     singles.stuck(place, stay.recorded, at);
-    countOverdue(counts, at);
-    return asOverdue(stay);
+    countStuck(counts, at);
+    return asStuck(stay);
   }
   singles.over(place, at, what === 'left' ? stay.recorded.toState : null);
   return what === 'left' ? asLeft(stay) : null;

@@ -32,7 +32,7 @@ export interface RehearsedCheckouts {
 }
 
 export interface CheckoutRehearsal {
-  /** A stay became overdue; `place` distinguishes it from all others. */
+  /** A stay became stuck; `place` distinguishes it from all others. */
   stuck(place: number, stay: RecordedStay, at: Instant): void;
   over(place: number, at: Instant, toState: number | null): void;
   /** Incidents of which an alert said that they began. */

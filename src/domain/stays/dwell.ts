@@ -87,7 +87,7 @@ export const ENOUGH_EXITS = 50;
 /** What an automatic limit is while nothing is known, in a state that has no limit by default. */
 export const FIRST_LIMIT: Milliseconds = 15 * MINUTE;
 const LEAST_LIMIT: Milliseconds = 5 * MINUTE;
-/** So much of a session must be left when its purchase is called overdue. */
+/** So much of a session must be left when its purchase is called stuck. */
 const SLACK: Milliseconds = 5 * MINUTE;
 /** A session of this length leaves room for the least limit. */
 export const SHORTEST_SESSION: Milliseconds = LEAST_LIMIT + SLACK;
@@ -97,7 +97,7 @@ const TIMES_P95 = 3;
 export const LIMIT_SOURCES = ['configured', 'learned', 'pooled', 'default'] as const;
 export type LimitSource = (typeof LIMIT_SOURCES)[number];
 
-/** When a stay in a state of a site becomes overdue, and what that rests on. */
+/** When a stay in a state of a site becomes stuck, and what that rests on. */
 export interface Limit {
   /** Null: never. */
   readonly ms: Milliseconds | null;

@@ -21,7 +21,7 @@ export interface Learned {
   limitOf(site: string, state: number): Limit;
 }
 
-type DayCounts = { well: number; overdue: number; calmWell: number; calmOverdue: number };
+type DayCounts = { well: number; overdue: number; calmWell: number; calmStuck: number };
 type Histogram = Map<number, { shortest: number; longest: number }>;
 interface Place {
   readonly site: string;
@@ -48,9 +48,9 @@ export function createLearned(policy: PollPolicy): Learned {
     add: ({ dwell, stays }) => {
       for (const { site, state, day, calm, well, overdue } of stays) {
         const days = placeOf(site, state).stays;
-        const was = days.get(day) ?? { well: 0, overdue: 0, calmWell: 0, calmOverdue: 0 };
+        const was = days.get(day) ?? { well: 0, overdue: 0, calmWell: 0, calmStuck: 0 };
         const is = { ...was, well: was.well + well, overdue: was.overdue + overdue };
-        days.set(day, calm ? { ...is, calmWell: was.calmWell + well, calmOverdue: was.calmOverdue + overdue } : is);
+        days.set(day, calm ? { ...is, calmWell: was.calmWell + well, calmStuck: was.calmStuck + overdue } : is);
       }
       for (const { site, state, day, bucket, shortest, longest } of dwell) {
         const days = placeOf(site, state).dwell;
@@ -81,8 +81,8 @@ export function createLearned(policy: PollPolicy): Learned {
       const first = days.reduce((least, [day]) => Math.min(least, Date.parse(day)), Number.POSITIVE_INFINITY);
       return usualOf({
         stays: sum(({ well, overdue }) => well + overdue),
-        calm: sum(({ calmWell, calmOverdue }) => calmWell + calmOverdue),
-        calmOverdue: sum(({ calmOverdue }) => calmOverdue),
+        calm: sum(({ calmWell, calmStuck }) => calmWell + calmStuck),
+        calmStuck: sum(({ calmStuck }) => calmStuck),
         days: days.length === 0 ? null : (now - first) / DAY,
       });
     },

@@ -1,5 +1,5 @@
 /**
- * What became of a recorded stay, had other limits held: when it would have been overdue, and how it would have counted.
+ * What became of a recorded stay, had other limits held: when it would have been stuck, and how it would have counted.
  * Pure.
  */
 
@@ -45,8 +45,8 @@ export interface RecordedOutage {
 export interface RehearsedStay {
   readonly recorded: RecordedStay;
   readonly limit: Milliseconds;
-  /** When a poll would have confirmed that it is overdue; null: never. */
-  readonly overdueAt: Instant | null;
+  /** When a poll would have confirmed that it is stuck; null: never. */
+  readonly stuckAt: Instant | null;
   /** How long it lasted at least and at most, without time in which no poll could be made. */
   readonly shortest: Milliseconds;
   readonly longest: Milliseconds;
@@ -91,20 +91,20 @@ export function rehearseStay(
 ): RehearsedStay {
   const { enteredAt, seenAt, leftAt } = recorded;
   const shortest = Math.max(seenAt - enteredAt - outOfReach(outages, enteredAt, seenAt), 0);
-  const overdueAt = whenReached(outages, enteredAt, limit);
-  const reaches = (length: Milliseconds): Instant | null => (length >= limit && Number.isFinite(overdueAt) ? overdueAt : null);
+  const stuckAt = whenReached(outages, enteredAt, limit);
+  const reaches = (length: Milliseconds): Instant | null => (length >= limit && Number.isFinite(stuckAt) ? stuckAt : null);
   // Still there when it was seen last: that much is certain, and no more.
-  if (leftAt === null) return { recorded, limit, shortest, longest: shortest, overdueAt: reaches(shortest) };
+  if (leftAt === null) return { recorded, limit, shortest, longest: shortest, stuckAt: reaches(shortest) };
   const planned = unaskedTime(policy, { since: enteredAt, seenAt, now: leftAt });
   const unasked = Math.max(planned, outOfReach(outages, seenAt, leftAt));
   const longest = Math.max(shortest + leftAt - seenAt - unasked, shortest);
-  return { recorded, limit, shortest, longest, overdueAt: reaches((shortest + longest) / 2) };
+  return { recorded, limit, shortest, longest, stuckAt: reaches((shortest + longest) / 2) };
 }
 
-/** What a stay says when it becomes overdue. */
-export function asOverdue({ recorded, limit, overdueAt }: RehearsedStay): SiteStay {
+/** What a stay says when it becomes stuck. */
+export function asStuck({ recorded, limit, stuckAt }: RehearsedStay): SiteStay {
   const { site, state, customer, enteredAt, firstSight } = recorded;
-  const at = overdueAt ?? enteredAt + limit;
+  const at = stuckAt ?? enteredAt + limit;
   return {
     site,
     state,
@@ -121,9 +121,9 @@ export function asOverdue({ recorded, limit, overdueAt }: RehearsedStay): SiteSt
 }
 
 /** What a stay says when it is left; null when it is not. */
-export function asLeft({ recorded, overdueAt, shortest, longest }: RehearsedStay): SiteStay | null {
+export function asLeft({ recorded, stuckAt, shortest, longest }: RehearsedStay): SiteStay | null {
   const { site, state, customer, enteredAt, firstSight, leftAt, toState } = recorded;
   if (leftAt === null || toState === null) return null;
-  const outcome = overdueAt !== null ? 'late' : isGoodExit(toState) ? 'well' : 'other';
+  const outcome = stuckAt !== null ? 'late' : isGoodExit(toState) ? 'well' : 'other';
   return { site, state, customer, firstSight, enteredAt, at: leftAt, toState, outcome, shortest, longest, foundLate: false };
 }

@@ -3,24 +3,24 @@
  * false alarms stay as rare as promised. Computed, so that it holds for any usual share. Pure.
  */
 
-/** What a cumulative sum over overdue and good stays is made of. */
+/** What a cumulative sum over stuck and good stays is made of. */
 export interface Detector {
-  /** The share of overdue stays that is taken for usual, and that of a broken page. */
+  /** The share of stuck stays that is taken for usual, and that of a broken page. */
   readonly p0: number;
   readonly p1: number;
-  /** What an overdue stay adds to the score, and what a good one takes away. */
+  /** What a stuck stay adds to the score, and what a good one takes away. */
   readonly gain: number;
   readonly loss: number;
   /** A score as high as this raises the alarm. */
   readonly threshold: number;
-  /** One false alarm in about so many stays, where `p0` of them are overdue though nothing is wrong. */
+  /** One false alarm in about so many stays, where `p0` of them are stuck though nothing is wrong. */
   readonly falseAlarmEvery: number;
 }
 
 const BASE = { p0: 0.05, p1: 0.25, threshold: 6 };
-/** How much likelier, in odds, an overdue stay is on a broken page. */
+/** How much likelier, in odds, a stuck stay is on a broken page. */
 const ODDS_RATIO = oddsOf(BASE.p1) / oddsOf(BASE.p0);
-/** Above this, overdue stays say too little of a page. */
+/** Above this, stuck stays say too little of a page. */
 const MOST_USUAL = 0.4;
 /** Thresholds are tried in steps of a tenth. */
 const STEPS = 10;
@@ -35,9 +35,9 @@ function weightsOf(p0: number, p1: number): { gain: number; loss: number } {
 }
 
 /**
- * After how many stays on average the alarm comes, of which `share` are overdue independently of each other, from score 0.
+ * After how many stays on average the alarm comes, of which `share` are stuck independently of each other, from score 0.
  *
- * Exact, without a grid: a score that left 0 by i overdue stays and j good ones since is i × gain − j × loss, and such a pair is
+ * Exact, without a grid: a score that left 0 by i stuck stays and j good ones since is i × gain − j × loss, and such a pair is
  * passed at most once before the score is back at 0 or the alarm is raised. The sum of the probabilities of the pairs is how long
  * such an excursion lasts; alarms are as rare as excursions that end with one.
  */
@@ -55,7 +55,7 @@ export function averageRunLength({
   const { gain, loss } = weightsOf(p0, p1);
   let stays = 1;
   let alarms = 0;
-  // Probabilities of the pairs with i overdue stays, by j from `first` on. Before the first overdue stay: the step up from 0.
+  // Probabilities of the pairs with i stuck stays, by j from `first` on. Before the first stuck stay: the step up from 0.
   let before = { first: 0, passed: [1] };
   for (let i = 1; ; i++) {
     const passed: number[] = [];
@@ -101,7 +101,7 @@ export function detectorFor(usualShare: number | null): Detector {
   return detector;
 }
 
-/** After how many stays on average so many overdue ones follow each other. */
+/** After how many stays on average so many stuck ones follow each other. */
 export function averageUntilInARow(share: number, inARow: number): number {
   return (1 - share ** inARow) / ((1 - share) * share ** inARow);
 }
@@ -109,7 +109,7 @@ export function averageUntilInARow(share: number, inARow: number): number {
 /** The plain rule: so many customers in a row. */
 const IN_A_ROW = 2;
 
-/** How many overdue in a row are as rare at this usual share as two are at 5 %. */
+/** How many stuck in a row are as rare at this usual share as two are at 5 %. */
 export function customersInARow(usualShare: number | null): number {
   const { p0 } = detectorFor(usualShare);
   let inARow = IN_A_ROW;

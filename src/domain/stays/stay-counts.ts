@@ -58,7 +58,7 @@ export function createStayCounts(): StayCounts {
   };
   return {
     add: (stay, calm) => {
-      // What was there before us came at no known time; what left late was counted when it became overdue.
+      // What was there before us came at no known time; what left late was counted when it became stuck.
       if (stay.firstSight || stay.foundLate || stay.outcome === 'late') return;
       ofDay(stay, calm)[stay.outcome] += 1;
       if (stay.outcome !== 'well' || !calm) return;

@@ -11,7 +11,7 @@ import type { Instant, Milliseconds } from '../values/time.ts';
 
 /**
  * `well`: the customer got on, in time. `other`: left in time, by time-out, cancel or error. `overdue`: still there, at the
- * limit. `late`: left at last, after it had been overdue.
+ * limit. `late`: left at last, after it had been stuck.
  */
 export type StayOutcome = 'well' | 'other' | 'overdue' | 'late';
 
@@ -26,7 +26,7 @@ export interface Stay {
   /** How long it lasted, as far as polls show: up to the last one in the state, and up to the first one after it. */
   readonly shortest: Milliseconds;
   readonly longest: Milliseconds;
-  /** It was overdue for long when it was found so, as when a limit was set or shortened: nothing is concluded from it. */
+  /** It was stuck for long when it was found so, as when a limit was set or shortened: nothing is concluded from it. */
   readonly foundLate: boolean;
 }
 
@@ -52,14 +52,14 @@ export function stayThatEnded(
   const unasked = unaskedTime(ofState, { since: enteredAt, seenAt, now: askedAt });
   const shortest = Math.max(seenAt - enteredAt - excused, 0);
   const longest = Math.max(now - enteredAt - excused - unasked, shortest);
-  // One that was overdue, and is not called so any more since its watch ended, is no good exit either.
+  // One that was stuck, and is not called so any more since its watch ended, is no good exit either.
   const isLate = stuckSince !== null || shortest >= ofState.stuckAfter;
   const outcome = isLate ? 'late' : isGoodExit(toState) ? 'well' : 'other';
   return { state, toState, outcome, enteredAt, at: now, shortest, longest, foundLate: false };
 }
 
-/** A stay that is overdue from now on. */
-export function stayThatBecameOverdue({
+/** A stay that is stuck from now on. */
+export function stayThatBecameStuck({
   state,
   since,
   excused,

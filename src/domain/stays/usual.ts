@@ -5,12 +5,12 @@ export const ENOUGH_STAYS = 100;
 /** A first day that is not over yet shows how busy a state is only when so many came already: as many as make it not sparse. */
 const FIRST_STAYS = 5;
 
-/** Stays that ended well or became overdue, over some days. */
+/** Stays that ended well or became stuck, over some days. */
 export interface StayNumbers {
   readonly stays: number;
-  /** Those while no incident was open, and those of them that became overdue. */
+  /** Those while no incident was open, and those of them that became stuck. */
   readonly calm: number;
-  readonly calmOverdue: number;
+  readonly calmStuck: number;
   /** Since the first day of which something is known; null while nothing is. */
   readonly days: number | null;
 }
@@ -24,10 +24,10 @@ export interface CountedUsual extends Usual {
 export const NOTHING_KNOWN: CountedUsual = { share: null, perDay: null, counted: 0 };
 
 /** The share is that of calm times alone, the number a day that of all: trouble is not usual, and is busy all the same. */
-export function usualOf({ stays, calm, calmOverdue, days }: StayNumbers): CountedUsual {
+export function usualOf({ stays, calm, calmStuck, days }: StayNumbers): CountedUsual {
   return {
     // What turned out to belong to an incident is taken back, perhaps from a day that counts no more.
-    share: calm < ENOUGH_STAYS ? null : Math.max(calmOverdue, 0) / calm,
+    share: calm < ENOUGH_STAYS ? null : Math.max(calmStuck, 0) / calm,
     perDay: days === null || (days < 1 && stays < FIRST_STAYS) ? null : stays / Math.max(days, 1),
     counted: calm,
   };
@@ -35,7 +35,7 @@ export function usualOf({ stays, calm, calmOverdue, days }: StayNumbers): Counte
 
 /** What is usual in a state of a site, while nothing is wrong. */
 export interface Usual {
-  /** Stays that became overdue, of those that did or were left well; null while too few are known to say. */
+  /** Stays that became stuck, of those that did or were left well; null while too few are known to say. */
   readonly share: number | null;
   /** Stays a day that did either; null while nothing is known. */
   readonly perDay: number | null;

@@ -52,7 +52,7 @@ function databaseAt(url: string): KnownDatabase {
 }
 
 /**
- * Sockets to a database. They break when an answer is overdue (`answerWithin`), and when the server asks for the password in
+ * Sockets to a database. They break when an answer is late (`answerWithin`), and when the server asks for the password in
  * clear text where others may read it; among several hosts the one that takes writes is dialled (`findHost`).
  */
 export function createSockets(parsed: ParsedUrl, { answerWithin, connectWithinSeconds, findHost }: SocketOptions): Sockets {

@@ -1,4 +1,4 @@
-/** The customers around an incident of stuck purchases: those overdue now, and all who came to the state in a time. */
+/** The customers around an incident of stuck purchases: those stuck now, and all who came to the state in a time. */
 import type { SeenStay } from '../../domain/incidents/customers.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
@@ -28,8 +28,8 @@ export async function placesBelow(
     where rank <= ${most} order by incident, rank`;
 }
 
-/** A purchase that is overdue now. Digits are those that the service sent. */
-export interface OverduePurchase {
+/** A purchase that is stuck now. Digits are those that the service sent. */
+export interface ListedStuckPurchase {
   readonly site: string;
   readonly purchaseId: string;
   readonly state: number;
@@ -42,14 +42,14 @@ export interface OverduePurchase {
 }
 
 /**
- * The purchases overdue in some places, the longest waiting first, without those whose order was paid by another one.
+ * The purchases stuck in some places, the longest waiting first, without those whose order was paid by another one.
  * `atLeast`: a place has more than `most`.
  */
-export async function overduePurchases(
+export async function stuckPurchases(
   sql: Queries,
   { places, limit, most }: { places: readonly Place[]; limit: number; most: number },
-): Promise<{ purchases: OverduePurchase[]; counted: number; atLeast: boolean }> {
-  const rows = await sql<(OverduePurchase & { counted: number; atLeast: boolean })[]>`
+): Promise<{ purchases: ListedStuckPurchase[]; counted: number; atLeast: boolean }> {
+  const rows = await sql<(ListedStuckPurchase & { counted: number; atLeast: boolean })[]>`
     with f as materialized (
       select g.place, p.*, ${paidByAnother(sql)} as paid from ${listed(sql, places)}
       -- The front of an index, before anything is asked of single rows: otherwise each row of the place is.

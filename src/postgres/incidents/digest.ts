@@ -1,6 +1,6 @@
 /** The facts of digests, and up to when digests were made. Reads counters, sums by day, and the newest rows of each list. */
 
-import type { DigestIncident, DigestOverdue, DigestStays, SubscriberFacts } from '../../domain/incidents/digest.ts';
+import type { DigestIncident, DigestStays, DigestStuck, SubscriberFacts } from '../../domain/incidents/digest.ts';
 import type { DwellCount } from '../../domain/stays/dwell.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import { columns } from '../connection/columns.ts';
@@ -56,9 +56,9 @@ export async function incidentsSince(
     order by i.opened_at, i.id`;
 }
 
-/** How many purchases are overdue now, by site and state: counters, and the oldest of each. */
-export async function overdueNow(sql: Queries, sites: readonly string[]): Promise<OfSite<DigestOverdue>[]> {
-  return sql<OfSite<DigestOverdue>[]>`
+/** How many purchases are stuck now, by site and state: counters, and the oldest of each. */
+export async function stuckNow(sql: Queries, sites: readonly string[]): Promise<OfSite<DigestStuck>[]> {
+  return sql<OfSite<DigestStuck>[]>`
     select g.site, g.state, g.count, o.state_since as since
     from (
       select site, state, sum(count)::float8 as count from purchase_watch.purchase_totals

@@ -5,10 +5,10 @@ import { announcing, type NewEvent } from '../events/events.ts';
 import type { Lease } from '../shards/leases.ts';
 import { isOfFirstLoad } from '../stays/first-load.ts';
 
-/** A site whose first look found overdue purchases, of which people were not alerted yet. */
+/** A site whose first look found stuck purchases, of which people were not alerted yet. */
 export interface FirstLook {
   readonly site: string;
-  /** When the first purchase of the first load was found overdue. */
+  /** When the first purchase of the first load was found stuck. */
   readonly foundAt: Instant;
   /** When a purchase of the first load got stuck last. */
   readonly lastAt: Instant;
@@ -17,7 +17,7 @@ export interface FirstLook {
 /** Stuck purchases of a first load that are read to find the last one. */
 const MOST_READ = 10_000;
 
-/** Configured sites whose first look found overdue purchases, and of which people were not alerted yet. */
+/** Configured sites whose first look found stuck purchases, and of which people were not alerted yet. */
 export async function firstLooks(sql: Queries): Promise<FirstLook[]> {
   return sql<FirstLook[]>`
     select s.name as site, s.first_look_since as "foundAt", greatest(s.first_look_since, l.at) as "lastAt"
@@ -30,16 +30,16 @@ export async function firstLooks(sql: Queries): Promise<FirstLook[]> {
 
 /** What a first look at a site shows. */
 export interface FirstLookFindings {
-  /** Purchases of the first load that are overdue now, by state. */
+  /** Purchases of the first load that are stuck now, by state. */
   readonly overdue: readonly { readonly state: number; readonly count: number; readonly since: Instant }[];
   /** Purchases registered at the site, and how many of these no poll has shown yet. */
   readonly registered: number;
   readonly unseen: number;
-  /** Of how many of the overdue purchases people were alerted one by one. */
+  /** Of how many of the stuck purchases people were alerted one by one. */
   readonly single: number;
 }
 
-/** Reads the purchases that are overdue at a site, and counters. */
+/** Reads the purchases that are stuck at a site, and counters. */
 export async function lookAtSite(sql: Queries, site: string): Promise<FirstLookFindings> {
   const overdue = await sql<{ state: number; count: number; since: Instant; single: number }[]>`
     select p.state, count(*)::float8 as count, count(*) filter (where exists (

@@ -2,7 +2,7 @@
 
 import type { Alarm } from '../../domain/incidents/detection.ts';
 import { type Incident, REOPENS_WITHIN } from '../../domain/incidents/incident.ts';
-import type { Overdue } from '../../domain/incidents/judgement.ts';
+import type { StuckCount } from '../../domain/incidents/judgement.ts';
 import { replicaSymptoms } from '../../domain/incidents/replica-trouble.ts';
 import { type IncidentKind, type Symptom, UNNAMED } from '../../domain/incidents/symptom.ts';
 import { isUnpolled } from '../../domain/polling/unpolled.ts';
@@ -29,19 +29,19 @@ export async function currentSymptoms(sql: Queries, now: Instant): Promise<Sympt
   return [...ofSites, ...(await subscriberSymptoms(sql, now)), ...replicaSymptoms(await alertedTroubles(sql))];
 }
 
-/** Overdue purchases are counted up to this in each state of a site; more would only cost time. */
+/** Stuck purchases are counted up to this in each state of a site; more would only cost time. */
 const MOST_OVERDUE = 10_000;
 
 /**
- * How many customers are overdue in some states of sites. Counts the customers who came since the trouble began there, without
+ * How many customers are stuck in some states of sites. Counts the customers who came since the trouble began there, without
  * those whose order was paid by another purchase. Purchases of one order are one customer, unless very many share the order.
  */
-export async function countOverdue(
+export async function countStuck(
   sql: Queries,
   places: readonly { readonly site: string; readonly state: number; readonly since: Instant }[],
-): Promise<Overdue[]> {
+): Promise<StuckCount[]> {
   if (places.length === 0) return [];
-  return sql<Overdue[]>`
+  return sql<StuckCount[]>`
     select w.site, w.state, n.count, n.since
     from ${columns(sql, places, 'w', {
       site: ['text', ({ site }) => site],

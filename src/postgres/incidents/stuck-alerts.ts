@@ -48,7 +48,7 @@ export interface StoredCheckout {
 const IS_OVER = `case when a.unreadable is not null then p.status <> 'unreadable'
   else p.stuck_since is null or p.state_since <> a.state_since or p.status in ('stopped', 'expired') end`;
 
-/** The part of a statement that writes stays that became overdue, for alerts one by one; `held` as in `saveVerdicts`. */
+/** The part of a statement that writes stays that became stuck, for alerts one by one; `held` as in `saveVerdicts`. */
 export function notingStuck(sql: Queries, stays: readonly StoredStay[]) {
   const stuck = stays.flatMap(({ outcome, purchase, ...stay }) =>
     outcome === 'overdue' && purchase !== null ? [{ ...stay, purchase }] : [],

@@ -31,7 +31,7 @@ export async function readDwell(sql: Queries, since: Instant, site: string | nul
 }
 
 /**
- * The usual share of overdue stays and the usual number of stays a day, in each state of each site, from the days after that of
+ * The usual share of stuck stays and the usual number of stays a day, in each state of each site, from the days after that of
  * `since` up to `now`. The share counts calm days only; the number a day counts all days, because customers come on days of
  * trouble, too.
  */
@@ -39,10 +39,10 @@ export async function readUsual(
   sql: Queries,
   { since, now, site = null }: { since: Instant; now: Instant; site?: string | null },
 ): Promise<UsualRow[]> {
-  const rows = await sql<{ site: string; state: number; stays: number; calm: number; calmOverdue: number; first: Instant }[]>`
+  const rows = await sql<{ site: string; state: number; stays: number; calm: number; calmStuck: number; first: Instant }[]>`
     select site, state, sum(well + overdue)::float8 as stays,
       coalesce(sum(well + overdue) filter (where calm), 0)::float8 as calm,
-      coalesce(sum(overdue) filter (where calm), 0)::float8 as "calmOverdue",
+      coalesce(sum(overdue) filter (where calm), 0)::float8 as "calmStuck",
       min(day)::timestamp at time zone 'UTC' as first
     from purchase_watch_internal.stay_days where ${daysAfter(sql, since)} and ${site === null ? sql`true` : sql`site = ${site}`}
     group by site, state order by site, state`;

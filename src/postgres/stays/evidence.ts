@@ -1,4 +1,4 @@
-/** Facts about overdue purchases beyond their number: which orders were paid after all, the money that waits, and evidence of the cause. */
+/** Facts about stuck purchases beyond their number: which orders were paid after all, the money that waits, and evidence of the cause. */
 
 import { COMPLETED } from '../../domain/deciding/invoice.ts';
 import type { CauseEvidence, CausePart } from '../../domain/incidents/causes.ts';
@@ -6,7 +6,7 @@ import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { columns } from '../connection/columns.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 
-/** A state of a site in which purchases are overdue. */
+/** A state of a site in which purchases are stuck. */
 export interface Place {
   readonly site: string;
   readonly state: number;
@@ -18,11 +18,11 @@ export interface Place {
 export const MOST_OF_ONE_ORDER = 50;
 /** A payment that was seen longer than this before a purchase began belongs to an earlier order with the same reference. */
 const PAID_BEFORE: Milliseconds = 24 * 3_600_000;
-/** Overdue purchases of each part that are counted, and whose money is added up. */
+/** Stuck purchases of each part that are counted, and whose money is added up. */
 const MOST_COUNTED = 10_000;
-/** Overdue purchases looked at for a cause, and purchases that were completed lately: over all parts. */
+/** Stuck purchases looked at for a cause, and purchases that were completed lately: over all parts. */
 const EXAMINED = 600;
-/** Overdue purchases of each part that are looked at in any case. */
+/** Stuck purchases of each part that are looked at in any case. */
 const EXAMINED_OF_PART = 30;
 /** The time before the last customer who got on, in which other customers who got on are counted. */
 const LATELY: Milliseconds = 3_600_000;
@@ -95,7 +95,7 @@ export interface Waiting {
   readonly currency: string;
 }
 
-/** The money that overdue purchases wait with. */
+/** The money that stuck purchases wait with. */
 export interface MoneyWaiting {
   /** Sums by currency, those of most orders first. */
   readonly waiting: Waiting[];
@@ -127,7 +127,7 @@ export async function stuckDetails(
 }
 
 /**
- * The money that the overdue purchases of each group of places wait with, in the order of the groups. Several purchases of one order
+ * The money that the stuck purchases of each group of places wait with, in the order of the groups. Several purchases of one order
  * count once, with the latest price; those whose order was paid by another purchase are left out. Of each place at most `most + 1`
  * purchases are read, those that have waited longest, paid ones included.
  */
@@ -189,17 +189,17 @@ export async function causeEvidence(
   return { parts: parts.map((part, index) => ({ ...part, ...changes[index]! })), sites: watched.count, ...orders };
 }
 
-/** For each part: when the last customer got on, how many got on in the hour before that, and how many who came after that are overdue. */
+/** For each part: when the last customer got on, how many got on in the hour before that, and how many who came after that are stuck. */
 async function changesOf(
   sql: Queries,
   parts: readonly Place[],
-): Promise<Pick<CausePart, 'lastWellAt' | 'wellBefore' | 'overdueSince'>[]> {
+): Promise<Pick<CausePart, 'lastWellAt' | 'wellBefore' | 'stuckSinceThen'>[]> {
   const each = examinedOf(parts);
   // Reads the newest purchases by registration, from the index of lists by site. The condition is written so that only this index
   // has the order: in another one the planner would search a small site's rows among those of large sites. Completed purchases
   // that are to be polled once more have the status `watching`.
   return sql`
-    select w.last_at as "lastWellAt", w.before as "wellBefore", o.since as "overdueSince"
+    select w.last_at as "lastWellAt", w.before as "wellBefore", o.since as "stuckSinceThen"
     from ${listed(sql, parts)}
     cross join lateral (
       select max(e.at) as last_at, count(*) filter (where e.at >= e.latest - ${LATELY} * interval '1 ms')::float8 as before
@@ -223,7 +223,7 @@ async function changesOf(
     order by g.place`;
 }
 
-/** Orders of overdue purchases, and how many of them have a purchase that was registered later. */
+/** Orders of stuck purchases, and how many of them have a purchase that was registered later. */
 async function ordersOf(
   sql: Queries,
   { parts, since }: { parts: readonly Place[]; since: Instant },

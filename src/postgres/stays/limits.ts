@@ -1,4 +1,4 @@
-/** When stays become overdue, by site: limits that the settings name, and limits that are learned from customers who got on. */
+/** When stays become stuck, by site: limits that the settings name, and limits that are learned from customers who got on. */
 
 import { type PollPolicy, policyOf } from '../../domain/polling/poll-plan.ts';
 import { autoLimit, configuredLimit, type Dwell, dwellOf, type Limit, mostLimit } from '../../domain/stays/dwell.ts';

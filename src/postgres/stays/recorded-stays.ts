@@ -178,8 +178,8 @@ export async function recordedMessages(past: Queries, { from, to }: Span): Promi
     order by e.position`;
 }
 
-/** How many purchases polls flagged as overdue within a time. */
-export async function recordedOverdue(past: Queries, { from, to, site }: Span & { site: string | null }): Promise<number> {
+/** How many purchases polls flagged as stuck within a time. */
+export async function recordedStuck(past: Queries, { from, to, site }: Span & { site: string | null }): Promise<number> {
   const [row] = await past<[{ count: number }]>`
     select count(*)::float8 as count from purchase_watch_internal.events
     where type = 'purchase.stuck' and created_at >= ${from}::timestamptz and created_at < ${to}::timestamptz

@@ -1,4 +1,4 @@
-/** Stays that ended or became overdue, until the judge has added them up, and the judge's memory of each state of a site. */
+/** Stays that ended or became stuck, until the judge has added them up, and the judge's memory of each state of a site. */
 
 import type { Detection } from '../../domain/incidents/detection.ts';
 import type { SiteStay } from '../../domain/stays/stay.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { numberOf } from '../../../src/domain/purchases/states.ts';
-import { overduePurchases, staysBetween } from '../../../src/postgres/incidents/customers.ts';
+import { staysBetween, stuckPurchases } from '../../../src/postgres/incidents/customers.ts';
 import { moneyWaiting } from '../../../src/postgres/stays/evidence.ts';
 import { onDatabase } from '../../cli/command.ts';
 import { rowsRead } from '../../support/rows-read.ts';
@@ -100,11 +100,13 @@ test('shows who waits, what became of everybody who came, and the share over tim
   });
   const { exitCode, stdout } = await command('inc_card');
   expect(exitCode).toBe(0);
-  expect(stdout).toMatch(/^3 purchases overdue now, the longest waiting first$/m);
-  expect(stdout).toMatch(/^stuck-2 +se +WaitingForCardPayments +ORD-2 +- +\d+ min ago +\d+ min ago$/m);
+  expect(stdout).toMatch(/^3 purchases stuck now, the longest waiting first$/m);
+  expect(stdout).toMatch(
+    /^stuck-2 +se +waiting for the card provider \(WaitingForCardPayments\) +ORD-2 +- +\d+ min ago +\d+ min ago$/m,
+  );
   expect(stdout).toMatch(/^Money waiting: not known; 2 orders without a known amount$/m);
-  expect(stdout).toMatch(/^ {2}3 still there, overdue$/m);
-  expect(stdout).toMatch(/^3 of the latest 4 customers became overdue\.$/m);
+  expect(stdout).toMatch(/^ {2}3 still there, stuck$/m);
+  expect(stdout).toMatch(/^3 of the latest 4 customers got stuck\.$/m);
   expect(await command('inc_none')).toMatchObject({
     exitCode: 1,
     stderr: expect.stringContaining('there is no incident inc_none'),
@@ -183,7 +185,7 @@ test('reads a bounded number of purchases, however many there are', async () => 
   });
   expect([stays.scanned, stays.fetched < 1_000, isComplete]).toEqual([0, true, false]);
   const overdue = await rowsRead(api.sql, 'purchases', (tx) =>
-    overduePurchases(tx, { places: [{ ...place, since: began }], limit: 10, most: 100 }),
+    stuckPurchases(tx, { places: [{ ...place, since: began }], limit: 10, most: 100 }),
   );
   expect([overdue.scanned, overdue.fetched < 100]).toEqual([0, true]);
   const money = await rowsRead(api.sql, 'purchases', (tx) => moneyWaiting(tx, { groups: [[place], [place]], most: 100 }));

@@ -173,7 +173,7 @@ describe('reading', () => {
       subscriber: null,
       parent: null,
       where: 'se',
-      what: '3 customers overdue in WaitingForCardPayments',
+      what: '3 customers stuck waiting for the card provider',
       parts: [],
       status: 'open',
       severity: 'warning',

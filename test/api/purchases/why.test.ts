@@ -24,7 +24,7 @@ test('a purchase is explained: what is the matter, what happened, how things sta
     polls: 41,
     replica: 'rep_story',
   });
-  expect(body.verdict).toMatch(/^Stuck in WaitingForCardPayments for 22 min/);
+  expect(body.verdict).toMatch(/^Stuck waiting for the card provider for 22 min/);
   expect(body.matters.map(({ code }: { code: string }) => code)).toEqual(['stuck', 'delivery_failing']);
   const told = body.steps.map(({ kind, subscriber, status: is }: Record<string, string>) =>
     [kind, subscriber, is].filter(Boolean).join(' '),
@@ -98,7 +98,7 @@ test('an incident that is silenced, and looked after, says so', async () => {
   const { body } = await why();
   const incident = body.standing.find(({ kind }: { kind: string }) => kind === 'incident');
   expect(incident.text).toMatch(/; acknowledged 2 min ago by Ann; silenced until 2100-01-01 00:00:00Z \(\d+ d.* more\)$/);
-  expect(body.verdict).toMatch(/^Stuck in .*; its incident is silenced until 2100-01-01 00:00:00Z \(\d+ d.* more\)\./);
+  expect(body.verdict).toMatch(/^Stuck waiting .*; its incident is silenced until 2100-01-01 00:00:00Z \(\d+ d.* more\)\./);
 });
 
 test('an unknown purchase is not found', async () => {

@@ -188,7 +188,7 @@ test('what comes late tells of each incident how it is when it leaves', async ()
   t.clock.advance('30m');
   await t.daemon.deliver();
   expect(sent()).toBe(1);
-  expect(texts()[0]).toMatch(/^🔴 shop-0: 42 customers stuck waiting for the card payment provider, the oldest for 40 min\n/);
+  expect(texts()[0]).toMatch(/^🔴 shop-0: 42 customers stuck waiting for the card provider, the oldest for 40 min\n/);
   expect(texts()[0]).toContain('42 customers (50 at the worst)');
   expect(texts()[0]).toMatch(/\*Came and went meanwhile\*\n• ✅ shop-1: up to 9 customers were stuck/);
 });
@@ -197,7 +197,7 @@ test('what is not known any more is told as of when it was written', async () =>
   await t.announce(1);
   t.clock.advance('4h');
   await t.daemon.deliver();
-  expect(texts()[0]).toMatch(/^🟠 shop-0: 3 customers stuck waiting for the card payment provider, the oldest for 10 min\n/);
+  expect(texts()[0]).toMatch(/^🟠 shop-0: 3 customers stuck waiting for the card provider, the oldest for 10 min\n/);
   expect(texts()[0]).toContain('As of: <!date^');
 });
 

@@ -82,7 +82,7 @@ describe('with a daemon', () => {
     expect(site[0]).toMatch(/^ok: http:\/\/127\.0\.0\.1:\d+ answers without encryption in \d+ ms/);
     expect(site.slice(1)).toEqual([
       'ok: accepts oauth2 (configured); basic is refused',
-      `ok: GetPaymentStatus of ${id} shows New`,
+      `ok: GetPaymentStatus of ${id} shows: before the form`,
       "ok: the service's clock against this machine's: the same",
       'ok: read in Europe/Stockholm, the purchase was created before it was registered here, as it should',
     ]);

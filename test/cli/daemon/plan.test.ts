@@ -8,7 +8,7 @@ describe('plan', () => {
   test('shows every state, the waiting ones first', async () => {
     const { exitCode, stdout } = await runCommand(['plan']);
     expect(exitCode).toBe(0);
-    expect(stdout).toMatch(/^WaitingForCardPayments \(6\)\n {2}polls {3}after 5 s, 10 s, /m);
+    expect(stdout).toMatch(/^waiting for the card provider \(WaitingForCardPayments\)\n {2}polls {3}after 5 s, 10 s, /m);
     expect(stdout).toMatch(/^ {2}then {4}every 5 min, once it has been there for 50 min/m);
     expect(stdout).toMatch(/^ {2}stuck {3}after 15 min: a poll is made at that moment/m);
     expect(stdout.indexOf('ElectronicIdValidationRequired')).toBeLessThan(stdout.indexOf('\n  final  no polls'));
@@ -16,7 +16,7 @@ describe('plan', () => {
 
   test('shows one state, by name or number, also one that nobody knows', async () => {
     expect((await runCommand(['plan', 'WaitingForCardPayments'])).stdout).toBe((await runCommand(['plan', '6'])).stdout);
-    expect((await runCommand(['plan', '17'])).stdout).toContain('Unknown(17) (17)');
+    expect((await runCommand(['plan', '17'])).stdout).toContain('\nstate 17, which is not in the specification\n');
     expect(await runCommand(['plan', 'Waiting'])).toMatchObject({ exitCode: 2, stdout: '' });
     expect((await runCommand(['plan', 'WaitingForCardPayment'])).stderr).toContain('did you mean WaitingForCardPayments?');
   });

@@ -43,7 +43,7 @@ async function told(): Promise<void> {
       purchases: ['p-1', 'p-2'],
       waiting: [{ amount: '1234.50', currency: 'SEK' }],
     },
-    causes: [{ cause: 'return_request', why: 'All 12 customers overdue wait for the card payment provider.' }],
+    causes: [{ cause: 'return_request', why: 'All 12 stuck customers wait for the card provider.' }],
     earlier: { cause: 'deploy', note: 'Our CSP.', by: 'Robin', at: '2026-11-03T10:00:00Z', site: 'se', state: null },
   };
   await sql`insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash) values ('@slack', 'slack', 'people', 'x') on conflict do nothing`;
@@ -67,7 +67,7 @@ describe('list', () => {
     await sql`truncate purchase_watch.purchases cascade`;
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(
-      /^inc_card +critical +se +12 customers overdue in WaitingForCardPayments +1 249\.00 SEK and 1 order without an amount +open for 10 min( \d+ s)? +-$/m,
+      /^inc_card +critical +se +12 customers stuck waiting for the card provider +1 249\.00 SEK and 1 order without an amount +open for 10 min( \d+ s)? +-$/m,
     );
     expect(stdout).not.toContain('inc_old');
     expect((await command('incidents', '--open')).stdout).not.toContain('inc_old');
@@ -103,7 +103,7 @@ describe('list', () => {
       update purchase_watch_internal.incidents set count = 0, quiet_since = now() - interval '6 minutes', ends_at = now() + interval '4 minutes 30 seconds' where id = 'inc_card'`;
     const end = /ends at \d\d:\d\d:\d\dZ \(4 min( \d+ s)? more\) unless another customer gets stuck/;
     const { stdout } = await command('incidents');
-    expect(stdout).toMatch(/^inc_card .* no customer is overdue in WaitingForCardPayments any more, 14 at worst /m);
+    expect(stdout).toMatch(/^inc_card .* no customer is stuck waiting for the card provider any more, 14 at worst /m);
     expect(stdout).toMatch(end);
     expect((await command('incidents', 'show', 'inc_card')).stdout).toMatch(
       new RegExp(`^status +open for 10 min.*, quiet since .*, ${end.source}, critical$`, 'm'),
@@ -125,7 +125,7 @@ describe('list', () => {
   test('those with one cause say so', async () => {
     await family();
     const { stdout } = await command('incidents');
-    expect(stdout).toMatch(/^inc_both +critical +2 sites +15 customers overdue in WaitingForCardPayments +- +open for /m);
+    expect(stdout).toMatch(/^inc_both +critical +2 sites +15 customers stuck waiting for the card provider +- +open for /m);
     expect(stdout).toMatch(/^inc_fi +(?:warning|critical) +fi .* part of inc_both +-$/m);
   });
 
@@ -146,15 +146,15 @@ describe('show', () => {
     await told();
     const { exitCode, stdout } = await command('incidents', 'show', 'inc_card');
     expect(exitCode).toBe(0);
-    expect(stdout).toMatch(/^what +12 customers overdue in WaitingForCardPayments$/m);
+    expect(stdout).toMatch(/^what +12 customers stuck waiting for the card provider$/m);
     expect(stdout).toMatch(/^status +open for 10 min.*, critical$/m);
     expect(stdout).toMatch(/^at worst +14 customers$/m);
     expect(stdout).toMatch(
-      /^rests on +14 of 16 customers became overdue, usually 3 in 100; noticed 11 min after the first of them came; a false alarm comes once in about 5 700 customers$/m,
+      /^rests on +14 of 16 customers got stuck, usually 3 in 100; noticed 11 min after the first of them came; a false alarm comes once in about 5 700 customers$/m,
     );
     expect(stdout).toMatch(/^working +limit 15 min, the default$/m);
     expect(stdout).toMatch(
-      /^Likely cause: The bank's return request lacks the session \(return_request\)\n {2}All 12 customers overdue wait .*\n {2}Only card payments .*\n {2}Take the purchase id .*\n {2}More: docs\/alerts\.md#the-banks-return-request-lacks-the-session$/m,
+      /^Likely cause: The bank's return request lacks the session \(return_request\)\n {2}All 12 stuck customers wait .*\n {2}Only card payments .*\n {2}Take the purchase id .*\n {2}More: docs\/alerts\.md#the-banks-return-request-lacks-the-session$/m,
     );
     expect(stdout).toMatch(
       /^waiting +1234\.50 SEK\noldest +p-1, p-2\nlast time +deploy \(A deploy broke the page\), said Robin: Our CSP\.$/m,
@@ -196,7 +196,7 @@ describe('show', () => {
       /^rests on +2 customers in a row did not get on, where few come \(about 2 a day\); noticed 10 min after the first of them came\n(.*\n)*part of +inc_both$/m,
     );
     expect((await command('incidents', 'show', 'inc_both')).stdout).toMatch(
-      /^where +2 sites\n(.*\n)*inc_card +se +WaitingForCardPayments +12 +14 +open\ninc_fi +fi +WaitingForCardPayments +3 +3 +open$/m,
+      /^where +2 sites\n(.*\n)*inc_card +se +waiting for the card provider \(WaitingForCardPayments\) +12 +14 +open\ninc_fi +fi +waiting for the card provider \(WaitingForCardPayments\) +3 +3 +open$/m,
     );
   });
 

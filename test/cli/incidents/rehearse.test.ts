@@ -68,13 +68,13 @@ test('what would have been said stands beside what was', async () => {
   const time = (at: number) => isoTime(at).slice(0, 19).replace('T', ' ');
   expect(stdout).toMatch(new RegExp(`^${time(T)} to ${time(T + 4 * HOUR)} UTC, under the default settings$`, 'm'));
   expect(stdout).toContain('No channel for people is configured');
-  expect(stdout).toMatch(new RegExp(`^${time(BROKEN + 21 * MINUTE + 30 * SECOND)} +@slack +opened +.*se: .*card payment`, 'm'));
+  expect(stdout).toMatch(new RegExp(`^${time(BROKEN + 21 * MINUTE + 30 * SECOND)} +@slack +opened +.*se: .*card provider`, 'm'));
   expect(stdout).toMatch(/^Was really sent:\nat .*\n\S+ \S+ +@slack +opened +.*se: .*4 customers.*\n$/m);
   expect(stdout).toMatch(
     /^With the present settings there would have been \d alerts in these 4 h, and 1 incident would have opened\.$/m,
   );
   expect(stdout).toMatch(/^messages +\d +1$/m);
-  expect(stdout).toMatch(/^purchases flagged as overdue +15 +0$/m);
+  expect(stdout).toMatch(/^purchases found stuck +15 +0$/m);
   expect(stdout).toMatch(/^1 incident; open at the beginning 0, at the end 0$/m);
 });
 
@@ -85,8 +85,8 @@ test('single stuck checkouts are rehearsed under the mode of the channel', async
   const { rehearsed } = JSON.parse((await rehearse('--config', path, '--json')).stdout);
   expect(rehearsed.stages.checkouts).toBeGreaterThan(2);
   expect(rehearsed.said[0]).toMatchObject({ stage: 'checkouts', kind: 'checkouts', channels: ['@slack-ops'], incidentId: null });
-  expect(rehearsed.said[0].headline).toMatch(/^🟠 se: 1 checkout stuck waiting for the card payment provider for 15 min/);
-  expect(rehearsed.said.some(({ headline }: { headline: string }) => headline.includes('left (SessionTimedOut)'))).toBe(true);
+  expect(rehearsed.said[0].headline).toMatch(/^🟠 se: 1 checkout stuck waiting for the card provider for 15 min/);
+  expect(rehearsed.said.some(({ headline }: { headline: string }) => headline.includes('left (timed out)'))).toBe(true);
 });
 
 test('settings to try are taken from a file, and what they say from its states and channels', async () => {
@@ -127,7 +127,7 @@ test('what a file changes stands beside what the present settings would have sen
     /^With the changed setting there would have been \d+ alerts instead of \d+ in these 4 h, the incident that both find 10 min earlier\.$/m,
   );
   expect(stdout).toMatch(/under these settings +under the present ones +really$/m);
-  expect(stdout).toMatch(/^purchases flagged as overdue +15 +15 +0$/m);
+  expect(stdout).toMatch(/^purchases found stuck +15 +15 +0$/m);
 });
 
 test('limits that nobody reaches, and states without any, say nothing', async () => {

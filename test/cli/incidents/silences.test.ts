@@ -23,9 +23,9 @@ test('one is added, listed and ended', async () => {
   const { exitCode, stdout } = await add('--site', 'se', '--state', 'WaitingForCardPayments', '--for', '2h');
   expect(exitCode).toBe(0);
   const [, id] =
-    /^(sil_\d+): stuck in WaitingForCardPayments at se, until \S+Z \(.* more\)\n.*silences end sil_\d+\n$/.exec(stdout) ?? [];
+    /^(sil_\d+): stuck waiting for the card provider at se, until \S+Z \(.* more\)\n.*silences end sil_\d+\n$/.exec(stdout) ?? [];
   expect((await command('silences')).stdout).toMatch(
-    new RegExp(`^${id} +active +stuck in WaitingForCardPayments at se +until .* +Kim +The service moves\\.$`, 'm'),
+    new RegExp(`^${id} +active +stuck waiting for the card provider at se +until .* +Kim +The service moves\\.$`, 'm'),
   );
   expect((await command('silences', 'end', id!)).stdout).toBe(`${id} is over: people are alerted now of what is still wrong\n`);
   expect((await command('silences', 'end', id!)).stdout).toBe(`${id} was over already\n`);
@@ -52,7 +52,7 @@ test.each<[readonly string[], string]>([
   [['--kind', 'stuck'], 'stuck at all sites'],
   [['--kind', 'subscriber'], 'all subscribers'],
   [['--subscriber', 'shop'], 'subscriber shop'],
-  [['--state', '6'], 'stuck in WaitingForCardPayments at all sites'],
+  [['--state', '6'], 'stuck waiting for the card provider at all sites'],
   [['--site', 'se', '--kind', 'unreachable'], 'no answer at se'],
 ])('%j is about %s', async (argv, about) => {
   expect((await add(...argv, '--for', '1h')).stdout).toContain(`: ${about}, until `);
@@ -60,7 +60,7 @@ test.each<[readonly string[], string]>([
 
 test('one of a final state is added, with a warning', async () => {
   expect((await add('--site', 'se', '--state', 'Completed', '--for', '1h')).stdout).toMatch(
-    /^sil_\d+: .*\. No purchase is ever stuck in Completed, because that state is final: did you mean another state\?$/m,
+    /^sil_\d+: .*\. No purchase is ever stuck in the state completed, because that state is final: did you mean another state\?$/m,
   );
 });
 

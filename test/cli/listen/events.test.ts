@@ -47,9 +47,9 @@ test('shows the latest, the oldest of them first, with their day', async () => {
   expect(exitCode).toBe(0);
   expect(numbers(stdout)).toEqual([3, 4, 5]);
   expect(stdout).toMatch(
-    /^2026-11-20 09:15:03 {2}purchase\.state_changed {2}se {2}p-1 {2}#3 {3}first seen: WaitingForCardPayments$/m,
+    /^2026-11-20 09:15:03 {2}purchase\.state_changed {2}se {2}p-1 {2}#3 {3}first seen: waiting for the card provider \(WaitingForCardPayments\)$/m,
   );
-  expect(stdout).toMatch(/purchase\.stuck .*stuck in WaitingForCardPayments/);
+  expect(stdout).toMatch(/purchase\.stuck .*stuck waiting for the card provider/);
 });
 
 test('of some types, and after an event', async () => {

@@ -16,9 +16,9 @@ test('a verified event is a line: time, type, site, purchase, sequence, from and
   await listening.until(/#2/);
   expect(listening.out().split('\n')).toEqual([
     expect.stringMatching(
-      /^\d\d:\d\d:\d\d\.\d{3}Z {2}purchase\.state_changed {2}se {2}2f1c9a7e {2}#1 {3}first seen: BeingProcessed {2}249\.50 SEK$/,
+      /^\d\d:\d\d:\d\d\.\d{3}Z {2}purchase\.state_changed {2}se {2}2f1c9a7e {2}#1 {3}first seen: in the check-out form \(BeingProcessed\) {2}249\.50 SEK$/,
     ),
-    expect.stringMatching(/ #2 {3}BeingProcessed → Completed {2}249\.50 SEK$/),
+    expect.stringMatching(/ #2 {3}in the check-out form → completed {2}249\.50 SEK$/),
     '',
   ]);
   expect(listening.err()).not.toContain(SECRET);
@@ -245,7 +245,7 @@ test('a CloudEvent around the same data reads the same', async () => {
   await sender(listening.url, [SECRET], 'cloudevents')('evt_1', changed('evt_1', 1));
   await sender(listening.url)('evt_2', '{"specversion":"1.0","type":"x.new\\u001b[31m","time":7,"data":{"sequence":"a"}}');
   await listening.until(/x\.new/);
-  expect(listening.out()).toMatch(/purchase\.state_changed {2}se {2}2f1c9a7e {2}#1 {3}first seen: Completed {2}249\.50 SEK\n/);
+  expect(listening.out()).toMatch(/purchase\.state_changed {2}se {2}2f1c9a7e {2}#1 {3}first seen: completed {2}249\.50 SEK\n/);
   expect(listening.out()).toContain('x.new\\u001b[31m');
 });
 

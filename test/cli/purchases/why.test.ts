@@ -40,14 +40,14 @@ describe('a stuck purchase of which the shop has not heard', () => {
     const { stdout } = await why(STORY_ID);
     const [, verdict] = stdout.split('\n\n');
     expect(verdict).toMatch(
-      /^Stuck in WaitingForCardPayments for 22 min .*; people were last alerted of its incident .* ago\.\nEvent 3 is not delivered to shop yet: 3 attempts failed/,
+      /^Stuck waiting for the card provider for 22 min .*; people were last alerted of its incident .* ago\.\nEvent 3 is not delivered to shop yet: 3 attempts failed/,
     );
   });
 
   test('for one subscriber tells only of that one, also when it is told nothing', async () => {
     const { stdout } = await why(STORY_ID, '--subscriber', 'ledger');
     expect(stdout).not.toContain('shop');
-    expect(stdout).toContain('not delivered to ledger: it gets the states Completed only');
+    expect(stdout).toContain('not delivered to ledger: it gets the states completed only');
     expect((await why(STORY_ID, '--subscriber', '@slack')).stdout).toContain(
       'not delivered to @slack: it gets incidents, not single purchases',
     );
@@ -82,7 +82,7 @@ describe('a stuck purchase of which the shop has not heard', () => {
     await database.sql`update purchase_watch_internal.subscribers set configured = false where audience = 'people'`;
     const { stdout } = await why(STORY_ID);
     expect(stdout).toMatch(
-      /^Stuck in .*; its incident is open, and nobody is alerted, because no channel for people is set .*\.$/m,
+      /^Stuck waiting .*; its incident is open, and nobody is alerted, because no channel for people is set .*\.$/m,
     );
     expect(stdout).not.toMatch(/last alerted/);
     await database.sql`update purchase_watch_internal.subscribers set configured = true where audience = 'people'`;
@@ -134,10 +134,10 @@ describe('with a daemon', () => {
     const id = await t.watch({ script: [{ state: 'New' }] });
     await t.receiver.waitFor(() => t.changesOf(id).length === 1);
     // What was received is settled a moment later.
-    await expect.poll(() => why(id)).toMatch(/^All is well: New for /m);
+    await expect.poll(() => why(id)).toMatch(/^All is well: before the form for /m);
     const watched = await why(id);
     expect(watched).toMatch(
-      /next poll: (9|1[01]) s after the last poll, when it had been in New for .*; the wait there is 10 % of that time, from 10 s to/,
+      /next poll: (9|1[01]) s after the last poll, when it had been before the form for .*; the wait there is 10 % of that time, from 10 s to/,
     );
     expect(watched).toMatch(/shard \d+ of 64 belongs to rep_\w+, whose lease lasts \d+ s/);
     t.simulator.control.setState(id, 'Completed');

@@ -41,7 +41,7 @@ const found = (site = 'se', when = FOUND) =>
   database.sql`
     update purchase_watch_internal.sites set first_success_at = ${at(when - 15 * MINUTE)}, first_look_since = ${at(when)} where name = ${site}`;
 
-/** Purchases of a state, overdue or not, registered so long before the first answer. */
+/** Purchases of a state, stuck or not, registered so long before the first answer. */
 async function purchases(
   count: number,
   { state = 6 as number | null, overdue = true, before = MINUTE, site = 'se' } = {},

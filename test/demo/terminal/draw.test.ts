@@ -3,20 +3,21 @@ import { slackMessage } from '../../../src/channels/slack/message.ts';
 import type { Arrival } from '../../../src/demo/cast/shop.ts';
 import { draw, type Scene, type Size } from '../../../src/demo/terminal/draw.ts';
 import type { Style } from '../../../src/demo/terminal/stage.ts';
+import { namedState } from '../../../src/domain/purchases/states.ts';
 import { textWidth } from '../../../src/domain/values/text-width.ts';
 
 const ID = '3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c1';
-const change = (number: number, from: string, to: string): Arrival => ({
+const change = (number: number, from: number, to: number): Arrival => ({
   event: {
     id: `evt_${number}`,
     type: 'purchase.state_changed',
     timestamp: '2026-11-20T09:15:30.000Z',
-    data: { site: 'demo-se', purchaseId: `${ID}${number % 10}`, from: { value: 1, name: from }, to: { value: 2, name: to } },
+    data: { site: 'demo-se', purchaseId: `${ID}${number % 10}`, from: namedState(from), to: namedState(to) },
   } as Arrival['event'],
   at: Date.parse('2026-11-20T09:15:30.000Z'),
   took: 12 * number,
 });
-const TRAFFIC = Array.from({ length: 60 }, (_, at) => change(at, 'BeingProcessed', 'WaitingForFinnishDirectPayment'));
+const TRAFFIC = Array.from({ length: 60 }, (_, at) => change(at, 1, 12));
 const SCENE: Scene = {
   address: 'http://127.0.0.1:8080',
   elapsed: 65_400,
@@ -65,7 +66,7 @@ test('at 80×24 the head, the chapter and the keys stand around the newest traff
     '─'.repeat(80),
   ]);
   expect(lines.slice(-3)).toEqual([
-    `✓ 708 ms demo-se WaitingForFinnishDirectPa… ${ID}9`,
+    `✓ 708 ms demo-se waiting for the mobile pa… ${ID}9`,
     'All of them have moved on.',
     'space pause  q end',
   ]);
@@ -85,9 +86,13 @@ test("Slack's card has 12 lines there: headline, facts, likely cause, what to do
   expect(drawn(WITH_CARD, { columns: 120, rows: 80 }).join('\n')).toContain('日本語の注文');
 });
 
-test('a wide terminal shows the time and the state before, too', () => {
-  const line = drawn(SCENE, { columns: 120, rows: 40 }).findLast((each) => each.includes('✓'))!;
-  expect(line).toMatch(/^\d\d:15:30 {2}✓ 708 ms {2}demo-se {2}BeingProcessed → WaitingForFinnishDirectPayment +3f6b8a52-\S+9$/);
+test('a wide terminal shows the time, and the state before where there is room', () => {
+  const line = drawn(SCENE, { columns: 126, rows: 40 }).findLast((each) => each.includes('✓'))!;
+  expect(line).toMatch(
+    /^\d\d:15:30 {2}✓ 708 ms {2}demo-se {2}in the check-out form → waiting for the mobile payment app +3f6b8a52-\S+9$/,
+  );
+  const narrower = drawn(SCENE, { columns: 120, rows: 40 }).findLast((each) => each.includes('✓'))!;
+  expect(narrower).toMatch(/demo-se {2}waiting for the mobile payment app +3f6b8a52-\S+9$/);
 });
 
 test('what a person broke is in the head, with what follows below', () => {

@@ -157,7 +157,7 @@ describe('alerts of a stuck purchase by itself', () => {
   test('are told in order, with why, and once more when it is over', () => {
     const because = 'each stuck checkout alerts because only 14 stays are counted (100 are needed)';
     const { verdict, steps, standing } = withChannels({ singles: [single] });
-    expect(texts(steps, 'alert')).toEqual([`alerted people (@slack) that it is stuck in WaitingForCardPayments: ${because}`]);
+    expect(texts(steps, 'alert')).toEqual([`alerted people (@slack) that it is stuck waiting for the card provider: ${because}`]);
     expect(verdict).toContain(`people were alerted of it 4 min ago (@slack): ${because}.`);
     expect(texts(standing, 'incident')[0]).toContain('; people were alerted of it 4 min ago');
     const ended = withChannels({ singles: [{ ...single, endedAt: NOW - MINUTE }] });
@@ -242,24 +242,24 @@ describe('the next poll is explained by the reason that was recorded with it:', 
     [
       'growth',
       {},
-      '6 s after the last poll, when it had been in WaitingForCardPayments for 59 s; the wait there is 10 % of that time, from 5 s to 5 min, give or take 10 %',
+      '6 s after the last poll, when it had been waiting for the card provider for 59 s; the wait there is 10 % of that time, from 5 s to 5 min, give or take 10 %',
     ],
     [
       'growth',
       { state: 42 },
-      '6 s after the last poll, when it had been in Unknown(42) for 59 s; the wait there is 10 s, give or take 10 %',
+      '6 s after the last poll, when it had been in state 42 (not in the specification) for 59 s; the wait there is 10 s, give or take 10 %',
       fixed,
     ],
     [
       'growth',
       { state: 42 },
-      '6 s after the last poll, when it had been in Unknown(42) for 59 s; the wait there is 2.5 % of that time, from 500 ms to 1 h, give or take 10 %',
+      '6 s after the last poll, when it had been in state 42 (not in the specification) for 59 s; the wait there is 2.5 % of that time, from 500 ms to 1 h, give or take 10 %',
       fraction,
     ],
     [
       'stuck_moment',
       {},
-      'the moment from which a poll in WaitingForCardPayments confirms it as stuck, by the limit it had when this was planned',
+      'the moment from which a poll confirms it as stuck waiting for the card provider, by the limit it had when this was planned',
     ],
     ['give_up', {}, 'the last look before watching is given up'],
     [
@@ -280,7 +280,7 @@ describe('the next poll is explained by the reason that was recorded with it:', 
     [
       'recheck',
       { ...settled, nextPollAt: NOW + 22 * HOUR },
-      'a recheck: Completed is final, and looked at once more 1 d later',
+      'a recheck: the state is final, and looked at once more 1 d later',
       recheck,
     ],
     ['invoice', { ...settled, invoice: 'wanted' }, 'its invoice details are asked for with it'],
@@ -312,8 +312,8 @@ describe('the next poll is explained by the reason that was recorded with it:', 
   });
 
   test.each<[Partial<PurchaseFacts>, string, Partial<PollPolicy>?]>([
-    [settled, 'Completed is final, and the last recheck has been made', recheck],
-    [settled, 'Completed is final'],
+    [settled, '“completed” is final, and the last recheck has been made', recheck],
+    [settled, '“completed” is final'],
     [{ status: 'stopped' }, 'watching was stopped'],
     [{ status: 'expired' }, 'watching was given up'],
   ])('none is planned for %j', (differs, text, policy) => {
@@ -432,7 +432,7 @@ describe('the stuck clock', () => {
   const clock = (purchase: Partial<PurchaseFacts>) => texts(explained({ purchase }).standing, 'stuck_clock');
   test('says how far it has run and what was excused', () => {
     expect(clock({ stateSince: NOW - 5 * MINUTE, excused: 2 * MINUTE })).toEqual([
-      'stuck clock in WaitingForCardPayments: 3 min here; limit 15 min, the default, without 2 min in which nobody could ask',
+      'stuck clock, waiting for the card provider: 3 min here; limit 15 min, the default, without 2 min in which nobody could ask',
     ]);
     const { next } = explained({ purchase: { stateSince: NOW - 5 * MINUTE, excused: 2 * MINUTE } });
     expect(next.find(({ kind }) => kind === 'stuck_clock')).toMatchObject({
@@ -443,12 +443,12 @@ describe('the stuck clock', () => {
   test('excuses the outage that goes on', () => {
     const [text] = clock({ stateSince: NOW - 20 * MINUTE, lastPolledAt: NOW - 18 * MINUTE, seenAt: NOW - 18 * MINUTE });
     expect(text).toMatch(
-      /^stuck clock in WaitingForCardPayments: 2 min 18 s here; limit 15 min, the default, without 17 min 42 s in which nobody could ask$/,
+      /^stuck clock, waiting for the card provider: 2 min 18 s here; limit 15 min, the default, without 17 min 42 s in which nobody could ask$/,
     );
   });
   test.each<[string, Partial<PurchaseFacts>, string | undefined]>([
-    ['a state without a limit', { state: NEW }, 'New has no limit, so it is never stuck there (states.New.stuckAfter)'],
-    ['a final state', { state: COMPLETED, status: 'settled' }, 'Completed is final, so it is never stuck there'],
+    ['a state without a limit', { state: NEW }, 'never stuck here: “before the form” has no limit (states.New.stuckAfter)'],
+    ['a final state', { state: COMPLETED, status: 'settled' }, 'never stuck here: “completed” is final'],
     ['one that is not watched', { status: 'unreadable' }, 'the stuck clock does not run while the purchase is unreadable'],
     ['no state', { state: null, stateSince: null }, undefined],
   ])('does not run in %s', (_, purchase, text) => expect(clock(purchase)[0]).toBe(text));
@@ -470,13 +470,13 @@ describe('the stuck clock', () => {
   test('that ran out is the verdict, with the incident it belongs to', () => {
     const { verdict, standing, next } = explained({ purchase: stuck, incidents: [incident] });
     expect(verdict).toBe(
-      'Stuck in WaitingForCardPayments for 20 min (the limit is 15 min); people were last alerted of its incident 4 min ago.',
+      'Stuck waiting for the card provider for 20 min (the limit is 15 min); people were last alerted of its incident 4 min ago.',
     );
     expect(texts(standing, 'stuck_clock')).toEqual([
-      'stuck: a poll confirmed it after 15 min in WaitingForCardPayments; limit 15 min, the default',
+      'stuck: a poll confirmed it after 15 min waiting for the card provider; limit 15 min, the default',
     ]);
     expect(texts(standing, 'incident')).toEqual([
-      'incident inc_1: 3 customers stuck in WaitingForCardPayments; people were last alerted 4 min ago',
+      'incident inc_1: 3 customers stuck waiting for the card provider; people were last alerted 4 min ago',
     ]);
     expect(texts(next, 'stuck_clock')).toEqual([]);
   });
@@ -486,7 +486,7 @@ describe('the stuck clock', () => {
     ['silenced', { silencedUntil: NOW + 2 * HOUR }, /; silenced until 11:25:00Z \(2 h more\)$/],
     ['silenced for long', { silencedUntil: NOW + DAY }, /; silenced until 2026-11-21 09:25:00Z \(1 d more\)$/],
     ['of no channel', { hasChannel: false }, /; no channel gets it \(by its sites and severity\)$/],
-    ['one customer', { count: 1 }, /: 1 customer stuck in /],
+    ['one customer', { count: 1 }, /: 1 customer stuck waiting for the card provider/],
     ['of the site', { kind: 'unreachable', state: null }, /: no purchase of site se can be read;/],
   ])('tells that the incident is %s', (_, differs, text) => {
     const { standing } = explained({ purchase: stuck, incidents: [{ ...incident, ...differs }] });
@@ -498,7 +498,7 @@ describe('the stuck clock', () => {
       /; its incident is open, and nobody is alerted, because no channel for people is set \(SLACK_WEBHOOK_URL or slack\.channels\)\.$/,
     );
     expect(texts(standing, 'incident')).toEqual([
-      'incident inc_1: 3 customers stuck in WaitingForCardPayments; nobody is alerted, because no channel for people is set (SLACK_WEBHOOK_URL or slack.channels)',
+      'incident inc_1: 3 customers stuck waiting for the card provider; nobody is alerted, because no channel for people is set (SLACK_WEBHOOK_URL or slack.channels)',
     ]);
   });
   test('does not say that people were told, when no channel is about it', () => {
@@ -508,16 +508,16 @@ describe('the stuck clock', () => {
   test('names the limit as that of now where another one held', () => {
     const flagged = { stateSince: NOW - 20 * MINUTE, stuckSince: NOW - 20 * MINUTE + 48_000 };
     const { verdict, standing } = explained({ purchase: flagged, incidents: [incident] });
-    expect(verdict).toMatch(/^Stuck in WaitingForCardPayments for 20 min \(the limit is now 15 min\);/);
+    expect(verdict).toMatch(/^Stuck waiting for the card provider for 20 min \(the limit is now 15 min\);/);
     expect(texts(standing, 'stuck_clock')).toEqual([
-      'stuck: a poll confirmed it after 48 s in WaitingForCardPayments; now: limit 15 min, the default',
+      'stuck: a poll confirmed it after 48 s waiting for the card provider; now: limit 15 min, the default',
     ]);
   });
   test('says that one alone is no incident', () => {
     const { verdict, standing } = explained({ purchase: stuck });
     expect(verdict).toMatch(/; no incident is open, so people are not alerted\.$/);
     expect(texts(standing, 'incident')).toEqual([
-      'no incident is open: one is when so many become overdue here that the page must be broken',
+      'no incident is open: one is when so many get stuck here that the page must be broken',
     ]);
   });
   test('shows the working of a limit that was learned, for people and for programs', () => {
@@ -534,7 +534,7 @@ describe('the stuck clock', () => {
     expect(standing.find(({ kind }) => kind === 'stuck_clock')).toEqual({
       at: null,
       kind: 'stuck_clock',
-      text: `stuck clock in WaitingForCardPayments: ${text}, without 2 min in which nobody could ask`,
+      text: `stuck clock, waiting for the card provider: ${text}, without 2 min in which nobody could ask`,
       limit: { limitMs: 390_000, source: 'learned', usualMs: 38_000, p95Ms: 130_000, purchases: 412, text },
     });
   });
@@ -544,7 +544,7 @@ describe('the last answer', () => {
   const polled = (purchase: Partial<PurchaseFacts>) =>
     texts(explained({ purchase: { seenAt: NOW - HOUR, ...purchase } }).standing, 'polled')[0];
   test.each<[string, Partial<PurchaseFacts>, string]>([
-    ['good', {}, 'polled 12 times; the last answer was good: WaitingForCardPayments'],
+    ['good', {}, 'polled 12 times; the last answer was good: waiting for the card provider'],
     ['none', { lastPolledAt: null }, 'not polled yet'],
     [
       'unknown',
@@ -569,7 +569,7 @@ describe('the last answer', () => {
     [
       'good, without its invoice',
       { failures: 1, seenAt: NOW - SECOND, state: COMPLETED, lastError: 'Time-out.' },
-      'polled 12 times; the last answer was good: Completed; asking for its invoice failed, for the first time (Time-out)',
+      'polled 12 times; the last answer was good: completed; asking for its invoice failed, for the first time (Time-out)',
     ],
   ])('is told: %s', (_, purchase, text) => expect(polled(purchase)).toBe(text));
 });
@@ -774,7 +774,7 @@ describe('who was told', () => {
     ['types', { types: ['purchase.stuck'] }, 'not delivered to shop: it gets purchase.stuck only'],
     ['audience', { audience: 'people' }, 'not delivered to shop: it gets incidents, not single purchases'],
     ['sites', { sites: ['fi', 'no'] }, 'not delivered to shop: it gets fi, no only'],
-    ['states', { states: [2, 3] }, 'not delivered to shop: it gets the states Completed, Error only'],
+    ['states', { states: [2, 3] }, 'not delivered to shop: it gets the states completed, broken off or failed (Error) only'],
     [
       'age',
       { matchingSince: NOW - 30 * SECOND },
@@ -793,7 +793,7 @@ describe('who was told', () => {
     const deliveries = [aDelivery({ event: 101, status: 'delivered', attempts: 1 })];
     const facts = { events, deliveries, subscribers: [aSubscriber({ states: [CARD] })], attempts: [] };
     expect(told(facts)).toEqual([
-      'not delivered to shop: it gets the states WaitingForCardPayments only',
+      'not delivered to shop: it gets the states waiting for the card provider (WaitingForCardPayments) only',
       'delivered to shop at the first attempt',
     ]);
   });
@@ -806,7 +806,7 @@ describe('who was told', () => {
     const { verdict, steps } = explained({ events: [], deliveries: [], attempts: [] });
     expect(verdict).toBe('Change 1 was never announced: it has no event.');
     expect(texts(steps, 'transition')[0]).toMatch(
-      /^first seen: WaitingForCardPayments, but it has no event; "purchase-watch audit"/,
+      /^first seen: waiting for the card provider \(WaitingForCardPayments\), but it has no event; "purchase-watch audit"/,
     );
   });
 });
@@ -833,9 +833,9 @@ describe('the story', () => {
     expect(steps.map(({ kind, text }) => `${kind}: ${text}`)).toEqual([
       'registered: registered with SQL, by the role cart',
       'watched: registered again, and watched again from here on',
-      'transition: first seen: New',
+      'transition: first seen: before the form (New)',
       'delivery: delivered to shop at the first attempt',
-      'transition: New → Completed, which is final (some time in the 1 min before)',
+      'transition: before the form → completed, which is final (some time in the 1 min before)',
       expect.stringMatching(/^delivery: shop should get it/),
       'ended: watching was stopped by hand',
     ]);
@@ -860,7 +860,7 @@ describe('the verdict', () => {
     [
       'all is well',
       {},
-      /^All is well: WaitingForCardPayments for 1 min, last polled 1 s ago; its events were delivered \(to shop\)\.$/,
+      /^All is well: waiting for the card provider for 1 min, last polled 1 s ago; its events were delivered \(to shop\)\.$/,
     ],
     [
       'just registered',
@@ -870,12 +870,12 @@ describe('the verdict', () => {
     [
       'settled',
       { purchase: { status: 'settled', state: COMPLETED, nextPollAt: null } },
-      /^All is well: Completed for 1 min, which is final;/,
+      /^All is well: completed for 1 min, which is final;/,
     ],
     [
       'stopped',
       { purchase: { status: 'stopped', nextPollAt: null, endedAt: NOW - HOUR } },
-      /^Watching was stopped 1 h ago \(last seen: WaitingForCardPayments\)/,
+      /^Watching was stopped 1 h ago \(last seen: waiting for the card provider\)/,
     ],
     ['expired', { purchase: { status: 'expired', nextPollAt: null } }, /^Watching was given up after too long without a change/],
     ['nobody wants it', { subscribers: [], deliveries: [] }, /no subscriber wants its events\.$/],

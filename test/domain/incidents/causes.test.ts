@@ -16,19 +16,19 @@ const CARD = 6;
 const CREDIT = 10;
 const AT = Date.UTC(2026, 10, 20, 14, 2, 40);
 
-/** A part in which customers have been overdue and got on by turns, so that nothing can be said of a moment it began. */
+/** A part in which customers have been stuck and got on by turns, so that nothing can be said of a moment it began. */
 const part = (differs: Partial<CausePart> = {}): CausePart => ({
   site: 'se',
   state: CARD,
   count: 7,
   lastWellAt: null,
   wellBefore: 0,
-  overdueSince: 0,
+  stuckSinceThen: 0,
   ...differs,
 });
-const sudden = { lastWellAt: AT, wellBefore: 12, overdueSince: 7 };
+const sudden = { lastWellAt: AT, wellBefore: 12, stuckSinceThen: 7 };
 /** Most came before the last one who got on. */
-const mixed = { lastWellAt: AT, wellBefore: 1, overdueSince: 1 };
+const mixed = { lastWellAt: AT, wellBefore: 1, stuckSinceThen: 1 };
 
 const evidence = (differs: Partial<CauseEvidence> = {}): CauseEvidence => ({
   parts: [part()],
@@ -77,11 +77,11 @@ describe('the provider', () => {
   test('comes first when several sites are affected at once, with how many of how many', () => {
     const parts = [part(), part({ site: 'no', count: 5 })];
     expect(ranked({ parts })).toEqual(['provider']);
-    expect(why('provider', { parts, sites: 5 })).toBe('12 customers at 2 of 5 sites are overdue at the same time.');
+    expect(why('provider', { parts, sites: 5 })).toBe('12 customers at 2 of 5 sites are stuck at the same time.');
   });
 
   test('and what fits one page only is not told then, but that it was sudden is', () => {
-    const parts = [part(sudden), part({ site: 'no', ...sudden, overdueSince: 9 })];
+    const parts = [part(sudden), part({ site: 'no', ...sudden, stuckSinceThen: 9 })];
     expect(ranked({ parts })).toEqual(['provider', 'deploy']);
     expect(why('deploy', { parts })).toContain('At no 12 customers');
   });
@@ -115,7 +115,7 @@ describe('a deploy', () => {
   test('comes first when both states of a site broke suddenly, and says when', () => {
     expect(ranked({ parts: both })).toEqual(['deploy', 'rerender']);
     expect(why('deploy', { parts: both })).toBe(
-      'At se 12 customers got on in the hour until 2026-11-20 14:02 UTC, and 7 who came later are overdue.',
+      'At se 12 customers got on in the hour until 2026-11-20 14:02 UTC, and 7 who came later are stuck.',
     );
   });
 
@@ -125,12 +125,12 @@ describe('a deploy', () => {
   });
 
   test('needs three customers who got on before, and three who did not since', () => {
-    for (const [wellBefore, overdueSince, expected] of [
+    for (const [wellBefore, stuckSinceThen, expected] of [
       [3, 3, true],
       [2, 3, false],
       [3, 2, false],
     ] as const) {
-      expect(ranked({ parts: [part({ ...sudden, wellBefore, overdueSince })] }).includes('deploy')).toBe(expected);
+      expect(ranked({ parts: [part({ ...sudden, wellBefore, stuckSinceThen })] }).includes('deploy')).toBe(expected);
     }
   });
 
@@ -169,7 +169,9 @@ describe('late returns', () => {
   test('are not named where nobody gets on: then everybody times out so', () => {
     const timedOutAfter = minutes(29, 29, 29, 29);
     expect(ranked({ parts: [part({ state: IDENTITY })], timedOutAfter })).not.toContain('late_return');
-    const since = (overdueSince: number) => [part({ state: IDENTITY, count: 8, lastWellAt: AT, wellBefore: 1, overdueSince })];
+    const since = (stuckSinceThen: number) => [
+      part({ state: IDENTITY, count: 8, lastWellAt: AT, wellBefore: 1, stuckSinceThen }),
+    ];
     expect(ranked({ parts: since(4), timedOutAfter })).toContain('late_return');
     expect(ranked({ parts: since(5), timedOutAfter })).not.toContain('late_return');
   });
@@ -178,8 +180,8 @@ describe('late returns', () => {
 describe("the bank's return request", () => {
   test('is named when only card payments of one site are affected, after the reason that the specification names', () => {
     expect(ranked({})).toEqual(['rerender', 'return_request']);
-    expect(why('return_request', {})).toBe('All 7 customers overdue wait for the card payment provider, none elsewhere.');
-    expect(why('return_request', { parts: [part({ count: 1 })] })).toMatch(/^The one customer overdue waits /);
+    expect(why('return_request', {})).toBe('All 7 stuck customers wait for the card provider, none elsewhere.');
+    expect(why('return_request', { parts: [part({ count: 1 })] })).toMatch(/^The one stuck customer waits /);
   });
 
   test('is not named when another state is affected', () => {
@@ -242,7 +244,7 @@ describe('when nothing else is known', () => {
   test("the specification's own reason is told", () => {
     expect(ranked({ parts: [part({ state: IDENTITY, count: 3 })] })).toEqual(['redirect']);
     expect(why('redirect', { parts: [part({ state: IDENTITY, count: 1 })] })).toBe(
-      '1 customer is overdue in WaitingForIdentityProvider, for which the specification names this reason.',
+      '1 customer is stuck waiting for identification, for which the specification names this reason.',
     );
   });
 

@@ -18,7 +18,7 @@ const counts = ({ outcome }: SiteStay): boolean => outcome === 'well' || outcome
 const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
 
 interface Outage {
-  /** Customers that the broken page made overdue, and all that were counted, from the first overdue one to the alarm. */
+  /** Customers that the broken page made stuck, and all that were counted, from the first stuck one to the alarm. */
   readonly overdue: number;
   readonly entrants: number;
   /** From the moment the page broke. */
@@ -113,7 +113,7 @@ test.each([
   expect(of(all, 'entrants', 1)).toBeLessThanOrEqual(14);
 });
 
-test('at 200 an hour a broken page is named within two minutes after its first customer is overdue, and told once', () => {
+test('at 200 an hour a broken page is named within two minutes after its first customer is stuck, and told once', () => {
   const all = SEEDS.slice(0, 50).map((seed) => outage(seed, { perHour: 200, calm: HOUR / 4, broken: 0.75 * HOUR, after: HOUR }));
   expect(of(all, 'noticedAfter', 0.95)).toBeLessThanOrEqual(LIMIT + 3 * MINUTE);
   expect(of(all, 'alarms', 1)).toBe(1);

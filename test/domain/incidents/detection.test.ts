@@ -39,7 +39,7 @@ const overdueOnes = (count: number, from = 0): SiteStay[] =>
 const wellOnes = (count: number, from = 0): SiteStay[] =>
   Array.from({ length: count }, (_, n) => stay('well', from + n * MINUTE, `w-${from}-${n}`));
 const fresh = newDetection('se', CARD);
-/** Four were overdue who came at 0, 1, 2 and 3 minutes; noticed at 18. */
+/** Four were stuck who came at 0, 1, 2 and 3 minutes; noticed at 18. */
 const alarmed = fed(fresh, overdueOnes(4));
 const ALARM_AT = 3 * MINUTE + LIMIT;
 
@@ -174,7 +174,7 @@ test('customers who came before the alarm do not end it, however well they leave
   expect(fed(alarmed, late)).toMatchObject({ alarm: alarmed.alarm, wellSince: [] });
 });
 
-test('who became overdue takes those away who came before', () => {
+test('who got stuck takes those away who came before', () => {
   const from = ALARM_AT + MINUTE;
   const five = fed(alarmed, wellOnes(5, from));
   const among = feed(five, stay('overdue', from + 2.5 * MINUTE, 'among them'), UNKNOWN);

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { ChannelRule } from '../../../src/domain/incidents/audience.ts';
 import type { Detection } from '../../../src/domain/incidents/detection.ts';
 import type { Incident, Silence } from '../../../src/domain/incidents/incident.ts';
-import { type IncidentVerdict, judge, type Overdue, weigh } from '../../../src/domain/incidents/judgement.ts';
+import { type IncidentVerdict, judge, type StuckCount, weigh } from '../../../src/domain/incidents/judgement.ts';
 import type { Symptom } from '../../../src/domain/incidents/symptom.ts';
 import type { SiteStay } from '../../../src/domain/stays/stay.ts';
 import type { Usual } from '../../../src/domain/stays/usual.ts';
@@ -54,16 +54,16 @@ const stay = (site: string, state: number, outcome: SiteStay['outcome'], entered
     foundLate: false,
   };
 };
-/** Customers who came a minute apart, the last of them just in time to be overdue now. */
+/** Customers who came a minute apart, the last of them just in time to be stuck now. */
 const overdueStays = (site: string, state: number, count: number, now: number): SiteStay[] =>
   Array.from({ length: count }, (_, index) => {
     const at = now - (count - 1 - index) * MINUTE;
     return stay(site, state, 'overdue', at - LIMIT, at);
   });
-const overdue = (site: string, state: number, count: number): Overdue => ({ site, state, count, since: T - LIMIT });
+const overdue = (site: string, state: number, count: number): StuckCount => ({ site, state, count, since: T - LIMIT });
 
 /** One look; answers what was said as `stage incident-place → channels`. */
-const look = (now: number, { stays = [], waiting = [] }: { stays?: SiteStay[]; waiting?: Overdue[] } = {}): string[] => {
+const look = (now: number, { stays = [], waiting = [] }: { stays?: SiteStay[]; waiting?: StuckCount[] } = {}): string[] => {
   const open = incidents.filter(({ endedAt }) => endedAt === null);
   const weighed = weigh(detections, stays, { open, usual: () => busy });
   const judgement = judge({
@@ -100,8 +100,8 @@ const breakPage = (site: string, state: number, now: number): string[] => {
   return [...look(now, { stays: overdueStays(site, state, 4, now), waiting }), ...look(now + 31 * SECOND, { waiting })];
 };
 
-/** Nobody is overdue from now on, but at `waiting`: lives until that must have ended the alarm, and the incident. */
-const mend = (now: number, waiting: Overdue[] = []): string[] =>
+/** Nobody is stuck from now on, but at `waiting`: lives until that must have ended the alarm, and the incident. */
+const mend = (now: number, waiting: StuckCount[] = []): string[] =>
   [0, 2 * HOUR, 2 * HOUR + 10 * MINUTE].flatMap((after) => look(now + after, { waiting }));
 
 describe('a broken page', () => {
@@ -114,7 +114,7 @@ describe('a broken page', () => {
     expect(incidents[0]).toMatchObject({ peak: 5, count: 0, alarm: { rule: 'share', overdue: 4, entrants: 4 } });
   });
 
-  test('in which nobody is overdue any more says when it ends, and ends then', () => {
+  test('in which nobody is stuck any more says when it ends, and ends then', () => {
     breakPage('se', 6, T);
     expect(incidents[0]!.endsAt).toBeNull();
     look(T + 20 * MINUTE);

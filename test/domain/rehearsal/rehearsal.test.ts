@@ -96,7 +96,7 @@ test('a broken page is told once when it begins and once when it is over', () =>
   const said = stagesOf(result);
   expect([said[0], said.at(-1)]).toEqual(['opened', 'ended']);
   const [opened] = result.messages;
-  // The fourth customer who is overdue names it, and half a minute is waited for more of them.
+  // The fourth customer who is stuck names it, and half a minute is waited for more of them.
   expect(opened!.at).toBe(BROKEN[0] + 15 * MINUTE + 3 * 5 * MINUTE + 30 * SECOND);
   expect(opened).toMatchObject({ channels: ['@slack'], incident: { site: 'se', state: CARD }, limit: { ms: 15 * MINUTE } });
 });

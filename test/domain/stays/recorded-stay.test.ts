@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { DEFAULT_POLL_POLICY, policyOf } from '../../../src/domain/polling/poll-plan.ts';
 import {
   asLeft,
-  asOverdue,
+  asStuck,
   type RecordedOutage,
   type RecordedStay,
   rehearseStay,
@@ -43,35 +43,35 @@ const outage = (since: number, until: number | null): RecordedOutage => ({
 
 test('a customer who gets on before the limit left well, by the polls around', () => {
   const stay = rehearsed(aStay());
-  expect(stay).toMatchObject({ overdueAt: null, shortest: 60 * SECOND, longest: 66 * SECOND });
+  expect(stay).toMatchObject({ stuckAt: null, shortest: 60 * SECOND, longest: 66 * SECOND });
   expect(asLeft(stay)).toMatchObject({ outcome: 'well', at: T + 66 * SECOND, toState: COMPLETED });
   expect(asLeft(rehearsed(aStay({ toState: TIMED_OUT })))?.outcome).toBe('other');
 });
 
-test('who is seen at the limit is overdue from then on, and leaves late', () => {
+test('who is seen at the limit is stuck from then on, and leaves late', () => {
   const stay = rehearsed(aStay({ seenAt: T + 19 * MINUTE, leftAt: T + 20 * MINUTE }));
-  expect(stay.overdueAt).toBe(T + 15 * MINUTE);
-  expect(asOverdue(stay)).toMatchObject({ outcome: 'overdue', toState: null, at: T + 15 * MINUTE, enteredAt: T });
+  expect(stay.stuckAt).toBe(T + 15 * MINUTE);
+  expect(asStuck(stay)).toMatchObject({ outcome: 'overdue', toState: null, at: T + 15 * MINUTE, enteredAt: T });
   expect(asLeft(stay)).toMatchObject({ outcome: 'late', at: T + 20 * MINUTE });
 });
 
 test('who had left when the poll at the limit was answered was not overdue', () => {
   const limit = 15 * MINUTE;
-  expect(rehearsed(aStay({ seenAt: T + limit - 50 * SECOND, leftAt: T + limit + 300 })).overdueAt).toBeNull();
-  expect(rehearsed(aStay({ seenAt: T + limit, leftAt: T + limit + 90 * SECOND })).overdueAt).toBe(T + limit);
+  expect(rehearsed(aStay({ seenAt: T + limit - 50 * SECOND, leftAt: T + limit + 300 })).stuckAt).toBeNull();
+  expect(rehearsed(aStay({ seenAt: T + limit, leftAt: T + limit + 90 * SECOND })).stuckAt).toBe(T + limit);
 });
 
 test('a limit between two polls was reached if it lies before the middle between them', () => {
   const between = aStay({ seenAt: T + 10 * MINUTE, leftAt: T + 11 * MINUTE });
-  expect(rehearsed(between, 10 * MINUTE + 29 * SECOND).overdueAt).toBe(T + 10 * MINUTE + 29 * SECOND);
-  expect(rehearsed(between, 10 * MINUTE + 31 * SECOND).overdueAt).toBeNull();
+  expect(rehearsed(between, 10 * MINUTE + 29 * SECOND).stuckAt).toBe(T + 10 * MINUTE + 29 * SECOND);
+  expect(rehearsed(between, 10 * MINUTE + 31 * SECOND).stuckAt).toBeNull();
 });
 
-test('a customer who is still there is overdue only if the last poll was after the limit', () => {
+test('a customer who is still there is stuck only if the last poll was after the limit', () => {
   const open = { leftAt: null, toState: null };
-  expect(rehearsed(aStay({ ...open, seenAt: T + 14 * MINUTE })).overdueAt).toBeNull();
+  expect(rehearsed(aStay({ ...open, seenAt: T + 14 * MINUTE })).stuckAt).toBeNull();
   const stay = rehearsed(aStay({ ...open, seenAt: T + 15 * MINUTE }));
-  expect(stay.overdueAt).toBe(T + 15 * MINUTE);
+  expect(stay.stuckAt).toBe(T + 15 * MINUTE);
   expect(asLeft(stay)).toBeNull();
 });
 
@@ -79,25 +79,23 @@ test('time in which the site could not be asked does not count', () => {
   const long = aStay({ seenAt: T + 29 * MINUTE, leftAt: T + 30 * MINUTE });
   const away = [outage(T + 2 * MINUTE, T + 9 * MINUTE), outage(T + 8 * MINUTE, T + 12 * MINUTE)];
   expect(rehearsed(long, 15 * MINUTE, away)).toMatchObject({
-    overdueAt: T + 25 * MINUTE,
+    stuckAt: T + 25 * MINUTE,
     shortest: 19 * MINUTE,
     longest: 20 * MINUTE,
   });
-  expect(rehearsed(long, 21 * MINUTE, away).overdueAt).toBeNull();
+  expect(rehearsed(long, 21 * MINUTE, away).stuckAt).toBeNull();
   // Before it came and after it left is no time of its own.
-  expect(rehearsed(long, 15 * MINUTE, [outage(T - 9 * MINUTE, T), outage(T + 31 * MINUTE, null)]).overdueAt).toBe(
-    T + 15 * MINUTE,
-  );
+  expect(rehearsed(long, 15 * MINUTE, [outage(T - 9 * MINUTE, T), outage(T + 31 * MINUTE, null)]).stuckAt).toBe(T + 15 * MINUTE);
 });
 
 test('an outage without an end excuses all that follows', () => {
   const stay = aStay({ leftAt: null, toState: null, seenAt: T + 3 * MINUTE });
-  expect(rehearsed(stay, 15 * MINUTE, [outage(T + 4 * MINUTE, null)]).overdueAt).toBeNull();
+  expect(rehearsed(stay, 15 * MINUTE, [outage(T + 4 * MINUTE, null)]).stuckAt).toBeNull();
 });
 
 test('a gap between polls that no plan explains is nobody waiting', () => {
   // The daemon itself was away for an hour: the poll before was made after five minutes.
   const stay = rehearsed(aStay({ seenAt: T + 5 * MINUTE, leftAt: T + 65 * MINUTE }));
-  expect(stay.overdueAt).toBeNull();
+  expect(stay.stuckAt).toBeNull();
   expect(stay.longest).toBeLessThan(6 * MINUTE);
 });

@@ -41,7 +41,7 @@ test('the rarer overdue stays are in truth, the rarer a false alarm', () => {
 });
 
 test('where one good stay undoes all, the computation is that of so many in a row', () => {
-  // An overdue stay adds 0.81, a good one takes 1.79 away.
+  // A stuck stay adds 0.81, a good one takes 1.79 away.
   const inARow = (threshold: number, share: number) => averageRunLength({ share, p0: 0.4, p1: 0.9, threshold });
   for (const share of [0.02, 0.3, 0.8]) {
     expect(inARow(1.5, share)).toBeCloseTo(averageUntilInARow(share, 2), 6);

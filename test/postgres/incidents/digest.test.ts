@@ -4,9 +4,9 @@ import { connect } from '../../../src/postgres/connection/database.ts';
 import {
   incidentsSince,
   lostSince,
-  overdueNow,
   paceSince,
   staysSince,
+  stuckNow,
   troubleSince,
 } from '../../../src/postgres/incidents/digest.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
@@ -115,14 +115,14 @@ describe('incidents', () => {
   });
 });
 
-test('who is overdue now is counted without reading them, but for the oldest', async () => {
+test('who is stuck now is counted without reading them, but for the oldest', async () => {
   await sql`
     insert into purchase_watch.purchases (purchase_id, site, state, state_since, stuck_since)
     select 'p-' || n, case when n <= 2 then 'no' else 'se' end, case when n % 2 = 0 then 4 else 6 end,
       ${at(NOW)} - n * interval '1 minute', ${at(NOW)} from generate_series(1, 400) n`;
   await sql`insert into purchase_watch.purchases (purchase_id, site, state, state_since) values ('well', 'se', 1, now())`;
   const read = await rowsRead(sql, 'purchases', async (tx) => {
-    expect(await overdueNow(tx, ['no', 'se'])).toEqual([
+    expect(await stuckNow(tx, ['no', 'se'])).toEqual([
       { site: 'no', state: 4, count: 1, since: NOW - 2 * 60_000 },
       { site: 'no', state: 6, count: 1, since: NOW - 60_000 },
       { site: 'se', state: 4, count: 199, since: NOW - 400 * 60_000 },

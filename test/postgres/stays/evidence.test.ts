@@ -47,7 +47,7 @@ interface Given {
 
 const at = (ago: number) => sql`to_timestamp(${now - ago}::float8 / 1000)`;
 
-/** A purchase as polls left it; it is overdue in a state in which customers wait. */
+/** A purchase as polls left it; it is stuck in a state in which customers wait. */
 async function purchase(id: string, given: Given = {}): Promise<number> {
   const { site = 'se', state = CARD, reference = null, fields, registered = 25 * MINUTE, since = 20 * MINUTE } = given;
   const status = [IDENTITY, CARD].includes(state) ? 'watching' : 'settled';
@@ -62,14 +62,14 @@ async function purchase(id: string, given: Given = {}): Promise<number> {
 
 const order = (reference: string): string => JSON.stringify({ OrderReference: reference });
 
-/** Ids of overdue purchases for which somebody still waits. */
+/** Ids of stuck purchases for which somebody still waits. */
 async function waiting(): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
     select p.purchase_id as id from purchase_watch.purchases p where p.stuck_since is not null and not ${paidByAnother(sql)} order by 1`;
   return rows.map(({ id }) => id);
 }
 
-describe('an overdue purchase whose order was paid by another one', () => {
+describe('a stuck purchase whose order was paid by another one', () => {
   const become = (id: number, state: number) =>
     sql`update purchase_watch.purchases set state = ${state}, state_since = now(), stuck_since = null, status = 'settled' where id = ${id}`;
 
@@ -237,7 +237,7 @@ describe('what hints at the cause', () => {
     expect(await evidence([...AT_CARD, { site: 'se', state: IDENTITY }])).toMatchObject({ orders: 2 });
   });
 
-  test('when the last customer came who got on, who did in the hour before, and who is overdue since', async () => {
+  test('when the last customer came who got on, who did in the hour before, and who is stuck since', async () => {
     await paid('long ago', 131 * MINUTE);
     await paid('an hour before', 130 * MINUTE);
     await paid('watched still', 100 * MINUTE, { status: 'watching' });
@@ -250,15 +250,15 @@ describe('what hints at the cause', () => {
     await purchase('in another state', { since: 20 * MINUTE, state: IDENTITY });
     const { parts } = await evidence([...AT_CARD, { site: 'fi', state: CARD }, { site: 'se', state: IDENTITY }]);
     expect(parts).toEqual([
-      { site: 'se', state: CARD, count: 3, lastWellAt: expect.closeTo(now - 70 * MINUTE, -1), wellBefore: 3, overdueSince: 2 },
-      { site: 'fi', state: CARD, count: 3, lastWellAt: null, wellBefore: 0, overdueSince: 0 },
+      { site: 'se', state: CARD, count: 3, lastWellAt: expect.closeTo(now - 70 * MINUTE, -1), wellBefore: 3, stuckSinceThen: 2 },
+      { site: 'fi', state: CARD, count: 3, lastWellAt: null, wellBefore: 0, stuckSinceThen: 0 },
       {
         site: 'se',
         state: IDENTITY,
         count: 3,
         lastWellAt: expect.closeTo(now - 10 * MINUTE, -1),
         wellBefore: 1,
-        overdueSince: 0,
+        stuckSinceThen: 0,
       },
     ]);
   });

@@ -7,9 +7,9 @@ import {
   readingPast,
   recordedMessages,
   recordedOutages,
-  recordedOverdue,
   recordedSilences,
   recordedStays,
+  recordedStuck,
   type StaysWanted,
 } from '../../../src/postgres/stays/recorded-stays.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
@@ -247,8 +247,8 @@ test('outages, silences and what was said are read as far as they touch the time
       ['incident.opened', T],
       ['incident.ended', T + HOUR - 1],
     ]);
-    expect(await recordedOverdue(past, { ...span, site: null })).toBe(1);
-    expect(await recordedOverdue(past, { ...span, site: 'no' })).toBe(0);
+    expect(await recordedStuck(past, { ...span, site: null })).toBe(1);
+    expect(await recordedStuck(past, { ...span, site: 'no' })).toBe(0);
   });
 });
 

@@ -4,7 +4,7 @@
  */
 
 import { enoughKnown, tooLittleKnown } from '../../../domain/incidents/stuck-checkouts.ts';
-import { stateName } from '../../../domain/purchases/states.ts';
+import { stateBoth, stateWords } from '../../../domain/purchases/states.ts';
 import { commandLine } from '../../../domain/values/command-line.ts';
 import { grouped } from '../../../domain/values/counts.ts';
 import { humanDuration } from '../../../domain/values/duration.ts';
@@ -63,7 +63,7 @@ function stuckCheckouts(event: Checkouts, consoleUrl: string | null): Draft {
         ['Order', orderName(first) ?? 'not known'],
         ['Money', amountText(first) ?? 'not known'],
         ['Waiting since', moment(first.since)],
-        ...(first.limitMs === null ? [] : [['Overdue after', humanDuration(first.limitMs)] as const]),
+        ...(first.limitMs === null ? [] : [['Stuck after', humanDuration(first.limitMs)] as const]),
         ['Severity', 'warning'],
       ]
     : [...(reasons.length === 1 && first !== undefined ? placeFacts(first) : []), ['Severity', 'warning']];
@@ -156,7 +156,7 @@ function overCheckouts(event: Checkouts, consoleUrl: string | null): Draft {
 function placeFacts({ site, state }: Named): Draft['facts'] {
   return [
     ['Site', plain(site, LONGEST_NAME)],
-    ['State', `${plain(state.name, 60)} (${state.value})`],
+    ['State', stateBoth(state.value)],
   ];
 }
 
@@ -192,7 +192,7 @@ function isGood({ outcome }: OverCheckout): boolean {
 
 /** What became of the checkout, in words that follow its name. */
 function outcomeText({ outcome, to }: OverCheckout): string {
-  const state = to === null ? '' : plain(to.name === '' ? stateName(to.value) : to.name, 60);
+  const state = to === null ? '' : stateWords(to.value);
   switch (outcome) {
     case 'got_on':
       return `got on (${state})`;

@@ -1,6 +1,6 @@
 /**
  * What people are shown of a digest (data as domain/events/people-event-types.ts describes it). It is read over coffee: how many incidents, what is
- * still open, who is overdue; then site by site. Nothing in it is an alarm.
+ * still open, who is stuck; then site by site. Nothing in it is an alarm.
  */
 
 import type { DigestData } from '../../../domain/events/people-event-types.ts';
@@ -34,7 +34,7 @@ export function digestDraft({ at, data }: { readonly at: Instant; readonly data:
     facts: [
       ...(since === null ? [] : [['Since', moment(since)] as const]),
       ['Incidents', all === 0 ? 'none' : `${grouped(all)}, ${open === 0 ? 'all over' : `${grouped(open)} still open`}`],
-      ['Overdue now', overdue === 0 ? 'nobody' : counted(overdue, 'purchase')],
+      ['Stuck now', overdue === 0 ? 'nobody' : counted(overdue, 'purchase')],
     ],
     paragraphs: [...siteParagraphs(sites, frame), ...subscribersParagraph(data, frame), ...quietParagraph(quiet)],
   };
@@ -71,7 +71,7 @@ function headline(sites: readonly string[], counts: Counts): string {
 function totals({ all, open, overdue }: Counts): string {
   const incidents = all === 0 ? 'no incidents' : counted(all, 'incident');
   const standing = open === 0 ? '' : ` (${grouped(open)} still open)`;
-  const waiting = overdue === 0 ? 'nobody overdue now' : `${counted(overdue, 'purchase')} overdue now`;
+  const waiting = overdue === 0 ? 'nobody stuck now' : `${counted(overdue, 'purchase')} stuck now`;
   return `${incidents}${standing}, ${waiting}`;
 }
 
@@ -111,8 +111,8 @@ function siteLines(site: Site, { until, countedTo }: DigestFrame): string[] {
       'incidents that are over',
     ),
     ...few(
-      site.overdue.flatMap((row) => overdueText(row, until)),
-      'states with somebody overdue',
+      site.overdue.flatMap((row) => stuckText(row, until)),
+      'states with somebody stuck',
     ),
     ...few(site.stays.map(staysText), 'states'),
     ...few(site.pace.flatMap(paceText), 'states near their limit'),
@@ -153,22 +153,22 @@ function incidentText({ what, openedAt, endedAt, owner, cause }: ListedIncident,
   return `${what}, ${lasted}${endedAt === null ? who : afterwards}${why}`;
 }
 
-function overdueText({ state, count: number, since }: Row<'overdue'>, until: Instant): string[] {
+function stuckText({ state, count: number, since }: Row<'overdue'>, until: Instant): string[] {
   if (number === 0) return [];
   const oldest = since === null ? '' : `, ${number === 1 ? '' : 'the oldest '}for ${lasting(since, until)}`;
-  return [`Overdue now: ${counted(number, 'purchase')} ${waitingFor(state)}${oldest}`];
+  return [`Stuck now: ${counted(number, 'purchase')} ${waitingFor(state)}${oldest}`];
 }
 
 function staysText({ state, entrants, overdue, share: now, usualShare: usual }: Row<'stays'>): string {
   const shares = now === null ? '' : ` (${inHundred(now)}${usual === null ? '' : `; usually ${inHundred(usual)}`})`;
-  return `Full days (UTC): ${customers(entrants)} ${waitingFor(state)}, of which ${grouped(overdue)} became overdue${shares}`;
+  return `Full days (UTC): ${customers(entrants)} ${waitingFor(state)}, of which ${grouped(overdue)} got stuck${shares}`;
 }
 
 function paceText({ state, p95Ms: p95, usualP95Ms: usual, limitMs: limit }: Row<'pace'>): string[] {
   if (limit === null) return [];
   const before = usual === null ? '' : `, before that ${humanDuration(usual)}`;
   return [
-    `Slow: customers ${waitingFor(state)} needed up to ${humanDuration(p95)} (95 % of them)${before}; they count as overdue after ${humanDuration(limit)}`,
+    `Slow: customers ${waitingFor(state)} needed up to ${humanDuration(p95)} (95 % of them)${before}; they count as stuck after ${humanDuration(limit)}`,
   ];
 }
 

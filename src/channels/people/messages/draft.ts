@@ -1,11 +1,10 @@
 /** A message before it is laid out. */
 
-import { knownState, LOOK_AT_LATEST_DEPLOY, type NamedState } from '../../../domain/purchases/states.ts';
+import { knownState, LOOK_AT_LATEST_DEPLOY, type NamedState, statePlace } from '../../../domain/purchases/states.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { humanDuration } from '../../../domain/values/duration.ts';
 import type { Instant } from '../../../domain/values/time.ts';
 import type { IncidentHead } from '../events/incident-head.ts';
-import { plain } from './mrkdwn.ts';
 
 /** How a piece gives way when a message is too long for where it is shown: lower orders first, each shorter version, then nothing. */
 export interface Yields {
@@ -55,7 +54,7 @@ export function customers(count: number): string {
 
 /** Where the customers are, in words that follow "stuck". */
 export function waitingFor(state: NamedState): string {
-  return knownState(state.value)?.advice?.place ?? `in ${plain(state.name, 34)}`;
+  return statePlace(state.value);
 }
 
 /** The likely cause and what to do, as markup. */

@@ -119,7 +119,7 @@ export function unreachableDraft(incident: UnreachableIncident): Draft {
           ['What to do', remedy],
           [
             'Meanwhile',
-            `No change of this site's purchases is seen or delivered, and none is called stuck. What is overdue is polled once ${incident.reason === 'not_moved' ? 'it has moved' : 'a daemon names the site again'}.`,
+            `No change of this site's purchases is seen or delivered, and none is called stuck. What is due is polled once ${incident.reason === 'not_moved' ? 'it has moved' : 'a daemon names the site again'}.`,
           ],
         ]
       : [
@@ -130,7 +130,7 @@ export function unreachableDraft(incident: UnreachableIncident): Draft {
           ['What to do', remedy],
           [
             'Meanwhile',
-            `${isReadAtTimes ? 'Hardly any' : 'No'} state of this site's purchases is known, and none is called stuck for this time; failed polls are not held against them. One call at a time, 30 s apart at most, finds out when the service answers again; what is overdue then is polled by itself.`,
+            `${isReadAtTimes ? 'Hardly any' : 'No'} state of this site's purchases is known, and none is called stuck for this time; failed polls are not held against them. One call at a time, 30 s apart at most, finds out when the service answers again; what is due then is polled by itself.`,
           ],
         ],
   };

@@ -52,8 +52,8 @@ function roughly(days: number): string {
   return days < 730 ? `${Math.round(days / 30)} months` : `${grouped(Math.round(days / 365))} years`;
 }
 
-/** After how long a customer counts as overdue, and where that comes from. */
-export function overdueText(limitMs: number, dwell: Working | null): string {
+/** After how long a customer counts as stuck, and where that comes from. */
+export function limitWords(limitMs: number, dwell: Working | null): string {
   const limit = humanDuration(Math.min(limitMs, 1_000 * DAY));
   if (dwell === null) return limit;
   const { usualMs, p95Ms, purchases, source } = dwell;

@@ -4,6 +4,7 @@
  */
 
 import { enoughKnown } from '../../../domain/incidents/stuck-checkouts.ts';
+import { stateBoth } from '../../../domain/purchases/states.ts';
 import { commandLine } from '../../../domain/values/command-line.ts';
 import { grouped } from '../../../domain/values/counts.ts';
 import { humanDuration } from '../../../domain/values/duration.ts';
@@ -11,7 +12,7 @@ import type { StuckIncident, StuckPart } from '../events/stuck-event.ts';
 import { answered, causeParagraphs, earlierParagraph } from './causes.ts';
 import { customers, type Draft, type Labelled, LONGEST_NAME, waitingFor } from './draft.ts';
 import { code, command, moment, plain, purchaseId } from './mrkdwn.ts';
-import { moneyText, overdueText, shareText, trustText } from './stuck-facts.ts';
+import { limitWords, moneyText, shareText, trustText } from './stuck-facts.ts';
 import { beganAt, stuckHeadline } from './stuck-headline.ts';
 
 /** Purchases named at most. */
@@ -39,7 +40,7 @@ function openDraft(incident: StuckIncident, consoleUrl: string | null): Draft {
       ...(waiting.length === 0 ? [] : [['Money waiting', moneyText(incident), { order: 90 }] as const]),
       ...(limitMs === null
         ? []
-        : [['Overdue after', overdueText(limitMs, dwell), { order: 60, shorter: [overdueText(limitMs, null)] }] as const]),
+        : [['Stuck after', limitWords(limitMs, dwell), { order: 60, shorter: [limitWords(limitMs, null)] }] as const]),
       ...(severity === null ? [] : [['Severity', severity] as const]),
     ],
     paragraphs: [
@@ -86,7 +87,7 @@ function endedDraft(incident: StuckIncident): Draft {
       ...(movedOn === null
         ? []
         : [[reopenedAt === null ? 'Got on after all' : 'Got on since it came back', customers(movedOn)] as const]),
-      ...(count === 0 ? [] : [['Overdue still', `${customers(count)}, who may have left`] as const]),
+      ...(count === 0 ? [] : [['Still stuck', `${customers(count)}, who may have left`] as const]),
     ],
     paragraphs: [
       ...partsParagraph(incident),
@@ -103,7 +104,7 @@ function endedDraft(incident: StuckIncident): Draft {
 function places({ site, state }: StuckIncident): Labelled[] {
   return [
     ...(site === null ? [] : [['Site', plain(site, LONGEST_NAME)] as const]),
-    ...(state === null ? [] : [['State', `${code(state.name, 60)} (${state.value})`] as const]),
+    ...(state === null ? [] : [['State', stateBoth(state.value)] as const]),
   ];
 }
 

@@ -7,6 +7,7 @@ import { type Shape, status, tag } from '../../frame/icons.ts';
 import type { Ask } from '../../frame/page-route.ts';
 import { comingEnd } from '../../parts/incidents.ts';
 import { facts, panel, written } from '../../parts/lists.ts';
+import { stateCell } from '../../parts/states.ts';
 import { clockTime, length, when } from '../../parts/time.ts';
 import { moneyWaiting } from './customers.ts';
 
@@ -32,6 +33,7 @@ export function numbers(incident: IncidentDetailsBody, customers: IncidentCustom
   const {
     kind,
     site,
+    state,
     subscriber,
     count,
     peak,
@@ -50,6 +52,7 @@ export function numbers(incident: IncidentDetailsBody, customers: IncidentCustom
   ];
   if (customers !== null && endedAt === null && count > 0) rows.splice(1, 0, ['Money waiting', moneyWaiting(customers)]);
   if (site !== null) rows.push(['Site', html`<a href="${base}/sites/${encodeURIComponent(site)}">${site}</a>`]);
+  if (state !== null) rows.push(['State', stateCell(state)]);
   if (subscriber !== null)
     rows.push(['Subscriber', html`<a href="${base}/subscribers/${encodeURIComponent(subscriber)}">${written(subscriber)}</a>`]);
   if (reopenedAt !== null) rows.push(['Came back', when(reopenedAt, now)]);
@@ -67,7 +70,7 @@ export function numbers(incident: IncidentDetailsBody, customers: IncidentCustom
 }
 
 const COUNTED = {
-  stuck: 'Overdue now',
+  stuck: 'Stuck now',
   unreachable: 'Sites of which no purchase is read',
   subscriber: 'Deliveries waiting or given up',
   replica: 'Replicas in trouble now',
@@ -108,7 +111,7 @@ export function causes({ causes: likely, earlier, kind, count, saidAt }: Inciden
       : {
           foot: html`<p>Last time here, ${when(earlier.at, now)}, it was: ${earlier.title}.${earlier.note === null ? NOTHING : html` “${written(earlier.note)}”`}${earlier.by === null ? NOTHING : html`, by ${written(earlier.by)}`}</p>`,
         };
-  // The reasons name those who were overdue then.
+  // The reasons name those who were stuck then.
   const asOf = count > 0 || saidAt === null ? {} : { note: html`as it was ${when(saidAt, now)}` };
   return panel({ id: 'causes', title: 'What it may be, and what to do', body, ...asOf, ...before });
 }
@@ -117,8 +120,8 @@ export function causes({ causes: likely, earlier, kind, count, saidAt }: Inciden
 export function parts({ parts: all }: IncidentDetailsBody, { base, now }: Ask): Html {
   if (all.length === 0) return NOTHING;
   const row = ({ id, site, state, count, peak, endedAt }: IncidentDetailsBody['parts'][number]): Html =>
-    html`<tr id="part-${id}"><th scope="row"><a href="${base}/incidents/${id}">${site ?? 'several sites'}</a></th><td>${state?.name ?? 'several states'}</td><td class="num" data-l="overdue">${number(count)}</td><td class="num" data-l="at the worst">${number(peak)}</td><td>${endedAt === null ? 'open' : html`ended ${when(endedAt, now)}`}</td></tr>`;
-  const body = html`<table class="cards"><thead><tr><th scope="col">Site</th><th scope="col">State</th><th scope="col" class="num">Overdue</th><th scope="col" class="num">At the worst</th><th scope="col">Is</th></tr></thead><tbody>${all.map(row)}</tbody></table>`;
+    html`<tr id="part-${id}"><th scope="row"><a href="${base}/incidents/${id}">${site ?? 'several sites'}</a></th><td>${state === null ? 'several states' : stateCell(state)}</td><td class="num" data-l="stuck">${number(count)}</td><td class="num" data-l="at the worst">${number(peak)}</td><td>${endedAt === null ? 'open' : html`ended ${when(endedAt, now)}`}</td></tr>`;
+  const body = html`<table class="cards"><thead><tr><th scope="col">Site</th><th scope="col">State</th><th scope="col" class="num">Stuck</th><th scope="col" class="num">At the worst</th><th scope="col">Is</th></tr></thead><tbody>${all.map(row)}</tbody></table>`;
   return panel({ id: 'parts', title: 'Parts', note: 'with one cause; people are alerted of all together', body });
 }
 

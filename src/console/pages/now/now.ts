@@ -31,16 +31,23 @@ export const nowPages = [
     const open = incidents.data.filter(({ parent }) => parent === null).sort(worstFirst);
     const { title, text, severity } = overview.headline;
     const shape = severity === 'ending' ? 'waiting' : severity;
-    const body = html`<div class="head"><h1 class="say" data-said>${shape === null ? NOTHING : icon(shape, `s-ico ${shape}`)}${tied(text)}</h1><p class="sub">${tied(second(overview, flow))}</p></div>
+    const body = html`<div class="head"><h1 class="say" data-said>${shape === null ? NOTHING : icon(shape, `s-ico ${shape}`)}${tied(text)}</h1>${onlyTodo(overview)}<p class="sub">${tied(second(overview, flow))}</p></div>
 <div class="stack">${needList(overview)}${open.map((incident) => incidentPanel(incident, ask))}${flowPanel(flow, sites, ask)}${activityCharts(activity.minutes, flow.site)}${healthStrip(overview, ask)}</div>`;
     return { title, place: 'now', crumb: 'Now', body };
   }),
 ];
 
+/** What to do about the only thing that needs a person, below the sentence that names it. An incident has a panel of its own. */
+function onlyTodo({ headline: { needs } }: OverviewBody): Html {
+  const [only, another] = needs;
+  if (only === undefined || another !== undefined || only.incident !== null) return NOTHING;
+  return html`<p class="sub"><bdi>What to do: ${only.todo}</bdi></p>`;
+}
+
 /** All that needs a person beside the incidents, which have panels of their own; nothing where the sentence says it all. */
 function needList({ headline: { needs } }: OverviewBody): Html {
   const others = needs.filter(({ incident }) => incident === null);
-  if (others.length === 0) return NOTHING;
+  if (others.length === 0 || needs.length === 1) return NOTHING;
   const item = ({ severity, text, todo }: OverviewBody['headline']['needs'][number]): Html =>
     html`<li>${status(severity, severity)} <bdi>${tied(text)}.</bdi><p class="small"><bdi>What to do: ${todo}</bdi></p></li>`;
   return panel({ id: 'needs', title: 'Needs a person', body: html`<ul class="rows">${others.map(item)}</ul>` });

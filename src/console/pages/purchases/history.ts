@@ -1,13 +1,14 @@
 /** What happened to a purchase, as tables: its events with their deliveries, and its states. */
 import type { ExplanationBody } from '../../../api/purchases/explanation-body.ts';
 import type { DeliveryBody } from '../../../api/subscribers/fields.ts';
-import { checkoutEnd } from '../../../domain/purchases/states.ts';
+import { checkoutEnd, stateWords } from '../../../domain/purchases/states.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type Html, html, NOTHING, number } from '../../frame/html.ts';
 import { type Shape, status } from '../../frame/icons.ts';
 import type { Ask } from '../../frame/page-route.ts';
 import { nothingHere, panel } from '../../parts/lists.ts';
 import { purchasePath } from '../../parts/purchases.ts';
+import { beside } from '../../parts/states.ts';
 import { length, momentTime, when } from '../../parts/time.ts';
 import { type Stay, staysOf, stayText } from '../../pictures/stays.ts';
 import type { Known } from './read.ts';
@@ -76,7 +77,7 @@ export function statesPanel({ why, purchase }: Known, { now }: Ask): Html {
   const row = (stay: Stay): Html => {
     const { state, came, left, stuckAt: stuck } = stay;
     const limit = left === null && purchase.limit !== null ? purchase.limit.text : null;
-    return html`<tr><th scope="row" class="wide">${stateShape(stay)}</th><td data-l="not before">${came.notBefore === null ? html`<span class="mute">not known</span>` : time(came.notBefore)}</td><td data-l="not after">${time(came.notAfter)}</td>
+    return html`<tr><th scope="row" class="wide">${stateShape(stay)}${beside(state)}</th><td data-l="not before">${came.notBefore === null ? html`<span class="mute">not known</span>` : time(came.notBefore)}</td><td data-l="not after">${time(came.notAfter)}</td>
 <td class="num left wide" data-l="stayed">${stayText(stay, Date.parse(why.at))}${left === null && checkoutEnd(state.value) !== null ? ', final' : ''}${stuck === null ? NOTHING : html`<small>found stuck at ${time(stuck)}</small>`}${limit === null ? NOTHING : html`<small>${limit}</small>`}</td></tr>`;
   };
   const body =
@@ -88,8 +89,9 @@ export function statesPanel({ why, purchase }: Known, { now }: Ask): Html {
 }
 
 function stateShape({ state, stuckAt }: Stay): Html {
-  if (stuckAt !== null) return status('stuck', state.name);
+  const words = stateWords(state.value);
+  if (stuckAt !== null) return status('stuck', words);
   const end = checkoutEnd(state.value);
-  if (end === null) return status('waiting', state.name);
-  return end === 'paid' ? status('ok', state.name, 'paid') : status('final', state.name);
+  if (end === null) return status('waiting', words);
+  return end === 'paid' ? status('ok', words, 'paid') : status('final', words);
 }

@@ -2,7 +2,7 @@
 import type { OverviewBody } from '../../../api/health/overview.ts';
 import type { PurchaseBody } from '../../../api/purchases/purchase-body.ts';
 import { PURCHASE_STATUSES } from '../../../domain/purchases/purchase.ts';
-import { STATE_NAMES } from '../../../domain/purchases/states.ts';
+import { STATE_NAMES, stateBoth, statePlace, stateValue } from '../../../domain/purchases/states.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { ApiRefusal } from '../../frame/api-calls.ts';
 import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
@@ -74,15 +74,15 @@ function view(ask: Ask, { overview, filter, text, list, says }: Shown) {
 }
 
 function fields({ overview, filter, text }: Pick<Shown, 'overview' | 'filter' | 'text'>, base: string): Html {
-  const choice = (name: keyof Filter, label: string, values: readonly string[]): Html =>
-    html`<label>${label} <select name="${name}"><option value="">all</option>${withChosen(values, filter[name]).map((value) => html`<option value="${value}"${value === filter[name] ? html` selected` : NOTHING}>${value}</option>`)}</select></label>`;
+  const choice = (name: keyof Filter, label: string, values: readonly string[], word = (value: string) => value): Html =>
+    html`<label>${label} <select name="${name}"><option value="">all</option>${withChosen(values, filter[name]).map((value) => html`<option value="${value}"${value === filter[name] ? html` selected` : NOTHING}>${word(value)}</option>`)}</select></label>`;
   const stuck = html`<label>Stuck <select name="stuck"><option value="">all</option>${(['true', 'false'] as const).map((value) => html`<option value="${value}"${value === filter.stuck ? html` selected` : NOTHING}>${value === 'true' ? 'stuck' : 'not stuck'}</option>`)}</select></label>`;
   return html`<form class="fields" role="search" aria-label="Filter" action="${base}/purchases"><label class="grow">Purchase id or your reference <input name="q" type="search" value="${text}" maxlength="400" autocomplete="off"></label>
 ${choice(
   'site',
   'Site',
   overview.sites.map(({ site }) => site),
-)}${choice('status', 'Status', PURCHASE_STATUSES)}${choice('state', 'State', STATE_NAMES)}${stuck}
+)}${choice('status', 'Status', PURCHASE_STATUSES)}${choice('state', 'State', STATE_NAMES, stateBoth)}${stuck}
 ${filter.reference === '' ? NOTHING : html`<label>Reference <input name="reference" value="${filter.reference}" maxlength="400"></label>`}<button class="btn">Show</button></form>`;
 }
 
@@ -120,11 +120,17 @@ function sentence({ purchases }: OverviewBody, filter: Filter): string {
   return `${counted(purchases.watching, 'purchase is', 'purchases are')} watched, ${stuck}.`;
 }
 
-/** What a filter asks for, in words: `at demo-se in New that are stuck`. */
+/** A state of the address: a name, a number, or other text. */
+function placeOf(state: string): string {
+  const value = stateValue(state);
+  return value === null ? `in ${state}` : statePlace(value);
+}
+
+/** What a filter asks for, in words: `at demo-se waiting for a Finnish bank that are stuck`. */
 function filterWords({ site, status, state, stuck, reference }: Filter): string {
   return [
     ...(site === '' ? [] : [`at ${site}`]),
-    ...(state === '' ? [] : [`in ${state}`]),
+    ...(state === '' ? [] : [placeOf(state)]),
     ...(status === '' ? [] : [`with the status ${status}`]),
     ...(stuck === '' ? [] : [stuck === 'true' ? 'that are stuck' : 'that are not stuck']),
     ...(reference === '' ? [] : [`with the reference ${reference}`]),

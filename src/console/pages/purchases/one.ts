@@ -2,7 +2,7 @@
 import type { ExplanationBody } from '../../../api/purchases/explanation-body.ts';
 import type { PurchaseBody } from '../../../api/purchases/purchase-body.ts';
 import type { PurchaseDetailsBody } from '../../../api/purchases/purchases.ts';
-import { knownState } from '../../../domain/purchases/states.ts';
+import { knownState, stateWords } from '../../../domain/purchases/states.ts';
 import type { ApiRefusal } from '../../frame/api-calls.ts';
 import { type Html, html, NOTHING, tied } from '../../frame/html.ts';
 import { icon } from '../../frame/icons.ts';
@@ -10,6 +10,7 @@ import type { View } from '../../frame/page.ts';
 import { type Ask, page } from '../../frame/page-route.ts';
 import { nothingHere, panel, written } from '../../parts/lists.ts';
 import { amountOf, markOf, purchaseLink, purchasePath, stateStatus, valueText } from '../../parts/purchases.ts';
+import { beside } from '../../parts/states.ts';
 import { since, zoneName } from '../../parts/time.ts';
 import { lifePicture } from '../../pictures/life.ts';
 import { lifeOf } from '../../pictures/life-story.ts';
@@ -48,7 +49,7 @@ function head({ purchase, why }: Known, ask: Ask): Html {
   const { status, state, reference, orderReference, purchaseId, site } = purchase;
   const [kind, shape] = markOf(purchase);
   const incidents = why.standing.flatMap(({ incidentId }) => (incidentId === undefined ? [] : [incidentId]));
-  return html`<div class="head"><p class="st ${kind}">${icon(shape)}<b>${state?.name ?? 'not seen yet'}</b> <span class="mute">${status}${purchase.stuckSince === null ? '' : ', stuck'}</span></p><h1 class="say">${tied(sentence(purchase, why))}</h1>
+  return html`<div class="head"><p class="st ${kind}">${icon(shape)}<b>${state === null ? 'not seen yet' : stateWords(state.value)}</b>${beside(state)} <span class="mute">${status}${purchase.stuckSince === null ? '' : ', stuck'}</span></p><h1 class="say">${tied(sentence(purchase, why))}</h1>
 <p class="sub">${why.verdict}</p>
 <p class="sub"><bdi class="id">${purchaseId}</bdi> · ${site}${reference === null ? NOTHING : html` · reference ${written(reference)}`}${orderReference === null ? NOTHING : html` · order ${written(valueText(orderReference))}`}${incidents.map((id) => html` · part of <a href="${ask.base}/incidents/${id}">${id}</a>`)}</p>
 ${actions(purchase, ask)}</div>`;
@@ -64,7 +65,9 @@ function sentence(purchase: PurchaseDetailsBody, why: ExplanationBody): string {
   const meaning = knownState(state.value)?.meaning ?? 'The specification does not list this state';
   const lasted = stayText(stay, Date.parse(why.at));
   const long = stuckSince === null ? '' : ', longer than the limit';
-  return `${sum}${state.name} for ${lasted}${long}. ${meaning}.`;
+  const words = stateWords(state.value);
+  const begin = sum === '' ? `${words.slice(0, 1).toUpperCase()}${words.slice(1)}` : `${sum}${words}`;
+  return `${begin} for ${lasted}${long}. ${meaning}.`;
 }
 
 /** The buttons that apply to where it stands. */

@@ -1,7 +1,9 @@
 /** The form of a rehearsal: the time, and the settings to try, each with the value that it has at the daemon. */
+
 import type { OverviewBody } from '../../../api/health/overview.ts';
 import type { ShownAlertSettings } from '../../../config/rehearsed.ts';
 import { STUCK_MODES } from '../../../domain/incidents/audience.ts';
+import { stateBoth } from '../../../domain/purchases/states.ts';
 import { type Html, html, NOTHING } from '../../frame/html.ts';
 import type { Ask } from '../../frame/page-route.ts';
 import { field, refusalNote, type Tried } from '../../parts/fields.ts';
@@ -78,7 +80,7 @@ export function rehearsalForm(
     [present, tried.values].some((values) => valueIn(values, limitField(state)) !== 'never');
   const states = Object.keys(settings.states);
   const limits = (some: readonly string[]): Html =>
-    html`<div class="fields even">${some.map((state) => setting(limitField(state), state, ''))}</div>`;
+    html`<div class="fields even">${some.map((state) => setting(limitField(state), stateBoth(state), ''))}</div>`;
   const unlimited = states.filter((state) => !isLimited(state));
   const fields = [...ABOUT, ...present.keys()];
   const sites = [{ value: '', word: 'all sites' }, ...overview.sites.map(({ site }) => ({ value: site, word: site }))];

@@ -1,10 +1,13 @@
 /** What came of a rehearsal: the timeline, the numbers, the messages, and what the result rests on. */
+
 import { type MessageSums, type RehearsalBody, type ShownIncident, STAGES } from '../../../actions/rehearse/body.ts';
 import { reuseText } from '../../../domain/incidents/paid-twice.ts';
+import { stateWords } from '../../../domain/purchases/states.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
 import { status } from '../../frame/icons.ts';
 import { nothingHere, panel, written } from '../../parts/lists.ts';
+import { beside } from '../../parts/states.ts';
 import { dayTime, momentTime } from '../../parts/time.ts';
 import { incidentPlace, type TimelineSide, timelinePicture } from '../../pictures/rehearsal.ts';
 
@@ -127,7 +130,7 @@ export function basisPanel({ stays, taughtSince, channelInvented, limits, reusin
     ...reusing.map(
       ({ site, ...counts }) => html`<b>${site}</b>: no person is alerted of orders paid twice, because ${reuseText(counts)}`,
     ),
-    ...limits.map(({ site, state, text }) => html`<b>${site}, ${state.name}</b>: ${tied(text)}`),
+    ...limits.map(({ site, state, text }) => html`<b>${site}, ${stateWords(state.value)}</b>${beside(state)}: ${tied(text)}`),
     'Between two polls it is not known when a customer left: half-way is assumed. So this is a rehearsal, and not what would have happened to the second.',
   ];
   return panel({

@@ -5,6 +5,7 @@ import type { OverviewBody } from '../../../api/health/overview.ts';
 import type { SiteBody } from '../../../api/health/site.ts';
 import { sentence as sentenceOf } from '../../../domain/incidents/replica-trouble.ts';
 import { unpolledAdvice, unpolledText } from '../../../domain/polling/unpolled.ts';
+import { stateWords } from '../../../domain/purchases/states.ts';
 import { commandLine } from '../../../domain/values/command-line.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
@@ -12,6 +13,7 @@ import { tag } from '../../frame/icons.ts';
 import { type Ask, page } from '../../frame/page-route.ts';
 import { nothingHere, panel, written } from '../../parts/lists.ts';
 import { siteMark } from '../../parts/sites.ts';
+import { beside } from '../../parts/states.ts';
 import { length, when } from '../../parts/time.ts';
 import { dwellPicture } from '../../pictures/dwell.ts';
 import { breakerOf, replicasPanel, tokenOf } from './replicas.ts';
@@ -165,7 +167,7 @@ function pictures({ states, site }: SiteBody, flow: FlowBody, base: string): Htm
       site,
     });
     const isStuck = (now?.incidents.length ?? 0) > 0;
-    return html`<figure><figcaption><a href="${base}/purchases?${list}">${state.name}</a>${isStuck ? tag('stuck', 'stuck') : NOTHING}</figcaption>${dwellPicture({ state, ...dwell }, now?.ages?.oldest ?? [])}<p>${tied(waitingText(now))} ${tied(usualText(dwell))}</p></figure>`;
+    return html`<figure><figcaption><span><a href="${base}/purchases?${list}">${stateWords(state.value)}</a>${beside(state)}</span>${isStuck ? tag('stuck', 'stuck') : NOTHING}</figcaption>${dwellPicture({ state, ...dwell }, now?.ages?.oldest ?? [])}<p>${tied(waitingText(now))} ${tied(usualText(dwell))}</p></figure>`;
   };
   return html`<div class="mult">${shown.map(figure)}</div>`;
 }
@@ -176,7 +178,7 @@ function waitingText(now: FlowBody['states'][number] | undefined): string {
   const longest = oldest === undefined ? '' : `, the oldest for ${length(Math.floor(oldest.ageMs / 1_000) * 1_000)}`;
   const rest = now.watching - now.stuck;
   if (now.stuck === 0) return `${counted(now.watching, 'waits', 'wait')}${longest}.`;
-  return `${number(now.stuck)} overdue${longest}; ${rest === 0 ? 'nobody else waits' : `${number(rest)} more wait`}.`;
+  return `${number(now.stuck)} stuck${longest}; ${rest === 0 ? 'nobody else waits' : `${number(rest)} more wait`}.`;
 }
 
 /** The limit's own words hold what it rests on; without a limit, what is usual stands alone. */
@@ -195,7 +197,7 @@ function counts({ site }: Overview, { purchases }: OverviewBody, { base, now }: 
       status: is,
       ...(state !== null && { state: state.name.startsWith('Unknown(') ? String(state.value) : state.name }),
     });
-    return html`<tr><th scope="row"><a href="${base}/purchases?${filters}">${state?.name ?? 'not seen yet'}</a></th><td>${is}</td><td class="num">${number(count)}</td><td class="num">${stuck > 0 ? html`<b class="stuck">${number(stuck)}</b>` : '0'}</td><td>${oldestSince === null ? '' : when(oldestSince, now)}</td></tr>`;
+    return html`<tr><th scope="row"><a href="${base}/purchases?${filters}">${state === null ? 'not seen yet' : stateWords(state.value)}</a>${beside(state)}</th><td>${is}</td><td class="num">${number(count)}</td><td class="num">${stuck > 0 ? html`<b class="stuck">${number(stuck)}</b>` : '0'}</td><td>${oldestSince === null ? '' : when(oldestSince, now)}</td></tr>`;
   };
   return panel({
     id: 'counts',
@@ -206,6 +208,6 @@ function counts({ site }: Overview, { purchases }: OverviewBody, { base, now }: 
             'No purchase of this site is registered.',
             html`Register one: <code>npx ${commandLine`watch --site ${site}`} &lt;purchase id&gt;</code>`,
           )
-        : html`<div class="scroll" tabindex="0" role="region" aria-label="Counts by state and status"><table><thead><tr><th scope="col">State</th><th scope="col">Status</th><th scope="col" class="num">Purchases</th><th scope="col" class="num">Overdue</th><th scope="col">The longest since</th></tr></thead><tbody>${groups.map(row)}</tbody></table></div>`,
+        : html`<div class="scroll" tabindex="0" role="region" aria-label="Counts by state and status"><table><thead><tr><th scope="col">State</th><th scope="col">Status</th><th scope="col" class="num">Purchases</th><th scope="col" class="num">Stuck</th><th scope="col">The longest since</th></tr></thead><tbody>${groups.map(row)}</tbody></table></div>`,
   });
 }

@@ -1,7 +1,7 @@
 /** The form that adds a subscriber, and what the API is asked for with it. */
 import type { OverviewBody } from '../../../api/health/overview.ts';
 import { EVENT_TYPES } from '../../../domain/events/system-event-types.ts';
-import { STATE_NAMES } from '../../../domain/purchases/states.ts';
+import { STATE_NAMES, stateBoth } from '../../../domain/purchases/states.ts';
 import { type Html, html, NOTHING } from '../../frame/html.ts';
 import type { Ask } from '../../frame/page-route.ts';
 import { field, refusalNote, type Tried } from '../../parts/fields.ts';
@@ -17,7 +17,8 @@ export const FORMATS = [
 export function addForm({ base }: Ask, { sites }: OverviewBody, tried: Tried): Html {
   const { values } = tried;
   const names = sites.filter(({ configured }) => configured).map(({ site }) => site);
-  const boxes = (name: string, legend: string, choices: readonly string[]): Html => tickBoxes({ name, legend, choices, values });
+  const boxes = (name: string, legend: string, choices: readonly string[], word?: (choice: string) => string): Html =>
+    tickBoxes({ name, legend, choices, values, ...(word && { word }) });
   // Values of headers are secrets: no page repeats them.
   const unrepeated = { ...tried, values: {} };
   return html`<form class="body stack" method="post" action="${base}/subscribers">${refusalNote(tried, FIELDS)}
@@ -26,7 +27,7 @@ ${field({ name: 'url', label: 'Address', tried, isRequired: true, longest: 2_000
 ${boxes('types', 'Types of events; none ticked: all', EVENT_TYPES)}
 ${names.length < 2 ? NOTHING : boxes('sites', 'Sites; none ticked: all', names)}
 <details class="quiet" id="add-more"${isMore(tried) ? html` open` : NOTHING}><summary>States, format, headers and more</summary><div class="stack">
-${boxes('states', 'Only when a purchase changed to one of these states; none ticked: all', STATE_NAMES)}
+${boxes('states', 'Only when a purchase changed to one of these states; none ticked: all', STATE_NAMES, stateBoth)}
 <div class="fields">${field({ name: 'format', label: 'Format', tried, choices: FORMATS })}
 <label class="inline"><input type="checkbox" name="asymmetric" value="on"${values.asymmetric === 'on' ? html` checked` : NOTHING}> an ed25519 key signs, too</label></div>
 ${field({ name: 'headers', label: 'Headers, one a line as Name: value', tried: unrepeated, isLong: true, hint: 'Their values are encrypted and never shown again; after an error they are typed again.' })}

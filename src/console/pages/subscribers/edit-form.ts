@@ -2,7 +2,7 @@
 import type { OverviewBody } from '../../../api/health/overview.ts';
 import type { SubscriberBody } from '../../../api/subscribers/fields.ts';
 import { EVENT_TYPES } from '../../../domain/events/system-event-types.ts';
-import { STATE_NAMES } from '../../../domain/purchases/states.ts';
+import { STATE_NAMES, stateBoth } from '../../../domain/purchases/states.ts';
 import { type Html, html, NOTHING, tied } from '../../frame/html.ts';
 import type { Ask } from '../../frame/page-route.ts';
 import { field, refusalNote, type Tried } from '../../parts/fields.ts';
@@ -39,7 +39,7 @@ export function editForm({ subscriber, sites, waits, path, tried }: EditForm): H
   const boxes = (field: 'types' | 'sites' | 'states', legend: string, known: readonly string[]): Html => {
     // What it has, and is no longer known, can be taken away.
     const choices = [...new Set([...known, ...(subscriber[field] ?? []).map(String)])];
-    return tickBoxes({ name: field, legend, choices, values });
+    return tickBoxes({ name: field, legend, choices, values, ...(field === 'states' && { word: stateBoth }) });
   };
   const names = sites.filter(({ configured }) => configured).map(({ site }) => site);
   const isNamed = names.length > 1 || subscriber.sites !== null;

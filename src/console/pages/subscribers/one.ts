@@ -1,9 +1,11 @@
 /** A subscriber: how it is and what comes next, its latest attempts and deliveries, what it gets, and what may be done. */
+
 import type { OverviewBody } from '../../../api/health/overview.ts';
 import type { SubscriberAttemptsBody } from '../../../api/subscribers/attempts.ts';
 import type { DeliveryDetailsBody, SubscriberBody } from '../../../api/subscribers/fields.ts';
 import { DELIVERY_STATUSES } from '../../../domain/deliveries/delivery-status.ts';
 import { afterFailures } from '../../../domain/deliveries/subscriber-state.ts';
+import { stateBoth } from '../../../domain/purchases/states.ts';
 import { ApiRefusal } from '../../frame/api-calls.ts';
 import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
 import { icon } from '../../frame/icons.ts';
@@ -176,7 +178,7 @@ function getsPanel(subscriber: SubscriberBody, { now }: Ask): Html {
       ['Kind', kind],
       ['Types', listText(types)],
       ['Sites', listText(sites)],
-      ['States', listText(states)],
+      ['States', listText(states?.map(stateBoth) ?? null)],
       ['Format', format],
       [
         'Headers',

@@ -66,7 +66,7 @@ export function hasRoomAgain(windows: Windows): boolean {
 
 function nextRead(site: string, window: Window, now: Instant): WindowRead | null {
   const slot = dueSlot(now);
-  // Overdue purchases first, whatever their age; then those due in this slot; then those due soon.
+  // Purchases that are due already first, whatever their age; then those due in this slot; then those due soon.
   const through = [slot - 1, slot, slot + 1].find((each) => window.behind(each).length > 0);
   if (through === undefined) return null;
   const behind = window.behind(through);

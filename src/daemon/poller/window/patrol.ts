@@ -1,4 +1,4 @@
-/** Loads rows that are long overdue, but in no replica's memory and beyond no cursor, and logs them, because that is a bug. */
+/** Loads rows that have been due for long, but in no replica's memory and beyond no cursor, and logs them, because that is a bug. */
 import { holdingsOf, type Ownership } from '../../../domain/replicas/ownership.ts';
 import type { Milliseconds } from '../../../domain/values/time.ts';
 import type { Sql } from '../../../postgres/connection/database.ts';

@@ -16,7 +16,7 @@ const over = (number: number, differs: object = {}): object => ({
 const reason = { site: 'se', state: card, mode: 'auto', counted: 14, perDay: 5, isLast: false, count: 1, lastWellAt: null };
 const cause = {
   cause: 'rerender',
-  why: '1 customer is overdue in WaitingForCardPayments, for which the specification names this reason.',
+  why: '1 customer is stuck waiting for the card provider, for which the specification names this reason.',
 };
 const body = (data: { stuck?: object[]; over?: object[]; [key: string]: unknown }, minute = 16): string =>
   JSON.stringify({
@@ -36,8 +36,8 @@ const headline = ({ text }: SlackMessage): string => text.split('\n')[0]!;
 
 test('one stuck checkout: which, whose order, how much, for how long, why it may be and what to do', () => {
   const made = message({ stuck: [checkout(1)] });
-  expect(headline(made)).toBe('🟠 se: 1 checkout stuck waiting for the card payment provider for 16 min, 1 249.50 SEK');
-  for (const part of ['Purchase: `p-1`', 'Order: `ORD-1`', 'Money: 1 249.50 SEK', 'Overdue after: 15 min', 'Severity: warning'])
+  expect(headline(made)).toBe('🟠 se: 1 checkout stuck waiting for the card provider for 16 min, 1 249.50 SEK');
+  for (const part of ['Purchase: `p-1`', 'Order: `ORD-1`', 'Money: 1 249.50 SEK', 'Stuck after: 15 min', 'Severity: warning'])
     expect(made.text).toContain(part);
   expect(made.text).toContain('*Likely cause: The page cannot render itself again*');
   expect(made.text).toContain('*What to do*');
@@ -55,24 +55,24 @@ test("the merchant's own reference is shown, and the service's too where it diff
 
 test('what is not known is said so', () => {
   const made = message({ stuck: [{ ...checkout(1), orderReference: null, price: null }] });
-  expect(headline(made)).toBe('🟠 se: 1 checkout stuck waiting for the card payment provider for 16 min');
+  expect(headline(made)).toBe('🟠 se: 1 checkout stuck waiting for the card provider for 16 min');
   expect(made.text).toContain('Order: not known\nMoney: not known');
 });
 
 test('several are named in a line each, with those that are over', () => {
   const made = message({ stuck: [checkout(1), checkout(2, 5)], over: [over(3)] });
-  expect(headline(made)).toBe('🟠 se: 2 checkouts stuck waiting for the card payment provider, the oldest for 16 min');
+  expect(headline(made)).toBe('🟠 se: 2 checkouts stuck waiting for the card provider, the oldest for 16 min');
   expect(made.text).toContain(
     '• `p-1`, order `ORD-1`, 1 249.50 SEK, for 16 min\n• `p-2`, order `ORD-2`, 1 249.50 SEK, for 11 min',
   );
-  expect(made.text).toContain('*No longer stuck*\n• ✅ `p-3`, order `ORD-3`, 1 249.50 SEK: got on (Completed) after 40 min');
+  expect(made.text).toContain('*No longer stuck*\n• ✅ `p-3`, order `ORD-3`, 1 249.50 SEK: got on (completed) after 40 min');
 });
 
 test.each([
-  [{}, '✅ se: the stuck checkout got on (Completed) after 40 min, 1 249.50 SEK'],
+  [{}, '✅ se: the stuck checkout got on (completed) after 40 min, 1 249.50 SEK'],
   [
     { outcome: 'left', to: { value: 5, name: 'SessionTimedOut' } },
-    '⚪ se: the stuck checkout left (SessionTimedOut) after 40 min, 1 249.50 SEK',
+    '⚪ se: the stuck checkout left (timed out) after 40 min, 1 249.50 SEK',
   ],
   [
     { outcome: 'paid', to: null },
@@ -85,7 +85,7 @@ test('several ends are one message', () => {
   const made = message({ over: [over(1), left] });
   expect(headline(made)).toBe('✅ se: 2 stuck checkouts are over, 1 got on, 1 did not');
   expect(made.text).toContain('p-1');
-  expect(made.text).toContain('left (SessionTimedOut)');
+  expect(made.text).toContain('left (timed out)');
 });
 
 test('the last single alert says that incidents take over', () => {

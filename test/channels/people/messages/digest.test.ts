@@ -45,13 +45,13 @@ describe('a digest', () => {
     const shown = renderForTerminal(
       message([busy, { ...QUIET, site: 'no' }], [{ id: 1, name: 'shop', givenUp: 3, parked: 412, off: true }]),
     ).replace(/\s*\n│\s*/g, ' ');
-    expect(shown).toContain('Digest of 2 sites: 2 incidents (1 still open), 3 purchases overdue now');
+    expect(shown).toContain('Digest of 2 sites: 2 incidents (1 still open), 3 purchases stuck now');
     for (const line of [
-      'Still open: customers stuck waiting for the card payment provider, 3 at the worst, from 2026-11-20 05:00 UTC, for 2 h; nobody looks after it',
-      'Over: customers stuck waiting for the card payment provider, 31 at the worst, from 2026-11-20 02:00 UTC, for 42 min; Kim looked after it; it was: A deploy broke the page',
-      'Overdue now: 3 purchases waiting for the card payment provider, the oldest for 25 min',
-      'Full days (UTC): 421 customers waiting for the card payment provider, of which 9 became overdue (2 in 100; usually 1 in 100)',
-      'Slow: customers waiting for the card payment provider needed up to 9 min (95 % of them), before that 2 min 10 s; they count as overdue after 15 min',
+      'Still open: customers stuck waiting for the card provider, 3 at the worst, from 2026-11-20 05:00 UTC, for 2 h; nobody looks after it',
+      'Over: customers stuck waiting for the card provider, 31 at the worst, from 2026-11-20 02:00 UTC, for 42 min; Kim looked after it; it was: A deploy broke the page',
+      'Stuck now: 3 purchases waiting for the card provider, the oldest for 25 min',
+      'Full days (UTC): 421 customers waiting for the card provider, of which 9 got stuck (2 in 100; usually 1 in 100)',
+      'Slow: customers waiting for the card provider needed up to 9 min (95 % of them), before that 2 min 10 s; they count as stuck after 15 min',
       '1 purchase became unreadable',
       'at least 1 000 purchases given up after a long time without a change',
       'shop: is switched off, 3 given up, 412 waiting until it takes something again',
@@ -63,7 +63,7 @@ describe('a digest', () => {
 
   test('of one site names it, and what is part of a larger incident says so', () => {
     const { text } = message([{ ...QUIET, incidents: [{ ...open, states: [4, 6], partOf: 'inc_9' }] }]);
-    expect(text.split('\n')[0]).toBe('📋 Digest of se: 1 incident (1 still open), nobody overdue now');
+    expect(text.split('\n')[0]).toBe('📋 Digest of se: 1 incident (1 still open), nobody stuck now');
     expect(text).toContain('customers stuck in 2 states at once, with other sites');
     const elsewhere = message([{ ...QUIET, incidents: [{ ...open, states: [], partOf: 'inc_9' }] }]).text;
     expect(elsewhere).toContain('customers stuck, with other sites, 3 at the worst');
@@ -86,7 +86,7 @@ describe('a digest', () => {
     expect(text).toContain('*site-0*\n• Still open: customers stuck');
     // Those behind have their numbers at least.
     for (let shown = 1; shown < 20; shown++) expect(text).toContain(`*site-${shown}*\n`);
-    expect(text).toContain('*site-19*\n• 2 incidents (1 still open), 3 purchases overdue now');
+    expect(text).toContain('*site-19*\n• 2 incidents (1 still open), 3 purchases stuck now');
     expect(text).toContain('and 30 more');
   });
 
@@ -109,7 +109,7 @@ describe('a digest', () => {
       timestamp: '2026-11-20T07:00:00.000Z',
       data: { sites: [7, { site: 5, incidents: [{}], overdue: 'x', stays: [null] }], quiet: {}, subscribers: [1] },
     });
-    expect(slackMessage(body, { consoleUrl: null }).text).toContain('Digest of a site: no incidents, nobody overdue now');
+    expect(slackMessage(body, { consoleUrl: null }).text).toContain('Digest of a site: no incidents, nobody stuck now');
   });
 
   test('whatever it holds, Slack takes it and its headline is whole', () => {
@@ -163,7 +163,7 @@ describe('a digest', () => {
           const { text, blocks } = message(sites as SiteFacts[], subscribers);
           expect(messageProblem({ text, blocks })).toBeNull();
           expect(text.isWellFormed()).toBe(true);
-          expect(text.split('\n')[0]).toMatch(/^📋 Digest of .* overdue now$/);
+          expect(text.split('\n')[0]).toMatch(/^📋 Digest of .* stuck now$/);
         },
       ),
       { numRuns: 60 },

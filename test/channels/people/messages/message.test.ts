@@ -95,29 +95,25 @@ test.each([
 });
 
 test.each([
-  ['incident.opened', stuck, '🔴 se: 37 customers stuck waiting for the identity provider, the oldest for 12 min'],
-  [
-    'incident.grew',
-    { ...stuck, count: 80 },
-    '🔴 se: now 80 customers stuck waiting for the identity provider, the oldest for 12 min',
-  ],
-  ['incident.reminder', { ...stuck, count: 1 }, '🔴 se: still 1 customer stuck waiting for the identity provider, for 12 min'],
+  ['incident.opened', stuck, '🔴 se: 37 customers stuck waiting for identification, the oldest for 12 min'],
+  ['incident.grew', { ...stuck, count: 80 }, '🔴 se: now 80 customers stuck waiting for identification, the oldest for 12 min'],
+  ['incident.reminder', { ...stuck, count: 1 }, '🔴 se: still 1 customer stuck waiting for identification, for 12 min'],
   [
     'incident.ended',
     { ...stuck, count: 0, endedAt: '2026-11-20T10:27:30.000Z', movedOn: 39 },
-    '✅ se: no longer stuck waiting for the identity provider, after 1 h 12 min',
+    '✅ se: no longer stuck waiting for identification, after 1 h 12 min',
   ],
   [
     'incident.opened',
     { ...stuck, state: { value: 17, name: 'Unknown(17)' } },
-    '🔴 se: 37 customers stuck in Unknown(17), the oldest for 12 min',
+    '🔴 se: 37 customers stuck in state 17 (not in the specification), the oldest for 12 min',
   ],
   ['incident.opened', unreachable, '🔴 se: no usable answer from the checkout service for 3 min'],
-  ['incident.reopened', stuck, '🔴 se: again 37 customers stuck waiting for the identity provider, the oldest for 12 min'],
+  ['incident.reopened', stuck, '🔴 se: again 37 customers stuck waiting for identification, the oldest for 12 min'],
   [
     'incident.opened',
     { ...stuck, severity: 'warning' },
-    '🟠 se: 37 customers stuck waiting for the identity provider, the oldest for 12 min',
+    '🟠 se: 37 customers stuck waiting for identification, the oldest for 12 min',
   ],
   [
     'incident.opened',
@@ -140,7 +136,7 @@ test.each([
 test('a stuck incident says where, how many, since when, why, what to do, which, how much and where to look', () => {
   const shown = renderForTerminal(message('incident.opened', stuck)).replace(/\n│ /g, ' ');
   for (const part of [
-    'WaitingForIdentityProvider (4)',
+    'waiting for identification (WaitingForIdentityProvider)',
     '37 customers (41 at the worst)',
     '2026-11-20 09:05 UTC',
     '10 min',
@@ -241,7 +237,7 @@ test('the first look says how many of the first load are stuck, where, and that 
     '⚪ First look at se: 1 812 purchases have been waiting for long',
     null,
   ]);
-  expect(made.text).toContain('• waiting for the card payment provider: 1 700\n• waiting for the identity provider: 112\n');
+  expect(made.text).toContain('• waiting for the card provider: 1 700\n• waiting for identification: 112\n');
   expect(made.text).toContain('Registered in all: 5 000\nNo answer about yet: 17\nThe oldest since: <!date^');
   expect(made.text).toContain('came with the first load of this site, so since when is not known');
 });

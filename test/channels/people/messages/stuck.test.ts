@@ -74,23 +74,19 @@ test.each([
   [
     'opened',
     sitesAtOnce,
-    '🔴 3 sites at once (dk, no, se): 42 customers stuck waiting for the identity provider, the oldest for 15 min',
+    '🔴 3 sites at once (dk, no, se): 42 customers stuck waiting for identification, the oldest for 15 min',
   ],
   [
     'grew',
     { ...sitesAtOnce, parts: sitesAtOnce.parts.map((part) => ({ ...part, ended: part.site === 'dk' })) },
-    '🔴 2 of 3 sites (no, se): now 42 customers stuck waiting for the identity provider, the oldest for 15 min',
+    '🔴 2 of 3 sites (no, se): now 42 customers stuck waiting for identification, the oldest for 15 min',
   ],
   [
     'ended',
     { ...sitesAtOnce, parts: sitesAtOnce.parts.map((part) => ({ ...part, ended: true })) },
-    '✅ 3 sites (dk, no, se): no longer stuck waiting for the identity provider, after 12 min',
+    '✅ 3 sites (dk, no, se): no longer stuck waiting for identification, after 12 min',
   ],
-  [
-    'opened',
-    { ...opened, test: true },
-    '🔴 TEST: se: 42 customers stuck waiting for the card payment provider, the oldest for 15 min',
-  ],
+  ['opened', { ...opened, test: true }, '🔴 TEST: se: 42 customers stuck waiting for the card provider, the oldest for 15 min'],
 ])('the headline of %s says where in one glance', (stage, data, expected) => {
   const made = message(stage, data);
   expect([headline(made), messageProblem(made)]).toEqual([expected, null]);
@@ -100,7 +96,7 @@ test.each([
 test('names of sites are left out of a headline that has no room for them', () => {
   const parts = [1, 2, 3, 4].map((n) => ({ site: `a-site-with-a-long-name-number-${n}`, state: card, count: n, peak: n }));
   expect(headline(message('opened', { ...sitesAtOnce, parts, includes: [] }))).toBe(
-    '🔴 4 sites at once: 42 customers stuck waiting for the card payment provider, the oldest for 15 min',
+    '🔴 4 sites at once: 42 customers stuck waiting for the card provider, the oldest for 15 min',
   );
 });
 
@@ -108,7 +104,7 @@ test('of more parts than the event names, their number is a lower bound, and the
   const includes = Array.from({ length: 80 }, (_, index) => `inc_${index}`);
   const { text } = message('opened', { ...sitesAtOnce, includes });
   expect(text).toMatch(/^🔴 At least 3 sites at once: 42 customers/);
-  expect(text).toContain('• dk, waiting for the identity provider: 0 customers\nand 72 more\n');
+  expect(text).toContain('• dk, waiting for identification: 0 customers\nand 72 more\n');
 });
 
 describe('the message that an incident has opened', () => {
@@ -116,12 +112,12 @@ describe('the message that an incident has opened', () => {
     const text = shown('opened', opened);
     for (const part of [
       'Site se',
-      'State WaitingForCardPayments (6)',
+      'State waiting for the card provider (WaitingForCardPayments)',
       'Stuck now 42 customers (44 at the worst)',
       'Share 44 of 47 customers since it began did not get on in time usually about 3 in 100',
       'Since 2026-11-20 09:05 UTC noticed 11 min after the first of them came',
       'Money waiting 1 234 567.50 SEK 99 EUR and 3 without a known amount',
-      'Overdue after 6 min 30 s usual 38 s, 95 % under 2 min 10 s, from 412 purchases',
+      'Stuck after 6 min 30 s usual 38 s, 95 % under 2 min 10 s, from 412 purchases',
       'Severity critical',
       'By chance alone, such an alarm comes once in about 5 700 customers, which is about every 48 days with the 120 a day who come here.',
       'id4 id5 and 37 more',
@@ -158,7 +154,7 @@ describe('the message that an incident has opened', () => {
     const quoted = "it was: A deploy broke the page, says Kim: “the bank's form was blocked by our CSP”.";
     expect(shown('opened', opened)).toContain(`On 2026-11-03 ${quoted}`);
     const earlier = { ...opened.earlier, site: 'no', state: identity };
-    expect(shown('opened', { ...opened, earlier })).toContain(`On 2026-11-03 (no, waiting for the identity provider) ${quoted}`);
+    expect(shown('opened', { ...opened, earlier })).toContain(`On 2026-11-03 (no, waiting for identification) ${quoted}`);
   });
 
   test('is plain about few customers', () => {
@@ -178,14 +174,14 @@ describe('the message that an incident has opened', () => {
     [{ purchases: 12, source: 'default' }, '6 min 30 s, the default, as too little is known yet (12 of 50 purchases)'],
     [null, '6 min 30 s Severity'],
   ])('shows the working of the limit: %j', (dwell, expected) => {
-    expect(shown('opened', { ...opened, dwell })).toContain(`Overdue after ${expected}`);
+    expect(shown('opened', { ...opened, dwell })).toContain(`Stuck after ${expected}`);
   });
 
   test('names the parts of several states or sites, the worst first, and for how many incidents it stands', () => {
     expect(message('opened', several).text).toContain(
-      '*Where*\n• waiting for the card payment provider: 30 customers\n• waiting for the identity provider: 12 customers\nThis one message stands for 2 incidents.',
+      '*Where*\n• waiting for the card provider: 30 customers\n• waiting for identification: 12 customers\nThis one message stands for 2 incidents.',
     );
-    expect(message('opened', sitesAtOnce).text).toContain('• se, waiting for the identity provider: 30 customers\n• no, waiting');
+    expect(message('opened', sitesAtOnce).text).toContain('• se, waiting for identification: 30 customers\n• no, waiting');
   });
 
   test('never sets the share of its beginning beside the numbers of today, unless it says so', () => {
@@ -245,11 +241,11 @@ describe('the message that an incident has opened', () => {
 describe('the message that it is over', () => {
   test('says for how long, how many at worst, how many got on after all, and asks what it was', () => {
     const text = shown('ended', ended);
-    expect(text).toContain('✅ se: no longer stuck waiting for the card payment provider, after 1 h 23 min');
+    expect(text).toContain('✅ se: no longer stuck waiting for the card provider, after 1 h 23 min');
     for (const part of [
       'Stuck at the worst 44 customers',
       'Got on after all 39 customers',
-      'Overdue still 2 customers, who may have left',
+      'Still stuck 2 customers, who may have left',
       'purchase-watch incidents answer inc_7 --cause KEY --by NAME',
       'The likeliest was new_checkout.',
     ])

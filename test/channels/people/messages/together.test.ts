@@ -64,7 +64,7 @@ const headline = ({ text }: SlackMessage): string => text.split('\n')[0]!;
 describe('of one incident', () => {
   test('that grew while nobody could be told, the message says how it is now, and what to do', () => {
     const made = folded([incident('opened', stuck, 1), incident('grew', { ...stuck, count: 80, peak: 80 }, 20)]);
-    expect(headline(made)).toBe('🔴 se: now 80 customers stuck waiting for the card payment provider, the oldest for 1 h 10 min');
+    expect(headline(made)).toBe('🔴 se: now 80 customers stuck waiting for the card provider, the oldest for 1 h 10 min');
     expect(made.text).toContain(CAUSES.new_checkout.remedy);
     expect(made.text).not.toContain('12 customers');
     expect(made.text).toContain('2 messages in one, because Slack did not take them at once. They were due from <!date^');
@@ -72,15 +72,13 @@ describe('of one incident', () => {
 
   test('that came and went meanwhile, it says that it was', () => {
     const made = folded([incident('opened', stuck, 1), incident('ended', { ...stuck, ...over, peak: 40 }, 50)]);
-    expect(headline(made)).toBe(
-      '✅ se: up to 40 customers were stuck waiting for the card payment provider for 50 min; it is over',
-    );
+    expect(headline(made)).toBe('✅ se: up to 40 customers were stuck waiting for the card provider for 50 min; it is over');
     expect(made.text).not.toMatch(/🔴|What to do/);
   });
 
   test('of which people had heard before, its end is told as ever', () => {
     const made = folded([incident('grew', stuck, 1), incident('ended', { ...stuck, ...over }, 50)]);
-    expect(headline(made)).toBe('✅ se: no longer stuck waiting for the card payment provider, after 50 min');
+    expect(headline(made)).toBe('✅ se: no longer stuck waiting for the card provider, after 50 min');
   });
 
   test('that ended and came back goes on', () => {
@@ -99,7 +97,7 @@ describe('of one incident', () => {
     const made = folded([incident('grew', { ...stuck, count: 80, lately: { entrants: 90, overdue: 80 } }, 20)], {
       incidents: new Map([['inc_1', now]]),
     });
-    expect(headline(made)).toBe('🟠 se: now 3 customers stuck waiting for the card payment provider, the oldest for 1 h 10 min');
+    expect(headline(made)).toBe('🟠 se: now 3 customers stuck waiting for the card provider, the oldest for 1 h 10 min');
     expect(made.text).toContain('3 customers (90 at the worst)');
     expect(made.text).toContain('Looked after by: Kim');
     expect(made.text).not.toMatch(/80 /);
@@ -109,7 +107,7 @@ describe('of one incident', () => {
   test('it is told as over when it ended and nobody wrote so', () => {
     const incidents = new Map([['inc_1', { ...NOW, count: 0, endedAt: START + 30 * 60_000 }]]);
     expect(headline(folded([incident('opened', stuck, 1)], { incidents }))).toBe(
-      '✅ se: up to 12 customers were stuck waiting for the card payment provider for 30 min; it is over',
+      '✅ se: up to 12 customers were stuck waiting for the card provider for 30 min; it is over',
     );
     expect(headline(folded([incident('grew', stuck, 1)], { incidents }))).toMatch(/^✅ se: no longer stuck .+, after 30 min$/);
   });
@@ -117,13 +115,13 @@ describe('of one incident', () => {
   test('it says that nobody is stuck at the moment while it is not over yet', () => {
     const incidents = new Map([['inc_1', { ...NOW, count: 0 }]]);
     expect(headline(folded([incident('opened', stuck, 1)], { incidents }))).toBe(
-      '🔴 se: nobody is stuck waiting for the card payment provider at the moment, up to 12 customers were',
+      '🔴 se: nobody is stuck waiting for the card provider at the moment, up to 12 customers were',
     );
   });
 
   test('what is not kept any more is told as of its last event', () => {
     const made = folded([incident('grew', stuck, 20)], { incidents: new Map() });
-    expect(headline(made)).toBe('🔴 se: now 12 customers stuck waiting for the card payment provider, the oldest for 30 min');
+    expect(headline(made)).toBe('🔴 se: now 12 customers stuck waiting for the card provider, the oldest for 30 min');
     expect(made.text).toMatch(/\nAs of: <!date\^.+\|2026-11-20 09:20 UTC>; how it is now is not known\n/);
     const two = folded([incident('grew', stuck, 20), incident('opened', unreachable, 1)], { incidents: new Map() });
     expect(two.text).toMatch(/• 🔴 se: .+ the oldest for 30 min, as of <!date\^.+\. Likely cause/);
@@ -137,7 +135,7 @@ describe('of one incident', () => {
       incidents: new Map([['inc_1', now]]),
     });
     expect(headline(made)).toMatch(/^🔴 se: 7 customers stuck in 2 states at once/);
-    expect(made.text).toMatch(/\*Where\*\n• waiting for the card payment provider: 5 customers\n• .+: 2 customers\n/);
+    expect(made.text).toMatch(/\*Where\*\n• waiting for the card provider: 5 customers\n• .+: 2 customers\n/);
   });
 
   test('a single message that waited says that it comes late', () => {
@@ -159,7 +157,7 @@ describe('of several incidents', () => {
     ]);
     expect(headline(made)).toMatch(/^🔴 se: 12 customers stuck/);
     expect(made.text).toContain(CAUSES.new_checkout.remedy);
-    expect(made.text).toContain('*Over*\n• ✅ dk: no longer stuck waiting for the card payment provider, after 50 min\n');
+    expect(made.text).toContain('*Over*\n• ✅ dk: no longer stuck waiting for the card provider, after 50 min\n');
     expect(made.text).toMatch(
       /\*Came and went meanwhile\*\n• ✅ no: no usable answer from the checkout service from <.+> to <.+>\n/,
     );
@@ -193,7 +191,7 @@ describe('of several incidents', () => {
       incident('opened', larger, 3),
     ];
     expect(headline(folded(events))).toBe(
-      '🔴 2 sites at once (dk, se): 24 customers stuck waiting for the card payment provider, the oldest for 1 h 10 min',
+      '🔴 2 sites at once (dk, se): 24 customers stuck waiting for the card provider, the oldest for 1 h 10 min',
     );
     // Two that name each other are not lost.
     const circle = [

@@ -65,7 +65,7 @@ function withMeanwhile(sql: Sql): Sql {
 }
 
 /** Purchases that have been due for two hours; answers their ids and shards. */
-async function addOverdue(count: number): Promise<{ id: number; shard: number }[]> {
+async function addDue(count: number): Promise<{ id: number; shard: number }[]> {
   return database.sql`
     insert into purchase_watch.purchases (purchase_id, site, next_poll_at)
     select 'p-' || gen_random_uuid(), 'se', now() - interval '2 hours' from generate_series(1, ${count})
@@ -74,7 +74,7 @@ async function addOverdue(count: number): Promise<{ id: number; shard: number }[
 const found = (): unknown[] => log.map((line) => JSON.parse(line)).filter(({ event }) => event === 'queue.found_overdue');
 
 test('the patrol takes what is in no memory, and nothing of a shard that was lost, or lost and gained again, while it read', async () => {
-  const purchases = await addOverdue(128);
+  const purchases = await addDue(128);
   while (await loader.load());
   expect(purchases.every(({ id }) => window.knows(id))).toBe(true);
   const [lost, back, kept] = [...new Set(purchases.map(({ shard }) => shard))] as [number, number, number];
@@ -106,7 +106,7 @@ test('the patrol takes what is in no memory, and nothing of a shard that was los
 });
 
 test('the patrol takes nothing once the lease has ended: another replica may have written the rows', async () => {
-  const purchases = await addOverdue(64);
+  const purchases = await addDue(64);
   while (await loader.load());
   // Not in this replica's memory: the replica that took the shard over has put them off, and the database's clock has stepped since.
   for (const { id } of purchases) window.remove(id);
@@ -131,7 +131,7 @@ test('the patrol takes nothing once the lease has ended: another replica may hav
 });
 
 test('the patrol reads nothing of a shard that was lost after the load began', async () => {
-  await addOverdue(64);
+  await addDue(64);
   while (await loader.load());
   await renewReplica(database.sql, { id: 'b', process: 'n 1 1', ttl: 30_000 });
   await markLeaving(database.sql, 'b');
