@@ -194,7 +194,7 @@ function createRuns(parts: Runnable): App {
 }
 
 async function start(parts: Runnable, front: Front): Promise<void> {
-  const { settings, replacements, store, secrets, health, log, limits, loops, closers } = parts;
+  const { settings, replacements, store, secrets, health, replica, log, limits, loops, closers } = parts;
   const { meters, ownership, poller, notifier, erasures } = parts;
   const { databaseUrl, patience } = store;
   front.at('taking over shards');
@@ -202,7 +202,17 @@ async function start(parts: Runnable, front: Front): Promise<void> {
   const engine = { meters, shardsOwned: () => ownership.owned().length, unwritten: poller.unwritten };
   const api = await openApi(
     {
-      ...{ databaseUrl, settings: { ...settings, apiKeys }, secrets, health, log, engine, limits, invoiceOf: poller.invoiceOf },
+      ...{
+        databaseUrl,
+        settings: { ...settings, apiKeys },
+        secrets,
+        health,
+        replica,
+        log,
+        engine,
+        limits,
+        invoiceOf: poller.invoiceOf,
+      },
       lines: front.lines,
       testChannel: (channel) => testChannel(channel, settings),
       describe: () => describeSettings(settings),
