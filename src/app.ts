@@ -61,11 +61,11 @@ const WORK_UNTIL = 0.7;
 const RELEASED_UNTIL = 0.8;
 const CLOSED_UNTIL = 0.95;
 
-/** Connects, migrates and builds every part; nothing runs until `start`. Throws AppError for what a person must mend. */
+/** Connects, migrates and builds every part; nothing runs until `start`. Waits for a database that is away; throws AppError for what a person must mend. */
 export async function createApp(settings: Settings, replacements: Replacements = {}): Promise<App> {
   const { signal, databaseAnswersWithin: answerWithin = DATABASE_ANSWERS_WITHIN } = replacements;
   const log = replacements.log ?? createLogger({ level: settings.logLevel });
-  if (settings.databaseUrl === null) replacements.front?.at('starting the embedded Postgres');
+  replacements.front?.at(settings.databaseUrl === null ? 'starting the embedded Postgres' : 'waiting for the database');
   const store = await openStore(settings, { answerWithin, log, signal });
   const closers: (() => Promise<unknown>)[] = [];
   const closeAll = async ({ end, left } = beginShutdown(settings.shutdownTimeout, log)): Promise<boolean> => {
