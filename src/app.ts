@@ -62,11 +62,11 @@ const WORK_UNTIL = 0.7;
 const RELEASED_UNTIL = 0.8;
 const CLOSED_UNTIL = 0.95;
 
-/** Connects, migrates and builds every part; nothing runs until `start`. Throws AppError for what a person must mend. */
+/** Connects, migrates and builds every part; nothing runs until `start`. Waits for a database that is away; throws AppError for what a person must mend. */
 export async function createApp(settings: Settings, replacements: Replacements = {}): Promise<App> {
   const { signal, databaseAnswersWithin: answerWithin = DATABASE_ANSWERS_WITHIN } = replacements;
   const log = replacements.log ?? createLogger({ level: settings.logLevel });
-  if (settings.databaseUrl === null) replacements.front?.at('starting the embedded Postgres');
+  replacements.front?.at(settings.databaseUrl === null ? 'starting the embedded Postgres' : 'waiting for the database');
   const store = await openStore(settings, { answerWithin, log, signal });
   const closers: (() => Promise<unknown>)[] = [];
   const closeAll = async ({ end, left } = beginShutdown(settings.shutdownTimeout, log)): Promise<boolean> => {
@@ -198,7 +198,7 @@ function createRuns(parts: Runnable): App {
 }
 
 async function start(parts: Runnable, front: Front): Promise<void> {
-  const { settings, replacements, store, secrets, health, log, limits, loops, closers } = parts;
+  const { settings, replacements, store, secrets, health, replica, log, limits, loops, closers } = parts;
   const { meters, ownership, poller, notifier, erasures } = parts;
   const { databaseUrl, patience } = store;
   front.at('taking over shards');
@@ -206,7 +206,17 @@ async function start(parts: Runnable, front: Front): Promise<void> {
   const engine = { meters, shardsOwned: () => ownership.owned().length, unwritten: poller.unwritten };
   const api = await openApi(
     {
-      ...{ databaseUrl, settings: { ...settings, apiKeys }, secrets, health, log, engine, limits, invoiceOf: poller.invoiceOf },
+      ...{
+        databaseUrl,
+        settings: { ...settings, apiKeys },
+        secrets,
+        health,
+        replica,
+        log,
+        engine,
+        limits,
+        invoiceOf: poller.invoiceOf,
+      },
       lines: front.lines,
       testChannel: (channel) => testChannel(channel, settings),
       describe: () => describeSettings(settings),

@@ -23,7 +23,8 @@ export interface OpenApi {
   disconnect(): Promise<unknown>;
 }
 
-type Parts = Omit<ApiParts, 'sql' | 'changes' | 'operators' | 'feed' | 'engine'> & Required<Pick<ApiParts, 'engine'>>;
+type Parts = Omit<ApiParts, 'sql' | 'changes' | 'operators' | 'feed' | 'engine' | 'replica'> &
+  Required<Pick<ApiParts, 'engine' | 'replica'>>;
 
 /** Connections. Changes may wait for locks of other transactions, so they have connections apart from those of readers. */
 const READERS = 3;

@@ -26,6 +26,8 @@ export interface OperationsParts {
   readonly operators: Sql;
   readonly settings: Pick<Settings, 'apiKeys'>;
   readonly health: Health;
+  /** The id of this replica. */
+  readonly replica: string;
   readonly log: Logger;
   /** The budget of the process for lines that callers can cause; one of its own without it. */
   readonly lines?: LineBudget;
@@ -40,7 +42,16 @@ const LARGEST_BODY = 64 * 1024;
 const LARGE_BODIES: ReadonlySet<string> = new Set(['/v1/purchases/batch']);
 
 /** Builds an app with /healthz, /readyz and /metrics. */
-export function createOperations({ operators: sql, settings, health, log, engine, record, ...parts }: OperationsParts): Api {
+export function createOperations({
+  operators: sql,
+  settings,
+  health,
+  replica,
+  log,
+  engine,
+  record,
+  ...parts
+}: OperationsParts): Api {
   const { lines = createLineBudget(log) } = parts;
   const app: Api = new OpenAPIHono({
     // Thrown rather than answered, so that there is one place where failures become answers.
@@ -57,7 +68,7 @@ export function createOperations({ operators: sql, settings, health, log, engine
   };
   const access = [guardKeyless(keys), requireKey({ keys, wrongKeys, lines }, ruleOf), accessLog({ log, ruleOf, record })];
   app.use(requestLog(log), answerHeaders, ...access, refuseLarge({ limit: LARGEST_BODY, except: LARGE_BODIES }));
-  mountHealth(app, { sql, health });
+  mountHealth(app, { sql, health, replica });
   mountMetrics(app, { sql, health, engine });
 
   let methodsAt: ReturnType<typeof methodTable> | undefined;

@@ -64,6 +64,8 @@ export interface ApiParts {
   /** Encrypts what is stored of subscribers; without it nothing secret can be stored. */
   readonly secrets?: Secrets | null;
   readonly health: Health;
+  /** The id of this replica; '' where nothing runs. */
+  readonly replica?: string;
   readonly log: Logger;
   /** The budget of the process for lines that callers can cause; one of its own without it. */
   readonly lines?: LineBudget;
@@ -94,9 +96,9 @@ export function createApi({ sql, settings, secrets = null, health, log, feed = c
   const { changes = sql, operators = sql, engine = NOTHING_RUNS, invoiceOf = nobodyAsks } = parts;
   const { testChannel = nobodySends, places = createStreamPlaces(placeLimits(1_000)) } = parts;
   const { limits = createLimits({ sql, clock: { now: () => Date.now() }, policy: settings.policy }) } = parts;
-  const { lines = createLineBudget(log) } = parts;
+  const { lines = createLineBudget(log), replica = '' } = parts;
   const record: OperationsParts['record'] = (action) => recordAction(changes, action);
-  const app = createOperations({ operators, settings, health, log, lines, engine, record });
+  const app = createOperations({ operators, settings, health, replica, log, lines, engine, record });
   mountRegistration(app, { sql: changes, sites: settings.sites });
   mountPurchases(app, { sql, changes, limits });
   mountPoll(app, { sql, changes });

@@ -6,6 +6,7 @@ import { type Hosts, hostsOf } from './connection/primary.ts';
 import { agreeOnGuards, agreeOnLimits, type Patience, waitingForLocks } from './connection/server-limits.ts';
 import { redial } from './connection/watched-socket.ts';
 import { startEmbedded } from './embedded/embedded.ts';
+import { reachDatabase } from './reach.ts';
 
 export interface Store {
   readonly databaseUrl: string;
@@ -31,7 +32,7 @@ export interface StoreOptions {
   /** A database that owes an answer for so long is taken for gone, and dialled again. */
   readonly answerWithin: Milliseconds;
   readonly log: { info(message: string): void; warn(about: object, event: string): void };
-  /** Breaks off the start of the embedded Postgres. */
+  /** Breaks off the wait for the database, and the start of the embedded Postgres. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -41,13 +42,28 @@ export interface StoreOptions {
  */
 const LOCK_WITHIN: Milliseconds = 300;
 
-/** Opens the database at a URL, or the embedded one of a folder. Nothing is dialled before the first query. */
+const COMES_BACK =
+  'nothing, if the database is about to start: the daemon tries again, and its start goes on once the database answers; otherwise mend the server or DATABASE_URL';
+
+async function reach(url: string, { log, signal }: Pick<StoreOptions, 'log' | 'signal'>): Promise<void> {
+  const began = performance.now();
+  let isWaiting = false;
+  const onWait = (detail: string): void => {
+    isWaiting = true;
+    log.warn({ detail, advice: COMES_BACK }, 'database.not_reached');
+  };
+  await reachDatabase(url, onWait, signal);
+  if (isWaiting) log.info(`the database answers after ${Math.round((performance.now() - began) / 1_000)} s`);
+}
+
+/** Opens the database at a URL, once it answers, or the embedded one of a folder. */
 export async function openStore(
   { databaseUrl, dataDir }: { databaseUrl: string | null; dataDir: string },
   { answerWithin, log, signal }: StoreOptions,
 ): Promise<Store> {
   const embedded = databaseUrl === null ? await startEmbedded({ dataDir, log: (text) => log.info(text), signal }) : null;
   const url = databaseUrl ?? embedded!.url;
+  if (databaseUrl !== null) await reach(databaseUrl, { log, signal });
   const unguarded = await agreeOnGuards(url);
   if (unguarded !== null) log.warn(unguarded, 'database.settings_refused');
   const patience = await agreeOnLimits(url, answerWithin, (about) => log.warn(about, 'database.limits_refused'));

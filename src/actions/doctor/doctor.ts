@@ -71,7 +71,7 @@ async function* examineSettings(settings: Settings, { migrations, site, quiet, a
       groups.push(checked('daemons', DATABASE_WITHIN, (report) => checkNow(report, data, { untested: !quiet && !all })));
     if (data !== null) groups.push(checked('daemons', DATABASE_WITHIN, (report) => checkOtherSettings(report, data, settings)));
     if (data !== null) groups.push(checked('secrets', DATABASE_WITHIN, (report) => checkSecrets(report, data, settings)));
-    groups.push(checked('api', DATABASE_WITHIN, (report) => checkPort(report, settings)));
+    groups.push(checked('api', DATABASE_WITHIN, (report) => checkPort(report, sql, settings)));
     const sites = settings.sites.filter(({ name }) => site === null || name === site);
     for (const each of sites) {
       const within = 4 * each.timeout + QUERY_WITHIN + MARGIN;

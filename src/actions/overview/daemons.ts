@@ -129,12 +129,14 @@ function failingSites({ sites }: Facts): Finding[] {
 
 /** Subscribers of the settings that no running daemon names: nothing is sent to them, and soon no event is made for them. */
 function missedSubscribers({ unnamed }: Facts): Finding[] {
-  return unnamed.map(({ name, waiting }) =>
-    reporterOf(`receiver ${name}`).warning(
-      `no running daemon has it in its settings; ${waitText(waiting, waiting >= MOST_UNPOLLED)}`,
-      'name it in the settings again, or leave it: ten minutes after the last daemon named it, it is not configured any more',
-    ),
-  );
+  return unnamed.map(({ name, waiting }) => {
+    const report = reporterOf(`receiver ${name}`);
+    const found = `no running daemon has it in its settings; ${waitText(waiting, waiting >= MOST_UNPOLLED)}`;
+    if (waiting === 0) return report.ok(found);
+    const todo =
+      'name it in the settings again, or leave it: ten minutes after the last daemon named it, it is not configured any more';
+    return report.warning(found, todo);
+  });
 }
 
 function outbox({ waiting, subscribers, now }: Facts, { untested }: Tested): Finding[] {

@@ -1,6 +1,7 @@
 /** The socket while the daemon starts: it says that the process lives and what the start is doing. The API takes it over. */
 import { Hono } from 'hono';
 import type { Settings } from '../../config/settings.ts';
+import { NO_REPLICA_YET, REPLICA_HEADER } from '../../runtime/http/replica-header.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { createRareWarning } from '../../runtime/rare-warning.ts';
 import { answerHeaders } from '../http/answer-headers.ts';
@@ -35,10 +36,11 @@ export async function openFront(settings: FrontSettings, log: Logger): Promise<F
   const failures = createFailures({ log, lines });
   const keys = { keys: apiKeys, wrongKeys: createWrongKeys(), lines };
   app.use(answerHeaders, guardKeyless(apiKeys), requireKey(keys, ruleAt));
-  app.get('/healthz', () => json(200, { status: 'alive' }));
+  app.get('/healthz', (c) => c.json({ status: 'alive' }));
   app.get('/readyz', (c) => {
+    c.header(REPLICA_HEADER, NO_REPLICA_YET);
     const isReader = c.get('caller')?.scopes.includes('read') === true;
-    return json(503, { status: 'starting', ...(isReader && { doing, since: since.toISOString() }) });
+    return c.json({ status: 'starting', ...(isReader && { doing, since: since.toISOString() }) }, 503);
   });
   const detail = 'The daemon is starting. Try again in a few seconds; GET /readyz with a key for reading says what it does.';
   app.notFound(() => problemResponse(new Problem('starting', detail, { headers: { 'retry-after': '5' } })));
@@ -78,8 +80,4 @@ const CROWDED =
 function ruleAt({ req }: { req: { path: string } }): Rule {
   const scope = req.path === '/readyz' ? 'read' : null;
   return { call: 'GET /readyz', scope, isOptional: true, isPersonal: false };
-}
-
-function json(status: number, body: unknown): Response {
-  return new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json' } });
 }

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createRoute, z } from '@hono/zod-openapi';
 import { isoTimeOrNull } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
+import { REPLICA_HEADER } from '../../runtime/http/replica-header.ts';
 import type { Health } from '../../runtime/loops/health.ts';
 import { OPEN, showsMoreTo } from '../access/scopes.ts';
 import { type Api, jsonAnswer } from '../http/definitions.ts';
@@ -12,10 +13,11 @@ import { problems } from '../http/problems.ts';
 const ANSWER_WITHIN = 1_000;
 
 /** Mounts /healthz and /readyz. */
-export function mountHealth(app: Api, { sql, health }: { sql: Sql; health: Health }): void {
+export function mountHealth(app: Api, { sql, health, replica }: { sql: Sql; health: Health; replica: string }): void {
   const database = databaseProbe(sql);
   app.openapi(healthRoute, (c) => c.json({ status: 'alive' as const }, 200));
   app.openapi(readyRoute, async (c) => {
+    c.header(REPLICA_HEADER, replica);
     const answers = await database();
     const ready = answers && health.ok();
     const code = ready ? 200 : 503;

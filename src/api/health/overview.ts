@@ -6,6 +6,7 @@ import { readOverview } from '../../actions/overview/overview.ts';
 import { CHANNEL_KINDS } from '../../channels/registry.ts';
 import type { ApiKey } from '../../config/api-keys.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
+import { createShared } from '../../runtime/loops/shared.ts';
 import { needs } from '../access/scopes.ts';
 import { type Api, jsonAnswer } from '../http/definitions.ts';
 import { problems } from '../http/problems.ts';
@@ -15,7 +16,9 @@ import { siteReplicaSchema } from './site.ts';
 
 /** Mounts the call; `keys`: those of the API, of which some may end soon. */
 export function mountOverview(app: Api, { sql, keys }: { sql: Sql; keys: readonly ApiKey[] }): void {
-  app.openapi(overviewRoute, async (c) => c.json((await readOverview(sql, { others: keyFindings(keys) })).body, 200));
+  // Open pages of the console ask at the same moments, and an answer takes many queries.
+  const read = createShared(() => readOverview(sql, { others: keyFindings(keys) }));
+  app.openapi(overviewRoute, async (c) => c.json((await read()).body, 200));
 }
 
 const dueSchema = z.object({

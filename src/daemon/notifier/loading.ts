@@ -78,9 +78,11 @@ export function createLoading(options: LoadingOptions): Loading {
   const lookAround = async (): Promise<void> => {
     await readSubscribers();
     const now = clock.now();
-    const due = knownSubscribers.active().filter(({ health }) => pausedUntil(health, now) === null);
-    const subscribers = due.map(({ recipient }) => recipient.id);
-    await retryTimes.refresh(() => nextDue(sql, { subscribers, shards: ownership.owned(), now }));
+    // The end of a pause wakes the loop for what is due by then.
+    const subscribers = knownSubscribers
+      .active()
+      .map(({ recipient: { id }, health }) => ({ id, after: pausedUntil(health, now) ?? now }));
+    await retryTimes.refresh(() => nextDue(sql, { subscribers, shards: ownership.owned() }));
   };
 
   const restAfterLoad = (added: number): Milliseconds => {

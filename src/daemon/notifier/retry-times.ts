@@ -3,8 +3,8 @@ import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Clock } from '../../runtime/clock.ts';
 
 export interface RetryTimes {
-  /** A delivery is to be retried at this time. */
-  note(at: Instant): void;
+  /** Something may be sent from this time on. Answers whether that is before all that was known: the loop then rests for too long. */
+  note(at: Instant): boolean;
   /** Whether a known retry is due, or the database has to be asked. */
   isDue(): boolean;
   /** Takes over the next time that `ask` reads from the database; null: it knows none. */
@@ -19,8 +19,10 @@ const BETWEEN_RETRIES: Milliseconds = 250;
 export function createRetryTimes({ now, monotonic }: Pick<Clock, 'now' | 'monotonic'>, every: Milliseconds): RetryTimes {
   let next = Number.POSITIVE_INFINITY;
   let askAgainAt: Milliseconds = Number.NEGATIVE_INFINITY;
-  const note = (at: Instant): void => {
-    next = Math.min(next, at);
+  const note = (at: Instant): boolean => {
+    const isSooner = at < next;
+    if (isSooner) next = at;
+    return isSooner;
   };
   return {
     note,

@@ -15,6 +15,7 @@ import type { ReceiverOutside } from './receiver-outside.ts';
 import type { RetryTimes } from './retry-times.ts';
 import type { EndedAttempt } from './sending/attempts.ts';
 import type { StartList } from './sending/start-list.ts';
+import { pausedUntil } from './subscribers/health-in-memory.ts';
 import type { KnownSubscribers } from './subscribers/known-subscribers.ts';
 import { noteMessage } from './subscribers/pace.ts';
 import type { Subscriber } from './subscribers/subscriber.ts';
@@ -62,8 +63,7 @@ export function createSettling(options: SettlingOptions): Settling {
     isStuck = true;
   };
 
-  const resultOf = ({ subscriber, delivery, epoch, result, off, along, isReplaced }: EndedAttempt): AttemptResult => {
-    const now = clock.now();
+  const resultOf = ({ subscriber, delivery, epoch, result, at: now, off, along, isReplaced }: EndedAttempt): AttemptResult => {
     const settlement = settlementOf(subscriber, delivery, result, { now, spread: spread(), isReplaced });
     const shared = along.map((each) => settlementOf(subscriber, each, result, { now, spread: 0, isReplaced }));
     return { subscriber, delivery, epoch, off, settlement, along: shared };
@@ -135,7 +135,9 @@ export function createSettling(options: SettlingOptions): Settling {
       if (result.kind === 'delivered') noteMessage(subscriber.pace, settlement.at);
       count(counted, settlement);
       report(log, subscriber, delivery, settlement, off);
-      if (settlement.status === 'pending' && off === null) retryTimes.note(settlement.dueAt);
+      // A pause that begins here ends for the subscriber's other deliveries, too.
+      const until = pausedUntil(subscriber.health, settlement.at) ?? settlement.dueAt;
+      if (settlement.status === 'pending' && off === null && retryTimes.note(Math.min(settlement.dueAt, until))) wake();
       batcher.add(settled);
     },
     pending: () => batcher.pending() + resting.count(),

@@ -146,13 +146,15 @@ function afterFailedRecheck(
   return isTriedAgain ? earlierPoll(planned, again) : planned;
 }
 
-/** The site's trouble: nothing is recorded, and the purchase is polled again soon. */
+/** The site's trouble: nothing is recorded, and the purchase is polled again soon, or when the service asked for it. */
 export function postpone(before: Purchase, trouble: Trouble, { now, spread, strikes }: DecideContext): PollOutcome {
+  const wait =
+    trouble.retryAfter === null ? withJitter(postponement(strikes), spread) : Math.max(trouble.retryAfter, postponement(1));
   return {
     kind: 'postponed',
     reason: trouble.reason,
     purchase: before,
-    nextPollAt: now + withJitter(postponement(strikes), spread),
+    nextPollAt: now + wait,
     nextPollReason: null,
     lastError: trouble.detail,
     events: [],

@@ -3,6 +3,7 @@
  * seconds to a day, so that a restart of the receiver costs seconds and a lost weekend costs nothing but time.
  */
 import { HOUR, type Instant, MINUTE, type Milliseconds, SECOND } from '../values/time.ts';
+import { restAsked } from './retry-after.ts';
 
 /**
  * The waits for channels for people, who must know soon: every five minutes for as long as systems are tried. What waits meanwhile goes
@@ -15,9 +16,10 @@ export const SCHEDULE_WITH_PEOPLE: readonly Milliseconds[] = [
   ...Array.from({ length: (3 * 24 * HOUR) / (5 * MINUTE) }, () => 5 * MINUTE),
 ];
 
-/** A receiver may ask for a rest, and not for silence: what `Retry-After` asks beyond this is not granted. */
-const LONGEST_RETRY_AFTER = 24 * HOUR;
-/** Share of a wait that jitter may add. It never shortens one: a receiver that asked for time gets all of it. */
+/**
+ * Share of a planned wait that jitter may add. A wait that the receiver asked for gets none: when it is over, one delivery tries,
+ * and the others follow its answer.
+ */
 const JITTER = 0.1;
 
 /** What is known after an attempt failed. */
@@ -36,13 +38,12 @@ export interface FailedAttempt {
 export function nextAttempt({ schedule, attempts, now, retryAfter, spread }: FailedAttempt): Instant | null {
   const planned = schedule[attempts - 1];
   if (planned === undefined) return null;
-  const asked = Math.min(retryAfter ?? 0, LONGEST_RETRY_AFTER);
-  return now + Math.round(Math.max(planned, asked) * (1 + JITTER * spread));
+  return now + Math.max(Math.round(planned * (1 + JITTER * spread)), restAsked(retryAfter));
 }
 
 /** When a delivery is tried again whose receiver asked for fewer messages; its schedule does not count that attempt. */
 export function afterLimit({ now, retryAfter }: { now: Instant; retryAfter: Milliseconds }): Instant {
-  return now + Math.ceil(Math.min(retryAfter, LONGEST_RETRY_AFTER));
+  return now + restAsked(retryAfter);
 }
 
 /** A failure of ours says nothing of the receiver: the wait grows with the time for which we fail, within these. */

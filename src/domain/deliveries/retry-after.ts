@@ -1,5 +1,15 @@
 /** Reads `Retry-After` (RFC 9110, 10.2.3): a number of seconds, or a date in one of HTTP's three forms. */
-import type { Instant, Milliseconds } from '../values/time.ts';
+import { DAY, type Instant, type Milliseconds } from '../values/time.ts';
+
+/** A receiver may ask for a rest, and not for silence. */
+const LONGEST_REST: Milliseconds = DAY;
+/** Readings of the database's clock differ by some milliseconds, and nothing may come before the rest is over. */
+const CLOCKS_DIFFER: Milliseconds = 50;
+
+/** How long to rest after an answer that asked for so much, at most a day; 0 when it asked for nothing. */
+export function restAsked(asked: Milliseconds | null): Milliseconds {
+  return asked === null || asked <= 0 ? 0 : Math.ceil(Math.min(asked, LONGEST_REST)) + CLOCKS_DIFFER;
+}
 
 /**
  * How long an answer asks us to wait, from 0 on; null when it says nothing that can be read. A date is measured from the

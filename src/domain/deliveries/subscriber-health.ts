@@ -3,6 +3,7 @@
  * what waits for it is parked meanwhile. Failures that are ours (no name server, no route, the proxy) are not counted.
  */
 import { DAY, type Instant, MINUTE, type Milliseconds } from '../values/time.ts';
+import { restAsked } from './retry-after.ts';
 
 /** What is known of a subscriber that failed lately; one that is well has none. */
 export interface SubscriberHealth {
@@ -120,8 +121,8 @@ function afterSuccess(before: SubscriberHealth, began: Instant): SubscriberHealt
 
 function afterFailure(before: SubscriberHealth, attempt: AttemptEnd, patience: Patience): SubscriberHealth {
   const { at, began, error, cause = null, retryAfter, isLimit = false } = attempt;
-  // A rest of no time is none.
-  const asked = retryAfter === null || retryAfter <= 0 ? 0 : at + Math.min(retryAfter, DAY);
+  const rest = restAsked(retryAfter);
+  const asked = rest === 0 ? 0 : at + rest;
   const pausedUntil = before.pausedUntil ?? 0;
   const isSameTrouble = began < Math.max(pausedUntil, before.failedAt ?? 0);
   if (isSameTrouble) return asked > pausedUntil ? { ...before, pausedUntil: asked, lastError: error, cause } : before;

@@ -34,6 +34,9 @@ export type BreakerCause = Open['cause'];
 
 export const CLOSED: Breaker = { kind: 'closed' };
 
+/** Share of a wait that jitter may add, and what it may add to a wait that the service asked for. */
+const JITTER = 0.1;
+const AFTER_ASKED: Milliseconds = 250;
 const FIRST_WAIT: Milliseconds = 1_000;
 const LONGEST_WAIT: Milliseconds = 30_000;
 /** Calls a second when an open breaker lets calls through again; doubles every second until the ceiling is reached. */
@@ -146,7 +149,8 @@ function opened(
   { retryAfter }: Trouble,
   { now, spread }: Pick<AnswerContext, 'now' | 'spread'>,
 ): Omit<Open, 'rate'> {
-  // Jitter only adds: replicas and restarts must not probe in step, nor earlier than asked.
-  const pause = Math.max(wait, retryAfter ?? 0) * (1 + 0.1 * Math.abs(spread));
+  // Jitter only adds: replicas and restarts must not probe in step, nor earlier than asked, nor much later.
+  const part = Math.abs(spread);
+  const pause = Math.max(wait * (1 + JITTER * part), (retryAfter ?? 0) + AFTER_ASKED * part);
   return { kind: 'open', cause, probeAt: now + pause, wait, probing: false, unless: null };
 }

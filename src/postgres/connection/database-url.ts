@@ -228,3 +228,23 @@ function reason(error: unknown, target: Target): string {
 function isCertificateTrouble(code: string): boolean {
   return code.includes('CERT') || code === 'UNABLE_TO_VERIFY_LEAF_SIGNATURE';
 }
+
+/** Without a connection: no server there, no way to it, or no name server. */
+const UNREACHED = [
+  ['ECONNREFUSED', 'ENOENT', 'ENOTFOUND', 'EAI_AGAIN', 'CONNECT_TIMEOUT', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'],
+  ['CONNECTION_CLOSED', 'ECONNRESET', 'EPIPE', 'NO_PRIMARY'],
+].flat();
+
+/**
+ * Whether what keeps a connection from coming about may pass without a change of settings: the server is away, starts, stops or has
+ * no free connection. A pooler says with 08P01 that its server is away, and also that it takes no parameter of a session.
+ */
+export function mayPass(error: unknown): boolean {
+  const { code, message } = Object(error) as { code?: unknown; message?: unknown };
+  if (typeof code !== 'string') return false;
+  return (
+    UNREACHED.includes(code) ||
+    /^(?:57P0[123]|53...|0800[0136])$/.test(code) ||
+    (code === '08P01' && !/parameter/.test(`${message}`))
+  );
+}

@@ -145,20 +145,23 @@ function withMore(rows: readonly DueDelivery[], wanted: readonly Wanted[], perSh
   return more;
 }
 
-/** When the next delivery after now is due to any of the subscribers in the given shards, or null. */
+/** When the next delivery in the given shards is due that is due to a subscriber `after` its moment; null: there is none. */
 export async function nextDue(
   sql: Queries,
-  { subscribers, shards, now }: { subscribers: readonly number[]; shards: readonly number[]; now: Instant },
+  { subscribers, shards }: { subscribers: readonly { id: number; after: Instant }[]; shards: readonly number[] },
 ): Promise<Instant | null> {
   const [row] = await sql<{ at: Instant | null }[]>`
     select min(due.due_at) as at
-    from unnest(${subscribers as number[]}::integer[]) as u (subscriber)
+    from ${columns(sql, subscribers, 'u', {
+      subscriber: ['integer', (u) => u.id],
+      after: ['timestamptz', (u) => u.after],
+    })}
     cross join unnest(${shards as number[]}::smallint[]) as s (shard)
     cross join unnest(${RANKS as number[]}::smallint[]) as k (rank)
     cross join lateral (
       select due_at from purchase_watch_internal.deliveries q
       where q.subscriber = u.subscriber and q.shard = s.shard and q.rank = k.rank and q.status = 'pending'
-        and q.due_at > ${now}::timestamptz
+        and q.due_at > u.after
       order by q.due_at, q.event limit 1) due`;
   return row?.at ?? null;
 }

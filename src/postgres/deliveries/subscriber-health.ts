@@ -4,7 +4,10 @@ import { ADDRESS_REFUSED, type SubscriberHealth, type Unreached } from '../../do
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 
-/** Writes that a subscriber is paused, unless another replica wrote more failures, and wakes all replicas. */
+/**
+ * Writes that a subscriber is paused, and wakes all replicas. Where another replica wrote more failures, these stay, and only a
+ * longer pause is written.
+ */
 export async function savePause(
   sql: Queries,
   subscriber: number,
@@ -17,10 +20,11 @@ export async function savePause(
       insert into purchase_watch_internal.subscriber_health as h (subscriber, failures, pauses, failing_since, paused_until, last_error, cause, allowed)
       select id, ${failures}, ${pauses}, ${failingSince}::timestamptz, ${pausedUntil}::timestamptz, ${lastError}, ${cause}, ${allowed}
       from purchase_watch_internal.subscribers where id = ${subscriber}
-      on conflict (subscriber) do update set failures = excluded.failures, pauses = excluded.pauses,
+      on conflict (subscriber) do update set
+        failures = greatest(h.failures, excluded.failures), pauses = case when excluded.failures >= h.failures then excluded.pauses else h.pauses end,
         failing_since = coalesce(h.failing_since, excluded.failing_since), paused_until = greatest(h.paused_until, excluded.paused_until),
         last_error = excluded.last_error, cause = excluded.cause, allowed = excluded.allowed, trying_until = null
-      where excluded.failures >= h.failures returning subscriber)
+      where excluded.failures >= h.failures or excluded.paused_until > h.paused_until returning subscriber)
     select pg_notify('purchase_watch_wake', 'subscribers') from saved`;
 }
 

@@ -41,7 +41,6 @@ export async function migrate(
   { signal, patience }: Pick<Trying, 'signal' | 'patience'> = {},
 ): Promise<Migrated> {
   const files = readFolder(folder);
-  onStep('waiting for the database');
   await refuseEncoding(sql);
   return migrateBehindReaders(sql, { onStep, signal, patience }, async (tx) => {
     await lockMigrations(tx, onStep, { signal });

@@ -287,6 +287,14 @@ export async function livingReplicas(sql: Queries): Promise<LivingReplica[]> {
     from purchase_watch_internal.replicas r where r.expires_at > clock_timestamp() order by r.started_at, r.id`;
 }
 
+/** Whether a replica of this id has renewed its lease in this database within the last month. */
+export async function isKnownReplica(sql: Queries, id: string): Promise<boolean> {
+  const [row] = await sql<[{ isThere: boolean }]>`
+    select to_regclass('purchase_watch_internal.renewals') is not null as "isThere"`;
+  if (!row.isThere) return false;
+  return (await sql`select from purchase_watch_internal.renewals where replica = ${id}`).length > 0;
+}
+
 /** One row of `DaemonSilence`. Reads the session's default for read-only, because a single transaction may be read-only on purpose. */
 export const silence = (sql: Queries): Fragment => sql`(
   select current_setting('default_transaction_read_only') = 'off' and not pg_is_in_recovery() as "takesWrites",

@@ -127,6 +127,7 @@ const CALMS: Readonly<Record<string, (facts: Facts) => Facts>> = {
   'a receiver that asked for a rest': books({
     health: { failures: 1, pausedUntil: NOW + 60_000, lastError: 'It answered 429.' },
   }),
+  'a subscriber that no daemon names and for which nothing waits': with1('unnamed', () => [{ name: 'books', waiting: 0 }]),
   'a quiet night': with1('completions', () => ({ completed: 0, usual: 4 })),
 };
 
@@ -165,6 +166,7 @@ function isReplaced(name: string, names: readonly string[]): boolean {
 }
 const OVERWRITES = [
   ['late polls', 'bulk polls', 'a site that fails', 'a site without settings'],
+  ['a subscriber that no daemon names', 'a subscriber that no daemon names and for which nothing waits'],
   ['a subscriber that is off', 'a paused subscriber', 'a receiver that asked for a rest', 'a subscriber that is not reached'],
   ['a site that was not asked yet', 'a site without settings', 'a site that fails'],
   ['fewer completions than usual', 'a quiet night'],

@@ -45,6 +45,16 @@ test('of nothing is all there is to say of nothing', async () => {
   });
 });
 
+test('those who ask at the same time share one reading, begun after they asked', async () => {
+  const before = overview();
+  await purchases(5);
+  const after = await Promise.all(Array.from({ length: 8 }, overview));
+  await before;
+  expect(after.map((body) => body.purchases.total)).toEqual(after.map(() => 5));
+  // Each reading has a moment of its own.
+  expect(new Set(after.map(({ at }) => at)).size).toBeLessThanOrEqual(2);
+});
+
 test('says what there is: purchases by group, the oldest, rates, sites, who waits', async () => {
   const { sql } = api;
   await purchases(5);

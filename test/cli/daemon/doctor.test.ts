@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { mkdtempSync } from 'node:fs';
-import { createServer as createHttpServer, type ServerResponse } from 'node:http';
+import { createServer as createHttpServer, type RequestListener, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -46,6 +46,14 @@ async function simulatorOf(options: SimulatorOptions = {}) {
   return simulator;
 }
 
+/** Starts a server that answers so; answers its port. */
+async function answering(answer: RequestListener): Promise<string> {
+  const server = createHttpServer(answer).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  return String((server.address() as AddressInfo).port);
+}
+
 describe('with a daemon', () => {
   let t: Awaited<ReturnType<typeof startTestApp>>;
   let env: Record<string, string>;
@@ -77,7 +85,9 @@ describe('with a daemon', () => {
     expect(about('database')[0]).toMatch(/^ok: Postgres \d+\.\d+ at 127\.0\.0\.1:\d+\/…, as role \w+$/);
     expect(about('database')).toContain('ok: notifications arrive');
     expect(about('daemons')).toEqual(['ok: one daemon is running, every shard has an owner']);
-    expect(about('api')).toEqual([expect.stringMatching(/^ok: a daemon answers at 127\.0\.0\.1:\d+ and is ready$/)]);
+    expect(about('api')).toEqual([
+      expect.stringMatching(/^ok: a daemon of this database answers at 127\.0\.0\.1:\d+ and is ready$/),
+    ]);
     const site = about('site default');
     expect(site[0]).toMatch(/^ok: http:\/\/127\.0\.0\.1:\d+ answers without encryption in \d+ ms/);
     expect(site.slice(1)).toEqual([
@@ -323,21 +333,36 @@ describe('without a daemon', () => {
     const { url } = await simulatorOf();
     const { about } = await doctor({ ...env, CHECKOUT_BASE_URL: url, PORT: new URL(url).port });
     expect(about('api')).toEqual([
-      expect.stringMatching(/^failed: another program uses 127\.0\.0\.1:\d+ → choose another one with PORT/),
+      expect.stringMatching(/^failed: 127\.0\.0\.1:\d+ is answered by another program → choose another PORT/),
     ]);
   });
 
-  test('a program there whose answer is longer than any of a daemon', async () => {
+  test('a program there that answers like a daemon, at length', async () => {
     const { url } = await simulatorOf();
-    const server = createHttpServer((_, response) => response.end(`${' '.repeat(1_000_000)}{"status":"ready"}`)).listen(
-      0,
-      '127.0.0.1',
-    );
-    await once(server, 'listening');
-    onTestFinished(() => void server.close());
-    const { port } = server.address() as AddressInfo;
-    const { about } = await doctor({ ...env, CHECKOUT_BASE_URL: url, PORT: String(port) });
-    expect(about('api')).toEqual([expect.stringMatching(/^failed: another program uses 127\.0\.0\.1:\d+ → /)]);
+    const port = await answering((_, response) => response.end(`{"status":"ready"}${' '.repeat(1_000_000)}`));
+    const { about } = await doctor({ ...env, CHECKOUT_BASE_URL: url, PORT: port });
+    expect(about('api')).toEqual([expect.stringMatching(/^failed: 127\.0\.0\.1:\d+ is answered by another program → /)]);
+  });
+
+  test('a daemon of another database, which is ready there, and one of this database, which is not', async () => {
+    const { url } = await simulatorOf();
+    const other = await startTestApp({ realClock: true });
+    onTestFinished(other.stop);
+    await other.app.start();
+    const { port } = new URL(other.app.url()!);
+    const found = async (PORT: string) => (await doctor({ ...env, CHECKOUT_BASE_URL: url, PORT }, '--no-send')).about('api');
+    expect(await found(port)).toEqual([
+      expect.stringMatching(
+        /^failed: 127\.0\.0\.1:\d+ is answered by a daemon of another database \(rep_\w+\) → choose another PORT, end that daemon/,
+      ),
+    ]);
+    await renewReplica(database.sql, { id: 'rep_here', process: 'elsewhere', ttl: 1 });
+    const here = await answering((_, response) => response.writeHead(503, { 'purchase-watch-replica': 'rep_here' }).end('{}'));
+    expect(await found(here)).toEqual([
+      expect.stringMatching(
+        /^warning: a daemon of this database answers at 127\.0\.0\.1:\d+ and is not ready → its log says why/,
+      ),
+    ]);
   });
 
   test('a daemon that is starting there', async () => {
@@ -348,7 +373,9 @@ describe('without a daemon', () => {
     );
     onTestFinished(() => front.close());
     const { about } = await doctor({ ...env, CHECKOUT_BASE_URL: url, PORT: new URL(front.url).port });
-    expect(about('api')).toEqual([expect.stringMatching(/^warning: a daemon is starting at 127\.0\.0\.1:\d+ → let it/)]);
+    expect(about('api')).toEqual([
+      expect.stringMatching(/^warning: a daemon is starting at 127\.0\.0\.1:\d+ → wait, and run doctor again/),
+    ]);
   });
 
   test('what a daemon says keeps it from its work', async () => {

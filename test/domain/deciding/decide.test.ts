@@ -416,6 +416,17 @@ describe("the site's trouble", () => {
     expect(poll(atBank(), trouble('unreachable'), T, { strikes: 0 }).nextPollAt).toBe(T + SECOND);
   });
 
+  test.each([
+    [0, 1],
+    [7, 7],
+    [300, 300],
+  ])('postpones by the %i s that the service asks for, however often it failed', (asked, seconds) => {
+    for (const strikes of [1, 5]) {
+      const outcome = poll(atBank(), trouble('unreachable', { retryAfter: asked * SECOND }), T, { strikes, spread: 1 });
+      expect(outcome.nextPollAt).toBe(T + seconds * SECOND);
+    }
+  });
+
   test('while no purchase of the site can be read, is never its own, whatever the answer; its wait grows to 16 s', () => {
     for (const kind of ['unknown', 'malformed', 'refused'] as const) {
       const purchase = atBank({ failures: 3, unknowns: 4 });

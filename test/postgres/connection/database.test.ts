@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { decimal, isDecimal, stringifyExact } from '../../../src/domain/values/exact-json.ts';
 import { connect, readClock } from '../../../src/postgres/connection/database.ts';
-import { describeConnectionError } from '../../../src/postgres/connection/database-url.ts';
+import { describeConnectionError, mayPass } from '../../../src/postgres/connection/database-url.ts';
 import { listen } from '../../../src/postgres/connection/listen.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 
@@ -99,6 +99,23 @@ describe('connection', () => {
     await sql.end({ timeout: 0 });
     expect(row?.ssl).not.toBe(false);
   });
+});
+
+test.each([
+  ['ECONNREFUSED', '', true],
+  ['EAI_AGAIN', '', true],
+  ['CONNECT_TIMEOUT', '', true],
+  ['NO_PRIMARY', '', true],
+  ['57P03', 'the database system is starting up', true],
+  ['53300', 'sorry, too many clients already', true],
+  ['08P01', 'server login has been failing, try again later (server_login_retry)', true],
+  ['08P01', 'unsupported startup parameter: jit', false],
+  ['28P01', 'password authentication failed', false],
+  ['3D000', 'database "shop" does not exist', false],
+  ['SELF_SIGNED_CERT_IN_CHAIN', '', false],
+  ['42501', 'permission denied', false],
+])('a failed connection may pass by itself, or not: %s %s', (code, message, passes) => {
+  expect(mayPass(Object.assign(new Error(message), { code }))).toBe(passes);
 });
 
 describe('a failed connection is described for a person', () => {

@@ -274,15 +274,18 @@ describe('what is due', () => {
 });
 
 describe('the next moment', () => {
-  test('is the earliest after now, of these subscribers and shards', async () => {
+  test('is the earliest of these subscribers, after a moment for each, and of these shards', async () => {
     await lane('a', [{ dueAt: T - MINUTE }, { dueAt: T + 3 * MINUTE }, { dueAt: T + 2 * MINUTE, subscriber: books }]);
     await lane('b', [{ dueAt: T + MINUTE, shard: 9 }]);
-    const next = (subscribers: number[], shards: number[]) => nextDue(sql, { subscribers, shards, now: T });
+    const next = (subscribers: number[], shards: number[], after = T) =>
+      nextDue(sql, { subscribers: subscribers.map((id) => ({ id, after: id === shop ? after : T })), shards });
     expect(await next([shop, books], ALL)).toBe(T + MINUTE);
     expect(await next([shop, books], [0])).toBe(T + 2 * MINUTE);
     expect(await next([shop], [0])).toBe(T + 3 * MINUTE);
     expect(await next([shop], [1])).toBeNull();
     expect(await next([], ALL)).toBeNull();
+    expect(await next([shop, books], ALL, T + MINUTE)).toBe(T + 2 * MINUTE);
+    expect(await next([shop], ALL, T + 3 * MINUTE)).toBeNull();
   });
 });
 

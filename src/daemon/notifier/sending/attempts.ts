@@ -27,6 +27,7 @@ export interface Attempt {
 /** An attempt that ended. */
 export interface EndedAttempt extends Omit<Attempt, 'recipient'> {
   readonly result: SendResult;
+  readonly at: Instant;
   /** Why the subscriber is switched off, or null. */
   readonly off: SwitchedOff | null;
   /** Deliveries that were sent in the same message. */
@@ -87,15 +88,16 @@ export function createAttempts(options: AttemptsOptions): (attempt: Attempt) => 
     // The address was replaced meanwhile: its answer does not count, and the next attempt goes to the new address.
     const isReplaced = subscriber.recipient !== recipient;
     const result = isReplaced ? notGone(answer) : answer;
+    const at = clock.now();
     giveBack(subscriber, delivery);
     const { hold, switchOff: reason } = isReplaced
       ? { hold: 0, switchOff: null }
-      : subscriberPauses.ended(subscriber, began, result);
+      : subscriberPauses.ended(subscriber, { began, at }, result);
     if (hold > 0) restUntil(pace, Math.max(pace.notBefore, clock.monotonic() + hold));
     const off = reason === null ? null : { reason, addressHash: recipient.addressHash };
     // At once, so that nothing else is sent to a subscriber that is switched off.
     if (off !== null) knownSubscribers.switchedOff(subscriber);
-    settle({ subscriber, delivery, epoch, result, off, along, isReplaced });
+    settle({ subscriber, delivery, epoch, result, at, off, along, isReplaced });
     startList.add(subscriber);
   };
 

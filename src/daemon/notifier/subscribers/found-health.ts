@@ -3,6 +3,7 @@ import type { SubscriberHealth } from '../../../domain/deliveries/subscriber-hea
 import type { Clock } from '../../../runtime/clock.ts';
 import type { Logger } from '../../../runtime/logger.ts';
 import { endOwnFailures, noteOwnSaved, type StoredHealth, takeOver } from './health-in-memory.ts';
+import { restUntil } from './pace.ts';
 import { type Subscriber, unload } from './subscriber.ts';
 
 /** What the database has of a subscriber's health, and what memory knew of that when the read began. */
@@ -21,6 +22,8 @@ export function takeOverHealth(found: FoundHealth, { clock, log }: { readonly cl
   if (is.health === null) {
     const detail = 'Its pause was ended by hand, or another replica got through.';
     log.info({ subscriber: recipient.name, detail }, 'subscriber.resumed');
+    // This replica waits no longer until it asks again whether it may try.
+    restUntil(subscriber.pace, Number.NEGATIVE_INFINITY);
   }
   takeOver(health, is.health, clock.now());
   if (is.health?.pausedUntil != null) unload(subscriber);

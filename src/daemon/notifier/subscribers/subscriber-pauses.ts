@@ -29,7 +29,7 @@ export interface SubscriberPauses extends Pick<HealthWrites, 'save' | 'quiet'> {
   /** The pause is over: claims the right to try with one delivery. Answers how long to wait before the next attempt. Never rejects. */
   claimTry(subscriber: Subscriber): Promise<Milliseconds>;
   /** Notes the end of an attempt. */
-  ended(subscriber: Subscriber, began: Instant, result: SendResult): AfterAttempt;
+  ended(subscriber: Subscriber, when: { readonly began: Instant; readonly at: Instant }, result: SendResult): AfterAttempt;
 }
 
 type Failure = Exclude<SendResult, { kind: 'delivered' }>;
@@ -93,6 +93,8 @@ export function createSubscriberPauses(options: HealthWritesOptions): Subscriber
       const now = clock.now();
       try {
         const isGranted = await claimTry(sql, recipient.id, { now, until: now + recipient.timeout + TRY_TO_SPARE });
+        // Meanwhile this replica learned that another one got through, or how long a new pause is.
+        if (!isGranted && health.trying !== 'asking') return 0;
         setTrying(health, isGranted ? 'yes' : 'no');
         return isGranted ? 0 : ASK_AGAIN;
       } catch (error) {
@@ -101,18 +103,18 @@ export function createSubscriberPauses(options: HealthWritesOptions): Subscriber
         return ASK_AGAIN;
       }
     },
-    ended: (subscriber, began, result) => {
+    ended: (subscriber, { began, at }, result) => {
       const { health, recipient } = subscriber;
       const before = health.current;
       if (result.kind === 'failed' && result.fault === 'ours') {
-        if (noteOwnFailure(health, began, clock.now(), result.detail))
+        if (noteOwnFailure(health, began, at, result.detail))
           log.warn({ subscriber: recipient.name, failures: FAILURES_TO_PAUSE, detail: result.detail }, 'subscriber.unreached');
         return GO_ON;
       }
       endOwnFailures(health);
       // Nearly every attempt: no failure before, none now.
       if (before !== null || result.kind !== 'delivered')
-        setHealth(health, healthAfter(before, [attemptOf(result, began, clock.now())], recipient.patience));
+        setHealth(health, healthAfter(before, [attemptOf(result, began, at)], recipient.patience));
       if (result.kind !== 'delivered') return failed(subscriber, result, before);
       // While it is paused the attempt started before the pause, so its result does not end the pause.
       if (health.current === null) delivered(subscriber, before);
