@@ -15,6 +15,8 @@ const GROWTH = 6 * 1024 * 1024;
 /** Purchases that wait for their next poll after failures hold little. */
 const SETTLES_WITHIN = 10_000;
 const WITHIN = 60_000;
+/** Connections of the API at rest end sooner, and with them what they have prepared: one statement for each combination of filters. */
+const REST = 8_000;
 
 /** Lets service and receivers answer well until little is on its way, and measures what the daemon holds then. */
 export async function settle({ service, receiver, database, inspector }: World, moment: string): Promise<Memory> {
@@ -28,6 +30,7 @@ export async function settle({ service, receiver, database, inspector }: World, 
     if (row.busy === 0) break;
     await delay(500);
   }
+  await delay(REST);
   const memory = await inspector.memory();
   const { FUZZ_HEAP } = process.env;
   if (FUZZ_HEAP !== undefined) await inspector.snapshot(join(FUZZ_HEAP, `${moment}.heapsnapshot`));
