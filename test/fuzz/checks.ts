@@ -16,7 +16,7 @@ const GROWTH = 6 * 1024 * 1024;
 const SETTLES_WITHIN = 10_000;
 const WITHIN = 60_000;
 /** Connections of the API at rest end sooner, and with them what they have prepared: one statement for each combination of filters. */
-const REST = 8_000;
+const REST = 10_000;
 
 /** Lets service and receivers answer well until little is on its way, and measures what the daemon holds then. */
 export async function settle({ service, receiver, database, inspector }: World, moment: string): Promise<Memory> {
