@@ -26,7 +26,7 @@ import { createShell, type Shell, which } from './shell.ts';
 /** What an example has brought about after a while, by page and first words; the reader waits for it before the next one. */
 const RESULTS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
   'docs/tutorial.md: npx purchase-watch incidents': async ({ daemon, shell }) => {
-    await expect.poll(() => shell.run('purchase-watch incidents')).toContain('WaitingForCardPayments');
+    await expect.poll(() => shell.run('purchase-watch incidents')).toContain('stuck waiting for the card provider');
     await daemon.slack.waitFor((messages) => messages.some(({ text }) => text.includes('demo-se')), 60_000);
   },
 };

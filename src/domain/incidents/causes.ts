@@ -271,9 +271,9 @@ function cardOnly(evidence: CauseEvidence): Speaking | null {
 }
 
 function nobodyLeaves({ parts, orders, begunAgain: again, leftSince }: CauseEvidence): Speaking | null {
-  const overdue = totalOf(parts);
-  if (overdue < MANY || orders < MANY || again > 0 || leftSince.well > 0 || parts.some(worksForSome)) return null;
-  return [`None of ${customers(overdue)} got on, and none of ${orders} orders was begun again.`, overdue];
+  const stuck = totalOf(parts);
+  if (stuck < MANY || orders < MANY || again > 0 || leftSince.well > 0 || parts.some(worksForSome)) return null;
+  return [`None of ${customers(stuck)} got on, and none of ${orders} orders was begun again.`, stuck];
 }
 
 /** The specification's own reason for a state, at one site. */

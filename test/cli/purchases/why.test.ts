@@ -143,7 +143,7 @@ describe('with a daemon', () => {
     t.simulator.control.setState(id, 'Completed');
     await onDatabase(t.database, ['poll', id]);
     await t.receiver.waitFor(() => t.changesOf(id).length === 2);
-    expect(await why(id)).toMatch(/^ .* 2\. New → Completed, which is final/m);
+    expect(await why(id)).toMatch(/^ .* 2\. before the form → completed, which is final/m);
   });
 
   test('a purchase that the service does not know is counted towards unreadable', async () => {

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   checkoutEnd,
   isKnownState,
@@ -6,8 +6,11 @@ import {
   namedState,
   numberOf,
   STATE_NAMES,
+  stateBoth,
   stateName,
+  statePlace,
   stateValue,
+  stateWords,
 } from '../../../src/domain/purchases/states.ts';
 
 test('states have the numbers of the specification', () => {
@@ -68,4 +71,38 @@ test('a checkout was paid, or refused, or came to nothing', () => {
   expect(['CreditNotApproved', 11].map(checkoutEnd)).toEqual(['refused', 'refused']);
   expect([3, 5, 8].map(checkoutEnd)).toEqual(['lost', 'lost', 'lost']);
   expect([6, 17, 'Unknown(17)', '?'].map(checkoutEnd)).toEqual([null, null, null, null]);
+});
+
+describe('words for people', () => {
+  test('every state of the specification has its own', () => {
+    const words = STATE_NAMES.map((_, value) => stateWords(value));
+    expect(new Set(words).size).toBe(STATE_NAMES.length);
+    expect(words.filter((each) => /[A-Z][a-z]+[A-Z]/.test(each))).toEqual([]);
+  });
+
+  test.each([
+    [
+      6,
+      'waiting for the card provider',
+      'waiting for the card provider (WaitingForCardPayments)',
+      'waiting for the card provider',
+    ],
+    [4, 'waiting for identification', 'waiting for identification (WaitingForIdentityProvider)', 'waiting for identification'],
+    [8, 'cancelled by the shop', 'cancelled by the shop (Cancelled)', 'in the state cancelled by the shop'],
+    // The name would say the same once more.
+    [2, 'completed', 'completed', 'in the state completed'],
+    [
+      42,
+      'state 42, which is not in the specification',
+      'state 42, which is not in the specification',
+      'in state 42 (not in the specification)',
+    ],
+  ])('%i: alone, with the name, and after "stuck"', (value, words, both, place) => {
+    expect([stateWords(value), stateBoth(value), statePlace(value)]).toEqual([words, both, place]);
+    expect(stateBoth(stateName(value))).toBe(both);
+  });
+
+  test('a text that names no state is repeated', () => {
+    expect(stateBoth('default')).toBe('default');
+  });
 });
