@@ -32,8 +32,12 @@ export interface FollowingClock extends Clock {
 /** Node's timers overflow beyond 24.8 days; rests are short and due times live in rows. */
 const LONGEST_REST = 2 ** 31 - 1;
 
-/** A reading whose answer came within this says what the time is. */
-const QUICK: Milliseconds = 1_000;
+/**
+ * A reading whose answer came within this says what the time is: the first one, and later ones. Those that take longer correct
+ * what they contradict; the middle of a slow reading would move the time by up to half of what the reading took.
+ */
+const QUICK_AT_FIRST: Milliseconds = 1_000;
+const QUICK: Milliseconds = 50;
 
 /** The real clock. Until `follow` is called it is this machine's wall clock. */
 export function realClock(): FollowingClock {
@@ -46,9 +50,9 @@ export function realClock(): FollowingClock {
       const before = offset;
       const isFirst = !isFollowing;
       isFollowing = true;
-      // The answer may have waited for a lock: then the middle says little, and what is not contradicted stays.
+      // The answer may have waited for a lock or a turn: then the middle says little, and what is not contradicted stays.
       offset =
-        answered - asked <= QUICK
+        answered - asked <= (isFirst ? QUICK_AT_FIRST : QUICK)
           ? databaseNow - (asked + answered) / 2
           : Math.min(Math.max(offset, databaseNow - answered), databaseNow - asked);
       const step = Math.round(offset - before);

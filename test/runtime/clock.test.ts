@@ -40,6 +40,20 @@ test('a reading that took long moves the time no further than it must', () => {
   expect(clock.now()).toBe(1_012_000);
 });
 
+test('a later reading that took a moment too long moves the time no further than it must, the first one sets it', () => {
+  const clock = realClock();
+  const asked = clock.monotonic();
+  vi.advanceTimersByTime(300);
+  clock.follow(1_000_000, asked, asked + 300);
+  expect(clock.now()).toBe(1_000_150);
+  clock.follow(1_000_010, asked, asked + 300);
+  expect(clock.now()).toBe(1_000_150);
+  clock.follow(1_000_200, asked, asked + 300);
+  expect(clock.now()).toBe(1_000_200);
+  clock.follow(1_000_170, asked + 260, asked + 300);
+  expect(clock.now()).toBe(1_000_190);
+});
+
 test('instants are whole milliseconds, whatever the database said', () => {
   const clock = realClock();
   clock.follow(1_000_000.623, clock.monotonic(), clock.monotonic());

@@ -46,7 +46,7 @@ test('when Slack asks for fewer messages the next try is when it asked for it, h
     await daemon.deliver();
     expect(slack.received).toHaveLength(tries - 1);
     if (tries === 6) await channels.announce(2);
-    clock.advance('150ms');
+    clock.advance('200ms');
     await daemon.deliver();
     expect(slack.received).toHaveLength(tries);
   }

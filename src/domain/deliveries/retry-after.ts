@@ -3,8 +3,8 @@ import { DAY, type Instant, type Milliseconds } from '../values/time.ts';
 
 /** A receiver may ask for a rest, and not for silence. */
 const LONGEST_REST: Milliseconds = DAY;
-/** Readings of the database's clock differ by some milliseconds, and nothing may come before the rest is over. */
-const CLOCKS_DIFFER: Milliseconds = 50;
+/** Readings of the database's clock differ by tens of milliseconds under load, and nothing may come before the rest is over. */
+const CLOCKS_DIFFER: Milliseconds = 100;
 
 /** How long to rest after an answer that asked for so much, at most a day; 0 when it asked for nothing. */
 export function restAsked(asked: Milliseconds | null): Milliseconds {
