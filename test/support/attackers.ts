@@ -67,6 +67,9 @@ export const KINDS = {
   'answers that are not taken': { sends: once(get('/openapi.json')), isDeaf: true, drips: 'G' },
   'many answers that are not taken': { sends: once(get('/openapi.json').repeat(20)), isDeaf: true, drips: 'G' },
   'heads that cannot be read': { sends: () => `${random()}\r\n\r\n` },
+  'expectations behind one another': { sends: once(get('/', 'Expect: x\r\n').repeat(500)), goesOn: true },
+  'requests without a Host': { sends: once('GET / HTTP/1.1\r\n\r\n'), goesOn: true },
+  'tunnels asked for': { sends: once('CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n') },
   'requests behind an answered one': { sends: once(get('/sign-in')), goesOn: true, sendsNext: once(get('/sign-in').repeat(500)) },
   silence: { sends: () => '' },
 } as const satisfies Record<string, Kind>;

@@ -32,18 +32,31 @@ export function hasExpired({ expires }: ApiKey): boolean {
 export interface SessionTokens {
   /** A new token for a session that this key opens and that ends then. */
   make(key: ApiKey, ends: Instant): string;
-  /** The key that signed the token; null for a token that is made up, is over, or was signed with a key that is gone or expired. */
+  /** The key that signed the token; null for a token that is made up, is over, is known to be ended, or was signed with a key that is gone or expired. */
   keyOf(token: string): ApiKey | null;
+  /** The token opens nothing any more, as the database says. */
+  end(token: string): void;
 }
 
 /** A random part, the end in milliseconds since 1970 to the base of 36, and the signature of both. */
 const TOKEN = /^([\w-]{43}\.([0-9a-z]{8,9}))\.([\w-]{43})$/;
 
+/** Ended tokens that are remembered, so that they open no door of known callers; the oldest are forgotten. */
+const MOST_ENDED = 10_000;
+const made = new WeakMap<readonly ApiKey[], SessionTokens>();
+
 /**
  * Tokens of the console's sessions, signed with the key that opened the session: a made-up one is refused without a query. Whether a
- * session was ended before its time stands in the database.
+ * session was ended before its time stands in the database. The same for the same list of keys.
  */
 export function sessionTokens(keys: readonly ApiKey[]): SessionTokens {
+  const tokens = made.get(keys) ?? makeTokens(keys);
+  made.set(keys, tokens);
+  return tokens;
+}
+
+function makeTokens(keys: readonly ApiKey[]): SessionTokens {
+  const ended = new Set<string>();
   const signers = keys.map((key) => ({ key, secret: createHash('sha256').update(`session token ${key.hash}`).digest() }));
   const signature = (secret: Buffer, text: string): Buffer => createHmac('sha256', secret).update(text).digest();
   return {
@@ -54,10 +67,15 @@ export function sessionTokens(keys: readonly ApiKey[]): SessionTokens {
     },
     keyOf: (token) => {
       const [, text, ends, given] = TOKEN.exec(token) ?? [];
-      if (text === undefined || Number.parseInt(ends!, 36) <= Date.now()) return null;
+      if (text === undefined || Number.parseInt(ends!, 36) <= Date.now() || ended.has(token)) return null;
       const bytes = Buffer.from(given!, 'base64url');
       const found = signers.find(({ secret }) => timingSafeEqual(signature(secret, text), bytes));
       return found === undefined || hasExpired(found.key) ? null : found.key;
+    },
+    end: (token) => {
+      ended.add(token);
+      const [oldest] = ended;
+      if (ended.size > MOST_ENDED) ended.delete(oldest!);
     },
   };
 }

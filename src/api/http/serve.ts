@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { getRequestListener, type HttpBindings, RequestError } from '@hono/node-server';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import { limitConnections, STRANGERS } from '../limits/connections.ts';
+import { limitConnections, STRANGERS, type StrangersTurn } from '../limits/connections.ts';
 import { endWithAnswer, isTooLate, type LingerLimits, lingerBeforeClose } from '../limits/linger.ts';
 import type { Caller } from './caller.ts';
 import { Problem, problemFrom, problemResponse, problemText } from './problems.ts';
@@ -128,15 +128,18 @@ export async function serveApi(app: ServedApp, options: ServeOptions): Promise<A
     requestTimeout: times.request,
     keepAliveTimeout: times.rest,
     connectionsCheckingInterval: times.lookEvery,
+    // By itself Node would answer outside of every limit.
+    requireHostHeader: false,
   });
   lingerBeforeClose(server, { limits: linger, isKnown: ({ headers }) => isKnown(headers) });
+  server.on('checkExpectation', (incoming, outgoing) => void server.emit('request', incoming, outgoing));
   server.on('request', (incoming, outgoing) => {
     if (isTooLate(incoming)) return;
+    const turn = { budget: budgetOf(incoming), refuse: () => refuseStranger(outgoing) };
     if (isKnown(incoming.headers)) open.begin(incoming, outgoing);
-    else if (
-      !open.beginStranger(incoming, outgoing, { isOfOperators: isOfOperators(incoming), refuse: () => refuseStranger(outgoing) })
-    )
-      return;
+    else if (!open.beginStranger(incoming, outgoing, turn)) return;
+    // A prober of HTTP/1.0 sends no Host.
+    if (incoming.httpVersion === '1.0') incoming.headers.host ??= '127.0.0.1';
     void listener(incoming, outgoing);
   });
   const limits = { most: connections, room, stalledAfter: times.stall, strangersWithin: times.stranger };
@@ -179,8 +182,10 @@ function crowded(most: number): Problem {
   return new Problem('busy', detail, { headers: { 'retry-after': '3', connection: 'close' } });
 }
 
-function isOfOperators({ url = '', method }: IncomingMessage): boolean {
-  return method === 'GET' && OF_OPERATORS.has(url);
+function budgetOf({ url = '', method }: IncomingMessage): StrangersTurn['budget'] {
+  const [path = ''] = url.split('?', 1);
+  if (!(method === 'GET' || method === 'HEAD') || !OF_OPERATORS.has(path)) return 'strangers';
+  return path === '/healthz' ? null : 'operators';
 }
 
 /** Answers with as little work as can be: a flood causes many of these. */

@@ -27,14 +27,17 @@ export interface Connections {
    * The same for a request of a stranger; false when it is not to be carried out: its connection is held, and then closed after
    * `refuse` has answered. A stranger that does not send on, or does not take its answer, gives its place to the next one.
    */
-  beginStranger(incoming: IncomingMessage, outgoing: ServerResponse, kind: StrangersRequest): boolean;
+  beginStranger(incoming: IncomingMessage, outgoing: ServerResponse, turn: StrangersTurn): boolean;
   /** Whether more requests of known callers are under way than there may be. */
   isFull(): boolean;
 }
 
-export interface StrangersRequest {
-  /** Readiness and the like: many a second, and no place is needed. */
-  readonly isOfOperators: boolean;
+export interface StrangersTurn {
+  /**
+   * By which budget it may begin: that of strangers, who need a place, too; that of operators, many a second; or none, where an answer
+   * costs no more than a refusal.
+   */
+  readonly budget: 'strangers' | 'operators' | null;
   readonly refuse: () => void;
 }
 
@@ -86,7 +89,7 @@ export function limitConnections(server: Server, limits: ConnectionLimits, onClo
   const silent = new Set<Socket>();
   /** Requests under way: of known callers, and of strangers, the oldest first. */
   const busy = new Map<Socket, number>();
-  const strangers = new Map<Socket, StrangersTurn>();
+  const strangers = new Map<Socket, Turn>();
   const groups = [held, idleStrangers, silent, idle, busy, strangers];
   const mayBegin = createBudget(A_SECOND);
   const mayAskHealth = createBudget(A_SECOND_OF_OPERATORS);
@@ -145,12 +148,14 @@ export function limitConnections(server: Server, limits: ConnectionLimits, onClo
         else idle.add(socket);
       });
     },
-    beginStranger: (incoming, outgoing, { isOfOperators, refuse }) => {
+    beginStranger: (incoming, outgoing, { budget, refuse }) => {
       const { socket } = incoming;
       if (held.has(socket)) return false;
       // Neither browsers nor proxies send a request before the answer to the one before it.
       const isBehindAnother = busy.has(socket) || strangers.has(socket);
-      if (isBehindAnother || (isOfOperators ? !mayAskHealth() : !mayBegin() || !hasPlace())) {
+      const mayNotBegin =
+        budget === 'strangers' ? () => !mayBegin() || !hasPlace() : () => budget === 'operators' && !mayAskHealth();
+      if (isBehindAnother || mayNotBegin()) {
         readNothingMore(incoming);
         return isBehindAnother ? hold(socket, () => socket.destroy(), HELD_LONG) : hold(socket, refuse);
       }
@@ -169,14 +174,14 @@ export function limitConnections(server: Server, limits: ConnectionLimits, onClo
 }
 
 /** A request of a stranger that is under way. */
-interface StrangersTurn {
+interface Turn {
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
   readonly since: Milliseconds;
 }
 
 /** Whether the stranger is who has to go on: with its request, or with taking the answer, which goes out at once as a rule. */
-function keepsWaiting({ incoming, outgoing, since }: StrangersTurn): boolean {
+function keepsWaiting({ incoming, outgoing, since }: Turn): boolean {
   return !incoming.complete || (outgoing.writableEnded && performance.now() - since > TAKEN_WITHIN);
 }
 
@@ -195,6 +200,12 @@ function readNothingMore(incoming: HeldMessage): void {
 
 /** `decide` gets each connection on which came what is no request, with the function that says so and closes it. */
 function answerUnreadable(server: Server, decide: (socket: Socket, answer: () => void) => void): void {
+  // A proxy's method; by itself Node would close the connection at once, and the other end would be back.
+  server.on('connect', (_incoming, socket) => {
+    decide(socket as Socket, () => {
+      socket.end(`HTTP/1.1 405 Method Not Allowed\r\nConnection: close\r\n\r\n`, () => socket.destroy());
+    });
+  });
   server.on(
     'clientError',
     ({ code = '' }: NodeJS.ErrnoException, socket: Socket & { readonly _httpMessage?: ServerResponse | null }) => {

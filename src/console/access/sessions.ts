@@ -47,7 +47,10 @@ export function createSessions({ reads, changes }: { reads: Sql; changes: Sql },
     callerOf: async (token) => {
       const key = tokens.keyOf(token);
       const row = key === null ? undefined : await findSession(reads, hashOf(token));
-      if (key === null || row?.keyName !== key.name || markOf(key) !== row.keyMark) return null;
+      if (key === null || row?.keyName !== key.name || markOf(key) !== row.keyMark) {
+        if (key !== null) tokens.end(token);
+        return null;
+      }
       const expires = Math.min(row.expiresAt, key.expires ?? Number.POSITIVE_INFINITY);
       if (expires <= Date.now()) return null;
       if (row.isUnnoted) void note(row.id);

@@ -19,6 +19,15 @@ test('a right key or a signed session is known by the head of the request, under
   expect(sessionTokens([{ ...key, name: 'renamed' }]).keyOf(token)?.name).toBe('renamed');
 });
 
+test('a session that the database has ended is not known any more', () => {
+  const keys = [key];
+  const token = sessionTokens(keys).make(key, SOON);
+  const isKnownHere = createIsKnown(keys);
+  expect(isKnownHere({ cookie: `a=${token}` })).toBe(true);
+  sessionTokens(keys).end(token);
+  expect(isKnownHere({ cookie: `a=${token}` })).toBe(false);
+});
+
 test('nothing else is', () => {
   const token = tokens.make(key, SOON);
   const swapped = `${token.slice(0, -1)}${token.endsWith('A') ? 'E' : 'A'}`;

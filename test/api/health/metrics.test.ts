@@ -35,6 +35,15 @@ describe('of a daemon at work', () => {
   });
   afterEach(() => t.stop());
 
+  test('a flood of callers has them written twenty times a second at most', async () => {
+    await t.app.start();
+    const begun = performance.now();
+    const texts = await Promise.all(Array.from({ length: 200 }, async () => (await fetch(`${t.app.url()}/metrics`)).text()));
+    const seconds = (performance.now() - begun) / 1_000;
+    expect(new Set(texts).size).toBeLessThanOrEqual(21 + 20 * Math.ceil(seconds));
+    expect(texts.every((text) => text.includes('purchase_watch_'))).toBe(true);
+  });
+
   test('they tell what was polled, changed and told, in the format of Prometheus', async () => {
     const paid = await t.watch({ script: [{ state: 'Completed' }] }, { reference: 'ORD-SECRET' });
     const gone = await t.watch({ script: [{ state: 'New' }] });

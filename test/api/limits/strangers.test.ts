@@ -91,6 +91,46 @@ test('requests that come before the answer to the one before them are not carrie
   expect(asked).toEqual(['/1', '/4']);
 });
 
+/** Requests of strangers, and what would be answered without limits. */
+const FLOODS = [
+  ['an expectation', get('/', 'Expect: x\r\n'), 200],
+  ['no Host', 'GET / HTTP/1.1\r\n\r\n', 400],
+  ['a tunnel asked for', 'CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n', 405],
+  ['nonsense', 'nonsense\r\n\r\n', 400],
+] as const;
+
+test.each(FLOODS)('a flood of requests with %s is answered within the budget', async (_what, request, status) => {
+  await open({ fetch: () => new Response('ok') });
+  const answers: number[] = [];
+  for (let count = 0; count < 400; count += 1) void statusOf(request).then((each) => answers.push(each));
+  await expect.poll(() => answers.length).toBeGreaterThanOrEqual(90);
+  expect(new Set(answers)).toEqual(new Set([status]));
+  expect(answers.length).toBeLessThan(300);
+  expect(await statusOf(get('/', KNOWN))).toBe(200);
+});
+
+test.each(['Expect: x\r\n', ''])('of 500 requests in one packet one is answered (%j)', async (header) => {
+  await open({ fetch: () => new Response('ok') });
+  const socket = send(get('/', header).repeat(500));
+  let received = '';
+  socket.on('data', (bytes) => (received += `${bytes}`));
+  await once(socket, 'data');
+  expect(await statusOf(get('/', KNOWN))).toBe(200);
+  expect(received.match(/HTTP\/1\.1/g)).toHaveLength(1);
+});
+
+test('probers of every kind are answered beside strangers who give up', async () => {
+  await open({ fetch: () => new Response('ok') });
+  for (let count = 0; count < 1_500; count += 1) send(get('/healthz')).on('data', () => undefined);
+  for (const probe of [
+    get('/healthz'),
+    get('/healthz?x'),
+    'HEAD /healthz HTTP/1.1\r\nHost: a\r\n\r\n',
+    'GET /healthz HTTP/1.0\r\n\r\n',
+  ])
+    expect([probe, await statusOf(probe)]).toEqual([probe, 200]);
+});
+
 test('a budget fills again with time, up to what one second has', () => {
   let now = 0;
   const mayBegin = createBudget(10, () => now);
