@@ -119,6 +119,8 @@ async function watch(seconds: number) {
 }
 
 const isReport = process.env.HOSTILE_SECONDS !== undefined;
+/** What must be left of polls and deliveries; beside other tests the attackers take processors that the daemon would need. */
+const SHARE = isReport ? 0.8 : 0.5;
 
 test.each(kinds)('2 000 connections: %s', async (kind) => {
   const calm = await watch(2);
@@ -134,8 +136,8 @@ test.each(kinds)('2 000 connections: %s', async (kind) => {
   if (isReport) process.stdout.write(`${kind}: ${JSON.stringify({ calm, during })}\n`);
   // Nothing that is right was refused. The rest leaves room for the attackers, who use the same processors; stalls took a minute before.
   expect.soft([during.health.wrong, during.calls.wrong, during.pages.wrong]).toEqual([[], [], []]);
-  expect.soft(during.polls).toBeGreaterThan(calm.polls * 0.5);
-  expect.soft(during.deliveries).toBeGreaterThan(calm.deliveries * 0.5);
+  expect.soft(during.polls).toBeGreaterThan(calm.polls * SHARE);
+  expect.soft(during.deliveries).toBeGreaterThan(calm.deliveries * SHARE);
   expect.soft(during.health.middle).toBeLessThan(250);
   expect.soft(during.lines).toBeLessThanOrEqual(100 + 2 * SECONDS);
   await expect.poll(residentMb, { interval: 500 }).toBeLessThan(calm.resident + 100);

@@ -91,7 +91,7 @@ export function limitConnections(server: Server, limits: ConnectionLimits, onClo
   const busy = new Map<Socket, number>();
   const strangers = new Map<Socket, Turn>();
   const groups = [held, idleStrangers, silent, idle, busy, strangers];
-  const mayBegin = createBudget(A_SECOND);
+  const mayBegin = createBudget(A_SECOND, { atOnce: STRANGERS });
   const mayAskHealth = createBudget(A_SECOND_OF_OPERATORS);
 
   const makeRoom = (newcomer: Socket): void => {
