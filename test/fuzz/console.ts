@@ -140,7 +140,10 @@ export function openConsole(origin: string, found: (fault: string) => void): Con
   const signIn = async (): Promise<void> => {
     const body = new URLSearchParams({ key: KEY });
     const headers = { 'sec-fetch-site': 'same-origin' };
-    const answer = await fetch(`${origin}/sign-in`, { method: 'POST', body, headers, redirect: 'manual' });
+    let answer: Response;
+    // Whoever signs in is a stranger, beside all the strangers of this run.
+    do answer = await fetch(`${origin}/sign-in`, { method: 'POST', body, headers, redirect: 'manual' });
+    while (answer.status === 503);
     [cookie] = answer.headers.getSetCookie()[0]!.split(';') as [string];
     tokens.push(cookie.split('=')[1]!);
   };
