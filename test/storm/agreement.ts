@@ -174,8 +174,8 @@ const FIRST_LINE = /^\W*🔴.*database (came|went) back/imu;
 export function wrongLossAlerts({ slack }: World, { stored }: Books, struck: readonly Struck[]): string[] {
   const losses = struck.filter(({ kind }) => kind === 'lossy failover').length;
   const opened = [...stored.values()].filter(({ type, body }) => type === 'incident.opened' && body.includes(REASON)).length;
-  // What Slack took before a fault may come again, word for word.
-  const heard = new Set(slack.received.map(({ text }) => text).filter((text) => FIRST_LINE.test(text)));
+  // What Slack took before a fault may come again, below its first line with what happened since; `repeatedMessages` counts that.
+  const heard = new Set(slack.received.flatMap(({ text }) => (FIRST_LINE.test(text) ? text.split('\n', 1) : [])));
   if (opened === losses && heard.size === losses) return [];
   const texts = [...heard].map((text) => text.slice(0, 200)).join(' | ');
   return [`${losses} losses of the database, ${opened} incidents about them, ${heard.size} messages: ${texts}`];
