@@ -168,14 +168,14 @@ async function run(args: readonly string[], env: World['env']): Promise<{ code: 
 
 /** How people are alerted of a database that lost data: the reason in the incident's opening, and the first line of its message. */
 const REASON = '"database_went_back"';
-const FIRST_LINE = /^\W*🔴.*database (came|went) back/imu;
+const FIRST_LINE = /^\W*🔴.*database (?:came|went) back.*$/imu;
 
 /** Losses of the database that people heard of never, or more than once. */
 export function wrongLossAlerts({ slack }: World, { stored }: Books, struck: readonly Struck[]): string[] {
   const losses = struck.filter(({ kind }) => kind === 'lossy failover').length;
   const opened = [...stored.values()].filter(({ type, body }) => type === 'incident.opened' && body.includes(REASON)).length;
   // What Slack took before a fault may come again, below its first line with what happened since; `repeatedMessages` counts that.
-  const heard = new Set(slack.received.flatMap(({ text }) => (FIRST_LINE.test(text) ? text.split('\n', 1) : [])));
+  const heard = new Set(slack.received.flatMap(({ text }) => FIRST_LINE.exec(text)?.[0].trim() ?? []));
   if (opened === losses && heard.size === losses) return [];
   const texts = [...heard].map((text) => text.slice(0, 200)).join(' | ');
   return [`${losses} losses of the database, ${opened} incidents about them, ${heard.size} messages: ${texts}`];
