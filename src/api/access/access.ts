@@ -20,7 +20,7 @@ declare module 'hono' {
 
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 /** A Host header or a host of a URL that names this machine. */
-export const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
+const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
 /** Headers that proxies add to what they pass on, in small letters and with `-` for `_`, which some proxies write. */
 const OF_PROXIES =
   /^(?:forwarded|via|x-(?:original-)?forwarded(?:-.*)?|x-original-host|x-real-ip|x-(?:cluster-)?client-ip|x-envoy-.*|x-amzn-trace-id|true-client-ip|fly-client-ip|cf-connecting-ip|cf-ray)$/;
