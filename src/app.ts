@@ -257,7 +257,8 @@ async function withConsole(
 ): Promise<ServedApp> {
   if (feed === null || places === null || reads === null || changes === null) return app;
   const { createConsole } = await import('./console/open.ts');
-  return createConsole({ api: app, feed, places, reads, changes, log, lines, keys, consoleUrl: settings.consoleUrl });
+  const { dataDir, consoleUrl } = settings;
+  return createConsole({ api: app, feed, places, reads, changes, log, lines, keys, dataDir, consoleUrl });
 }
 
 async function stop(parts: Runnable, front: Front | undefined): Promise<boolean> {

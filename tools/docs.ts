@@ -15,7 +15,7 @@ import { openApiDocument } from './client-types.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 /** Where a reader without a daemon would call. */
-const ORIGIN = 'http://localhost:8080';
+const ORIGIN = 'http://127.0.0.1:8080';
 
 /** Writes the book into a folder, which is emptied first. Throws an Error for a link to a page that is missing. */
 export async function buildBook(folder: string, { forPackage }: { forPackage: boolean }): Promise<void> {

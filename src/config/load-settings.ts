@@ -47,7 +47,8 @@ export function loadSettings(env: NodeJS.ProcessEnv, { requireSite = false }: { 
     secretsKey: read('SECRETS_KEY'),
     secretsKeyPrevious: read('SECRETS_KEY_PREVIOUS'),
     consoleUrl: read('CONSOLE_URL'),
-    host: read('HOST'),
+    // One address, whatever the name resolves to here: the links of `open` lead to it.
+    host: read('HOST').replace(/^localhost$/i, '127.0.0.1'),
     port: read('PORT'),
     shutdownTimeout: read('SHUTDOWN_TIMEOUT'),
     logLevel: read('LOG_LEVEL'),

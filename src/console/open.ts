@@ -39,6 +39,8 @@ export interface ConsoleParts {
   /** The budget of the process for lines that callers can cause. */
   readonly lines: LineBudget;
   readonly keys: readonly ApiKey[];
+  /** DATA_DIR, where used links are noted. */
+  readonly dataDir: string;
   /** The address people use; null: the one that they came by. */
   readonly consoleUrl: string | null;
 }
@@ -56,7 +58,7 @@ const OF_API = /^\/(?:v1|docs|openapi\.json|healthz|readyz|metrics)(?:\/|$)/;
 
 /** Builds the console over an API. */
 export function createConsole(parts: ConsoleParts): ServedApp {
-  const { api, feed, places, reads, changes, log, lines, keys, consoleUrl } = parts;
+  const { api, feed, places, reads, changes, log, lines, keys, dataDir, consoleUrl } = parts;
   const cookies = cookieScope(consoleUrl);
   const { base } = cookies;
   const sessions = createSessions({ reads, changes }, keys);
@@ -66,7 +68,7 @@ export function createConsole(parts: ConsoleParts): ServedApp {
   app.use(headers, guardKeyless(keys) as MiddlewareHandler);
   app.get('/assets/*', serveAsset);
   app.use(requireOwnPages(consoleUrl));
-  mountAccess(app, { api, sessions, forms, sql: changes, cookies, log, lines, keys });
+  mountAccess(app, { api, sessions, forms, sql: changes, cookies, log, lines, keys, dataDir });
   app.get('/live', (c) => live.stream(c, c.get('caller')));
 
   const calls = new WeakMap<Context, ApiCalls>();

@@ -1,4 +1,7 @@
 /** One-time links, by which people come to the console of a daemon without keys. */
+import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hashOfKey } from '../../src/config/api-keys.ts';
 import { createLinks, linkTo } from '../../src/runtime/secrets/one-time-links.ts';
@@ -45,6 +48,49 @@ test('the link that open prints signs one browser in, once', async () => {
   expect(t.log.join('')).not.toContain(link.split('?')[1]!);
 });
 
+test('a link that was used at one daemon is used at every other of its folder, and after a restart', async () => {
+  const other = await startTestApp({ realClock: true });
+  try {
+    await other.app.start();
+    const code = linkAt(origin).split('?')[1]!;
+    expect((await get(`${other.app.url()!}/open?${code}`)).headers.getSetCookie()).toHaveLength(1);
+    const second = await get(`${origin}/open?${code}`);
+    expect([second.status, second.headers.getSetCookie()]).toEqual([401, []]);
+    const restarted = createLinks(hashOfKey(MACHINE_KEY), MACHINE_DIR);
+    expect([restarted.use(code), restarted.use(linkAt(origin).split('?')[1]!)]).toEqual([false, true]);
+  } finally {
+    await other.stop();
+  }
+});
+
+test('a browser that is signed in uses a link up, and may load it again', async () => {
+  const signed = await signedIn(origin);
+  const link = linkAt(origin);
+  expect([await leadsTo(link, signed), await leadsTo(link, signed)]).toEqual([
+    [303, '/'],
+    [303, '/'],
+  ]);
+  expect((await get(link)).status).toBe(401);
+});
+
+test('a program that only asks for the head of a link neither signs in nor uses the link up', async () => {
+  const link = linkAt(origin);
+  const head = await fetch(link, { method: 'HEAD', redirect: 'manual' });
+  expect([head.status, head.headers.getSetCookie()]).toEqual([200, []]);
+  expect(await leadsTo(link)).toEqual([303, '/']);
+});
+
+test('the notes of links that are over are deleted, and no other file', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-test-'));
+  const note = (over: number) => `used-link-${over}-${'0'.repeat(32)}`;
+  const later = note(Date.now() + 60_000);
+  for (const name of [note(Date.now() - 1), later, 'authorization']) writeFileSync(join(folder, name), '');
+  expect(createLinks(hashOfKey(MACHINE_KEY), folder).use(linkAt(origin).split('?')[1]!)).toBe(true);
+  const left = readdirSync(folder);
+  expect([left.length, left.includes(later), left.includes('authorization')]).toEqual([3, true, true]);
+  expect(() => createLinks(hashOfKey(MACHINE_KEY), join(folder, 'nothing')).use(linkAt(origin).split('?')[1]!)).toThrow('ENOENT');
+});
+
 test('without a session, a page says how to come in', async () => {
   const page = await (await fetch(origin)).text();
   for (const words of ['npx purchase-watch open', 'DATA_DIR', 'API_KEY']) expect(page).toContain(words);
@@ -65,7 +111,7 @@ test('signing out everywhere ends the sessions of links', async () => {
   ]);
 });
 
-test('a link of another key, a changed one, an old one and one of before the start open nothing', async () => {
+test('a link of another key, a changed one and an old one open nothing', async () => {
   const key = hashOfKey(MACHINE_KEY);
   const good = linkAt(origin);
   const changed = good.slice(0, -1) + (good.endsWith('A') ? 'B' : 'A');
@@ -78,7 +124,6 @@ test('a link of another key, a changed one, an old one and one of before the sta
   ])
     expect([link, (await get(link)).status]).toEqual([link, 401]);
   const code = good.split('?')[1]!;
-  expect(createLinks(key, Date.now() + 1_000).use(code)).toBe(false);
-  expect(createLinks(null).use(code)).toBe(false);
+  expect(createLinks(null, MACHINE_DIR).use(code)).toBe(false);
   expect(await leadsTo(good)).toEqual([303, '/']);
 });

@@ -49,6 +49,12 @@ test('every command that a page names is one', () => {
   expect(named.filter(({ command }) => !known.has(command))).toEqual([]);
 });
 
+test('daemon and simulator are called at 127.0.0.1: localhost may lead to ::1, where another program gets the key', () => {
+  const calls = (host: string): string[] => PAGES.filter((page) => new RegExp(`\\b${host}:80[89]0\\b`).test(read(page)));
+  expect(calls('localhost')).toEqual([]);
+  expect(calls('127\\.0\\.0\\.1').length).toBeGreaterThan(5);
+});
+
 test("the configuration page's example is a file that works", () => {
   const [yaml] = blocks('docs/configuration.md', 'yaml');
   const path = join(mkdtempSync(join(tmpdir(), 'purchase-watch-test-')), 'config.yaml');

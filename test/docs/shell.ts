@@ -8,7 +8,7 @@ import { ROOT } from './examples.ts';
 export interface Shell {
   /** Runs a block; answers what it wrote. Throws when a command of it fails. */
   run(block: string): Promise<string>;
-  /** Where `localhost:8080` leads. */
+  /** Where `127.0.0.1:8080` leads. */
   setOrigin(origin: string): void;
   /** Ends what still runs, and waits for its end. */
   stop(): Promise<void>;
@@ -42,7 +42,7 @@ esac`,
   sleep: 'echo >>"$STATE/rounds"; [ "$(wc -l <"$STATE/rounds")" -le 2 ]',
   npx: 'command=$1; shift; exec "$command" "$@"',
   curl: `
-for given in "$@"; do set -- "$@" "\${given//localhost:8080/$(sed 's|http://||' "$STATE/origin")}"; shift; done
+for given in "$@"; do set -- "$@" "\${given//127.0.0.1:8080/$(sed 's|http://||' "$STATE/origin")}"; shift; done
 status=0; "$REAL_CURL" --silent --show-error --fail-with-body --max-time 30 "$@" || status=$?
 if [ "$status" = 28 ] && [[ " $* " = *" -N "* ]]; then exit 0; fi
 exit "$status"`,
@@ -73,7 +73,7 @@ export function createShell(folder: string, env: Readonly<Record<string, string>
       // `simulate` took a free port: whoever has 8090 here is not disturbed.
       const simulator = join(folder, 'simulate');
       const host = existsSync(simulator) ? readFileSync(simulator, 'utf8').trim().replace('http://', '') : '127.0.0.1:8090';
-      const block = written.replaceAll(/(?:localhost|127\.0\.0\.1):8090/g, host);
+      const block = written.replaceAll('127.0.0.1:8090', host);
       // What one block exports, the next one has.
       const script = `set -eo pipefail\nif [ -f "$STATE/env" ]; then . "$STATE/env"; fi\n${block}\nexport -p >"$STATE/env"\n`;
       const child = spawn('bash', ['-c', script], { cwd: work, env: all, stdio: ['ignore', 'pipe', 'pipe'] });

@@ -20,9 +20,10 @@ declare module 'hono' {
 
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 /** A Host header or a host of a URL that names this machine. */
-export const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
-/** Headers that proxies add to what they pass on, in small letters. */
-const OF_PROXIES = /^(?:forwarded|via|x-forwarded(?:-.*)?|x-real-ip|x-client-ip|true-client-ip|cf-connecting-ip)$/;
+const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
+/** Headers that proxies add to what they pass on, in small letters and with `-` for `_`, which some proxies write. */
+const OF_PROXIES =
+  /^(?:forwarded|via|x-(?:original-)?forwarded(?:-.*)?|x-original-host|x-real-ip|x-(?:cluster-)?client-ip|x-envoy-.*|x-amzn-trace-id|true-client-ip|fly-client-ip|cf-connecting-ip|cf-ray)$/;
 /** Who asks the operators' addresses (outside `/v1`) without a key, where none is configured. */
 export const KEYLESS: Caller = { key: null, scopes: SCOPES, expires: null };
 /** With these scopes a key changes something. */
@@ -123,7 +124,7 @@ export function guardKeyless(keys: readonly ApiKey[]): MiddlewareHandler {
   return async (c, next) => {
     if (!isKeyless(keys)) return next();
     const { host, origin, 'sec-fetch-site': site, ...others } = c.req.header();
-    const passedOn = Object.keys(others).find((name) => OF_PROXIES.test(name));
+    const passedOn = Object.keys(others).find((name) => OF_PROXIES.test(name.replaceAll('_', '-')));
     if (passedOn !== undefined) {
       throw new Problem(
         'proxied',

@@ -65,20 +65,21 @@ function checkedKey(key: string): string {
   throw new Problem('invalid_request', `${HEADER}: ${detail}.`, { errors: [{ field: HEADER, detail }] });
 }
 
-async function keyedRequest(c: Context, key: string, secrets: Secrets | null): Promise<KeyedRequest> {
+async function keyedRequest(c: Context, given: string, secrets: Secrets | null): Promise<KeyedRequest> {
   const { pathname, search } = new URL(c.req.url);
   // An index takes no text of any length.
   const address = pathname.length <= LONGEST_PATH ? pathname : hash(pathname).toString('hex');
   const scope = `${c.req.method} ${address}`;
-  // By its key of the API, whose name may be another one after a restart.
-  const caller = c.get('caller')?.key == null ? '' : c.req.header('authorization');
+  // By its key of the API, whose name may be another one after a restart; the header may spell `Bearer` and the blanks in several ways.
+  const key = /\S+(?= *$)/.exec(c.req.header('authorization') ?? '')?.[0];
+  const caller = c.get('caller')?.key == null ? '' : `Bearer ${key}`;
   // Only what `exactJson` read within its limit: a body that the route ignores may be endless.
   const body = Object.hasOwn(c.req, 'json') ? await c.req.json() : null;
   const text = `${search}\n${stringifyExact(body)}`;
   // A body may hold secrets, and a plain hash of a short one can be guessed.
   return {
     scope,
-    keyHash: hash(`${caller}\n${key}`),
+    keyHash: hash(`${caller}\n${given}`),
     requestHash: secrets?.fingerprint(text) ?? hash(text),
     knownAs: secrets?.fingerprints(text) ?? [],
   };

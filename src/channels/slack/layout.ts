@@ -37,6 +37,18 @@ export function layOut(draft: Draft): SlackMessage {
   return { text: cut(textOf(headline, pieces), LONGEST_TEXT), blocks: [headOf(headline, draft.page), ...blocksOf(pieces)] };
 }
 
+/** The end of an address before its label, which stays; else what Slack's clients make an address, a mention or an emoji of. */
+const LIVE = /<[^<>|\n]*|:(?=\/\/|[^\s:|>]+:)|@(?=[\p{L}\p{N}])|(?<=[\p{L}\p{N}])\.(?=\p{L}{2})/gu;
+
+/**
+ * The text for a message without blocks, which Slack cannot be told to take verbatim: parted by a character of no width,
+ * addresses, mentions and emoji in values stay text. At most as long as Slack takes.
+ */
+export function inert(text: string): string {
+  const parted = text.replace(LIVE, (found) => (found.startsWith('<') ? found : `${found}\u200b`));
+  return cut(parted, LONGEST_TEXT);
+}
+
 function textOf(headline: string, pieces: readonly Piece[]): string {
   const lines = pieces.map(({ kind, label, text }) => {
     if (kind === 'note') return text;

@@ -11,6 +11,7 @@ import { type Hide, hiding } from '../http/hiding.ts';
 import { networkFailureOf } from '../http/network-failure.ts';
 import { type PostOutcome, post, retryAfterOf } from '../http/post.ts';
 import type { Channel, OutgoingEvent, SendOptions, SendResult } from '../outgoing/channel.ts';
+import { inert } from './layout.ts';
 import { type SlackMessage, slackFolded, slackMessage } from './message.ts';
 
 export interface SlackOptions {
@@ -98,7 +99,7 @@ export function createSlackChannel({
     if (answer.kind === 'answered' && answer.status === 400 && BAD_PAYLOAD.test(answer.word.trim())) {
       // One message a second, whatever it answered.
       await setTimeout(BETWEEN_MESSAGES, undefined, { signal: ended }).catch(() => undefined);
-      answer = await postMessage({ text: message.text }, options, ended);
+      answer = await postMessage({ text: inert(message.text) }, options, ended);
     }
     return judge(answer, {
       ...{ hide, setting, timeout },

@@ -2,7 +2,6 @@
 
 import { randomInt } from 'node:crypto';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { LOOPBACK_HOST } from '../../api/access/access.ts';
 import { environmentOf } from '../../config/sources/environment.ts';
 import { shellWord } from '../../domain/values/command-line.ts';
 import { AppError } from '../../domain/values/errors.ts';
@@ -12,8 +11,8 @@ import { SimulatorError } from '../../simulator/contract/error.ts';
 import type { Site } from '../../simulator/contract/purchases.ts';
 import { settleSite } from '../../simulator/options.ts';
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../simulator/simulator.ts';
+import { withoutLocalhost } from '../console/address.ts';
 import { examples, numberArgument } from '../terminal/arguments.ts';
-
 import type { CliContext } from '../terminal/context.ts';
 import { printable, printFacts, printJson, printLine, toStandardError } from '../terminal/output.ts';
 import { SecretOption } from '../terminal/secret-option.ts';
@@ -98,6 +97,9 @@ function show(
   printLine(context, 'Ctrl-C ends it.');
 }
 
+/** A host that is this machine without being looked up. */
+const LOOPBACK_ADDRESS = /^(?:127(?:\.\d{1,3}){3}|\[::1\])$/;
+
 /**
  * Reads the key for the daemon's API: the first of API_KEY, or the machine's own in DATA_DIR, which the daemon may make later
  * and no other machine gets. Throws AppError when a file cannot be read.
@@ -108,7 +110,7 @@ function apiKeyIn({ env }: CliContext, daemonUrl: string): () => string | undefi
   const key = environment.lookUp('API_KEY', problems);
   const dataDir = environment.read('DATA_DIR', problems);
   if (problems.length > 0) throw new AppError('configuration', problems.join('\n'));
-  if (key !== undefined || !LOOPBACK_HOST.test(new URL(daemonUrl).host)) return () => key?.trim().split(/[\s,]+/)[0];
+  if (key !== undefined || !LOOPBACK_ADDRESS.test(new URL(daemonUrl).hostname)) return () => key?.trim().split(/[\s,]+/)[0];
   return () => machineKeyIfAny(dataDir) ?? undefined;
 }
 
@@ -145,7 +147,7 @@ function siteArgument(text: string, before: readonly Site[] = []): Site[] {
 function addressArgument(text: string): string {
   if (!/^https?:$/.test(URL.parse(text)?.protocol ?? ''))
     throw new InvalidArgumentError("Expected the address of a daemon's API, such as http://127.0.0.1:8080.");
-  return text;
+  return withoutLocalhost(text);
 }
 
 function portArgument(text: string): number {
@@ -197,7 +199,7 @@ export function register(command: Command, context: CliContext): void {
     .addOption(new SecretOption('--client-secret <secret>', 'its secret; demo-secret unless given', () => false))
     .option(
       '--register <url>',
-      'register each new purchase at the daemon whose API is there, with API_KEY (or the file of API_KEY_FILE); without either, with the key of this machine in DATA_DIR',
+      'register each new purchase at the daemon whose API is there, with API_KEY (or the file of API_KEY_FILE); without either, with the key of this machine in DATA_DIR, which only 127.0.0.1 and [::1] get; http://localhost is taken as http://127.0.0.1',
       addressArgument,
     )
     .option(

@@ -21,9 +21,20 @@ const FORBIDDEN = new Map([
     'access-control-request-method',
     'access-control-request-headers',
   ].map((name) => [name, 'belongs to browsers; use a name of your own'] as const),
-  ...['forwarded', 'via', 'x-forwarded', 'x-real-ip', 'x-client-ip', 'x-host', 'true-client-ip', 'cf-connecting-ip'].map(
-    (name) => [name, 'is set by proxies on the way'] as const,
-  ),
+  ...[
+    'forwarded',
+    'via',
+    'x-forwarded',
+    'x-real-ip',
+    'x-client-ip',
+    'x-cluster-client-ip',
+    'x-host',
+    'x-original-host',
+    'x-original-forwarded-for',
+    'true-client-ip',
+    'cf-connecting-ip',
+    'fly-client-ip',
+  ].map((name) => [name, 'is set by proxies on the way'] as const),
   ...['x-original-url', 'x-original-uri', 'x-rewrite-url', 'x-http-method-override', 'x-http-method', 'x-method-override'].map(
     (name) => [name, 'is read in place of the address or the method'] as const,
   ),

@@ -48,7 +48,7 @@ export const VARIABLES = {
     'Address at which people open the console, such as `https://ops.example.com/purchase-watch`; alerts in Slack and Teams link to it',
     'the address of each request; alerts have no links',
   ),
-  HOST: preset(kind.text, '127.0.0.1', 'Address to listen on'),
+  HOST: preset(kind.text, '127.0.0.1', 'Address to listen on; `localhost` is `127.0.0.1`'),
   PORT: preset(kind.whole(0, 65_535), 8080, 'Port to listen on; 0 takes a free one'),
   SHUTDOWN_TIMEOUT: preset(
     kind.duration,

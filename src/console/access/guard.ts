@@ -27,11 +27,13 @@ export interface GuardParts {
   readonly log: Logger;
   readonly lines: LineBudget;
   readonly keys: readonly ApiKey[];
+  /** DATA_DIR, where used links are noted. */
+  readonly dataDir: string;
 }
 
 /** Mounts `/sign-in`, asks for a session from there on, and mounts what a signed-in person may do to it. */
 export function mountAccess(app: Hono<ConsoleEnv>, parts: GuardParts): void {
-  const { api, sessions, forms, sql, cookies, log, lines, keys } = parts;
+  const { api, sessions, forms, sql, cookies, log, lines, keys, dataDir } = parts;
   const { base } = cookies;
   const addressOf = (c: Context<ConsoleEnv>): string => c.env?.address ?? 'unknown';
   /** Never throws: what was done is done. */
@@ -44,17 +46,22 @@ export function mountAccess(app: Hono<ConsoleEnv>, parts: GuardParts): void {
     log.info({ key, address: addressOf(c) }, 'console.signed_in');
     await record(key, addressOf(c), 'sign in');
   };
-  const links = createLinks(keys[0]?.hash ?? null);
+  const links = createLinks(isKeyless(keys) ? (keys[0]?.hash ?? null) : null, dataDir);
   app.get('/sign-in', (c) => {
     const page = { base, theme: themeOf(c) };
     return c.html(isKeyless(keys) ? linkPage(page) : signInPage({ ...page, to: below(c.req.query('to')) }));
   });
   app.get('/open', async (c) => {
+    // Hono answers HEAD by this handler, too; a program that only looks at an address signs nobody in.
+    if (c.req.method === 'HEAD') return c.body(null);
     const token = sessionToken(c, cookies);
+    const isSignedIn = token !== null && (await sessions.callerOf(token)) !== null;
+    // Used up by a browser that is signed in, too: the link stays in its history.
+    const isGood = links.use(new URL(c.req.url).search.slice(1));
     // A page that is loaded again, or was prepared by the browser, needs no second link.
-    if (token !== null && (await sessions.callerOf(token)) !== null) return c.redirect(`${base}/`, 303);
+    if (isSignedIn) return c.redirect(`${base}/`, 303);
     if (!isKeyless(keys)) return c.redirect(`${base}/sign-in`, 303);
-    if (!links.use(new URL(c.req.url).search.slice(1))) {
+    if (!isGood) {
       const refusal = 'This link was used already, or is too old. The command makes another one.';
       return c.html(linkPage({ base, theme: themeOf(c), refusal }), 401);
     }

@@ -181,13 +181,23 @@ describe('without keys', () => {
     'X-Forwarded: 192.0.2.7',
     'Via: 1.1 proxy.example',
     'X-Real-IP: 192.0.2.7',
+    'X_Forwarded_For: 192.0.2.7',
+    'X-Original-Forwarded-For: 192.0.2.7',
+    'X-Original-Host: watch.example',
+    'X-Cluster-Client-IP: 192.0.2.7',
+    'X-Envoy-External-Address: 192.0.2.7',
+    'Fly-Client-IP: 192.0.2.7',
+    'CF-Ray: 8f0a1b2c3d4e5f60-ARN',
+    'X-Amzn-Trace-Id: Root=1-67891233-abcdef012345678912345678',
   ])('what came through a proxy is refused (%s)', async (line) => {
-    for (const path of ['/v1/purchases', '/metrics', '/readyz', '/nothing']) {
-      const { status, text } = await raw(open, `GET ${path} HTTP/1.1`, 'Host: 127.0.0.1', line, ...MACHINE);
-      expect([status, text]).toEqual([403, expect.stringMatching(/Set API_KEY.*"code":"proxied"/s)]);
-    }
+    const { status, text } = await raw(open, 'GET /v1/purchases HTTP/1.1', 'Host: 127.0.0.1', line, ...MACHINE);
+    expect([status, text]).toEqual([403, expect.stringMatching(/Set API_KEY.*"code":"proxied"/s)]);
     const headers = ['Host: watch.example', line, `Authorization: Bearer ${READ_KEY}`];
     expect((await raw(locked, 'GET /v1/purchases HTTP/1.1', ...headers)).status).toBe(200);
+  });
+
+  test.each(['/metrics', '/readyz', '/nothing'])('what came through a proxy is refused at %s', async (path) => {
+    expect((await raw(open, `GET ${path} HTTP/1.1`, 'Host: 127.0.0.1', 'Via: 1.1 proxy.example', ...MACHINE)).status).toBe(403);
   });
 
   test('a page of another origin may not change anything', async () => {

@@ -54,15 +54,17 @@ test('the same key for another request is refused; for another address it is ano
 test('a key counts for its caller: another key of the API neither gets the answer nor is refused', async () => {
   const other = { name: 'other', scopes: SCOPES, hash: hashOfKey('o'.repeat(20)), expires: null };
   const keyed = await startTestApi({ sql: api.sql, apiKey: 'w'.repeat(20), apiKeys: [other] });
-  const rotate = (key: string) =>
+  const rotate = (key: string, scheme = 'Bearer ') =>
     keyed.call('POST', '/v1/subscribers/shared/rotate-secret', {
-      headers: { authorization: `Bearer ${key.repeat(20)}`, 'idempotency-key': 'key-shared' },
+      headers: { authorization: scheme + key.repeat(20), 'idempotency-key': 'key-shared' },
     });
   await add('shared', 'key-1st');
   const [first, second] = [await rotate('w'), await rotate('o')];
   expect([first.status, second.status, second.headers.get('idempotency-replayed')]).toEqual([200, 200, null]);
   expect(second.body.secret).not.toBe(first.body.secret);
   expect([(await rotate('w')).text, (await rotate('o')).text]).toEqual([first.text, second.text]);
+  // However the header is written, it is one caller.
+  expect((await rotate('w', 'bearer  ')).text).toBe(first.text);
   await keyed.close();
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { cut, plain } from '../../../src/channels/people/messages/mrkdwn.ts';
-import { layOut } from '../../../src/channels/slack/layout.ts';
+import { inert, layOut } from '../../../src/channels/slack/layout.ts';
 import { messageProblem } from '../../support/slack-stand-in.ts';
 
 const draft = { headline: 'Head', facts: [], paragraphs: [] };
@@ -36,6 +36,17 @@ test('what yields first becomes shorter and then goes, before what yields later'
   expect(of(500)).toEqual(['c', 'e']);
   expect(of(2_500)).toEqual(['d', 'e']);
   expect(of(3_500)).toEqual(['e']);
+});
+
+test.each([
+  ['see http://evil.example/login', 'see http:\u200b//evil.\u200bexample/login'],
+  ['mail a@evil.example', 'mail a@\u200bevil.\u200bexample'],
+  ['@here :tada: :wave::skin-tone-2:', '@\u200bhere :\u200btada: :\u200bwave::\u200bskin-tone-2:'],
+  ['<https://watch.example/p/a:b:c|ORD:fire:1>, `x`', '<https://watch.example/p/a:b:c|ORD:\u200bfire:1>, `x`'],
+  ['1 200.50 SEK at 10:15. Next', '1 200.50 SEK at 10:15. Next'],
+])('without blocks, %j has no address, mention or emoji but the links that are marked', (text, parted) => {
+  expect(inert(text)).toBe(parted);
+  expect(inert('a.bc'.repeat(2_000)).length).toBeLessThanOrEqual(4_000);
 });
 
 test('a draft of any size is within all limits of Slack', () => {

@@ -39,11 +39,14 @@ async function slack(): Promise<SlackStandIn> {
 
 async function send(
   url: string,
-  { timeout = 10_000, signal }: { timeout?: number; signal?: AbortSignal } = {},
+  { timeout = 10_000, signal, body = event.body }: { timeout?: number; signal?: AbortSignal; body?: string } = {},
 ): Promise<SendResult> {
   const channel = createSlackChannel({ url, consoleUrl: 'https://watch.example', timeout });
   onTestFinished(() => channel.close());
-  const result = await channel.send(event, { attempt: 1, now: Date.UTC(2026, 10, 20, 9, 17), ...(signal && { signal }) });
+  const result = await channel.send(
+    { ...event, body },
+    { attempt: 1, now: Date.UTC(2026, 10, 20, 9, 17), ...(signal && { signal }) },
+  );
   expect(JSON.stringify(result), 'the address is a secret').not.toContain('a-secret-path');
   return result;
 }
@@ -95,6 +98,16 @@ test('when the blocks are refused, the plain text is sent, once', async () => {
   to.respond({ status: 400, body: 'invalid_payload' }, { status: 400, body: 'invalid_payload' });
   expect(await send(to.url)).toMatchObject({ kind: 'failed', reason: 'invalid_payload', httpStatus: 400 });
   expect(to.received).toHaveLength(4);
+});
+
+test('what a customer wrote is no address, mention or emoji in the plain text', async () => {
+  const to = await slack();
+  to.respond(SLACK_ANSWERS.invalidBlocks);
+  const body = event.body.replace('"id1"', '"http://evil.example/login :tada: @here <!channel>"');
+  expect(await send(to.url, { body })).toMatchObject({ kind: 'delivered' });
+  const text = to.received[1]!.text;
+  expect(text).toContain('evil');
+  expect(text).not.toMatch(/http:\/\/evil|evil\.example|:tada:|@here|<!channel/);
 });
 
 test('server errors and redirects are failures, tried once', async () => {

@@ -75,13 +75,18 @@ test('CONSOLE_URL wins, and is opened without a look at the daemon', async () =>
   expect(stderr).toMatch(/^The address comes from CONSOLE_URL /);
 });
 
-test('a daemon that listens everywhere is reached on this machine', async () => {
-  const { stdout } = await runCommand(['open', '--print'], {
-    ...desktop(),
-    HOST: '0.0.0.0',
-    API_KEY: 'c2VjcmV0LWtleS1vZi1hLXRlc3Q',
-  });
-  expect(stdout).toBe(`http://localhost:${port}/\n`);
+test.each([
+  ['0.0.0.0', '127.0.0.1'],
+  ['::', '[::1]'],
+  ['localhost', '127.0.0.1'],
+])('a daemon that listens on %s is reached on this machine by an address of its own', async (HOST, host) => {
+  const { stdout } = await runCommand(['open', '--print'], { ...desktop(), HOST, API_KEY: 'c2VjcmV0LWtleS1vZi1hLXRlc3Q' });
+  expect(stdout).toBe(`http://${host}:${port}/\n`);
+});
+
+test('a link never leads to localhost, where another program may listen on ::1', async () => {
+  const env = { ...desktop(), DATA_DIR: MACHINE_DIR, CONSOLE_URL: 'http://localhost:9999/watch' };
+  expect((await runCommand(['open', '--print'], env)).stdout).toMatch(/^http:\/\/127\.0\.0\.1:9999\/watch\/open\?[\w-]{28}\n$/);
 });
 
 test.each<[string, () => NodeJS.ProcessEnv]>([

@@ -1,11 +1,14 @@
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { refuseForeign, writeFastSettings } from '../../../src/cli/simulate/fast-settings.ts';
 import { loadSettings } from '../../../src/config/load-settings.ts';
 import { createSimulator } from '../../../src/simulator/simulator.ts';
-import { runCommand } from '../run.ts';
+import { MACHINE_DIR, MACHINE_KEY } from '../../support/machine.ts';
+import { listenForTest } from '../../support/not-http.ts';
+import { followCommand, runCommand } from '../run.ts';
 
 test.each([
   [['--site', 'shop'], 'Expected code:currency:country[:zone], such as my-shop:NOK:NOR:Europe/Oslo.'],
@@ -24,6 +27,20 @@ test.each([
 ])('simulate refuses %j, and says what to give', async (argv, message) => {
   const { exitCode, stderr } = await runCommand(['simulate', '--port', '0', ...argv]);
   expect([exitCode, stderr]).toEqual([2, expect.stringContaining(message)]);
+});
+
+test('the key of the machine goes to 127.0.0.1 where localhost was given, which may be the ::1 of another program', async () => {
+  const shown: (string | undefined)[] = [];
+  const server = createServer(({ headers }, answer) => {
+    shown.push(headers.authorization);
+    answer.writeHead(503).end();
+  });
+  const { port } = new URL(await listenForTest(server));
+  const argv = ['simulate', '--port', '0', '--load', '6000', '--register', `http://localhost:${port}`];
+  const command = followCommand(argv, { DATA_DIR: MACHINE_DIR });
+  await expect.poll(() => shown[0]).toBe(`Bearer ${MACHINE_KEY}`);
+  expect(command.stdout()).toMatch(new RegExp(`registered at +http://127\\.0\\.0\\.1:${port}\n`));
+  await command.stop();
 });
 
 test('--fast overwrites no file that it has not written', async () => {
