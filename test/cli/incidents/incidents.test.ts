@@ -175,8 +175,18 @@ describe('show', () => {
     });
   });
 
+  test('without a channel nobody is alerted, and no line says that anybody was', async () => {
+    await told();
+    await database.sql`truncate purchase_watch_internal.deliveries cascade`;
+    const { stdout } = await command('incidents', 'show', 'inc_card');
+    expect(stdout).toContain('\nNobody is alerted: no channel for people is set.\n');
+    expect(stdout).toMatch(/^as it was +\S+Z \(.*\)\nwaiting +1234\.50 SEK$/m);
+    expect(stdout).not.toContain('as alerted');
+  });
+
   test('one that nobody was told of, one that is over, one about few customers, and one that tells of others', async () => {
-    expect((await command('incidents', 'show', 'inc_card')).stdout).toContain('\nNobody was alerted yet.\n');
+    const slack = { DATABASE_URL: database.url, SLACK_WEBHOOK_URL: 'https://hooks.slack.com/services/T/B/X' };
+    expect((await runCommand(['incidents', 'show', 'inc_card'], slack)).stdout).toContain('\nNobody was alerted yet.\n');
     const over = (await command('incidents', 'show', 'inc_old')).stdout;
     expect(over).toMatch(/^status +over since .*, after 2 h, critical$/m);
     expect(over).not.toContain('incidents acknowledge');
