@@ -15,6 +15,7 @@ import { type Instant, isoTime } from '../../domain/values/time.ts';
 import { readClock } from '../../postgres/connection/database.ts';
 import type { IncidentRow } from '../../postgres/incidents/list.ts';
 import { learnedLimits } from '../../postgres/stays/limits.ts';
+import { peopleChannels } from '../../postgres/subscribers/subscribers.ts';
 import type { CliContext } from '../terminal/context.ts';
 import type { OpenDatabase } from '../terminal/database.ts';
 import { counted, printable, printFacts, printJson, printLine, printText, styled } from '../terminal/output.ts';
@@ -29,7 +30,12 @@ export async function showIncident(
 ): Promise<void> {
   const story = await storyOf(sql, id);
   if (json) return printJson(context, incidentDetails(story, settings.slack));
-  const [{ now }, limits] = await Promise.all([readClock(sql), learnedLimits(sql, settings.policy)]);
+  const [{ now }, limits, channels] = await Promise.all([
+    readClock(sql),
+    learnedLimits(sql, settings.policy),
+    // Of the database: the daemon may have a channel that is not in the settings of this terminal.
+    peopleChannels(sql),
+  ]);
   const { incident } = story;
   const { kind, site, state } = incident;
   const isLeaf = kind === 'stuck' && site !== null && state !== null;
@@ -38,7 +44,7 @@ export async function showIncident(
   printAdvice(context, story);
   printCauses(context, story, settings.consoleUrl);
   printWaiting(context, story, now);
-  printMessages(context, story, { now, hasChannel: settings.channels.length > 0 });
+  printMessages(context, story, { now, hasChannel: channels.length > 0 });
   printHint(context, incident);
 }
 
@@ -184,7 +190,7 @@ function printMessages(
 ): void {
   printLine(context, '');
   if (messages.length === 0) {
-    if (!hasChannel && incident.endedAt === null) return printLine(context, `${NO_CHANNEL}.`);
+    if (!hasChannel && incident.endedAt === null) return void printLine(context, `${NO_CHANNEL}.`);
     const through = incident.parent === null ? '' : `; it is part of ${incident.parent}`;
     return void printLine(context, `Nobody was alerted${incident.endedAt === null ? ' yet' : ''}${through}.`);
   }
