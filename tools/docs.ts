@@ -77,4 +77,9 @@ function writeAssets(write: (path: string, text: string | Buffer) => void, entri
   write('assets/minisearch.js', `/*! MiniSearch\n${licence}*/\n${code}`);
 }
 
-if (import.meta.main) await buildBook(join(ROOT, 'book'), { forPackage: process.argv.includes('--for-package') });
+if (import.meta.main) {
+  const forPackage = process.argv.includes('--for-package');
+  await buildBook(join(ROOT, 'book'), { forPackage });
+  // Of a pack, the output is the name of the archive.
+  if (!forPackage) process.stdout.write('wrote book/; the next start of a daemon serves it at /docs/\n');
+}

@@ -1,8 +1,9 @@
 /** The program: all commands in its help, and the one that is called with all that it takes. */
 import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { parseEnv, styleText } from 'node:util';
 import { Command, CommanderError, Help } from 'commander';
-import { AppError } from '../domain/values/errors.ts';
+import { AppError, unreadFile } from '../domain/values/errors.ts';
 import { packageVersion } from '../runtime/process/package-version.ts';
 import { COMMAND_GROUPS } from './commands.ts';
 import type { CliContext } from './terminal/context.ts';
@@ -111,7 +112,7 @@ function takeVariables({ env }: CliContext, file: string): void {
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
-    throw new AppError('invalid', `${ENV_FILE}: ${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`);
+    throw new AppError('invalid', `${ENV_FILE}: ${unreadFile(resolve(file), error)}`);
   }
   for (const [name, value] of Object.entries(parseEnv(text))) env[name] ||= value;
 }

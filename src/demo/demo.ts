@@ -93,7 +93,7 @@ export async function runDemo({ dataDir, once, stage, signal }: DemoOptions): Pr
     writePrivately(databaseFile, postgres.url);
     const ids = purchasesToTry(control);
     // A person who turned a switch watches what follows.
-    narrator.commands(hints({ home, apiUrl, checkoutUrl: simulator.url, databaseFile, ids }), isWhole);
+    narrator.commands(hints({ home, file, apiUrl, checkoutUrl: simulator.url, databaseFile, ids }), isWhole);
     narrator.say(
       `Calm traffic goes on: a customer every ${humanDuration(ARRIVALS)}, of whom a few give up.${screen === null ? ' Ctrl-C ends the demo.' : ''}`,
     );

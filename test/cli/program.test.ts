@@ -11,6 +11,7 @@ describe('a word that names no command', () => {
   test.each<[string, RegExp]>([
     ['plna', /^error: unknown command 'plna'\n\(Did you mean plan\?\)\n/],
     ['plna --help', /^error: unknown command 'plna'\n\(Did you mean plan\?\)\n/],
+    ['stat', /^error: unknown command 'stat'\n\(Did you mean status\?\)\n/],
     ['help plna', /^error: unknown command 'plna'\n\(Did you mean plan\?\)\n/],
     ['help frobnicate', /^error: unknown command 'frobnicate'\n\(--help shows what is possible\)\n/],
     ['incidents shwo', /^error: unknown command 'shwo'\n\(Did you mean show\?\)\n/],
@@ -23,6 +24,19 @@ describe('a word that names no command', () => {
   ])('%s: what is wrong, and the nearest one', async (line, said) => {
     expect(await runCommand(line.split(' '))).toEqual({ exitCode: 2, stdout: '', stderr: expect.stringMatching(said) });
   });
+});
+
+test('start says which variable is meant by an option that is a setting', async () => {
+  for (const argv of [['--port', '9000'], ['--port=9000'], ['--database-url', 'postgres://db/x']]) {
+    const { exitCode, stderr } = await runCommand(['start', ...argv]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(
+      argv[0]!.startsWith('--port')
+        ? /^error: unknown option '--port'\n\(It is a setting: set PORT\)\n/
+        : /^error: unknown option '--database-url'\n\(It is a setting: set DATABASE_URL\)\n/,
+    );
+  }
+  expect((await runCommand(['start', '--wroker'])).stderr).toMatch(/\(Did you mean --worker\?\)/);
 });
 
 test('help shows the help of a command of a command', async () => {
@@ -94,7 +108,7 @@ describe('options of the program', () => {
   test('a file of variables that cannot be read is named', async () => {
     expect(await runCommand(['--env', '/nowhere/.env', 'config'])).toEqual({
       ...{ exitCode: 2, stdout: '' },
-      stderr: 'error: --env: /nowhere/.env cannot be read (ENOENT)\n',
+      stderr: 'error: --env: there is no such file: /nowhere/.env\n',
     });
   });
 

@@ -15,5 +15,5 @@ const shown = (hasChannel: boolean): string => String(sent(incident, { base: '',
 test('a reminder is promised where a channel is set, and nowhere else', () => {
   expect(shown(true)).toContain('A reminder');
   expect(shown(false)).not.toContain('A reminder');
-  expect(shown(false)).toContain('nobody is alerted');
+  expect(shown(false)).toContain('Nobody is alerted: no channel for people is set.');
 });

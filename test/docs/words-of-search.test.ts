@@ -41,6 +41,7 @@ const ANSWERS: Readonly<Record<string, readonly string[]>> = {
   '#which-addresses-are-called': ['WEBHOOK_ALLOW_ADDRESSES', 'not public'],
   '#the-checkout-service-on-your-machine': ['simulator', 'no account'],
   '#many-purchases-at-once': ['watch --file', 'CSV'],
+  'not-for.html#what-purchase-watch-is-not-for': ['Temporal', 'hyperswitch', 'pg-boss'],
   '#also-not': ['Refunds', 'Fraud', 'accounting'],
   '#slack-itself-does-not-answer': ['purchase_watch_channel_up', 'invalid_token'],
   '#systems-that-page-people': ['PagerDuty', 'alerts.channels'],
@@ -70,4 +71,20 @@ test.each(Object.entries(WORDS))('%s answers: %s', (section, words) => {
     const says = ANSWERS[section]!.filter((answer) => !`${first!.heading} ${first!.text}`.includes(answer));
     expect(says, `${word} leads to ${first!.address}, which does not say`).toEqual([]);
   }
+});
+
+test.each([
+  ['silence alerts during a deploy', 'channels.html#silences-and-maintenance-windows'],
+  ['how do I run it behind a reverse proxy', 'console.html#behind-a-proxy'],
+  ['why was the customer not announced during the frobnication', 'troubleshooting.html'],
+])('a sentence leads to the section with the most of its words: %s', (sentence, address) => {
+  expect(
+    search(sentence)
+      .slice(0, 5)
+      .map((found) => found.address),
+  ).toContain(address);
+});
+
+test('words that no page has find nothing', () => {
+  expect(search('frobnicate')).toEqual([]);
 });

@@ -10,6 +10,7 @@ import {
   sealOptions,
   sealUrl,
 } from '../../channels/outgoing/sealed.ts';
+import { suggestion } from '../../config/kinds/nearest.ts';
 import { newSigningKey } from '../../config/kinds/signing-key.ts';
 import { REFUSED_CREDENTIALS } from '../../domain/deliveries/subscriber-health.ts';
 import { formatDuration } from '../../domain/values/duration.ts';
@@ -17,6 +18,7 @@ import { AppError } from '../../domain/values/errors.ts';
 import { DAY, type Instant, type Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
 import { bringForward } from '../../postgres/deliveries/bring-forward.ts';
+import { subscriberNames } from '../../postgres/reports/explain.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
 import {
   deleteSubscriber,
@@ -71,8 +73,9 @@ const MOST_KEYS = 5;
 /** The subscriber of this name; throws Refused. */
 export async function requireSubscriber(sql: Queries, name: string): Promise<StoredSubscriber> {
   const row = await findSubscriber(sql, name);
-  if (row === null) throw new Refused('subscriber_not_found', `there is no subscriber ${JSON.stringify(name)}`);
-  return row;
+  if (row !== null) return row;
+  const hint = suggestion(name, await subscriberNames(sql));
+  throw new Refused('subscriber_not_found', `there is no subscriber ${JSON.stringify(name)}${hint}`);
 }
 
 /** Adds a subscriber; answers it with its secret, which cannot be read again. */

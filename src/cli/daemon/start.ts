@@ -13,6 +13,7 @@ import { sitesWithoutChannel } from '../../config/channels.ts';
 import { ODD_CREDENTIAL_ADVICE, oddCredentials } from '../../config/kinds/credential.ts';
 import { PEOPLE_KINDS } from '../../config/kinds/people-kinds.ts';
 import { loadSettings } from '../../config/load-settings.ts';
+import { VARIABLE_NAMES } from '../../config/schema/variables.ts';
 import type { Settings } from '../../config/settings.ts';
 import { ENCRYPTION_ADVICE, type Unencrypted, unencrypted } from '../../config/unencrypted.ts';
 import { AppError } from '../../domain/values/errors.ts';
@@ -159,9 +160,19 @@ function printSummary(
   printLine(context);
 }
 
+/** An error about an option that is a setting names its variable, too. */
+function withVariable(error: string): string {
+  return error.replace(/unknown option '--([a-z-]+)[^']*'(?:\n\(.*\))?/, (said, option: string) => {
+    const variable = VARIABLE_NAMES.find((name) => name === option.toUpperCase().replaceAll('-', '_'));
+    return variable === undefined ? said : `unknown option '--${option}'\n(It is a setting: set ${variable})`;
+  });
+}
+
 /** Declares the command. */
 export function register(command: Command, context: CliContext): void {
+  const { outputError } = command.configureOutput();
   command
+    .configureOutput({ outputError: (text, write) => outputError!(withVariable(text), write) })
     .description(
       'Runs the daemon: brings the schema up to date, polls, decides, delivers and serves the API. Ctrl-C or SIGTERM ends it after what is under way; a second one at once.',
     )

@@ -3,7 +3,7 @@
 import { incidentDetails } from '../../actions/incidents/body.ts';
 import { type IncidentStory, storyOf } from '../../actions/incidents/incidents.ts';
 import { comingEnd, lengthOf, placeOf, whatOf } from '../../actions/incidents/words.ts';
-import { untilText } from '../../domain/explain/standing.ts';
+import { NO_CHANNEL, untilText } from '../../domain/explain/standing.ts';
 import { CAUSES, isCauseKey } from '../../domain/incidents/causes.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
 import { stateBoth } from '../../domain/purchases/states.ts';
@@ -15,6 +15,7 @@ import { type Instant, isoTime } from '../../domain/values/time.ts';
 import { readClock } from '../../postgres/connection/database.ts';
 import type { IncidentRow } from '../../postgres/incidents/list.ts';
 import { learnedLimits } from '../../postgres/stays/limits.ts';
+import { peopleChannels } from '../../postgres/subscribers/subscribers.ts';
 import type { CliContext } from '../terminal/context.ts';
 import type { OpenDatabase } from '../terminal/database.ts';
 import { counted, printable, printFacts, printJson, printLine, printText, styled } from '../terminal/output.ts';
@@ -29,7 +30,12 @@ export async function showIncident(
 ): Promise<void> {
   const story = await storyOf(sql, id);
   if (json) return printJson(context, incidentDetails(story, settings.slack));
-  const [{ now }, limits] = await Promise.all([readClock(sql), learnedLimits(sql, settings.policy)]);
+  const [{ now }, limits, channels] = await Promise.all([
+    readClock(sql),
+    learnedLimits(sql, settings.policy),
+    // Of the database: the daemon may have a channel that is not in the settings of this terminal.
+    peopleChannels(sql),
+  ]);
   const { incident } = story;
   const { kind, site, state } = incident;
   const isLeaf = kind === 'stuck' && site !== null && state !== null;
@@ -38,7 +44,7 @@ export async function showIncident(
   printAdvice(context, story);
   printCauses(context, story, settings.consoleUrl);
   printWaiting(context, story, now);
-  printMessages(context, story, now);
+  printMessages(context, story, { now, hasChannel: channels.length > 0 });
   printHint(context, incident);
 }
 
@@ -158,8 +164,8 @@ function adviceOf(cause: string, consoleUrl: string | null): string[] {
   return [what, remedy, `More: ${consoleUrl === null ? 'docs/alerts.md' : `${consoleUrl}/docs/alerts.html`}#${anchor}`];
 }
 
-/** Who waits, as of the last alert. */
-function printWaiting(context: CliContext, { incident, lastAlert }: IncidentStory, now: Instant): void {
+/** Who waits, as of the last alert, which is recorded without a channel, too. */
+function printWaiting(context: CliContext, { incident, lastAlert, messages }: IncidentStory, now: Instant): void {
   if (lastAlert === null || lastAlert.data.kind !== 'stuck' || incident.endedAt !== null || incident.count === 0) return;
   const { purchases: ids, waiting, earlier } = lastAlert.data;
   const sums = waiting.map(({ amount, currency }) => `${amount} ${currency}`);
@@ -170,16 +176,21 @@ function printWaiting(context: CliContext, { incident, lastAlert }: IncidentStor
   if (ids.length === 0 && sums.length === 0 && before === null) return;
   printLine(context, '');
   printFacts(context, [
-    ['as alerted', when(lastAlert.at, now)],
+    [messages.length === 0 ? 'as it was' : 'as alerted', when(lastAlert.at, now)],
     ['waiting', sums.length === 0 ? null : sums.join(', ')],
     ['oldest', ids.length === 0 ? null : ids.join(', ')],
     ['last time', before],
   ]);
 }
 
-function printMessages(context: CliContext, { incident, messages }: IncidentStory, now: Instant): void {
+function printMessages(
+  context: CliContext,
+  { incident, messages }: IncidentStory,
+  { now, hasChannel }: { readonly now: Instant; readonly hasChannel: boolean },
+): void {
   printLine(context, '');
   if (messages.length === 0) {
+    if (!hasChannel && incident.endedAt === null) return void printLine(context, `${NO_CHANNEL}.`);
     const through = incident.parent === null ? '' : `; it is part of ${incident.parent}`;
     return void printLine(context, `Nobody was alerted${incident.endedAt === null ? ' yet' : ''}${through}.`);
   }

@@ -36,7 +36,7 @@ async function poll(context: CliContext, purchaseId: string, { site, wait, json 
       if (before.status === 'stopped') {
         throw new AppError(
           'conflict',
-          `${purchaseId} is not watched any more; take it up again with: ${commandLine`watch ${purchaseId}`}`,
+          `${purchaseId} is not watched any more; take it up again with: ${commandLine`watch ${purchaseId} --site ${before.site}`}`,
         );
       }
       const missing = (await missingDaemon(sql)) ?? (await unpolledSite(sql, before.site));
@@ -81,7 +81,7 @@ async function whyNot(sql: Sql, { site, purchaseId }: PurchaseRow, wait: Millise
   const { now } = await readClock(sql);
   const answered =
     lastSuccessAt === null ? 'has not answered yet' : `last answered ${relative(lastSuccessAt, now).replace('now', 'just now')}`;
-  return `${none}; site ${site} ${answered}, and the request stands: look again with "${commandLine`status ${purchaseId}`}", wait longer with --wait, or see whether the site answers with "purchase-watch doctor"`;
+  return `${none}; site ${site} ${answered}, and the request stands: look again with "${commandLine`status ${purchaseId} --site ${site}`}", wait longer with --wait, or see whether the site answers with "purchase-watch doctor"`;
 }
 
 /** Declares the command. */

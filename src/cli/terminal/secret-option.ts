@@ -1,7 +1,7 @@
 /** Options that carry secrets: what stands in a command can be read by other users (`ps`), and stays in the shell's history. */
 import { readFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
-import { AppError } from '../../domain/values/errors.ts';
+import { AppError, unreadFile } from '../../domain/values/errors.ts';
 import type { CliContext } from './context.ts';
 import { printRemark } from './output.ts';
 
@@ -76,7 +76,7 @@ function readFile(place: string, path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    throw new AppError('invalid', `${place}: ${path} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`);
+    throw new AppError('invalid', `${place}: ${unreadFile(path, error)}`);
   }
 }
 

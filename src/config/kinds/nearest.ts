@@ -28,13 +28,15 @@ const LONGEST = 100;
 
 /**
  * The known name that was meant, or null when none is near enough. Case does not count. A name cut short wins over one
- * that takes fewer steps (WaitingForCard means WaitingForCardPayments), unless a letter or two are all that is wrong; then
- * a name that has all the words in the same order (CHECKOUT_SECRET means CHECKOUT_CLIENT_SECRET); then the fewest steps.
+ * that takes fewer steps (WaitingForCard means WaitingForCardPayments, stat means status, not start); then one of which a
+ * letter or two are wrong; then a name that has all the words in the same order (CHECKOUT_SECRET means CHECKOUT_CLIENT_SECRET); then the fewest steps.
  */
 export function nearest(given: string, known: readonly string[]): string | null {
   if (given.length > LONGEST) return null;
   const simple = given.toLowerCase();
   const byLength = known.toSorted((a, b) => a.length - b.length);
+  const whole = given.length < TELLING ? undefined : byLength.find((name) => name.toLowerCase().startsWith(simple));
+  if (whole !== undefined) return whole;
   let best: string | null = null;
   let fewest = Number.POSITIVE_INFINITY;
   for (const name of known) {
@@ -48,13 +50,12 @@ export function nearest(given: string, known: readonly string[]): string | null 
     }
   }
   if (fewest <= (given.length > 2 * TELLING ? 2 : 1)) return best;
-  const isCutShort = (name: string) => given.length >= TELLING && name.toLowerCase().startsWith(simple);
   // With a letter too few, too many, or wrong.
   const isSlip = (name: string) =>
     given.length > TELLING &&
     name.length >= given.length - 2 &&
     [-1, 0, 1].some((more) => distance(simple, name.toLowerCase().slice(0, given.length + more)) <= 1);
-  return byLength.find(isCutShort) ?? byLength.find((name) => leavesOut(given, name)) ?? best ?? byLength.find(isSlip) ?? null;
+  return byLength.find((name) => leavesOut(given, name)) ?? best ?? byLength.find(isSlip) ?? null;
 }
 
 /** The words of NAMES_LIKE_THIS, names-like-this and namesLikeThis. */

@@ -1,6 +1,7 @@
 /** The environment: variables, the files that secrets may come from, and names that look mistyped. */
 import { readFileSync } from 'node:fs';
 import type { z } from 'zod';
+import { unreadFile } from '../../domain/values/errors.ts';
 import { notes } from '../kinds/field.ts';
 import { distance, leavesOut, suggestion } from '../kinds/nearest.ts';
 import { wrongValue } from '../kinds/problems.ts';
@@ -50,7 +51,7 @@ export function environmentOf(env: NodeJS.ProcessEnv): Environment {
         if (fromFiles.get(name) === '') problems.push(`${name}_FILE: ${path} is empty`);
       } catch (error) {
         fromFiles.set(name, undefined);
-        problems.push(`${name}_FILE: ${path} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`);
+        problems.push(`${name}_FILE: ${unreadFile(path, error)}`);
       }
     }
     return fromFiles.get(name);

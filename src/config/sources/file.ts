@@ -1,7 +1,9 @@
 /** Reads the settings file: YAML, then `${NAME}` from the environment, then the schema. */
 import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { LineCounter, parseDocument } from 'yaml';
 import type { z } from 'zod';
+import { unreadFile } from '../../domain/values/errors.ts';
 import { issueLines, pathText, placeText } from '../kinds/problems.ts';
 import { type FileSettings, file } from '../schema/file-schema.ts';
 import type { Environment } from './environment.ts';
@@ -107,7 +109,7 @@ export function readSettingsFile(path: string, environment: Environment, problem
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    problems.push(`PURCHASE_WATCH_CONFIG: ${path} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`);
+    problems.push(`PURCHASE_WATCH_CONFIG: ${unreadFile(resolve(path), error)}`);
     return null;
   }
   const tree = parseTree(path, text, problems) ?? {};

@@ -38,6 +38,8 @@ export function typed(path: string): string {
 
 export interface HintParts {
   readonly home: string;
+  /** The settings file. */
+  readonly file: string;
   readonly apiUrl: string;
   readonly checkoutUrl: string;
   readonly databaseFile: string;
@@ -45,18 +47,17 @@ export interface HintParts {
 }
 
 /** Titles, and the commands below them, which begin with blanks. */
-export function hints({ home, apiUrl, checkoutUrl, databaseFile, ids }: HintParts): string[] {
-  const dataDir = `DATA_DIR=${shellWord(typed(home))}`;
+export function hints({ home, file, apiUrl, checkoutUrl, databaseFile, ids }: HintParts): string[] {
   const header = shellWord(join(typed(home), 'authorization'));
   return [
     'In another terminal',
-    `  ${dataDir} npx purchase-watch status`,
-    `  ${dataDir} npx purchase-watch open --print`,
-    `  curl -H @${header} \\`,
-    `    "${apiUrl}/v1/purchases?limit=3"`,
+    `  export DATA_DIR=${shellWord(typed(home))}`,
+    `  export PURCHASE_WATCH_CONFIG=${shellWord(typed(file))}`,
+    '  npx purchase-watch status',
+    '  npx purchase-watch audit',
+    '  npx purchase-watch open --print',
     'Register a purchase yourself, in any of three ways, and see it move',
-    `  ${dataDir} npx purchase-watch watch \\`,
-    `    ${ids.command} --site ${BROKEN_SITE}`,
+    `  npx purchase-watch watch ${ids.command} --site ${BROKEN_SITE}`,
     `  curl -H @${header} \\`,
     `    -H "content-type: application/json" ${apiUrl}/v1/purchases \\`,
     `    -d '{"purchaseId": "${ids.api}", "site": "${BROKEN_SITE}"}'`,

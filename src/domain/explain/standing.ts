@@ -139,6 +139,8 @@ function stuckClockStep(facts: Facts, policy: PollPolicy, limitOf: (state: numbe
 const excusedText = (excused: number): string =>
   excused === 0 ? '' : `, without ${humanDuration(excused)} in which nobody could ask`;
 
+/** The same sentence in the console and in the terminal. */
+export const NO_CHANNEL = 'Nobody is alerted: no channel for people is set';
 /** Without a channel for people no alert can be sent, whatever the incident's own times are. */
 export const NOBODY_HEARS = 'nobody is alerted, because no channel for people is set (SLACK_WEBHOOK_URL or slack.channels)';
 /** An alert was due, and no channel wants it. */

@@ -31,3 +31,9 @@ export class AppError extends Error {
     this.code = code;
   }
 }
+
+/** Why a file was not read, of what `node:fs` threw; names the path. */
+export function unreadFile(path: string, error: unknown): string {
+  const { code = 'unknown' } = error as { readonly code?: string };
+  return code === 'ENOENT' ? `there is no such file: ${path}` : `${path} cannot be read (${code})`;
+}

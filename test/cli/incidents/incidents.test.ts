@@ -32,6 +32,10 @@ async function family(): Promise<void> {
   await database.sql`update purchase_watch_internal.incidents set parent = 'inc_both' where id in ('inc_fi', 'inc_card')`;
 }
 
+async function channel(): Promise<void> {
+  await database.sql`insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash) values ('@slack', 'slack', 'people', 'x') on conflict do nothing`;
+}
+
 async function told(): Promise<void> {
   const { sql } = database;
   const data = {
@@ -46,7 +50,7 @@ async function told(): Promise<void> {
     causes: [{ cause: 'return_request', why: 'All 12 stuck customers wait for the card provider.' }],
     earlier: { cause: 'deploy', note: 'Our CSP.', by: 'Robin', at: '2026-11-03T10:00:00Z', site: 'se', state: null },
   };
-  await sql`insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash) values ('@slack', 'slack', 'people', 'x') on conflict do nothing`;
+  await channel();
   await sql`
     with e as (
       insert into purchase_watch_internal.events (id, type, site, shard, incident, created_at, body)
@@ -175,7 +179,17 @@ describe('show', () => {
     });
   });
 
+  test('without a channel nobody is alerted, and no line says that anybody was', async () => {
+    await told();
+    await database.sql`truncate purchase_watch_internal.subscribers cascade`;
+    const { stdout } = await command('incidents', 'show', 'inc_card');
+    expect(stdout).toContain('\nNobody is alerted: no channel for people is set.\n');
+    expect(stdout).toMatch(/^as it was +\S+Z \(.*\)\nwaiting +1234\.50 SEK$/m);
+    expect(stdout).not.toContain('as alerted');
+  });
+
   test('one that nobody was told of, one that is over, one about few customers, and one that tells of others', async () => {
+    await channel();
     expect((await command('incidents', 'show', 'inc_card')).stdout).toContain('\nNobody was alerted yet.\n');
     const over = (await command('incidents', 'show', 'inc_old')).stdout;
     expect(over).toMatch(/^status +over since .*, after 2 h, critical$/m);

@@ -107,6 +107,11 @@ describe('what cannot be done', () => {
       expect([exitCode, stdout]).toEqual([1, '']);
       expect(stderr).toMatch(/there is no subscriber "shpo" \(did you mean shop\?\)/);
     }
+    for (const argv of [
+      ['replay', '--subscriber', 'shpo', '--since', '1h'],
+      ['subscribers', 'show', 'shpo'],
+    ])
+      expect((await command(...argv)).stderr).toMatch(/there is no subscriber "shpo" \(did you mean shop\?\)/);
     expect(await command('deliveries', '--subscriber', '@slack')).toMatchObject({ exitCode: 0, stdout: 'No deliveries.\n' });
     await database.sql`
       insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash, origin, configured, deleted_at)

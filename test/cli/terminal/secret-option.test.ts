@@ -64,7 +64,7 @@ test.each<[string, string[], string, RegExp]>([
     'a file that is missing',
     ['https://a.example', '--secret', '@/nowhere/secret'],
     '',
-    /--secret: \/nowhere\/secret cannot be read \(ENOENT\)/,
+    /--secret: there is no such file: \/nowhere\/secret/,
   ],
   ['an empty input', ['https://a.example', '--secret', '-'], ' \n', /--secret: standard input is empty/],
   [

@@ -44,6 +44,11 @@ test('a name leaves out words of another only in their order, and one word is to
   expect(leavesOut('CLIENT', 'CHECKOUT_CLIENT_SECRET')).toBe(false);
 });
 
+test('a name cut short is meant rather than one that is a letter away', () => {
+  expect(nearest('stat', ['start', 'status'])).toBe('status');
+  expect(nearest('strat', ['start', 'status'])).toBe('start');
+});
+
 test('nothing is suggested for something else altogether', () => {
   expect(nearest('colour', ['baseUrl', 'timeout'])).toBeNull();
   expect(suggestion('colour', ['baseUrl'])).toBe('');

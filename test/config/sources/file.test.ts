@@ -260,7 +260,7 @@ describe('what is wrong', () => {
 
   test('a file that is not there', () => {
     expect(problemsOf(() => loadSettings({ PURCHASE_WATCH_CONFIG: '/nowhere.yaml' }))).toEqual([
-      'PURCHASE_WATCH_CONFIG: /nowhere.yaml cannot be read (ENOENT)',
+      'PURCHASE_WATCH_CONFIG: there is no such file: /nowhere.yaml',
     ]);
   });
 

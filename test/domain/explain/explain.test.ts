@@ -195,6 +195,14 @@ describe('alerts of a stuck purchase by itself', () => {
   });
 });
 
+test.each([
+  ['settled', 'purchase-watch poll p-1 --site se'],
+  ['stopped', 'purchase-watch watch p-1 --site se'],
+] as const)('the command for a purchase that is %s names the site, as several may have its id', (status, hint) => {
+  const { next } = explained({ purchase: { status, nextPollAt: null } });
+  expect(texts(next, 'poll')[0]).toContain(`"${hint}"`);
+});
+
 describe('a subscriber that was removed', () => {
   const health = { failures: 6, failingSince: T, pausedUntil: NOW - MINUTE, lastError: 'The receiver answered 503.' };
   const removed = (differs: Partial<SubscriberFacts> = {}) => aSubscriber({ configured: false, health, ...differs });

@@ -1,6 +1,7 @@
 /** What is known of an incident: its numbers, likely causes, parts, and what was sent about it. */
 import type { IncidentCustomersBody } from '../../../api/incidents/customers.ts';
 import type { IncidentBody, IncidentDetailsBody } from '../../../api/incidents/fields.ts';
+import { NO_CHANNEL } from '../../../domain/explain/standing.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
 import { type Shape, status, tag } from '../../frame/icons.ts';
@@ -140,7 +141,7 @@ export function sent(incident: IncidentDetailsBody, ask: Ask, hasChannel: boolea
     const [shape, word] = DELIVERED[is];
     return html`<li><span>${when(at, ask.now)}</span><div>${tag(stage === 'ended' ? 'ok' : incident.severity, stage)} to ${written(channel)}<small class="small">${status(shape, word)}</small></div></li>`;
   };
-  const body = html`<ol class="rows tl">${incident.said.map(one)}<li><span>Next</span><div>${hasChannel || incident.endedAt !== null ? next(incident, ask) : html`Nothing: nobody is alerted. <a href="${ask.base}/channels">How to set a channel</a>`}</div></li></ol>`;
+  const body = html`<ol class="rows tl">${incident.said.map(one)}<li><span>Next</span><div>${hasChannel || incident.endedAt !== null ? next(incident, ask) : html`${NO_CHANNEL}. <a href="${ask.base}/channels">How to set a channel</a>`}</div></li></ol>`;
   return panel({ id: 'sent', title: 'Messages to people', body });
 }
 

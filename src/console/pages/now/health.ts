@@ -1,5 +1,6 @@
 /** Sites, subscribers, channels and replicas in one strip, each with its state in words. */
 import type { OverviewBody } from '../../../api/health/overview.ts';
+import { NO_CHANNEL } from '../../../domain/explain/standing.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type Html, html, tied } from '../../frame/html.ts';
 import { status } from '../../frame/icons.ts';
@@ -32,7 +33,7 @@ export function healthStrip({ sites, subscribers, replicas }: OverviewBody, { ba
     )}</div>
 <div><h3>Channels</h3>${list(
       isFor('people').map((each) => subscriber(each, '/channels')),
-      html`Nobody is alerted: <a href="${base}/channels">how to set a channel</a>.`,
+      html`${NO_CHANNEL}. <a href="${base}/channels">How to set a channel</a>`,
     )}</div>
 <div><h3>Replicas</h3>${list(replicas.map(replica), status('critical', 'no replica runs'))}</div></div>`,
   });
