@@ -101,7 +101,7 @@ test('a daemon serves it at /docs/, without a key, under a policy that lets noth
     expect([redirect.status, redirect.headers.get('location')]).toEqual([302, 'docs/']);
     const index = await api.call('GET', '/docs/');
     expect(index.status).toBe(200);
-    expect(index.text).toContain('From nothing to the first alert');
+    expect(index.text).toContain('From nothing to the first incident');
     expect(index.headers.get('content-security-policy')).toContain("default-src 'none'; script-src 'self'; style-src 'self'");
     expect(index.headers.get('x-content-type-options')).toBe('nosniff');
     expect((await api.call('GET', '/docs/assets/book.js')).headers.get('content-type')).toMatch(/^text\/javascript/);

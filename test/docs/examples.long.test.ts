@@ -32,7 +32,7 @@ const RESULTS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
 };
 const LANGUAGES = ['sh', 'console', 'sql', 'json', 'yaml', 'ts', 'js', 'python', 'php'];
 /** Under these names programs read the key of the daemon, which has none of its own here. */
-const KEYS = { API_KEY: MACHINE_KEY, PURCHASE_WATCH_KEY: MACHINE_KEY };
+const KEYS = { API_KEY: MACHINE_KEY, REGISTER_KEY: MACHINE_KEY };
 const SECRETS_KEY = Buffer.alloc(32, 9).toString('base64');
 
 const examples = allExamples();

@@ -3,6 +3,7 @@
 /** Those that nobody runs here, by page and first words; the page gives the reason in a comment. */
 export const NOT_RUN: readonly string[] = [
   'README.md: npm ci && npm run demo',
+  'README.md: npm run package # here: makes purchase-watch-0.1.0',
   'README.md: npm ci && npm test # every check and the quick tes',
   'docs/client.md: npm run package:client && npm run package # in thi',
   'docs/operations.md: docker buildx imagetools inspect node:26-bookworm-',
@@ -12,7 +13,8 @@ export const NOT_RUN: readonly string[] = [
   "docs/sql.md: create role watch_owner login password 'change me'",
   'docs/troubleshooting.md: npx purchase-watch watch --file begun.txt',
   'docs/troubleshooting.md: npx purchase-watch audit --sent received.txt --sub',
-  'docs/tutorial.md: npm ci # in a clone of the repository npm i ./purc',
+  'docs/tutorial.md: npm ci',
+  'docs/tutorial.md: npm install ./purchase-watch-0.1.0.tgz',
   'docs/upgrading.md: pg_dump --format=custom --file=purchase-watch.dump',
   'docs/upgrading.md: tar -czf backup.tgz .purchase-watch',
   'docs/upgrading.md: pg_restore --dbname="$DATABASE_URL" purchase-watch',

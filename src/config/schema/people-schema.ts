@@ -56,7 +56,11 @@ export const slack = section({
     'Whether people are alerted of an order that was paid twice; where more than one order in 50 repeats, they are not',
   ),
   groupWait: preset(kind.duration, '30s', 'Time a new incident gathers purchases before people are alerted'),
-  quietFor: preset(kind.duration, '10m', 'Time without symptoms after which an incident of stuck purchases is over'),
+  quietFor: preset(
+    kind.duration,
+    '10m',
+    'Time from the end of an alarm (five later customers got on, or half an hour without a stuck one) until its incident is over',
+  ),
   groupInterval: preset(kind.duration, '5m', 'Shortest time between two messages about a growing incident'),
   repeatInterval: preset(kind.duration, '4h', 'Time after which people are reminded of an open incident'),
   digest: optional(kind.cron, "When a summary is sent, as a cron expression by each site's own clock (its `timeZone`)"),

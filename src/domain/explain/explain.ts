@@ -124,7 +124,8 @@ function pollStep(facts: Facts, policy: PollPolicy): Step {
 
 /** What to do for polls that will not come by themselves. */
 function watchAgain({ purchase: { status, purchaseId, site } }: Facts): string {
-  if (status === 'stopped' || status === 'expired') return `; "${commandLine`watch ${purchaseId} --site ${site}`}" takes it up again`;
+  if (status === 'stopped' || status === 'expired')
+    return `; "${commandLine`watch ${purchaseId} --site ${site}`}" takes it up again`;
   return status === 'settled' ? `; "${commandLine`poll ${purchaseId} --site ${site}`}" asks once more` : '';
 }
 
