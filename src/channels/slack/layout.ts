@@ -41,7 +41,7 @@ export function layOut(draft: Draft): SlackMessage {
 const LIVE = /<[^<>|\n]*|:(?=\/\/|[^\s:|>]+:)|@(?=[\p{L}\p{N}])|(?<=[\p{L}\p{N}])\.(?=\p{L}{2})/gu;
 
 /**
- * The text for a message without blocks, which Slack cannot be told to take verbatim: parted by a character of no width,
+ * The text for a message without blocks, which Slack takes only with its own markup: parted by a character of no width,
  * addresses, mentions and emoji in values stay text. At most as long as Slack takes.
  */
 export function inert(text: string): string {

@@ -52,7 +52,7 @@ export function mountAccess(app: Hono<ConsoleEnv>, parts: GuardParts): void {
     return c.html(isKeyless(keys) ? linkPage(page) : signInPage({ ...page, to: below(c.req.query('to')) }));
   });
   app.get('/open', async (c) => {
-    // Hono answers HEAD by this handler, too; a program that only looks at an address signs nobody in.
+    // Hono answers HEAD by this handler, too; a program that only looks at an address is not to sign in.
     if (c.req.method === 'HEAD') return c.body(null);
     const token = sessionToken(c, cookies);
     const isSignedIn = token !== null && (await sessions.callerOf(token)) !== null;

@@ -25,7 +25,7 @@ export function linkTo(address: string, key: string, lifetime: Milliseconds = LI
 export interface Links {
   /**
    * Whether a link, as the address has it after its `?`, is good; from then on it is not. Throws where the folder cannot be
-   * written: then the link stays unused, and signs nobody in.
+   * written: then the link stays unused, and the sign-in fails.
    */
   use(link: string): boolean;
 }

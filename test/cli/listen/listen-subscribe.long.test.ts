@@ -26,7 +26,7 @@ test('is a subscriber while it runs: the way is tried, events come, and it is go
     states: [2],
   });
   const purchase = await t.watch({ script: [{ state: 'Completed' }] });
-  await listening.until(new RegExp(`${purchase}.*Completed`));
+  await listening.until(new RegExp(`${purchase}.*completed`));
   expect(await listening.end('SIGINT')).toBe(0);
   expect(listening.out().split('\n')).toHaveLength(2);
   expect(listening.err()).toMatch(/^1 event in /m);
