@@ -1,6 +1,7 @@
 /** What to open and try after the story. */
+
 import { isAbsolute, join, relative } from 'node:path';
-import { shellWord } from '../../domain/values/command-line.ts';
+import { commandLine, shellWord } from '../../domain/values/command-line.ts';
 import type { Control } from '../../simulator/contract/control.ts';
 import { BROKEN_SITE } from '../cast/settings.ts';
 
@@ -57,7 +58,7 @@ export function hints({ home, file, apiUrl, checkoutUrl, databaseFile, ids }: Hi
     '  npx purchase-watch audit',
     '  npx purchase-watch open --print',
     'Register a purchase yourself, in any of three ways, and see it move',
-    `  npx purchase-watch watch ${ids.command} --site ${BROKEN_SITE}`,
+    `  npx ${commandLine`watch ${ids.command} --site ${BROKEN_SITE}`}`,
     `  curl -H @${header} \\`,
     `    -H "content-type: application/json" ${apiUrl}/v1/purchases \\`,
     `    -d '{"purchaseId": "${ids.api}", "site": "${BROKEN_SITE}"}'`,
