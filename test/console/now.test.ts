@@ -181,8 +181,10 @@ test('while only the incident of a loss of the database ends, the loss and what 
     insert into purchase_watch_internal.events (id, type, site, shard, incident, created_at, body)
     values ('evt_loss', 'incident.opened', '', 0, 'inc_loss', now(), ${body})`;
   const { page, context } = await openByLink(browser, { origin: t.app.url()!, javaScriptEnabled: false });
-  await page.goto('/');
-  expect(await page.locator('[data-said]').textContent()).toMatch(/^The database came back as of /);
+  // A daemon that reads of such a change dials the database again, and has no pages for a moment.
+  await expect
+    .poll(async () => (await page.goto('/'))!.status() === 200 && page.locator('[data-said]').textContent(), { timeout: 20_000 })
+    .toMatch(/^The database came back as of /);
   // The only thing that needs a person stands once, with what to do below it.
   expect(await page.locator('.head').textContent()).toMatch(/What to do: register the purchases/);
   expect((await page.getByRole('main').textContent())!.match(/The database came back as of/g)).toHaveLength(1);
