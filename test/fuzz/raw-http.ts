@@ -142,7 +142,11 @@ export function exchange(port: number, bytes: Buffer, endsAfter = ANSWERS_WITHIN
 export function serverFault(answer: string): string | null {
   const bad = answer
     .matchAll(/HTTP\/1\.1 (5\d\d)/g)
-    .some(([, status]) => status !== '503' && !answer.includes('checkout_unavailable'));
+    // An answer to HEAD has no body, and so not the code of a service that gives no usable answer.
+    .some(
+      ([, status]) =>
+        status !== '503' && !answer.includes('checkout_unavailable') && !/502 .*problem\+json.*\r\n\r\n$/s.test(answer),
+    );
   if (bad) return brief(answer);
   return answer === '' || answer.startsWith('HTTP/1.1 ') ? null : `the answer is no HTTP: ${answer.slice(0, 200)}`;
 }
