@@ -98,8 +98,10 @@ test('a site that cannot be polled because of the proxy is alerted with the prox
   expect(everything).toContain('Mend the proxy');
   expect(everything).not.toContain('Ask the service');
   proxy.answer('tunnel');
-  await t.live(10 * MINUTE);
-  expect(t.slack.received.at(-1)!.text).toContain('the checkout service answers again');
+  // A tunnel has five real seconds, which a busy machine may miss: the next call comes through.
+  const isOver = (): boolean => t.slack.received.at(-1)!.text.includes('the checkout service answers again');
+  for (let minutes = 0; minutes < 60 && !isOver(); minutes += 10) await t.live(10 * MINUTE);
+  expect(isOver()).toBe(true);
   const [row] = await t.app.sql`select last_error from purchase_watch_internal.sites`;
   expect(JSON.stringify([row, t.log, t.slack.received])).not.toContain('hush');
 });
