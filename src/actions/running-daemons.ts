@@ -9,7 +9,7 @@ import {
 } from '../config/settings-digests.ts';
 import { type Turns, turnsAmong, turnsText } from '../domain/replicas/named.ts';
 import type { Sql } from '../postgres/connection/database.ts';
-import { type LivingReplica, livingReplicas } from '../postgres/shards/replicas.ts';
+import { type LivingReplica, livingReplicas } from '../postgres/shards/living-replicas.ts';
 import { packageVersion } from '../runtime/process/package-version.ts';
 import { isGone } from '../runtime/process/process-identity.ts';
 import { secretsOf } from './subscribers/secrets.ts';

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { request } from 'undici';
 import type { Settings } from '../../config/settings.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
-import { isKnownReplica } from '../../postgres/shards/replicas.ts';
+import { isKnownReplica } from '../../postgres/shards/living-replicas.ts';
 import { NO_REPLICA_YET, REPLICA_HEADER } from '../../runtime/http/replica-header.ts';
 import type { Finding, Reporter } from '../overview/finding.ts';
 

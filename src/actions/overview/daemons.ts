@@ -13,7 +13,7 @@ import { counted } from '../../domain/values/counts.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { waitingOf } from '../../postgres/reports/overview.ts';
-import type { LivingReplica } from '../../postgres/shards/replicas.ts';
+import type { LivingReplica } from '../../postgres/shards/living-replicas.ts';
 import type { StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
 import { daemonsDiffer, differText } from '../running-daemons.ts';
 import type { Facts } from './facts.ts';

@@ -9,9 +9,9 @@ import { countedEdges, usualEdges } from '../../postgres/reports/flow.ts';
 import { unownedShards } from '../../postgres/reports/inspect.ts';
 import { databaseNow, dueLag, unreadablePurchases, waitingDeliveries } from '../../postgres/reports/overview.ts';
 import { shownChanges } from '../../postgres/shards/database-changes.ts';
+import { daemonSilence } from '../../postgres/shards/living-replicas.ts';
 import { unnamedSubscribers } from '../../postgres/shards/named.ts';
 import { replicaTroubles } from '../../postgres/shards/replica-troubles.ts';
-import { daemonSilence } from '../../postgres/shards/replicas.ts';
 import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
 import { livingDaemons } from '../running-daemons.ts';
 

@@ -11,7 +11,7 @@ import { bringForward } from '../../postgres/deliveries/bring-forward.ts';
 import { type DeliveryRow, findDelivery, laneHead } from '../../postgres/deliveries/delivery-list.ts';
 import { eraseFailures, eraseHealth } from '../../postgres/deliveries/subscriber-health.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
-import { daemonSilence, livingReplicas } from '../../postgres/shards/replicas.ts';
+import { daemonSilence, livingReplicas } from '../../postgres/shards/living-replicas.ts';
 import { findSubscriber, type StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
 import { deliveryName } from './names.ts';
 import { Refused } from './refused.ts';

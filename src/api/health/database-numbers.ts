@@ -15,7 +15,7 @@ import {
   waitingOf,
 } from '../../postgres/reports/overview.ts';
 import { lastHeartbeat } from '../../postgres/shards/dead-mans-switch.ts';
-import { livingReplicas } from '../../postgres/shards/replicas.ts';
+import { livingReplicas } from '../../postgres/shards/living-replicas.ts';
 import { readSubscribers, type StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
 import { hearingChannels } from '../../postgres/subscribers/symptoms.ts';
 

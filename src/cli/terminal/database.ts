@@ -13,7 +13,7 @@ import { heldText } from '../../postgres/connection/lock-holder.ts';
 import { missingRight } from '../../postgres/connection/missing-right.ts';
 import { agreeOnGuards, connectForCommand } from '../../postgres/connection/server-limits.ts';
 import { pendingMigrations } from '../../postgres/migrations/migrate.ts';
-import { daemonSilence } from '../../postgres/shards/replicas.ts';
+import { daemonSilence } from '../../postgres/shards/living-replicas.ts';
 import type { CliContext } from './context.ts';
 import { printRemark } from './output.ts';
 

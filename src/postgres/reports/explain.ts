@@ -11,7 +11,7 @@ import { jsonInstant } from '../connection/instants.ts';
 import { lockHolders } from '../connection/lock-holder.ts';
 import { FIRST_BULK_SLOT } from '../migrations/names.ts';
 import { rowOf } from '../polling/locked-rows.ts';
-import { silence } from '../shards/replicas.ts';
+import { silence } from '../shards/living-replicas.ts';
 import { readUsual, USUAL_WINDOW } from '../stays/dwell.ts';
 import { isOfFirstLoad } from '../stays/first-load.ts';
 import { paymentsJson } from '../stays/order-payments.ts';
