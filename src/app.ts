@@ -67,7 +67,7 @@ export async function createApp(settings: Settings, replacements: Replacements =
   const { signal, databaseAnswersWithin: answerWithin = DATABASE_ANSWERS_WITHIN } = replacements;
   const log = replacements.log ?? createLogger({ level: settings.logLevel });
   replacements.front?.at(settings.databaseUrl === null ? 'starting the embedded Postgres' : 'waiting for the database');
-  const store = await openStore(settings, { answerWithin, log, signal });
+  const store = await openStore(settings, { answerWithin, log, worker: replacements.worker ?? false, signal });
   const closers: (() => Promise<unknown>)[] = [];
   const closeAll = async ({ end, left } = beginShutdown(settings.shutdownTimeout, log)): Promise<boolean> => {
     const closed = await end('connections to services and receivers', RELEASED_UNTIL, () =>
@@ -200,14 +200,13 @@ function createRuns(parts: Runnable): App {
 async function start(parts: Runnable, front: Front): Promise<void> {
   const { settings, replacements, store, secrets, health, replica, log, limits, loops, closers } = parts;
   const { meters, ownership, poller, notifier, erasures } = parts;
-  const { databaseUrl, patience } = store;
+  const { databaseUrl, listenUrl } = store;
   front.at('taking over shards');
   const apiKeys = replacements.worker ? settings.apiKeys : keysOf(settings, log);
   const engine = { meters, shardsOwned: () => ownership.owned().length, unwritten: poller.unwritten };
   const api = await openApi(
     {
       ...{
-        databaseUrl,
         settings: { ...settings, apiKeys },
         secrets,
         health,
@@ -223,9 +222,9 @@ async function start(parts: Runnable, front: Front): Promise<void> {
       // The embedded Postgres has another address with each start.
       examine: createExaminer({ ...settings, databaseUrl }, MIGRATIONS),
     },
-    { ...patience, worker: replacements.worker ?? false, connections: front.connections },
+    store,
+    { worker: replacements.worker ?? false, connections: front.connections },
   );
-  closers.push(api.disconnect);
   // Before anything is loaded: what is erased from here on is dropped again.
   await erasures.tick();
   await ownership.tick();
@@ -233,7 +232,7 @@ async function start(parts: Runnable, front: Front): Promise<void> {
   await limits.tick().catch(() => undefined);
   await sayNotFinal(store.sql, settings.policy, log).catch(() => undefined);
   for (const [name, tick] of loopsOf(parts)) loops.run(name, tick);
-  const listener = wakeOnNotify({ databaseUrl, log, loops, notifier, feed: api.feed });
+  const listener = wakeOnNotify({ url: listenUrl, log, loops, notifier, feed: api.feed });
   closers.push(() => listener.stop());
   front.serve(await withConsole(api, { ...parts, apiKeys }, front), createIsKnown(apiKeys));
 }

@@ -120,12 +120,12 @@ export function createParts(base: Base, clients: Clients) {
   });
   const knownSubscribers = createKnownSubscribers(base);
   const notifier = createNotifier({
-    ...{ sql: base.store.outbox, clock, log, ownership, meters, knownSubscribers, spread: random },
+    ...{ sql: base.store.pools.outbox, clock, log, ownership, meters, knownSubscribers, spread: random },
     writes: health.writesOf('notifier'),
     wake: () => wake('notifier'),
   });
   const poller = createPoller({
-    ...{ sql, recordingSql: base.store.recording, clock, log, ownership, meters, skipped, policyFor: limits.policyFor },
+    ...{ sql, recordingSql: base.store.pools.recording, clock, log, ownership, meters, skipped, policyFor: limits.policyFor },
     writes: health.writesOf('poller'),
     sites: clients.map(({ site, client }) => polledSite(site, client)),
     spread: () => random() * 2 - 1,

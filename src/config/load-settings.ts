@@ -29,6 +29,9 @@ export function loadSettings(env: NodeJS.ProcessEnv, { requireSite = false }: { 
 
   const settings: Settings = {
     databaseUrl: read('DATABASE_URL'),
+    listenUrl: read('DATABASE_LISTEN_URL'),
+    poolMode: read('DATABASE_POOL_MODE'),
+    connections: read('DATABASE_CONNECTIONS'),
     dataDir: read('DATA_DIR'),
     sites: sitesInFile === null ? variableSites(environment, requireSite, problems) : fileSites(sections.sites),
     policy: pollPolicy(sections.states, sections.polling, problems),

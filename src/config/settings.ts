@@ -5,6 +5,7 @@ import type { PollPolicy } from '../domain/polling/poll-plan.ts';
 import type { Milliseconds } from '../domain/values/time.ts';
 import type { Way } from '../domain/values/way.ts';
 import type { ApiKey } from './api-keys.ts';
+import type { PoolMode } from './connection-shares.ts';
 import type { AddressRange } from './kinds/address-range.ts';
 import type { PeopleKind } from './kinds/people-kinds.ts';
 import type { FileSettings } from './schema/file-schema.ts';
@@ -75,6 +76,12 @@ export interface EnvironmentProxies {
 export interface Settings {
   /** Null: the embedded Postgres in `dataDir`. */
   databaseUrl: string | null;
+  /** Another address of the same database, for notifications; null: the same one. */
+  listenUrl: string | null;
+  /** How a pooler before the database hands out sessions; `auto`: the start finds out. */
+  poolMode: PoolMode;
+  /** Connections to the database of a daemon, of all its pools together. */
+  connections: number;
   dataDir: string;
   sites: SiteSettings[];
   policy: PollPolicy;
