@@ -139,7 +139,7 @@ export function describeSettings(settings: Settings): DescribedSetting[] {
 
   const lines = [
     ...PLAIN.flatMap(([name, key]) => variable(name, settings[key])),
-    ...(['API_KEY', 'API_READ_KEY'] as const).map((name) => variable(name, settings.origins.get(name))),
+    ...(['DATABASE_PASSWORD', 'API_KEY', 'API_READ_KEY'] as const).map((name) => variable(name, settings.origins.get(name))),
     ...settings.sites.flatMap((each) => named('sites', site.shape, each, 'CHECKOUT_')),
     ...[...settings.policy.states].map(([value, policy]) => plan(stateName(value), policy)),
     plan('default', settings.policy.fallback),

@@ -11,6 +11,11 @@ const forStart = 'required for `start`';
 /** In the order of the reference. */
 export const VARIABLES = {
   DATABASE_URL: optional(kind.postgresUrl, 'Postgres to use', 'embedded Postgres in `DATA_DIR`'),
+  DATABASE_PASSWORD: optional(
+    kind.password,
+    'Password of that login, where the address has none; a file of `DATABASE_PASSWORD_FILE` or `DATABASE_URL_FILE` is read again for each connection',
+    'what libpq finds: `PGPASSWORD`, `PGPASSFILE`, `~/.pgpass`',
+  ),
   DATABASE_LISTEN_URL: optional(
     kind.postgresUrl,
     'The same database without the pooler in transaction mode that is before `DATABASE_URL`: one connection hears notifications there',
