@@ -11,6 +11,7 @@ import { fileSites, variableSites } from './sites.ts';
 import { environmentOf } from './sources/environment.ts';
 import { readSettingsFile } from './sources/file.ts';
 import { namedSubscribers } from './subscribers.ts';
+import { traceSettings } from './traces.ts';
 import { environmentProxies } from './ways.ts';
 
 /** Reads and checks the settings; throws AppError('configuration') that lists every problem, one per line. */
@@ -52,6 +53,7 @@ export function loadSettings(env: NodeJS.ProcessEnv, { requireSite = false }: { 
     port: read('PORT'),
     shutdownTimeout: read('SHUTDOWN_TIMEOUT'),
     logLevel: read('LOG_LEVEL'),
+    traces: traceSettings(environment, problems),
     configFile: path,
     origins: new Map([...(found?.origins ?? []), ...environment.origins()]),
     ignored: sitesInFile === null ? [] : SITE_VARIABLES.filter(environment.isSet),
