@@ -66,7 +66,8 @@ function withFailuresLogged(exporter: SpanExporter, log: Logger): SpanExporter {
   return {
     export: (spans, done) =>
       exporter.export(spans, (result) => {
-        if (result.error !== undefined) warn(result.error.message || result.error.name);
+        const { error } = result;
+        if (error !== undefined) warn('code' in error ? `${error.message} (${error.code})` : error.message);
         done(result);
       }),
     shutdown: () => exporter.shutdown(),

@@ -57,7 +57,7 @@ export function createSpans(tracer: Tracer): Omit<Traces, 'close'> {
       traced.decidedAt = performance.now();
       span.setAttributes({ 'purchase_watch.outcome': kind, 'purchase_watch.reason': reason });
       if (transition !== null) {
-        span.setAttribute('purchase_watch.state', namedState(transition.to).name);
+        span.setAttribute('purchase_watch.state.to', namedState(transition.to).name);
         if (transition.from !== null) span.setAttribute('purchase_watch.state.from', namedState(transition.from).name);
       }
       if (kind !== 'changed') fail(span, reason);
