@@ -82,7 +82,10 @@ function fieldsOf(message: Buffer): { readonly number: number; readonly value: b
       if (byte < 0x80) return value;
     }
   };
-  const bytes = (length: number): Buffer => message.subarray(at, (at += length));
+  const bytes = (length: number): Buffer => {
+    at += length;
+    return message.subarray(at - length, at);
+  };
   while (at < message.length) {
     const key = Number(varint());
     const read = {
