@@ -27,7 +27,8 @@ import { createLogger, type Logger } from './runtime/logger.ts';
 import { packageVersion } from './runtime/process/package-version.ts';
 import { beginShutdown, type Shutdown, unlessAborted } from './runtime/process/shutdown.ts';
 import { machineKey } from './runtime/secrets/kept-key.ts';
-import { openTraces, type Traces } from './runtime/traces/traces.ts';
+import { openTraces } from './runtime/traces/open.ts';
+import type { Traces } from './runtime/traces/traces.ts';
 
 export interface App {
   readonly sql: Sql;

@@ -7,7 +7,7 @@ import { suggestion } from './nearest.ts';
 
 type Issue = z.core.$ZodIssue;
 
-/** What a problem tells of a kind. */
+/** The parts of a kind that a problem names. */
 type Expected = Omit<Kind<never>, 'read' | 'write' | 'outline'>;
 
 /** Characters of a value or name that a problem repeats. */

@@ -25,13 +25,13 @@ import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Logger } from '../logger.ts';
 import { createRareWarning } from '../rare-warning.ts';
 import { createSpans } from './spans.ts';
-import type { openTraces, TraceSettings, Traces } from './traces.ts';
+import type { TracedDaemon, TraceSettings, Traces } from './traces.ts';
 
 /** A collector that is away must not hold up a stop. */
 const LAST_EXPORT: Milliseconds = 2_000;
 
 /** Traces by these settings; what the settings leave out, the SDK reads from the process's environment. */
-export function startTraces(settings: TraceSettings, { replica, version, log }: Parameters<typeof openTraces>[1]): Traces {
+export function startTraces(settings: TraceSettings, { replica, version, log }: TracedDaemon): Traces {
   const nothing = (): void => undefined;
   const warn = rareWarning(log, 'traces.warning');
   const quiet = { error: nothing, info: nothing, debug: nothing, verbose: nothing };

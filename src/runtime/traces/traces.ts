@@ -1,8 +1,7 @@
-/** How other parts trace what they do. OpenTelemetry is loaded only when the settings ask for traces; otherwise these parts hold null. */
+/** How other parts trace what they do; where nothing is traced, they hold null. */
 
 import type { PollOutcome } from '../../domain/deciding/outcome.ts';
 import type { Purchase } from '../../domain/purchases/purchase.ts';
-import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Logger } from '../logger.ts';
 
@@ -71,17 +70,9 @@ export interface Traces {
   close(): Promise<void>;
 }
 
-/** Loads OpenTelemetry and begins to trace; null without settings. `replica` names this daemon. Throws AppError `configuration` where OpenTelemetry cannot be loaded. */
-export async function openTraces(
-  settings: TraceSettings | null,
-  about: { readonly replica: string; readonly version: string; readonly log: Logger },
-): Promise<Traces | null> {
-  if (settings === null) return null;
-  const { startTraces } = await import('./opentelemetry.ts').catch((cause: unknown) => {
-    const advice = 'install purchase-watch again, or set OTEL_SDK_DISABLED=true';
-    throw new AppError('configuration', `OTEL_TRACES_EXPORTER: the packages of OpenTelemetry cannot be loaded; ${advice}`, {
-      cause,
-    });
-  });
-  return startTraces(settings, about);
+/** What traces say of this daemon, and where their failures are logged. */
+export interface TracedDaemon {
+  readonly replica: string;
+  readonly version: string;
+  readonly log: Logger;
 }
