@@ -43,7 +43,7 @@ export function createTransport({ baseUrl, way = DIRECT, connections: most, time
   const deadlines = new Deadlines();
   const prefix = baseUrl.pathname.replace(/\/+$/, '');
   const line = { connections, deadlines, origin: baseUrl.origin, prefix, timeout, maxBytes };
-  const address = shownAddress(baseUrl.href).replace(/\/$/, '');
+  const address = shownAddress(baseUrl.href);
   const send = (call: Call, deadline: { by: Milliseconds }): Promise<Reply | Failure> =>
     new Promise((resolve) => connections.lend(new Exchange(line, call, deadline, resolve)));
   const sendTraced = async (call: Call, deadline: { by: Milliseconds }, trace: RequestTrace): Promise<Reply | Failure> => {

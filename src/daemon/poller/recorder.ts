@@ -120,6 +120,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   const refused = async (polls: readonly DecidedPoll[], write: Write, error: unknown): Promise<void> => {
     const live = polls.filter((poll) => !poll.entry.gone);
     if (live.length === 1) {
+      traces?.recorded(live.map(entryOf), performance.now(), null);
       if (await repair(live[0]!)) return onRepaired(polls);
       onRefused(live[0]!, error);
       return recordInstead(insteadOf(live[0]!, error), error);

@@ -12,5 +12,7 @@ export async function openTraces(settings: TraceSettings | null, daemon: TracedD
       cause,
     });
   });
+  const { exporter, sampler } = settings;
+  daemon.log.info({ exporter, sampler }, 'traces.on');
   return startTraces(settings, daemon);
 }

@@ -43,7 +43,7 @@ export interface AttemptTrace extends RequestTrace {
 export interface TracedDelivery {
   readonly event: { readonly id: string; readonly type: string };
   readonly subscriber: string;
-  /** From 1. */
+  /** From 1, those before a replay included. */
   readonly attempt: number;
 }
 
