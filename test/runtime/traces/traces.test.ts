@@ -48,6 +48,15 @@ test('what the sampler leaves out stays out to the end: it is announced as such,
   expect(spans()).toEqual([]);
 });
 
+test('the exporter named console writes spans to the output', async () => {
+  const written = vi.spyOn(console, 'dir').mockImplementation(() => undefined);
+  const traces = await begin({ exporter: 'console' });
+  attempt(traces, 'evt_1');
+  await traces.close();
+  expect(written.mock.calls.map(([span]) => span.name)).toEqual(['deliver']);
+  written.mockRestore();
+});
+
 test('a poll whose row had changed meanwhile says so, and events beyond the newest ten thousand begin traces of their own', async () => {
   const traces = await begin();
   const [asked, delivered] = pollAndDeliver(traces, 'evt_1', []);
