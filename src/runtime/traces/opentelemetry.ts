@@ -36,20 +36,34 @@ export function startTraces(settings: TraceSettings, { replica, version, log }: 
   const warn = rareWarning(log, 'traces.warning');
   const quiet = { error: nothing, info: nothing, debug: nothing, verbose: nothing };
   diag.setLogger({ ...quiet, warn }, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
-  const exporter = settings.exporter === 'console' ? new ConsoleSpanExporter() : new OTLPTraceExporter();
   const own = { 'service.name': 'purchase-watch', 'service.version': version, 'service.instance.id': replica };
   const provider = new TracerProvider({
     resource: defaultResource()
       .merge(resourceFromAttributes(own))
       .merge(detectResources({ detectors: [resourceAttributesEnvDetector, serviceNameEnvDetector] })),
     sampler: samplerOf(settings),
-    spanProcessors: [new BatchSpanProcessor({ exporter: withFailuresLogged(exporter, log), ...settings.batch })],
+    spanProcessors: [new BatchSpanProcessor({ exporter: withFailuresLogged(exporterOf(settings), log), ...settings.batch })],
   });
   return {
     ...createSpans(provider.getTracer('purchase-watch', version)),
     // A failed export is in the log already.
     close: () => Promise.race([provider.shutdown().catch(nothing), delay(LAST_EXPORT, undefined, { ref: false })]),
   };
+}
+
+/** Exports nothing once; answers why the collector did not take it, or null. */
+export function tryExport(settings: TraceSettings): Promise<string | null> {
+  const exporter = exporterOf(settings, LAST_EXPORT);
+  return new Promise((resolve) => exporter.export([], ({ error }) => resolve(error === undefined ? null : reasonOf(error))));
+}
+
+function exporterOf({ exporter }: TraceSettings, timeoutMillis?: Milliseconds): SpanExporter {
+  if (exporter === 'console') return new ConsoleSpanExporter();
+  return new OTLPTraceExporter(timeoutMillis === undefined ? {} : { timeoutMillis });
+}
+
+function reasonOf(error: Error): string {
+  return 'code' in error ? `${error.message} (${error.code})` : error.message;
 }
 
 function samplerOf({ sampler, ratio }: TraceSettings): Sampler {
@@ -67,7 +81,7 @@ function withFailuresLogged(exporter: SpanExporter, log: Logger): SpanExporter {
     export: (spans, done) =>
       exporter.export(spans, (result) => {
         const { error } = result;
-        if (error !== undefined) warn('code' in error ? `${error.message} (${error.code})` : error.message);
+        if (error !== undefined) warn(reasonOf(error));
         done(result);
       }),
     shutdown: () => exporter.shutdown(),
