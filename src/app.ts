@@ -24,8 +24,11 @@ import { openStore, type Store } from './postgres/open.ts';
 import { prepareStore } from './postgres/prepare.ts';
 import { type Naming, namedBy } from './postgres/shards/named.ts';
 import { createLogger, type Logger } from './runtime/logger.ts';
+import { packageVersion } from './runtime/process/package-version.ts';
 import { beginShutdown, type Shutdown, unlessAborted } from './runtime/process/shutdown.ts';
 import { machineKey } from './runtime/secrets/kept-key.ts';
+import { openTraces } from './runtime/traces/open.ts';
+import type { Traces } from './runtime/traces/traces.ts';
 
 export interface App {
   readonly sql: Sql;
@@ -90,9 +93,10 @@ export async function createApp(settings: Settings, replacements: Replacements =
       ),
     }));
     for (const { client } of clients) closers.push(() => client.close());
-    const parts = createParts(base, clients);
+    const traces = await openTraces(settings.traces, { replica: base.replica, version: packageVersion(), log });
+    const parts = createParts(base, clients, traces);
     closers.push(() => parts.knownSubscribers.close());
-    return createRuns({ ...base, ...parts, clients, closers, closeAll });
+    return createRuns({ ...base, ...parts, traces, clients, closers, closeAll });
   } catch (error) {
     if (signal?.aborted) store.breakOff();
     await closeAll();
@@ -118,6 +122,7 @@ async function prepare(
 }
 
 interface Runnable extends Base, ReturnType<typeof createParts> {
+  readonly traces: Traces | null;
   readonly clients: Clients;
   readonly closers: (() => Promise<unknown>)[];
   closeAll(shutdown?: Shutdown): Promise<boolean>;
@@ -261,7 +266,7 @@ async function withConsole(
 }
 
 async function stop(parts: Runnable, front: Front | undefined): Promise<boolean> {
-  const { settings, log, loops, clients, ownership, heartbeat, poller, notifier, activity, closeAll } = parts;
+  const { settings, log, loops, clients, ownership, heartbeat, poller, notifier, activity, traces, closeAll } = parts;
   const shutdown = beginShutdown(settings.shutdownTimeout, log);
   const { end, left } = shutdown;
   const hangUp = setTimeout(() => clients.forEach(({ client }) => void client.close()), left(CALLS_UNTIL));
@@ -275,7 +280,10 @@ async function stop(parts: Runnable, front: Front | undefined): Promise<boolean>
     end('deliveries', WORK_UNTIL, notifier.stop),
   ]);
   clearTimeout(hangUp);
+  // A collector that is away makes no stop a failed one.
+  const exported = end('the export of traces', RELEASED_UNTIL, async () => traces?.close());
   await end('the count of polls', RELEASED_UNTIL, activity.tick);
   const released = await end('the release of shards', RELEASED_UNTIL, ownership.release);
+  await exported;
   return (await closeAll(shutdown)) && released;
 }

@@ -12,6 +12,7 @@ import { type Environment, environmentOf } from './sources/environment.ts';
 import { readSettingsFile } from './sources/file.ts';
 import { completedUrl } from './sources/libpq.ts';
 import { namedSubscribers } from './subscribers.ts';
+import { traceSettings } from './traces.ts';
 import { environmentProxies } from './ways.ts';
 
 /** DATABASE_URL with what it leaves out. */
@@ -66,6 +67,7 @@ export function loadSettings(env: NodeJS.ProcessEnv, { requireSite = false }: { 
     port: read('PORT'),
     shutdownTimeout: read('SHUTDOWN_TIMEOUT'),
     logLevel: read('LOG_LEVEL'),
+    traces: traceSettings(environment, problems),
     configFile: path,
     origins: new Map([...(found?.origins ?? []), ...environment.origins()]),
     ignored: sitesInFile === null ? [] : SITE_VARIABLES.filter(environment.isSet),

@@ -9,6 +9,7 @@ import type { PoolMode } from './connection-shares.ts';
 import type { AddressRange } from './kinds/address-range.ts';
 import type { PeopleKind } from './kinds/people-kinds.ts';
 import type { FileSettings } from './schema/file-schema.ts';
+import type { traceSettings } from './traces.ts';
 
 /** One merchant account at the checkout service. */
 export type SiteSettings = { name: string } & NonNullable<FileSettings['sites']>[string];
@@ -105,6 +106,8 @@ export interface Settings {
   /** How long a stop may take. */
   shutdownTimeout: Milliseconds;
   logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+  /** Null: no traces. */
+  traces: ReturnType<typeof traceSettings>;
   /** The file that was read. */
   configFile: string | null;
   /** Where each value came from, by variable or by path in the file; what is not in here is a default. */

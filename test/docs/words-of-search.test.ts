@@ -49,6 +49,7 @@ const ANSWERS: Readonly<Record<string, readonly string[]>> = {
   '#rehearsing-settings': ['purchase-watch rehearse'],
   '#alert-rules': ['alert: PurchaseWatch'],
   '#metrics': ['/metrics', 'Prometheus'],
+  '#traces': ['OTEL_EXPORTER_OTLP_ENDPOINT'],
   '#failover-of-the-database': ['primary', 'DATABASE_URL'],
   '#memory': ['--max-old-space-size', 'heap'],
 };

@@ -43,6 +43,7 @@ export const WORDS: Readonly<Record<string, string>> = {
   '#rehearsing-settings': 'too many alerts, noisy, alert fatigue, false alarm',
   '#alert-rules': 'alertmanager, monitoring, grafana',
   '#metrics': 'prometheus, scrape',
+  '#traces': 'opentelemetry, otel, otlp, tracing, jaeger, tempo',
   '#failover-of-the-database': 'standby, patroni, primary',
   '#memory': 'oom, out of memory, memory leak',
 };

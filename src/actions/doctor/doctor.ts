@@ -30,6 +30,7 @@ import { checkPort } from './port.ts';
 import { brokersOf, checkBroker, checkChannel, checkWebhook, restingOf, webhooksOf } from './receivers.ts';
 import { checkSecrets } from './secrets.ts';
 import { checkSite } from './site.ts';
+import { checkTraces } from './traces.ts';
 import { checkWays } from './ways.ts';
 
 export interface DoctorOptions {
@@ -113,6 +114,8 @@ async function* examineSettings(settings: Settings, { migrations, site, quiet, a
       groups.push(
         checked("dead man's switch", DATABASE_WITHIN, (report) => checkHeartbeat(report, data, channelCeilings(settings))),
       );
+    const { traces } = settings;
+    if (traces !== null) groups.push(checked('traces', DATABASE_WITHIN, (report) => checkTraces(report, traces)));
     groups.push(checked('sites', QUERY_WITHIN, async () => checkCredentials({ sites })));
     const named = { ...settings, sites };
     groups.push(checked('proxies', DATABASE_WITHIN, async () => checkWays(named, await webhooksOf(settings, data))));
