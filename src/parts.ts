@@ -126,7 +126,17 @@ export function createParts(base: Base, clients: Clients, traces: Traces | null)
     wake: () => wake('notifier'),
   });
   const poller = createPoller({
-    ...{ sql, recordingSql: base.store.pools.recording, clock, log, ownership, meters, traces, skipped, policyFor: limits.policyFor },
+    ...{
+      sql,
+      recordingSql: base.store.pools.recording,
+      clock,
+      log,
+      ownership,
+      meters,
+      traces,
+      skipped,
+      policyFor: limits.policyFor,
+    },
     writes: health.writesOf('poller'),
     sites: clients.map(({ site, client }) => polledSite(site, client)),
     spread: () => random() * 2 - 1,
