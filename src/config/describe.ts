@@ -1,5 +1,6 @@
 /** The settings for people: each value in the words it would be written in, where it came from, and never a secret. */
 import type * as z from 'zod';
+import { policyOf, policyOfSite } from '../domain/polling/poll-plan.ts';
 import { type StatePolicy, stateName, stateValue } from '../domain/purchases/states.ts';
 import { formatDuration } from '../domain/values/duration.ts';
 import { wayText } from '../domain/values/way.ts';
@@ -8,7 +9,7 @@ import { type Field, notes } from './kinds/field.ts';
 import { apiKey, file, site, subscriber } from './schema/file-schema.ts';
 import { peopleChannel } from './schema/people-schema.ts';
 import { VARIABLES, type VariableName } from './schema/variables.ts';
-import type { Settings } from './settings.ts';
+import type { Settings, SiteSettings } from './settings.ts';
 import { namedAddresses } from './ways.ts';
 
 /** One line of `config`. */
@@ -76,6 +77,8 @@ const PLAIN = [
   ['LOG_LEVEL', 'logLevel'],
 ] as const satisfies readonly (readonly [VariableName, keyof Settings])[];
 
+const { states: _plans, ...siteFields } = site.shape;
+
 const withShares =
   ({ connections }: Settings) =>
   (each: DescribedSetting): DescribedSetting =>
@@ -117,6 +120,16 @@ export function describeSettings(settings: Settings): DescribedSetting[] {
     });
     return { name: `states.${name}`, value: planAsWritten(policy), text: planInWords(policy), origin: origin(key ?? '') };
   };
+  const plansOf = ({ name, states = {} }: SiteSettings): DescribedSetting[] =>
+    Object.keys(states).map((key) => {
+      const policy = policyOfSite(settings.policy, name);
+      const ofState = key === 'default' ? policy.fallback : policyOf(policy, stateValue(key)!);
+      return {
+        ...plan(key, ofState),
+        name: `sites.${name}.states.${key}`,
+        origin: settings.configFile === null ? 'default' : `file ${settings.configFile}`,
+      };
+    });
   const { shape } = file;
   /** Variables that win over a line of the file. */
   const winners = {
@@ -140,7 +153,7 @@ export function describeSettings(settings: Settings): DescribedSetting[] {
   const lines = [
     ...PLAIN.flatMap(([name, key]) => variable(name, settings[key])),
     ...(['DATABASE_PASSWORD', 'API_KEY', 'API_READ_KEY'] as const).map((name) => variable(name, settings.origins.get(name))),
-    ...settings.sites.flatMap((each) => named('sites', site.shape, each, 'CHECKOUT_')),
+    ...settings.sites.flatMap((each) => [...named('sites', siteFields, each, 'CHECKOUT_'), ...plansOf(each)]),
     ...[...settings.policy.states].map(([value, policy]) => plan(stateName(value), policy)),
     plan('default', settings.policy.fallback),
     ...inSection('polling', shape.polling.unwrap().shape, settings.policy),

@@ -4,7 +4,7 @@ import { apiKeys } from './api-keys.ts';
 import { channelSettings, slackSettings } from './channels.ts';
 import { crossChecks } from './cross-checks.ts';
 import { file } from './schema/file-schema.ts';
-import { pollPolicy } from './schema/policy.ts';
+import { pollPolicy, withSites } from './schema/policy.ts';
 import { SITE_VARIABLES, type VariableName } from './schema/variables.ts';
 import type { Settings } from './settings.ts';
 import { fileSites, variableSites } from './sites.ts';
@@ -39,14 +39,15 @@ export function loadSettings(env: NodeJS.ProcessEnv, { requireSite = false }: { 
   const siteNames = sitesInFile === null ? ['default'] : Object.keys(sitesInFile);
   if (requireSite && siteNames.length === 0) problems.push('sites: is empty; `start` needs at least one site');
 
+  const sites = sitesInFile === null ? variableSites(environment, requireSite, problems) : fileSites(sections.sites);
   const settings: Settings = {
     databaseUrl: databaseUrl(environment, env, problems),
     listenUrl: read('DATABASE_LISTEN_URL'),
     poolMode: read('DATABASE_POOL_MODE'),
     connections: read('DATABASE_CONNECTIONS'),
     dataDir: read('DATA_DIR'),
-    sites: sitesInFile === null ? variableSites(environment, requireSite, problems) : fileSites(sections.sites),
-    policy: pollPolicy(sections.states, sections.polling, problems),
+    sites,
+    policy: withSites(pollPolicy(sections.states, sections.polling, problems), sites, problems),
     channels: channelSettings(sections, environment, problems),
     slack: slackSettings(sections.slack, environment, problems),
     subscribers: namedSubscribers(sections.subscribers, environment, problems),

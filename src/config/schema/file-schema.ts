@@ -17,6 +17,44 @@ import { ownName, peopleChannel, slack } from './people-schema.ts';
 export const DEFAULT_SUBJECT = 'purchase-watch.{type}';
 export const DEFAULT_ROUTING_KEY = '{type}';
 
+const growth = kind.number('a number from 0 to 10', (value) => value >= 0 && value <= 10, {
+  type: 'number',
+  minimum: 0,
+  maximum: 10,
+});
+const ofState = 'by state';
+
+/** One state's plan at a site. What is not given stays as it is, so nothing here has a default of its own. */
+const sitePlan = section({
+  poll: absentable(
+    section({
+      first: open(kind.duration, 'Shortest wait between two polls', ofState),
+      growth: open(growth, 'Share of the time already spent in the state that the next poll waits', ofState),
+      most: open(kind.duration, 'Longest wait between two polls', ofState),
+    }),
+  ),
+  stuckAfter: open(
+    kind.limit,
+    'Time in the state after which the purchase is stuck, `auto` to learn it from customers who got on, or `never`',
+    ofState,
+  ),
+});
+
+/** One state's plan at all sites. Which states are final is a fact of the service, and the same everywhere. */
+const statePlan = section({
+  ...sitePlan.shape,
+  final: open(kind.flag, 'Whether the state ends the watching', ofState),
+  recheck: openList(kind.duration, 'Polls after a final state, each counted from its first observation', ofState),
+});
+/** A plan of all sites, or of one site, which says nothing of final states. */
+export type StatePlan = z.output<typeof sitePlan> & Partial<z.output<typeof statePlan>>;
+
+const stateKeys = [...STATE_NAMES, 'default'];
+const stateKey = z.string().refine((key) => key === 'default' || kind.state.read(key) !== undefined, {
+  error: 'a state name, a state number or default',
+  params: { names: stateKeys },
+});
+
 /** One site; the variables that begin with CHECKOUT_ are these fields for the site named `default`. */
 export const site = section({
   baseUrl: required(kind.baseUrl, 'Base address of the checkout service'),
@@ -42,38 +80,10 @@ export const site = section({
     [],
     'Former names of the site: their purchases move here, and registrations by them are taken for it',
   ),
-});
-
-const growth = kind.number('a number from 0 to 10', (value) => value >= 0 && value <= 10, {
-  type: 'number',
-  minimum: 0,
-  maximum: 10,
-});
-const ofState = 'by state';
-
-/** One state's plan. What is not given stays as it is by default, so nothing here has a default of its own. */
-const statePlan = section({
-  poll: absentable(
-    section({
-      first: open(kind.duration, 'Shortest wait between two polls', ofState),
-      growth: open(growth, 'Share of the time already spent in the state that the next poll waits', ofState),
-      most: open(kind.duration, 'Longest wait between two polls', ofState),
-    }),
-  ),
-  stuckAfter: open(
-    kind.limit,
-    'Time in the state after which the purchase is stuck, `auto` to learn it from customers who got on, or `never`',
-    ofState,
-  ),
-  final: open(kind.flag, 'Whether the state ends the watching', ofState),
-  recheck: openList(kind.duration, 'Polls after a final state, each counted from its first observation', ofState),
-});
-export type StatePlan = z.output<typeof statePlan>;
-
-const stateKeys = [...STATE_NAMES, 'default'];
-const stateKey = z.string().refine((key) => key === 'default' || kind.state.read(key) !== undefined, {
-  error: 'a state name, a state number or default',
-  params: { names: stateKeys },
+  states: z
+    .record(stateKey, sitePlan)
+    .optional()
+    .describe('Plans of this site by state name or number, merged field by field over those of all sites'),
 });
 
 /** Lets a check of a mapping see it although something in it is wrong already, so that all problems are listed at once. */

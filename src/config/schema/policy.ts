@@ -5,6 +5,7 @@ import { type StatePolicy, stateName, stateValue } from '../../domain/purchases/
 import { autoLimit, FIRST_LIMIT, mostLimit, SHORTEST_SESSION } from '../../domain/stays/dwell.ts';
 import { formatDuration } from '../../domain/values/duration.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import type { SiteSettings } from '../settings.ts';
 import type { FileSettings, StatePlan } from './file-schema.ts';
 
 function merge(base: StatePolicy, plan: StatePlan, sessionLength: Milliseconds): StatePolicy {
@@ -88,4 +89,25 @@ export function pollPolicy(plans: FileSettings['states'], polling: FileSettings[
     );
   }
   return { ...policy, states };
+}
+
+/** The policy with the plans of single sites in it: each merged over the plans of all sites. */
+export function withSites(policy: PollPolicy, sites: readonly SiteSettings[], problems: string[]): PollPolicy {
+  const own = sites.flatMap(({ name, states }): [string, PollPolicy][] => {
+    if (states === undefined) return [];
+    const { default: rest, ...named } = states;
+    const written = (key: string) => `sites.${name}.states.${key}`;
+    const merged = (key: string, base: StatePolicy, plan: StatePlan): StatePolicy => {
+      const state = merge(base, plan, policy.sessionLength);
+      problems.push(...check(written(key), plan, state));
+      return state;
+    };
+    const plans = Object.entries(named).map(([key, plan]): [number, StatePolicy] => {
+      const value = stateValue(key)!;
+      return [value, merged(key, policyOf(policy, value), plan)];
+    });
+    const fallback = rest === undefined ? policy.fallback : merged('default', policy.fallback, rest);
+    return [[name, { ...policy, fallback, states: new Map([...policy.states, ...plans]) }]];
+  });
+  return own.length === 0 ? policy : { ...policy, bySite: new Map(own) };
 }

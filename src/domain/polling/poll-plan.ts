@@ -19,6 +19,8 @@ export interface PollPolicy {
   readonly unreadableAfter: number;
   /** How long a session at the service lives: an automatic limit leaves time for something to be done within it. */
   readonly sessionLength: Milliseconds;
+  /** Of the sites that have plans of their own. */
+  readonly bySite?: ReadonlyMap<string, PollPolicy>;
 }
 
 export const DEFAULT_POLL_POLICY: PollPolicy = {
@@ -33,6 +35,9 @@ export const DEFAULT_POLL_POLICY: PollPolicy = {
 export const JITTER = 0.1;
 /** Polls of an unreadable id and of one that keeps failing become this rare at most. */
 const MOST_BACKOFF = DAY;
+
+/** The policy of a site: its own, or that of all sites. */
+export const policyOfSite = (policy: PollPolicy, site: string): PollPolicy => policy.bySite?.get(site) ?? policy;
 
 /** The policy of a state number. */
 export function policyOf(policy: PollPolicy, state: number): StatePolicy {

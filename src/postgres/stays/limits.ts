@@ -1,6 +1,6 @@
 /** When stays become stuck, by site: limits that the settings name, and limits that are learned from customers who got on. */
 
-import { type PollPolicy, policyOf } from '../../domain/polling/poll-plan.ts';
+import { type PollPolicy, policyOf, policyOfSite } from '../../domain/polling/poll-plan.ts';
 import { autoLimit, configuredLimit, type Dwell, dwellOf, type Limit, mostLimit } from '../../domain/stays/dwell.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -27,7 +27,9 @@ const REFRESH_EVERY: Milliseconds = 5 * 60_000;
 /** Limits by the settings. Until the first refresh, automatic limits have their defaults. */
 export function createLimits({ sql, clock, policy }: { sql: Queries; clock: Pick<Clock, 'now'>; policy: PollPolicy }): Limits {
   const most = mostLimit(policy.sessionLength);
-  const isAuto = policy.fallback.auto || [...policy.states.values()].some(({ auto }) => auto);
+  const isAuto = [policy, ...(policy.bySite?.values() ?? [])].some(
+    ({ fallback, states }) => fallback.auto || [...states.values()].some(({ auto }) => auto),
+  );
   let own: ReadonlyMap<string, Dwell> = new Map();
   let pooled: ReadonlyMap<number, Dwell> = new Map();
   /** The sites' plans: each is made when it is first used, and again after each reading. */
@@ -35,20 +37,21 @@ export function createLimits({ sql, clock, policy }: { sql: Queries; clock: Pick
   let readAt = Number.NEGATIVE_INFINITY;
 
   const limitOf = (site: string, state: number): Limit => {
-    const { stuckAfter, auto } = policyOf(policy, state);
+    const { stuckAfter, auto } = policyOf(policyOfSite(policy, site), state);
     const ofSite = own.get(keyOf(site, state)) ?? null;
     if (!auto || stuckAfter === null) return configuredLimit(stuckAfter, ofSite, state);
     return autoLimit({ own: ofSite, pooled: pooled.get(state) ?? null, fallback: stuckAfter, most });
   };
 
   const withLimits = (site: string): PollPolicy => {
-    const states = new Map(policy.states);
+    const ofSite = policyOfSite(policy, site);
+    const states = new Map(ofSite.states);
     // States that the settings do not list share one plan; each has a limit of its own once customers of the state are known.
-    if (policy.fallback.auto) for (const state of pooled.keys()) states.set(state, policyOf(policy, state));
+    if (ofSite.fallback.auto) for (const state of pooled.keys()) states.set(state, policyOf(ofSite, state));
     for (const [state, ofState] of states) {
       if (ofState.auto) states.set(state, { ...ofState, stuckAfter: limitOf(site, state).ms });
     }
-    return { ...policy, states };
+    return { ...ofSite, states };
   };
 
   const refresh = async (): Promise<void> => {
@@ -69,7 +72,7 @@ export function createLimits({ sql, clock, policy }: { sql: Queries; clock: Pick
       return Math.max(readAt + REFRESH_EVERY - clock.now(), 1);
     },
     policyFor: (site) => {
-      if (!isAuto) return policy;
+      if (!isAuto) return policyOfSite(policy, site);
       const made = policies.get(site) ?? withLimits(site);
       policies.set(site, made);
       return made;
