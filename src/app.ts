@@ -16,6 +16,7 @@ import type { Settings } from './config/settings.ts';
 import { wayToSite } from './config/ways.ts';
 import { wakeOnNotify } from './daemon/shards/listening.ts';
 import { sayNotFinal } from './daemon/upkeep/settled-states.ts';
+import { hangingLoops } from './domain/replicas/loop-health.ts';
 import type { Milliseconds } from './domain/values/time.ts';
 import { type Base, type Clients, createBase, createParts, type Replacements } from './parts.ts';
 import type { Sql } from './postgres/connection/database.ts';
@@ -32,6 +33,8 @@ export interface App {
   readonly databaseUrl: string;
   /** The address of the API, for a worker of health and metrics; null before the start. */
   url(): string | null;
+  /** Names of the loops that hang, for a watchdog. */
+  hanging(): readonly string[];
   /** Starts all loops and the API. */
   start(): Promise<void>;
   /**
@@ -167,6 +170,7 @@ function createRuns(parts: Runnable): App {
     sql,
     databaseUrl: store.databaseUrl,
     url: () => front?.url ?? null,
+    hanging: () => hangingLoops(parts.health.seen()),
     start: async () => {
       // First of all: a port that is taken must stop the start before other daemons give shards away to this one.
       front ??= await openFront(settings, log);
