@@ -34,6 +34,7 @@ RUN set -eu; \
   chown 1000:1000 /image/data; chmod 1777 /image/tmp
 
 FROM scratch
+LABEL org.opencontainers.image.title="purchase-watch" org.opencontainers.image.version="0.1.0" org.opencontainers.image.licenses="MIT"
 ENV PATH=/usr/local/bin:/usr/bin NODE_ENV=production HOST=0.0.0.0 PORT=8080 DATA_DIR=/data
 WORKDIR /app
 COPY --from=root /image /

