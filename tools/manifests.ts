@@ -17,6 +17,7 @@ const PLACES: readonly (readonly [path: string, version: RegExp])[] = [
   ['deploy/compose/compose.yml', new RegExp(`(?<=image: purchase-watch:)${NUMBER}`, 'g')],
   ['deploy/kubernetes/kustomization.yaml', new RegExp(`(?<=newTag: )${NUMBER}`, 'g')],
   ['deploy/helm/purchase-watch/Chart.yaml', new RegExp(`(?<=^(?:version|appVersion): )${NUMBER}`, 'gm')],
+  ['docs/deploying.md', new RegExp(`(?<=purchase-watch:)${NUMBER}`, 'g')],
   ...[...pages(), 'test/docs/pages.ts'].map((path) => [path, ARCHIVE] as const),
 ];
 

@@ -1,5 +1,6 @@
-/** Tells systemd how the daemon is, where systemd started it and waits to be told (`Type=notify`, `WatchdogSec=`). */
-import { type ExecFileOptions, execFile } from 'node:child_process';
+/** Messages to systemd about the daemon that it started: ready, stopping, alive (`Type=notify`, `WatchdogSec=`). */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Logger } from '../logger.ts';
 
@@ -27,23 +28,20 @@ const SENT_WITHIN: Milliseconds = 10_000;
 export function createServiceManager(env: NodeJS.ProcessEnv, log: Logger): ServiceManager {
   const { NOTIFY_SOCKET, PATH, WATCHDOG_USEC, WATCHDOG_PID = process.pid } = env;
   let isFailing = false;
-  const sent = (message: string, options: ExecFileOptions): Promise<void> =>
-    new Promise((resolve) => {
-      execFile('systemd-notify', [message], options, (error) => {
-        if (error !== null && !isFailing)
-          log.error(
-            { error, advice: 'systemd waits for it: see that systemd-notify is on the PATH' },
-            'service_manager.not_told',
-          );
-        isFailing = error !== null;
-        resolve();
-      });
-    });
+  const succeeded = (): void => {
+    isFailing = false;
+  };
+  const failed = (error: unknown): void => {
+    const advice = 'systemd waits for it: see that systemd-notify is on the PATH';
+    if (!isFailing) log.error({ error, advice }, 'service_manager.not_told');
+    isFailing = true;
+  };
   let before = Promise.resolve();
   const send = (message: string): void => {
     if (NOTIFY_SOCKET === undefined) return;
+    const notify = () => promisify(execFile)('systemd-notify', [message], { env: { NOTIFY_SOCKET, PATH }, timeout: SENT_WITHIN });
     // One after the other: the end of a reload must not arrive before its begin.
-    before = before.then(() => sent(message, { env: { NOTIFY_SOCKET, PATH }, timeout: SENT_WITHIN }));
+    before = before.then(notify).then(succeeded, failed);
   };
   const period = Number(WATCHDOG_PID) === process.pid ? Number(WATCHDOG_USEC) / 1_000 : Number.NaN;
   return {
