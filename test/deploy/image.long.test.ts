@@ -16,10 +16,15 @@ describe.skipIf(noImage !== null)('the image', () => {
   let database: TestDatabase;
   let container: Container;
   let origin: string;
+  let simulator: number;
 
   const settings = (port: number): Record<string, string> => ({
     ...{ DATABASE_URL: database.url, API_KEY: KEY, HOST: '127.0.0.1', PORT: String(port), SECRETS_KEY: 'c'.repeat(64) },
-    ...{ CHECKOUT_BASE_URL: 'http://127.0.0.1:9/', CHECKOUT_CLIENT_ID: 'shop', CHECKOUT_CLIENT_SECRET: 'secret' },
+    ...{
+      CHECKOUT_BASE_URL: `http://127.0.0.1:${simulator}`,
+      CHECKOUT_CLIENT_ID: 'demo-client',
+      CHECKOUT_CLIENT_SECRET: 'demo-secret',
+    },
   });
   const statusOf = async (path: string): Promise<number> =>
     await fetch(`${origin}${path}`).then(
@@ -29,7 +34,8 @@ describe.skipIf(noImage !== null)('the image', () => {
 
   beforeAll(async () => {
     [image, database] = await Promise.all([buildImage(), testDatabase({ empty: true })]);
-    const [port] = await freePorts(1);
+    const [port, second] = await freePorts(2);
+    simulator = second!;
     origin = `http://127.0.0.1:${port}`;
     container = await image.run(settings(port!));
   }, 600_000);
@@ -41,6 +47,17 @@ describe.skipIf(noImage !== null)('the image', () => {
 
   test('becomes ready beside a Postgres of others', async () => {
     await expect.poll(() => statusOf('/readyz')).toBe(200);
+  });
+
+  test('watches what the simulator of the same image registers', async () => {
+    const flags = ['--port', String(simulator), '--load', '120', '--register', origin];
+    const shop = await image.run({ API_KEY: KEY }, ['simulate', ...flags]);
+    const polls = async (): Promise<number> => {
+      const answer = await fetch(`${origin}/metrics`, { headers: { authorization: `Bearer ${KEY}` } });
+      return Number(/^purchase_watch_polls_total\{[^}]*outcome="seen"[^}]*\} (\d+)/m.exec(await answer.text())?.[1] ?? 0);
+    };
+    await expect.poll(polls).toBeGreaterThan(2);
+    expect(await shop.stop()).toBe(0);
   });
 
   test('takes less than 200 MB, and holds no shell, no package manager and no Postgres', () => {

@@ -63,10 +63,26 @@ export async function buildImage(): Promise<Image> {
   const base = ['--root', join(folder, 'storage'), '--runroot', join(folder, 'run'), '--runtime', 'runc'];
   const podman = (args: readonly string[]): Promise<string> => run('podman', [...base, ...args]);
   const tried = (args: readonly string[]): Promise<Outcome> => outcomeOf('podman', [...base, ...args]);
-  await importBase(folder, podman);
-  // Without namespaces, which a machine of tests may not allow within its own: `run` has them.
-  const flags = ['--isolation=chroot', '--network=host', '--format=docker', `--volume=${npm('cache')}:/root/.npm`];
-  await podman(['build', ...flags, '--build-arg=NODE_IMAGE=localhost/node', '--tag=purchase-watch', ROOT]);
+  const remove = async (): Promise<void> => {
+    await podman(['rm', '--all', '--force', '--time=0']);
+    await podman(['image', 'rm', '--all', '--force']);
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    await importBase(folder, podman);
+    // Without namespaces, which a machine of tests may not allow within its own: `run` has them.
+    const flags = [
+      '--layers=false',
+      '--isolation=chroot',
+      '--network=host',
+      '--format=docker',
+      `--volume=${npm('cache')}:/root/.npm`,
+    ];
+    await podman(['build', ...flags, '--build-arg=NODE_IMAGE=localhost/node', '--tag=purchase-watch', ROOT]);
+  } catch (error) {
+    await remove();
+    throw error;
+  }
   const inspect = (template: string): Promise<string> => podman(['image', 'inspect', '--format', template, 'purchase-watch']);
   const mounted = await podman(['image', 'mount', 'purchase-watch']);
   const files = (await run('find', [mounted, '-printf', '/%P\\n'])).split('\n');
@@ -85,11 +101,7 @@ export async function buildImage(): Promise<Image> {
       return containerOf(id, podman, tried);
     },
     outcome: (env, command = []) => tried(['run', '--rm', '--no-healthcheck', ...started(env, command)]),
-    remove: async () => {
-      await podman(['rm', '--all', '--force', '--time=0']);
-      await podman(['image', 'rm', '--all', '--force']);
-      rmSync(folder, { recursive: true, force: true });
-    },
+    remove,
   };
 }
 

@@ -7,7 +7,7 @@ export const NOT_RUN: readonly string[] = [
   'README.md: npm ci && npm test # every check and the quick tes',
   'docs/client.md: npm run package:client && npm run package # in thi',
   'docs/deploying.md: docker buildx imagetools inspect node:26-bookworm-',
-  'docs/deploying.md: cd deploy/compose cp env.example .env # and fill it',
+  'docs/deploying.md: cd deploy/compose cp env.example .env # and fill i',
   'docs/deploying.md: kubectl create secret generic purchase-watch --fro',
   'docs/deploying.md: install -D -m 600 deploy/systemd/env.example /etc/',
   "docs/receiving.md: // receiver.mjs import { createServer } from 'node",
