@@ -6,6 +6,7 @@ import { configuredSubscribers } from './channels/recipients.ts';
 import { createCheckoutClient } from './checkout/client.ts';
 import type { Settings } from './config/settings.ts';
 import { wayToSite } from './config/ways.ts';
+import { hangingLoops } from './domain/replicas/loop-health.ts';
 import type { Milliseconds } from './domain/values/time.ts';
 import { type Base, createBase, createParts, type Replacements } from './parts.ts';
 import type { Sql } from './postgres/connection/database.ts';
@@ -23,6 +24,8 @@ export interface App {
   readonly databaseUrl: string;
   /** The address of the API, for a worker of health and metrics; null before the start. */
   url(): string | null;
+  /** Names of the loops that hang, for a watchdog. */
+  hanging(): readonly string[];
   /** Starts all loops and the API. */
   start(): Promise<void>;
   /**
@@ -142,6 +145,7 @@ function createRuns(first: Runnable, build: (settings: Settings) => Promise<Runn
     sql,
     databaseUrl: store.databaseUrl,
     url: () => front?.url ?? null,
+    hanging: () => hangingLoops(parts.health.seen()),
     start: async () => {
       // First of all: a port that is taken must stop the start before other daemons give shards away to this one.
       front ??= await openFront(first.settings, log);

@@ -79,7 +79,11 @@ test('the bill of materials names each shipped package with version, licence and
 
 test('the image can be built on a base that is named by its digest', () => {
   const lines = read('Dockerfile').split('\n');
-  expect(lines.filter((line) => line.startsWith('FROM '))).toEqual([`FROM \${NODE_IMAGE} AS build`, `FROM \${NODE_IMAGE}`]);
+  expect(lines.filter((line) => line.startsWith('FROM '))).toEqual([
+    `FROM \${NODE_IMAGE} AS build`,
+    `FROM \${NODE_IMAGE} AS root`,
+    'FROM scratch',
+  ]);
   expect(lines.find((line) => line.startsWith('ARG NODE_IMAGE='))).toMatch(/=node:\d+-\w+-slim(@sha256:[0-9a-f]{64})?$/);
 });
 

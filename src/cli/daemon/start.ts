@@ -21,6 +21,7 @@ import { shownAddress } from '../../domain/values/shown-address.ts';
 import { describeTarget } from '../../postgres/connection/database-url.ts';
 import { readSubscribers, type StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
 import { createLogger, type Logger } from '../../runtime/logger.ts';
+import { createServiceManager } from '../../runtime/process/service-manager.ts';
 import { untilStopSignal } from '../../runtime/process/signals.ts';
 import { linkOf } from '../console/address.ts';
 import { examples } from '../terminal/arguments.ts';
@@ -31,14 +32,23 @@ import { createReloader, type Reloader } from './reload-settings.ts';
 async function start(context: CliContext, worker: boolean): Promise<void> {
   const settings = loadSettings(context.env, { requireSite: true });
   const log = createLogger({ level: settings.logLevel });
+  const serviceManager = createServiceManager(context.env, log);
   const aborting = new AbortController();
   let stopBegan = performance.now();
   /** Of a daemon that has started; a terminal that is closed ends the daemon instead. */
   let reloader: Reloader | null = null;
-  const onHangUp = context.isTTY ? null : () => void reloader?.reload('SIGHUP');
+  const onHangUp = context.isTTY
+    ? null
+    : () => {
+        // A start reads the settings as they are.
+        if (reloader === null) return;
+        serviceManager.reloading();
+        void reloader.reload('SIGHUP').then(serviceManager.ready);
+      };
   const stop = untilStopSignal(context.takeSignals, onHangUp).then((signal) => {
     stopBegan = performance.now();
     log.info({ signal }, 'stopping');
+    serviceManager.stopping();
     aborting.abort();
   });
   const run = async (): Promise<boolean> => {
@@ -56,6 +66,8 @@ async function start(context: CliContext, worker: boolean): Promise<void> {
       // A log collector must find nothing but log lines.
       if (context.isTTY) printSummary(context, { ...summary, console: worker ? null : consoleOf(settings, app.url()) });
       log.info(context.isTTY ? {} : summary, 'started');
+      serviceManager.ready();
+      serviceManager.watch(app.hanging);
       // Asks the database for nothing: from here on it may fail or hang, and a stop must not wait for it.
       await warn(settings, stored, log);
       reloader = createReloader({ app, settings, env: () => variablesNow(context), log });

@@ -50,6 +50,16 @@ const REASONS: ReadonlyMap<string, ReplicaTroubleReason> = new Map([
   ['judge', 'not_judging'],
 ]);
 
+/**
+ * The loops of the daemon's own work that hang: no round ended well for long, and none failed either. One that fails is no reason to
+ * restart the process: a database that is away would be just as far for the next one.
+ */
+export function hangingLoops(loops: readonly LoopSeen[]): string[] {
+  return loops.filter((loop) => REASONS.has(loop.name) && loop.failing === null && hangs(loop)).map(({ name }) => name);
+}
+
+const hangs = ({ goodAgo }: LoopSeen): boolean => goodAgo !== null && goodAgo > HANGS_AFTER;
+
 /** A reason why a replica cannot do its work, as that replica sees it. */
 export interface TroubleSeen {
   readonly reason: ReplicaTroubleReason;
@@ -60,10 +70,10 @@ export interface TroubleSeen {
 /** What keeps a replica from its work, by what its loops say; each reason once, with the longest failure. */
 export function troublesSeen(loops: readonly LoopSeen[]): TroubleSeen[] {
   const found = new Map<ReplicaTroubleReason, TroubleSeen>();
-  for (const { name, goodAgo, failing } of loops) {
+  for (const loop of loops) {
+    const { name, goodAgo, failing } = loop;
     const reason = REASONS.get(name);
-    const hangs = goodAgo !== null && goodAgo > HANGS_AFTER ? { for: goodAgo, error: null } : null;
-    const seen = failing ?? hangs;
+    const seen = failing ?? (goodAgo !== null && hangs(loop) ? { for: goodAgo, error: null } : null);
     if (reason === undefined || seen === null) continue;
     const known = found.get(reason);
     if (known === undefined || known.for < seen.for) found.set(reason, { reason, ...seen });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Failing, failedAgain, longFailure, troublesSeen } from '../../../src/domain/replicas/loop-health.ts';
+import { type Failing, failedAgain, hangingLoops, longFailure, troublesSeen } from '../../../src/domain/replicas/loop-health.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -56,5 +56,11 @@ describe('what keeps a replica from its work', () => {
     expect(troublesSeen([loop('judge', null, 2 * MINUTE + 1)])).toEqual([
       { reason: 'not_judging', for: 2 * MINUTE + 1, error: null },
     ]);
+  });
+
+  test('hangs only while nothing of it fails: another process would find the same database away', () => {
+    const long = 2 * MINUTE + 1;
+    const loops = [loop('judge', null, long), loop('poller', MINUTE, long), loop('ownership'), loop('notifier', null, null)];
+    expect(hangingLoops([...loops, loop('upkeep', null, long)])).toEqual(['judge']);
   });
 });
