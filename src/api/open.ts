@@ -1,7 +1,7 @@
 /** The API as the daemon runs it, with a feed that wakes. A worker has the operators' part only. */
 
 import { createFeedHub, type FeedHub } from '../actions/events/feed-hub.ts';
-import { poolFor } from '../config/connection-shares.ts';
+import { poolFor } from '../config/kinds/connection-shares.ts';
 import type { Sql } from '../postgres/connection/database.ts';
 import type { Store } from '../postgres/open.ts';
 import type { StreamPlaces } from './events/stream-places.ts';

@@ -185,7 +185,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       {
         usage: 'config [options]',
         summary: 'show every setting and where it came from, without secrets',
-        load: () => import('./daemon/config.ts'),
+        load: () => import('./settings/config.ts'),
       },
       {
         usage: 'doctor [options]',

@@ -4,7 +4,7 @@ import { policyOf, policyOfSite } from '../domain/polling/poll-plan.ts';
 import { type StatePolicy, stateName, stateValue } from '../domain/purchases/states.ts';
 import { formatDuration } from '../domain/values/duration.ts';
 import { wayText } from '../domain/values/way.ts';
-import { sharesOf, sharesText } from './connection-shares.ts';
+import { sharesOf, sharesText } from './kinds/connection-shares.ts';
 import { type Field, notes } from './kinds/field.ts';
 import { apiKey, file, site, subscriber } from './schema/file-schema.ts';
 import { peopleChannel } from './schema/people-schema.ts';

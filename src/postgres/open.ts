@@ -1,22 +1,22 @@
 /** The daemon's connections: to the database that the settings name, or to the embedded one, which it starts. */
-import { POOLS, type PoolName, poolFor, type Shares, sharesOf } from '../config/connection-shares.ts';
+import { POOLS, type PoolName, poolFor, type Shares, sharesOf } from '../config/kinds/connection-shares.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Milliseconds } from '../domain/values/time.ts';
+import { parseDatabaseUrl } from './address/database-url.ts';
 import { agreeOnSession } from './connection/agreement.ts';
 import { type ConnectOptions, connect, type Sql } from './connection/database.ts';
-import { parseDatabaseUrl } from './connection/database-url.ts';
 import { type Hosts, hostsOf } from './connection/primary.ts';
 import { limitsFor, waitingForLocks } from './connection/server-limits.ts';
 import { redial } from './connection/watched-socket.ts';
 import { startEmbedded } from './embedded/embedded.ts';
 import { reachDatabase } from './reach.ts';
 
-/** A pool for each purpose, so that nobody waits for another's statements; pools without connections of their own share (shares.ts). */
+/** A pool for each purpose, so that none waits for another's statements; a pool without connections of its own uses those of another one (config/kinds/connection-shares.ts). */
 export type Pools = Readonly<Record<Exclude<PoolName, 'listen'>, Sql>>;
 
 export interface Store {
   readonly databaseUrl: string;
-  /** Where notifications are heard; null behind a pooler that passes none on. */
+  /** The address at which Postgres passes notifications on; null behind a pooler that passes none on. */
   readonly listenUrl: string | null;
   /** For the loops. */
   readonly sql: Sql;

@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../domain/values/errors.ts';
 import type { Milliseconds } from '../domain/values/time.ts';
 import { unlessAborted } from '../runtime/process/shutdown.ts';
+import { describeConnectionError, mayPass } from './address/database-url.ts';
 import { connect } from './connection/database.ts';
-import { describeConnectionError, mayPass } from './connection/database-url.ts';
 
 const FIRST_REST: Milliseconds = 250;
 const LONGEST_REST: Milliseconds = 5_000;

@@ -33,7 +33,7 @@ test('the reference has every variable of the contract with its default', () => 
 
 test('the reference has every setting of the file', () => {
   expect(markdownReference()).toContain('| `slack.groupWait` | `30s` |');
-  expect(markdownReference()).toContain('| `states.<state>.poll.first` |');
+  expect(markdownReference()).toContain('`states.<state>.poll.first` |');
   expect(markdownReference()).toContain('| `subscribers.<name>.headers.<header>` | none |');
   expect(markdownReference()).toContain('| `subscribers.<name>.subject` | `purchase-watch.{type}` |');
   expect(markdownReference()).toContain('| `subscribers.<name>.secret` | required for webhooks |');

@@ -2,16 +2,16 @@
 
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { CONNECTIONS } from '../../config/connection-shares.ts';
+import { CONNECTIONS } from '../../config/kinds/connection-shares.ts';
 import type { Settings } from '../../config/settings.ts';
 import { replicaRemedy } from '../../domain/incidents/replica-trouble.ts';
 import { queueTrouble } from '../../domain/replicas/notification-queue.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import { describeTarget, parseDatabaseUrl } from '../../postgres/address/database-url.ts';
+import { missingRight } from '../../postgres/address/missing-right.ts';
 import { hostName, rivalry } from '../../postgres/connection/choose-host.ts';
 import { connect, openSession, readClock, type Sql } from '../../postgres/connection/database.ts';
-import { describeTarget, parseDatabaseUrl } from '../../postgres/connection/database-url.ts';
-import { missingRight } from '../../postgres/connection/missing-right.ts';
 import { hostsOf } from '../../postgres/connection/primary.ts';
 import { wrongEncoding } from '../../postgres/migrations/encoding.ts';
 import { pendingMigrations } from '../../postgres/migrations/migrate.ts';

@@ -18,16 +18,16 @@ import type { Settings } from '../../config/settings.ts';
 import { ENCRYPTION_ADVICE, type Unencrypted, unencrypted } from '../../config/unencrypted.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { shownAddress } from '../../domain/values/shown-address.ts';
-import { describeTarget } from '../../postgres/connection/database-url.ts';
+import { describeTarget } from '../../postgres/address/database-url.ts';
 import { readSubscribers, type StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
 import { createLogger, type Logger } from '../../runtime/logger.ts';
 import { createServiceManager } from '../../runtime/process/service-manager.ts';
 import { untilStopSignal } from '../../runtime/process/signals.ts';
 import { linkOf } from '../console/address.ts';
+import { createReloader, type Reloader } from '../settings/reload-settings.ts';
 import { examples } from '../terminal/arguments.ts';
 import { type CliContext, variablesNow } from '../terminal/context.ts';
 import { printFacts, printLine, styled } from '../terminal/output.ts';
-import { createReloader, type Reloader } from './reload-settings.ts';
 
 async function start(context: CliContext, worker: boolean): Promise<void> {
   const settings = loadSettings(context.env, { requireSite: true });

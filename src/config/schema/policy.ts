@@ -5,7 +5,6 @@ import { type StatePolicy, stateName, stateValue } from '../../domain/purchases/
 import { autoLimit, FIRST_LIMIT, mostLimit, SHORTEST_SESSION } from '../../domain/stays/dwell.ts';
 import { formatDuration } from '../../domain/values/duration.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import type { SiteSettings } from '../settings.ts';
 import type { FileSettings, StatePlan } from './file-schema.ts';
 
 function merge(base: StatePolicy, plan: StatePlan, sessionLength: Milliseconds): StatePolicy {
@@ -91,8 +90,10 @@ export function pollPolicy(plans: FileSettings['states'], polling: FileSettings[
   return { ...policy, states };
 }
 
+type SitePlans = { readonly name: string } & Pick<NonNullable<FileSettings['sites']>[string], 'states'>;
+
 /** The policy with the plans of single sites in it: each merged over the plans of all sites. */
-export function withSites(policy: PollPolicy, sites: readonly SiteSettings[], problems: string[]): PollPolicy {
+export function withSites(policy: PollPolicy, sites: readonly SitePlans[], problems: string[]): PollPolicy {
   const own = sites.flatMap(({ name, states }): [string, PollPolicy][] => {
     if (states === undefined) return [];
     const { default: rest, ...named } = states;

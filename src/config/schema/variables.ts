@@ -1,5 +1,5 @@
 /** The environment's variables: each is one line, checked as its counterpart in the file where there is one. */
-import { CONNECTIONS, POOL_MODES } from '../connection-shares.ts';
+import { CONNECTIONS, POOL_MODES } from '../kinds/connection-shares.ts';
 import { clientId, clientSecret } from '../kinds/credential.ts';
 import { type Field, list, optional, preset } from '../kinds/field.ts';
 import { bearerKey } from '../kinds/key-kinds.ts';

@@ -7,7 +7,7 @@ import type { Loops } from '../../runtime/loops/loops.ts';
 import { createWakeUps } from '../../runtime/loops/wake-ups.ts';
 
 export interface ListeningOptions {
-  /** Where notifications are heard; null where none is passed on. */
+  /** The address at which Postgres passes notifications on; null where a pooler passes none on. */
   readonly url: string | null;
   readonly log: Logger;
   readonly loops: Pick<Loops, 'wake' | 'all'>;
@@ -21,7 +21,7 @@ export interface ListeningOptions {
   readonly feed: { wake(): void } | null;
 }
 
-/** Where nothing can be heard: how often the loops look for what shops register and for what is to be sent; others rest as long as ever. */
+/** Without notifications: how often the loops look for what shops register and for what is to be sent. Other loops rest as long as ever. */
 const ASK_EVERY: Milliseconds = 1_000;
 const ASKED_FOR = ['purchases', 'deliveries', 'replays'];
 

@@ -5,7 +5,7 @@
  */
 
 import postgres from 'postgres';
-import type { PoolMode } from '../../config/connection-shares.ts';
+import type { PoolMode } from '../../config/kinds/connection-shares.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { type Agreed, agree, agreedOn, type SessionSettings } from './agreed.ts';
 import { type ConnectOptions, connect, EVERY_PLAN, type Queries, type Sql } from './database.ts';

@@ -1,5 +1,5 @@
 /** Which of several hosts is the database, by what each of them answered. Pure. */
-import type { Host } from './database-url.ts';
+import type { Host } from '../address/database-url.ts';
 
 /** A server that takes writes. Null where Postgres does not reveal it. */
 export interface Primary {

@@ -5,7 +5,7 @@
 
 import { isIP, type Socket } from 'node:net';
 import { connect as encrypt } from 'node:tls';
-import type { Encryption } from './tls-parameters.ts';
+import type { Encryption } from '../address/tls-parameters.ts';
 
 /** The message of the protocol that asks for TLS, and the answers to it. */
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);

@@ -2,19 +2,19 @@
  * A pool whose queries and transactions each wait for a turn, which is a connection to themselves. The driver alone keeps a line
  * without end, and puts a query behind one that is still under way, on the same connection.
  */
+import type postgres from 'postgres';
 import type { Turns } from '../../runtime/loops/turns.ts';
-import type { Sql } from './database.ts';
 
 /** The same pool; what gets no turn rejects as `take` does. */
-export function inTurns(sql: Sql, turns: Turns): Sql {
+export function inTurns<Pool extends Pick<postgres.Sql, 'unsafe'> & { begin: unknown }>(sql: Pool, turns: Turns): Pool {
   return new Proxy(sql, {
     apply: (target, self, values) => inTurn(turns, Reflect.apply(target as never, self, values)),
     get: (target, name) => {
-      if (name === 'unsafe') return (...values: Parameters<Sql['unsafe']>) => inTurn(turns, target.unsafe(...values));
+      if (name === 'unsafe') return (...values: Parameters<postgres.Sql['unsafe']>) => inTurn(turns, target.unsafe(...values));
       if (name !== 'begin') return Reflect.get(target, name);
       return async (...values: unknown[]) => {
         const giveBack = await turns.take();
-        return Promise.resolve(Reflect.apply(target.begin, target, values)).finally(giveBack);
+        return Promise.resolve(Reflect.apply(target.begin as never, target, values)).finally(giveBack);
       };
     },
   });

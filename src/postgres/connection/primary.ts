@@ -3,8 +3,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import postgres from 'postgres';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import type { Host, ParsedUrl } from '../address/database-url.ts';
 import { type Choice, chooseHost, type HostAnswer, hostName, isSameHost, type Primary } from './choose-host.ts';
-import type { Host, ParsedUrl } from './database-url.ts';
 import { breakOthers, createSockets } from './watched-socket.ts';
 
 /** The longest that one host may take to answer: connecting and its queries. */

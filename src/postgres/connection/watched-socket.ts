@@ -6,8 +6,8 @@
 
 import { connect as dial, Socket } from 'node:net';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import type { Host, ParsedUrl } from '../address/database-url.ts';
 import { refuseClearText } from './clear-text.ts';
-import type { Host, ParsedUrl } from './database-url.ts';
 import { encrypted } from './encryption.ts';
 import { READ_ONLY } from './read-only.ts';
 

@@ -1,7 +1,8 @@
 /** Begins to trace where the settings ask for it. Without that, no part of OpenTelemetry is loaded. */
 
 import { AppError } from '../../domain/values/errors.ts';
-import type { TracedDaemon, TraceSettings, Traces } from './traces.ts';
+import type { TracedDaemon } from './traced-daemon.ts';
+import type { TraceSettings, Traces } from './traces.ts';
 
 /** Begins to trace; null without settings. Throws AppError `configuration` where OpenTelemetry cannot be loaded. */
 export async function openTraces(settings: TraceSettings | null, daemon: TracedDaemon): Promise<Traces | null> {

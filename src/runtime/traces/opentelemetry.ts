@@ -25,7 +25,8 @@ import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Logger } from '../logger.ts';
 import { createRareWarning } from '../rare-warning.ts';
 import { createSpans } from './spans.ts';
-import type { TracedDaemon, TraceSettings, Traces } from './traces.ts';
+import type { TracedDaemon } from './traced-daemon.ts';
+import type { TraceSettings, Traces } from './traces.ts';
 
 /** A collector that is away must not hold up a stop. */
 const LAST_EXPORT: Milliseconds = 2_000;

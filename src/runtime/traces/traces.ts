@@ -3,7 +3,6 @@
 import type { PollOutcome } from '../../domain/deciding/outcome.ts';
 import type { Purchase } from '../../domain/purchases/purchase.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import type { Logger } from '../logger.ts';
 
 /** Where spans go, which traces are kept, and how many spans wait for how long until they are exported. */
 export interface TraceSettings {
@@ -68,11 +67,4 @@ export interface Traces {
   beginAttempt(delivery: TracedDelivery): AttemptTrace;
   /** Exports what is left, within two seconds. Never rejects. */
   close(): Promise<void>;
-}
-
-/** What traces say of this daemon, and where their failures are logged. */
-export interface TracedDaemon {
-  readonly replica: string;
-  readonly version: string;
-  readonly log: Logger;
 }

@@ -2,8 +2,8 @@ import { chmodSync, chownSync, mkdtempSync, rmSync, statSync, writeFileSync } fr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describeConnectionError } from '../../../src/postgres/address/database-url.ts';
 import { connect, openSession } from '../../../src/postgres/connection/database.ts';
-import { describeConnectionError } from '../../../src/postgres/connection/database-url.ts';
 import { startEmbedded } from '../../../src/postgres/embedded/embedded.ts';
 import { freePorts } from '../../support/broker-process.ts';
 import { makeAuthority } from '../../support/certificates.ts';

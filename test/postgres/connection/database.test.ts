@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { decimal, isDecimal, stringifyExact } from '../../../src/domain/values/exact-json.ts';
+import { describeConnectionError, mayPass } from '../../../src/postgres/address/database-url.ts';
 import { connect, readClock } from '../../../src/postgres/connection/database.ts';
-import { describeConnectionError, mayPass } from '../../../src/postgres/connection/database-url.ts';
 import { listen } from '../../../src/postgres/connection/listen.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 

@@ -4,7 +4,7 @@
 export const POOL_MODES = ['auto', 'session', 'transaction'] as const;
 export type PoolMode = (typeof POOL_MODES)[number];
 
-/** Pools of a daemon. `listen` is one session that hears notifications. */
+/** Pools of a daemon. `listen` is one session that gets notifications. */
 export const POOLS = ['listen', 'loops', 'recording', 'outbox', 'operators', 'api', 'changes', 'feed'] as const;
 export type PoolName = (typeof POOLS)[number];
 

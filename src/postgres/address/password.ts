@@ -1,7 +1,6 @@
 /** Passwords that are read again for each connection, so that one that is rotated, or a token of minutes, works without a restart. */
 import { readFileSync, statSync } from 'node:fs';
 import { AppError, unreadFile } from '../../domain/values/errors.ts';
-import type { Host } from './database-url.ts';
 
 export interface PasswordSources {
   /** A file that holds the password and nothing else. */
@@ -15,7 +14,8 @@ export interface PasswordSources {
 }
 
 export interface Login {
-  readonly host: Host;
+  /** Its name may be the folder of a socket. */
+  readonly host: { readonly name: string; readonly port: number };
   readonly user: string;
   readonly database: string;
 }

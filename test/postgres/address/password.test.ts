@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { loadSettings } from '../../../src/config/load-settings.ts';
+import { describeConnectionError, parseDatabaseUrl } from '../../../src/postgres/address/database-url.ts';
 import { connect } from '../../../src/postgres/connection/database.ts';
-import { describeConnectionError, parseDatabaseUrl } from '../../../src/postgres/connection/database-url.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-test-'));
