@@ -21,7 +21,14 @@ const WAYS: readonly (readonly [string, (node: PatroniNode) => Promise<() => unk
   // Patroni lives, and hands over.
   ['Postgres was killed', (node) => node.killPostgres().then(() => () => undefined)],
   // The machine starts again after the leader's lock ran out.
-  ['the machine was lost', (node) => node.killPatroni().then(node.killPostgres).then(() => node.start)],
+  [
+    'the machine was lost',
+    (node) =>
+      node
+        .killPatroni()
+        .then(node.killPostgres)
+        .then(() => node.start),
+  ],
   // As systemd does, before anybody takes over.
   [
     'both were killed and Patroni was started again at once',
@@ -103,7 +110,10 @@ test.skipIf(noPatroni !== null)(
       await quiet(leader.url(name));
       expect(answered.size).toBeGreaterThan(50);
       expect(await losses(leader.url(name)), name).toEqual([]);
-      expect(headlines().filter((line) => line.includes('database')), name).toEqual([]);
+      expect(
+        headlines().filter((line) => line.includes('database')),
+        name,
+      ).toEqual([]);
     }
     expect(gaps.filter(({ toFirstPoll }) => toFirstPoll > POLLS_WITHIN)).toEqual([]);
   },

@@ -37,6 +37,9 @@ export interface SocketOptions {
   readonly findHost?: (() => Promise<Host>) | undefined;
 }
 
+/** After how long without an answer of the host in use the hosts are asked which one takes writes. */
+const SILENT: Milliseconds = 2_000;
+
 const BREAK_AT_MOST_EVERY: Milliseconds = 1_000;
 interface KnownDatabase {
   /** Each lasting socket with its host; null for a socket of the file system. */
@@ -71,9 +74,11 @@ export function createSockets(parsed: ParsedUrl, { answerWithin, connectWithinSe
       database.open.delete(socket);
     });
   };
+  // Another host may have been promoted: the search breaks the connections to the silent one then. Its failure shows when the pool dials.
+  const onSilence = (): void => void findHost?.().catch(() => undefined);
   const ready = (socket: Socket): Socket => {
     refuseLatecomers(socket);
-    if (answerWithin !== undefined) watch(socket, answerWithin);
+    if (answerWithin !== undefined) watch(socket, answerWithin, onSilence);
     return socket;
   };
   // The socket keeps bytes that are written before the connection is up; a failure to connect ends the socket as a later failure does.
@@ -165,13 +170,19 @@ function brokenSocket(reason: Error): Socket {
 
 /**
  * Breaks a connection whose server is silent for too long while a query waits: the driver closes idle connections well before.
- * The first query after an answer begins the wait again, because the connection may have been idle before that query.
+ * The first query after an answer begins the wait again, because the connection may have been idle before that query. Meanwhile
+ * `onSilence` is called about once a second.
  */
-function watch(socket: Socket, answerWithin: Milliseconds): void {
+function watch(socket: Socket, answerWithin: Milliseconds, onSilence: () => void): void {
   let read = -1;
   let written = -1;
   let isAsked = false;
   let since = performance.now();
+  /** What had been written when the server last said something: more is written while a query waits. */
+  let answered = 0;
+  socket.on('data', () => {
+    answered = socket.bytesWritten;
+  });
   const look = (): void => {
     const isAnswered = socket.bytesRead !== read;
     if (isAnswered || (!isAsked && socket.bytesWritten !== written)) {
@@ -182,9 +193,9 @@ function watch(socket: Socket, answerWithin: Milliseconds): void {
     } else if (performance.now() - since >= answerWithin) {
       const text = `the database has not answered for ${Math.round(answerWithin / 1_000)} s`;
       socket.destroy(Object.assign(new Error(text), { code: 'NO_ANSWER' }));
-    }
+    } else if (socket.bytesWritten !== answered && performance.now() - since >= SILENT) onSilence();
   };
-  const timer = setInterval(look, answerWithin / 8);
+  const timer = setInterval(look, Math.min(answerWithin / 8, SILENT / 2));
   timer.unref();
   socket.once('close', () => clearInterval(timer));
 }

@@ -33,6 +33,10 @@ export interface Merchant {
   firstPollAfter(moment: number, nodeUrl: string): Promise<number>;
   /** Resolves when each purchase is settled and each event delivered at the node. */
   quiet(nodeUrl: string): Promise<void>;
+  /** Purchases whose registration was answered and that the node does not know. */
+  lost(nodeUrl: string): Promise<string[]>;
+  /** Registers purchases once more. */
+  registerAgain(ids: readonly string[]): Promise<void>;
   /** What is missing or wrong afterwards, in sentences: registrations, states, events and what `audit` says. */
   losses(nodeUrl: string): Promise<string[]>;
   /** Headlines of the messages that people got. */
@@ -92,6 +96,11 @@ export async function startMerchant(name: string, url: string): Promise<Merchant
     const direct = connect(nodeUrl, { max: 1, name: 'test' });
     return work(direct).finally(() => direct.end({ timeout: 0 }));
   };
+  const lost = async (nodeUrl: string): Promise<string[]> => {
+    const known = await at(nodeUrl, (direct) => direct<{ id: string }[]>`select purchase_id as id from purchase_watch.purchases`);
+    const ids = new Set(known.map(({ id }) => id));
+    return [...answered].filter((id) => !ids.has(id));
+  };
   return {
     name,
     answered,
@@ -124,16 +133,21 @@ export async function startMerchant(name: string, url: string): Promise<Merchant
         const left = await open();
         if (left.length > 0) throw new Error(`${name}: still open after a minute: ${JSON.stringify(left)}`);
       }),
+    lost,
+    registerAgain: async (ids) => {
+      await register(
+        sql,
+        ids.map((purchaseId) => ({ purchaseId, site: null, reference: null, metadata: null })),
+      );
+    },
     losses: async (nodeUrl) => {
-      const known = await at(nodeUrl, (direct) => direct<{ id: string }[]>`select purchase_id as id from purchase_watch.purchases`);
-      const ids = new Set(known.map(({ id }) => id));
       const completed = new Set(receiver.received.filter(({ body }) => body.includes('"Completed"')).map(purchaseOf));
       const log = join(folder, 'received.log');
       writeFileSync(log, receiver.received.map(({ body }) => body).join('\n'));
       const audits = [['audit'], ['audit', '--sent', log]];
       const runs = await Promise.all(audits.map((argv) => runCommand(argv, { DATABASE_URL: nodeUrl })));
       return [
-        ...[...answered].filter((id) => !ids.has(id)).map((id) => `registration of ${id} was answered and is lost`),
+        ...(await lost(nodeUrl)).map((id) => `registration of ${id} was answered and is lost`),
         ...[...answered].filter((id) => !completed.has(id)).map((id) => `nobody heard that ${id} completed`),
         ...runs.flatMap(({ exitCode, stdout, stderr }) => (exitCode === 0 ? [] : [`${stdout}${stderr}`])),
       ];
