@@ -73,6 +73,8 @@ test.skipIf(noPatroni !== null)(
     expect(await merchant.losses(first.url(NAME))).toEqual([]);
     expect(merchant.output()).not.toContain('"database.went_back"');
 
+    expect(await merchant.doctor()).toContain('no commit waits for a standby: a failover may lose the last ones');
+
     await cluster.configure({ maximum_lag_on_failover: 1_073_741_824 });
     await holdReplication(first);
     const kept = merchant.answered.size;

@@ -82,6 +82,7 @@ test.skipIf(noPatroni !== null)(
     const cluster = await startPatroni(3);
     cleanUp.push(() => cluster.stop());
     const merchants = await startMerchants(cluster);
+    expect(await merchants[0]!.doctor()).toContain('commits wait for a standby: a failover loses none');
     for (const { open } of merchants) open();
     await delay(3_000);
     const gaps: Gap[] = [];

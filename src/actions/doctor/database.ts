@@ -36,6 +36,7 @@ export async function checkDatabase(
     await schema(report, { sql, migrations, role: facts.role }),
     ...roles(report, facts),
     ...durability(report, facts),
+    ...replication(report, facts),
     connections(report, facts),
     ...notificationQueue(report, facts),
     await notifications(report, sql, url),
@@ -107,6 +108,13 @@ function durability(report: Reporter, { fsync, synchronousCommit }: ServerFacts)
   if (off.length === 0) return [];
   const todo = 'what was recorded last may be lost when the server crashes; switch it on';
   return [report.warning(`${off.join(' and ')} ${off.length > 1 ? 'are' : 'is'} off`, todo)];
+}
+
+/** What a failover may lose, as a fact: it is the operator's choice. */
+function replication(report: Reporter, { standbys, waitsForStandbys }: ServerFacts): Finding[] {
+  if (waitsForStandbys) return [report.ok('commits wait for a standby: a failover loses none')];
+  if (standbys === 0) return [];
+  return [report.ok('no commit waits for a standby: a failover may lose the last ones (docs/high-availability.md)')];
 }
 
 function connections(report: Reporter, { connections: used, maxConnections }: ServerFacts): Finding {

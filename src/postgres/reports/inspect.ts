@@ -15,6 +15,10 @@ export interface ServerFacts {
   readonly mayCreate: boolean;
   readonly fsync: string;
   readonly synchronousCommit: string;
+  /** How many clients replicate from the server: standbys, mostly. */
+  readonly standbys: number;
+  /** Whether commits wait for standbys. */
+  readonly waitsForStandbys: boolean;
   readonly connections: number;
   readonly maxConnections: number;
   /** How full the queue of notifications is, from 0 to 1. */
@@ -33,6 +37,7 @@ export async function serverFacts(sql: Queries): Promise<ServerFacts> {
       (select bool_and(case when to_regnamespace(name) is null then has_database_privilege(current_database(), 'create')
         else has_schema_privilege(name, 'create') end) from unnest(array['purchase_watch', 'purchase_watch_internal']) name) as "mayCreate",
       current_setting('fsync') as fsync, current_setting('synchronous_commit') as "synchronousCommit",
+      (select count(*) from pg_stat_replication)::float8 as standbys, current_setting('synchronous_standby_names') <> '' as "waitsForStandbys",
       (select count(*) from pg_stat_activity where backend_type = 'client backend')::float8 as connections,
       current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer as "maxConnections",
       pg_notification_queue_usage() as "notificationQueue",

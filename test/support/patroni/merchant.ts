@@ -13,7 +13,7 @@ import { startReceiver } from '../receiver.ts';
 import { startSlackStandIn } from '../slack-stand-in.ts';
 import { SECRET } from '../test-app.ts';
 
-/** Polls often and retries soon. A site of five thousand customers an hour hears of the usual incidents; these tests are about others. */
+/** Polls often and retries soon. */
 const SETTINGS = `
 states:
   New: { poll: { first: 1s, growth: 0.1, most: 2s } }
@@ -39,6 +39,8 @@ export interface Merchant {
   registerAgain(ids: readonly string[]): Promise<void>;
   /** What is missing or wrong afterwards, in sentences: registrations, states, events and what `audit` says. */
   losses(nodeUrl: string): Promise<string[]>;
+  /** What `doctor` says of the database. */
+  doctor(): Promise<string>;
   /** Headlines of the messages that people got. */
   headlines(): string[];
   output(): string;
@@ -152,6 +154,7 @@ export async function startMerchant(name: string, url: string): Promise<Merchant
         ...runs.flatMap(({ exitCode, stdout, stderr }) => (exitCode === 0 ? [] : [`${stdout}${stderr}`])),
       ];
     },
+    doctor: async () => (await runCommand(['doctor'], env)).stdout,
     headlines: () => slack.received.map(({ text }) => text.split('\n')[0]!).filter((line) => line !== ''),
     output: daemon.output,
     stop: async () => {

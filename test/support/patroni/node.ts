@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parse, stringify } from 'yaml';
 import { connect } from '../../../src/postgres/connection/database.ts';
+import { installed } from '../broker-process.ts';
 import { postgresUser } from '../killable-postgres.ts';
 import { type Fault, startWire, type Wire } from '../wire.ts';
 
@@ -105,7 +106,7 @@ function createPatroni(folder: string, name: string): { start(): void; kill(): P
   return {
     start: () => {
       const log = openSync(join(folder, `${name}.log`), 'a');
-      patroni = spawn('patroni', [join(folder, `${name}.yml`)], {
+      patroni = spawn(installed('patroni')!, [join(folder, `${name}.yml`)], {
         ...postgresUser(),
         cwd: '/',
         stdio: ['ignore', log, log],
@@ -173,7 +174,7 @@ async function killTree(postmaster: number | null): Promise<void> {
   while (all.some((pid) => isAlive(pid))) await delay(20);
 }
 
-/** Whether it runs: one that nobody has waited for yet does not. */
+/** Whether it runs: a zombie does not. */
 function isAlive(pid: number): boolean {
   try {
     return !/\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
