@@ -17,7 +17,7 @@ const WITHIN = 60_000;
 export const synchronous: Bench = async (_lab, { quick, say }) => {
   const turn = quick ? 3_000 : 8_000;
   const commits = quick ? 200 : 1_000;
-  const cluster = await startPatroni(2, PATIENT);
+  const cluster = await startPatroni(2, { dcs: PATIENT, parameters: {} });
   try {
     const leader = await cluster.leader();
     const lab = await openLab(leader.url('postgres'));

@@ -42,7 +42,7 @@ async function lose(node: PatroniNode): Promise<void> {
 const NAME = 'haproxy';
 
 async function start(): Promise<PatroniCluster> {
-  const cluster = await startPatroni(2, { synchronous_mode: false });
+  const cluster = await startPatroni(2, { dcs: { synchronous_mode: false } });
   cleanUp.push(() => cluster.stop());
   await cluster.createDatabase(NAME);
   return cluster;

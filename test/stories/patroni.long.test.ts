@@ -90,6 +90,7 @@ test.skipIf(noPatroni !== null)(
       const [what, end] = WAYS[kill % WAYS.length]!;
       const mend = await end(await cluster.leader());
       gaps.push(...(await recovered({ cluster, merchants, what })));
+      if (process.env.PATRONI_KILLS !== undefined) console.log(kill + 1, JSON.stringify(gaps.slice(-merchants.length)));
       await mend();
       await cluster.whole();
     }

@@ -44,8 +44,18 @@ interface Member {
   readonly lag?: number | string;
 }
 
-/** Starts it, and waits until it is whole. `dcs`: settings of the cluster in place of those of the file. */
-export async function startPatroni(nodeCount: number, dcs: Readonly<Record<string, unknown>> = {}): Promise<PatroniCluster> {
+interface ClusterOptions {
+  /** Settings of the cluster in place of those of the file. */
+  readonly dcs?: Readonly<Record<string, unknown>>;
+  /** Settings of each Postgres besides. Without `fsync`, unless given: a process that is killed leaves to the kernel what it wrote. */
+  readonly parameters?: Readonly<Record<string, unknown>>;
+}
+
+/** Starts it, and waits until it is whole. */
+export async function startPatroni(
+  nodeCount: number,
+  { dcs = {}, parameters = { fsync: 'off' } }: ClusterOptions = {},
+): Promise<PatroniCluster> {
   const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-patroni-'));
   const { uid, gid } = postgresUser();
   if (uid !== undefined) chownSync(folder, uid, gid!);
@@ -54,8 +64,8 @@ export async function startPatroni(nodeCount: number, dcs: Readonly<Record<strin
   const nodes: PatroniNode[] = [];
   for (let number = 1; number <= nodeCount; number++) {
     const [postgres, rest] = (await freePorts(2)) as [number, number];
-    const parts = { name: `node${number}`, folder, ports: { postgres, rest }, etcd: etcd.url, dcs: { ...QUICK, ...dcs } };
-    nodes.push(await createNode(parts));
+    const own = { name: `node${number}`, folder, ports: { postgres, rest } };
+    nodes.push(await createNode({ ...own, etcd: etcd.url, dcs: { ...QUICK, ...dcs }, parameters }));
   }
   const haproxy = await startHaproxy(folder, nodes);
   const cluster = createCluster(nodes, haproxy.host);
@@ -75,7 +85,7 @@ export async function startPatroni(nodeCount: number, dcs: Readonly<Record<strin
 }
 
 /** The longest that a test waits for what the cluster does by itself. */
-const PATIENCE = 40_000;
+const PATIENCE = 120_000;
 
 function createCluster(nodes: readonly PatroniNode[], haproxy: string): Omit<PatroniCluster, 'stop'> {
   const logs = (): string => nodes.map((node) => node.log().slice(-3_000)).join('\n');

@@ -45,10 +45,12 @@ export interface NodeParts {
   readonly etcd: string;
   /** Settings of the cluster in place of those of the file. */
   readonly dcs: Readonly<Record<string, unknown>>;
+  /** Settings of this Postgres besides. */
+  readonly parameters: Readonly<Record<string, unknown>>;
 }
 
 /** Lays the lines, and writes the node's file: the one that is published, with addresses and folders of the test. */
-export async function createNode({ name, folder, ports, etcd, dcs }: NodeParts): Promise<PatroniNode> {
+export async function createNode({ name, folder, ports, etcd, dcs, parameters }: NodeParts): Promise<PatroniNode> {
   const data = join(folder, name);
   const [toPostgres, toRest, toEtcd] = (await Promise.all(
     [`http://127.0.0.1:${ports.postgres}`, `http://127.0.0.1:${ports.rest}`, etcd].map((url) => startWire(url)),
@@ -68,7 +70,7 @@ export async function createNode({ name, folder, ports, etcd, dcs }: NodeParts):
       connect_address: outside.postgres,
       data_dir: data,
       pgpass: join(folder, `${name}.pgpass`),
-      parameters: { unix_socket_directories: '', shared_buffers: '16MB' },
+      parameters: { unix_socket_directories: '', shared_buffers: '64MB', ...parameters },
       pg_hba: file.postgresql.pg_hba.slice(1).map((line: string) => line.replace('10.0.0.0/24', '127.0.0.1/32')),
     },
     watchdog: { mode: 'off' },
