@@ -61,11 +61,13 @@ function createHosts(parsed: ParsedUrl): Hosts {
     const answers = new Map<Host, HostAnswer>();
     const early = Promise.withResolvers<void>();
     let timer: NodeJS.Timeout | undefined;
+    const began = performance.now();
+    const isOneSilent = (): boolean => answers.size < parsed.hosts.length && performance.now() - began < ASK_WITHIN;
     const asked = parsed.hosts.map(async (host) => {
       let answer = await ask(parsed, host);
       answers.set(host, answer);
       // While another host is silent, this one may be promoted.
-      while ('refusal' in answer && answers.size < parsed.hosts.length) {
+      while ('refusal' in answer && isOneSilent()) {
         await delay(AGAIN_AFTER);
         answer = await ask(parsed, host);
         answers.set(host, answer);

@@ -40,6 +40,9 @@ export interface SocketOptions {
 /** After how long without an answer of the host in use the hosts are asked which one takes writes. */
 const SILENT: Milliseconds = 2_000;
 
+/** The driver asks for a session as soon as it has a socket. */
+const ASKS_WITHIN: Milliseconds = 100;
+
 const BREAK_AT_MOST_EVERY: Milliseconds = 1_000;
 interface KnownDatabase {
   /** Each lasting socket with its host; null for a socket of the file system. */
@@ -78,6 +81,7 @@ export function createSockets(parsed: ParsedUrl, { answerWithin, connectWithinSe
   const onSilence = (): void => void findHost?.().catch(() => undefined);
   const ready = (socket: Socket): Socket => {
     refuseLatecomers(socket);
+    breakUnused(socket);
     if (answerWithin !== undefined) watch(socket, answerWithin, onSilence);
     return socket;
   };
@@ -158,6 +162,21 @@ function breakAll(database: KnownDatabase): void {
   const reason = Object.assign(new Error(text), { code: READ_ONLY });
   // The refused statement gets its own answer before the connections break.
   setImmediate(() => database.open.forEach((_, socket) => void socket.destroy(reason)));
+}
+
+/**
+ * Breaks a socket on which the driver writes nothing. Bytes of a query that began in the very turn in which the last socket ended
+ * keep the driver from writing, until it has gathered a kilobyte or the connection counts as failed after `connect_timeout`; a
+ * few dials later it writes again.
+ */
+function breakUnused(socket: Socket): void {
+  const before = socket.bytesWritten;
+  const look = (): void => {
+    if (socket.bytesWritten === before) socket.destroy(Object.assign(new Error('no session was asked for'), { code: 'UNUSED' }));
+  };
+  // Behind what the driver has put off: a busy process may reach timers first.
+  const timer = setTimeout(() => setImmediate(() => setImmediate(look)), ASKS_WITHIN);
+  socket.once('close', () => clearTimeout(timer));
 }
 
 /** A socket that fails like a refused connection: if `dial` rejected instead, the driver would lose the connection for good. */

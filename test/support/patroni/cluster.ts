@@ -26,7 +26,7 @@ export interface PatroniCluster {
   urls(database: string): { readonly haproxy: string; readonly hosts: string };
   /** The node that is the leader and takes writes, another one than `before`; waits for one. */
   leader(before?: PatroniNode): Promise<PatroniNode>;
-  /** Resolves when a node follows the leader synchronously; where the mode is not synchronous, when every node follows. */
+  /** Resolves when every node follows the leader, and one of them synchronously where the mode is synchronous. */
   whole(): Promise<void>;
   /** Changes settings of the cluster, as `patronictl edit-config` does. */
   configure(settings: Readonly<Record<string, unknown>>): Promise<void>;
@@ -103,21 +103,33 @@ function createCluster(nodes: readonly PatroniNode[], haproxy: string): Omit<Pat
     const answer = await (await leader()).ask(path, request);
     if (answer?.ok !== true) throw new Error(`${method} ${path} was answered ${answer?.status}: ${await answer?.text()}`);
   };
-  const isWhole = async (): Promise<boolean> => {
+  /** Names of nodes that do not follow the leader; '' for a synchronous standby that is missing. */
+  const missing = async (): Promise<string[]> => {
     const through = await leader();
     const [cluster, config] = await Promise.all(['/cluster', '/config'].map(async (path) => (await through.ask(path))?.json()));
     const { members } = (cluster ?? { members: [] }) as { members: Member[] };
-    if ((config as { synchronous_mode?: boolean })?.synchronous_mode === true) {
-      return members.some(({ role }) => role === 'sync_standby');
-    }
     const follows = ({ role, state, lag = 0 }: Member) => role === 'leader' || (state === 'running' && Number(lag) < 100_000);
-    return members.length === nodes.length && members.every(follows);
+    const absent = nodes.filter(({ name }) => !members.some((member) => member.name === name && follows(member)));
+    const isSynchronous = (config as { synchronous_mode?: boolean })?.synchronous_mode === true;
+    const lacksStandby = isSynchronous && !members.some(({ role }) => role === 'sync_standby');
+    return [...absent.map(({ name }) => name), ...(lacksStandby ? [''] : [])];
   };
   const whole = async (): Promise<void> => {
-    for (const until = performance.now() + PATIENCE; performance.now() < until; await delay(100)) {
-      if (await isWhole()) return;
+    const began = performance.now();
+    let isHelped = false;
+    for (let left = await missing(); left.length > 0; left = await missing()) {
+      const waited = performance.now() - began;
+      if (waited > PATIENCE) throw new Error(`the cluster is not whole, without ${left.join()}:\n${logs()}`);
+      // A standby that was killed while it caught up may never become consistent. An operator makes it again: patronictl reinit.
+      if (waited > PATIENCE / 3 && !isHelped) {
+        isHelped = true;
+        for (const node of nodes.filter(({ name }) => left.includes(name))) {
+          console.warn(`${node.name} does not follow the leader by itself and is made again`);
+          await node.ask('/reinitialize', { method: 'POST', body: '{"force": true}' });
+        }
+      }
+      await delay(100);
     }
-    throw new Error(`the cluster is not whole:\n${logs()}`);
   };
   return {
     nodes,
