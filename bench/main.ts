@@ -20,6 +20,7 @@ import { polls } from './polls.ts';
 import { read } from './read.ts';
 import { hasFailed, holds, type Result, table } from './report.ts';
 import { send } from './send.ts';
+import { synchronous } from './synchronous.ts';
 
 const BENCHES: Readonly<Record<string, Bench>> = {
   polls,
@@ -36,9 +37,10 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   guard,
   read,
   pages,
+  synchronous,
 };
 /** These take minutes, gigabytes, another commit or packages from a registry: only by name. */
-const BY_NAME = new Set(['peers', 'peers-send', 'scale', 'soak', 'guard', 'read', 'pages']);
+const BY_NAME = new Set(['peers', 'peers-send', 'scale', 'soak', 'guard', 'read', 'pages', 'synchronous']);
 
 const USAGE = `npm run bench -- [names] [options]
 

@@ -1,11 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
+import { parseDatabaseUrl } from '../../src/postgres/address/database-url.ts';
 import { connect, type Sql } from '../../src/postgres/connection/database.ts';
+import { hostsOf } from '../../src/postgres/connection/primary.ts';
 import { register } from '../../src/postgres/purchases/purchases.ts';
 import { type Daemon, startDaemon } from '../support/daemon.ts';
 import { fetchAsMachine } from '../support/machine.ts';
 import { canPair, startPostgresPair } from '../support/postgres-pair.ts';
 import { SECRET, startTestApp, type TestApp } from '../support/test-app.ts';
+import { startWire } from '../support/wire.ts';
 
 const cleanUp: (() => unknown)[] = [];
 afterEach(async () => {
@@ -79,6 +82,49 @@ test.skipIf(!canPair)(
   },
   180_000,
 );
+
+test.skipIf(!canPair)('a primary behind a line that hangs is left as soon as another host takes writes', async () => {
+  const pair = await startPostgresPair();
+  cleanUp.push(() => pair.stop());
+  const line = await startWire(pair.primaryUrl);
+  cleanUp.push(() => line.stop());
+  const [standby, primary] = [new URL(pair.standbyUrl).host, new URL(line.url).host];
+  const url = `postgres://postgres@${standby},${primary}/postgres?sslmode=disable`;
+  // As a pool under load: each of its connections owes an answer, and none is dialled.
+  const sql = connect(url, { max: 1, answerWithin: 15_000 });
+  cleanUp.push(() => sql.end({ timeout: 0 }));
+  await sql`select 1`;
+  await line.spoil({ kind: 'held' });
+  const query = sql`select 1`.catch((error: { code: string }) => error.code);
+  // What the dial found is taken for a second.
+  await delay(1_100);
+  // A search that begins before the promotion finds it, and does not end with what the standby said at first.
+  const found = hostsOf(parseDatabaseUrl(url))!.find();
+  await delay(500);
+  await pair.promote();
+  expect(await found).toEqual({ name: '127.0.0.1', port: Number(standby.split(':')[1]) });
+  expect(await query).toBe('OTHER_PRIMARY');
+  // What is asked while the connection ends fails with it.
+  await expect.poll(() => sql`select pg_is_in_recovery() as waits`.catch(() => [])).toEqual([{ waits: false }]);
+});
+
+test.skipIf(!canPair)('when the host in use is silent, the others are asked', async () => {
+  const pair = await startPostgresPair();
+  cleanUp.push(() => pair.stop());
+  const line = await startWire(pair.primaryUrl);
+  cleanUp.push(() => line.stop());
+  const url = `postgres://postgres@${new URL(pair.standbyUrl).host},${new URL(line.url).host}/postgres?sslmode=disable`;
+  const sql = connect(url, { max: 1, answerWithin: 60_000 });
+  cleanUp.push(() => sql.end({ timeout: 0 }));
+  await sql`select 1`;
+  await line.spoil({ kind: 'held' });
+  const query = sql`select 1`.catch((error: { code: string }) => error.code);
+  await pair.promote();
+  const promotedAt = performance.now();
+  expect(await query).toBe('OTHER_PRIMARY');
+  // Not only after a minute, when the connection would be given up.
+  expect(performance.now() - promotedAt).toBeLessThan(20_000);
+});
 
 /** Statuses of calls that take each of the API's pools: readers, changes, the feed and operators. */
 async function callAll(daemon: Daemon): Promise<number[]> {

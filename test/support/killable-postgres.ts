@@ -22,12 +22,16 @@ export interface KillablePostgres {
   stop(): Promise<void>;
 }
 
+/** For `spawn`: Debian's user, because Postgres does not run as root; the user who runs the tests where that is not root. */
+export function postgresUser(): { readonly uid?: number; readonly gid?: number } {
+  const id = (flag: string): number => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
+  return process.getuid?.() === 0 ? { uid: id('-u'), gid: id('-g') } : {};
+}
+
 export async function startKillablePostgres(): Promise<KillablePostgres> {
   const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-killable-'));
-  // Postgres does not run as root.
-  const id = (flag: string): number => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
-  const user = process.getuid?.() === 0 ? { uid: id('-u'), gid: id('-g') } : {};
-  if (user.uid !== undefined) chownSync(folder, user.uid, user.gid);
+  const user = postgresUser();
+  if (user.uid !== undefined) chownSync(folder, user.uid, user.gid!);
   chmodSync(folder, 0o700);
   const data = join(folder, 'data');
   const initdb = ['-D', data, '-U', 'postgres', '-A', 'trust', '--locale=C', '-E', 'UTF8', '--no-sync'];

@@ -1,13 +1,14 @@
 /** A real primary and a real standby of it, from the Postgres that the system has installed. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { connect, type Sql } from '../../src/postgres/connection/database.ts';
 import { freePorts } from './broker-process.ts';
+import { postgresUser } from './killable-postgres.ts';
 
 const INSTALLED = '/usr/lib/postgresql';
 const BIN = existsSync(INSTALLED)
@@ -49,10 +50,8 @@ interface PairOptions {
 
 export async function startPostgresPair({ env = {}, settings: further = [] }: PairOptions = {}): Promise<PostgresPair> {
   const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-pair-'));
-  // Postgres does not run as root.
-  const [, , uid, gid] = /^postgres:.*$/m.exec(readFileSync('/etc/passwd', 'utf8'))?.[0].split(':') ?? [];
-  const user = process.getuid?.() === 0 ? { uid: Number(uid), gid: Number(gid) } : {};
-  if (user.uid !== undefined) chownSync(folder, user.uid, user.gid);
+  const user = postgresUser();
+  if (user.uid !== undefined) chownSync(folder, user.uid, user.gid!);
   chmodSync(folder, 0o700);
   const run = (program: string, ...args: string[]) => promisify(execFile)(join(BIN!, program), args, { ...user, cwd: '/' });
   const [primaryPort, standbyPort] = (await freePorts(2)) as [number, number];

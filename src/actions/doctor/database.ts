@@ -41,6 +41,7 @@ export async function checkDatabase(
     await schema(report, { sql, migrations, role: facts.role }),
     ...roles(report, facts),
     ...durability(report, facts),
+    ...replication(report, facts),
     await connections(report, facts, { sql, url, each: settings.connections }),
     ...notificationQueue(report, facts),
     await notifications(report, sql, settings.listenUrl ?? url),
@@ -112,6 +113,13 @@ function durability(report: Reporter, { fsync, synchronousCommit }: ServerFacts)
   if (off.length === 0) return [];
   const todo = 'what was recorded last may be lost when the server crashes; switch it on';
   return [report.warning(`${off.join(' and ')} ${off.length > 1 ? 'are' : 'is'} off`, todo)];
+}
+
+/** What a failover may lose, as a fact: it is the operator's choice. */
+function replication(report: Reporter, { standbys, waitsForStandbys }: ServerFacts): Finding[] {
+  if (waitsForStandbys) return [report.ok('commits wait for a standby: a failover loses none')];
+  if (standbys === 0) return [];
+  return [report.ok('no commit waits for a standby: a failover may lose the last ones (docs/high-availability.md)')];
 }
 
 /** Whether daemons find room: by the limits of server, role and database, and by a trial, which also meets those of a pooler. */

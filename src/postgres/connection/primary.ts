@@ -11,11 +11,16 @@ import { breakOthers, createSockets } from './watched-socket.ts';
 const ASK_WITHIN: Milliseconds = 4_000;
 /** How long a host that takes writes waits for the answers of the others, which may have been promoted later. */
 const OTHERS_WITHIN: Milliseconds = 1_000;
-/** Connections that are dialled together share one search. */
+/** Connections that are dialled together share one search, from its beginning until so long after its end. */
 const FRESH: Milliseconds = 1_000;
+/** How soon a host that takes no writes is asked again while another one is silent. */
+const AGAIN_AFTER: Milliseconds = 500;
 
 export interface Hosts {
-  /** The host to dial, by a search that is repeated at most once a second. Rejects with what each host answered when none serves. */
+  /**
+   * The host to dial, by a search that is repeated at most once a second. Connections to another host than the one that is
+   * found are broken. Rejects with what each host answered when none serves.
+   */
   find(): Promise<Host>;
   /** Asks every host now. Connections to another host than the one that is found are broken. Rejects as `find` does. */
   look(): Promise<Choice & { readonly primary: Primary }>;
@@ -34,7 +39,7 @@ export function hostsOf(parsed: ParsedUrl): Hosts | undefined {
 
 function createHosts(parsed: ParsedUrl): Hosts {
   let inUse: Primary | null = null;
-  let last: { readonly found: Promise<Host>; readonly at: Milliseconds } | null = null;
+  let last: { readonly found: Promise<Host>; freshUntil: Milliseconds } | null = null;
 
   const conclude = (answers: readonly HostAnswer[]): Choice & { readonly primary: Primary } => {
     const { primary, ...others } = chooseHost(answers, inUse);
@@ -53,12 +58,20 @@ function createHosts(parsed: ParsedUrl): Hosts {
   };
 
   const search = async (): Promise<Host> => {
-    const answers: HostAnswer[] = [];
+    const answers = new Map<Host, HostAnswer>();
     const early = Promise.withResolvers<void>();
     let timer: NodeJS.Timeout | undefined;
+    const began = performance.now();
+    const isOneSilent = (): boolean => answers.size < parsed.hosts.length && performance.now() - began < ASK_WITHIN;
     const asked = parsed.hosts.map(async (host) => {
-      const answer = await ask(parsed, host);
-      answers.push(answer);
+      let answer = await ask(parsed, host);
+      answers.set(host, answer);
+      // While another host is silent, this one may be promoted.
+      while ('refusal' in answer && isOneSilent()) {
+        await delay(AGAIN_AFTER);
+        answer = await ask(parsed, host);
+        answers.set(host, answer);
+      }
       if ('refusal' in answer) return;
       // The host in use serves as before. Whether another one was promoted is found when all have answered.
       if (inUse !== null && isSameHost(host, inUse.host) && chooseHost([answer], inUse).primary !== null) early.resolve();
@@ -66,16 +79,22 @@ function createHosts(parsed: ParsedUrl): Hosts {
     });
     const all = Promise.all(asked).then(() => {
       clearTimeout(timer);
-      return conclude(answers).primary.host;
+      return conclude([...answers.values()]).primary.host;
     });
     // A failure after an early answer is found again by the next search.
     all.catch(() => undefined);
-    return Promise.race([all, early.promise.then(() => conclude(answers).primary.host)]);
+    return Promise.race([all, early.promise.then(() => conclude([...answers.values()]).primary.host)]);
   };
   return {
     find: () => {
-      if (last === null || performance.now() - last.at > FRESH) last = { found: search(), at: performance.now() };
-      return last.found;
+      if (last !== null && performance.now() <= last.freshUntil) return last.found;
+      const next = { found: search(), freshUntil: Number.POSITIVE_INFINITY };
+      const end = (): void => {
+        next.freshUntil = performance.now() + FRESH;
+      };
+      next.found.then(end, end);
+      last = next;
+      return next.found;
     },
     look: async () => conclude(await Promise.all(parsed.hosts.map((host) => ask(parsed, host)))),
   };

@@ -37,6 +37,12 @@ export interface SocketOptions {
   readonly findHost?: (() => Promise<Host>) | undefined;
 }
 
+/** After how long without an answer of the host in use the hosts are asked which one takes writes. */
+const SILENT: Milliseconds = 2_000;
+
+/** The driver asks for a session as soon as it has a socket. */
+const ASKS_WITHIN: Milliseconds = 100;
+
 const BREAK_AT_MOST_EVERY: Milliseconds = 1_000;
 interface KnownDatabase {
   /** Each lasting socket with its host; null for a socket of the file system. */
@@ -71,9 +77,12 @@ export function createSockets(parsed: ParsedUrl, { answerWithin, connectWithinSe
       database.open.delete(socket);
     });
   };
+  // Another host may have been promoted: the search breaks the connections to the silent one then. Its failure shows when the pool dials.
+  const onSilence = (): void => void findHost?.().catch(() => undefined);
   const ready = (socket: Socket): Socket => {
     refuseLatecomers(socket);
-    if (answerWithin !== undefined) watch(socket, answerWithin);
+    breakUnused(socket);
+    if (answerWithin !== undefined) watch(socket, answerWithin, onSilence);
     return socket;
   };
   // The socket keeps bytes that are written before the connection is up; a failure to connect ends the socket as a later failure does.
@@ -155,6 +164,21 @@ function breakAll(database: KnownDatabase): void {
   setImmediate(() => database.open.forEach((_, socket) => void socket.destroy(reason)));
 }
 
+/**
+ * Breaks a socket on which the driver writes nothing. Bytes of a query that began in the very turn in which the last socket ended
+ * keep the driver from writing, until it has gathered a kilobyte or the connection counts as failed after `connect_timeout`; a
+ * few dials later it writes again.
+ */
+function breakUnused(socket: Socket): void {
+  const before = socket.bytesWritten;
+  const look = (): void => {
+    if (socket.bytesWritten === before) socket.destroy(Object.assign(new Error('no session was asked for'), { code: 'UNUSED' }));
+  };
+  // Behind what the driver has put off: a busy process may reach timers first.
+  const timer = setTimeout(() => setImmediate(() => setImmediate(look)), ASKS_WITHIN);
+  socket.once('close', () => clearTimeout(timer));
+}
+
 /** A socket that fails like a refused connection: if `dial` rejected instead, the driver would lose the connection for good. */
 function brokenSocket(reason: Error): Socket {
   const socket = new Socket();
@@ -165,13 +189,19 @@ function brokenSocket(reason: Error): Socket {
 
 /**
  * Breaks a connection whose server is silent for too long while a query waits: the driver closes idle connections well before.
- * The first query after an answer begins the wait again, because the connection may have been idle before that query.
+ * The first query after an answer begins the wait again, because the connection may have been idle before that query. Meanwhile
+ * `onSilence` is called about once a second.
  */
-function watch(socket: Socket, answerWithin: Milliseconds): void {
+function watch(socket: Socket, answerWithin: Milliseconds, onSilence: () => void): void {
   let read = -1;
   let written = -1;
   let isAsked = false;
   let since = performance.now();
+  /** What had been written when the server last said something: more is written while a query waits. */
+  let answered = 0;
+  socket.on('data', () => {
+    answered = socket.bytesWritten;
+  });
   const look = (): void => {
     const isAnswered = socket.bytesRead !== read;
     if (isAnswered || (!isAsked && socket.bytesWritten !== written)) {
@@ -182,9 +212,9 @@ function watch(socket: Socket, answerWithin: Milliseconds): void {
     } else if (performance.now() - since >= answerWithin) {
       const text = `the database has not answered for ${Math.round(answerWithin / 1_000)} s`;
       socket.destroy(Object.assign(new Error(text), { code: 'NO_ANSWER' }));
-    }
+    } else if (socket.bytesWritten !== answered && performance.now() - since >= SILENT) onSilence();
   };
-  const timer = setInterval(look, answerWithin / 8);
+  const timer = setInterval(look, Math.min(answerWithin / 8, SILENT / 2));
   timer.unref();
   socket.once('close', () => clearInterval(timer));
 }

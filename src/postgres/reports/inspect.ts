@@ -15,6 +15,10 @@ export interface ServerFacts {
   readonly mayCreate: boolean;
   readonly fsync: string;
   readonly synchronousCommit: string;
+  /** How many clients replicate from the server: standbys, mostly. */
+  readonly standbys: number;
+  /** Whether commits wait for standbys. */
+  readonly waitsForStandbys: boolean;
   /** Connections of clients that are open and that may be open: of the whole server, and of role and database where these have a limit. */
   readonly limits: readonly { readonly of: string; readonly used: number; readonly most: number }[];
   /** How full the queue of notifications is, from 0 to 1. */
@@ -33,6 +37,7 @@ export async function serverFacts(sql: Queries): Promise<ServerFacts> {
       (select bool_and(case when to_regnamespace(name) is null then has_database_privilege(current_database(), 'create')
         else has_schema_privilege(name, 'create') end) from unnest(array['purchase_watch', 'purchase_watch_internal']) name) as "mayCreate",
       current_setting('fsync') as fsync, current_setting('synchronous_commit') as "synchronousCommit",
+      (select count(*) from pg_stat_replication)::float8 as standbys, current_setting('synchronous_standby_names') <> '' as "waitsForStandbys",
       (select jsonb_agg(jsonb_build_object('of', l.of, 'used', l.used, 'most', l.most)) from (
         with open as materialized (select usename, datname from pg_stat_activity where backend_type = 'client backend')
         select 'the server' as of, (select count(*) from open) as used,
