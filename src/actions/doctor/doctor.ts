@@ -16,7 +16,7 @@ import { describeConnectionError } from '../../postgres/connection/database-url.
 import { agreeOnGuards } from '../../postgres/connection/server-limits.ts';
 import { startEmbedded } from '../../postgres/embedded/embedded.ts';
 import { hasEmbedded } from '../../postgres/embedded/present.ts';
-import { pendingMigrations } from '../../postgres/migrations/migrate.ts';
+import { isUsable, schemaStatus } from '../../postgres/migrations/schema.ts';
 import { newestSeen } from '../../postgres/reports/inspect.ts';
 import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
 import { machineKeyTrouble } from '../../runtime/secrets/kept-key.ts';
@@ -281,7 +281,7 @@ const SET_DEFAULTS =
 
 async function isMigrated(sql: Sql, migrations: string): Promise<boolean> {
   try {
-    return (await pendingMigrations(sql, migrations)).length === 0;
+    return isUsable(await schemaStatus(sql, migrations));
   } catch {
     return false;
   }

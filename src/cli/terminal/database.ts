@@ -12,7 +12,7 @@ import { describeConnectionError } from '../../postgres/connection/database-url.
 import { heldText } from '../../postgres/connection/lock-holder.ts';
 import { missingRight } from '../../postgres/connection/missing-right.ts';
 import { agreeOnGuards, connectForCommand } from '../../postgres/connection/server-limits.ts';
-import { pendingMigrations } from '../../postgres/migrations/migrate.ts';
+import { isUsable, schemaStatus } from '../../postgres/migrations/schema.ts';
 import { daemonSilence } from '../../postgres/shards/living-replicas.ts';
 import type { CliContext } from './context.ts';
 import { printRemark } from './output.ts';
@@ -44,7 +44,7 @@ export async function withDatabase<T>(
   if (unguarded !== null && unguarded.wrong.length > 0) printRemark(context, unguarded.detail);
   let sql: Sql | undefined;
   try {
-    sql = await connectForCommand(url, { max: 2, name: 'command' }).catch((cause: unknown) => {
+    sql = await connectForCommand(url, { max: 3, name: 'command' }).catch((cause: unknown) => {
       throw new AppError('unavailable', describeConnectionError(url, cause), { cause });
     });
     if (raw === null) await requireSchema(sql);
@@ -79,11 +79,12 @@ async function openEmbedded(dataDir: string, create: boolean) {
 }
 
 async function requireSchema(sql: Sql): Promise<void> {
-  const pending = await pendingMigrations(sql, MIGRATIONS);
-  if (pending.length === 0) return;
+  const status = await schemaStatus(sql, MIGRATIONS);
+  if (isUsable(status)) return;
+  const missing = status.pending.map(({ name }) => name).join(', ');
   throw new AppError(
     'conflict',
-    `the database's schema is not up to date (missing: ${pending.join(', ')}): run "purchase-watch migrate", or "purchase-watch start", which does it too`,
+    `the database's schema is not up to date (missing: ${missing}): run "purchase-watch migrate", or "purchase-watch start", which does it too`,
   );
 }
 

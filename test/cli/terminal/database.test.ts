@@ -10,7 +10,7 @@ import { runCommand } from '../run.ts';
 test('migrate lists, applies, and then finds nothing to do', async () => {
   const database = await testDatabase({ empty: true });
   const migrate = async (...flags: string[]) => (await onDatabase(database, ['migrate', ...flags])).stdout;
-  expect(await migrate('--dry-run')).toMatch(/^pending {2}0001_\w+\.sql$/m);
+  expect(await migrate('--plan')).toMatch(/^pending {2}0001_\w+\.sql$/m);
   expect((await onDatabase(database, ['status'])).stderr).toMatch(/schema is not up to date .*: run "purchase-watch migrate"/);
   expect(await migrate()).toMatch(/^applied {2}0001_\w+\.sql$/m);
   expect(await migrate()).toBe('the schema is up to date\n');
