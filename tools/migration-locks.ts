@@ -89,13 +89,13 @@ function takenOf(looks: readonly Look[]): LockTaken[] {
 }
 
 /** The locks of all files of a folder, each on the schema of the files before it. `sql`: an empty database, as a superuser. */
-export async function observeFolder(sql: Sql, folder: string): Promise<Record<string, LockTaken[]>> {
-  const locks: Record<string, LockTaken[]> = {};
+export async function observeFolder(sql: Sql, folder: string): Promise<Map<string, LockTaken[]>> {
+  const locks = new Map<string, LockTaken[]>();
   const growing = mkdtempSync(join(tmpdir(), 'purchase-watch-locks-'));
   try {
     await migrate(sql, growing);
     for (const file of readFolder(folder)) {
-      locks[file.name] = await observe(sql, file);
+      locks.set(file.name, await observe(sql, file));
       cpSync(join(folder, file.name), join(growing, file.name));
       await migrate(sql, growing);
     }
@@ -106,19 +106,19 @@ export async function observeFolder(sql: Sql, folder: string): Promise<Record<st
 }
 
 /** The text of src/postgres/migrations/locks.ts. */
-export function locksFile(locks: Readonly<Record<string, readonly LockTaken[]>>): string {
-  const files = Object.entries(locks).map(([name, taken]) => {
+export function locksFile(locks: ReadonlyMap<string, readonly LockTaken[]>): string {
+  const files = [...locks].map(([name, taken]) => {
     const rows = taken.map(
       ({ statement, table, lock, work }) =>
         `    { statement: '${statement}', table: '${table}', lock: '${lock}', work: '${work}' },\n`,
     );
-    return `  '${name}': [${rows.length === 0 ? '' : `\n${rows.join('')}  `}],\n`;
+    return `  ['${name}', [${rows.length === 0 ? '' : `\n${rows.join('')}  `}]],\n`;
   });
   return `/** \`npm run schema\` makes this file. Locks of each migration on tables that were there before it, as Postgres showed them. */
 import type { LockTaken } from './plan.ts';
 
-export const LOCKS: Readonly<Record<string, readonly LockTaken[]>> = {
-${files.join('')}};
+export const LOCKS: ReadonlyMap<string, readonly LockTaken[]> = new Map([
+${files.join('')}]);
 `;
 }
 

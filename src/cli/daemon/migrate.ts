@@ -62,7 +62,10 @@ function apply(context: CliContext, options: MigrateOptions, signal: AbortSignal
 const UP_TO_DATE = 'the schema is up to date';
 
 function printPlan(context: CliContext, files: readonly PlannedFile[]): void {
-  if (files.length === 0) return printLine(context, UP_TO_DATE);
+  if (files.length === 0) {
+    printLine(context, UP_TO_DATE);
+    return;
+  }
   for (const file of files) {
     printLine(context, `pending  ${file.name}`);
     for (const line of linesOf(file)) printLine(context, `         ${line}`);

@@ -2,19 +2,20 @@
  * Builds the one index of a file beside readers and writers, which Postgres does in no transaction. Meanwhile the transaction of
  * the migration holds the lock of migrations and no snapshot, so the index does not wait for it.
  */
-import type { Sql } from '../connection/database.ts';
+import type { Queries, Sql } from '../connection/database.ts';
 import type { Watch } from './behind-readers.ts';
+import { releaseSnapshot } from './migration-lock.ts';
 
 /** The transaction, the index, and the session that looks who is in the way. */
 const SESSIONS = 3;
 
 /** Runs the one statement of a file on a session of its own. What an earlier try left of the index is removed first. */
 export async function buildIndex(
-  sql: Sql,
+  { tx, sql, watch }: { tx: Queries; sql: Sql; watch: Watch },
   { name, table, text }: { name: string; table: string; text: string },
-  watch: Watch,
 ): Promise<void> {
   if (sql.options.max < SESSIONS) throw new Error(`a pool of ${SESSIONS} connections is needed to build an index beside writers`);
+  await releaseSnapshot(tx);
   const session = await sql.reserve();
   try {
     // It waits for transactions that are older, and nobody waits behind it.

@@ -85,7 +85,7 @@ async function apply(file: MigrationFile, { tx, sql, watch }: { tx: Queries; sql
   const transaction = () => tx<[{ id: string }]>`select pg_current_xact_id()::text as id`;
   const [before] = await transaction();
   if (index === null) await tx.unsafe(text).catch(fails);
-  else await buildIndex(sql, { ...index, text }, watch).catch(fails);
+  else await buildIndex({ tx, sql, watch }, { ...index, text }).catch(fails);
   const [after] = await transaction();
   if (before.id !== after.id)
     throw new AppError('configuration', `migration ${name} ends the transaction: remove its commit or rollback`);

@@ -42,13 +42,13 @@ const NO_WORK: Milliseconds = 10;
 
 /** The plan of files that are to be applied. */
 export async function planOf(sql: Queries, files: readonly MigrationFile[]): Promise<PlannedFile[]> {
-  const tables = [...new Set(files.flatMap(({ name }) => (LOCKS[name] ?? []).map(({ table }) => table)))];
+  const tables = [...new Set(files.flatMap(({ name }) => (LOCKS.get(name) ?? []).map(({ table }) => table)))];
   const sizes = await sql<{ table: string; rows: number | null; bytes: number | null }[]>`
     select t as table, nullif(c.reltuples, -1)::float8 as rows, pg_table_size(c.oid)::float8 as bytes
     from unnest(${tables}::text[]) t left join pg_class c on c.oid = to_regclass(t)`;
   const sizeOf = new Map(sizes.map((size) => [size.table, size]));
   return files.map(({ name, serves, isNeeded }) => {
-    const locks = LOCKS[name]?.map((taken) => plannedLock(taken, sizeOf.get(taken.table))) ?? null;
+    const locks = LOCKS.get(name)?.map((taken) => plannedLock(taken, sizeOf.get(taken.table))) ?? null;
     const blocking = locks?.findIndex(({ blocks }) => blocks !== 'nobody') ?? -1;
     const held = blocking < 0 ? [] : locks!.slice(blocking);
     return { name, serves, isNeeded, locks, blocksFor: held.reduce((sum, { takes }) => sum + takes, 0) };

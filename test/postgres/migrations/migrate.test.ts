@@ -78,15 +78,17 @@ test('a plain start needs no right to create', async () => {
   }
 });
 
-test('a file that fails leaves nothing of this run, and is named with its line', async () => {
-  write('0003_broken.sql', '-- one\n-- two\nselect nonsense;\n');
+test('a file that fails leaves nothing of itself, and is named with its line; files before it stay', async () => {
+  write('0003_broken.sql', '-- one\n-- two\ncreate table half (id int); select nonsense;\n');
   await expect(run()).rejects.toMatchObject({
     code: 'conflict',
-    message: expect.stringMatching(/0003_broken\.sql failed and nothing was changed: .*nonsense.* \(line 3\)/),
+    message: expect.stringMatching(/0003_broken\.sql failed and nothing of it was changed: .*nonsense.* \(line 3\)/),
   });
-  const [found] =
-    await database.sql`select to_regclass('carts') is null as absent, to_regnamespace('purchase_watch') is null as clean`;
-  expect(found).toEqual({ absent: true, clean: true });
+  const [found] = await database.sql`select to_regclass('half') is null as absent`;
+  expect(found).toEqual({ absent: true });
+  expect((await remembered()).map(({ number }) => number)).toEqual([1, 2]);
+  write('0003_broken.sql', 'create table half (id int);');
+  expect((await run()).applied).toEqual(['0003_broken.sql']);
 });
 
 test('a file that ends the transaction is refused', async () => {
