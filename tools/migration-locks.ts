@@ -2,6 +2,7 @@
  * Which locks each migration takes on tables that were there before it, as Postgres shows them while the file runs on an empty
  * schema: event triggers look into pg_locks before and after each statement that changes the schema. Run by itself it writes src/postgres/migrations/locks.ts.
  */
+import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -68,8 +69,18 @@ export async function observe(sql: Sql, { text, index }: Pick<MigrationFile, 'te
   return taken;
 }
 
-/** Locks that make others wait; and writes, which lock rows. */
-const TOLD = ['RowExclusiveLock', 'ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock'];
+/** From the weakest to the strongest. */
+const MODES = [
+  'AccessShareLock',
+  'RowExclusiveLock',
+  'ShareUpdateExclusiveLock',
+  'ShareLock',
+  'ShareRowExclusiveLock',
+  'ExclusiveLock',
+  'AccessExclusiveLock',
+];
+/** Locks that nobody has to know of unless rows are read under them: comments and the bodies of functions take them, too. */
+const HARMLESS = ['AccessShareLock', 'ShareUpdateExclusiveLock'];
 
 function takenOf(looks: readonly Look[]): LockTaken[] {
   const before = new Map<string, Look>();
@@ -78,13 +89,13 @@ function takenOf(looks: readonly Look[]): LockTaken[] {
     const last = before.get(table);
     before.set(table, look);
     if (last === undefined) return [];
-    const lock = TOLD.findLast((mode) => modes.includes(mode) && !last.modes.includes(mode));
+    const lock = MODES.findLast((mode) => modes.includes(mode) && !last.modes.includes(mode) && !HARMLESS.includes(mode));
     const isRead = scans > last.scans;
     const work = node !== last.node ? 'rewrite' : isRead ? (statement === 'create index' ? 'index' : 'scan') : 'none';
     if (lock === undefined && work === 'none') return [];
     // The body of a function is only checked.
     if (lock === 'RowExclusiveLock' && statement === 'create function') return [];
-    return [{ statement, table, lock: lock ?? TOLD.findLast((mode) => modes.includes(mode)) ?? 'AccessShareLock', work }];
+    return [{ statement, table, lock: lock ?? MODES.findLast((mode) => modes.includes(mode)) ?? 'AccessShareLock', work }];
   });
 }
 
@@ -105,24 +116,17 @@ export async function observeFolder(sql: Sql, folder: string): Promise<Map<strin
   return locks;
 }
 
-/** The text of src/postgres/migrations/locks.ts. */
-export function locksFile(locks: ReadonlyMap<string, readonly LockTaken[]>): string {
-  const files = [...locks].map(([name, taken]) => {
-    const rows = taken.map(
-      ({ statement, table, lock, work }) =>
-        `    { statement: '${statement}', table: '${table}', lock: '${lock}', work: '${work}' },\n`,
-    );
-    return `  ['${name}', [${rows.length === 0 ? '' : `\n${rows.join('')}  `}]],\n`;
-  });
-  return `/** \`npm run schema\` makes this file. Locks of each migration on tables that were there before it, as Postgres showed them. */
-import type { LockTaken } from './plan.ts';
-
-export const LOCKS: ReadonlyMap<string, readonly LockTaken[]> = new Map([
-${files.join('')}]);
-`;
-}
-
+/** Writes src/postgres/migrations/locks.ts, formatted. `sql`: an empty database, as a superuser. */
 export async function writeLocks(sql: Sql): Promise<void> {
   const locks = await observeFolder(sql, join(ROOT, 'migrations'));
-  writeFileSync(join(ROOT, 'src/postgres/migrations/locks.ts'), locksFile(locks));
+  const file = join(ROOT, 'src/postgres/migrations/locks.ts');
+  writeFileSync(
+    file,
+    `/** \`npm run schema\` makes this file. Locks of each migration on tables that were there before it, as Postgres showed them. */
+import type { LockTaken } from './plan.ts';
+
+export const LOCKS: ReadonlyMap<string, readonly LockTaken[]> = new Map(${JSON.stringify([...locks])});
+`,
+  );
+  execFileSync(join(ROOT, 'node_modules/.bin/biome'), ['format', '--write', file]);
 }

@@ -134,7 +134,10 @@ test.each([
   ['-- serves: 3\nselect 1;', /0003_x\.sql begins with "serves: 3": give the number of an earlier file/],
   ['-- serves: all\nselect 1;', /begins with "serves: all"/],
   ['-- needed: maybe\nselect 1;', /begins with "needed: maybe": say yes or no/],
-  ['create index concurrently a on purchase_watch.carts (id); select 1;', /an index that is built concurrently has a file of its own/],
+  [
+    'create index concurrently a on purchase_watch.carts (id); select 1;',
+    /an index that is built concurrently has a file of its own/,
+  ],
   ['create index concurrently on purchase_watch.carts (id);', /an index that is built concurrently has a file of its own/],
 ])('first lines and indexes that are not understood are refused: %j', async (text, message) => {
   write('0003_x.sql', text);
