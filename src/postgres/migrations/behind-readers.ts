@@ -21,7 +21,7 @@ export interface Trying {
 
 /** How long one statement waits for a lock; what comes after it in the queue waits as long. */
 export const LOCK_WITHIN: Milliseconds = 200;
-const FIRST_REST: Milliseconds = 2_000;
+const FIRST_REST: Milliseconds = 500;
 const LONGEST_REST: Milliseconds = 15_000;
 const PATIENCE: Milliseconds = 3_600_000;
 const LOOK_EVERY: Milliseconds = 300;
