@@ -24,7 +24,10 @@ export const LOCK_WITHIN: Milliseconds = 200;
 const FIRST_REST: Milliseconds = 500;
 const LONGEST_REST: Milliseconds = 15_000;
 const PATIENCE: Milliseconds = 3_600_000;
-const LOOK_EVERY: Milliseconds = 300;
+/** Several looks while a statement waits for a lock. */
+const LOOK_EVERY: Milliseconds = LOCK_WITHIN / 4;
+/** Looks at a session that may wait for hours; each look holds up the server's locks for a moment. */
+const LOOK_SELDOM: Milliseconds = 1_000;
 /** After a signal the process ends, whether the server has answered or not. */
 const END_WITHIN: Milliseconds = 3_000;
 
@@ -90,11 +93,14 @@ function watchSession(sql: Sql, { signal, onStep }: Trying): Watch {
   ended.promise.catch(() => undefined);
   let isAsking = false;
   let abortedAt: Milliseconds | null = null;
+  let lookedAt = 0;
   const look = async (): Promise<void> => {
     if (signal?.aborted) abortedAt ??= performance.now();
     if (abortedAt !== null && performance.now() - abortedAt > END_WITHIN) ended.reject(signal?.reason);
-    if (isAsking || watch.pid === null) return;
+    const isTooSoon = watch.isPatient && abortedAt === null && performance.now() - lookedAt < LOOK_SELDOM;
+    if (isAsking || isTooSoon || watch.pid === null) return;
     isAsking = true;
+    lookedAt = performance.now();
     try {
       // Again and again: a session that is between two statements is not cancelled.
       if (signal?.aborted) await sql`select pg_cancel_backend(${watch.pid})`;

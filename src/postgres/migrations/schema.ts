@@ -37,7 +37,7 @@ export function schemaDifference({ own, version, pending, newer }: SchemaStatus)
   if (newer.length === 0) return null;
   return {
     found: `the schema is ${version}, newer than the ${own} of this version, which works with it (${namesOf(newer)})`,
-    todo: 'restart this daemon with the newer version when it suits you',
+    todo: 'upgrade to the newer version when it suits you',
   };
 }
 
