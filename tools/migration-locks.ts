@@ -7,9 +7,8 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Sql } from '../src/postgres/connection/database.ts';
-import { type MigrationFile, readFolder } from '../src/postgres/migrations/files.ts';
+import { type LockTaken, type MigrationFile, readFolder } from '../src/postgres/migrations/files.ts';
 import { migrate } from '../src/postgres/migrations/migrate.ts';
-import type { LockTaken } from '../src/postgres/migrations/plan.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
@@ -79,7 +78,7 @@ const MODES = [
   'ExclusiveLock',
   'AccessExclusiveLock',
 ];
-/** Locks that nobody has to know of unless rows are read under them: comments and the bodies of functions take them, too. */
+/** Locks that count only where rows are read under them: comments and the bodies of functions take them, too. */
 const HARMLESS = ['AccessShareLock', 'ShareUpdateExclusiveLock'];
 
 function takenOf(looks: readonly Look[]): LockTaken[] {
@@ -123,7 +122,7 @@ export async function writeLocks(sql: Sql): Promise<void> {
   writeFileSync(
     file,
     `/** \`npm run schema\` makes this file. Locks of each migration on tables that were there before it, as Postgres showed them. */
-import type { LockTaken } from './plan.ts';
+import type { LockTaken } from './files.ts';
 
 export const LOCKS: ReadonlyMap<string, readonly LockTaken[]> = new Map(${JSON.stringify([...locks])});
 `,

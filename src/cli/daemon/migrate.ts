@@ -77,7 +77,7 @@ function printPlan(context: CliContext, files: readonly PlannedFile[]): void {
 const WAITS = `Each file has a transaction of its own. For a lock it waits ${LOCK_WITHIN} ms; then it is tried again after a rest in which others go on.`;
 
 function linesOf({ serves, isNeeded, locks, blocksFor }: PlannedFile): string[] {
-  // In an empty database nobody waits, and no daemon runs.
+  // An empty database has no tables that a session could wait for.
   const there = locks?.filter(({ bytes }) => bytes !== null) ?? [];
   const blocking = there.filter(({ blocks }) => blocks !== 'nobody');
   return [
@@ -98,7 +98,7 @@ const WORK: Readonly<Record<PlannedLock['work'], string>> = {
   none: 'reads no rows',
   scan: 'reads every row',
   index: 'reads every row and builds an index',
-  rewrite: 'writes the whole table anew',
+  rewrite: 'writes the whole table again, with its indexes',
 };
 
 /** Declares the command. */

@@ -78,7 +78,7 @@ export async function limitLockWaits(tx: Queries): Promise<void> {
 export interface Watch {
   /** The process of the session that is watched. */
   pid: number | null;
-  /** Whether the session may wait for as long as it takes: then each session in its way is told as a step. */
+  /** Whether the session may wait for as long as it takes: then `onStep` names each session in its way. */
   isPatient: boolean;
   /** The session that was last seen in its way. */
   blocker: LockHolder | null;

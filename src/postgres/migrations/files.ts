@@ -21,6 +21,18 @@ export interface MigrationFile {
   readonly index: { readonly name: string; readonly table: string } | null;
 }
 
+/** A lock on a table that was there before the file. */
+export interface LockTaken {
+  /** The statement that takes it first, such as `alter table`. */
+  readonly statement: string;
+  /** A table or a view, with its schema. */
+  readonly table: string;
+  /** The mode as pg_locks shows it. */
+  readonly lock: string;
+  /** Whether the statement reads every row, builds an index, writes the whole table again, or none of these. */
+  readonly work: 'none' | 'scan' | 'index' | 'rewrite';
+}
+
 /** The files of a folder in their order. Throws AppError `configuration` for names, numbers and first lines that are wrong. */
 export function readFolder(folder: string): MigrationFile[] {
   const names = readdirSync(folder)

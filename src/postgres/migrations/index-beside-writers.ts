@@ -18,7 +18,7 @@ export async function buildIndex(
   await releaseSnapshot(tx);
   const session = await sql.reserve();
   try {
-    // It waits for transactions that are older, and nobody waits behind it.
+    // The statement waits for older transactions, and no reader or writer waits behind it.
     await session`select set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false)`;
     const [{ pid }] = await session<[{ pid: number }]>`select pg_backend_pid() as pid`;
     Object.assign(watch, { pid, isPatient: true });

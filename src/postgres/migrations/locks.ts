@@ -1,5 +1,5 @@
 /** `npm run schema` makes this file. Locks of each migration on tables that were there before it, as Postgres showed them. */
-import type { LockTaken } from './plan.ts';
+import type { LockTaken } from './files.ts';
 
 export const LOCKS: ReadonlyMap<string, readonly LockTaken[]> = new Map([
   ['0001_replicas.sql', []],

@@ -4,20 +4,8 @@
  */
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
-import type { MigrationFile } from './files.ts';
+import type { LockTaken, MigrationFile } from './files.ts';
 import { LOCKS } from './locks.ts';
-
-/** A lock on a table that was there before the file. */
-export interface LockTaken {
-  /** The statement that takes it first, such as `alter table`. */
-  readonly statement: string;
-  /** A table or a view, with its schema. */
-  readonly table: string;
-  /** The mode as pg_locks shows it. */
-  readonly lock: string;
-  /** Whether the statement reads every row, builds an index, writes the table anew, or none of these. */
-  readonly work: 'none' | 'scan' | 'index' | 'rewrite';
-}
 
 export interface PlannedLock extends LockTaken {
   readonly blocks: 'reads and writes' | 'writes' | 'nobody';
@@ -36,8 +24,8 @@ export interface PlannedFile extends Pick<MigrationFile, 'name' | 'serves' | 'is
   readonly blocksFor: Milliseconds;
 }
 
-/** Bytes a millisecond, as measured on two shared cores (docs/upgrading.md); a statement that reads no row takes some milliseconds. */
-const SPEED = { scan: 200_000, index: 60_000, rewrite: 50_000 } as const;
+/** Bytes a millisecond: less than two busy cores did with a million purchases, whose indexes a rewrite builds again. */
+const SPEED = { scan: 300_000, index: 60_000, rewrite: 4_000 } as const;
 const NO_WORK: Milliseconds = 10;
 
 /** The plan of files that are to be applied. */

@@ -1,9 +1,9 @@
 /** Locks of migrations as Postgres shows them, and what a new migration must not do to writers and to older daemons. */
 import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { parseFile, readFolder } from '../../../src/postgres/migrations/files.ts';
+import { type LockTaken, parseFile, readFolder } from '../../../src/postgres/migrations/files.ts';
 import { LOCKS } from '../../../src/postgres/migrations/locks.ts';
-import { blockedBy, type LockTaken, planOf } from '../../../src/postgres/migrations/plan.ts';
+import { blockedBy, planOf } from '../../../src/postgres/migrations/plan.ts';
 import { observe, observeFolder } from '../../../tools/migration-locks.ts';
 import { MIGRATIONS, type TestDatabase, testDatabase } from '../../support/database.ts';
 
