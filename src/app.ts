@@ -10,6 +10,7 @@ import { hangingLoops } from './domain/replicas/loop-health.ts';
 import type { Milliseconds } from './domain/values/time.ts';
 import { type Base, createBase, createParts, type Replacements } from './parts.ts';
 import type { Sql } from './postgres/connection/database.ts';
+import { schemaDifference } from './postgres/migrations/schema.ts';
 import { openStore, type Store } from './postgres/open.ts';
 import { prepareStore } from './postgres/prepare.ts';
 import { type Naming, namedBy } from './postgres/shards/named.ts';
@@ -81,8 +82,8 @@ async function buildParts(
     const definitions = configured.map(({ definition }) => definition);
     const naming = { definitions, named: namedBy(settings.sites, definitions) };
     const prepareAgain = (shown?: Front) => prepare(store, naming, { log, front: shown, signal });
-    await prepareAgain(front);
-    const base = createBase({ settings, replacements, store, log, configured, naming, prepare: () => prepareAgain() });
+    const schema = await prepareAgain(front);
+    const base = createBase({ settings, replacements, store, log, configured, naming, schema, prepare: () => prepareAgain() });
     const clients = settings.sites.map((site) => ({
       site,
       client: createCheckoutClient(
@@ -101,21 +102,25 @@ async function buildParts(
   }
 }
 
+/** Answers the number of the newest schema file of this program. */
 async function prepare(
   store: Store,
   naming: Naming,
   { log, front, signal }: Pick<Base, 'log'> & { front: Front | undefined; signal: AbortSignal | undefined },
-): Promise<void> {
+): Promise<number> {
   const preparing = prepareStore(store, { migrations: MIGRATIONS, naming, onStep: (text) => front?.at(text), signal });
-  const { applied, advice, takenOver } = await unlessAborted(preparing, signal).catch(async (error: unknown) => {
+  const prepared = await unlessAborted(preparing, signal).catch(async (error: unknown) => {
     // The process must not end before the server has ended a migration's statement: it would go on, and others wait behind it.
     if (signal?.aborted) await Promise.race([preparing.catch(() => undefined), delay(CANCELLED_WITHIN)]);
     throw error;
   });
+  const { applied, advice, takenOver, pending, own } = prepared;
   if (applied.length > 0) log.info({ applied }, 'schema.migrated');
   if (advice !== undefined) log.warn({ advice }, 'schema.roles_missing');
+  if (pending.length > 0) log.warn(schemaDifference(prepared) ?? {}, 'schema.behind');
   // The configuration wins, and what waits goes to the address it names.
   for (const subscriber of takenOver) log.warn({ subscriber }, 'subscriber.taken_over');
+  return own;
 }
 
 function createRuns(first: Runnable, build: (settings: Settings) => Promise<Runnable>): App {

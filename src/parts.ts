@@ -26,6 +26,7 @@ import { createHostWatch } from './daemon/upkeep/database-hosts.ts';
 import { createHeartbeat } from './daemon/upkeep/dead-mans-switch.ts';
 import { createTroubles, type PostedAlert } from './daemon/upkeep/replica-troubles.ts';
 import { createResealing } from './daemon/upkeep/resealing.ts';
+import { createSchemaWatch } from './daemon/upkeep/schema-watch.ts';
 import { createUpkeep } from './daemon/upkeep/upkeep.ts';
 import { rankToPost } from './domain/replicas/direct-alert.ts';
 import { type TroubleSeen, troublesSeen } from './domain/replicas/loop-health.ts';
@@ -75,7 +76,9 @@ export interface Base {
   readonly secrets: Secrets | null;
   readonly configured: readonly ConfiguredSubscriber[];
   /** Brings the database in line with the settings, as the start does. */
-  prepare(): Promise<void>;
+  prepare(): Promise<unknown>;
+  /** The number of the newest schema file of this program. */
+  readonly schema: number;
   /** What the settings name. */
   readonly naming: Naming;
   readonly meters: Meters;
@@ -86,7 +89,7 @@ export interface Base {
 
 /** What every part needs. */
 export function createBase(
-  given: Pick<Base, 'settings' | 'replacements' | 'store' | 'log' | 'configured' | 'naming' | 'prepare'>,
+  given: Pick<Base, 'settings' | 'replacements' | 'store' | 'log' | 'configured' | 'naming' | 'schema' | 'prepare'>,
 ): Base {
   const { settings, replacements, store, log } = given;
   const { sql } = store;
@@ -108,7 +111,7 @@ export function createParts(base: Base, clients: Clients, traces: Traces | null)
   const longest = Math.max(...settings.sites.map((site) => 2 * site.timeout), longestAttempt(settings));
   const skippedTime = createSkippedTime({ sql, clock });
   const { skipped } = skippedTime;
-  const digests = settingsDigests(settings, packageVersion(), secrets);
+  const digests = { ...settingsDigests(settings, packageVersion(), secrets), schema: `${base.schema}` };
   const ownership = createOwnership({
     ...{ skippedTime, sql, clock, log, replica, process: processIdentity(), renewEvery: RENEW_EVERY },
     ttl: longest + 4 * RENEW_EVERY,
@@ -153,6 +156,7 @@ export function createParts(base: Base, clients: Clients, traces: Traces | null)
   const erasures = createErasures({ sql, parts: [poller, notifier] });
   const resealing = createResealing({ sql, clock, log, secrets });
   const upkeep = createUpkeep({ sql, clock, log, replica, skipped, resealing, retention: settings.store.retention });
+  const schemaWatch = createSchemaWatch({ sql, log, own: base.schema });
   const activity = createActivity({ sql, meters, writeSites: poller.writeSites });
   const alerting = createAlerting(base, ownership, [reach.troubles, names.troubles]);
   ownership.onOtherDatabase({
@@ -169,7 +173,7 @@ export function createParts(base: Base, clients: Clients, traces: Traces | null)
       await limits.refresh();
     },
   });
-  return { ownership, poller, knownSubscribers, notifier, reach, names, erasures, upkeep, activity, ...alerting };
+  return { ownership, poller, knownSubscribers, notifier, reach, names, erasures, upkeep, schemaWatch, activity, ...alerting };
 }
 
 /** What alerts people: the judge, the posts of a replica in trouble, and the dead man's switch. */

@@ -52,6 +52,7 @@ function loopsOf(parts: Runnable): readonly (readonly [name: string, tick: () =>
     erasures,
     hostWatch,
     heartbeat,
+    schemaWatch,
     sql,
   } = parts;
   return [
@@ -67,6 +68,7 @@ function loopsOf(parts: Runnable): readonly (readonly [name: string, tick: () =>
     ['troubles', troubles.tick],
     ['reach', reach.tick],
     ['erasures', erasures.tick],
+    ['schema', schemaWatch.tick],
     ...(hostWatch === null ? [] : [['hosts', hostWatch.tick] as const]),
     ...(heartbeat === null ? [] : [['heartbeat', heartbeat.tick] as const]),
   ];

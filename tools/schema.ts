@@ -1,6 +1,6 @@
 /**
  * The schema of the database as a page, read from the catalogue: run by itself it migrates a Postgres that it starts for the
- * purpose and writes docs/schema.md. Words come from the comments of the migrations; of a comment about a table, a view or a function
+ * purpose and writes docs/schema.md, and the locks that each migration took. Words come from the comments of the migrations; of a comment about a table, a view or a function
  * the page has the first sentence, and columns of the table of purchases alone: docs/sql.md has those of the views.
  */
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type Queries } from '../src/postgres/connection/database.ts';
 import { startEmbedded } from '../src/postgres/embedded/embedded.ts';
-import { migrate } from '../src/postgres/migrations/migrate.ts';
+import { writeLocks } from './migration-locks.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 /** The table into which programs insert. */
@@ -135,9 +135,9 @@ async function writePage(): Promise<void> {
   // The server may run as another user.
   chmodSync(folder, 0o755);
   const server = await startEmbedded({ dataDir: join(folder, 'data'), settings: { fsync: 'off' } });
-  const sql = connect(server.superuserUrl, { max: 1 });
+  const sql = connect(server.superuserUrl, { max: 3 });
   try {
-    await migrate(sql, join(ROOT, 'migrations'));
+    await writeLocks(sql);
     writeFileSync(join(ROOT, 'docs/schema.md'), await schemaPage(sql));
   } finally {
     await sql.end();

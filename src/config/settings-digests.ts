@@ -18,6 +18,8 @@ export type SettingsGroup = keyof typeof GROUPS;
 /** The version of the program, and a digest for each setting that several daemons must have alike, by its name in the file. */
 export interface SettingsDigests {
   readonly version: string;
+  /** The number of the newest schema file of the program; not in digests of a command. */
+  readonly schema?: string;
   readonly [setting: string]: string;
 }
 
@@ -81,10 +83,12 @@ function textOf(value: unknown): string {
   return JSON.stringify(value, (_, each) => (each instanceof Map ? [...each] : each)) ?? '';
 }
 
+const ABOUT_PROGRAM = ['version', 'schema'];
+
 /** Names of the settings in which two daemons differ; under different keys only what `config` shows is compared, beside the keys. */
 export function differingSettings(own: SettingsDigests, other: SettingsDigests): string[] {
   const names = new Set([...Object.keys(own), ...Object.keys(other)]);
-  names.delete('version');
+  for (const name of ABOUT_PROGRAM) names.delete(name);
   const areComparable = sealingKey(own) === sealingKey(other);
   const part = (digest: string | undefined, name: string) =>
     areComparable || name === KEYS ? digest : digest?.slice(0, HEX_DIGITS);

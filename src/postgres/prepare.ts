@@ -1,17 +1,14 @@
 /** What every start of the daemon does with the database before anything runs. */
 
 import { settleFeedEra } from './events/feed.ts';
+import type { Migrated } from './migrations/migrate.ts';
 import { migrateOrExplain } from './migrations/migrate-or-explain.ts';
 import type { Store } from './open.ts';
 import { followNames, type Naming } from './shards/named.ts';
 import { suppressForDeleted } from './subscribers/changes.ts';
 import { namesOfTheApi } from './subscribers/subscribers.ts';
 
-export interface Prepared {
-  /** The migrations that were missing. */
-  readonly applied: readonly string[];
-  /** What an administrator has to do, because this role may not. */
-  readonly advice: string | undefined;
+export interface Prepared extends Migrated {
   /** Subscribers that the API added and the configuration names from now on. */
   readonly takenOver: readonly string[];
 }
@@ -31,7 +28,7 @@ export async function prepareStore(
   { sql, databaseUrl }: Pick<Store, 'sql' | 'databaseUrl'>,
   { migrations, naming, onStep, signal }: Wanted,
 ): Promise<Prepared> {
-  const { applied, advice } = await migrateOrExplain(databaseUrl, migrations, onStep, signal);
+  const migrated = await migrateOrExplain(databaseUrl, migrations, onStep, signal);
   onStep('bringing sites and subscribers in line with the configuration');
   await settleFeedEra(sql);
   const takenOver = await namesOfTheApi(
@@ -40,5 +37,5 @@ export async function prepareStore(
   );
   await followNames(sql, { ...naming, replica: null });
   await suppressForDeleted(sql);
-  return { applied, advice, takenOver };
+  return { ...migrated, takenOver };
 }

@@ -53,19 +53,19 @@ test('behind an open reader a migration names the reader and is tried again, whi
   cpSync(MIGRATIONS, folder, { recursive: true });
   const files = readdirSync(folder).filter((name) => name.endsWith('.sql'));
   const name = `${`${files.length + 1}`.padStart(4, '0')}_next.sql`;
-  writeFileSync(join(folder, name), 'alter table purchase_watch.purchases add column next integer;');
+  writeFileSync(join(folder, name), `-- serves: ${files.length}\nalter table purchase_watch.purchases add column next integer;`);
 
   const reader = await openTransaction(t.database.url, 'select count(*) from purchase_watch.purchases');
   const steps: string[] = [];
   const migrated = migrate(t.database.sql, folder, (step) => steps.push(step));
   const tries = () => steps.filter((step) => step.includes(`session ${reader.pid} of login`));
   await expect.poll(() => tries().length).toBeGreaterThanOrEqual(2);
-  expect(tries()[0]).toMatch(/a report, idle in transaction, in a transaction since .*, last query at .*tried again in 2 s/);
+  expect(tries()[0]).toMatch(/a report, idle in transaction, in a transaction since .*, last query at .*tried again in 0\.5 s/);
   expect(tries()[0]).toContain(`select pg_terminate_backend(${reader.pid})`);
   // Polls are recorded between two tries.
   const { polls } = await t.rowOf(purchase);
   await expect.poll(async () => (await t.rowOf(purchase)).polls).toBeGreaterThan(polls + 3);
-  expect(steps.filter((step) => step.startsWith('migrating')).length).toBeLessThan(5);
+  expect(steps.filter((step) => step.startsWith('migrating')).length).toBeLessThan(8);
   await reader.end();
   expect((await migrated).applied).toEqual([name]);
 });
@@ -90,7 +90,7 @@ async function waiting(args: readonly string[], name: string) {
 }
 
 test.each([
-  { args: ['migrate'], name: 'command', code: 143, says: 'the migration was broken off by SIGTERM; nothing was changed' },
+  { args: ['migrate'], name: 'command', code: 143, says: 'the migration was broken off by SIGTERM; it can be run again' },
   { args: ['start'], name: 'migrate', code: 0, says: 'start.broken_off' },
 ])('after SIGTERM $args leaves nothing on the server that others wait for', async ({ args, name, code, says }) => {
   const { database, daemon } = await waiting(args, name);

@@ -76,7 +76,7 @@ test.each(['SQL_ASCII', 'LATIN1'])(
     cleanUp.push(() => sql.unsafe(`drop database ${name} with (force)`));
     const SITE = { CHECKOUT_BASE_URL: 'http://127.0.0.1:1', CHECKOUT_CLIENT_ID: 'id', CHECKOUT_CLIENT_SECRET: 'secret' };
     let statement = '';
-    for (const command of [['migrate'], ['migrate', '--dry-run'], ['start'], ['doctor', '--quiet']]) {
+    for (const command of [['migrate'], ['migrate', '--plan'], ['start'], ['doctor', '--quiet']]) {
       const { exitCode, stdout, stderr } = await runCommand(command, { DATABASE_URL: other.href, PORT: '0', ...SITE });
       const said = stdout + stderr;
       expect([command, exitCode === 0]).toEqual([command, false]);

@@ -184,7 +184,7 @@ async function migrateFurther(sql: Sql, folder: string): Promise<void> {
   cpSync(MIGRATIONS, folder, { recursive: true });
   const number = readdirSync(folder).filter((name) => name.endsWith('.sql')).length + 1;
   const file = join(folder, `${String(number).padStart(4, '0')}_storm.sql`);
-  writeFileSync(file, 'alter table purchase_watch.purchases add column if not exists storm integer;');
+  writeFileSync(file, `-- serves: ${number - 1}\nalter table purchase_watch.purchases add column if not exists storm integer;`);
   try {
     await migrate(sql, folder);
     await sql`delete from purchase_watch_internal.migrations where number = ${number}`;

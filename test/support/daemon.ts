@@ -19,18 +19,18 @@ export const quickStart = (): Record<string, string> => {
   return NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE };
 };
 
-const BIN = join(import.meta.dirname, '../../bin/purchase-watch.mjs');
+const PROJECT = join(import.meta.dirname, '../..');
 
 /**
  * Starts `purchase-watch` with the given arguments and nothing but the given environment. `openFiles`: how many files and
- * sockets it may have open.
+ * sockets it may have open; `program`: the folder of another version than this one.
  */
 export function startDaemon(
   args: readonly string[],
   env: Record<string, string>,
-  { openFiles }: { openFiles?: number } = {},
+  { openFiles, program = PROJECT }: { openFiles?: number; program?: string } = {},
 ): Daemon {
-  const command = [process.execPath, BIN, ...args];
+  const command = [process.execPath, join(program, 'bin/purchase-watch.mjs'), ...args];
   const limited = openFiles === undefined ? command : ['sh', '-c', 'ulimit -n "$0" && exec "$@"', `${openFiles}`, ...command];
   const child = spawn(limited[0]!, limited.slice(1), {
     env: {

@@ -14,7 +14,7 @@ import { hostName, rivalry } from '../../postgres/connection/choose-host.ts';
 import { connect, openSession, readClock, type Sql } from '../../postgres/connection/database.ts';
 import { hostsOf } from '../../postgres/connection/primary.ts';
 import { wrongEncoding } from '../../postgres/migrations/encoding.ts';
-import { pendingMigrations } from '../../postgres/migrations/migrate.ts';
+import { isUsable, schemaDifference, schemaStatus } from '../../postgres/migrations/schema.ts';
 import { type ServerFacts, serverFacts } from '../../postgres/reports/inspect.ts';
 import { type Finding, offsetInWords, type Reporter, wallClockAt } from '../overview/finding.ts';
 import { livingDaemons } from '../running-daemons.ts';
@@ -88,12 +88,15 @@ async function schema(
   { sql, migrations, role }: { sql: Sql; migrations: string; role: string },
 ): Promise<Finding> {
   try {
-    const pending = await pendingMigrations(sql, migrations);
-    if (pending.length === 0) return report.ok('the schema is up to date');
-    return report.warning(
-      `the schema lacks ${pending.join(', ')}`,
-      'run "purchase-watch migrate"; "purchase-watch start" does it too',
-    );
+    const status = await schemaStatus(sql, migrations);
+    if (!isUsable(status)) {
+      return report.warning(
+        `the schema lacks ${status.pending.map(({ name }) => name).join(', ')}`,
+        'run "purchase-watch migrate"; "purchase-watch start" does it too',
+      );
+    }
+    const difference = schemaDifference(status);
+    return difference === null ? report.ok('the schema is up to date') : report.warning(difference.found, difference.todo);
   } catch (error) {
     const right = missingRight(error, role);
     if (right !== null) return report.failed('the schema could not be read', right);

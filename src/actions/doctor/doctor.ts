@@ -16,7 +16,7 @@ import { agreeOnSession } from '../../postgres/connection/agreement.ts';
 import { connect, type Sql } from '../../postgres/connection/database.ts';
 import { startEmbedded } from '../../postgres/embedded/embedded.ts';
 import { hasEmbedded } from '../../postgres/embedded/present.ts';
-import { pendingMigrations } from '../../postgres/migrations/migrate.ts';
+import { isUsable, schemaStatus } from '../../postgres/migrations/schema.ts';
 import { newestSeen } from '../../postgres/reports/inspect.ts';
 import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
 import { machineKeyTrouble } from '../../runtime/secrets/kept-key.ts';
@@ -281,7 +281,7 @@ async function openDatabase({ databaseUrl, dataDir, poolMode }: Settings): Promi
 
 async function isMigrated(sql: Sql, migrations: string): Promise<boolean> {
   try {
-    return (await pendingMigrations(sql, migrations)).length === 0;
+    return isUsable(await schemaStatus(sql, migrations));
   } catch {
     return false;
   }

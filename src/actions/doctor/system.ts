@@ -3,7 +3,7 @@ import { type ApiKey, ENDING_KEY_ADVICE, endingKeys } from '../../config/api-key
 import type { DescribedSetting } from '../../config/describe.ts';
 import { isoTime, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
-import { schemaVersion } from '../../postgres/migrations/migrate.ts';
+import { schemaVersion } from '../../postgres/migrations/schema.ts';
 import { serverFacts } from '../../postgres/reports/inspect.ts';
 import { packageVersion } from '../../runtime/process/package-version.ts';
 import { checked, type Finding, reporterOf } from '../overview/finding.ts';

@@ -1,7 +1,11 @@
 /** `migrate`: brings the schema up to date without starting the daemon. */
 
 import type { Command } from 'commander';
-import { migrate, pendingMigrations } from '../../postgres/migrations/migrate.ts';
+import { humanDuration } from '../../domain/values/duration.ts';
+import { LOCK_WITHIN } from '../../postgres/migrations/behind-readers.ts';
+import { migrate } from '../../postgres/migrations/migrate.ts';
+import { type PlannedFile, type PlannedLock, planOf } from '../../postgres/migrations/plan.ts';
+import { schemaStatus } from '../../postgres/migrations/schema.ts';
 import { EXIT_CODES, untilStopSignal } from '../../runtime/process/signals.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
@@ -9,19 +13,19 @@ import { MIGRATIONS, withDatabase } from '../terminal/database.ts';
 import { printable, printJson, printLine, printRemark, styled } from '../terminal/output.ts';
 
 interface MigrateOptions {
-  readonly dryRun?: true;
+  readonly plan?: true;
   readonly json?: true;
 }
 
 async function migrateCommand(context: CliContext, options: MigrateOptions): Promise<void> {
-  if (options.dryRun) {
+  if (options.plan) {
     // It changes nothing, so it makes no database either.
     await withDatabase(
       context,
       async ({ sql }) => {
-        const pending = await pendingMigrations(sql, MIGRATIONS);
+        const pending = await planOf(sql, (await schemaStatus(sql, MIGRATIONS)).pending);
         if (options.json) printJson(context, { pending });
-        else printNames(context, 'pending', pending);
+        else printPlan(context, pending);
       },
       { raw: 'existing' },
     );
@@ -47,29 +51,67 @@ function apply(context: CliContext, options: MigrateOptions, signal: AbortSignal
       const onStep = (step: string) => printRemark(context, printable(step));
       const { applied, advice } = await migrate(sql, MIGRATIONS, onStep, { signal });
       if (options.json) return printJson(context, { applied, ...(advice === undefined ? {} : { advice }) });
-      printNames(context, 'applied', applied);
+      for (const name of applied) printLine(context, `applied  ${name}`);
+      if (applied.length === 0) printLine(context, UP_TO_DATE);
       if (advice !== undefined) printLine(context, styled(context, 'yellow', advice));
     },
     { raw: 'create' },
   );
 }
 
-function printNames(context: CliContext, word: 'pending' | 'applied', names: readonly string[]): void {
-  for (const name of names) printLine(context, `${word}  ${name}`);
-  if (names.length === 0) printLine(context, 'the schema is up to date');
+const UP_TO_DATE = 'the schema is up to date';
+
+function printPlan(context: CliContext, files: readonly PlannedFile[]): void {
+  if (files.length === 0) {
+    printLine(context, UP_TO_DATE);
+    return;
+  }
+  for (const file of files) {
+    printLine(context, `pending  ${file.name}`);
+    for (const line of linesOf(file)) printLine(context, `         ${line}`);
+  }
+  printLine(context);
+  printLine(context, WAITS);
 }
+
+const WAITS = `Each file has a transaction of its own. For a lock it waits ${LOCK_WITHIN} ms; then it is tried again after a rest in which others go on.`;
+
+function linesOf({ serves, isNeeded, locks, blocksFor }: PlannedFile): string[] {
+  // An empty database has no tables that a session could wait for.
+  const there = locks?.filter(({ bytes }) => bytes !== null) ?? [];
+  const blocking = there.filter(({ blocks }) => blocks !== 'nobody');
+  return [
+    serves === null ? 'no daemon of an older version can go on: stop them first' : `daemons with schema ${serves} or later go on`,
+    ...(isNeeded ? [] : ['daemons of this version also work without it']),
+    ...(locks === null ? ['its locks are not known'] : there.map(lockLine)),
+    blocking.length === 0 ? 'nobody waits for it' : `those wait about ${humanDuration(blocksFor)}, once it has its locks`,
+  ];
+}
+
+function lockLine({ statement, table, lock, blocks, work, rows, bytes }: PlannedLock): string {
+  const size = `${rows === null ? 'rows not counted yet' : `about ${Math.round(rows)} rows`}, ${Math.ceil((bytes ?? 0) / 1_000_000)} MB`;
+  const stops = blocks === 'nobody' ? 'nobody waits' : `${blocks} wait`;
+  return `${statement} ${table} (${size}): ${lock}, ${stops}; ${WORK[work]}`;
+}
+
+const WORK: Readonly<Record<PlannedLock['work'], string>> = {
+  none: 'reads no rows',
+  scan: 'reads every row',
+  index: 'reads every row and builds an index',
+  rewrite: 'writes the whole table again, with its indexes',
+};
 
 /** Declares the command. */
 export function register(command: Command, context: CliContext): void {
   command
     .description(
-      'Applies the schema files that the database lacks, all in one transaction. The daemon does the same when it starts; use this where it may not.',
+      'Applies the schema files that the database lacks, each in a transaction of its own. The daemon does the same when it starts; use this where it may not, or to upgrade while older daemons run.',
     )
-    .option('--dry-run', 'only list what would be applied')
+    .option('--plan', 'only say what would be applied, which locks it takes, and about for how long')
     .option('--json', 'write JSON')
     .action((options: MigrateOptions) => migrateCommand(context, options));
   examples(command, [
-    ['migrate --dry-run', 'what is missing'],
+    ['migrate --plan', 'what is missing, and who would wait for it'],
     ['migrate', 'apply it'],
   ]);
 }

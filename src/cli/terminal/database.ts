@@ -12,7 +12,7 @@ import { missingRight } from '../../postgres/address/missing-right.ts';
 import { connectForCommand } from '../../postgres/connection/agreement.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { heldText } from '../../postgres/connection/lock-holder.ts';
-import { pendingMigrations } from '../../postgres/migrations/migrate.ts';
+import { isUsable, schemaStatus } from '../../postgres/migrations/schema.ts';
 import { daemonSilence } from '../../postgres/shards/living-replicas.ts';
 import type { CliContext } from './context.ts';
 import { printRemark } from './output.ts';
@@ -42,7 +42,7 @@ export async function withDatabase<T>(
   const url = settings.databaseUrl ?? embedded!.url;
   let sql: Sql | undefined;
   try {
-    sql = await connectForCommand(url, { max: 2, name: 'command', onWrong: (text) => printRemark(context, text) }).catch(
+    sql = await connectForCommand(url, { max: 3, name: 'command', onWrong: (text) => printRemark(context, text) }).catch(
       (cause: unknown) => {
         throw new AppError('unavailable', describeConnectionError(url, cause), { cause });
       },
@@ -79,11 +79,12 @@ async function openEmbedded(dataDir: string, create: boolean) {
 }
 
 async function requireSchema(sql: Sql): Promise<void> {
-  const pending = await pendingMigrations(sql, MIGRATIONS);
-  if (pending.length === 0) return;
+  const status = await schemaStatus(sql, MIGRATIONS);
+  if (isUsable(status)) return;
+  const missing = status.pending.map(({ name }) => name).join(', ');
   throw new AppError(
     'conflict',
-    `the database's schema is not up to date (missing: ${pending.join(', ')}): run "purchase-watch migrate", or "purchase-watch start", which does it too`,
+    `the database's schema is not up to date (missing: ${missing}): run "purchase-watch migrate", or "purchase-watch start", which does it too`,
   );
 }
 

@@ -20,11 +20,14 @@ export interface Trying {
 }
 
 /** How long one statement waits for a lock; what comes after it in the queue waits as long. */
-const LOCK_WITHIN: Milliseconds = 2_000;
-const FIRST_REST: Milliseconds = 2_000;
+export const LOCK_WITHIN: Milliseconds = 200;
+const FIRST_REST: Milliseconds = 500;
 const LONGEST_REST: Milliseconds = 15_000;
 const PATIENCE: Milliseconds = 3_600_000;
-const LOOK_EVERY: Milliseconds = 300;
+/** Several looks while a statement waits for a lock. */
+const LOOK_EVERY: Milliseconds = LOCK_WITHIN / 4;
+/** Looks at a session that may wait for hours; each look holds up the server's locks for a moment. */
+const LOOK_SELDOM: Milliseconds = 1_000;
 /** After a signal the process ends, whether the server has answered or not. */
 const END_WITHIN: Milliseconds = 3_000;
 
@@ -33,16 +36,20 @@ const END_WITHIN: Milliseconds = 3_000;
  * `conflict` that names this session once patience is over, and with `unavailable` after a signal. `sql` needs a second
  * connection, by which the sessions in the way are found and the running statement is cancelled.
  */
-export async function migrateBehindReaders<T>(sql: Sql, trying: Trying, work: (tx: Queries) => Promise<T>): Promise<T> {
+export async function migrateBehindReaders<T>(
+  sql: Sql,
+  trying: Trying,
+  work: (tx: Queries, watch: Watch) => Promise<T>,
+): Promise<T> {
   const { onStep, signal, patience = PATIENCE } = trying;
   const began = performance.now();
   for (let rest = FIRST_REST; ; rest = Math.min(2 * rest, LONGEST_REST)) {
-    const watch = watchSession(sql, signal);
+    const watch = watchSession(sql, trying);
     try {
       const done = sql.begin(async (tx) => {
         const [session] = await tx<[{ pid: number }]>`select pg_backend_pid() as pid`;
         watch.pid = session.pid;
-        return work(tx);
+        return work(tx, watch);
       }) as Promise<T>;
       return await Promise.race([done, watch.ended]);
     } catch (error) {
@@ -50,7 +57,7 @@ export async function migrateBehindReaders<T>(sql: Sql, trying: Trying, work: (t
       if (!isLockTimeout(error) && !isLockTimeout((error as Error).cause)) throw error;
       const words = wordsOf(watch.blocker);
       if (performance.now() - began > patience)
-        throw new AppError('conflict', `the schema was not migrated, and nothing was changed: ${words}`, { cause: error });
+        throw new AppError('conflict', `the schema was not migrated: ${words}`, { cause: error });
       onStep(`${words}; the migration is tried again in ${rest / 1_000} s, and holds up nothing until then`);
     } finally {
       watch.end();
@@ -62,13 +69,17 @@ export async function migrateBehindReaders<T>(sql: Sql, trying: Trying, work: (t
 
 /** Limits the waits for locks of a transaction, and nothing else: an index over a large table may take hours. */
 export async function limitLockWaits(tx: Queries): Promise<void> {
-  // A role or a pool may limit statements to seconds.
-  await tx`select set_config('statement_timeout', '0', true), set_config('lock_timeout', ${`${LOCK_WITHIN}`}, true)`;
+  // A role or a pool may limit statements to seconds. While an index is built beside writers, the transaction is idle.
+  await tx`
+    select set_config('statement_timeout', '0', true), set_config('lock_timeout', ${`${LOCK_WITHIN}`}, true),
+      set_config('idle_in_transaction_session_timeout', '0', true)`;
 }
 
-interface Watch {
+export interface Watch {
   /** The process of the session that is watched. */
   pid: number | null;
+  /** Whether the session may wait for as long as it takes: then `onStep` names each session in its way. */
+  isPatient: boolean;
   /** The session that was last seen in its way. */
   blocker: LockHolder | null;
   /** Rejects some time after the signal, if the session has not ended by then. */
@@ -77,20 +88,28 @@ interface Watch {
 }
 
 /** Looks every moment who is in the way of a session, and cancels its statement after the signal. */
-function watchSession(sql: Sql, signal: AbortSignal | undefined): Watch {
+function watchSession(sql: Sql, { signal, onStep }: Trying): Watch {
   const ended = Promise.withResolvers<never>();
   ended.promise.catch(() => undefined);
   let isAsking = false;
   let abortedAt: Milliseconds | null = null;
+  let lookedAt = 0;
   const look = async (): Promise<void> => {
     if (signal?.aborted) abortedAt ??= performance.now();
     if (abortedAt !== null && performance.now() - abortedAt > END_WITHIN) ended.reject(signal?.reason);
-    if (isAsking || watch.pid === null) return;
+    const isTooSoon = watch.isPatient && abortedAt === null && performance.now() - lookedAt < LOOK_SELDOM;
+    if (isAsking || isTooSoon || watch.pid === null) return;
     isAsking = true;
+    lookedAt = performance.now();
     try {
       // Again and again: a session that is between two statements is not cancelled.
       if (signal?.aborted) await sql`select pg_cancel_backend(${watch.pid})`;
-      else watch.blocker = (await blockerOf(sql, watch.pid)) ?? watch.blocker;
+      else {
+        const blocker = await blockerOf(sql, watch.pid);
+        if (watch.isPatient && blocker !== null && blocker.pid !== watch.blocker?.pid)
+          onStep(`waiting, and holding up nothing: ${wordsOf(blocker)}`);
+        watch.blocker = blocker ?? watch.blocker;
+      }
     } catch {
       // The migration's own connection says what is wrong with the database.
     } finally {
@@ -102,6 +121,7 @@ function watchSession(sql: Sql, signal: AbortSignal | undefined): Watch {
   signal?.addEventListener('abort', onAbort, { once: true });
   const watch: Watch = {
     pid: null,
+    isPatient: false,
     blocker: null,
     ended: ended.promise,
     end: () => {
@@ -119,5 +139,8 @@ function wordsOf(blocker: LockHolder | null): string {
 
 function brokenOff(signal: AbortSignal): AppError {
   const by = typeof signal.reason === 'string' ? ` by ${signal.reason}` : '';
-  return new AppError('unavailable', `the migration was broken off${by}; nothing was changed, and it can be run again`);
+  return new AppError(
+    'unavailable',
+    `the migration was broken off${by}; it can be run again, and goes on with the file that was under way`,
+  );
 }

@@ -1,11 +1,13 @@
 /** Bringing the schema up to date when a daemon starts. */
 import { AppError } from '../../domain/values/errors.ts';
 import { describeConnectionError } from '../address/database-url.ts';
+import { missingRight } from '../address/missing-right.ts';
 import { connectForCommand } from '../connection/agreement.ts';
 import type { Sql } from '../connection/database.ts';
 import { type Migrated, migrate } from './migrate.ts';
+import { isUsable, schemaStatus } from './schema.ts';
 
-/** Applies what is missing of a folder of migrations; throws AppError for what a person must mend. On a connection of its own, because building an index may take longer than any query of the loops. */
+/** Applies what is missing of a folder of migrations; throws AppError for what a person must mend. Where the login may not, and this program works without the missing files, they stay pending. On a connection of its own, because building an index may take longer than any query of the loops. */
 export async function migrateOrExplain(
   databaseUrl: string,
   migrations: string,
@@ -14,9 +16,12 @@ export async function migrateOrExplain(
 ): Promise<Migrated> {
   let sql: Sql | undefined;
   try {
-    sql = await connectForCommand(databaseUrl, { max: 2, name: 'migrate' });
+    sql = await connectForCommand(databaseUrl, { max: 3, name: 'migrate' });
     return await migrate(sql, migrations, onStep, { signal });
   } catch (error) {
+    const cause = error instanceof AppError ? error.cause : error;
+    const status = sql !== undefined && missingRight(cause, '') !== null ? await schemaStatus(sql, migrations) : null;
+    if (status !== null && isUsable(status)) return { ...status, applied: [] };
     if (error instanceof AppError) throw error;
     throw new AppError('unavailable', describeConnectionError(databaseUrl, error), { cause: error });
   } finally {

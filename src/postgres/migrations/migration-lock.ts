@@ -24,6 +24,14 @@ export interface LockPatience {
 }
 const PATIENCE = { own: 3_600_000, others: 60_000 };
 
+/**
+ * The last statement by the extended protocol keeps its snapshot until the transaction's next statement. An index that is built
+ * beside writers would wait for that snapshot, and the transaction for the index.
+ */
+export async function releaseSnapshot(tx: Queries): Promise<void> {
+  await tx.unsafe('select 1');
+}
+
 interface Holder {
   readonly pid: number;
   readonly login: string;
@@ -55,6 +63,7 @@ export async function lockMigrations(
       const limit = holder.isOwn ? own : others;
       if (performance.now() - began > limit) throw keptBy(words, holder.pid, limit);
     }
+    await releaseSnapshot(tx);
     await delay(TRY_AGAIN);
   }
 }

@@ -522,6 +522,28 @@ test('a database that was never migrated, and an embedded one that was never sta
   ]);
 });
 
+test('a schema that a newer version made: one that this version works with, and one that it does not', async () => {
+  const { url } = await simulatorOf();
+  const database = await testDatabase();
+  onTestFinished(() => database.drop());
+  const [row] = await database.sql<{ own: number }[]>`select max(number) as own from purchase_watch_internal.migrations`;
+  const own = row!.own;
+  const schema = async () => {
+    const { about } = await doctor({ DATABASE_URL: database.url, CHECKOUT_BASE_URL: url });
+    return about('database').filter((line) => line.includes('schema'));
+  };
+  await database.sql`insert into purchase_watch_internal.migrations values (${own + 1}, '9998_next.sql', 'x', ${own})`;
+  expect(await schema()).toEqual([
+    `warning: the schema is ${own + 1}, newer than the ${own} of this version, which works with it (9998_next.sql) → upgrade to the newer version when it suits you`,
+  ]);
+  await database.sql`insert into purchase_watch_internal.migrations values (${own + 2}, '9999_contract.sql', 'x', ${own + 1})`;
+  expect(await schema()).toEqual([
+    expect.stringMatching(
+      /^failed: the schema is not that of this version → .*9999_contract\.sql was applied by a newer version/,
+    ),
+  ]);
+});
+
 test('a site that is not configured is wrong usage', async () => {
   const { exitCode, stderr } = await runCommand(['doctor', '--site', 'fi'], {
     ...CREDENTIALS,

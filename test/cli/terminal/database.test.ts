@@ -1,20 +1,64 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { testDatabase } from '../../support/database.ts';
+import { migrate } from '../../../src/postgres/migrations/migrate.ts';
+import { MIGRATIONS, testDatabase } from '../../support/database.ts';
 import { onDatabase } from '../command.ts';
 import { runCommand } from '../run.ts';
 
 test('migrate lists, applies, and then finds nothing to do', async () => {
   const database = await testDatabase({ empty: true });
   const migrate = async (...flags: string[]) => (await onDatabase(database, ['migrate', ...flags])).stdout;
-  expect(await migrate('--dry-run')).toMatch(/^pending {2}0001_\w+\.sql$/m);
+  expect(await migrate('--plan')).toMatch(/^pending {2}0001_\w+\.sql$/m);
   expect((await onDatabase(database, ['status'])).stderr).toMatch(/schema is not up to date .*: run "purchase-watch migrate"/);
   expect(await migrate()).toMatch(/^applied {2}0001_\w+\.sql$/m);
   expect(await migrate()).toBe('the schema is up to date\n');
   expect(JSON.parse(await migrate('--json'))).toEqual({ applied: [] });
+  await database.drop();
+});
+
+test('a plan says who can go on, which locks are taken, and who waits for how long', async () => {
+  const database = await testDatabase({ empty: true });
+  const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-migrations-'));
+  for (const name of readdirSync(MIGRATIONS).sort().slice(0, 19)) cpSync(join(MIGRATIONS, name), join(folder, name));
+  await migrate(database.sql, folder);
+  const { stdout } = await onDatabase(database, ['migrate', '--plan']);
+  const of = (name: string) =>
+    new RegExp(`^pending  ${name}\\n((?: {9}.*\\n)*)`, 'm')
+      .exec(stdout)?.[1]
+      ?.split('\n')
+      .map((line) => line.trim());
+  expect(of('0020_bulk.sql')).toEqual([
+    'no daemon of an older version can go on: stop them first',
+    'alter table purchase_watch.purchases (rows not counted yet, 1 MB): AccessExclusiveLock, reads and writes wait; reads no rows',
+    'alter table purchase_watch_internal.nudges (rows not counted yet, 0 MB): AccessExclusiveLock, reads and writes wait; reads no rows',
+    'create trigger purchase_watch.purchases (rows not counted yet, 1 MB): ShareRowExclusiveLock, writes wait; reads no rows',
+    'those wait about 30 ms, once it has its locks',
+    '',
+  ]);
+  expect(of('0023_keyed_digests.sql')?.[1]).toBe('nobody waits for it');
+  expect(stdout).toContain('For a lock it waits 200 ms');
+  const { pending } = JSON.parse((await onDatabase(database, ['migrate', '--plan', '--json'])).stdout);
+  expect(pending[0]).toMatchObject({
+    name: '0020_bulk.sql',
+    serves: null,
+    isNeeded: true,
+    locks: [
+      {
+        statement: 'alter table',
+        table: 'purchase_watch.purchases',
+        lock: 'AccessExclusiveLock',
+        blocks: 'reads and writes',
+        work: 'none',
+      },
+      {},
+      {},
+    ],
+  });
+  expect((await onDatabase(database, ['migrate'])).stdout).toMatch(/^applied {2}0020_bulk\.sql\n/);
+  rmSync(folder, { recursive: true });
   await database.drop();
 });
 

@@ -1,4 +1,5 @@
 /** Commands remark that a running daemon uses other settings than their terminal. */
+import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { secretsOf } from '../../../src/actions/subscribers/secrets.ts';
 import { loadSettings } from '../../../src/config/load-settings.ts';
@@ -7,7 +8,7 @@ import { DAY } from '../../../src/domain/values/time.ts';
 import { renewReplica } from '../../../src/postgres/shards/replicas.ts';
 import { packageVersion } from '../../../src/runtime/process/package-version.ts';
 import { SITE } from '../../config/files.ts';
-import type { TestDatabase } from '../../support/database.ts';
+import { MIGRATIONS, type TestDatabase } from '../../support/database.ts';
 import { startTestApp } from '../../support/test-app.ts';
 import { databaseOf } from '../command.ts';
 import { runCommand } from '../run.ts';
@@ -74,7 +75,9 @@ test('a daemon writes digests of its own settings, and with the same settings no
   const t = await startTestApp({ stuck: 'auto' });
   await t.app.start();
   const own = settingsDigests(t.settings, packageVersion(), secretsOf(t.settings));
-  expect(await t.database.sql`select settings_digests as found from purchase_watch_internal.replicas`).toEqual([{ found: own }]);
+  expect(await t.database.sql`select settings_digests as found from purchase_watch_internal.replicas`).toEqual([
+    { found: { ...own, schema: `${readdirSync(MIGRATIONS).length}` } },
+  ]);
   const same = {
     DATABASE_URL: t.database.url,
     ...{ CHECKOUT_BASE_URL: t.simulator.url, CHECKOUT_CLIENT_ID: 'demo-client', CHECKOUT_CLIENT_SECRET: 'demo-secret' },

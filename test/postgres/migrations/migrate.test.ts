@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { connect } from '../../../src/postgres/connection/database.ts';
-import { migrate, pendingMigrations } from '../../../src/postgres/migrations/migrate.ts';
+import { migrate } from '../../../src/postgres/migrations/migrate.ts';
 import { lockMigrations } from '../../../src/postgres/migrations/migration-lock.ts';
+import { schemaStatus } from '../../../src/postgres/migrations/schema.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 
 let database: TestDatabase;
@@ -23,21 +24,22 @@ afterEach(async () => {
 
 const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
 const run = () => migrate(database.sql, folder);
+const pending = async () => (await schemaStatus(database.sql, folder)).pending.map(({ name }) => name);
 const remembered = () => database.sql`select number, name from purchase_watch_internal.migrations order by number`;
 
 test('applies what is pending, in order, once', async () => {
-  expect(await pendingMigrations(database.sql, folder)).toEqual(['0001_carts.sql', '0002_prices.sql']);
-  expect(await run()).toEqual({ applied: ['0001_carts.sql', '0002_prices.sql'], version: 2 });
-  expect(await run()).toEqual({ applied: [], version: 2 });
+  expect(await pending()).toEqual(['0001_carts.sql', '0002_prices.sql']);
+  expect(await run()).toMatchObject({ applied: ['0001_carts.sql', '0002_prices.sql'], version: 2 });
+  expect(await run()).toMatchObject({ applied: [], version: 2 });
   write('0003_drop.sql', 'drop table carts;');
-  expect(await pendingMigrations(database.sql, folder)).toEqual(['0003_drop.sql']);
-  expect(await run()).toEqual({ applied: ['0003_drop.sql'], version: 3 });
-  expect(await pendingMigrations(database.sql, folder)).toEqual([]);
+  expect(await pending()).toEqual(['0003_drop.sql']);
+  expect(await run()).toMatchObject({ applied: ['0003_drop.sql'], version: 3 });
+  expect(await pending()).toEqual([]);
   expect((await remembered()).map(({ name }) => name)).toEqual(['0001_carts.sql', '0002_prices.sql', '0003_drop.sql']);
 });
 
 test('asking what is pending changes nothing', async () => {
-  await pendingMigrations(database.sql, folder);
+  await pending();
   const [found] = await database.sql`select to_regnamespace('purchase_watch') is null as absent`;
   expect(found?.absent).toBe(true);
 });
@@ -45,7 +47,7 @@ test('asking what is pending changes nothing', async () => {
 test('an empty folder makes an empty schema', async () => {
   rmSync(join(folder, '0001_carts.sql'));
   rmSync(join(folder, '0002_prices.sql'));
-  expect(await run()).toEqual({ applied: [], version: 0 });
+  expect(await run()).toMatchObject({ applied: [], version: 0 });
 });
 
 test('starts at once apply each file once', async () => {
@@ -67,7 +69,7 @@ test('a plain start needs no right to create', async () => {
   url.search = `${url.search}${url.search === '' ? '?' : '&'}options=-c%20role%3D${role}`;
   const plain = connect(url.href, { max: 1 });
   try {
-    expect(await migrate(plain, folder)).toEqual({ applied: [], version: 2 });
+    expect(await migrate(plain, folder)).toMatchObject({ applied: [], version: 2 });
     await expect(plain`create schema other`).rejects.toThrow(/permission denied/);
   } finally {
     await plain.end();
@@ -76,15 +78,17 @@ test('a plain start needs no right to create', async () => {
   }
 });
 
-test('a file that fails leaves nothing of this run, and is named with its line', async () => {
-  write('0003_broken.sql', '-- one\n-- two\nselect nonsense;\n');
+test('a file that fails leaves nothing of itself, and is named with its line; files before it stay', async () => {
+  write('0003_broken.sql', '-- one\n-- two\ncreate table half (id int); select nonsense;\n');
   await expect(run()).rejects.toMatchObject({
     code: 'conflict',
-    message: expect.stringMatching(/0003_broken\.sql failed and nothing was changed: .*nonsense.* \(line 3\)/),
+    message: expect.stringMatching(/0003_broken\.sql failed and nothing of it was changed: .*nonsense.* \(line 3\)/),
   });
-  const [found] =
-    await database.sql`select to_regclass('carts') is null as absent, to_regnamespace('purchase_watch') is null as clean`;
-  expect(found).toEqual({ absent: true, clean: true });
+  const [found] = await database.sql`select to_regclass('half') is null as absent`;
+  expect(found).toEqual({ absent: true });
+  expect((await remembered()).map(({ number }) => number)).toEqual([1, 2]);
+  write('0003_broken.sql', 'create table half (id int);');
+  expect((await run()).applied).toEqual(['0003_broken.sql']);
 });
 
 test('a file that ends the transaction is refused', async () => {
@@ -99,13 +103,13 @@ test('an edited file is refused', async () => {
     code: 'conflict',
     message: expect.stringMatching(/0001_carts\.sql was edited after it was applied/),
   });
-  await expect(pendingMigrations(database.sql, folder)).rejects.toThrow(/was edited/);
+  await expect(schemaStatus(database.sql, folder)).rejects.toThrow(/was edited/);
 });
 
 test("a checkout with another system's line ends is the same file", async () => {
   await run();
   write('0001_carts.sql', 'create table carts (id int);\r\ncreate index on carts (id);');
-  expect(await run()).toEqual({ applied: [], version: 2 });
+  expect(await run()).toMatchObject({ applied: [], version: 2 });
 });
 
 test('a schema newer than the code is refused', async () => {
@@ -128,7 +132,7 @@ test('a schema of a version before the first release is refused, and nothing is 
     message: expect.stringMatching(/before the first release.*drop schema purchase_watch cascade/),
   };
   await expect(run()).rejects.toMatchObject(refusal);
-  await expect(pendingMigrations(sql, folder)).rejects.toMatchObject(refusal);
+  await expect(schemaStatus(sql, folder)).rejects.toMatchObject(refusal);
   const [found] = await sql`select to_regclass('carts') is null and to_regnamespace('purchase_watch_internal') is null as clean`;
   expect(found).toEqual({ clean: true });
   await sql`drop schema purchase_watch cascade`;
