@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { testChannel } from './actions/channels/test-channel.ts';
+import { clientCertificates } from './actions/client-certificates.ts';
 import { createExaminer } from './actions/doctor/doctor.ts';
 import { secretsOf } from './actions/subscribers/secrets.ts';
 import { type Front, openFront } from './api/access/front.ts';
@@ -203,7 +204,9 @@ async function start(parts: Runnable, front: Front): Promise<void> {
   const { databaseUrl, patience } = store;
   front.at('taking over shards');
   const apiKeys = replacements.worker ? settings.apiKeys : keysOf(settings, log);
-  const engine = { meters, shardsOwned: () => ownership.owned().length, unwritten: poller.unwritten };
+  const certificates = clientCertificates(settings, databaseUrl);
+  const { pools } = store;
+  const engine = { meters, shardsOwned: () => ownership.owned().length, unwritten: poller.unwritten, pools, certificates };
   const api = await openApi(
     {
       ...{

@@ -4,6 +4,7 @@ import { createFeedHub, type FeedHub } from '../actions/events/feed-hub.ts';
 import type { Milliseconds } from '../domain/values/time.ts';
 import { connect, type Sql } from '../postgres/connection/database.ts';
 import { type Patience, waitingForLocks } from '../postgres/connection/server-limits.ts';
+import { measured } from '../postgres/pool-use.ts';
 import type { StreamPlaces } from './events/stream-places.ts';
 import { limitedPool } from './http/limited-pool.ts';
 import type { ServedApp } from './http/serve.ts';
@@ -38,8 +39,10 @@ export async function openApi(
   { answerWithin, limits, worker, connections }: Patience & { worker: boolean; connections: number },
 ): Promise<OpenApi> {
   const { databaseUrl } = parts;
+  const { pools } = parts.engine;
   // Readiness and metrics are asked for on connections that no request can take.
-  const operators = connect(databaseUrl, { max: worker ? 2 : OPERATORS, name: 'operators', answerWithin, limits });
+  const most = worker ? 2 : OPERATORS;
+  const operators = measured(pools, 'operators', connect(databaseUrl, { max: most, name: 'operators', answerWithin, limits }));
   if (worker) {
     const app = createOperations({ ...parts, operators });
     return { app, feed: null, places: null, reads: null, changes: null, disconnect: () => operators.end({ timeout: 5 }) };
@@ -48,10 +51,11 @@ export async function openApi(
   const soon = waitingForLocks(limits, LOCK_WITHIN);
   const pool = (max: number, name: string) => connect(databaseUrl, { max, name, answerWithin, limits: soon });
   const [readers, changers] = [pool(READERS, 'api'), pool(CHANGES, 'changes')];
-  const sql = limitedPool(readers, { connections: READERS });
-  const changes = limitedPool(changers, { connections: CHANGES });
+  const sql = measured(pools, 'api', limitedPool(readers, { connections: READERS }));
+  const changes = measured(pools, 'changes', limitedPool(changers, { connections: CHANGES }));
   // Everybody who follows the feed asks at the same moment, and always the same.
-  const feedSql = connect(databaseUrl, { max: 4, name: 'feed', steadyPlans: true, answerWithin, limits });
+  const feedPool = connect(databaseUrl, { max: 4, name: 'feed', steadyPlans: true, answerWithin, limits });
+  const feedSql = measured(pools, 'feed', feedPool);
   const feed = createFeedHub(feedSql);
   // A worker never loads what only the API needs.
   const [{ createApi }, limitsOfStreams] = await Promise.all([import('./routes.ts'), import('./events/stream-places.ts')]);

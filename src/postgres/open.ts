@@ -6,6 +6,7 @@ import { type Hosts, hostsOf } from './connection/primary.ts';
 import { agreeOnGuards, agreeOnLimits, type Patience, waitingForLocks } from './connection/server-limits.ts';
 import { redial } from './connection/watched-socket.ts';
 import { startEmbedded } from './embedded/embedded.ts';
+import { measured, type PoolUse } from './pool-use.ts';
 import { reachDatabase } from './reach.ts';
 
 export interface Store {
@@ -18,6 +19,8 @@ export interface Store {
   readonly outbox: Sql;
   /** The hosts of the URL, when it names several. */
   readonly hosts: Hosts | null;
+  /** How much each pool of the process is used; who opens further ones adds them. */
+  readonly pools: PoolUse[];
   /** For further connections. */
   readonly patience: Patience;
   /** Breaks every connection, so that each is dialled again; resolves when all are closed. */
@@ -67,11 +70,12 @@ export async function openStore(
   const unguarded = await agreeOnGuards(url);
   if (unguarded !== null) log.warn(unguarded, 'database.settings_refused');
   const patience = await agreeOnLimits(url, answerWithin, (about) => log.warn(about, 'database.limits_refused'));
-  const sql = connect(url, { max: 6, steadyPlans: true, ...patience });
+  const pools: PoolUse[] = [];
+  const sql = measured(pools, 'loops', connect(url, { max: 6, steadyPlans: true, ...patience }));
   const limits = waitingForLocks(patience.limits, LOCK_WITHIN);
   const planned = { steadyPlans: true, orderedPlans: true, ...patience, limits };
-  const recording = connect(url, { max: 4, name: 'recording', ...planned });
-  const outbox = connect(url, { max: 4, name: 'outbox', ...planned });
+  const recording = measured(pools, 'recording', connect(url, { max: 4, name: 'recording', ...planned }));
+  const outbox = measured(pools, 'outbox', connect(url, { max: 4, name: 'outbox', ...planned }));
   const end = (timeout: Milliseconds) =>
     Promise.all([sql, recording, outbox].map((pool) => pool.end({ timeout: timeout / 1_000 })));
   return {
@@ -79,6 +83,7 @@ export async function openStore(
     sql,
     recording,
     outbox,
+    pools,
     hosts: hostsOf(parseDatabaseUrl(url)) ?? null,
     patience,
     redial: () => redial(url),

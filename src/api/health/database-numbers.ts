@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { countOpenIncidents } from '../../postgres/incidents/incidents.ts';
+import { LEASES } from '../../postgres/migrations/names.ts';
 import { listSites, presentSites, type SiteRow } from '../../postgres/polling/sites.ts';
 import { purchaseTotals, type Total } from '../../postgres/reports/counts.ts';
 import {
@@ -18,12 +19,16 @@ import { lastHeartbeat } from '../../postgres/shards/dead-mans-switch.ts';
 import { livingReplicas } from '../../postgres/shards/living-replicas.ts';
 import { readSubscribers, type StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
 import { hearingChannels } from '../../postgres/subscribers/symptoms.ts';
+import { doneAt } from '../../postgres/upkeep/retention.ts';
 
 export interface DatabaseNumbers {
   /** By the database's clock. */
   readonly at: Instant;
   /** How full the queue of notifications is, from 0 to 1. */
   readonly notificationQueue: number;
+  readonly oldestTransaction: Milliseconds;
+  /** When the last whole run of retention began; null before the first. */
+  readonly retentionAt: Instant | null;
   readonly totals: readonly Total[];
   readonly lags: readonly DueLag[];
   /** Those that are configured. */
@@ -65,8 +70,9 @@ export function databaseNumbers(sql: Sql): () => Promise<DatabaseNumbers | null>
 }
 
 async function read(sql: Sql): Promise<DatabaseNumbers> {
-  const { at, notificationQueue } = await databaseMoment(sql);
-  const [totals, lags, sites, incidents, subscribers, waiting, replicas, hearing, heartbeatAt] = await Promise.all([
+  const moment = await databaseMoment(sql);
+  const { at } = moment;
+  const [totals, lags, sites, incidents, subscribers, waiting, replicas, hearing, heartbeatAt, retentionAt] = await Promise.all([
     purchaseTotals(sql),
     dueLag(sql),
     listSites(sql),
@@ -76,10 +82,10 @@ async function read(sql: Sql): Promise<DatabaseNumbers> {
     livingReplicas(sql),
     hearingChannels(sql, at),
     lastHeartbeat(sql),
+    doneAt(sql, LEASES.upkeep),
   ]);
   return {
-    at,
-    notificationQueue,
+    ...moment,
     totals,
     lags,
     sites: presentSites(sites),
@@ -95,5 +101,6 @@ async function read(sql: Sql): Promise<DatabaseNumbers> {
     replicas: replicas.length,
     hearing,
     heartbeatAt,
+    retentionAt,
   };
 }

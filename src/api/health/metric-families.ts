@@ -13,6 +13,14 @@ export interface MetricSources extends Replica {
 
 const PREFIX = 'purchase_watch_';
 
+const BUILD_INFO: Metric<Pick<Replica, 'version'>> = {
+  type: 'gauge',
+  name: 'build_info',
+  labels: ['version'],
+  help: 'Always 1; the label says which version runs.',
+  read: ({ version }) => [{ labels: { version }, value: 1 }],
+};
+
 const DATABASE_UP: Metric<DatabaseNumbers | null> = {
   type: 'gauge',
   name: 'database_up',
@@ -30,14 +38,42 @@ const DATABASE_METRICS: readonly Metric<DatabaseNumbers>[] = [
     help: "How full the database's queue of notifications is; at 1 nothing can be recorded.",
     read: ({ notificationQueue }) => [{ value: notificationQueue }],
   },
+  {
+    type: 'gauge',
+    name: 'database_oldest_transaction_seconds',
+    labels: [],
+    help: 'How long the oldest open transaction of the database has been open, of all that the role of DATABASE_URL may see (all with pg_read_all_stats).',
+    read: ({ oldestTransaction }) => [{ value: oldestTransaction / 1_000 }],
+  },
+  {
+    type: 'gauge',
+    name: 'retention_timestamp_seconds',
+    labels: [],
+    help: 'When the last run of retention that came to its end began, in seconds since 1970; missing before the first.',
+    read: ({ retentionAt }) => (retentionAt === null ? [] : [{ value: retentionAt / 1_000 }]),
+  },
   ...PURCHASE_METRICS,
   ...SUBSCRIBER_METRICS,
   { type: 'gauge', name: 'replicas', labels: [], help: 'Daemons that are alive.', read: ({ replicas }) => [{ value: replicas }] },
 ];
 
+const STARTING: Omit<MetricFamily, 'read'> = {
+  type: 'gauge',
+  name: 'starting',
+  labels: [],
+  help: 'Whether the daemon is still starting: then it has only this, build_info and the numbers of the process.',
+};
+
+/** What a daemon can say while it starts, the database away or not. */
+export function startingFamilies(version: string): MetricFamily[] {
+  return [family(BUILD_INFO, () => BUILD_INFO.read({ version })), family(STARTING, () => [{ value: 1 }])];
+}
+
 /** All families, in the order of the page. What they hold of the work done is this replica's alone. */
 export function metricFamilies({ numbers, ...replica }: MetricSources): MetricFamily[] {
   return [
+    family(BUILD_INFO, () => BUILD_INFO.read(replica)),
+    family(STARTING, () => [{ value: 0 }]),
     ...REPLICA_METRICS.map((metric) => family(metric, () => metric.read(replica))),
     family(DATABASE_UP, () => DATABASE_UP.read(numbers())),
     ...DATABASE_METRICS.map((metric) =>
@@ -49,6 +85,6 @@ export function metricFamilies({ numbers, ...replica }: MetricSources): MetricFa
   ];
 }
 
-function family({ name, type, labels, help }: Omit<MetricFamily, 'read'>, read: MetricFamily['read']): MetricFamily {
-  return { name: PREFIX + name, type, help, labels, read };
+function family(metric: Omit<MetricFamily, 'read'>, read: MetricFamily['read']): MetricFamily {
+  return { ...metric, name: PREFIX + metric.name, read };
 }

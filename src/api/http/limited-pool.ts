@@ -4,6 +4,7 @@
  */
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
+import type { DriverQuery } from '../../postgres/pool-use.ts';
 import { createTurns, type Turns } from '../limits/turns.ts';
 import { busy } from './problems.ts';
 
@@ -34,13 +35,6 @@ export function limitedPool(sql: Sql, { connections, waiting = MOST_WAITING, wit
       };
     },
   });
-}
-
-/** What the driver's queries have: `handler` is called when one is to be sent, `resolve` or `reject` when it has ended. */
-interface DriverQuery {
-  handler: (query: DriverQuery) => unknown;
-  resolve: (value: unknown) => unknown;
-  reject: (error: unknown) => unknown;
 }
 
 function inTurn<T>(turns: Turns, made: T): T {

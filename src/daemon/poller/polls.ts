@@ -70,7 +70,7 @@ export function createPolls(options: PollsOptions): Polls {
     meter.began(askedAt - entry.dueAt);
     const seen = await calls.site.pollStatus(entry.purchase.purchaseId, entry.digest);
     meter.inFlight -= 1;
-    meter.polled(seen.kind, clock.monotonic() - askedMoment);
+    meter.polled(seen.kind, clock.monotonic() - askedMoment, entry.purchase.id);
     calls.end();
     return { calls, entry, seen, askedAt, askedMoment };
   };

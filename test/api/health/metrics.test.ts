@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import type { DatabaseNumbers } from '../../../src/api/health/database-numbers.ts';
-import { metricFamilies } from '../../../src/api/health/metric-families.ts';
+import { type MetricSources, metricFamilies } from '../../../src/api/health/metric-families.ts';
 import { goneForgetter } from '../../../src/api/health/metrics.ts';
 import { connect } from '../../../src/postgres/connection/database.ts';
 import { recentActivity } from '../../../src/postgres/shards/activity.ts';
 import { createHealth } from '../../../src/runtime/loops/health.ts';
-import { createMeters } from '../../../src/runtime/meters.ts';
+import { createMeters, type Meters } from '../../../src/runtime/meters.ts';
 import { createRegistry } from '../../../src/runtime/metrics.ts';
 import { startTestApp, type TestApp } from '../../support/test-app.ts';
 import { startTestApi } from '../api.ts';
@@ -27,6 +27,11 @@ const numberOf = (
     ?.samples.find(
       (sample) => sample.name.endsWith(part) && Object.entries(labels).every(([label, value]) => sample.labels[label] === value),
     )?.value;
+/** What metrics of a replica without a database are read from. */
+const sourcesOf = (meters: Meters): MetricSources => ({
+  ...{ version: '1', health: createHealth(() => 0), keys: [], numbers: () => null },
+  engine: { meters, shardsOwned: () => 0, unwritten: () => 0, pools: [], certificates: [] },
+});
 
 describe('of a daemon at work', () => {
   let t: TestApp;
@@ -194,8 +199,7 @@ test('go on without the database, which is said', async () => {
 test('spreads count each value at its limit and above', async () => {
   const meters = createMeters();
   for (const took of [1, 1.5, 30_000]) meters.site('default').polled('seen', took);
-  const engine = { meters, shardsOwned: () => 0, unwritten: () => 0 };
-  const families = metricFamilies({ version: '1', health: createHealth(() => 0), engine, numbers: () => null });
+  const families = metricFamilies(sourcesOf(meters));
   const page = parseMetrics(await (await createRegistry(families)).metrics());
   const buckets = page.get('purchase_watch_poll_duration_seconds')!.samples.map(({ labels, value }) => [labels.le, value]);
   expect(buckets.slice(0, 2)).toEqual([
@@ -212,8 +216,7 @@ test('spreads count each value at its limit and above', async () => {
 
 test('the page about metrics lists each, with its type, labels and meaning', () => {
   const page = readFileSync(join(import.meta.dirname, '../../../docs/metrics.md'), 'utf8');
-  const engine = { meters: createMeters(), shardsOwned: () => 0, unwritten: () => 0 };
-  const families = metricFamilies({ version: '1', health: createHealth(() => 0), engine, numbers: () => null });
+  const families = metricFamilies(sourcesOf(createMeters()));
   const rows = families.map(
     ({ name, type, labels, help }) => `| \`${name}\` | ${type} | ${labels.map((label) => `\`${label}\``).join(', ')} | ${help} |`,
   );
