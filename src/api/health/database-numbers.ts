@@ -47,30 +47,42 @@ export interface DatabaseNumbers {
 const FRESH: Milliseconds = 10_000;
 const ANSWER_WITHIN: Milliseconds = 2_000;
 
-/** Reads the numbers, or takes those just read; null while the database gives none. */
-export function databaseNumbers(sql: Sql): () => Promise<DatabaseNumbers | null> {
+export interface DatabaseReading {
+  /** Whether the database answers: a locked table may keep numbers back all the same. */
+  readonly answers: boolean;
+  /** Null while they cannot be read, or not in time. */
+  readonly numbers: DatabaseNumbers | null;
+}
+
+/** Reads the numbers, or takes those just read. */
+export function databaseNumbers(sql: Sql): () => Promise<DatabaseReading> {
   let last: { readonly numbers: DatabaseNumbers; readonly readAt: Milliseconds } | null = null;
   let underWay: Promise<DatabaseNumbers | null> | null = null;
-  return () => {
-    if (last !== null && performance.now() - last.readAt < FRESH) return Promise.resolve(last.numbers);
+  let answers = false;
+  const begin = async (): Promise<DatabaseNumbers | null> => {
+    answers = false;
+    try {
+      const moment = await databaseMoment(sql);
+      answers = true;
+      const numbers = await read(sql, moment);
+      last = { numbers, readAt: performance.now() };
+      return numbers;
+    } catch {
+      return null;
+    } finally {
+      underWay = null;
+    }
+  };
+  return async () => {
+    if (last !== null && performance.now() - last.readAt < FRESH) return { answers: true, numbers: last.numbers };
     // One at a time: a database that is silent must not collect questions.
-    underWay ??= read(sql)
-      .then(
-        (numbers) => {
-          last = { numbers, readAt: performance.now() };
-          return numbers;
-        },
-        () => null,
-      )
-      .finally(() => {
-        underWay = null;
-      });
-    return Promise.race([underWay, delay(ANSWER_WITHIN, null, { ref: false })]);
+    underWay ??= begin();
+    const numbers = await Promise.race([underWay, delay(ANSWER_WITHIN, null, { ref: false })]);
+    return { answers, numbers };
   };
 }
 
-async function read(sql: Sql): Promise<DatabaseNumbers> {
-  const moment = await databaseMoment(sql);
+async function read(sql: Sql, moment: Awaited<ReturnType<typeof databaseMoment>>): Promise<DatabaseNumbers> {
   const { at } = moment;
   const [totals, lags, sites, incidents, subscribers, waiting, replicas, hearing, heartbeatAt, retentionAt] = await Promise.all([
     purchaseTotals(sql),

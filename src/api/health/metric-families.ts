@@ -1,14 +1,14 @@
 /** Every metric by name: what it means, and where its numbers come from. docs/metrics.md says the same, and a test compares. */
 import type { MetricFamily } from '../../runtime/metrics.ts';
-import type { DatabaseNumbers } from './database-numbers.ts';
+import type { DatabaseNumbers, DatabaseReading } from './database-numbers.ts';
 import type { Metric, Replica } from './metric.ts';
 import { PURCHASE_METRICS } from './purchase-metrics.ts';
 import { REPLICA_METRICS } from './replica-metrics.ts';
 import { SUBSCRIBER_METRICS } from './subscriber-metrics.ts';
 
 export interface MetricSources extends Replica {
-  /** As last read; null while the database does not answer. */
-  numbers(): DatabaseNumbers | null;
+  /** As last read. */
+  reading(): DatabaseReading;
 }
 
 const PREFIX = 'purchase_watch_';
@@ -21,12 +21,12 @@ const BUILD_INFO: Metric<Pick<Replica, 'version'>> = {
   read: ({ version }) => [{ labels: { version }, value: 1 }],
 };
 
-const DATABASE_UP: Metric<DatabaseNumbers | null> = {
+const DATABASE_UP: Metric<DatabaseReading> = {
   type: 'gauge',
   name: 'database_up',
   labels: [],
-  help: 'Whether the database answers; while it does not, what it would say is missing.',
-  read: (numbers) => [{ value: numbers === null ? 0 : 1 }],
+  help: 'Whether the database answers. While it does not, and while its tables are locked, what it would say is missing.',
+  read: ({ answers }) => [{ value: answers ? 1 : 0 }],
 };
 
 /** Numbers that the database has for all replicas together. */
@@ -70,16 +70,16 @@ export function startingFamilies(version: string): MetricFamily[] {
 }
 
 /** All families, in the order of the page. What they hold of the work done is this replica's alone. */
-export function metricFamilies({ numbers, ...replica }: MetricSources): MetricFamily[] {
+export function metricFamilies({ reading, ...replica }: MetricSources): MetricFamily[] {
   return [
     family(BUILD_INFO, () => BUILD_INFO.read(replica)),
     family(STARTING, () => [{ value: 0 }]),
     ...REPLICA_METRICS.map((metric) => family(metric, () => metric.read(replica))),
-    family(DATABASE_UP, () => DATABASE_UP.read(numbers())),
+    family(DATABASE_UP, () => DATABASE_UP.read(reading())),
     ...DATABASE_METRICS.map((metric) =>
       family(metric, () => {
-        const now = numbers();
-        return now === null ? [] : metric.read(now);
+        const { numbers } = reading();
+        return numbers === null ? [] : metric.read(numbers);
       }),
     ),
   ];

@@ -13,7 +13,7 @@ import { needs } from '../access/scopes.ts';
 import type { Api } from '../http/definitions.ts';
 import { problems } from '../http/problems.ts';
 import { createBudget } from '../limits/strangers.ts';
-import { type DatabaseNumbers, databaseNumbers } from './database-numbers.ts';
+import { type DatabaseNumbers, type DatabaseReading, databaseNumbers } from './database-numbers.ts';
 import type { Engine } from './metric.ts';
 import { metricFamilies } from './metric-families.ts';
 
@@ -30,8 +30,8 @@ interface MetricsParts {
 /** Mounts /metrics. */
 export function mountMetrics(app: Api, { sql, health, engine, keys }: MetricsParts): void {
   const readNumbers = databaseNumbers(sql);
-  let numbers: DatabaseNumbers | null = null;
-  const sources = { version: packageVersion(), health, engine, keys, numbers: () => numbers };
+  let reading: DatabaseReading = { answers: false, numbers: null };
+  const sources = { version: packageVersion(), health, engine, keys, reading: () => reading };
   const forgetGone = goneForgetter(engine.meters);
   const writerOf = (format: Format) => {
     const mayWrite = createBudget(WRITTEN_A_SECOND);
@@ -39,8 +39,8 @@ export function mountMetrics(app: Api, { sql, health, engine, keys }: MetricsPar
     const write = async () => {
       registry ??= createRegistry(metricFamilies(sources), format);
       const page = await registry;
-      numbers = await readNumbers();
-      if (numbers !== null) forgetGone(numbers);
+      reading = await readNumbers();
+      if (reading.numbers !== null) forgetGone(reading.numbers);
       return { text: await page.metrics(), contentType: page.contentType };
     };
     let written: ReturnType<typeof write> | null = null;
@@ -59,7 +59,7 @@ export function mountMetrics(app: Api, { sql, health, engine, keys }: MetricsPar
 const OPEN_METRICS = 'application/openmetrics-text';
 
 /** OpenMetrics to whoever prefers it, as Prometheus does; the older format to everybody else. */
-export function formatFor(c: Context): Format {
+function formatFor(c: Context): Format {
   const supports = [OPEN_METRICS, 'text/plain'];
   return accepts(c, { header: 'Accept', supports, default: 'text/plain' }) === OPEN_METRICS ? 'openMetrics' : 'text';
 }

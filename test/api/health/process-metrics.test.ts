@@ -53,7 +53,13 @@ test('who prefers OpenMetrics gets it, with the id of a poll and of an event bes
   meters.site('default').polled('seen', 40, 4_711);
   meters.subscriber('shop').attempted('delivered', 80, 'evt_01');
   const engine = { meters, shardsOwned: () => 0, unwritten: () => 0, pools: [], certificates: [] };
-  const families = metricFamilies({ version: '1', health: createHealth(() => 0), engine, keys: [], numbers: () => null });
+  const families = metricFamilies({
+    version: '1',
+    health: createHealth(() => 0),
+    engine,
+    keys: [],
+    reading: () => ({ answers: false, numbers: null }),
+  });
   const open = await (await createRegistry(families, 'openMetrics')).metrics();
   expect(open).toMatch(
     /poll_duration_seconds_bucket\{site="default",le="0.05"\} 1 # \{purchase_row="4711"\} 0.04 \d{10}\.?\d*\n/,
@@ -73,7 +79,8 @@ test('says when keys and certificates expire, ours and those that other ends sho
   const dispatcher = new Agent({ connect: { ca: authority.certificate } });
   await (await request(`https://localhost:${port}`, { dispatcher })).body.text();
   const families = parseMetrics((await page()).text);
-  const inDays = (labels: Record<string, string>) => Math.round((sampleOf(families, EXPIRES, labels)! * 1_000 - Date.now()) / DAY);
+  const inDays = (labels: Record<string, string>) =>
+    Math.round((sampleOf(families, EXPIRES, labels)! * 1_000 - Date.now()) / DAY);
   expect(inDays({ kind: 'api_key', name: 'monitoring' })).toBe(10);
   expect(inDays({ kind: 'server_certificate', name: `localhost:${port}` })).toBe(1);
   await dispatcher.close();
@@ -93,14 +100,29 @@ test('says when keys and certificates expire, ours and those that other ends sho
 });
 
 test('says how long the oldest transaction has been open, and when retention ran last', async () => {
-  await api.sql`update purchase_watch_internal.leases set done_at = to_timestamp(1700000000) where name = 'upkeep'`;
-  await api.sql.begin(async (tx) => {
-    await tx`select 1`;
-    await expect
-      .poll(async () => sampleOf(parseMetrics((await page()).text), 'purchase_watch_database_oldest_transaction_seconds'))
-      .toBeGreaterThan(0);
+  // One that has read nothing of the database yet: what was read holds for ten seconds.
+  const fresh = await startTestApi();
+  await fresh.sql`update purchase_watch_internal.leases set done_at = to_timestamp(1700000000) where name = 'upkeep'`;
+  const families = await fresh.sql.begin(async (tx) => {
+    await tx`select pg_sleep(0.02)`;
+    return parseMetrics((await fresh.call('GET', '/metrics')).text);
+  });
+  expect(sampleOf(families, 'purchase_watch_database_oldest_transaction_seconds')).toBeGreaterThan(0.02);
+  expect(sampleOf(families, 'purchase_watch_retention_timestamp_seconds')).toBe(1_700_000_000);
+  await fresh.stop();
+});
+
+test('a table that another session has locked keeps numbers back, and is not taken for a database that is away', async () => {
+  const fresh = await startTestApi();
+  await fresh.sql.begin(async (tx) => {
+    await tx`lock table purchase_watch_internal.shards in access exclusive mode`;
+    const families = parseMetrics((await fresh.call('GET', '/metrics')).text);
+    expect(sampleOf(families, 'purchase_watch_database_up')).toBe(1);
+    expect(sampleOf(families, 'purchase_watch_replicas')).toBeUndefined();
+    expect(sampleOf(families, 'process_resident_memory_bytes')).toBeGreaterThan(0);
   });
   await expect
-    .poll(async () => sampleOf(parseMetrics((await page()).text), 'purchase_watch_retention_timestamp_seconds'))
-    .toBe(1_700_000_000);
+    .poll(async () => sampleOf(parseMetrics((await fresh.call('GET', '/metrics')).text), 'purchase_watch_replicas'))
+    .toBe(0);
+  await fresh.stop();
 });
