@@ -36,7 +36,8 @@ export interface Recording {
   readonly speed: number;
 }
 
-const SCRAPED_WITHIN = 3_000;
+/** As Prometheus waits unless it is told otherwise. */
+const SCRAPED_WITHIN = 10_000;
 
 export interface Recorder {
   readonly recording: Recording;

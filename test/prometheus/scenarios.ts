@@ -176,10 +176,10 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
       await ready('replica-1');
       await watch(20);
       await phase('well', 10);
-      const release = await locked(sql, 'purchase_watch_internal.shards');
+      const release = await locked(sql, 'purchase_watch_internal.replicas');
       await phase(
-        'a session has locked the table of shards, from which the number of daemons is read, too',
-        60,
+        'a session has locked the table of daemons, in which they renew their leases',
+        80,
         ...[
           'PurchaseWatchConnectionsWaiting',
           'PurchaseWatchLoopUnhealthy',

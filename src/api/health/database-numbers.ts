@@ -84,7 +84,7 @@ export function databaseNumbers(sql: Sql): () => Promise<DatabaseReading> {
 
 async function read(sql: Sql, moment: Awaited<ReturnType<typeof databaseMoment>>): Promise<DatabaseNumbers> {
   const { at } = moment;
-  const [totals, lags, sites, incidents, subscribers, waiting, replicas, hearing, heartbeatAt, retentionAt] = await Promise.all([
+  const [totals, lags, sites, incidents, subscribers, waiting, replicas, hearing, heartbeatAt, retentionAt] = await allAtOnce([
     purchaseTotals(sql),
     dueLag(sql),
     listSites(sql),
@@ -95,7 +95,7 @@ async function read(sql: Sql, moment: Awaited<ReturnType<typeof databaseMoment>>
     hearingChannels(sql, at),
     lastHeartbeat(sql),
     doneAt(sql, LEASES.upkeep),
-  ]);
+  ] as const);
   return {
     ...moment,
     totals,
@@ -115,4 +115,10 @@ async function read(sql: Sql, moment: Awaited<ReturnType<typeof databaseMoment>>
     heartbeatAt,
     retentionAt,
   };
+}
+
+/** Like `Promise.all`, but it fails only when all have ended: queries that are left would hold up the next reading on the same connection. */
+async function allAtOnce<const Work extends readonly Promise<unknown>[]>(work: Work) {
+  await Promise.allSettled(work);
+  return Promise.all(work);
 }
