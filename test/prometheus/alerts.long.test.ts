@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -7,42 +7,38 @@ import { stringify } from 'yaml';
 import { DASHBOARDS } from '../../tools/dashboards/panels.ts';
 import { keyUntil } from './expiring.ts';
 import { promtool } from './promtool.ts';
-import { promtoolTest } from './recording.ts';
-import { startPrometheus } from './server.ts';
+import { FOLDER, promtoolTest } from './recording.ts';
+import { startAlertmanager, startPrometheus } from './server.ts';
 import { record } from './world.ts';
 
-const FOLDER = join(import.meta.dirname, '../../deploy/prometheus');
 const RULES = join(FOLDER, 'rules.yml');
+const INCIDENTS = join(FOLDER, 'incidents.yml');
 
 test('promtool finds the rules good, and in each recording the alerts that it names, no other one', () => {
-  expect(promtool('check', 'rules', '--lint-fatal', RULES)).toContain('rules found');
+  for (const path of [RULES, INCIDENTS]) expect(promtool('check', 'rules', '--lint-fatal', path)).toContain('rules found');
   const tests = join(FOLDER, 'tests');
   promtool('test', 'rules', ...readdirSync(tests).map((name) => join(tests, name)));
 });
 
 /** The recordings in the repository show each alert; this shows that recordings are still what a daemon says. */
-test('a daemon whose database is killed and whose service is down, recorded anew, causes the alerts for it and no other', async () => {
+test('a daemon whose database is killed, recorded anew, causes the alert for it and no other', async () => {
   const recording = await record('anew', {
     speed: 60,
     every: 1_000,
-    play: async ({ postgres, simulator, ready, watch, phase }) => {
+    play: async ({ postgres, ready, watch, phase }) => {
       await ready('replica-1');
       await watch(20);
-      await phase('well', 4);
+      await phase('well', 3);
       await postgres.kill();
       await phase('the database was killed', 10, 'PurchaseWatchDatabaseAway');
       await postgres.restart();
       await phase('it is back', 8);
-      await simulator.control.down();
-      await phase('the service is down', 20, 'PurchaseWatchSiteBlind');
-      await simulator.control.up();
-      await phase('it is back, too', 25);
     },
   });
   // Beside the others, because a test names its rules from there.
   const folder = mkdtempSync(join(FOLDER, 'anew-'));
   const path = join(folder, 'anew.yml');
-  writeFileSync(path, stringify(promtoolTest(recording, readFileSync(RULES, 'utf8'))));
+  writeFileSync(path, stringify(promtoolTest(recording)));
   try {
     promtool('test', 'rules', path);
   } finally {
@@ -54,7 +50,7 @@ interface Vector {
   readonly result: readonly { readonly metric: Readonly<Record<string, string>> }[];
 }
 
-test('Prometheus reads a daemon with exemplars, takes the rules, and answers each question of the dashboards', async () => {
+test('Prometheus reads a daemon with exemplars, answers each question of the dashboards, and sends incidents to Alertmanager', async () => {
   const monitor = createServer((_, answer) => void answer.end());
   await new Promise<void>((resolve) => monitor.listen(0, '127.0.0.1', resolve));
   await record('dashboards', {
@@ -63,7 +59,9 @@ test('Prometheus reads a daemon with exemplars, takes the rules, and answers eac
     play: async ({ ready, watch, simulator }) => {
       const env = { DEAD_MANS_SWITCH_URL: `http://127.0.0.1:${(monitor.address() as AddressInfo).port}` };
       const daemon = await ready('replica-1', { env, file: { api: { keys: keyUntil('monitoring', 240) } } });
-      const prometheus = await startPrometheus(new URL(daemon.url).host, RULES);
+      const alertmanager = await startAlertmanager();
+      const target = new URL(daemon.url).host;
+      const prometheus = await startPrometheus({ target, rules: [RULES, INCIDENTS], alertmanager: alertmanager.host });
       try {
         const ids = await watch(20);
         const asked = DASHBOARDS.flatMap(({ title, rows }) =>
@@ -100,8 +98,15 @@ test('Prometheus reads a daemon with exemplars, takes the rules, and answers eac
           'rules',
         );
         expect(groups.flatMap(({ rules }) => rules.filter(({ health }) => health !== 'ok'))).toEqual([]);
+
+        const incidents = () => alertmanager.alerts().filter(({ alertname }) => alertname === 'PurchaseWatchIncident');
+        expect(incidents()).toEqual([]);
+        await simulator.control.down();
+        const critical = { severity: 'critical', kind: 'unreachable', site: 'default' };
+        await expect.poll(incidents, { interval: 1_000 }).toEqual([expect.objectContaining(critical)]);
       } finally {
         await prometheus.stop();
+        await alertmanager.stop();
       }
     },
   });

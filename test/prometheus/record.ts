@@ -2,19 +2,17 @@
  * Records the scenarios anew: `npm run alerts [scenario …]`. Each causes its fault with real parts, and what Prometheus would have
  * scraped becomes a test of promtool in deploy/prometheus/tests. Takes seven minutes; needs Debian's prometheus and postgresql-15.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { promtool } from './promtool.ts';
-import { promtoolTest } from './recording.ts';
+import { FOLDER, promtoolTest } from './recording.ts';
 import { SCENARIOS } from './scenarios.ts';
 import { record } from './world.ts';
 
-const FOLDER = join(import.meta.dirname, '../../deploy/prometheus');
 /** Scenarios at a time: each is a Postgres and a daemon. */
 const AT_ONCE = 3;
 
-const rules = readFileSync(join(FOLDER, 'rules.yml'), 'utf8');
 const names = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(SCENARIOS);
 const failed: string[] = [];
 
@@ -23,7 +21,7 @@ async function work(): Promise<void> {
     const path = join(FOLDER, 'tests', `${name}.yml`);
     try {
       const recording = await record(name, SCENARIOS[name]!);
-      const test = promtoolTest(recording, rules);
+      const test = promtoolTest(recording, SCENARIOS[name]!.rules);
       for (const { alert, command, printed } of recording.followed)
         process.stdout.write(`${name}, ${alert}:\n${command}${printed}\n`);
       writeFileSync(path, `# Recorded by npm run alerts ${name}; do not edit.\n${stringify(test, { lineWidth: 0 })}`);

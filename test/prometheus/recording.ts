@@ -1,4 +1,6 @@
 /** Scrapes daemons as Prometheus does, and writes what was scraped as a test of promtool. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseMetrics } from '../api/exposition.ts';
 
@@ -93,15 +95,22 @@ function seriesOf(name: string, labels: Readonly<Record<string, string>>): strin
 /** The name of a metric in a text. */
 export const METRIC = /\bpurchase_watch_[a-z_]+/g;
 
-/** A test file of promtool: the series that the rules use, and at the end of each phase the alerts that fire. */
-export function promtoolTest({ name, scrapes, phases, every, speed }: Recording, rules: string): object {
+/** Where rules and tests are. */
+export const FOLDER = join(import.meta.dirname, '../../deploy/prometheus');
+
+/** A test file of promtool: the series that the files of rules use, and at the end of each phase the alerts that fire. */
+export function promtoolTest(
+  { name, scrapes, phases, every, speed }: Recording,
+  files: readonly string[] = ['rules.yml'],
+): object {
+  const rules = files.map((file) => readFileSync(join(FOLDER, file), 'utf8')).join('');
   const used = new Set([...rules.matchAll(METRIC)].map(([metric]) => metric));
   const names = new Set(scrapes.flatMap(({ values }) => [...values.keys()]));
   const kept = [...names].filter((series) => series.startsWith('up{') || used.has(/^\w+/.exec(series)![0])).sort();
   const seconds = (every / 1_000) * speed;
   const begun = scrapes[0]!.at;
   return {
-    rule_files: ['../rules.yml'],
+    rule_files: files.map((file) => `../${file}`),
     evaluation_interval: `${seconds}s`,
     tests: [
       {

@@ -9,7 +9,6 @@ import { METRIC } from './recording.ts';
 import { SCENARIOS } from './scenarios.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const RULES = join(ROOT, 'deploy/prometheus/rules.yml');
 const TESTS = join(ROOT, 'deploy/prometheus/tests');
 
 interface Rule {
@@ -19,7 +18,10 @@ interface Rule {
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
 }
-const rules: Rule[] = parse(readFileSync(RULES, 'utf8')).groups.flatMap((group: { rules: Rule[] }) => group.rules);
+const rulesOf = (file: string): Rule[] =>
+  parse(readFileSync(join(ROOT, 'deploy/prometheus', file), 'utf8')).groups.flatMap((group: { rules: Rule[] }) => group.rules);
+const rules = rulesOf('rules.yml');
+const all = [...rules, ...rulesOf('incidents.yml')];
 const recordings = readdirSync(TESTS).sort();
 
 /** The labels of every family, by its name. */
@@ -38,8 +40,8 @@ function known(): Map<string, readonly string[]> {
 test('each rule says how grave it is, what is wrong, and where its runbook is', () => {
   const runbooks = readFileSync(join(ROOT, 'docs/runbooks.md'), 'utf8');
   const sections = [...runbooks.matchAll(/^## (PurchaseWatch\w+)$/gm)].map(([, alert]) => alert!);
-  expect(sections.toSorted()).toEqual(rules.map(({ alert }) => alert).toSorted());
-  for (const { alert, labels, annotations } of rules) {
+  expect(sections.toSorted()).toEqual([...new Set(all.map(({ alert }) => alert))].toSorted());
+  for (const { alert, labels, annotations } of all) {
     expect(['critical', 'warning'], alert).toContain(labels.severity);
     expect(Object.keys(annotations), alert).toEqual(['summary', 'description', 'runbook_url']);
     expect(annotations.runbook_url).toBe(`https://purchase-watch.example/docs/runbooks.html#${alert.toLowerCase()}`);
@@ -56,7 +58,7 @@ test('each alert fires in what was recorded of a real fault, and ends when the f
   const fired = new Set(
     phases.flatMap(({ exp_samples }) => exp_samples.map((each: { labels: string }) => /"(\w+)"/.exec(each.labels)![1])),
   );
-  expect([...fired].toSorted()).toEqual(rules.map(({ alert }) => alert).toSorted());
+  expect([...fired].toSorted()).toEqual([...new Set(all.map(({ alert }) => alert))].toSorted());
   for (const name of recordings) {
     const { promql_expr_test } = parse(readFileSync(join(TESTS, name), 'utf8')).tests[0];
     expect([promql_expr_test[0].exp_samples, promql_expr_test.at(-1).exp_samples], name).toEqual([[], []]);
@@ -65,7 +67,7 @@ test('each alert fires in what was recorded of a real fault, and ends when the f
 
 test('rules and recordings name metrics and labels as the daemon does', () => {
   const families = known();
-  const named = rules.flatMap(({ expr }) => [...expr.matchAll(METRIC)].map(([name]) => name));
+  const named = all.flatMap(({ expr }) => [...expr.matchAll(METRIC)].map(([name]) => name));
   expect(named.filter((name) => !families.has(name))).toEqual([]);
   const series = new Set<string>(
     recordings.flatMap((name) =>

@@ -55,12 +55,13 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   'site-blind': {
     ...QUICK,
+    rules: ['rules.yml', 'incidents.yml'],
     play: async ({ simulator, ready, watch, phase, follow }) => {
       await ready('replica-1');
       await watch(20);
       await phase('well', 8);
       await simulator.control.down();
-      await phase('the service is down', 30, 'PurchaseWatchSiteBlind');
+      await phase('the service is down', 30, 'PurchaseWatchIncident', 'PurchaseWatchSiteBlind');
       await follow('PurchaseWatchSiteBlind');
       await simulator.control.up();
       await phase('the service is back', 40);

@@ -50,6 +50,8 @@ export interface Scenario {
   readonly speed: number;
   /** From one scrape to the next, in milliseconds. */
   readonly every: number;
+  /** The files of rules that are tested with it; `rules.yml` unless given. */
+  readonly rules?: readonly string[];
   /** In place of Debian's server. */
   readonly server?: () => Promise<KillablePostgres>;
   play(world: World): Promise<void>;
@@ -58,7 +60,7 @@ export interface Scenario {
 /** Plays a scenario with real parts, and answers what was scraped meanwhile. */
 export async function record(
   name: string,
-  { server = startKillablePostgres, play, ...pace }: Scenario,
+  { server = startKillablePostgres, play, speed, every }: Scenario,
 ): Promise<Recording & { readonly followed: readonly Followed[] }> {
   const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-recording-'));
   const postgres = await server();
@@ -69,7 +71,7 @@ export async function record(
   const targets: Target[] = [];
   const daemons = new Map<string, RunningDaemon>();
   const followed: Followed[] = [];
-  const { recording, phase } = createRecorder({ name, ...pace }, targets);
+  const { recording, phase } = createRecorder({ name, speed, every }, targets);
   const base = {
     DATABASE_URL: postgres.url,
     DATA_DIR: folder,

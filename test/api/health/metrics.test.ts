@@ -75,6 +75,10 @@ describe('of a daemon at work', () => {
     expect(numberOf(families, 'site_up', { site })).toBe(1);
     expect(numberOf(families, 'database_up')).toBe(1);
     expect(numberOf(families, 'replicas')).toBe(1);
+    const pools = families.get('purchase_watch_database_wait_seconds_total')!.samples.map(({ labels }) => labels.pool);
+    expect(pools).toEqual(['loops', 'recording', 'outbox', 'operators', 'api', 'changes', 'feed']);
+    // Of itself: the reading of these numbers is over.
+    expect(numberOf(families, 'database_connections', { pool: 'operators', state: 'free' })).toBe(1);
     expect(families.get('process_cpu_seconds_total')?.type).toBe('counter');
     for (const secret of [paid, gone, 'ORD-SECRET', t.receiver.url, t.simulator.url, t.slack.url])
       expect(text).not.toContain(secret);
@@ -110,6 +114,8 @@ test('purchases are counted by site, status, state and whether they are stuck', 
   expect(numberOf(families, 'incidents_open', { site: 'default', kind: 'stuck' })).toBe(0);
   expect(numberOf(families, 'incidents_open', { site: '', kind: 'subscriber' })).toBe(1);
   expect(numberOf(families, 'incidents_open', { site: '', kind: 'stuck' })).toBe(0);
+  const critical = (site: string, kind: string) => numberOf(families, 'incidents_critical', { site, kind });
+  expect([critical('default', 'unreachable'), critical('default', 'stuck'), critical('', 'subscriber')]).toEqual([1, 0, 0]);
   expect(lint(families)).toEqual([]);
   await api.stop();
 });
