@@ -206,7 +206,9 @@ async function start(parts: Runnable, front: Front): Promise<void> {
   const apiKeys = replacements.worker ? settings.apiKeys : keysOf(settings, log);
   const certificates = clientCertificates(settings, databaseUrl);
   const { pools } = store;
-  const engine = { meters, shardsOwned: () => ownership.owned().length, unwritten: poller.unwritten, pools, certificates };
+  // With a lease that has ended the replica polls none of them.
+  const shardsOwned = () => (ownership.outlasts(0) ? ownership.owned().length : 0);
+  const engine = { meters, shardsOwned, unwritten: poller.unwritten, pools, certificates };
   const api = await openApi(
     {
       ...{

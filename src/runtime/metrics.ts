@@ -21,6 +21,29 @@ export interface MetricFamily {
   read(): readonly Sample[];
 }
 
+/** Of every name of ours. */
+export const PREFIX = 'purchase_watch_';
+
+/** What a daemon says of itself from the first moment on, the database away or not. */
+export function processFamilies(version: string, isStarting: boolean): MetricFamily[] {
+  return [
+    {
+      type: 'gauge',
+      name: `${PREFIX}build_info`,
+      labels: ['version'],
+      help: 'Always 1; the label says which version runs.',
+      read: () => [{ labels: { version }, value: 1 }],
+    },
+    {
+      type: 'gauge',
+      name: `${PREFIX}starting`,
+      labels: [],
+      help: 'Whether the daemon is still starting: then it has only this, build_info and the numbers of the process.',
+      read: () => [{ value: isStarting ? 1 : 0 }],
+    },
+  ];
+}
+
 /** How finely the event loop's delay is watched: a process whose metrics are never read does not watch it at all. */
 const LOOP_PRECISION = 50;
 

@@ -31,7 +31,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
       await start('replica-1');
       await phase('a daemon starts meanwhile', 30, 'PurchaseWatchStarting');
       await postgres.restart();
-      await phase('the database is back', 20);
+      await phase('the database is back', 50);
     },
   },
   'database-went-back': {
@@ -64,7 +64,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
       await phase('the service is down', 30, 'PurchaseWatchIncident', 'PurchaseWatchSiteBlind');
       await follow('PurchaseWatchSiteBlind');
       await simulator.control.up();
-      await phase('the service is back', 40);
+      await phase('the service is back', 90);
     },
   },
   'polls-late': {

@@ -3,10 +3,9 @@ import { Hono } from 'hono';
 import type { Settings } from '../../config/settings.ts';
 import { NO_REPLICA_YET, REPLICA_HEADER } from '../../runtime/http/replica-header.ts';
 import type { Logger } from '../../runtime/logger.ts';
-import { createRegistry } from '../../runtime/metrics.ts';
+import { createRegistry, processFamilies } from '../../runtime/metrics.ts';
 import { packageVersion } from '../../runtime/process/package-version.ts';
 import { createRareWarning } from '../../runtime/rare-warning.ts';
-import { startingFamilies } from '../health/metric-families.ts';
 import { answerHeaders } from '../http/answer-headers.ts';
 import { Problem, problemResponse } from '../http/problems.ts';
 import { type ApiBindings, type ApiServer, serveApi } from '../http/serve.ts';
@@ -47,7 +46,7 @@ export async function openFront(settings: FrontSettings, log: Logger): Promise<F
   });
   let registry: ReturnType<typeof createRegistry> | null = null;
   app.get('/metrics', async (c) => {
-    registry ??= createRegistry(startingFamilies(packageVersion()));
+    registry ??= createRegistry(processFamilies(packageVersion(), true));
     const page = await registry;
     return c.text(await page.metrics(), 200, { 'content-type': page.contentType });
   });

@@ -1,5 +1,5 @@
 /** Every metric by name: what it means, and where its numbers come from. docs/metrics.md says the same, and a test compares. */
-import type { MetricFamily } from '../../runtime/metrics.ts';
+import { type MetricFamily, PREFIX, processFamilies } from '../../runtime/metrics.ts';
 import type { DatabaseNumbers, DatabaseReading } from './database-numbers.ts';
 import type { Metric, Replica } from './metric.ts';
 import { PURCHASE_METRICS } from './purchase-metrics.ts';
@@ -10,16 +10,6 @@ export interface MetricSources extends Replica {
   /** As last read. */
   reading(): DatabaseReading;
 }
-
-const PREFIX = 'purchase_watch_';
-
-const BUILD_INFO: Metric<Pick<Replica, 'version'>> = {
-  type: 'gauge',
-  name: 'build_info',
-  labels: ['version'],
-  help: 'Always 1; the label says which version runs.',
-  read: ({ version }) => [{ labels: { version }, value: 1 }],
-};
 
 const DATABASE_UP: Metric<DatabaseReading> = {
   type: 'gauge',
@@ -57,23 +47,10 @@ const DATABASE_METRICS: readonly Metric<DatabaseNumbers>[] = [
   { type: 'gauge', name: 'replicas', labels: [], help: 'Daemons that are alive.', read: ({ replicas }) => [{ value: replicas }] },
 ];
 
-const STARTING: Omit<MetricFamily, 'read'> = {
-  type: 'gauge',
-  name: 'starting',
-  labels: [],
-  help: 'Whether the daemon is still starting: then it has only this, build_info and the numbers of the process.',
-};
-
-/** What a daemon can say while it starts, the database away or not. */
-export function startingFamilies(version: string): MetricFamily[] {
-  return [family(BUILD_INFO, () => BUILD_INFO.read({ version })), family(STARTING, () => [{ value: 1 }])];
-}
-
 /** All families, in the order of the page. What they hold of the work done is this replica's alone. */
 export function metricFamilies({ reading, ...replica }: MetricSources): MetricFamily[] {
   return [
-    family(BUILD_INFO, () => BUILD_INFO.read(replica)),
-    family(STARTING, () => [{ value: 0 }]),
+    ...processFamilies(replica.version, false),
     ...REPLICA_METRICS.map((metric) => family(metric, () => metric.read(replica))),
     family(DATABASE_UP, () => DATABASE_UP.read(reading())),
     ...DATABASE_METRICS.map((metric) =>

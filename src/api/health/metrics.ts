@@ -58,7 +58,7 @@ export function mountMetrics(app: Api, { sql, health, engine, keys }: MetricsPar
 
 const OPEN_METRICS = 'application/openmetrics-text';
 
-/** OpenMetrics to whoever prefers it, as Prometheus does; the older format to everybody else. */
+/** OpenMetrics for a caller that prefers it, as Prometheus does; the older format for all others. */
 function formatFor(c: Context): Format {
   const supports = [OPEN_METRICS, 'text/plain'];
   return accepts(c, { header: 'Accept', supports, default: 'text/plain' }) === OPEN_METRICS ? 'openMetrics' : 'text';
