@@ -74,7 +74,7 @@ export async function startAlertmanager(): Promise<Alertmanager> {
   const flags = [`--config.file=${config}`, `--storage.path=${join(folder, 'data')}`, `--web.listen-address=${host}`];
   const binary = program('prometheus-alertmanager', 'prometheus-alertmanager');
   const child = startChild(binary, [...flags, '--cluster.listen-address='], { PATH: process.env.PATH ?? '' });
-  await child.says('msg=Listening');
+  await child.says('Listening on');
   return {
     host,
     alerts: () => {

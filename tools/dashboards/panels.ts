@@ -248,6 +248,7 @@ const PEOPLE: DashboardSpec = {
       over('Messages', 'A second, by how they ended.', 'reqps', {
         expr: 'sum by (subscriber, outcome) (rate(purchase_watch_delivery_attempts_total{subscriber=~"@.*"}[$rate]))',
         legend: '{{subscriber}} {{outcome}}',
+        mayBeEmpty: true,
       }),
       over('Messages that wait', 'Also because of `maxPerHour`.', 'short', {
         expr: 'max by (subscriber, status) (purchase_watch_deliveries_waiting{subscriber=~"@.*"})',
