@@ -25,8 +25,11 @@ import { openStore, type Store } from './postgres/open.ts';
 import { prepareStore } from './postgres/prepare.ts';
 import { type Naming, namedBy } from './postgres/shards/named.ts';
 import { createLogger, type Logger } from './runtime/logger.ts';
+import { packageVersion } from './runtime/process/package-version.ts';
 import { beginShutdown, type Shutdown, unlessAborted } from './runtime/process/shutdown.ts';
 import { machineKey } from './runtime/secrets/kept-key.ts';
+import { openTraces } from './runtime/traces/open.ts';
+import type { Traces } from './runtime/traces/traces.ts';
 
 export interface App {
   readonly sql: Sql;
@@ -68,7 +71,7 @@ export async function createApp(settings: Settings, replacements: Replacements =
   const { signal, databaseAnswersWithin: answerWithin = DATABASE_ANSWERS_WITHIN } = replacements;
   const log = replacements.log ?? createLogger({ level: settings.logLevel });
   replacements.front?.at(settings.databaseUrl === null ? 'starting the embedded Postgres' : 'waiting for the database');
-  const store = await openStore(settings, { answerWithin, log, signal });
+  const store = await openStore(settings, { answerWithin, log, worker: replacements.worker ?? false, signal });
   const closers: (() => Promise<unknown>)[] = [];
   const closeAll = async ({ end, left } = beginShutdown(settings.shutdownTimeout, log)): Promise<boolean> => {
     const closed = await end('connections to services and receivers', RELEASED_UNTIL, () =>
@@ -91,9 +94,10 @@ export async function createApp(settings: Settings, replacements: Replacements =
       ),
     }));
     for (const { client } of clients) closers.push(() => client.close());
-    const parts = createParts(base, clients);
+    const traces = await openTraces(settings.traces, { replica: base.replica, version: packageVersion(), log });
+    const parts = createParts(base, clients, traces);
     closers.push(() => parts.knownSubscribers.close());
-    return createRuns({ ...base, ...parts, clients, closers, closeAll });
+    return createRuns({ ...base, ...parts, traces, clients, closers, closeAll });
   } catch (error) {
     if (signal?.aborted) store.breakOff();
     await closeAll();
@@ -119,6 +123,7 @@ async function prepare(
 }
 
 interface Runnable extends Base, ReturnType<typeof createParts> {
+  readonly traces: Traces | null;
   readonly clients: Clients;
   readonly closers: (() => Promise<unknown>)[];
   closeAll(shutdown?: Shutdown): Promise<boolean>;
@@ -201,18 +206,17 @@ function createRuns(parts: Runnable): App {
 async function start(parts: Runnable, front: Front): Promise<void> {
   const { settings, replacements, store, secrets, health, replica, log, limits, loops, closers } = parts;
   const { meters, ownership, poller, notifier, erasures } = parts;
-  const { databaseUrl, patience } = store;
+  const { databaseUrl, listenUrl } = store;
   front.at('taking over shards');
   const apiKeys = replacements.worker ? settings.apiKeys : keysOf(settings, log);
   const certificates = clientCertificates(settings, databaseUrl);
-  const { pools } = store;
+  const { uses: pools } = store;
   // With a lease that has ended the replica polls none of them.
   const shardsOwned = () => (ownership.outlasts(0) ? ownership.owned().length : 0);
   const engine = { meters, shardsOwned, unwritten: poller.unwritten, pools, certificates };
   const api = await openApi(
     {
       ...{
-        databaseUrl,
         settings: { ...settings, apiKeys },
         secrets,
         health,
@@ -228,9 +232,9 @@ async function start(parts: Runnable, front: Front): Promise<void> {
       // The embedded Postgres has another address with each start.
       examine: createExaminer({ ...settings, databaseUrl }, MIGRATIONS),
     },
-    { ...patience, worker: replacements.worker ?? false, connections: front.connections },
+    store,
+    { worker: replacements.worker ?? false, connections: front.connections },
   );
-  closers.push(api.disconnect);
   // Before anything is loaded: what is erased from here on is dropped again.
   await erasures.tick();
   await ownership.tick();
@@ -238,7 +242,7 @@ async function start(parts: Runnable, front: Front): Promise<void> {
   await limits.tick().catch(() => undefined);
   await sayNotFinal(store.sql, settings.policy, log).catch(() => undefined);
   for (const [name, tick] of loopsOf(parts)) loops.run(name, tick);
-  const listener = wakeOnNotify({ databaseUrl, log, loops, notifier, feed: api.feed });
+  const listener = wakeOnNotify({ url: listenUrl, log, loops, notifier, feed: api.feed });
   closers.push(() => listener.stop());
   front.serve(await withConsole(api, { ...parts, apiKeys }, front), createIsKnown(apiKeys));
 }
@@ -267,7 +271,7 @@ async function withConsole(
 }
 
 async function stop(parts: Runnable, front: Front | undefined): Promise<boolean> {
-  const { settings, log, loops, clients, ownership, heartbeat, poller, notifier, activity, closeAll } = parts;
+  const { settings, log, loops, clients, ownership, heartbeat, poller, notifier, activity, traces, closeAll } = parts;
   const shutdown = beginShutdown(settings.shutdownTimeout, log);
   const { end, left } = shutdown;
   const hangUp = setTimeout(() => clients.forEach(({ client }) => void client.close()), left(CALLS_UNTIL));
@@ -281,7 +285,10 @@ async function stop(parts: Runnable, front: Front | undefined): Promise<boolean>
     end('deliveries', WORK_UNTIL, notifier.stop),
   ]);
   clearTimeout(hangUp);
+  // A collector that is away makes no stop a failed one.
+  const exported = end('the export of traces', RELEASED_UNTIL, async () => traces?.close());
   await end('the count of polls', RELEASED_UNTIL, activity.tick);
   const released = await end('the release of shards', RELEASED_UNTIL, ownership.release);
+  await exported;
   return (await closeAll(shutdown)) && released;
 }

@@ -41,6 +41,7 @@ import { createMeters, type Meters } from './runtime/meters.ts';
 import { packageVersion } from './runtime/process/package-version.ts';
 import { isGone, processIdentity } from './runtime/process/process-identity.ts';
 import type { Secrets } from './runtime/secrets/secrets.ts';
+import type { Traces } from './runtime/traces/traces.ts';
 
 export interface Replacements {
   /** Held by a test. */
@@ -100,7 +101,7 @@ export function createBase(
 export type Clients = readonly { readonly site: SiteSettings; readonly client: CheckoutClient }[];
 
 /** What runs, each part built from those before it. */
-export function createParts(base: Base, clients: Clients) {
+export function createParts(base: Base, clients: Clients, traces: Traces | null) {
   const { sql, clock, log, replica, settings, replacements, secrets, health, limits, meters } = base;
   const { wake } = base.loops;
   const random = replacements.random ?? Math.random;
@@ -120,12 +121,22 @@ export function createParts(base: Base, clients: Clients) {
   });
   const knownSubscribers = createKnownSubscribers(base);
   const notifier = createNotifier({
-    ...{ sql: base.store.outbox, clock, log, ownership, meters, knownSubscribers, spread: random },
+    ...{ sql: base.store.pools.outbox, clock, log, ownership, meters, traces, knownSubscribers, spread: random },
     writes: health.writesOf('notifier'),
     wake: () => wake('notifier'),
   });
   const poller = createPoller({
-    ...{ sql, recordingSql: base.store.recording, clock, log, ownership, meters, skipped, policyFor: limits.policyFor },
+    ...{
+      sql,
+      recordingSql: base.store.pools.recording,
+      clock,
+      log,
+      ownership,
+      meters,
+      traces,
+      skipped,
+      policyFor: limits.policyFor,
+    },
     writes: health.writesOf('poller'),
     sites: clients.map(({ site, client }) => polledSite(site, client)),
     spread: () => random() * 2 - 1,

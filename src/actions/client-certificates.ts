@@ -3,12 +3,19 @@ import type { Settings } from '../config/settings.ts';
 import { parseDatabaseUrl } from '../postgres/connection/database-url.ts';
 import { type Expiry, expiryOf } from '../runtime/http/certificates.ts';
 
-/** When each expires, by the subscriber that it is for, or `database`. */
-export function clientCertificates({ subscribers }: Pick<Settings, 'subscribers'>, databaseUrl: string): Expiry[] {
-  const { mode } = parseDatabaseUrl(databaseUrl).encryption;
-  const ofDatabase = typeof mode === 'object' && typeof mode.cert === 'string' ? mode.cert : null;
-  return [
-    ...subscribers.map(({ name, clientCertificate }) => ({ name, pem: clientCertificate ?? null })),
-    { name: 'database', pem: ofDatabase },
-  ].flatMap(({ name, pem }) => (pem === null ? [] : [{ name, at: expiryOf(pem) }]));
+/** When each expires, by the subscriber that it is for, or `database`. The database's is read again from its file. */
+export function clientCertificates({ subscribers }: Pick<Settings, 'subscribers'>, databaseUrl: string): () => Expiry[] {
+  const { encryption } = parseDatabaseUrl(databaseUrl);
+  const named = subscribers.flatMap(({ name, clientCertificate }) =>
+    clientCertificate == null ? [] : [{ name, at: expiryOf(clientCertificate) }],
+  );
+  return () => {
+    try {
+      const { cert } = encryption.checks();
+      return typeof cert === 'string' ? [...named, { name: 'database', at: expiryOf(cert) }] : named;
+    } catch {
+      // A file that cannot be read shows with the next connection, which says what to do.
+      return named;
+    }
+  };
 }

@@ -1,9 +1,9 @@
-/** The API as the daemon runs it: with connections of its own and a feed that wakes. A worker has the operators' part only. */
+/** The API as the daemon runs it, with a feed that wakes. A worker has the operators' part only. */
 
 import { createFeedHub, type FeedHub } from '../actions/events/feed-hub.ts';
-import type { Milliseconds } from '../domain/values/time.ts';
-import { connect, type Sql } from '../postgres/connection/database.ts';
-import { type Patience, waitingForLocks } from '../postgres/connection/server-limits.ts';
+import { poolFor } from '../config/connection-shares.ts';
+import type { Sql } from '../postgres/connection/database.ts';
+import type { Store } from '../postgres/open.ts';
 import { measured } from '../postgres/pool-use.ts';
 import type { StreamPlaces } from './events/stream-places.ts';
 import { limitedPool } from './http/limited-pool.ts';
@@ -20,52 +20,34 @@ export interface OpenApi {
   /** Connections for reading and for changes of few rows; null in a worker. */
   readonly reads: Sql | null;
   readonly changes: Sql | null;
-  /** Ends the connections to the database, once nothing is under way any more. */
-  disconnect(): Promise<unknown>;
 }
 
-type Parts = Omit<ApiParts, 'sql' | 'changes' | 'operators' | 'feed' | 'engine' | 'replica'> &
+type Parts = Omit<ApiParts, 'sql' | 'changes' | 'operators' | 'feed' | 'engine' | 'replica' | 'databaseUrl'> &
   Required<Pick<ApiParts, 'engine' | 'replica'>>;
 
-/** Connections. Changes may wait for locks of other transactions, so they have connections apart from those of readers. */
-const READERS = 3;
-const CHANGES = 4;
-const OPERATORS = 1;
-/** How long a request waits for a lock: callers want an answer sooner than the loops. */
-const LOCK_WITHIN: Milliseconds = 3_000;
-
+/** `connections`: those of callers, at most. */
 export async function openApi(
   parts: Parts,
-  { answerWithin, limits, worker, connections }: Patience & { worker: boolean; connections: number },
+  { pools, shares, databaseUrl }: Pick<Store, 'pools' | 'shares' | 'databaseUrl'>,
+  { worker, connections }: { worker: boolean; connections: number },
 ): Promise<OpenApi> {
-  const { databaseUrl } = parts;
-  const { pools } = parts.engine;
-  // Readiness and metrics are asked for on connections that no request can take.
-  const most = worker ? 2 : OPERATORS;
-  const operators = measured(pools, 'operators', connect(databaseUrl, { max: most, name: 'operators', answerWithin, limits }));
-  if (worker) {
-    const app = createOperations({ ...parts, operators });
-    return { app, feed: null, places: null, reads: null, changes: null, disconnect: () => operators.end({ timeout: 5 }) };
-  }
-  // People's questions vary, and must not wait for the loops' connections.
-  const soon = waitingForLocks(limits, LOCK_WITHIN);
-  const pool = (max: number, name: string) => connect(databaseUrl, { max, name, answerWithin, limits: soon });
-  const [readers, changers] = [pool(READERS, 'api'), pool(CHANGES, 'changes')];
-  const sql = measured(pools, 'api', limitedPool(readers, { connections: READERS }));
-  const changes = measured(pools, 'changes', limitedPool(changers, { connections: CHANGES }));
-  // Everybody who follows the feed asks at the same moment, and always the same.
-  const feedPool = connect(databaseUrl, { max: 4, name: 'feed', steadyPlans: true, answerWithin, limits });
-  const feedSql = measured(pools, 'feed', feedPool);
-  const feed = createFeedHub(feedSql);
+  const { operators } = pools;
+  if (worker) return { app: createOperations({ ...parts, operators }), feed: null, places: null, reads: null, changes: null };
+  const limited = (pool: 'api' | 'changes') => {
+    const connections = shares[poolFor(shares, pool)];
+    const line = { name: `${pool}_callers`, most: connections, isLine: true };
+    return measured(parts.engine.pools, limitedPool(pools[pool], { connections }), line);
+  };
+  const [sql, changes] = [limited('api'), limited('changes')];
+  const feed = createFeedHub(pools.feed);
   // A worker never loads what only the API needs.
   const [{ createApi }, limitsOfStreams] = await Promise.all([import('./routes.ts'), import('./events/stream-places.ts')]);
   const places = limitsOfStreams.createStreamPlaces(limitsOfStreams.placeLimits(connections));
   return {
-    app: createApi({ ...parts, sql, changes, operators, feed, places }),
+    app: createApi({ ...parts, databaseUrl, sql, changes, operators, feed, places }),
     feed,
     places,
     reads: sql,
     changes,
-    disconnect: () => Promise.all([readers, changers, operators, feedSql].map((pool) => pool.end({ timeout: 5 }))),
   };
 }

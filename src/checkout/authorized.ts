@@ -3,6 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Instant, Milliseconds } from '../domain/values/time.ts';
 import { UNPACKED } from '../runtime/http/unpacked.ts';
+import type { RequestTrace } from '../runtime/traces/traces.ts';
 import type { Call, Reply } from './call.ts';
 import { isTrouble } from './payment-status.ts';
 import type { Access } from './token.ts';
@@ -10,7 +11,12 @@ import type { Transport } from './transport.ts';
 import { failureTrouble, statusTrouble, type TroubleObservation } from './trouble.ts';
 
 /** Answers a 2xx reply or what went wrong. */
-export type Ask = (method: Call['method'], path: string, body: string | null) => Promise<Reply | TroubleObservation>;
+export type Ask = (
+  method: Call['method'],
+  path: string,
+  body: string | null,
+  trace?: RequestTrace,
+) => Promise<Reply | TroubleObservation>;
 
 interface AuthorizedOptions {
   readonly transport: Transport;
@@ -26,20 +32,21 @@ interface Rejected {
   readonly body: string | null;
   readonly header: string;
   readonly deadline: { by: Milliseconds };
+  readonly trace: RequestTrace | undefined;
   readonly reply: Reply;
 }
 
 export function authorizedCalls({ transport, access, clock, onReply }: AuthorizedOptions): Ask {
   const headersFor = createHeaders();
-  return async (method, path, body) => {
+  return async (method, path, body, trace) => {
     const ready = access.header();
     const header = typeof ready === 'string' ? ready : await ready;
     if (typeof header !== 'string') return header;
     const deadline = { by: 0 };
-    const reply = await transport.send({ method, path, headers: headersFor(header, body), body }, deadline);
+    const reply = await transport.send({ method, path, headers: headersFor(header, body), body }, deadline, trace);
     if ('failed' in reply) return failureTrouble(reply);
     const answer = isRejection(reply)
-      ? await sendRenewed({ transport, access, headersFor }, { method, path, body, header, deadline, reply })
+      ? await sendRenewed({ transport, access, headersFor }, { method, path, body, header, deadline, trace, reply })
       : reply;
     if (isTrouble(answer)) return answer;
     onReply?.(answer);
@@ -50,12 +57,12 @@ export function authorizedCalls({ transport, access, clock, onReply }: Authorize
 /** Answers the rejection itself when there is no other authorization worth trying. */
 async function sendRenewed(
   { transport, access, headersFor }: Pick<AuthorizedOptions, 'transport' | 'access'> & { readonly headersFor: HeadersFor },
-  { method, path, body, header, deadline, reply }: Rejected,
+  { method, path, body, header, deadline, trace, reply }: Rejected,
 ): Promise<Reply | TroubleObservation> {
   const other = await Promise.race([access.instead(header), expiry(deadline.by)]);
   if (other === null) return reply;
   if (typeof other !== 'string') return other;
-  const second = await transport.send({ method, path, headers: headersFor(other, body), body }, deadline);
+  const second = await transport.send({ method, path, headers: headersFor(other, body), body }, deadline, trace);
   if ('failed' in second) return failureTrouble(second);
   if (isRejection(second)) access.gaveUp();
   return second;

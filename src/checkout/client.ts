@@ -8,6 +8,7 @@ import { AppError } from '../domain/values/errors.ts';
 import { type JsonValue, parseExact, stringifyExact } from '../domain/values/exact-json.ts';
 import type { Instant, Milliseconds } from '../domain/values/time.ts';
 import type { Way } from '../domain/values/way.ts';
+import type { RequestTrace } from '../runtime/traces/traces.ts';
 import { authorizedCalls } from './authorized.ts';
 import type { Reply } from './call.ts';
 import { INVOICE_DETAILS_PATH, INVOICE_FIELDS, type InvoiceAnswer, noInvoice, readInvoice } from './invoice-details.ts';
@@ -78,8 +79,11 @@ interface AuthorizationAnswer {
  * token, one for the call with everything that follows (`invoiceDetails` may make two such calls).
  */
 export interface CheckoutClient {
-  /** `known` is the digest of the last good answer about this purchase, or null: the same answer again is only reported as the same. */
-  pollStatus(purchaseId: string, known?: string | null): Promise<Observation>;
+  /**
+   * `known` is the digest of the last good answer about this purchase, or null: the same answer again is only reported as the same.
+   * `trace`: where the spans of its requests belong.
+   */
+  pollStatus(purchaseId: string, known?: string | null, trace?: RequestTrace): Promise<Observation>;
   /** Everything the service knows about the purchase, personal data too: for people who ask, never for the store. */
   paymentStatus(purchaseId: string): Promise<PaymentStatusAnswer | TroubleObservation>;
   /** The whole invoice, for people who ask. Where there is none, a second call finds out why. */
@@ -87,7 +91,7 @@ export interface CheckoutClient {
   /** The same in one call: without an invoice, `unknown` may be all that is known. */
   invoice(purchaseId: string): Promise<InvoiceAnswer>;
   /** Also in one call, reduced to what may be kept and sent. */
-  pollInvoice(purchaseId: string): Promise<InvoiceSeen>;
+  pollInvoice(purchaseId: string, trace?: RequestTrace): Promise<InvoiceSeen>;
   authorization(id: string): Promise<AuthorizationAnswer | TroubleObservation>;
   /** When the access token was fetched, ends and was refused; null where credentials go with each call. */
   token(): TokenTimes | null;
@@ -126,16 +130,16 @@ export function createCheckoutClient(site: CheckoutSite, options: CheckoutClient
     return isTrouble(read) ? read : use(read.wire, read.text);
   }
 
-  async function askInvoice(purchaseId: string): Promise<InvoiceAnswer> {
-    const reply = await ask('POST', INVOICE_DETAILS_PATH, purchaseRequest(purchaseId));
+  async function askInvoice(purchaseId: string, trace?: RequestTrace): Promise<InvoiceAnswer> {
+    const reply = await ask('POST', INVOICE_DETAILS_PATH, purchaseRequest(purchaseId), trace);
     if (isTrouble(reply)) return asNoInvoice(reply);
     const json = readJson(reply);
     return isTrouble(json) ? json : asNoInvoice(readInvoice(purchaseId, json, reply, localTime));
   }
 
   return {
-    async pollStatus(purchaseId, known) {
-      const reply = await ask('POST', PAYMENT_STATUS_PATH, purchaseRequest(purchaseId));
+    async pollStatus(purchaseId, known, trace) {
+      const reply = await ask('POST', PAYMENT_STATUS_PATH, purchaseRequest(purchaseId), trace);
       if (isTrouble(reply)) return reply;
       // Most answers repeat the one before; recognising that costs a fraction of reading it.
       const digest = hash('sha1', reply.body, 'base64');
@@ -158,8 +162,8 @@ export function createCheckoutClient(site: CheckoutSite, options: CheckoutClient
       // What the service answers when there is no invoice is not shown; its status says why there is none.
       return answer.kind === 'unknown' ? askStatus<InvoiceAnswer>(purchaseId, (status) => noInvoice(status.State)) : answer;
     },
-    invoice: askInvoice,
-    pollInvoice: async (purchaseId) => reduceInvoice(await askInvoice(purchaseId)),
+    invoice: (purchaseId) => askInvoice(purchaseId),
+    pollInvoice: async (purchaseId, trace) => reduceInvoice(await askInvoice(purchaseId, trace)),
 
     async authorization(id) {
       const reply = await ask('GET', `/authorization/${encodeURIComponent(id.toWellFormed())}`, null);

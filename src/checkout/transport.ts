@@ -6,9 +6,11 @@
  * and no search for an idle connection, and it knows whether a connection was used before, which the retry below needs.
  */
 
+import { shownAddress } from '../domain/values/shown-address.ts';
 import type { Milliseconds } from '../domain/values/time.ts';
 import { DIRECT, type Way } from '../domain/values/way.ts';
 import { connectBy } from '../runtime/http/tunnel.ts';
+import type { RequestTrace } from '../runtime/traces/traces.ts';
 import type { Call, Failure, Reply } from './call.ts';
 import { Connections } from './connections.ts';
 import { Deadlines } from './deadlines.ts';
@@ -18,9 +20,9 @@ export interface Transport {
   /**
    * Sends as soon as a connection is free. The deadline begins then, since waiting for our own other calls says nothing
    * about the service. It is written into `deadline.by` (monotonic milliseconds); one that has a value is kept, so that
-   * two calls can share it.
+   * two calls can share it. `trace`: where the call's span belongs.
    */
-  send(call: Call, deadline?: { by: Milliseconds }): Promise<Reply | Failure>;
+  send(call: Call, deadline?: { by: Milliseconds }, trace?: RequestTrace): Promise<Reply | Failure>;
   /** Breaks off what is on its way: those calls, and later ones, end as `stopped`. */
   close(): Promise<void>;
 }
@@ -41,8 +43,17 @@ export function createTransport({ baseUrl, way = DIRECT, connections: most, time
   const deadlines = new Deadlines();
   const prefix = baseUrl.pathname.replace(/\/+$/, '');
   const line = { connections, deadlines, origin: baseUrl.origin, prefix, timeout, maxBytes };
+  const address = shownAddress(baseUrl.href);
+  const send = (call: Call, deadline: { by: Milliseconds }): Promise<Reply | Failure> =>
+    new Promise((resolve) => connections.lend(new Exchange(line, call, deadline, resolve)));
+  const sendTraced = async (call: Call, deadline: { by: Milliseconds }, trace: RequestTrace): Promise<Reply | Failure> => {
+    const span = trace.request({ method: call.method, address, path: call.path });
+    const reply = await send({ ...call, headers: [...call.headers, 'traceparent', span.traceparent] }, deadline);
+    span.end(reply.status, 'failed' in reply ? reply.failed : null);
+    return reply;
+  };
   return {
-    send: (call, deadline = { by: 0 }) => new Promise((resolve) => connections.lend(new Exchange(line, call, deadline, resolve))),
+    send: (call, deadline = { by: 0 }, trace) => (trace === undefined ? send(call, deadline) : sendTraced(call, deadline, trace)),
     async close() {
       await connections.close();
       deadlines.stop();

@@ -3,6 +3,7 @@ import type * as z from 'zod';
 import { type StatePolicy, stateName, stateValue } from '../domain/purchases/states.ts';
 import { formatDuration } from '../domain/values/duration.ts';
 import { wayText } from '../domain/values/way.ts';
+import { sharesOf, sharesText } from './connection-shares.ts';
 import { type Field, notes } from './kinds/field.ts';
 import { apiKey, file, site, subscriber } from './schema/file-schema.ts';
 import { peopleChannel } from './schema/people-schema.ts';
@@ -58,6 +59,27 @@ function planAsWritten(policy: StatePolicy) {
     recheck: policy.recheck.map(formatDuration),
   };
 }
+
+/** Variables that are one value of the settings. */
+const PLAIN = [
+  ['PURCHASE_WATCH_CONFIG', 'configFile'],
+  ['DATABASE_URL', 'databaseUrl'],
+  ['DATABASE_LISTEN_URL', 'listenUrl'],
+  ['DATABASE_POOL_MODE', 'poolMode'],
+  ['DATABASE_CONNECTIONS', 'connections'],
+  ['DATA_DIR', 'dataDir'],
+  ['SECRETS_KEY', 'secretsKey'],
+  ['SECRETS_KEY_PREVIOUS', 'secretsKeyPrevious'],
+  ['HOST', 'host'],
+  ['PORT', 'port'],
+  ['SHUTDOWN_TIMEOUT', 'shutdownTimeout'],
+  ['LOG_LEVEL', 'logLevel'],
+] as const satisfies readonly (readonly [VariableName, keyof Settings])[];
+
+const withShares =
+  ({ connections }: Settings) =>
+  (each: DescribedSetting): DescribedSetting =>
+    each.name === 'DATABASE_CONNECTIONS' ? { ...each, text: `${each.text} (${sharesText(sharesOf(connections))})` } : each;
 
 /** Every setting in the order of the reference. */
 export function describeSettings(settings: Settings): DescribedSetting[] {
@@ -116,16 +138,8 @@ export function describeSettings(settings: Settings): DescribedSetting[] {
   };
 
   const lines = [
-    variable('PURCHASE_WATCH_CONFIG', settings.configFile),
-    variable('DATABASE_URL', settings.databaseUrl),
-    variable('DATA_DIR', settings.dataDir),
-    variable('SECRETS_KEY', settings.secretsKey),
-    variable('SECRETS_KEY_PREVIOUS', settings.secretsKeyPrevious),
-    variable('HOST', settings.host),
-    variable('PORT', settings.port),
-    ...(['API_KEY', 'API_READ_KEY'] as const).map((name) => variable(name, settings.origins.get(name))),
-    variable('SHUTDOWN_TIMEOUT', settings.shutdownTimeout),
-    variable('LOG_LEVEL', settings.logLevel),
+    ...PLAIN.flatMap(([name, key]) => variable(name, settings[key])),
+    ...(['DATABASE_PASSWORD', 'API_KEY', 'API_READ_KEY'] as const).map((name) => variable(name, settings.origins.get(name))),
     ...settings.sites.flatMap((each) => named('sites', site.shape, each, 'CHECKOUT_')),
     ...[...settings.policy.states].map(([value, policy]) => plan(stateName(value), policy)),
     plan('default', settings.policy.fallback),
@@ -144,5 +158,5 @@ export function describeSettings(settings: Settings): DescribedSetting[] {
     ...inSection('store', { fields: shape.store.unwrap().shape.fields }, settings.store),
     ...inSection('store.retention', shape.store.unwrap().shape.retention.unwrap().shape, settings.store.retention),
   ];
-  return lines.map(withWay);
+  return lines.map(withWay).map(withShares(settings));
 }

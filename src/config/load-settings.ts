@@ -8,10 +8,22 @@ import { pollPolicy } from './schema/policy.ts';
 import { SITE_VARIABLES, type VariableName } from './schema/variables.ts';
 import type { Settings } from './settings.ts';
 import { fileSites, variableSites } from './sites.ts';
-import { environmentOf } from './sources/environment.ts';
+import { type Environment, environmentOf } from './sources/environment.ts';
 import { readSettingsFile } from './sources/file.ts';
+import { completedUrl } from './sources/libpq.ts';
 import { namedSubscribers } from './subscribers.ts';
+import { traceSettings } from './traces.ts';
 import { environmentProxies } from './ways.ts';
+
+/** DATABASE_URL with what it leaves out. */
+function databaseUrl(environment: Environment, env: NodeJS.ProcessEnv, problems: string[]): string | null {
+  const url = environment.read('DATABASE_URL', problems);
+  const password = environment.read('DATABASE_PASSWORD', problems);
+  if (url === null) return null;
+  const passwordFile = environment.fileOf('DATABASE_PASSWORD');
+  const urlFile = environment.fileOf('DATABASE_URL');
+  return completedUrl(url, env, { password: passwordFile === null ? password : null, passwordFile, urlFile }, problems);
+}
 
 /** Reads and checks the settings; throws AppError('configuration') that lists every problem, one per line. */
 export function loadSettings(env: NodeJS.ProcessEnv, { requireSite = false }: { requireSite?: boolean } = {}): Settings {
@@ -28,7 +40,10 @@ export function loadSettings(env: NodeJS.ProcessEnv, { requireSite = false }: { 
   if (requireSite && siteNames.length === 0) problems.push('sites: is empty; `start` needs at least one site');
 
   const settings: Settings = {
-    databaseUrl: read('DATABASE_URL'),
+    databaseUrl: databaseUrl(environment, env, problems),
+    listenUrl: read('DATABASE_LISTEN_URL'),
+    poolMode: read('DATABASE_POOL_MODE'),
+    connections: read('DATABASE_CONNECTIONS'),
     dataDir: read('DATA_DIR'),
     sites: sitesInFile === null ? variableSites(environment, requireSite, problems) : fileSites(sections.sites),
     policy: pollPolicy(sections.states, sections.polling, problems),
@@ -52,6 +67,7 @@ export function loadSettings(env: NodeJS.ProcessEnv, { requireSite = false }: { 
     port: read('PORT'),
     shutdownTimeout: read('SHUTDOWN_TIMEOUT'),
     logLevel: read('LOG_LEVEL'),
+    traces: traceSettings(environment, problems),
     configFile: path,
     origins: new Map([...(found?.origins ?? []), ...environment.origins()]),
     ignored: sitesInFile === null ? [] : SITE_VARIABLES.filter(environment.isSet),

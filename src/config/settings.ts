@@ -5,9 +5,11 @@ import type { PollPolicy } from '../domain/polling/poll-plan.ts';
 import type { Milliseconds } from '../domain/values/time.ts';
 import type { Way } from '../domain/values/way.ts';
 import type { ApiKey } from './api-keys.ts';
+import type { PoolMode } from './connection-shares.ts';
 import type { AddressRange } from './kinds/address-range.ts';
 import type { PeopleKind } from './kinds/people-kinds.ts';
 import type { FileSettings } from './schema/file-schema.ts';
+import type { traceSettings } from './traces.ts';
 
 /** One merchant account at the checkout service. */
 export type SiteSettings = { name: string } & NonNullable<FileSettings['sites']>[string];
@@ -75,6 +77,12 @@ export interface EnvironmentProxies {
 export interface Settings {
   /** Null: the embedded Postgres in `dataDir`. */
   databaseUrl: string | null;
+  /** Another address of the same database, for notifications; null: the same one. */
+  listenUrl: string | null;
+  /** How a pooler before the database hands out sessions; `auto`: the start finds out. */
+  poolMode: PoolMode;
+  /** Connections to the database of a daemon, of all its pools together. */
+  connections: number;
   dataDir: string;
   sites: SiteSettings[];
   policy: PollPolicy;
@@ -98,6 +106,8 @@ export interface Settings {
   /** How long a stop may take. */
   shutdownTimeout: Milliseconds;
   logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+  /** Null: no traces. */
+  traces: ReturnType<typeof traceSettings>;
   /** The file that was read. */
   configFile: string | null;
   /** Where each value came from, by variable or by path in the file; what is not in here is a default. */

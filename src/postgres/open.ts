@@ -1,28 +1,32 @@
 /** The daemon's connections: to the database that the settings name, or to the embedded one, which it starts. */
+import { POOLS, type PoolName, poolFor, type Shares, sharesOf } from '../config/connection-shares.ts';
+import type { Settings } from '../config/settings.ts';
 import type { Milliseconds } from '../domain/values/time.ts';
-import { connect, type Sql } from './connection/database.ts';
+import { agreeOnSession } from './connection/agreement.ts';
+import { type ConnectOptions, connect, type Sql } from './connection/database.ts';
 import { parseDatabaseUrl } from './connection/database-url.ts';
 import { type Hosts, hostsOf } from './connection/primary.ts';
-import { agreeOnGuards, agreeOnLimits, type Patience, waitingForLocks } from './connection/server-limits.ts';
+import { limitsFor, waitingForLocks } from './connection/server-limits.ts';
 import { redial } from './connection/watched-socket.ts';
 import { startEmbedded } from './embedded/embedded.ts';
 import { measured, type PoolUse } from './pool-use.ts';
 import { reachDatabase } from './reach.ts';
 
+/** A pool for each purpose, so that nobody waits for another's statements; pools without connections of their own share (shares.ts). */
+export type Pools = Readonly<Record<Exclude<PoolName, 'listen'>, Sql>>;
+
 export interface Store {
   readonly databaseUrl: string;
+  /** Where notifications are heard; null behind a pooler that passes none on. */
+  readonly listenUrl: string | null;
   /** For the loops. */
   readonly sql: Sql;
-  /** For recording polls. Few sessions, so that each has planned the statements: that takes longer than to run them. */
-  readonly recording: Sql;
-  /** For the outbox. */
-  readonly outbox: Sql;
+  readonly pools: Pools;
+  /** How much each pool is used; the API adds the lines of callers before its pools. */
+  readonly uses: PoolUse[];
+  readonly shares: Shares;
   /** The hosts of the URL, when it names several. */
   readonly hosts: Hosts | null;
-  /** How much each pool of the process is used; who opens further ones adds them. */
-  readonly pools: PoolUse[];
-  /** For further connections. */
-  readonly patience: Patience;
   /** Breaks every connection, so that each is dialled again; resolves when all are closed. */
   redial(): Promise<void>;
   /** Breaks off every query, and takes no more. */
@@ -35,6 +39,8 @@ export interface StoreOptions {
   /** A database that owes an answer for so long is taken for gone, and dialled again. */
   readonly answerWithin: Milliseconds;
   readonly log: { info(message: string): void; warn(about: object, event: string): void };
+  /** Without pools for the API. */
+  readonly worker?: boolean;
   /** Breaks off the wait for the database, and the start of the embedded Postgres. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -44,6 +50,8 @@ export interface StoreOptions {
  * another session has locked; the loops then leave that row out (docs/decisions/0019-late-statements.md).
  */
 const LOCK_WITHIN: Milliseconds = 300;
+/** How long a request waits for a lock: callers want an answer sooner than the loops. */
+const ANSWER_LOCK_WITHIN: Milliseconds = 3_000;
 
 const COMES_BACK =
   'nothing, if the database is about to start: the daemon tries again, and its start goes on once the database answers; otherwise mend the server or DATABASE_URL';
@@ -61,31 +69,33 @@ async function reach(url: string, { log, signal }: Pick<StoreOptions, 'log' | 's
 
 /** Opens the database at a URL, once it answers, or the embedded one of a folder. */
 export async function openStore(
-  { databaseUrl, dataDir }: { databaseUrl: string | null; dataDir: string },
-  { answerWithin, log, signal }: StoreOptions,
+  settings: Pick<Settings, 'databaseUrl' | 'dataDir' | 'listenUrl' | 'poolMode' | 'connections'>,
+  { answerWithin, log, worker = false, signal }: StoreOptions,
 ): Promise<Store> {
+  const { databaseUrl, dataDir, poolMode } = settings;
   const embedded = databaseUrl === null ? await startEmbedded({ dataDir, log: (text) => log.info(text), signal }) : null;
   const url = databaseUrl ?? embedded!.url;
   if (databaseUrl !== null) await reach(databaseUrl, { log, signal });
-  const unguarded = await agreeOnGuards(url);
-  if (unguarded !== null) log.warn(unguarded, 'database.settings_refused');
-  const patience = await agreeOnLimits(url, answerWithin, (about) => log.warn(about, 'database.limits_refused'));
-  const pools: PoolUse[] = [];
-  const sql = measured(pools, 'loops', connect(url, { max: 6, steadyPlans: true, ...patience }));
-  const limits = waitingForLocks(patience.limits, LOCK_WITHIN);
-  const planned = { steadyPlans: true, orderedPlans: true, ...patience, limits };
-  const recording = measured(pools, 'recording', connect(url, { max: 4, name: 'recording', ...planned }));
-  const outbox = measured(pools, 'outbox', connect(url, { max: 4, name: 'outbox', ...planned }));
+  const { limits, isPooled, lacking } = await agreeOnSession(url, {
+    limits: limitsFor(answerWithin),
+    poolMode: embedded === null ? poolMode : 'session',
+  });
+  if (lacking !== null) log.warn(lacking, 'database.settings_refused');
+  const listenUrl = settings.listenUrl ?? (isPooled ? null : url);
+  if (listenUrl === null) log.warn(HEARS_NOTHING, 'listen.asking');
+  const shares = sharesOf(settings.connections, { worker });
+  const uses: PoolUse[] = [];
+  const opened = openPools(url, { answerWithin, limits }, shares, uses);
   const end = (timeout: Milliseconds) =>
-    Promise.all([sql, recording, outbox].map((pool) => pool.end({ timeout: timeout / 1_000 })));
+    Promise.all([...new Set(Object.values(opened))].map((pool) => pool.end({ timeout: timeout / 1_000 })));
   return {
     databaseUrl: url,
-    sql,
-    recording,
-    outbox,
-    pools,
+    listenUrl,
+    sql: opened.loops,
+    pools: opened,
+    uses,
+    shares,
     hosts: hostsOf(parseDatabaseUrl(url)) ?? null,
-    patience,
     redial: () => redial(url),
     breakOff: () => void end(0),
     close: async (left) => {
@@ -93,4 +103,45 @@ export async function openStore(
       await embedded?.stop(left());
     },
   };
+}
+
+const HEARS_NOTHING = {
+  detail: 'the pooler before the database server passes no notification on: the daemon asks the database for work every second',
+  advice: 'set DATABASE_LISTEN_URL to the address of the database server itself: one connection for each replica',
+};
+
+/** Opens the pools; none dials before its first query. */
+function openPools(
+  url: string,
+  patience: Pick<ConnectOptions, 'answerWithin' | 'limits'>,
+  shares: Shares,
+  uses: PoolUse[],
+): Pools {
+  const { limits = {} } = patience;
+  const writing = { steadyPlans: true, orderedPlans: true, limits: waitingForLocks(limits, LOCK_WITHIN) };
+  const answering = { limits: waitingForLocks(limits, ANSWER_LOCK_WITHIN) };
+  const purposes: Readonly<Record<keyof Pools, ConnectOptions>> = {
+    loops: { steadyPlans: true },
+    // Few sessions, so that each has planned the statements: that takes longer than to run them.
+    recording: { name: 'recording', ...writing },
+    outbox: { name: 'outbox', ...writing },
+    // Readiness and metrics are asked for on a connection that no request can take.
+    operators: { name: 'operators' },
+    // People's questions vary, and must not wait for the loops' connections.
+    api: { name: 'api', ...answering },
+    // Changes may wait for locks of other transactions, so they have connections apart from those of readers.
+    changes: { name: 'changes', ...answering },
+    // Everybody who follows the feed asks at the same moment, and always the same.
+    feed: { name: 'feed', steadyPlans: true },
+  };
+  const own = new Map(
+    Object.entries(purposes)
+      .filter(([name]) => poolFor(shares, name as PoolName) === name)
+      .map(([name, options]) => {
+        const pool = connect(url, { ...patience, ...options, max: Math.max(1, shares[name as PoolName]) });
+        return [name, measured(uses, pool, { name })];
+      }),
+  );
+  const pools = POOLS.filter((name) => name !== 'listen').map((name) => [name, own.get(poolFor(shares, name))!]);
+  return Object.fromEntries(pools) as Pools;
 }

@@ -1,9 +1,12 @@
 /** How much of a pool of connections is used, and how long queries wait for one of them. */
 import type { Milliseconds } from '../domain/values/time.ts';
 import type { Sql } from './connection/database.ts';
+import type { DriverQuery } from './connection/in-turns.ts';
 
 export interface PoolUse {
   readonly name: string;
+  /** Whether it is the line before a pool, which counts the connections itself. */
+  readonly isLine: boolean;
   /** Connections that the pool may have. */
   readonly most: number;
   /** Connections that carry a query or a transaction, or are dialled for one. */
@@ -14,18 +17,15 @@ export interface PoolUse {
   waited(): Milliseconds;
 }
 
-/** What the driver's queries have: `handler` is called when one is to be sent, `resolve` or `reject` when it has ended. */
-export interface DriverQuery {
-  handler: (query: DriverQuery) => unknown;
-  resolve: (value: unknown) => unknown;
-  reject: (error: unknown) => unknown;
-}
-
 /**
  * The same pool; its use is added to the list under the name. The driver does not show its line of waiting queries, but it gives each
  * query a connection of its own while one is free: so what is beyond `most` waits.
  */
-export function measured(pools: PoolUse[], name: string, sql: Sql, most: number = sql.options.max): Sql {
+export function measured(
+  pools: PoolUse[],
+  sql: Sql,
+  { name, most = sql.options.max, isLine = false }: { name: string; most?: number; isLine?: boolean },
+): Sql {
   let open = 0;
   let waited: Milliseconds = 0;
   let changedAt = performance.now();
@@ -37,7 +37,7 @@ export function measured(pools: PoolUse[], name: string, sql: Sql, most: number 
     open += by;
   };
   pools.push({
-    ...{ name, most, waiting },
+    ...{ name, isLine, most, waiting },
     inUse: () => Math.min(open, most),
     waited: () => waited + waiting() * (performance.now() - changedAt),
   });

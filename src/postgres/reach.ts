@@ -19,7 +19,7 @@ const SAY_EVERY: Milliseconds = 60_000;
 export async function reachDatabase(url: string, onWait: (why: string) => void, signal?: AbortSignal): Promise<void> {
   let said = { why: '', at: 0 };
   for (let rest = FIRST_REST; ; rest = Math.min(2 * rest, LONGEST_REST)) {
-    const sql = connect(url, { max: 1, name: 'start' });
+    const sql = connect(url, { max: 1, name: 'start', bare: true });
     try {
       await unlessAborted(sql`select 1`, signal);
       return;

@@ -26,7 +26,7 @@ const recordings = readdirSync(TESTS).sort();
 
 /** The labels of every family, by its name. */
 function known(): Map<string, readonly string[]> {
-  const engine = { meters: createMeters(), shardsOwned: () => 0, unwritten: () => 0, pools: [], certificates: [] };
+  const engine = { meters: createMeters(), shardsOwned: () => 0, unwritten: () => 0, pools: [], certificates: () => [] };
   const families = metricFamilies({
     version: '1',
     health: createHealth(() => 0),

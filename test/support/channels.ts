@@ -88,7 +88,7 @@ export async function startChannels({
       configured,
     });
     const notifier = createNotifier({
-      ...{ sql, clock, log: logger, ownership, knownSubscribers },
+      ...{ sql, clock, log: logger, ownership, knownSubscribers, traces: null },
       ...{ meters: createMeters(), writes: createHealth(Date.now).writesOf('notifier'), spread: () => 0, wake: () => {} },
     });
     await ownership.tick();

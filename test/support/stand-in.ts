@@ -25,6 +25,8 @@ export interface Answer {
 export interface Arrival {
   readonly path: string;
   readonly body: string;
+  /** The same as it came. */
+  readonly bytes: Buffer;
   readonly headers: IncomingHttpHeaders;
   /** Epoch milliseconds. */
   readonly at: number;
@@ -44,10 +46,10 @@ export interface StandIn<T> {
   stop(): Promise<void>;
 }
 
-async function readBody(request: IncomingMessage): Promise<string> {
+async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString();
+  return Buffer.concat(chunks);
 }
 
 async function play(answer: Answer, response: ServerResponse): Promise<void> {
@@ -83,8 +85,9 @@ export async function startStandIn<T>(
 
   const server = createServer((request, response) => {
     readBody(request)
-      .then((body) => {
-        const { kept, answer } = receive({ path: request.url ?? '/', body, headers: request.headers, at: Date.now() });
+      .then((bytes) => {
+        const { url: path = '/', headers } = request;
+        const { kept, answer } = receive({ path, body: bytes.toString(), bytes, headers, at: Date.now() });
         received.push(kept);
         for (const look of [...waiting]) look();
         return play(next.shift() ?? always ?? answer ?? {}, response);

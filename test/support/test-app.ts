@@ -95,11 +95,13 @@ export interface TestAppOptions {
   readonly wholeClock?: boolean;
   /** The clock runs by itself, as in the real daemon. */
   readonly realClock?: boolean;
+  /** A database that the test made. */
+  readonly database?: TestDatabase;
 }
 
 export async function startTestApp(options: TestAppOptions = {}): Promise<TestApp> {
   // The clock after it: the first database of a run is made from migrations, which takes its time.
-  const database = await testDatabase();
+  const database = options.database ?? (await testDatabase());
   const clock = testClock({ isWhole: options.wholeClock ?? false });
   const simulator = createSimulator({ ...(options.realClock ? {} : { now: clock.now }), ...options.simulator });
   await simulator.start();

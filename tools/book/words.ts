@@ -44,6 +44,7 @@ export const WORDS: Readonly<Record<string, string>> = {
   '#alert-rules': 'alertmanager, monitoring, promtool',
   'metrics.html#dashboards': 'grafana',
   '#metrics': 'prometheus, scrape',
+  '#traces': 'opentelemetry, otel, otlp, tracing, jaeger, tempo',
   '#failover-of-the-database': 'standby, patroni, primary',
   '#memory': 'oom, out of memory, memory leak',
 };

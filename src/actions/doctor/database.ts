@@ -2,12 +2,14 @@
 
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { CONNECTIONS } from '../../config/connection-shares.ts';
+import type { Settings } from '../../config/settings.ts';
 import { replicaRemedy } from '../../domain/incidents/replica-trouble.ts';
 import { queueTrouble } from '../../domain/replicas/notification-queue.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { hostName, rivalry } from '../../postgres/connection/choose-host.ts';
-import { openSession, readClock, type Sql } from '../../postgres/connection/database.ts';
+import { connect, openSession, readClock, type Sql } from '../../postgres/connection/database.ts';
 import { describeTarget, parseDatabaseUrl } from '../../postgres/connection/database-url.ts';
 import { missingRight } from '../../postgres/connection/missing-right.ts';
 import { hostsOf } from '../../postgres/connection/primary.ts';
@@ -15,16 +17,19 @@ import { wrongEncoding } from '../../postgres/migrations/encoding.ts';
 import { pendingMigrations } from '../../postgres/migrations/migrate.ts';
 import { type ServerFacts, serverFacts } from '../../postgres/reports/inspect.ts';
 import { type Finding, offsetInWords, type Reporter, wallClockAt } from '../overview/finding.ts';
+import { livingDaemons } from '../running-daemons.ts';
 
 const OLDEST_VERSION = 150_000;
-/** A daemon uses so many connections at most; another replica should find room, too. */
-const HEADROOM = 25;
+/** How long sessions may take to be there all at once. */
+const OPEN_WITHIN: Milliseconds = 3_000;
+/** A replica can be replaced by another one while it still runs. */
+const LEAST_REPLICAS = 2;
 const MOST_OFFSET: Milliseconds = 1_000;
 const ARRIVES_WITHIN: Milliseconds = 3_000;
 
 export async function checkDatabase(
   report: Reporter,
-  { sql, url, migrations }: { sql: Sql; url: string; migrations: string },
+  { sql, url, settings, migrations }: { sql: Sql; url: string; settings: Settings; migrations: string },
 ): Promise<Finding[]> {
   const facts = await serverFacts(sql);
   const wrong = wrongEncoding(facts);
@@ -36,9 +41,9 @@ export async function checkDatabase(
     await schema(report, { sql, migrations, role: facts.role }),
     ...roles(report, facts),
     ...durability(report, facts),
-    connections(report, facts),
+    await connections(report, facts, { sql, url, each: settings.connections }),
     ...notificationQueue(report, facts),
-    await notifications(report, sql, url),
+    await notifications(report, sql, settings.listenUrl ?? url),
     await clock(report, sql),
   ];
 }
@@ -109,10 +114,52 @@ function durability(report: Reporter, { fsync, synchronousCommit }: ServerFacts)
   return [report.warning(`${off.join(' and ')} ${off.length > 1 ? 'are' : 'is'} off`, todo)];
 }
 
-function connections(report: Reporter, { connections: used, maxConnections }: ServerFacts): Finding {
-  const found = `${used} of ${maxConnections} connections in use`;
-  if (maxConnections - used >= HEADROOM) return report.ok(found);
-  return report.warning(found, `a daemon needs up to ${HEADROOM}: raise max_connections, or close other clients`);
+/** Whether daemons find room: by the limits of server, role and database, and by a trial, which also meets those of a pooler. */
+async function connections(
+  report: Reporter,
+  { limits, hasSchema }: ServerFacts,
+  { sql, url, each }: { sql: Sql; url: string; each: number },
+): Promise<Finding> {
+  const used = limits.map(({ of, used, most }) => `${used} of ${most} connections of ${of} are in use`).join(', ');
+  const replicas = Math.max(LEAST_REPLICAS, hasSchema ? (await livingDaemons(sql).catch(() => [])).length : 0);
+  const needs = `${replicas} daemons open up to ${replicas * each} (DATABASE_CONNECTIONS is ${each})`;
+  const tight = limits.find(({ most }) => most < replicas * each);
+  if (tight !== undefined) {
+    const fits = Math.floor(tight.most / replicas);
+    const lower = fits < CONNECTIONS.least ? '' : `set DATABASE_CONNECTIONS to ${fits} or less, or `;
+    return report.warning(`${used}; ${needs}`, `${lower}raise the limit of ${tight.of}`);
+  }
+  const full = limits.find(({ most, used }) => most - used < each);
+  if (full !== undefined)
+    return report.warning(
+      `${used}; one more daemon opens up to ${each}`,
+      `raise the limit of ${full.of}, or close other clients`,
+    );
+  const opened = await openAtOnce(url, each);
+  if (opened === each) return report.ok(`${used}; ${needs}`);
+  const todo = `let the pooler before the server hand out ${replicas * each} (PgBouncer: default_pool_size, max_db_connections, max_client_conn), or lower DATABASE_CONNECTIONS`;
+  return report.warning(`${opened} of ${each} sessions could be opened at once; ${used}`, todo);
+}
+
+/** How many of so many sessions have a transaction open at the same time. */
+async function openAtOnce(url: string, count: number): Promise<number> {
+  const pool = connect(url, { max: count, name: 'doctor', prepared: false });
+  const all = Promise.withResolvers<void>();
+  let open = 0;
+  const over = setTimeout(all.resolve, OPEN_WITHIN);
+  const sessions = Array.from({ length: count }, () =>
+    pool.begin(async (tx) => {
+      await tx`select 1`;
+      open++;
+      if (open === count) all.resolve();
+      await all.promise;
+    }),
+  );
+  for (const session of sessions) session.catch(() => undefined);
+  await all.promise;
+  clearTimeout(over);
+  await pool.end({ timeout: 1 });
+  return open;
 }
 
 function notificationQueue(report: Reporter, facts: ServerFacts): Finding[] {
@@ -134,7 +181,7 @@ async function notifications(report: Reporter, sql: Sql, url: string): Promise<F
     const silence = delay(ARRIVES_WITHIN, false as const, { signal: over.signal }).catch(() => false as const);
     if (await Promise.race([arrived.promise, silence])) return report.ok('notifications arrive');
     const todo =
-      'let DATABASE_URL lead to Postgres itself, or to a pooler in session mode; without them changes are noticed up to 5 s later';
+      'set DATABASE_LISTEN_URL to the address of the database server itself, or let the pooler be in session mode; without them changes are noticed a second later, and behind a pooler that was not recognized 5 s later';
     return report.warning('notifications do not arrive', todo);
   } finally {
     over.abort();

@@ -11,9 +11,9 @@ import { ENCRYPTION_ADVICE, unencrypted } from '../../config/unencrypted.ts';
 import { wayTo, wayToSite } from '../../config/ways.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import { agreeOnSession } from '../../postgres/connection/agreement.ts';
 import { connect, type Sql } from '../../postgres/connection/database.ts';
 import { describeConnectionError } from '../../postgres/connection/database-url.ts';
-import { agreeOnGuards } from '../../postgres/connection/server-limits.ts';
 import { startEmbedded } from '../../postgres/embedded/embedded.ts';
 import { hasEmbedded } from '../../postgres/embedded/present.ts';
 import { pendingMigrations } from '../../postgres/migrations/migrate.ts';
@@ -30,6 +30,7 @@ import { checkPort } from './port.ts';
 import { brokersOf, checkBroker, checkChannel, checkWebhook, restingOf, webhooksOf } from './receivers.ts';
 import { checkSecrets } from './secrets.ts';
 import { checkSite } from './site.ts';
+import { checkTraces } from './traces.ts';
 import { checkWays } from './ways.ts';
 
 export interface DoctorOptions {
@@ -66,7 +67,7 @@ async function* examineSettings(settings: Settings, { migrations, site, quiet, a
     const data = sql !== null && (await isMigrated(sql, migrations)) ? sql : null;
     const groups: Promise<readonly Finding[]>[] = [];
     if (sql !== null)
-      groups.push(checked('database', DATABASE_WITHIN, (report) => checkDatabase(report, { sql, url, migrations })));
+      groups.push(checked('database', DATABASE_WITHIN, (report) => checkDatabase(report, { sql, url, settings, migrations })));
     if (data !== null)
       groups.push(checked('daemons', DATABASE_WITHIN, (report) => checkNow(report, data, { untested: !quiet && !all })));
     if (data !== null) groups.push(checked('daemons', DATABASE_WITHIN, (report) => checkOtherSettings(report, data, settings)));
@@ -113,6 +114,8 @@ async function* examineSettings(settings: Settings, { migrations, site, quiet, a
       groups.push(
         checked("dead man's switch", DATABASE_WITHIN, (report) => checkHeartbeat(report, data, channelCeilings(settings))),
       );
+    const { traces } = settings;
+    if (traces !== null) groups.push(checked('traces', DATABASE_WITHIN, (report) => checkTraces(report, traces)));
     groups.push(checked('sites', QUERY_WITHIN, async () => checkCredentials({ sites })));
     const named = { ...settings, sites };
     groups.push(checked('proxies', DATABASE_WITHIN, async () => checkWays(named, await webhooksOf(settings, data))));
@@ -240,7 +243,7 @@ interface Opened {
   close(): Promise<void>;
 }
 
-async function openDatabase({ databaseUrl, dataDir }: Settings): Promise<Opened> {
+async function openDatabase({ databaseUrl, dataDir, poolMode }: Settings): Promise<Opened> {
   const report = reporterOf('database');
   const nothing = { sql: null, url: '', close: async () => undefined };
   if (databaseUrl === null && !hasEmbedded(dataDir)) {
@@ -257,7 +260,7 @@ async function openDatabase({ databaseUrl, dataDir }: Settings): Promise<Opened>
     return { ...nothing, findings: [report.failed(error.message, `mend that, or set DATABASE_URL`)] };
   }
   const url = databaseUrl ?? embedded!.url;
-  const unguarded = await agreeOnGuards(url);
+  const { lacking } = await agreeOnSession(url, embedded === null ? { poolMode } : {});
   const sql = connect(url, { max: 4, name: 'doctor' });
   const close = async (): Promise<void> => {
     await sql.end({ timeout: 1 });
@@ -271,13 +274,10 @@ async function openDatabase({ databaseUrl, dataDir }: Settings): Promise<Opened>
       return [report.failed(describeConnectionError(url, error), 'nothing works without it: mend DATABASE_URL or the server')];
     }
   });
-  const findings =
-    unguarded === null || unguarded.wrong.length === 0 ? [] : [report.failed(unguarded.wrong.join(' and '), SET_DEFAULTS)];
+  const isWrong = lacking !== null && lacking.wrong.length > 0;
+  const findings = lacking === null ? [] : [report[isWrong ? 'failed' : 'warning'](lacking.detail, lacking.advice)];
   return reached.length === 0 ? { sql, url, findings, close } : { sql: null, url, findings: reached, close };
 }
-
-const SET_DEFAULTS =
-  'a pooler drops or refuses what sessions begin with: let the defaults of the role be default_transaction_isolation = read committed and synchronous_commit = on, and restart the pooler';
 
 async function isMigrated(sql: Sql, migrations: string): Promise<boolean> {
   try {

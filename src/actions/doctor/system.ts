@@ -35,7 +35,7 @@ export async function readSystem(sql: Sql, { keys, described }: SystemWanted) {
   ]);
   return {
     versions: { package: packageVersion(), node: process.versions.node, postgres: facts.versionText, schema },
-    database: { connections: facts.connections, maxConnections: facts.maxConnections },
+    database: { connections: facts.limits[0]!.used, maxConnections: facts.limits[0]!.most },
     keys: keys.map(({ name, scopes, expires }) => ({
       name,
       scopes: [...scopes],

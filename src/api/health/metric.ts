@@ -21,7 +21,7 @@ export interface Engine {
   /** The process's connections to the database. */
   readonly pools: PoolUse[];
   /** When certificates of this side expire, by what they are for. */
-  readonly certificates: readonly Expiry[];
+  certificates(): readonly Expiry[];
 }
 
 /** This replica, which knows only its own work. */

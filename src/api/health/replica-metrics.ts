@@ -124,16 +124,18 @@ export const REPLICA_METRICS: readonly Metric<Replica>[] = [
     labels: ['pool', 'state'],
     help: 'Connections that the replica may have to the database, by whether they carry a query or transaction: in_use or free.',
     read: ({ engine }) =>
-      engine.pools.flatMap(({ name: pool, most, inUse }) => [
-        { labels: { pool, state: 'in_use' }, value: inUse() },
-        { labels: { pool, state: 'free' }, value: most - inUse() },
-      ]),
+      engine.pools
+        .filter(({ isLine }) => !isLine)
+        .flatMap(({ name: pool, most, inUse }) => [
+          { labels: { pool, state: 'in_use' }, value: inUse() },
+          { labels: { pool, state: 'free' }, value: most - inUse() },
+        ]),
   },
   {
     type: 'gauge',
     name: 'database_queries_waiting',
     labels: ['pool'],
-    help: 'Queries and transactions that wait for a connection of the pool.',
+    help: 'Queries and transactions that wait for a connection of the pool; those of the API wait as api_callers and changes_callers.',
     read: ({ engine }) => engine.pools.map(({ name: pool, waiting }) => ({ labels: { pool }, value: waiting() })),
   },
   {
@@ -157,7 +159,7 @@ export const REPLICA_METRICS: readonly Metric<Replica>[] = [
 function expiries(keys: Replica['keys'], { certificates }: Replica['engine']) {
   return [
     ...keys.flatMap(({ name, expires }) => (expires === null ? [] : [{ kind: 'api_key', name, at: expires }])),
-    ...certificates.map((each) => ({ kind: 'client_certificate', ...each })),
+    ...certificates().map((each) => ({ kind: 'client_certificate', ...each })),
     ...seenCertificates().map((each) => ({ kind: 'server_certificate', ...each })),
   ];
 }

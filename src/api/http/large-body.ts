@@ -4,7 +4,7 @@
  */
 import type { Context, MiddlewareHandler } from 'hono';
 import type { JsonValue } from '../../domain/values/exact-json.ts';
-import { createTurns } from '../limits/turns.ts';
+import { createTurns } from '../../runtime/loops/turns.ts';
 import { bodyChunks, DEEPEST, decoded, type JsonObject, parse, requireJsonType, requireObject } from './body.ts';
 import { EntryFinder, type EntryPlaces } from './entries.ts';
 import { busy } from './problems.ts';

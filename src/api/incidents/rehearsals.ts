@@ -21,12 +21,12 @@ import { grouped } from '../../domain/values/counts.ts';
 import { DAY, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
+import { createTurns } from '../../runtime/loops/turns.ts';
 import { needs } from '../access/scopes.ts';
 import { exactJson } from '../http/body.ts';
 import { type Api, BODY_PROBLEMS, goneSignal, jsonAnswer, jsonBody } from '../http/definitions.ts';
 import { inOneSentence } from '../http/invalid.ts';
 import { busy, type FieldError, Problem, problems, READ_PROBLEMS } from '../http/problems.ts';
-import { createTurns } from '../limits/turns.ts';
 import { alertSettingsSchema, askedSchema, rehearsalSchema } from './rehearsal-fields.ts';
 
 const BODY_LIMIT = 16 * 1024;

@@ -21,7 +21,7 @@ export interface BrokerMessage {
   /** The subject or routing key. */
   readonly address: string;
   readonly contentType: string;
-  /** `webhook-id` and, when there are keys, `webhook-timestamp` and `webhook-signature` over these very bytes. */
+  /** `webhook-id`, `traceparent` when the attempt is traced, and, when there are keys, `webhook-timestamp` and `webhook-signature` over these very bytes. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
 }
@@ -49,9 +49,9 @@ export function createComposer({
   address,
   format,
   keys,
-}: MessageOptions): (event: OutgoingEvent, options: Pick<SendOptions, 'now' | 'again'>) => BrokerMessage {
+}: MessageOptions): (event: OutgoingEvent, options: Pick<SendOptions, 'now' | 'again' | 'trace'>) => BrokerMessage {
   const sign = keys.length === 0 ? null : createAttemptSigner(keys);
-  return ({ id, type, body }, { now, again }) => {
+  return ({ id, type, body }, { now, again, trace }) => {
     const { timestamp, data } = JSON.parse(body) as { timestamp: string; data: { site?: string } };
     const payload = format === 'cloudevents' ? toCloudEvent(body) : body;
     const signed = sign?.(id, now, payload);
@@ -64,6 +64,7 @@ export function createComposer({
       contentType: format === 'cloudevents' ? CLOUDEVENT_TYPE : 'application/json',
       headers: {
         'webhook-id': id,
+        ...(trace && { traceparent: trace.traceparent }),
         ...(signed && { 'webhook-timestamp': signed.timestamp, 'webhook-signature': signed.signature }),
       },
       body: Buffer.from(payload),

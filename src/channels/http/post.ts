@@ -5,13 +5,17 @@
 
 import type { Dispatcher, Pool } from 'undici';
 import { readRetryAfter } from '../../domain/deliveries/retry-after.ts';
+import { shownAddress } from '../../domain/values/shown-address.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { UNPACKED } from '../../runtime/http/unpacked.ts';
+import type { RequestTrace } from '../../runtime/traces/traces.ts';
+import { networkFailureOf } from './network-failure.ts';
 
 /** More of an answer is not read: it is not used, and a receiver could send without end. */
 const MOST_READ = 16 * 1024;
 
 export interface PostRequest {
+  readonly origin: string;
   readonly path: string;
   /** Names and values in turn. */
   readonly headers: string[];
@@ -20,6 +24,8 @@ export interface PostRequest {
   readonly signal: AbortSignal | undefined;
   /** Asked right before the request is written; false: it is not. */
   readonly mayLeave?: (() => boolean) | undefined;
+  /** Where the request's span belongs; nowhere when left out. */
+  readonly trace?: RequestTrace | undefined;
 }
 
 /** What came back. `error` is null when the answer is complete, or as much of it was read as is ever read. */
@@ -118,6 +124,21 @@ class Exchange implements Dispatcher.DispatchHandler {
 
 /** Sends the request. Never rejects; whatever goes wrong is the outcome's `error`. */
 export function post(pool: Pool, request: PostRequest): Promise<PostOutcome> {
+  const { trace } = request;
+  return trace === undefined ? postOnce(pool, request) : postTraced(pool, request, trace);
+}
+
+/** A receiver's path may give access, so its span has none. */
+async function postTraced(pool: Pool, request: PostRequest, trace: RequestTrace): Promise<PostOutcome> {
+  const span = trace.request({ method: 'POST', address: shownAddress(request.origin + request.path) });
+  const outcome = await postOnce(pool, { ...request, headers: [...request.headers, 'traceparent', span.traceparent] });
+  const { status, error } = outcome;
+  const failed = error instanceof DeadlinePassed ? 'timeout' : error === null ? null : networkFailureOf(error, outcome).reason;
+  span.end(status, failed);
+  return outcome;
+}
+
+function postOnce(pool: Pool, request: PostRequest): Promise<PostOutcome> {
   if (request.signal?.aborted) {
     return Promise.resolve({ status: null, headers: {}, body: '', error: stopped(), isSent: false });
   }

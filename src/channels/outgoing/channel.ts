@@ -3,6 +3,7 @@
 import type { TogetherReason } from '../../domain/deliveries/channel-pace.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { IncidentNow } from '../../postgres/incidents/current.ts';
+import type { RequestTrace } from '../../runtime/traces/traces.ts';
 
 /** An event on its way to a subscriber. */
 export interface OutgoingEvent {
@@ -26,6 +27,8 @@ export interface SendOptions {
   readonly mayLeave?: () => boolean;
   /** Ends the attempt early (the daemon stops): it then counts as a failure of ours. */
   readonly signal?: AbortSignal;
+  /** Where the spans of its requests belong; left out where nothing is traced. */
+  readonly trace?: RequestTrace | undefined;
 }
 
 export interface TogetherOptions extends SendOptions {

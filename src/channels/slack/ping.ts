@@ -29,7 +29,7 @@ export async function pingSlack(url: string, timeout: Milliseconds, way = DIRECT
   const began = performance.now();
   try {
     const headers = ['content-type', 'application/json'];
-    const request = { path: pathname + search, headers, body: '{}', timeout, signal: undefined };
+    const request = { origin, path: pathname + search, headers, body: '{}', timeout, signal: undefined };
     const { status, body, error, isSent } = await post(pool, request);
     if (status === null || error !== null) {
       const isLate = error instanceof DeadlinePassed;

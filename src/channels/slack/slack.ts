@@ -70,15 +70,15 @@ export function createSlackChannel({
 
   async function postMessage(
     message: SlackMessage | { text: string },
-    { now, mayLeave }: SendOptions,
+    { now, mayLeave, trace }: SendOptions,
     signal: AbortSignal,
   ): Promise<Answer> {
     let outcome: PostOutcome | undefined;
     // The library reports neither the headers of a refusal nor how far a request came, so a webhook per message keeps what came back.
     const webhook = new IncomingWebhook(url, {
       fetch: async (_address, { headers = {}, body } = {}) => {
-        const request = { path: pathname + search, headers: Object.entries(headers).flat(), body: String(body) };
-        outcome = await post(pool, { ...request, timeout, signal, mayLeave });
+        const request = { origin, path: pathname + search, headers: Object.entries(headers).flat(), body: String(body) };
+        outcome = await post(pool, { ...request, timeout, signal, mayLeave, trace });
         return new Response(outcome.body);
       },
     });

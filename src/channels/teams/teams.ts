@@ -34,11 +34,12 @@ export function createTeamsChannel({ url, consoleUrl, timeout, setting, way = DI
   const pool = new Pool(origin, { allowH2: false, headersTimeout: 0, bodyTimeout: 0, connect: connectBy(way, { timeout }) });
   let closing: Promise<void> | undefined;
 
-  const send = async (message: TeamsMessage, { now, signal, mayLeave }: SendOptions): Promise<SendResult> => {
+  const send = async (message: TeamsMessage, { now, signal, mayLeave, trace }: SendOptions): Promise<SendResult> => {
     const started = performance.now();
     const headers = ['content-type', 'application/json'];
     const body = JSON.stringify(message);
-    const outcome = await post(pool, { path: pathname + search, headers, body, timeout, signal, mayLeave });
+    const path = pathname + search;
+    const outcome = await post(pool, { origin, path, headers, body, timeout, signal, mayLeave, trace });
     const tookMs = Math.round(performance.now() - started);
     return judge(outcome, { hide, setting, timeout, tookMs, now });
   };

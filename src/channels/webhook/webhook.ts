@@ -75,17 +75,19 @@ export function createWebhookChannel(options: WebhookOptions): Channel {
   let closing: Promise<void> | undefined;
 
   return {
-    async send(event: OutgoingEvent, { now, signal, mayLeave }: SendOptions): Promise<SendResult> {
+    async send(event: OutgoingEvent, { now, signal, mayLeave, trace }: SendOptions): Promise<SendResult> {
       const started = performance.now();
       const body = isCloudEvent ? toCloudEvent(event.body) : event.body;
       const { id, timestamp, signature } = sign(event.id, now, body);
       const outcome = await post(pool, {
+        origin: url.origin,
         path,
         headers: [...steady, 'webhook-id', id, 'webhook-timestamp', timestamp, 'webhook-signature', signature],
         body,
         timeout,
         signal,
         mayLeave,
+        trace,
       });
       return judge(outcome, { now, url, hide, timeout, tookMs: Math.round(performance.now() - started) });
     },

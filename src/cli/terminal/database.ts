@@ -7,11 +7,11 @@ import type { Settings } from '../../config/settings.ts';
 import type { SettingsGroup } from '../../config/settings-digests.ts';
 import { noDaemonText } from '../../domain/replicas/daemon-silence.ts';
 import { AppError } from '../../domain/values/errors.ts';
+import { connectForCommand } from '../../postgres/connection/agreement.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { describeConnectionError } from '../../postgres/connection/database-url.ts';
 import { heldText } from '../../postgres/connection/lock-holder.ts';
 import { missingRight } from '../../postgres/connection/missing-right.ts';
-import { agreeOnGuards, connectForCommand } from '../../postgres/connection/server-limits.ts';
 import { pendingMigrations } from '../../postgres/migrations/migrate.ts';
 import { daemonSilence } from '../../postgres/shards/living-replicas.ts';
 import type { CliContext } from './context.ts';
@@ -40,13 +40,13 @@ export async function withDatabase<T>(
   const settings = loadSettings(context.env);
   const embedded = settings.databaseUrl === null ? await openEmbedded(settings.dataDir, raw === 'create') : null;
   const url = settings.databaseUrl ?? embedded!.url;
-  const unguarded = await agreeOnGuards(url);
-  if (unguarded !== null && unguarded.wrong.length > 0) printRemark(context, unguarded.detail);
   let sql: Sql | undefined;
   try {
-    sql = await connectForCommand(url, { max: 2, name: 'command' }).catch((cause: unknown) => {
-      throw new AppError('unavailable', describeConnectionError(url, cause), { cause });
-    });
+    sql = await connectForCommand(url, { max: 2, name: 'command', onWrong: (text) => printRemark(context, text) }).catch(
+      (cause: unknown) => {
+        throw new AppError('unavailable', describeConnectionError(url, cause), { cause });
+      },
+    );
     if (raw === null) await requireSchema(sql);
     const database = { sql, url, settings };
     const result = await work(database);

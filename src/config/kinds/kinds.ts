@@ -44,6 +44,9 @@ export const text: Kind<string> = {
   write: same,
 };
 
+/** A password: text that is never shown. */
+export const password: Kind<string> = { ...text, secret: true };
+
 /** A name that a person gives to a site. */
 export const ownName: Kind<string> = {
   expected: 'a name of up to 63 small letters, digits, - and _ that begins with a letter or digit',

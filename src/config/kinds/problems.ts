@@ -7,6 +7,9 @@ import { suggestion } from './nearest.ts';
 
 type Issue = z.core.$ZodIssue;
 
+/** The parts of a kind that a problem names. */
+type Expected = Omit<Kind<never>, 'read' | 'write' | 'outline'>;
+
 /** Characters of a value or name that a problem repeats. */
 const LONGEST_SHOWN = 100;
 
@@ -36,7 +39,7 @@ function cut(text: string): string {
 }
 
 /** Credentials typed into an address are refused, and not repeated; a password may hold slashes and signs of its own. */
-function withoutCredentials(value: unknown, { isAddress }: Kind<never>): unknown {
+function withoutCredentials(value: unknown, { isAddress }: Expected): unknown {
   if (typeof value !== 'string') return value;
   const left = value.replace(/^.*@/s, '…@').replace(/\?.*$/s, '?…');
   // The slashes of the scheme stay.
@@ -44,7 +47,7 @@ function withoutCredentials(value: unknown, { isAddress }: Kind<never>): unknown
 }
 
 /** One line: where, what was written, what is expected, and what was probably meant. */
-export function wrongValue(where: string, value: unknown, kind: Kind<never>): string {
+export function wrongValue(where: string, value: unknown, kind: Expected): string {
   if (value === undefined || value === null) return `${where}: is missing; expected ${kind.expected}`;
   const fault = kind.fault?.(value);
   if (fault !== undefined) return `${where}: ${fault}`;

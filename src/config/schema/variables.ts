@@ -1,4 +1,5 @@
 /** The environment's variables: each is one line, checked as its counterpart in the file where there is one. */
+import { CONNECTIONS, POOL_MODES } from '../connection-shares.ts';
 import { clientId, clientSecret } from '../kinds/credential.ts';
 import { type Field, list, optional, preset } from '../kinds/field.ts';
 import { bearerKey } from '../kinds/key-kinds.ts';
@@ -10,6 +11,26 @@ const forStart = 'required for `start`';
 /** In the order of the reference. */
 export const VARIABLES = {
   DATABASE_URL: optional(kind.postgresUrl, 'Postgres to use', 'embedded Postgres in `DATA_DIR`'),
+  DATABASE_PASSWORD: optional(
+    kind.password,
+    'Password of that login, where the address has none; a file of `DATABASE_PASSWORD_FILE` or `DATABASE_URL_FILE` is read again for each connection',
+    'what libpq finds: `PGPASSWORD`, `PGPASSFILE`, `~/.pgpass`',
+  ),
+  DATABASE_LISTEN_URL: optional(
+    kind.postgresUrl,
+    'The same database without the pooler in transaction mode that is before `DATABASE_URL`: one connection hears notifications there',
+    '`DATABASE_URL`; behind such a pooler the daemon asks for work every second',
+  ),
+  DATABASE_POOL_MODE: preset(
+    kind.oneOf(POOL_MODES),
+    'auto',
+    'How a pooler before `DATABASE_URL` hands out sessions: auto (the start finds out), session or transaction',
+  ),
+  DATABASE_CONNECTIONS: preset(
+    kind.whole(CONNECTIONS.least, CONNECTIONS.most),
+    CONNECTIONS.usual,
+    'Connections of a daemon to the database, all its pools together; for a moment a start takes up to three more, and `doctor` as many again',
+  ),
   DATA_DIR: preset(kind.text, './.purchase-watch', 'Where the embedded Postgres and kept keys live'),
   CHECKOUT_BASE_URL: optional(kind.baseUrl, 'Base address of the checkout service, for the site named `default`', forStart),
   CHECKOUT_CLIENT_ID: optional(clientId, 'Client ID (with `basic` the user name)', forStart),

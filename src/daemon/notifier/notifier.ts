@@ -10,6 +10,7 @@ import type { Writes } from '../../runtime/loops/health.ts';
 import { createIdle } from '../../runtime/loops/idle.ts';
 import { createRest } from '../../runtime/loops/rest.ts';
 import type { Meters } from '../../runtime/meters.ts';
+import type { Traces } from '../../runtime/traces/traces.ts';
 import { createDeliveryLoader } from './delivery-loader.ts';
 import { createLoading, SWEEP } from './loading.ts';
 import { createReceiverOutside, type ReceiverOutside } from './receiver-outside.ts';
@@ -31,6 +32,7 @@ export interface NotifierOptions {
   readonly log: Logger;
   readonly ownership: Ownership;
   readonly meters: Meters;
+  readonly traces: Traces | null;
   /** Whether results of attempts can be written. */
   readonly writes: Writes;
   readonly knownSubscribers: KnownSubscribers;

@@ -12,6 +12,7 @@ import type { Logger } from '../../runtime/logger.ts';
 import type { Writes } from '../../runtime/loops/health.ts';
 import { createRest } from '../../runtime/loops/rest.ts';
 import type { Meters } from '../../runtime/meters.ts';
+import type { Traces } from '../../runtime/traces/traces.ts';
 import { createAfterRecording } from './after-recording.ts';
 import { nextCall } from './planning.ts';
 import { createPolls } from './polls.ts';
@@ -36,6 +37,7 @@ export interface PollerOptions {
   readonly log: Logger;
   readonly ownership: Ownership;
   readonly meters: Meters;
+  readonly traces: Traces | null;
   /** Whether outcomes can be written. */
   readonly writes: Writes;
   readonly sites: readonly PolledSite[];
@@ -211,6 +213,7 @@ function createParts(options: PollerOptions, wakeCalls: () => void) {
     sql: options.recordingSql,
     replica,
     meter: meters.recording,
+    traces: options.traces,
     repair,
     insteadOf,
     ...afterRecording,

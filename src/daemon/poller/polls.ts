@@ -12,6 +12,7 @@ import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Clock, FollowingClock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Meters } from '../../runtime/meters.ts';
+import type { RequestTrace, Traces } from '../../runtime/traces/traces.ts';
 import { POISON_REST } from './after-recording.ts';
 import type { Recorder } from './recorder.ts';
 import type { ExtraCalls } from './sites/extra-calls.ts';
@@ -24,6 +25,7 @@ export interface PollsOptions {
   readonly clock: Clock & Partial<Pick<FollowingClock, 'at'>>;
   readonly log: Logger;
   readonly meters: Meters;
+  readonly traces: Traces | null;
   readonly ownership: Ownership;
   readonly windows: Windows;
   readonly loader: PurchaseLoader;
@@ -51,13 +53,14 @@ interface Answered {
   readonly calls: SiteCalls;
   readonly entry: Entry;
   readonly seen: Observation;
+  readonly trace: RequestTrace | undefined;
   /** When the request left: by the database's clock as it was known then, and by the monotonic clock. */
   readonly askedAt: Instant;
   readonly askedMoment: Milliseconds;
 }
 
 export function createPolls(options: PollsOptions): Polls {
-  const { clock, log, meters, ownership, windows, loader, extraCalls, recorder, wake } = options;
+  const { clock, log, meters, traces, ownership, windows, loader, extraCalls, recorder, wake } = options;
   let invoicing = 0;
 
   const ask = async (calls: SiteCalls, entry: Entry): Promise<Answered> => {
@@ -68,17 +71,18 @@ export function createPolls(options: PollsOptions): Polls {
     const askedMoment = clock.monotonic();
     meter.inFlight += 1;
     meter.began(askedAt - entry.dueAt);
-    const seen = await calls.site.pollStatus(entry.purchase.purchaseId, entry.digest);
+    const trace = traces?.beginPoll(entry);
+    const seen = await calls.site.pollStatus(entry.purchase.purchaseId, entry.digest, trace);
     meter.inFlight -= 1;
     meter.polled(seen.kind, clock.monotonic() - askedMoment, entry.purchase.id);
     calls.end();
-    return { calls, entry, seen, askedAt, askedMoment };
+    return { calls, entry, seen, trace, askedAt, askedMoment };
   };
 
-  const askInvoice = async ({ calls, entry }: Answered): Promise<InvoiceSeen | null> => {
+  const askInvoice = async ({ calls, entry, trace }: Answered): Promise<InvoiceSeen | null> => {
     invoicing += 1;
     try {
-      return await extraCalls.pollInvoice(calls, entry.purchase);
+      return await extraCalls.pollInvoice(calls, entry.purchase, trace);
     } finally {
       invoicing -= 1;
     }
@@ -98,7 +102,9 @@ export function createPolls(options: PollsOptions): Polls {
       ownership.end(shard, entry.epoch);
       return;
     }
+    const began = traces === null ? 0 : performance.now();
     const { outcome, askedAt, now } = decided(options, answered, invoice);
+    traces?.decided(entry, outcome, began);
     if (outcome.kind === 'postponed') {
       postpone(entry, outcome, now);
       return;

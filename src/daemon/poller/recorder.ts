@@ -12,6 +12,7 @@ import type { RecordContext, Recorded } from '../../postgres/polling/record.ts';
 import { type Decided, recordChanged, recordUnchanged } from '../../postgres/polling/record.ts';
 import { createBatcher } from '../../runtime/loops/batch.ts';
 import type { Meters } from '../../runtime/meters.ts';
+import type { Traces } from '../../runtime/traces/traces.ts';
 import { createLockedRows, type LockedPoll } from './locked-rows.ts';
 import type { Entry } from './window/entries.ts';
 
@@ -26,6 +27,7 @@ export interface RecorderOptions {
   readonly sql: Sql;
   readonly replica: string;
   readonly meter?: Meters['recording'];
+  readonly traces?: Traces | null;
   /** A batch was written; ids that are missing in the answer were refused. */
   onRecorded(batch: readonly DecidedPoll[], recorded: Recorded): void;
   /** Tries to repair the purchase of a poll whose values the database refuses. Never rejects. */
@@ -65,7 +67,7 @@ const MOST_TRIES = 3;
 type Write = typeof recordUnchanged | typeof recordChanged;
 
 export function createRecorder(options: RecorderOptions): Recorder {
-  const { sql, replica, meter, onRecorded, repair, insteadOf, onRepaired, onLocked, onRefused, onFailed } = options;
+  const { sql, replica, meter, traces, onRecorded, repair, insteadOf, onRepaired, onLocked, onRefused, onFailed } = options;
   const lockedRows = createLockedRows(sql);
   /** Polls of the last batch without a change. */
   let lastUnchanged = 0;
@@ -104,17 +106,21 @@ export function createRecorder(options: RecorderOptions): Recorder {
       );
       meter?.took.add((performance.now() - begun) / 1_000);
       meter?.polls.add(live.length);
+      traces?.recorded(live.map(entryOf), begun, recorded);
       onRecorded(polls, recorded);
     } catch (error) {
       if (isAboutData(error)) return refused(polls, write, error);
       lockedRows.suspect(polls);
-      return isLockTimeout(error) && tries < MOST_TRIES ? flush(polls, write, tries + 1) : onFailed(polls, error, false);
+      if (isLockTimeout(error) && tries < MOST_TRIES) return flush(polls, write, tries + 1);
+      traces?.recorded(live.map(entryOf), begun, null);
+      return onFailed(polls, error, false);
     }
   };
   /** A refused batch is written in halves, so that one refused row does not keep the others from being written. */
   const refused = async (polls: readonly DecidedPoll[], write: Write, error: unknown): Promise<void> => {
     const live = polls.filter((poll) => !poll.entry.gone);
     if (live.length === 1) {
+      traces?.recorded(live.map(entryOf), performance.now(), null);
       if (await repair(live[0]!)) return onRepaired(polls);
       onRefused(live[0]!, error);
       return recordInstead(insteadOf(live[0]!, error), error);
@@ -156,6 +162,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
     },
   };
 }
+
+const entryOf = ({ entry }: DecidedPoll): Entry => entry;
 
 /** The shards a batch relies on, with the epochs under which its polls began. */
 function context(replica: string, polls: readonly DecidedPoll[]): RecordContext {

@@ -1,12 +1,14 @@
 /** Wakes this replica's loops when the database notifies. */
 
+import type { Milliseconds } from '../../domain/values/time.ts';
 import { type Listener, listen } from '../../postgres/connection/listen.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Loops } from '../../runtime/loops/loops.ts';
 import { createWakeUps } from '../../runtime/loops/wake-ups.ts';
 
 export interface ListeningOptions {
-  readonly databaseUrl: string;
+  /** Where notifications are heard; null where none is passed on. */
+  readonly url: string | null;
   readonly log: Logger;
   readonly loops: Pick<Loops, 'wake' | 'all'>;
   readonly notifier: {
@@ -19,15 +21,27 @@ export interface ListeningOptions {
   readonly feed: { wake(): void } | null;
 }
 
+/** Where nothing can be heard: how often the loops look for what shops register and for what is to be sent; others rest as long as ever. */
+const ASK_EVERY: Milliseconds = 1_000;
+const ASKED_FOR = ['purchases', 'deliveries', 'replays'];
+
 /** Listens until stopped. Wakes every loop when the connection is back, because notifications may have been missed. */
-export function wakeOnNotify({ databaseUrl, log, loops, notifier, feed }: ListeningOptions): Listener {
+export function wakeOnNotify({ url, log, loops, notifier, feed }: ListeningOptions): Listener {
   const wakeUps = createWakeUps((hint, loop) => {
     if (hint === 'subscribers') notifier.subscribersChanged();
     if (hint === 'replays') notifier.replayed();
     loops.wake(loop);
   });
   const channels = feed === null ? ['purchase_watch_wake'] : ['purchase_watch_wake', 'purchase_watch_events'];
-  return listen(databaseUrl, channels, {
+  if (url === null) {
+    const ask = (): void => {
+      for (const hint of ASKED_FOR) wakeUps.take(hint);
+      feed?.wake();
+    };
+    const timer = setInterval(ask, ASK_EVERY);
+    return { stop: async () => clearInterval(timer) };
+  }
+  return listen(url, channels, {
     onNotify: (payload, channel) => {
       if (channel === 'purchase_watch_events') feed?.wake();
       else wakeUps.take(payload);

@@ -1,9 +1,9 @@
 /** What a database URL means: how the connection is encrypted (as libpq reads `sslmode`), and how to name the URL's target to a person. */
-import { readFileSync } from 'node:fs';
-import type { ConnectionOptions } from 'node:tls';
 import { AppError } from '../../domain/values/errors.ts';
 import { shownAddress } from '../../domain/values/shown-address.ts';
 import { missingRight } from './missing-right.ts';
+import { type PasswordSources, readPassword } from './password.ts';
+import { type Encryption, encryptionOf } from './tls-parameters.ts';
 
 /** Parameters that libpq handles itself; a server refuses them as unknown settings, so they must not be passed on. */
 const CLIENT_SIDE = [
@@ -18,18 +18,13 @@ const CLIENT_SIDE = [
     'tcp_user_timeout',
     'load_balance_hosts',
   ],
+  ['user', 'password', 'dbname', 'passfile', 'service', 'servicefile'],
+  // Ours: files that are read again for each connection.
+  ['passwordfile', 'urlfile'],
 ].flat();
 
 /** Seconds until a connection that does not come up counts as failed, unless the URL has a `connect_timeout`. */
 const CONNECT_TIMEOUT_SECONDS = 10;
-
-/** Whether and how a connection is encrypted. */
-export interface Encryption {
-  /** No TLS; TLS where the server has it; TLS, with what is checked. */
-  readonly mode: false | 'prefer' | 'require' | ConnectionOptions;
-  /** TLS begins at once, without asking for it (`sslnegotiation=direct`). */
-  readonly isDirect: boolean;
-}
 
 /** Sessions that cannot write are of no use here. */
 const READ_ONLY_SESSIONS = ['read-only', 'standby', 'prefer-standby'];
@@ -50,7 +45,17 @@ export interface ParsedUrl {
   readonly target: Target;
   readonly encryption: Encryption;
   /** The driver itself encrypts nothing: its sockets are encrypted before it gets them. */
-  readonly options: { ssl: false; connect_timeout: number; host?: string; port?: number };
+  readonly options: {
+    ssl: false;
+    connect_timeout: number;
+    host?: string;
+    port?: number;
+    username?: string;
+    database?: string;
+    password: () => string;
+  };
+  /** Throws an AppError when the password cannot be read. */
+  readonly checkPassword: () => void;
 }
 
 interface Target {
@@ -61,7 +66,7 @@ interface Target {
 
 /** Reads a `postgres://` URL. Throws an AppError that never repeats the URL, which holds a password. */
 export function parseDatabaseUrl(text: string): ParsedUrl {
-  const { user, given, path, search } = splitUrl(text);
+  const { login, given, path, search } = splitUrl(text);
   const query = new URLSearchParams(search);
   refuseReadOnlySessions(query);
   const host = query.get('host');
@@ -69,16 +74,33 @@ export function parseDatabaseUrl(text: string): ParsedUrl {
   const timeout = Number(query.get('connect_timeout') ?? CONNECT_TIMEOUT_SECONDS);
   const hosts = hostsOf(host ?? (given || 'localhost'), port ?? '5432');
   const first = hosts[0]!;
+  const [name = '', secret] = login.split(/:(.*)/s);
+  const user = query.get('user') ?? decodeURIComponent(name);
+  const database = query.get('dbname') ?? decodeURIComponent(path.slice(1));
+  const sources: PasswordSources = {
+    passwordFile: query.get('passwordfile'),
+    urlFile: query.get('urlfile'),
+    passFile: query.get('passfile'),
+    given: query.get('password') ?? decodeURIComponent(secret ?? ''),
+  };
+  const password = (): string => readPassword(sources, { host: first, user, database: database || user });
   const options: ParsedUrl['options'] = {
     ssl: false,
     connect_timeout: Number.isFinite(timeout) && timeout > 0 ? timeout : CONNECT_TIMEOUT_SECONDS,
     ...(host === null ? {} : { host: first.name }),
     ...(port === null ? {} : { port: first.port }),
+    ...(query.has('user') ? { username: user } : {}),
+    ...(query.has('dbname') ? { database } : {}),
+    // The driver asks for each connection, and a failure here would end the process: the server refuses the empty password.
+    password: () => {
+      try {
+        return password();
+      } catch {
+        return '';
+      }
+    },
   };
-  const encryption = {
-    mode: encryptionMode(query, first.name),
-    isDirect: query.get('sslnegotiation') === 'direct',
-  };
+  const encryption = encryptionOf(query, first.name);
   for (const name of CLIENT_SIDE) query.delete(name);
   const rest = query.size === 0 ? '' : `?${query}`;
   const base = text.slice(0, text.length - search.length);
@@ -87,13 +109,14 @@ export function parseDatabaseUrl(text: string): ParsedUrl {
     encryption,
     url: (given.includes(',') ? base.replace(given, given.split(',')[0]!) : base) + rest,
     hosts,
-    target: { hosts: shownHosts(hosts, port), user: decodeURIComponent(user), database: decodeURIComponent(path.slice(1)) },
+    target: { hosts: shownHosts(hosts, port), user, database },
     options,
+    checkPassword: () => void password(),
   };
 }
 
 /** The parts of a URL, still percent-encoded: `given` is what stands in the place of hosts and ports. */
-function splitUrl(text: string): { user: string; given: string; path: string; search: string } {
+function splitUrl(text: string): { login: string; given: string; path: string; search: string } {
   const match = /^postgres(?:ql)?:\/\/([^/?#]*)(\/[^?#]*)?(\?[^#]*)?$/.exec(text);
   const [, authority = '', path = '', search = ''] = match ?? [];
   const at = authority.lastIndexOf('@');
@@ -105,7 +128,7 @@ function splitUrl(text: string): { user: string; given: string; path: string; se
       'the database URL is not valid: expected postgres://user:password@host:port/database, with special characters in the password percent-encoded',
     );
   }
-  return { user: at < 0 ? '' : (authority.slice(0, at).split(':')[0] ?? ''), given, path, search };
+  return { login: authority.slice(0, Math.max(at, 0)), given, path, search };
 }
 
 function refuseReadOnlySessions(query: URLSearchParams): void {
@@ -139,39 +162,6 @@ function isUrl(text: string, hosts: string): boolean {
   return URL.canParse(hosts.includes(',') ? text.replace(hosts, hosts.split(',')[0] ?? '') : text);
 }
 
-/** libpq's rules: `prefer` by default, `require` trusts any certificate unless a root is given, `verify-full` checks the name. */
-function encryptionMode(query: URLSearchParams, host: string): Encryption['mode'] {
-  const mode = query.get('sslmode') ?? 'prefer';
-  const root = query.get('sslrootcert');
-  // No other machine can read a socket of this machine's file system, and servers do not offer TLS there.
-  if (mode === 'disable' || host.startsWith('/')) return false;
-  if (mode === 'prefer' || mode === 'allow') return 'prefer';
-  if (!['require', 'verify-ca', 'verify-full'].includes(mode)) {
-    throw new AppError(
-      'configuration',
-      `the database URL's sslmode is "${mode}": expected disable, prefer, require, verify-ca or verify-full`,
-    );
-  }
-  const files = {
-    ...(root === null || root === 'system' ? {} : { ca: certificate('sslrootcert', root) }),
-    ...(query.has('sslcert') ? { cert: certificate('sslcert', query.get('sslcert') ?? '') } : {}),
-    ...(query.has('sslkey') ? { key: certificate('sslkey', query.get('sslkey') ?? '') } : {}),
-  };
-  if (mode === 'verify-full' || root === 'system') return { ...files, rejectUnauthorized: true };
-  if (mode === 'require' && root === null) {
-    return Object.keys(files).length === 0 ? 'require' : { ...files, rejectUnauthorized: false };
-  }
-  return { ...files, rejectUnauthorized: true, checkServerIdentity: () => undefined };
-}
-
-function certificate(parameter: string, path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (cause) {
-    throw new AppError('configuration', `the database URL's ${parameter} cannot be read: ${path}`, { cause });
-  }
-}
-
 /** Where a URL leads: `db.example:5432/…`, or the folder of a Unix socket. */
 export function describeTarget(url: string): string {
   const { hosts, database } = parseDatabaseUrl(url).target;
@@ -181,11 +171,23 @@ export function describeTarget(url: string): string {
 
 /** Why there is no connection, as one sentence for a person: where, as whom, and what to do. Never holds the password. */
 export function describeConnectionError(url: string, error: unknown): string {
-  const { target } = parseDatabaseUrl(url);
+  const { target, checkPassword } = parseDatabaseUrl(url);
   const right = missingRight(error, target.user);
   if (right !== null) return `Postgres at ${target.hosts} refuses this: ${right}`;
   const as = target.user === '' ? '' : ` as user ${target.user}`;
-  return `cannot reach Postgres at ${target.hosts}${as}: ${reason(error, target)}`;
+  return `cannot reach Postgres at ${target.hosts}${as}: ${passwordTrouble(error, checkPassword) ?? reason(error, target)}`;
+}
+
+/** Why the password that was refused could not be read; null when it was read. */
+function passwordTrouble(error: unknown, check: () => void): string | null {
+  const { code } = Object(error) as { code?: unknown };
+  if (code !== '28P01' && code !== '28000') return null;
+  try {
+    check();
+    return null;
+  } catch (trouble) {
+    return (trouble as Error).message;
+  }
 }
 
 function reason(error: unknown, target: Target): string {
@@ -207,9 +209,13 @@ function reason(error: unknown, target: Target): string {
     case 'ECONNRESET':
       return 'the server closed the connection; check its log, and whether it offers TLS when sslmode asks for it';
     case '28P01':
-      return 'the password is not accepted';
+      return 'the password is not accepted; of a password that is rotated name the file in DATABASE_PASSWORD_FILE, which is read for each connection';
     case '3D000':
       return `there is no database "${target.database}"; create it first`;
+    case 'ERR_TLS_CERT_ALTNAME_INVALID':
+      return `its TLS certificate is for other names (${message.replace(/^.*altnames: /, '')}): let DATABASE_URL name the host as the certificate does, or get a certificate for this name; sslmode=verify-ca checks the authority alone`;
+    case 'CERT_HAS_EXPIRED':
+      return 'its TLS certificate has expired; renew it at the server';
     case 'NO_PRIMARY':
       return `${message}; one of the hosts must be the primary`;
     case '25006':

@@ -4,8 +4,10 @@ import postgres from 'postgres';
 import * as postgresArray from 'postgres-array';
 import { type JsonValue, parseExact, stringifyExact } from '../../domain/values/exact-json.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import { createTurns } from '../../runtime/loops/turns.ts';
+import { agreedOn, settingsAtStart } from './agreed.ts';
 import { type ParsedUrl, parseDatabaseUrl } from './database-url.ts';
-import { guardsOf } from './guards.ts';
+import { inTurns } from './in-turns.ts';
 import { INSTANTS_AS_READ, parseInstant, writeInstant } from './instants.ts';
 import { hostsOf } from './primary.ts';
 import { noticeReadOnly } from './read-only.ts';
@@ -40,6 +42,10 @@ export interface ConnectOptions {
   readonly limits?: Readonly<Record<string, Milliseconds>>;
   /** In place of the URL's `connect_timeout`. */
   readonly connectWithinSeconds?: number;
+  /** Whether statements are prepared, as they are by default; never behind a pooler in transaction mode. */
+  readonly prepared?: boolean;
+  /** A session that begins without settings, which anything that speaks the protocol takes; for questions of a start. */
+  readonly bare?: boolean;
 }
 
 /** An array's element as text inside `{…}`. */
@@ -93,7 +99,8 @@ const types = {
  */
 export function connect(url: string, options: ConnectOptions = {}): Sql {
   const { max = 10, name, onNotice = () => {}, steadyPlans = false, orderedPlans = false } = options;
-  const { answerWithin, limits = {}, connectWithinSeconds } = options;
+  const { answerWithin, limits = {}, connectWithinSeconds, bare = false, prepared = !bare } = options;
+  const isPrepared = prepared && !agreedOn(url).isPooled;
   const parsed = parseDatabaseUrl(url);
   const application = name === undefined ? 'purchase-watch' : `purchase-watch ${name}`;
   const sockets = socketsFor(parsed, { answerWithin, connectWithinSeconds });
@@ -104,18 +111,19 @@ export function connect(url: string, options: ConnectOptions = {}): Sql {
     backoff: (tries: number) => Math.min(0.05 * 2 ** tries, 1),
     ...(answerWithin === undefined ? {} : { idle_timeout: answerWithin / 2_000 }),
     onnotice: onNotice,
-    // Compiling a query (JIT) takes longer than any query here runs.
+    prepare: isPrepared,
     connection: {
       application_name: application,
-      jit: 'off',
       ...INSTANTS_AS_READ,
-      ...guardsOf(url),
-      ...(steadyPlans ? STEADY_PLANS : {}),
-      ...(orderedPlans ? ORDERED_PLANS : {}),
-      ...limits,
+      ...(bare
+        ? {}
+        : settingsAtStart(url, { ...PLANS, ...(steadyPlans && STEADY_PLANS), ...(orderedPlans && ORDERED_PLANS), ...limits })),
     },
   });
-  return sockets.breakAll === null ? sql : noticeReadOnly(sql, sockets.breakAll);
+  // A statement that is not prepared asks for its types first, which is no end of a transaction: behind another statement on the
+  // same connection, a pooler takes the session away before the answer, and PgBouncer 1.18 then answers nothing.
+  const pool = isPrepared ? sql : inTurns(sql, createTurns({ most: max }));
+  return sockets.breakAll === null ? pool : noticeReadOnly(pool, sockets.breakAll);
 }
 
 function socketsFor(parsed: ParsedUrl, options: Omit<SocketOptions, 'findHost'>): Sockets {
@@ -132,6 +140,8 @@ function open(parsed: ParsedUrl, sockets: Sockets, options: postgres.Options<Rec
   return sql;
 }
 
+/** Compiling a query (JIT) takes longer than any query here runs. */
+const PLANS = { jit: 'off' };
 /**
  * By default the planner reads the whole table when its statistics say that the table is empty, or when a list is long. With
  * these settings it makes one plan for lists of any length, and uses an index wherever an index serves.
@@ -143,6 +153,8 @@ const STEADY_PLANS = { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'o
  * index's order, and the planner sorts only where no index has the order.
  */
 const ORDERED_PLANS = { enable_sort: 'off' };
+/** All settings of the planner that any pool asks for. */
+export const EVERY_PLAN = { ...PLANS, ...STEADY_PLANS, ...ORDERED_PLANS };
 
 /** One connection outside of pools: its notifications and session locks end with it. */
 export interface Session {
@@ -159,7 +171,8 @@ export function openSession(url: string, name: string, onNotify?: (channel: stri
     max: 1,
     idle_timeout: 0,
     max_lifetime: null,
-    connection: { application_name: `purchase-watch ${name}`, ...INSTANTS_AS_READ, ...guardsOf(url) },
+    connection: { application_name: `purchase-watch ${name}`, ...INSTANTS_AS_READ, ...settingsAtStart(url, {}) },
+    prepare: !agreedOn(url).isPooled,
     onnotice: () => {},
     onclose: () => closed.resolve(),
     ...(onNotify === undefined ? {} : { onnotify: onNotify }),

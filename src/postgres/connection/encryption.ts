@@ -4,8 +4,8 @@
  */
 
 import { isIP, type Socket } from 'node:net';
-import { type ConnectionOptions, connect as encrypt } from 'node:tls';
-import type { Encryption } from './database-url.ts';
+import { connect as encrypt } from 'node:tls';
+import type { Encryption } from './tls-parameters.ts';
 
 /** The message of the protocol that asks for TLS, and the answers to it. */
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
@@ -13,7 +13,7 @@ const GRANTED = 'S'.charCodeAt(0);
 const DENIED = 'N'.charCodeAt(0);
 
 /** The socket to go on with: encrypted, or the same one where the server has no TLS and need not. Rejects otherwise. */
-export async function encrypted(socket: Socket, host: string, { mode, isDirect }: Encryption): Promise<Socket> {
+export async function encrypted(socket: Socket, host: string, { mode, checks, isDirect }: Encryption): Promise<Socket> {
   if (mode === false) return socket;
   if (!isDirect) {
     socket.write(SSL_REQUEST);
@@ -23,9 +23,8 @@ export async function encrypted(socket: Socket, host: string, { mode, isDirect }
     // More bytes would be read as if the server had sent them encrypted.
     if (answer !== GRANTED || rest.length > 0) throw new Error('the server did not answer whether it offers TLS');
   }
-  const checks: ConnectionOptions = typeof mode === 'string' ? { rejectUnauthorized: false } : mode;
   const name = isIP(host) === 0 ? { servername: host } : {};
-  const line = encrypt({ socket, host, ...name, ...(isDirect ? { ALPNProtocols: ['postgresql'] } : {}), ...checks });
+  const line = encrypt({ socket, host, ...name, ...(isDirect ? { ALPNProtocols: ['postgresql'] } : {}), ...checks() });
   await next(line, 'secureConnect');
   return line;
 }

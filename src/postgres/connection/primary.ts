@@ -92,6 +92,7 @@ async function ask(parsed: ParsedUrl, host: Host): Promise<HostAnswer> {
     connect_timeout: ASK_WITHIN / 1_000,
     max: 1,
     fetch_types: false,
+    prepare: false,
     connection: { application_name: 'purchase-watch probe' },
     onnotice: () => {},
   });

@@ -1,8 +1,8 @@
 /** Bringing the schema up to date when a daemon starts. */
 import { AppError } from '../../domain/values/errors.ts';
+import { connectForCommand } from '../connection/agreement.ts';
 import type { Sql } from '../connection/database.ts';
 import { describeConnectionError } from '../connection/database-url.ts';
-import { connectForCommand } from '../connection/server-limits.ts';
 import { type Migrated, migrate } from './migrate.ts';
 
 /** Applies what is missing of a folder of migrations; throws AppError for what a person must mend. On a connection of its own, because building an index may take longer than any query of the loops. */

@@ -15,8 +15,8 @@ export interface ServerFacts {
   readonly mayCreate: boolean;
   readonly fsync: string;
   readonly synchronousCommit: string;
-  readonly connections: number;
-  readonly maxConnections: number;
+  /** Connections of clients that are open and that may be open: of the whole server, and of role and database where these have a limit. */
+  readonly limits: readonly { readonly of: string; readonly used: number; readonly most: number }[];
   /** How full the queue of notifications is, from 0 to 1. */
   readonly notificationQueue: number;
   /** Names of the roles for other programs that do not exist. */
@@ -33,8 +33,16 @@ export async function serverFacts(sql: Queries): Promise<ServerFacts> {
       (select bool_and(case when to_regnamespace(name) is null then has_database_privilege(current_database(), 'create')
         else has_schema_privilege(name, 'create') end) from unnest(array['purchase_watch', 'purchase_watch_internal']) name) as "mayCreate",
       current_setting('fsync') as fsync, current_setting('synchronous_commit') as "synchronousCommit",
-      (select count(*) from pg_stat_activity where backend_type = 'client backend')::float8 as connections,
-      current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer as "maxConnections",
+      (select jsonb_agg(jsonb_build_object('of', l.of, 'used', l.used, 'most', l.most)) from (
+        with open as materialized (select usename, datname from pg_stat_activity where backend_type = 'client backend')
+        select 'the server' as of, (select count(*) from open) as used,
+          current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer as most
+        union all
+        select 'role ' || rolname, (select count(*) from open where usename = rolname), rolconnlimit from pg_roles
+        where rolname = current_user and rolconnlimit >= 0
+        union all
+        select 'database ' || d.datname, (select count(*) from open where open.datname = d.datname), datconnlimit from pg_database d
+        where d.datname = current_database() and datconnlimit >= 0) l) as limits,
       pg_notification_queue_usage() as "notificationQueue",
       array(select name from unnest(array['purchase_watch_registrar', 'purchase_watch_reader']) name where to_regrole(name) is null) as "missingRoles"`;
   return row;

@@ -29,7 +29,7 @@ const numberOf = (
 /** What metrics of a replica without a database are read from. */
 const sourcesOf = (meters: Meters): MetricSources => ({
   ...{ version: '1', health: createHealth(() => 0), keys: [], reading: () => ({ answers: false, numbers: null }) },
-  engine: { meters, shardsOwned: () => 0, unwritten: () => 0, pools: [], certificates: [] },
+  engine: { meters, shardsOwned: () => 0, unwritten: () => 0, pools: [], certificates: () => [] },
 });
 
 describe('of a daemon at work', () => {
@@ -76,7 +76,7 @@ describe('of a daemon at work', () => {
     expect(numberOf(families, 'database_up')).toBe(1);
     expect(numberOf(families, 'replicas')).toBe(1);
     const pools = families.get('purchase_watch_database_wait_seconds_total')!.samples.map(({ labels }) => labels.pool);
-    expect(pools).toEqual(['loops', 'recording', 'outbox', 'operators', 'api', 'changes', 'feed']);
+    expect(pools).toEqual(['loops', 'recording', 'outbox', 'operators', 'api', 'changes', 'api_callers', 'changes_callers']);
     // Of itself: the reading of these numbers is over.
     expect(numberOf(families, 'database_connections', { pool: 'operators', state: 'free' })).toBe(1);
     expect(families.get('process_cpu_seconds_total')?.type).toBe('counter');

@@ -52,7 +52,7 @@ test('who prefers OpenMetrics gets it, with the id of a poll and of an event bes
   const meters = createMeters();
   meters.site('default').polled('seen', 40, 4_711);
   meters.subscriber('shop').attempted('delivered', 80, 'evt_01');
-  const engine = { meters, shardsOwned: () => 0, unwritten: () => 0, pools: [], certificates: [] };
+  const engine = { meters, shardsOwned: () => 0, unwritten: () => 0, pools: [], certificates: () => [] };
   const families = metricFamilies({
     version: '1',
     health: createHealth(() => 0),
@@ -95,7 +95,7 @@ test('says when keys and certificates expire, ours and those that other ends sho
     WEBHOOK_SECRET: `whsec_${'a'.repeat(32)}`,
   });
   const named = subscribers.map((each) => ({ ...each, clientCertificate: pair.certificate, clientKey: pair.key }));
-  const [own, ...others] = clientCertificates({ subscribers: named as typeof subscribers }, 'postgres://127.0.0.1/shop');
+  const [own, ...others] = clientCertificates({ subscribers: named as typeof subscribers }, 'postgres://127.0.0.1/shop')();
   expect([own?.name, Math.round((own!.at - Date.now()) / DAY), others]).toEqual(['default', 1, []]);
 });
 

@@ -5,6 +5,7 @@ import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createNatsChannel, type NatsOptions } from '../../../src/channels/brokers/nats.ts';
 import type { Channel, OutgoingEvent, SendResult } from '../../../src/channels/outgoing/channel.ts';
+import type { RequestTrace } from '../../../src/runtime/traces/traces.ts';
 import { startChild } from '../../support/broker-process.ts';
 import { makeAuthority } from '../../support/certificates.ts';
 import { askNats } from '../../support/nats-operator.ts';
@@ -17,7 +18,7 @@ const OLD_KEY = 'whsec_dGhlIGtleSB0aGF0IHdhcyByZXBsYWNlZCBieSBhbm90aGVy';
 function channel(
   url: string,
   options: Partial<NatsOptions> = {},
-): Channel & { sendOne(one: OutgoingEvent): Promise<SendResult> } {
+): Channel & { sendOne(one: OutgoingEvent, trace?: RequestTrace): Promise<SendResult> } {
   const made = createNatsChannel({
     name: 'books',
     url,
@@ -28,7 +29,7 @@ function channel(
     ...options,
   });
   onTestFinished(() => made.close());
-  return { ...made, sendOne: (one) => made.send(one, { attempt: 1, now: Date.now() }) };
+  return { ...made, sendOne: (one, trace) => made.send(one, { attempt: 1, now: Date.now(), trace }) };
 }
 
 async function own(options: NatsServerOptions = {}): Promise<NatsServer> {
@@ -72,6 +73,15 @@ describe.skipIf(noNats !== null)('a stream', () => {
     await channel(server.url).sendOne(outgoingEvent(102));
     const { headers } = (await askNats(server, (who) => who.kept())).at(-1)!;
     expect(headers).toEqual({ 'Nats-Msg-Id': 'evt_102/books', 'webhook-id': 'evt_102', 'content-type': 'application/json' });
+  });
+
+  test('a traced attempt leaves its traceparent beside the signature', async () => {
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    const request = () => ({ traceparent: '', end: () => undefined });
+    await channel(server.url, { keys: [{ key: KEY, until: null }] }).sendOne(outgoingEvent(199), { traceparent, request });
+    const { body, headers } = (await askNats(server, (who) => who.kept())).at(-1)!;
+    expect(headers).toMatchObject({ traceparent });
+    expect(new Webhook(KEY).verify(body, headers)).toMatchObject({ id: 'evt_199' });
   });
 
   test('an event that is sent again is kept once, and counts as delivered', async () => {

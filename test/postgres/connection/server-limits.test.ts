@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { agreeOnSession } from '../../../src/postgres/connection/agreement.ts';
 import { connect, openSession, type Sql } from '../../../src/postgres/connection/database.ts';
-import { agreeOnGuards, agreeOnLimits, limitsFor } from '../../../src/postgres/connection/server-limits.ts';
+import { limitsFor } from '../../../src/postgres/connection/server-limits.ts';
 import { openStore } from '../../../src/postgres/open.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 import { startHoldingWire } from '../../support/holding-wire.ts';
@@ -13,13 +14,14 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
+const LIMITS = limitsFor(WITHIN);
+
 test('the server knows every limit, and each is shorter than the patience of the client', async () => {
-  const reports: unknown[] = [];
-  const patience = await agreeOnLimits(database.url, WITHIN, (about) => reports.push(about));
-  expect([patience, reports]).toEqual([{ answerWithin: WITHIN, limits: limitsFor(WITHIN) }, []]);
-  const sql = connect(database.url, { max: 1, ...patience });
+  const agreement = await agreeOnSession(database.url, { limits: LIMITS, poolMode: 'auto' });
+  expect(agreement).toEqual({ limits: LIMITS, isPooled: false, lacking: null });
+  const sql = connect(database.url, { max: 1, limits: agreement.limits });
   const rows = await sql<{ name: string; ms: number }[]>`
-    select name, setting::float8 as ms from pg_settings where name = any(${Object.keys(patience.limits)}::text[]) order by name`;
+    select name, setting::float8 as ms from pg_settings where name = any(${Object.keys(LIMITS)}::text[]) order by name`;
   expect([...rows]).toEqual([
     { name: 'client_connection_check_interval', ms: 2_000 },
     { name: 'idle_in_transaction_session_timeout', ms: 10_000 },
@@ -29,23 +31,27 @@ test('the server knows every limit, and each is shorter than the patience of the
   await sql.end();
 });
 
-test('what a pooler or a platform refuses is left out and reported once; the connections work', async () => {
-  const refused = ['lock_timeout', 'client_connection_check_interval'];
+test('what a pooler or a platform refuses is left out of every session and said at once, with a line for the file of the pooler', async () => {
+  const refused = ['jit', 'enable_sort', 'lock_timeout', 'client_connection_check_interval'];
   const pooler = await startHoldingWire(database.url, { refuses: refused });
-  const reports: { refused: readonly string[] }[] = [];
-  const patience = await agreeOnLimits(pooler.url, WITHIN, (about) => reports.push(about));
-  expect(reports).toMatchObject([{ refused }]);
-  expect(Object.keys(patience.limits)).toEqual(['statement_timeout', 'idle_in_transaction_session_timeout']);
-  const sql = connect(pooler.url, { max: 1, ...patience });
-  expect([...(await sql`select 1 as one`)]).toEqual([{ one: 1 }]);
+  const { limits, lacking } = await agreeOnSession(pooler.url, { limits: LIMITS });
+  expect(lacking!.refused).toEqual(expect.arrayContaining(refused));
+  expect(lacking!.advice).toContain(`ignore_startup_parameters = ${lacking!.refused.join(',')}`);
+  expect(lacking!.advice).toMatch(/alter role \S+ set lock_timeout = '1s'/);
+  expect(Object.keys(limits)).toEqual(['statement_timeout', 'idle_in_transaction_session_timeout']);
+  const sql = connect(pooler.url, { max: 1, limits, steadyPlans: true, orderedPlans: true });
+  expect([...(await sql`select current_setting('enable_seqscan') as scans`)]).toEqual([{ scans: 'off' }]);
   await sql.end();
   await pooler.stop();
 });
 
 test('a database that cannot be reached is left to the next connection, which says what is wrong', async () => {
-  const reports: unknown[] = [];
-  const patience = await agreeOnLimits('postgres://127.0.0.1:1/none', WITHIN, (about) => reports.push(about));
-  expect([patience.limits, reports]).toEqual([limitsFor(WITHIN), []]);
+  const url = 'postgres://127.0.0.1:1/none';
+  expect(await agreeOnSession(url, { limits: LIMITS, poolMode: 'auto' })).toEqual({
+    limits: LIMITS,
+    isPooled: false,
+    lacking: null,
+  });
 });
 
 test('a statement whose client is gone ends, although it would run on', async () => {
@@ -86,8 +92,9 @@ describe('a database whose defaults would break what recording rests on', () => 
     elsewhere.searchParams.set('application_name', 'never asked');
     expect(await settingsOf(connect(elsewhere.href, { max: 1 }))).toEqual(GUARDED);
     const log = { info: () => {}, warn: (...about: unknown[]) => expect(about).toBe('not logged') };
-    const store = await openStore({ databaseUrl: database.url, dataDir: '' }, { answerWithin: WITHIN, log });
-    for (const sql of [store.sql, store.recording, store.outbox, openSession(database.url, 'test').sql])
+    const settings = { databaseUrl: database.url, listenUrl: null, poolMode: 'auto' as const, connections: 12, dataDir: '' };
+    const store = await openStore(settings, { answerWithin: WITHIN, log });
+    for (const sql of [...new Set(Object.values(store.pools)), openSession(database.url, 'test').sql])
       expect(await settingsOf(sql)).toEqual(GUARDED);
   });
 
@@ -98,7 +105,7 @@ describe('a database whose defaults would break what recording rests on', () => 
     ['remote_apply', 'remote_apply'],
   ])('that says synchronous_commit = %s gets %s, also when the default changes later', async (chosen, commits) => {
     await setDefaults(chosen, 'repeatable read');
-    expect(await agreeOnGuards(database.url)).toBeNull();
+    expect((await agreeOnSession(database.url)).lacking).toBeNull();
     await setDefaults('off', 'serializable');
     expect(await settingsOf(connect(database.url, { max: 1 }))).toEqual({ ...GUARDED, commits });
   });
@@ -106,12 +113,13 @@ describe('a database whose defaults would break what recording rests on', () => 
   test('behind a pooler that refuses other settings is used all the same, and said', async () => {
     const names = ['default_transaction_isolation', 'synchronous_commit'];
     const pooler = await startHoldingWire(database.url, { refuses: names });
-    expect(await agreeOnGuards(pooler.url)).toMatchObject({ refused: names, wrong: [] });
+    expect((await agreeOnSession(pooler.url)).lacking).toMatchObject({ refused: names, wrong: [] });
     await setDefaults('off', 'serializable');
-    const found = await agreeOnGuards(pooler.url);
+    const { lacking } = await agreeOnSession(pooler.url);
     const wrong = ['default_transaction_isolation is serializable', 'synchronous_commit is off'];
-    expect(found).toMatchObject({ refused: names, wrong });
-    expect(found!.detail).toMatch(/^default_transaction_isolation is serializable and .* alter role … set/);
+    expect(lacking).toMatchObject({ refused: names, wrong });
+    expect(lacking!.detail).toContain('default_transaction_isolation is serializable and synchronous_commit is off');
+    expect(lacking!.advice).toContain('set synchronous_commit = on');
     expect(await settingsOf(connect(pooler.url, { max: 1 }))).toEqual({ isolation: 'serializable', commits: 'off' });
     await pooler.stop();
   });

@@ -6,6 +6,7 @@ import type { Instant, Milliseconds } from '../../../domain/values/time.ts';
 import { type DueDelivery, REPLAYED } from '../../../postgres/deliveries/deliveries.ts';
 import type { SwitchedOff } from '../../../postgres/subscribers/subscribers.ts';
 import type { Clock, FollowingClock } from '../../../runtime/clock.ts';
+import type { Traces } from '../../../runtime/traces/traces.ts';
 import type { KnownSubscribers } from '../subscribers/known-subscribers.ts';
 import { begin, end, holdBack, restUntil } from '../subscribers/pace.ts';
 import type { Recipient, Subscriber } from '../subscribers/subscriber.ts';
@@ -39,6 +40,7 @@ export interface EndedAttempt extends Omit<Attempt, 'recipient'> {
 export interface AttemptsOptions {
   readonly clock: Clock & Partial<Pick<FollowingClock, 'wall'>>;
   readonly ownership: Ownership;
+  readonly traces: Traces | null;
   readonly knownSubscribers: KnownSubscribers;
   readonly subscriberPauses: SubscriberPauses;
   readonly notes: UnderWayNotes;
@@ -61,8 +63,8 @@ const ALONE = { kind: 'go', along: [], together: null } as const satisfies Batch
 
 /** A function that makes one attempt, whose slot is taken, and hands its end on. Never rejects. */
 export function createAttempts(options: AttemptsOptions): (attempt: Attempt) => Promise<void> {
-  const { clock, ownership, knownSubscribers, subscriberPauses, notes, batching, startList, slots, isHeld, settle, onStayed } =
-    options;
+  const { clock, ownership, traces, knownSubscribers, subscriberPauses, notes, batching, startList, slots } = options;
+  const { isHeld, settle, onStayed } = options;
   const restFor = ({ pace }: Subscriber, wait: Milliseconds): void => restUntil(pace, clock.monotonic() + wait);
 
   const mayStillGo = ({ subscriber, recipient, delivery, epoch }: Attempt): boolean =>
@@ -78,7 +80,10 @@ export function createAttempts(options: AttemptsOptions): (attempt: Attempt) => 
       return !isWithheld;
     };
     // The timestamp is this machine's: receivers compare it with their clocks and would refuse all events when the database's clock is minutes off.
-    const result = await call(recipient, delivery, plan, { now: clock.wall?.() ?? began, mayLeave });
+    const { event, attempts } = delivery;
+    const trace = traces?.beginAttempt({ event, subscriber: recipient.name, attempt: attempts + 1 });
+    const result = await call(recipient, delivery, plan, { now: clock.wall?.() ?? began, mayLeave, trace });
+    trace?.end(result.kind === 'delivered' ? null : result.reason);
     return isWithheld ? null : result;
   };
 
@@ -152,7 +157,7 @@ function call(
   { channel }: Recipient,
   { event, attempts, attemptsBefore, rank }: DueDelivery,
   { along, together }: Going,
-  when: Pick<SendOptions, 'now' | 'mayLeave'>,
+  when: Pick<SendOptions, 'now' | 'mayLeave' | 'trace'>,
 ): Promise<SendResult> {
   const options = { ...when, attempt: attempts + 1, ...(rank === REPLAYED && { again: attemptsBefore }) };
   if (together === null || channel.sendAll === undefined) return channel.send(event, options);

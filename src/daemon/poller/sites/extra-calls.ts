@@ -8,6 +8,7 @@ import { type InvoiceSeen, observationOf } from '../../../domain/deciding/invoic
 import type { Observation } from '../../../domain/purchases/purchase.ts';
 import type { Ownership } from '../../../domain/replicas/ownership.ts';
 import type { Milliseconds } from '../../../domain/values/time.ts';
+import type { RequestTrace } from '../../../runtime/traces/traces.ts';
 import { needOf, type PolledSite, type SiteCalls } from './site-calls.ts';
 
 export interface ExtraCallsOptions {
@@ -33,6 +34,7 @@ export interface ExtraCalls {
   pollInvoice(
     calls: SiteCalls,
     purchase: { readonly id: number; readonly purchaseId: string; readonly shard: number },
+    trace?: RequestTrace,
   ): Promise<InvoiceSeen | null>;
   /** The whole invoice, for a caller of the API or a command. Never rejects. */
   invoiceOf(purchase: InvoiceOf): Promise<InvoiceReply>;
@@ -83,12 +85,12 @@ export function createExtraCalls({ siteCalls, ownership, wake }: ExtraCallsOptio
 
   return {
     busy: () => busy,
-    pollInvoice: (calls, { id, purchaseId, shard }) =>
+    pollInvoice: (calls, { id, purchaseId, shard }, trace) =>
       inTurn(
         calls,
         // The shard may have been lost while the call waited.
         { id, may: () => ownership.mayBegin(shard, needOf(calls.site)) },
-        { ask: (site) => site.pollInvoice(purchaseId), seenIn: observationOf },
+        { ask: (site) => site.pollInvoice(purchaseId, trace), seenIn: observationOf },
       ),
     invoiceOf: async ({ id, site: name, purchaseId, signal }) => {
       const calls = siteCalls.get(name);

@@ -11,6 +11,7 @@ import type { Milliseconds } from '../../../domain/values/time.ts';
 import type { Sql } from '../../../postgres/connection/database.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 import type { Logger } from '../../../runtime/logger.ts';
+import type { RequestTrace } from '../../../runtime/traces/traces.ts';
 import { createBudget } from './budget.ts';
 import { createKnownBreaker } from './known-breaker.ts';
 import { createSiteReach } from './site-reach.ts';
@@ -27,9 +28,9 @@ export interface PolledSite {
   /** Whether the invoice of what completes is asked for. */
   readonly invoices: boolean;
   /** Never rejects. `known`: the digest of the last good answer about this purchase, or null. */
-  pollStatus(purchaseId: string, known: string | null): Promise<Observation>;
+  pollStatus(purchaseId: string, known: string | null, trace?: RequestTrace): Promise<Observation>;
   /** One call each, which never rejects: what may be kept and sent of an invoice, and all of it. */
-  pollInvoice(purchaseId: string): Promise<InvoiceSeen>;
+  pollInvoice(purchaseId: string, trace?: RequestTrace): Promise<InvoiceSeen>;
   invoice(purchaseId: string): Promise<InvoiceAnswer>;
   /** When the access token was fetched, ends and was refused; null where the site's calls need none. */
   token(): TokenTimes | null;

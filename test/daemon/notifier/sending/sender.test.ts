@@ -55,7 +55,7 @@ beforeEach(async () => {
   ownership = createOwnership({ sql, clock, log, replica, process: 'test 1 1', ttl: 60_000, renewEvery: 2_000 });
   knownSubscribers = createKnownSubscribers({ sql, clock, log, settings, secrets: null, replica, configured });
   notifier = createNotifier({
-    ...{ sql, clock, log, ownership, knownSubscribers, meters: createMeters(), spread: () => 0, wake: () => {} },
+    ...{ sql, clock, log, ownership, knownSubscribers, meters: createMeters(), traces: null, spread: () => 0, wake: () => {} },
     writes: createHealth(Date.now).writesOf('notifier'),
   });
   await ownership.tick();

@@ -9,16 +9,18 @@ export interface Turns {
 export interface TurnsOptions {
   /** At once. */
   readonly most: number;
-  /** Waiting at most; the next one is refused at once. */
-  readonly waiting: number;
-  /** How long each waits at most. */
-  readonly within: Milliseconds;
+  /** Waiting at most; the next one is refused at once. Without it any number may wait. */
+  readonly waiting?: number;
+  /** How long each waits at most; without it as long as it takes. */
+  readonly within?: Milliseconds;
   /** Makes the error of a refusal. */
-  readonly refuse: () => Error;
+  readonly refuse?: () => Error;
 }
 
+const refused = () => new Error('no turn came in time');
+
 /** Makes the turns; they are given in the order in which they are asked for. */
-export function createTurns({ most, waiting, within, refuse }: TurnsOptions): Turns {
+export function createTurns({ most, waiting = Number.POSITIVE_INFINITY, within, refuse = refused }: TurnsOptions): Turns {
   const line = new Set<() => void>();
   let taken = 0;
   const turn = (): (() => void) => {
@@ -45,10 +47,11 @@ export function createTurns({ most, waiting, within, refuse }: TurnsOptions): Tu
           leave();
           resolve(turn());
         };
-        const timer = setTimeout(() => {
+        const giveUp = (): void => {
           leave();
           reject(refuse());
-        }, within);
+        };
+        const timer = within === undefined ? undefined : setTimeout(giveUp, within);
         line.add(begin);
       });
     },

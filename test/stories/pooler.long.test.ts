@@ -1,0 +1,147 @@
+/** The database behind a pooler, or with a limit of connections, as operators have it. */
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Settings } from '../../src/config/settings.ts';
+import { agreeOnSession } from '../../src/postgres/connection/agreement.ts';
+import { connect } from '../../src/postgres/connection/database.ts';
+import { register } from '../../src/postgres/purchases/purchases.ts';
+import { startDaemon } from '../support/daemon.ts';
+import { testDatabase } from '../support/database.ts';
+import { noPgBouncer, type PgBouncer, startPgBouncer } from '../support/pgbouncer.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+
+let t: TestApp | undefined;
+let pooler: PgBouncer | undefined;
+afterEach(async () => {
+  await t?.stop();
+  await pooler?.stop();
+  t = undefined;
+  pooler = undefined;
+});
+
+test('PgBouncer is here', () => {
+  expect(noPgBouncer).toBeNull();
+});
+
+/** The product through a pooler that stands before a database of its own. */
+async function behind(settings: Record<string, string | number>, env: Record<string, string> = {}): Promise<TestApp> {
+  const database = await testDatabase();
+  pooler = await startPgBouncer(database.url, settings);
+  t = await startTestApp({ realClock: true, env: { DATABASE_URL: pooler.url, ...env }, database, change: quick });
+  await t.app.start();
+  return t;
+}
+/** Purchases are polled often, so that no test waits for a plan. */
+function quick(settings: Settings): void {
+  const often = { ...settings.policy.fallback, poll: { first: 300, most: 300, growth: 0 } };
+  settings.policy = { ...settings.policy, states: new Map([0, 1].map((state) => [state, often])) };
+}
+const told = (app: TestApp, event: string): string[] => app.log.filter((line) => line.includes(`"${event}"`));
+
+async function registeredBySql(app: TestApp): Promise<string> {
+  const { purchaseId } = app.simulator.control.add({ script: [{ state: 'New' }] });
+  await app.database.sql`insert into purchase_watch.purchases (purchase_id) values (${purchaseId})`;
+  return purchaseId;
+}
+
+describe.each([
+  ['transaction', { pool_mode: 'transaction', default_pool_size: 20 }],
+  ['session', { pool_mode: 'session', default_pool_size: 20 }],
+] as const)('behind PgBouncer in %s mode', (mode, settings) => {
+  test('changes are recorded and delivered, and what shops register by SQL is seen at once or within two seconds', async () => {
+    const app = await behind(settings);
+    const ids = app.simulator.control.addMany(50, { script: [{ state: 'New' }] }).map(({ purchaseId }) => purchaseId);
+    await register(
+      app.app.sql,
+      ids.map((purchaseId) => ({ purchaseId, site: null, reference: null, metadata: null })),
+    );
+    await app.receiver.waitFor((received) => received.length >= 50, 30_000);
+    for (const id of ids) app.simulator.control.setState(id, 'Completed');
+    await app.receiver.waitFor((received) => received.length >= 100, 60_000);
+    for (const id of ids) expect(app.changesOf(id)).toEqual(['New', 'Completed']);
+    const began = performance.now();
+    const inserted = await registeredBySql(app);
+    await expect.poll(() => app.changesOf(inserted), { timeout: 10_000, interval: 20 }).toEqual(['New']);
+    expect(performance.now() - began).toBeLessThan(3_000);
+    // Statements are prepared in sessions that stay, and only there.
+    const [row] = await app.app.sql<[{ count: number }]>`select count(*)::integer as count from pg_prepared_statements`;
+    expect(row.count > 0).toBe(mode === 'session');
+    expect(told(app, 'listen.asking').length).toBe(mode === 'session' ? 0 : 1);
+    expect(told(app, 'database.settings_refused').length).toBe(1);
+    expect(app.log.filter((line) => /"level":"(?:error|fatal)"|prepared statement/.test(line))).toEqual([]);
+  });
+
+  test('commands work, and doctor says what to set', async () => {
+    const app = await behind(settings);
+    await registeredBySql(app);
+    for (const args of [['status', '--json'], ['audit', '--json'], ['migrate']]) {
+      const command = startDaemon(args, { DATABASE_URL: pooler!.url });
+      expect([args, await command.end('SIGCONT'), command.output()]).toEqual([args, 0, expect.any(String)]);
+    }
+    const doctor = startDaemon(['doctor', '--quiet'], {
+      DATABASE_URL: pooler!.url,
+      CHECKOUT_BASE_URL: app.simulator.url,
+      CHECKOUT_CLIENT_ID: 'demo-client',
+      CHECKOUT_CLIENT_SECRET: 'demo-secret',
+    });
+    await doctor.end('SIGCONT');
+    const said = doctor.output().replace(/\s+/g, ' ');
+    if (mode === 'transaction')
+      expect(said).toMatch(/alter role \S+ set lock_timeout = '1s'.* notifications do not arrive → set DATABASE_LISTEN_URL/);
+    else expect(said).toMatch(/ignore_startup_parameters = jit,.* notifications arrive/);
+  });
+});
+
+test('behind a pooler in transaction mode, notifications come by DATABASE_LISTEN_URL', async () => {
+  const database = await testDatabase();
+  pooler = await startPgBouncer(database.url, { pool_mode: 'transaction' });
+  t = await startTestApp({ realClock: true, env: { DATABASE_URL: pooler.url, DATABASE_LISTEN_URL: database.url }, database });
+  await t.app.start();
+  expect(told(t, 'listen.asking')).toEqual([]);
+  const first = await registeredBySql(t);
+  await t.receiver.waitFor(() => t!.changesOf(first).length === 1);
+  const began = performance.now();
+  const second = await registeredBySql(t);
+  await expect.poll(() => t!.changesOf(second), { timeout: 10_000, interval: 10 }).toEqual(['New']);
+  expect(performance.now() - began).toBeLessThan(900);
+});
+
+test('a pooler in statement mode is refused with what to do', async () => {
+  const database = await testDatabase();
+  pooler = await startPgBouncer(database.url, { pool_mode: 'statement', ignore_startup_parameters: 'extra_float_digits' });
+  await expect(agreeOnSession(pooler.url, { poolMode: 'auto' })).rejects.toThrow(
+    /statement mode.*pool_mode = transaction or session/,
+  );
+  await database.drop();
+});
+
+test('with a limit of connections all replicas watch everything, and their number is never above what was set', async () => {
+  const database = await testDatabase();
+  const name = new URL(database.url).pathname.slice(1);
+  const login = `${name}_limited`;
+  await database.sql.unsafe(`create role "${login}" login superuser password 'x'`);
+  const url = new URL(database.url);
+  url.username = login;
+  url.password = 'x';
+  // A superuser is held to no limit, so the test counts.
+  t = await startTestApp({ realClock: true, env: { DATABASE_URL: url.href, DATABASE_CONNECTIONS: '5' }, database });
+  await t.app.start();
+  const open = async (): Promise<number> => {
+    const [row] = await database.sql<[{ count: number }]>`
+      select count(*)::integer as count from pg_stat_activity where usename = ${login} and backend_type = 'client backend'`;
+    return row.count;
+  };
+  await expect.poll(open).toBeLessThanOrEqual(5);
+  const ids = t.simulator.control.addMany(200, { script: [{ state: 'New' }] }).map(({ purchaseId }) => purchaseId);
+  const api = connect(database.url, { max: 1 });
+  await register(
+    api,
+    ids.map((purchaseId) => ({ purchaseId, site: null, reference: null, metadata: null })),
+  );
+  let most = 0;
+  const pages = Array.from({ length: 200 }, () => fetch(`${t!.app.url()}/metrics`).then((answer) => answer.text()));
+  await t.receiver.waitFor((received) => received.length >= 200, 60_000);
+  for (let n = 0; n < 20; n++) most = Math.max(most, await open());
+  await Promise.all(pages);
+  expect(most).toBeLessThanOrEqual(5);
+  await api.end();
+});
