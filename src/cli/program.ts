@@ -1,12 +1,10 @@
 /** The program: all commands in its help, and the one that is called with all that it takes. */
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { parseEnv, styleText } from 'node:util';
+import { styleText } from 'node:util';
 import { Command, CommanderError, Help } from 'commander';
-import { AppError, unreadFile } from '../domain/values/errors.ts';
 import { packageVersion } from '../runtime/process/package-version.ts';
 import { COMMAND_GROUPS } from './commands.ts';
-import type { CliContext } from './terminal/context.ts';
+import { type CliContext, withFile } from './terminal/context.ts';
 import { errorLines, hasColours, printLine, toStandardError } from './terminal/output.ts';
 import { readSecretOptions } from './terminal/secret-option.ts';
 
@@ -106,15 +104,11 @@ function setColours({ env }: CliContext, wanted: boolean): void {
   env[wanted ? 'FORCE_COLOR' : 'NO_COLOR'] = '1';
 }
 
-/** The environment wins, as it does over every file. Throws AppError `invalid` for a file that cannot be read. */
-function takeVariables({ env }: CliContext, file: string): void {
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new AppError('invalid', `${ENV_FILE}: ${unreadFile(resolve(file), error)}`);
-  }
-  for (const [name, value] of Object.entries(parseEnv(text))) env[name] ||= value;
+/** Adds the variables of the file to those of the context. */
+function takeVariables(context: CliContext, file: string): void {
+  const before = { ...context.env };
+  Object.assign(context.env, withFile(before, file));
+  context.envFile = { path: resolve(file), before };
 }
 
 /** What every command that consists of commands has: help for each of them, and a short name of its list. */

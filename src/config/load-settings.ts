@@ -68,6 +68,10 @@ export function loadSettings(env: NodeJS.ProcessEnv, { requireSite = false }: { 
     shutdownTimeout: read('SHUTDOWN_TIMEOUT'),
     logLevel: read('LOG_LEVEL'),
     traces: traceSettings(environment, problems),
+    secretFiles: environment
+      .files()
+      .filter((name) => !name.startsWith('DATABASE_'))
+      .map((name) => env[`${name}_FILE`]!),
     configFile: path,
     origins: new Map([...(found?.origins ?? []), ...environment.origins()]),
     ignored: sitesInFile === null ? [] : SITE_VARIABLES.filter(environment.isSet),

@@ -108,6 +108,8 @@ export interface Settings {
   logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
   /** Null: no traces. */
   traces: ReturnType<typeof traceSettings>;
+  /** Files from which secrets were read; those of the database, which are read for each connection, are not among them. */
+  secretFiles: readonly string[];
   /** The file that was read. */
   configFile: string | null;
   /** Where each value came from, by variable or by path in the file; what is not in here is a default. */

@@ -12,8 +12,11 @@ import { CALM, HIDDEN, WILD_SITES, type World } from './world.ts';
  * bytes per input are more.
  */
 const GROWTH = 6 * 1024 * 1024;
-/** Purchases that wait for their next poll after failures hold little. */
-const SETTLES_WITHIN = 10_000;
+/**
+ * How long the daemon may take until nothing is due: on a machine that does other work, inputs leave tens of thousands of purchases
+ * and deliveries behind, of which each holds a kilobyte until it is polled or sent (52 MB were seen after ten seconds).
+ */
+const SETTLES_WITHIN = 300_000;
 const WITHIN = 60_000;
 /** Connections of the API at rest end sooner, and with them what they have prepared: one statement for each combination of filters. */
 const REST = 10_000;

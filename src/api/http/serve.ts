@@ -14,7 +14,7 @@ import { Problem, problemFrom, problemResponse, problemText } from './problems.t
 export interface ApiServer {
   /** Where it listens, with the port it got. */
   readonly url: string;
-  /** Lets another app answer the requests that come from now on; `isKnown` tells by the head of a request whether the caller is known. */
+  /** Lets another app answer the requests that come from now on, and ends what waits in the one before; `isKnown` tells by the head of a request whether the caller is known. */
   serve(app: ServedApp, isKnown?: (headers: IncomingHttpHeaders) => boolean): void;
   /** Answers what is under way, ends waiting requests and idle connections, and stops listening. */
   close(): Promise<void>;
@@ -94,7 +94,7 @@ export async function serveApi(app: ServedApp, options: ServeOptions): Promise<A
   } = options;
   let { isKnown = () => true } = options;
   const times = { ...TIMES, ...options.times };
-  const closing = new AbortController();
+  let closing = new AbortController();
   let served = app;
   const bindingsOf = ({ remoteAddress }: { remoteAddress?: string | undefined }): ApiBindings => ({
     ...{ closing: closing.signal, address: remoteAddress },
@@ -155,6 +155,9 @@ export async function serveApi(app: ServedApp, options: ServeOptions): Promise<A
   return {
     url: `http://${name}:${(server.address() as AddressInfo).port}`,
     serve: (next, known = isKnown) => {
+      // Streams and waits of the app before end, so that their readers come back to this one.
+      closing.abort();
+      closing = new AbortController();
       served = next;
       isKnown = known;
     },

@@ -1,12 +1,18 @@
 /** `config`: every setting and where it came from, without secrets. */
 
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
 import { describeSettings } from '../../config/describe.ts';
 import { loadSettings } from '../../config/load-settings.ts';
 import { markdownReference, publishedSchema } from '../../config/reference.ts';
+import { AppError } from '../../domain/values/errors.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
+import { livingReplicas } from '../../postgres/shards/living-replicas.ts';
+import { isGone, runningPid } from '../../runtime/process/process-identity.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
-import { printJson, printLine, styled } from '../terminal/output.ts';
+import { withDatabase } from '../terminal/database.ts';
+import { counted, printJson, printLine, printRemark, styled } from '../terminal/output.ts';
 import { printTable } from '../terminal/table.ts';
 
 interface ConfigOptions {
@@ -41,8 +47,55 @@ async function config(context: CliContext, options: ConfigOptions): Promise<void
   }
 }
 
+/** How long daemons may take to go on with new settings: what is under way ends first. */
+const TAKEN_WITHIN: Milliseconds = 30_000;
+
+/** Checks the settings here, asks every daemon of this machine to read them again, and waits until each runs with them. */
+async function reload(context: CliContext): Promise<void> {
+  loadSettings(context.env, { requireSite: true });
+  await withDatabase(context, async ({ sql }) => {
+    const daemons = await livingReplicas(sql);
+    const here = daemons.flatMap(({ id, process: identity }) => {
+      const pid = runningPid(identity);
+      return pid === null ? [] : [{ id, identity, pid }];
+    });
+    const elsewhere = daemons.filter(({ id, process: identity }) => !isGone(identity) && !here.some((each) => each.id === id));
+    if (elsewhere.length > 0)
+      printRemark(
+        context,
+        `${counted(elsewhere.length, 'daemon')} on other machines or in other containers: run this command there, or send SIGHUP.`,
+      );
+    if (here.length === 0) throw new AppError('not_found', 'no daemon of this database runs on this machine');
+    for (const { pid } of here) process.kill(pid, 'SIGHUP');
+    const until = performance.now() + TAKEN_WITHIN;
+    const waiting = new Map(here.map((each) => [each.identity, each]));
+    while (waiting.size > 0 && performance.now() < until) {
+      await delay(200);
+      for (const { id, process: identity } of await livingReplicas(sql)) {
+        const before = waiting.get(identity);
+        if (before === undefined || before.id === id) continue;
+        waiting.delete(identity);
+        printLine(context, `process ${before.pid} runs with the settings as they are now (replica ${id})`);
+      }
+    }
+    if (waiting.size === 0) return;
+    const pids = [...waiting.values()].map(({ pid }) => pid).join(', ');
+    throw new AppError(
+      'unavailable',
+      `process ${pids} did not take the settings within ${TAKEN_WITHIN / 1_000} s: its log says why (settings.refused); it has perhaps other variables than this terminal`,
+    );
+  });
+}
+
 /** Declares the command. */
 export function register(command: Command, context: CliContext): void {
+  command
+    .command('reload')
+    .summary('have running daemons take the settings as they are now')
+    .description(
+      'Checks the settings, and has every daemon of this database on this machine read its own again, as SIGHUP does. A daemon takes all of them or none, and what its variables name (HOST, PORT, DATABASE_…) with its next start.',
+    )
+    .action(() => reload(context));
   command
     .description(
       'Shows every setting and where it came from, without secrets. Wrong settings are listed all at once (exit code 2).',
@@ -54,6 +107,7 @@ export function register(command: Command, context: CliContext): void {
   examples(command, [
     ['config', 'what holds now'],
     ['config --json | jq .settings.PORT', 'one setting'],
+    ['config reload', 'running daemons take new settings'],
     ['config --schema > purchase-watch.schema.json', 'for editors: "$schema" or yaml-language-server'],
   ]);
 }

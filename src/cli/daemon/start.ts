@@ -24,15 +24,19 @@ import { createLogger, type Logger } from '../../runtime/logger.ts';
 import { untilStopSignal } from '../../runtime/process/signals.ts';
 import { linkOf } from '../console/address.ts';
 import { examples } from '../terminal/arguments.ts';
-import type { CliContext } from '../terminal/context.ts';
+import { type CliContext, variablesNow } from '../terminal/context.ts';
 import { printFacts, printLine, styled } from '../terminal/output.ts';
+import { createReloader, type Reloader } from './reload-settings.ts';
 
 async function start(context: CliContext, worker: boolean): Promise<void> {
   const settings = loadSettings(context.env, { requireSite: true });
   const log = createLogger({ level: settings.logLevel });
   const aborting = new AbortController();
   let stopBegan = performance.now();
-  const stop = untilStopSignal(context.takeSignals).then((signal) => {
+  /** Of a daemon that has started; a terminal that is closed ends the daemon instead. */
+  let reloader: Reloader | null = null;
+  const onHangUp = context.isTTY ? null : () => void reloader?.reload('SIGHUP');
+  const stop = untilStopSignal(context.takeSignals, onHangUp).then((signal) => {
     stopBegan = performance.now();
     log.info({ signal }, 'stopping');
     aborting.abort();
@@ -54,7 +58,9 @@ async function start(context: CliContext, worker: boolean): Promise<void> {
       log.info(context.isTTY ? {} : summary, 'started');
       // Asks the database for nothing: from here on it may fail or hang, and a stop must not wait for it.
       await warn(settings, stored, log);
+      reloader = createReloader({ app, settings, env: () => variablesNow(context), log });
       await stop;
+      reloader.stop();
       return await app.stop();
     } finally {
       await app.stop();

@@ -1,3 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { parseEnv } from 'node:util';
+import { AppError, unreadFile } from '../../domain/values/errors.ts';
 import type { TakeSignals } from '../../runtime/process/signals.ts';
 
 /** What a command may touch of its process, so that tests can run commands without one. */
@@ -10,6 +14,26 @@ export interface CliContext {
   readonly isTTY: boolean;
   /** Set by --quiet: what stands beside results and errors is left out. */
   isQuiet?: true;
+  /** The variables before those of the file of `--env`, and that file. */
+  envFile?: { readonly path: string; readonly before: NodeJS.ProcessEnv };
   /** Absent in tests. */
   readonly takeSignals?: TakeSignals;
+}
+
+/** The variables with those of the file of `--env` as it is now. The environment wins, as it does over every file. */
+export function variablesNow({ env, envFile }: CliContext): NodeJS.ProcessEnv {
+  return envFile === undefined ? env : withFile(envFile.before, envFile.path);
+}
+
+/** These variables, and those of a file that are not set. Throws AppError `invalid` for a file that cannot be read. */
+export function withFile(env: NodeJS.ProcessEnv, path: string): NodeJS.ProcessEnv {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new AppError('invalid', `--env: ${unreadFile(resolve(path), error)}`);
+  }
+  const all = { ...env };
+  for (const [name, value] of Object.entries(parseEnv(text))) all[name] ||= value;
+  return all;
 }

@@ -16,6 +16,8 @@ export interface Environment {
   /** A checked variable. One that has a problem counts as absent, and its problem is listed. */
   readonly read: <Name extends VariableName>(name: Name, problems: string[]) => Values[Name];
   readonly isSet: (name: VariableName) => boolean;
+  /** Names of what was read from the file of `…_FILE`. */
+  readonly files: () => string[];
   /** The file that a secret comes from; null when it comes from none. */
   readonly fileOf: (name: VariableName) => string | null;
   /** Where each variable that is set came from. */
@@ -86,6 +88,7 @@ export function environmentOf(env: NodeJS.ProcessEnv): Environment {
       }
       return schema.parse(isList ? items : text);
     },
+    files: () => [...fromFiles.keys()],
     fileOf: (name) => (!isGiven(name) && isSecret(name) && isGiven(`${name}_FILE`) ? env[`${name}_FILE`]! : null),
     isSet: (name) => isGiven(name) || (isSecret(name) && isGiven(`${name}_FILE`)),
     origins: () =>

@@ -25,6 +25,12 @@ export function isGone(identity: string): boolean {
   }
 }
 
+/** The id of the process where the identity belongs to this machine and its process runs; null otherwise. */
+export function runningPid(identity: string): number | null {
+  const [where, pid] = identity.split(' ');
+  return where !== machine() || isGone(identity) ? null : Number(pid);
+}
+
 function machine(): string {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();

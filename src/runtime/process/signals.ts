@@ -14,12 +14,22 @@ const addHandlers: TakeSignals = (handle) => {
   for (const signal of EXIT_CODES.keys()) process.on(signal, handle);
 };
 
-/** Resolves with the first SIGINT, SIGTERM or SIGHUP. A second one ends the process at once, for people who cannot wait. */
-export function untilStopSignal(takeSignals: TakeSignals = addHandlers): Promise<NodeJS.Signals> {
+/**
+ * Resolves with the first SIGINT, SIGTERM or SIGHUP. A second one ends the process at once, for people who cannot wait. With
+ * `onHangUp` a SIGHUP calls that instead.
+ */
+export function untilStopSignal(
+  takeSignals: TakeSignals = addHandlers,
+  onHangUp: (() => void) | null = null,
+): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     let isStopping = false;
     let isAsked = false;
     const stop = (signal: NodeJS.Signals): void => {
+      if (signal === 'SIGHUP' && onHangUp !== null) {
+        onHangUp();
+        return;
+      }
       // A terminal that is closed says so more than once, and its programs then end each other: no person asked twice.
       if (isAsked && signal !== 'SIGHUP') process.exit(EXIT_CODES.get(signal));
       isAsked ||= signal !== 'SIGHUP';
