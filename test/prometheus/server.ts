@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePorts, startChild } from '../support/broker-process.ts';
+import { type Child, freePorts, startChild } from '../support/broker-process.ts';
 import { program } from './promtool.ts';
 import { KEY } from './recording.ts';
 
@@ -42,7 +42,7 @@ export async function startPrometheus({ target, rules, alertmanager }: Prometheu
     ],
     { PATH: process.env.PATH ?? '' },
   );
-  await child.says('Server is ready to receive web requests');
+  await ready(child, 'Server is ready to receive web requests');
   return {
     ask: async <T>(path: string, query: Readonly<Record<string, string>> = {}): Promise<T> => {
       const answer = await fetch(`http://127.0.0.1:${port}/api/v1/${path}?${new URLSearchParams(query)}`);
@@ -56,6 +56,14 @@ export async function startPrometheus({ target, rules, alertmanager }: Prometheu
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** A server that does not start leaves no process behind. */
+async function ready(child: Child, text: string): Promise<void> {
+  await child.says(text).catch((error: unknown) => {
+    child.process.kill('SIGKILL');
+    throw error;
+  });
 }
 
 export interface Alertmanager {
@@ -74,7 +82,7 @@ export async function startAlertmanager(): Promise<Alertmanager> {
   const flags = [`--config.file=${config}`, `--storage.path=${join(folder, 'data')}`, `--web.listen-address=${host}`];
   const binary = program('prometheus-alertmanager', 'prometheus-alertmanager');
   const child = startChild(binary, [...flags, '--cluster.listen-address='], { PATH: process.env.PATH ?? '' });
-  await child.says('Listening on');
+  await ready(child, 'Listening on');
   return {
     host,
     alerts: () => {
