@@ -1,6 +1,7 @@
 /** Starts the loops and the API of parts that are built, and ends them in time. */
 import { join } from 'node:path';
 import { testChannel } from './actions/channels/test-channel.ts';
+import { clientCertificates } from './actions/client-certificates.ts';
 import { createExaminer } from './actions/doctor/doctor.ts';
 import type { Front } from './api/access/front.ts';
 import { createIsKnown } from './api/access/known.ts';
@@ -81,7 +82,11 @@ export async function start(parts: Runnable, front: Front): Promise<void> {
   const { databaseUrl, listenUrl } = store;
   front.at('taking over shards');
   const apiKeys = replacements.worker ? settings.apiKeys : keysOf(settings, log);
-  const engine = { meters, shardsOwned: () => ownership.owned().length, unwritten: poller.unwritten };
+  const certificates = clientCertificates(settings, databaseUrl);
+  // With a lease that has ended the replica polls none of them.
+  const shardsOwned = () => (ownership.outlasts(0) ? ownership.owned().length : 0);
+  // The store may outlive this API, which adds its own lines of callers.
+  const engine = { meters, shardsOwned, unwritten: poller.unwritten, pools: [...store.uses], certificates };
   const api = await openApi(
     {
       ...{

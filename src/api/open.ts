@@ -4,6 +4,7 @@ import { createFeedHub, type FeedHub } from '../actions/events/feed-hub.ts';
 import { poolFor } from '../config/kinds/connection-shares.ts';
 import type { Sql } from '../postgres/connection/database.ts';
 import type { Store } from '../postgres/open.ts';
+import { measured } from '../postgres/pool-use.ts';
 import type { StreamPlaces } from './events/stream-places.ts';
 import { limitedPool } from './http/limited-pool.ts';
 import type { ServedApp } from './http/serve.ts';
@@ -32,7 +33,11 @@ export async function openApi(
 ): Promise<OpenApi> {
   const { operators } = pools;
   if (worker) return { app: createOperations({ ...parts, operators }), feed: null, places: null, reads: null, changes: null };
-  const limited = (pool: 'api' | 'changes') => limitedPool(pools[pool], { connections: shares[poolFor(shares, pool)] });
+  const limited = (pool: 'api' | 'changes') => {
+    const connections = shares[poolFor(shares, pool)];
+    const line = { name: `${pool}_callers`, most: connections, isLine: true };
+    return measured(parts.engine.pools, limitedPool(pools[pool], { connections }), line);
+  };
   const [sql, changes] = [limited('api'), limited('changes')];
   const feed = createFeedHub(pools.feed);
   // A worker never loads what only the API needs.

@@ -69,7 +69,7 @@ export function createOperations({
   const access = [guardKeyless(keys), requireKey({ keys, wrongKeys, lines }, ruleOf), accessLog({ log, ruleOf, record })];
   app.use(requestLog(log), answerHeaders, ...access, refuseLarge({ limit: LARGEST_BODY, except: LARGE_BODIES }));
   mountHealth(app, { sql, health, replica });
-  mountMetrics(app, { sql, health, engine });
+  mountMetrics(app, { sql, health, engine, keys });
 
   let methodsAt: ReturnType<typeof methodTable> | undefined;
   app.notFound((c) => {

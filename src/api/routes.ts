@@ -145,4 +145,10 @@ const nobodySends: ChannelParts['testChannel'] = async () => ({
   detail: 'Nothing is delivered from here.',
 });
 
-const NOTHING_RUNS: Engine = { meters: createMeters(), shardsOwned: () => 0, unwritten: () => 0 };
+const NOTHING_RUNS: Engine = {
+  meters: createMeters(),
+  shardsOwned: () => 0,
+  unwritten: () => 0,
+  pools: [],
+  certificates: () => [],
+};

@@ -9,6 +9,7 @@ import { type Hosts, hostsOf } from './connection/primary.ts';
 import { limitsFor, waitingForLocks } from './connection/server-limits.ts';
 import { redial } from './connection/watched-socket.ts';
 import { startEmbedded } from './embedded/embedded.ts';
+import { measured, type PoolUse } from './pool-use.ts';
 import { reachDatabase } from './reach.ts';
 
 /** A pool for each purpose, so that none waits for another's statements; a pool without connections of its own uses those of another one (config/kinds/connection-shares.ts). */
@@ -21,6 +22,8 @@ export interface Store {
   /** For the loops. */
   readonly sql: Sql;
   readonly pools: Pools;
+  /** How much each pool is used; the API adds the lines of callers before its pools. */
+  readonly uses: PoolUse[];
   readonly shares: Shares;
   /** The hosts of the URL, when it names several. */
   readonly hosts: Hosts | null;
@@ -81,7 +84,8 @@ export async function openStore(
   const listenUrl = settings.listenUrl ?? (isPooled ? null : url);
   if (listenUrl === null) log.warn(HEARS_NOTHING, 'listen.asking');
   const shares = sharesOf(settings.connections, { worker });
-  const opened = openPools(url, { answerWithin, limits }, shares);
+  const uses: PoolUse[] = [];
+  const opened = openPools(url, { answerWithin, limits }, shares, uses);
   const end = (timeout: Milliseconds) =>
     Promise.all([...new Set(Object.values(opened))].map((pool) => pool.end({ timeout: timeout / 1_000 })));
   return {
@@ -89,6 +93,7 @@ export async function openStore(
     listenUrl,
     sql: opened.loops,
     pools: opened,
+    uses,
     shares,
     hosts: hostsOf(parseDatabaseUrl(url)) ?? null,
     redial: () => redial(url),
@@ -106,7 +111,12 @@ const HEARS_NOTHING = {
 };
 
 /** Opens the pools; none dials before its first query. */
-function openPools(url: string, patience: Pick<ConnectOptions, 'answerWithin' | 'limits'>, shares: Shares): Pools {
+function openPools(
+  url: string,
+  patience: Pick<ConnectOptions, 'answerWithin' | 'limits'>,
+  shares: Shares,
+  uses: PoolUse[],
+): Pools {
   const { limits = {} } = patience;
   const writing = { steadyPlans: true, orderedPlans: true, limits: waitingForLocks(limits, LOCK_WITHIN) };
   const answering = { limits: waitingForLocks(limits, ANSWER_LOCK_WITHIN) };
@@ -127,7 +137,10 @@ function openPools(url: string, patience: Pick<ConnectOptions, 'answerWithin' | 
   const own = new Map(
     Object.entries(purposes)
       .filter(([name]) => poolFor(shares, name as PoolName) === name)
-      .map(([name, options]) => [name, connect(url, { ...patience, ...options, max: Math.max(1, shares[name as PoolName]) })]),
+      .map(([name, options]) => {
+        const pool = connect(url, { ...patience, ...options, max: Math.max(1, shares[name as PoolName]) });
+        return [name, measured(uses, pool, { name })];
+      }),
   );
   const pools = POOLS.filter((name) => name !== 'listen').map((name) => [name, own.get(poolFor(shares, name))!]);
   return Object.fromEntries(pools) as Pools;

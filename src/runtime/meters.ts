@@ -23,14 +23,24 @@ export const POLL_OUTCOMES: readonly ObservationKind[] = [
 ];
 export const ATTEMPT_OUTCOMES: readonly AttemptOutcome[] = ['delivered', 'failed', 'exhausted', 'gone'];
 
+/** One value of many, with the id by which its work can be looked up. */
+export interface Exemplar {
+  readonly id: string | number;
+  readonly value: number;
+  /** Epoch milliseconds of this machine's clock, as Prometheus wants it. */
+  readonly at: number;
+}
+
 /** How values are spread: how many were at most each limit, and their sum. */
 export interface Spread {
   /** Upper limits, rising. */
   readonly limits: readonly number[];
   /** One for each limit, and one for what is beyond the last. */
   readonly counts: readonly number[];
+  /** The latest value within each limit that was added with an id, in the places of `counts`. */
+  readonly exemplars: readonly (Exemplar | undefined)[];
   sum(): number;
-  add(value: number): void;
+  add(value: number, id?: string | number): void;
 }
 
 /** One site's polls. */
@@ -49,8 +59,8 @@ export interface SiteMeter {
   began(lag: Milliseconds): void;
   /** The greatest lag of the polls that began since this was last asked; 0 when none was late. */
   takeLag(): Milliseconds;
-  /** A poll ended. */
-  polled(outcome: ObservationKind, took: Milliseconds): void;
+  /** A poll of the purchase with this row id ended. */
+  polled(outcome: ObservationKind, took: Milliseconds, rowId?: number): void;
 }
 
 /** One subscriber's deliveries. */
@@ -58,8 +68,8 @@ export interface SubscriberMeter {
   readonly attempts: Readonly<Record<AttemptOutcome, number>>;
   /** Seconds from the event to its receipt. */
   readonly latency: Spread;
-  /** An attempt ended, so long after its event was made. */
-  attempted(outcome: AttemptOutcome, sinceEvent: Milliseconds): void;
+  /** An attempt to deliver the event with this id ended, so long after the event was made. */
+  attempted(outcome: AttemptOutcome, sinceEvent: Milliseconds, eventId?: string): void;
 }
 
 export interface Meters {
@@ -135,9 +145,9 @@ function createSiteMeter(): SiteMeter {
       greatestLag = 0;
       return taken;
     },
-    polled: (outcome, milliseconds) => {
+    polled: (outcome, milliseconds, rowId) => {
       polls[outcome] += 1;
-      took.add(milliseconds / 1_000);
+      took.add(milliseconds / 1_000, rowId);
     },
   };
 }
@@ -148,10 +158,10 @@ function createSubscriberMeter(): SubscriberMeter {
   return {
     attempts,
     latency,
-    attempted: (outcome, sinceEvent) => {
+    attempted: (outcome, sinceEvent, eventId) => {
       attempts[outcome] += 1;
       // Two machines' clocks may differ by a little.
-      if (outcome === 'delivered') latency.add(Math.max(sinceEvent, 0) / 1_000);
+      if (outcome === 'delivered') latency.add(Math.max(sinceEvent, 0) / 1_000, eventId);
     },
   };
 }
@@ -159,16 +169,19 @@ function createSubscriberMeter(): SubscriberMeter {
 /** A spread of nothing yet. */
 function createSpread(limits: readonly number[]): Spread {
   const counts = limits.map(() => 0).concat(0);
+  const exemplars: (Exemplar | undefined)[] = counts.map(() => undefined);
   let sum = 0;
   return {
     limits,
     counts,
+    exemplars,
     sum: () => sum,
-    add: (value) => {
+    add: (value, id) => {
       let place = 0;
       while (place < limits.length && value > limits[place]!) place += 1;
       counts[place]! += 1;
       sum += value;
+      if (id !== undefined) exemplars[place] = { id, value, at: Date.now() };
     },
   };
 }

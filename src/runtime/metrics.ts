@@ -1,5 +1,5 @@
 /** Lays out numbers as a page for Prometheus; alone in knowing prom-client. */
-import type { Registry } from 'prom-client';
+import type { Registry, RegistryContentType } from 'prom-client';
 import type { Spread } from './meters.ts';
 
 /** One number of a family, with the labels that distinguish it from the others. */
@@ -15,27 +15,66 @@ export interface MetricFamily {
   readonly help: string;
   /** The names of its labels. */
   readonly labels: readonly string[];
+  /** Of a histogram: what the ids of its exemplars are called. */
+  readonly exemplar?: string;
   /** The numbers now. */
   read(): readonly Sample[];
+}
+
+/** Of every name of ours. */
+export const PREFIX = 'purchase_watch_';
+
+/** What a daemon says of itself from the first moment on, the database away or not. */
+export function processFamilies(version: string, isStarting: boolean): MetricFamily[] {
+  return [
+    {
+      type: 'gauge',
+      name: `${PREFIX}build_info`,
+      labels: ['version'],
+      help: 'Always 1; the label says which version runs.',
+      read: () => [{ labels: { version }, value: 1 }],
+    },
+    {
+      type: 'gauge',
+      name: `${PREFIX}starting`,
+      labels: [],
+      help: 'Whether the daemon is still starting: then it has only this, build_info and the numbers of the process.',
+      read: () => [{ value: isStarting ? 1 : 0 }],
+    },
+  ];
 }
 
 /** How finely the event loop's delay is watched: a process whose metrics are never read does not watch it at all. */
 const LOOP_PRECISION = 50;
 
-/** A registry of the given families, and of the process itself. Loads prom-client only now: many processes are never asked. */
-export async function createRegistry(families: readonly MetricFamily[]): Promise<Registry> {
+/** The two formats: the older one knows no exemplars. */
+export type Format = 'text' | 'openMetrics';
+
+/**
+ * A registry of the given families, and of the process itself, that writes one format: the library changes the names of its counters when a
+ * registry changes its format. Loads prom-client only now: many processes are never asked.
+ */
+export async function createRegistry(families: readonly MetricFamily[], format: Format = 'text'): Promise<Registry> {
   const { Registry, collectDefaultMetrics } = await import('prom-client');
   const registry = new Registry();
-  for (const family of families) registry.registerMetric(asMetric(family));
+  const isOpen = format === 'openMetrics';
+  if (isOpen) (registry as Registry<RegistryContentType>).setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
+  for (const family of families) registry.registerMetric(asMetric(family, isOpen));
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_PRECISION });
+  // Each is the sum of a gauge that stays, under the ending of counters.
+  for (const name of NO_COUNTERS) registry.removeSingleMetric(name);
   return registry;
 }
 
-/** What a registry asks of a metric: its numbers, when they are wanted. */
-function asMetric({ name, help, type, read }: MetricFamily): Parameters<Registry['registerMetric']>[0] {
+const NO_COUNTERS = ['nodejs_active_resources_total', 'nodejs_active_handles_total', 'nodejs_active_requests_total'];
+
+/** What a registry asks of a metric: its numbers, when they are wanted. Of counters OpenMetrics wants the name without its ending. */
+function asMetric(family: MetricFamily, isOpen: boolean): Parameters<Registry['registerMetric']>[0] {
+  const { help, type, read } = family;
+  const name = isOpen && type === 'counter' ? family.name.replace(/_total$/, '') : family.name;
   const values = () =>
     read().flatMap(({ labels = {}, value }) =>
-      typeof value === 'number' ? [{ labels, value }] : spreadValues(name, labels, value),
+      typeof value === 'number' ? [{ labels, value }] : spreadValues(family, labels, value),
     );
   const metric = {
     name,
@@ -48,11 +87,18 @@ function asMetric({ name, help, type, read }: MetricFamily): Parameters<Registry
 }
 
 /** Each limit counts everything up to it, as Prometheus wants it. */
-function spreadValues(name: string, labels: Readonly<Record<string, string>>, { limits, counts, sum }: Spread) {
+function spreadValues({ name, exemplar }: MetricFamily, labels: Readonly<Record<string, string>>, spread: Spread) {
+  const { limits, counts, exemplars, sum } = spread;
   let total = 0;
   const buckets = counts.map((count, place) => {
     total += count;
-    return { metricName: `${name}_bucket`, labels: { ...labels, le: String(limits[place] ?? '+Inf') }, value: total };
+    const bucket = { metricName: `${name}_bucket`, labels: { ...labels, le: String(limits[place] ?? '+Inf') }, value: total };
+    const found = exemplars[place];
+    if (exemplar === undefined || found === undefined) return bucket;
+    return {
+      ...bucket,
+      exemplar: { labelSet: { [exemplar]: String(found.id) }, value: found.value, timestamp: found.at / 1_000 },
+    };
   });
   return [...buckets, { metricName: `${name}_sum`, labels, value: sum() }, { metricName: `${name}_count`, labels, value: total }];
 }

@@ -59,6 +59,11 @@ test('while a daemon starts its port is open: it lives, is not ready, and says w
     });
   for (const key of [undefined, metering]) expect((await ask(`${url}/readyz`, key)).text).toBe('{"status":"starting"}');
   expect((await ask(`${url}/readyz`, 'a-key-that-is-not-known')).status).toBe(401);
+  // The numbers of the process need no database.
+  expect((await ask(`${url}/metrics`)).status).toBe(401);
+  const starting = await ask(`${url}/metrics`, metering);
+  expect([starting.status, starting.text]).toEqual([200, expect.stringContaining('\npurchase_watch_starting 1\n')]);
+  expect(starting.text).toContain('process_resident_memory_bytes');
   const refused = await fetch(`${url}/v1/purchases`);
   expect([refused.status, refused.headers.get('content-type'), refused.headers.get('retry-after')]).toEqual([
     503,
@@ -73,6 +78,7 @@ test('while a daemon starts its port is open: it lives, is not ready, and says w
   expect(daemon.output()).toMatch(/"doing":"migrating: 0001_replicas.sql \(1 of \d+\)"/);
   await expect.poll(() => ask(`${url}/readyz`)).toMatchObject({ status: 200, body: { status: 'ready' } });
   expect((await ask(`${url}/v1/purchases`, reading)).status).toBe(200);
+  expect((await ask(`${url}/metrics`, metering)).text).toContain('\npurchase_watch_starting 0\n');
   await holder.end();
 });
 

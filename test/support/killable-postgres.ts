@@ -15,6 +15,8 @@ export const canKillPostgres = existsSync(join(SERVER, 'postgres'));
 export interface KillablePostgres {
   /** A superuser's address; the database is empty at first. */
   readonly url: string;
+  /** The folder with its data. */
+  readonly data: string;
   /** Ends the server at once, as a power cut does. */
   kill(): Promise<void>;
   /** Starts the server again after `kill`; it recovers. */
@@ -68,6 +70,7 @@ export async function startKillablePostgres(): Promise<KillablePostgres> {
   };
   return {
     url,
+    data,
     kill: () => end('SIGKILL'),
     restart: async () => {
       server = await serve();

@@ -3,6 +3,8 @@ import { Hono } from 'hono';
 import type { Settings } from '../../config/settings.ts';
 import { NO_REPLICA_YET, REPLICA_HEADER } from '../../runtime/http/replica-header.ts';
 import type { Logger } from '../../runtime/logger.ts';
+import { createRegistry, processFamilies } from '../../runtime/metrics.ts';
+import { packageVersion } from '../../runtime/process/package-version.ts';
 import { createRareWarning } from '../../runtime/rare-warning.ts';
 import { answerHeaders } from '../http/answer-headers.ts';
 import { Problem, problemResponse } from '../http/problems.ts';
@@ -42,6 +44,12 @@ export async function openFront(settings: FrontSettings, log: Logger): Promise<F
     const isReader = c.get('caller')?.scopes.includes('read') === true;
     return c.json({ status: 'starting', ...(isReader && { doing, since: since.toISOString() }) }, 503);
   });
+  let registry: ReturnType<typeof createRegistry> | null = null;
+  app.get('/metrics', async (c) => {
+    registry ??= createRegistry(processFamilies(packageVersion(), true));
+    const page = await registry;
+    return c.text(await page.metrics(), 200, { 'content-type': page.contentType });
+  });
   const detail = 'The daemon is starting. Try again in a few seconds; GET /readyz with a key for reading says what it does.';
   app.notFound(() => problemResponse(new Problem('starting', detail, { headers: { 'retry-after': '5' } })));
   app.onError(async (error, c) => problemResponse(await failures(error, askedBy(c, null))));
@@ -76,8 +84,9 @@ export async function openFront(settings: FrontSettings, log: Logger): Promise<F
 const CROWDED =
   'idle connections were closed to make room, or requests refused; look who opens so many, or allow the process more open files';
 
-/** Only /readyz looks at keys: what else there is cannot be called yet. */
+/** Only /readyz and /metrics look at keys: what else there is cannot be called yet. */
 function ruleAt({ req }: { req: { path: string } }): Rule {
+  if (req.path === '/metrics') return { call: 'GET /metrics', scope: 'metrics', isOptional: false, isPersonal: false };
   const scope = req.path === '/readyz' ? 'read' : null;
   return { call: 'GET /readyz', scope, isOptional: true, isPersonal: false };
 }

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { countOpenIncidents } from '../../postgres/incidents/incidents.ts';
+import { LEASES } from '../../postgres/migrations/names.ts';
 import { listSites, presentSites, type SiteRow } from '../../postgres/polling/sites.ts';
 import { purchaseTotals, type Total } from '../../postgres/reports/counts.ts';
 import {
@@ -18,12 +19,16 @@ import { lastHeartbeat } from '../../postgres/shards/dead-mans-switch.ts';
 import { livingReplicas } from '../../postgres/shards/living-replicas.ts';
 import { readSubscribers, type StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
 import { hearingChannels } from '../../postgres/subscribers/symptoms.ts';
+import { doneAt } from '../../postgres/upkeep/retention.ts';
 
 export interface DatabaseNumbers {
   /** By the database's clock. */
   readonly at: Instant;
   /** How full the queue of notifications is, from 0 to 1. */
   readonly notificationQueue: number;
+  readonly oldestTransaction: Milliseconds;
+  /** When the last whole run of retention began; null before the first. */
+  readonly retentionAt: Instant | null;
   readonly totals: readonly Total[];
   readonly lags: readonly DueLag[];
   /** Those that are configured. */
@@ -42,31 +47,44 @@ export interface DatabaseNumbers {
 const FRESH: Milliseconds = 10_000;
 const ANSWER_WITHIN: Milliseconds = 2_000;
 
-/** Reads the numbers, or takes those just read; null while the database gives none. */
-export function databaseNumbers(sql: Sql): () => Promise<DatabaseNumbers | null> {
+export interface DatabaseReading {
+  /** Whether the database answers: a locked table may keep numbers back all the same. */
+  readonly answers: boolean;
+  /** Null while they cannot be read, or not in time. */
+  readonly numbers: DatabaseNumbers | null;
+}
+
+/** Reads the numbers, or takes those just read. */
+export function databaseNumbers(sql: Sql): () => Promise<DatabaseReading> {
   let last: { readonly numbers: DatabaseNumbers; readonly readAt: Milliseconds } | null = null;
   let underWay: Promise<DatabaseNumbers | null> | null = null;
-  return () => {
-    if (last !== null && performance.now() - last.readAt < FRESH) return Promise.resolve(last.numbers);
+  let answers = false;
+  const begin = async (): Promise<DatabaseNumbers | null> => {
+    answers = false;
+    try {
+      const moment = await databaseMoment(sql);
+      answers = true;
+      const numbers = await read(sql, moment);
+      last = { numbers, readAt: performance.now() };
+      return numbers;
+    } catch {
+      return null;
+    } finally {
+      underWay = null;
+    }
+  };
+  return async () => {
+    if (last !== null && performance.now() - last.readAt < FRESH) return { answers: true, numbers: last.numbers };
     // One at a time: a database that is silent must not collect questions.
-    underWay ??= read(sql)
-      .then(
-        (numbers) => {
-          last = { numbers, readAt: performance.now() };
-          return numbers;
-        },
-        () => null,
-      )
-      .finally(() => {
-        underWay = null;
-      });
-    return Promise.race([underWay, delay(ANSWER_WITHIN, null, { ref: false })]);
+    underWay ??= begin();
+    const numbers = await Promise.race([underWay, delay(ANSWER_WITHIN, null, { ref: false })]);
+    return { answers, numbers };
   };
 }
 
-async function read(sql: Sql): Promise<DatabaseNumbers> {
-  const { at, notificationQueue } = await databaseMoment(sql);
-  const [totals, lags, sites, incidents, subscribers, waiting, replicas, hearing, heartbeatAt] = await Promise.all([
+async function read(sql: Sql, moment: Awaited<ReturnType<typeof databaseMoment>>): Promise<DatabaseNumbers> {
+  const { at } = moment;
+  const [totals, lags, sites, incidents, subscribers, waiting, replicas, hearing, heartbeatAt, retentionAt] = await allAtOnce([
     purchaseTotals(sql),
     dueLag(sql),
     listSites(sql),
@@ -76,10 +94,10 @@ async function read(sql: Sql): Promise<DatabaseNumbers> {
     livingReplicas(sql),
     hearingChannels(sql, at),
     lastHeartbeat(sql),
-  ]);
+    doneAt(sql, LEASES.upkeep),
+  ] as const);
   return {
-    at,
-    notificationQueue,
+    ...moment,
     totals,
     lags,
     sites: presentSites(sites),
@@ -95,5 +113,12 @@ async function read(sql: Sql): Promise<DatabaseNumbers> {
     replicas: replicas.length,
     hearing,
     heartbeatAt,
+    retentionAt,
   };
+}
+
+/** Like `Promise.all`, but it fails only when all have ended: queries that are left would hold up the next reading on the same connection. */
+async function allAtOnce<const Work extends readonly Promise<unknown>[]>(work: Work) {
+  await Promise.allSettled(work);
+  return Promise.all(work);
 }

@@ -1,4 +1,7 @@
 /** An entry in a table of metrics, and what the numbers are read from. */
+import type { ApiKey } from '../../config/api-keys.ts';
+import type { PoolUse } from '../../postgres/pool-use.ts';
+import type { Expiry } from '../../runtime/http/certificates.ts';
 import type { Health } from '../../runtime/loops/health.ts';
 import type { Meters } from '../../runtime/meters.ts';
 import type { MetricFamily, Sample } from '../../runtime/metrics.ts';
@@ -15,6 +18,10 @@ export interface Engine {
   shardsOwned(): number;
   /** Polls that were made and are not recorded yet. */
   unwritten(): number;
+  /** The process's connections to the database. */
+  readonly pools: PoolUse[];
+  /** When certificates of this side expire, by what they are for. */
+  certificates(): readonly Expiry[];
 }
 
 /** This replica, which knows only its own work. */
@@ -22,4 +29,6 @@ export interface Replica {
   readonly version: string;
   readonly health: Health;
   readonly engine: Engine;
+  /** Of the API. */
+  readonly keys: readonly ApiKey[];
 }

@@ -1,42 +1,67 @@
 /** What Prometheus asks: how much was done, how long it took, and what waits. */
 
 import { createRoute, z } from '@hono/zod-openapi';
+import type { Context } from 'hono';
+import { accepts } from 'hono/accepts';
+import type { ApiKey } from '../../config/api-keys.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import type { Health } from '../../runtime/loops/health.ts';
 import type { Meters } from '../../runtime/meters.ts';
-import { createRegistry } from '../../runtime/metrics.ts';
+import { createRegistry, type Format } from '../../runtime/metrics.ts';
 import { packageVersion } from '../../runtime/process/package-version.ts';
 import { needs } from '../access/scopes.ts';
 import type { Api } from '../http/definitions.ts';
 import { problems } from '../http/problems.ts';
 import { createBudget } from '../limits/strangers.ts';
-import { type DatabaseNumbers, databaseNumbers } from './database-numbers.ts';
+import { type DatabaseNumbers, type DatabaseReading, databaseNumbers } from './database-numbers.ts';
 import type { Engine } from './metric.ts';
 import { metricFamilies } from './metric-families.ts';
 
 /** More callers within a second get what was written last: without keys anybody may ask, and writing it takes 3 ms. */
 const WRITTEN_A_SECOND = 20;
 
+interface MetricsParts {
+  readonly sql: Sql;
+  readonly health: Health;
+  readonly engine: Engine;
+  readonly keys: readonly ApiKey[];
+}
+
 /** Mounts /metrics. */
-export function mountMetrics(app: Api, { sql, health, engine }: { sql: Sql; health: Health; engine: Engine }): void {
+export function mountMetrics(app: Api, { sql, health, engine, keys }: MetricsParts): void {
   const readNumbers = databaseNumbers(sql);
-  let numbers: DatabaseNumbers | null = null;
-  let registry: ReturnType<typeof createRegistry> | null = null;
+  let reading: DatabaseReading = { answers: false, numbers: null };
+  const sources = { version: packageVersion(), health, engine, keys, reading: () => reading };
   const forgetGone = goneForgetter(engine.meters);
-  const mayWrite = createBudget(WRITTEN_A_SECOND);
-  const write = async () => {
-    registry ??= createRegistry(metricFamilies({ version: packageVersion(), health, engine, numbers: () => numbers }));
-    const page = await registry;
-    numbers = await readNumbers();
-    if (numbers !== null) forgetGone(numbers);
-    return { text: await page.metrics(), contentType: page.contentType };
+  const writerOf = (format: Format) => {
+    const mayWrite = createBudget(WRITTEN_A_SECOND);
+    let registry: ReturnType<typeof createRegistry> | null = null;
+    const write = async () => {
+      registry ??= createRegistry(metricFamilies(sources), format);
+      const page = await registry;
+      reading = await readNumbers();
+      if (reading.numbers !== null) forgetGone(reading.numbers);
+      return { text: await page.metrics(), contentType: page.contentType };
+    };
+    let written: ReturnType<typeof write> | null = null;
+    return () => {
+      if (mayWrite() || written === null) written = write();
+      return written;
+    };
   };
-  let written: ReturnType<typeof write> | null = null;
+  const writers = { text: writerOf('text'), openMetrics: writerOf('openMetrics') };
   app.openapi(metricsRoute, async (c) => {
-    if (mayWrite() || written === null) written = write();
-    const { text, contentType } = await written;
+    const { text, contentType } = await writers[formatFor(c)]();
     return c.text(text, 200, { 'content-type': contentType });
   });
+}
+
+const OPEN_METRICS = 'application/openmetrics-text';
+
+/** OpenMetrics for a caller that prefers it, as Prometheus does; the older format for all others. */
+function formatFor(c: Context): Format {
+  const supports = [OPEN_METRICS, 'text/plain'];
+  return accepts(c, { header: 'Accept', supports, default: 'text/plain' }) === OPEN_METRICS ? 'openMetrics' : 'text';
 }
 
 /**
@@ -66,8 +91,8 @@ const metricsRoute = createRoute({
   tags: ['Operations'],
   responses: {
     200: {
-      description: 'The text format, version 0.0.4.',
-      content: { 'text/plain': { schema: z.string() } },
+      description: 'The text format, version 0.0.4; or OpenMetrics, version 1.0.0, with exemplars, to who prefers it.',
+      content: { 'text/plain': { schema: z.string() }, [OPEN_METRICS]: { schema: z.string() } },
     },
     ...problems('unauthorized'),
   },

@@ -1,4 +1,5 @@
 /** Metrics of purchases, of their sites and of incidents, which the database counts for all replicas. */
+import { levelOf } from '../../domain/incidents/incident.ts';
 import type { IncidentKind } from '../../domain/incidents/symptom.ts';
 import { isKnownState, stateName } from '../../domain/purchases/states.ts';
 import type { Sample } from '../../runtime/metrics.ts';
@@ -54,18 +55,31 @@ export const PURCHASE_METRICS: readonly Metric<DatabaseNumbers>[] = [
     name: 'incidents_open',
     labels: ['site', 'kind'],
     help: 'Open incidents that are part of no other one. Those of several sites, subscribers and replicas have no site.',
-    read: openIncidents,
+    read: (numbers) => perIncidentKind(numbers, (row) => row?.count ?? 0),
+  },
+  {
+    type: 'gauge',
+    name: 'incidents_critical',
+    labels: ['site', 'kind'],
+    help: 'Whether one of these incidents is critical.',
+    read: (numbers) =>
+      perIncidentKind(numbers, (row) =>
+        row !== undefined && row.severity !== null && levelOf({ ...row, severity: row.severity }) === 'critical' ? 1 : 0,
+      ),
   },
 ];
 
 const SITE_INCIDENTS: readonly IncidentKind[] = ['stuck', 'unreachable'];
 const SITELESS_INCIDENTS: readonly IncidentKind[] = ['stuck', 'subscriber', 'replica'];
 
-/** Each kind of each site, those without an incident too, and then those that are of no site. */
-function openIncidents({ sites, incidents }: DatabaseNumbers): readonly Sample[] {
+/** A number for each kind of each site, those without an incident too, and then for the kinds that are of no site. */
+function perIncidentKind(
+  { sites, incidents }: DatabaseNumbers,
+  read: (row: DatabaseNumbers['incidents'][number] | undefined) => number,
+): readonly Sample[] {
   const sample = (site: string | null, kind: IncidentKind): Sample => ({
     labels: { site: site ?? '', kind },
-    value: incidents.find((row) => row.site === site && row.kind === kind)?.count ?? 0,
+    value: read(incidents.find((row) => row.site === site && row.kind === kind)),
   });
   return [
     ...sites.flatMap(({ name }) => SITE_INCIDENTS.map((kind) => sample(name, kind))),

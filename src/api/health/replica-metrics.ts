@@ -1,15 +1,9 @@
 /** Metrics of the work that this replica has done. */
+import { seenCertificates } from '../../runtime/http/certificates.ts';
 import { ATTEMPT_OUTCOMES, DATABASE_CHANGE_KINDS, POLL_OUTCOMES, type SiteMeter, type Spread } from '../../runtime/meters.ts';
 import type { Metric, Replica } from './metric.ts';
 
 export const REPLICA_METRICS: readonly Metric<Replica>[] = [
-  {
-    type: 'gauge',
-    name: 'build_info',
-    labels: ['version'],
-    help: 'Always 1; the label says which version runs.',
-    read: ({ version }) => [{ labels: { version }, value: 1 }],
-  },
   {
     type: 'gauge',
     name: 'loop_healthy',
@@ -46,6 +40,7 @@ export const REPLICA_METRICS: readonly Metric<Replica>[] = [
     name: 'poll_duration_seconds',
     labels: ['site'],
     help: 'From asking the service to its answer.',
+    exemplar: 'purchase_row',
     read: bySite(({ took }) => took),
   },
   {
@@ -119,10 +114,55 @@ export const REPLICA_METRICS: readonly Metric<Replica>[] = [
     name: 'event_to_receipt_seconds',
     labels: ['subscriber'],
     help: 'From the making of an event to its receipt.',
+    exemplar: 'event_id',
     read: ({ engine }) =>
       [...engine.meters.subscribers()].map(([subscriber, { latency }]) => ({ labels: { subscriber }, value: latency })),
   },
+  {
+    type: 'gauge',
+    name: 'database_connections',
+    labels: ['pool', 'state'],
+    help: 'Connections that the replica may have to the database, by whether they carry a query or transaction: in_use or free.',
+    read: ({ engine }) =>
+      engine.pools
+        .filter(({ isLine }) => !isLine)
+        .flatMap(({ name: pool, most, inUse }) => [
+          { labels: { pool, state: 'in_use' }, value: inUse() },
+          { labels: { pool, state: 'free' }, value: most - inUse() },
+        ]),
+  },
+  {
+    type: 'gauge',
+    name: 'database_queries_waiting',
+    labels: ['pool'],
+    help: 'Queries and transactions that wait for a connection of the pool; those of the API wait as api_callers and changes_callers.',
+    read: ({ engine }) => engine.pools.map(({ name: pool, waiting }) => ({ labels: { pool }, value: waiting() })),
+  },
+  {
+    type: 'counter',
+    name: 'database_wait_seconds_total',
+    labels: ['pool'],
+    help: 'For how long queries and transactions have waited for a connection; its rate is how many wait on average.',
+    read: ({ engine }) => engine.pools.map(({ name: pool, waited }) => ({ labels: { pool }, value: waited() / 1_000 })),
+  },
+  {
+    type: 'gauge',
+    name: 'expires_timestamp_seconds',
+    labels: ['kind', 'name'],
+    help: 'When what this replica knows expires, in seconds since 1970: api_key, client_certificate (ours) and server_certificate (as another end showed it last).',
+    read: ({ keys, engine }) =>
+      expiries(keys, engine).map(({ kind, name, at }) => ({ labels: { kind, name }, value: at / 1_000 })),
+  },
 ];
+
+/** Keys without an end are left out. */
+function expiries(keys: Replica['keys'], { certificates }: Replica['engine']) {
+  return [
+    ...keys.flatMap(({ name, expires }) => (expires === null ? [] : [{ kind: 'api_key', name, at: expires }])),
+    ...certificates().map((each) => ({ kind: 'client_certificate', ...each })),
+    ...seenCertificates().map((each) => ({ kind: 'server_certificate', ...each })),
+  ];
+}
 
 /** One number for each site that was polled. */
 function bySite(read: (meter: SiteMeter) => number | Spread): Metric<Replica>['read'] {

@@ -73,9 +73,9 @@ export function createSettling(options: SettlingOptions): Settling {
     const { name } = subscriber.recipient;
     const meter = meters.subscriber(name);
     if (along.length > 0) log.info({ subscriber: name, events: 1 + along.length }, 'delivery.together');
-    for (const { event } of along) meter.attempted('delivered', at - event.createdAt);
+    for (const { event } of along) meter.attempted('delivered', at - event.createdAt, event.id);
     const outcome = result.kind === 'failed' && status === 'exhausted' ? 'exhausted' : result.kind;
-    meter.attempted(outcome, at - delivery.event.createdAt);
+    meter.attempted(outcome, at - delivery.event.createdAt, delivery.event.id);
   };
 
   /** Takes a written result over into memory. */

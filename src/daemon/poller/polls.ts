@@ -74,7 +74,7 @@ export function createPolls(options: PollsOptions): Polls {
     const trace = traces?.beginPoll(entry);
     const seen = await calls.site.pollStatus(entry.purchase.purchaseId, entry.digest, trace);
     meter.inFlight -= 1;
-    meter.polled(seen.kind, clock.monotonic() - askedMoment);
+    meter.polled(seen.kind, clock.monotonic() - askedMoment, entry.purchase.id);
     calls.end();
     return { calls, entry, seen, trace, askedAt, askedMoment };
   };

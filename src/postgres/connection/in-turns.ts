@@ -21,7 +21,7 @@ export function inTurns<Pool extends Pick<postgres.Sql, 'unsafe'> & { begin: unk
 }
 
 /** What the driver's queries have: `handler` is called when one is to be sent, `resolve` or `reject` when it has ended. */
-interface DriverQuery {
+export interface DriverQuery {
   handler: (query: DriverQuery) => unknown;
   resolve: (value: unknown) => unknown;
   reject: (error: unknown) => unknown;

@@ -5,7 +5,9 @@
  */
 
 import { connect as dial, Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import { noteCertificate } from '../../runtime/http/certificates.ts';
 import type { Host, ParsedUrl } from '../address/database-url.ts';
 import { refuseClearText } from './clear-text.ts';
 import { encrypted } from './encryption.ts';
@@ -93,6 +95,7 @@ export function createSockets(parsed: ParsedUrl, { answerWithin, connectWithinSe
     const socket = encryption.mode === false ? line : await inTime(line, within, encrypted(line, name, encryption));
     if (socket === line) refuseClearText(line);
     else keep(socket, host);
+    if (socket instanceof TLSSocket) noteCertificate(name, port, socket);
     // The driver names host and port in its errors.
     return ready(Object.assign(socket, { host: name, port }));
   };

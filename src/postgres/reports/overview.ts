@@ -12,10 +12,13 @@ export async function databaseNow(sql: Queries): Promise<Instant> {
   return row.now;
 }
 
-/** The time by the database's clock, and how full the database's queue of notifications is, from 0 to 1. */
-export async function databaseMoment(sql: Queries): Promise<{ at: Instant; notificationQueue: number }> {
-  const [row] = await sql<[{ at: Instant; notificationQueue: number }]>`
-    select clock_timestamp() as at, pg_notification_queue_usage() as "notificationQueue"`;
+/** The database as a whole: the time by its clock, how full its queue of notifications is (from 0 to 1), and its oldest open transaction. */
+export async function databaseMoment(sql: Queries) {
+  const [row] = await sql<[{ at: Instant; notificationQueue: number; oldestTransaction: Milliseconds }]>`
+    select clock_timestamp() as at, pg_notification_queue_usage() as "notificationQueue",
+      coalesce(greatest(extract(epoch from clock_timestamp() - least(
+        (select min(xact_start) from pg_stat_activity where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()),
+        (select min(prepared) from pg_prepared_xacts where database = current_database()))) * 1000, 0), 0)::float8 as "oldestTransaction"`;
   return row;
 }
 

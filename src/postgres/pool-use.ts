@@ -1,0 +1,81 @@
+/** How much of a pool of connections is used, and how long queries wait for one of them. */
+import type { Milliseconds } from '../domain/values/time.ts';
+import type { Sql } from './connection/database.ts';
+import type { DriverQuery } from './connection/in-turns.ts';
+
+export interface PoolUse {
+  readonly name: string;
+  /** Whether it is the line before a pool, which counts the connections itself. */
+  readonly isLine: boolean;
+  /** Connections that the pool may have. */
+  readonly most: number;
+  /** Connections that carry a query or a transaction, or are dialled for one. */
+  inUse(): number;
+  /** Queries and transactions that wait for a connection. */
+  waiting(): number;
+  /** For how long all of them have waited since the process started, each counted by itself. */
+  waited(): Milliseconds;
+}
+
+/**
+ * The same pool; its use is added to the list under the name. The driver does not show its line of waiting queries, but it gives each
+ * query a connection of its own while one is free: so what is beyond `most` waits.
+ */
+export function measured(
+  pools: PoolUse[],
+  sql: Sql,
+  { name, most = sql.options.max, isLine = false }: { name: string; most?: number; isLine?: boolean },
+): Sql {
+  let open = 0;
+  let waited: Milliseconds = 0;
+  let changedAt = performance.now();
+  const waiting = () => Math.max(open - most, 0);
+  const count = (by: 1 | -1): void => {
+    const now = performance.now();
+    waited += waiting() * (now - changedAt);
+    changedAt = now;
+    open += by;
+  };
+  pools.push({
+    ...{ name, isLine, most, waiting },
+    inUse: () => Math.min(open, most),
+    waited: () => waited + waiting() * (performance.now() - changedAt),
+  });
+  return new Proxy(sql, {
+    apply: (target, self, values) => counted(Reflect.apply(target as never, self, values), count),
+    get: (target, key) => {
+      if (key === 'unsafe') return (...values: Parameters<Sql['unsafe']>) => counted(target.unsafe(...values), count);
+      if (key !== 'begin') return Reflect.get(target, key);
+      return (...values: unknown[]) => {
+        count(1);
+        return Promise.resolve(Reflect.apply(target.begin, target, values)).finally(() => count(-1));
+      };
+    },
+  });
+}
+
+/** A fragment, a name or a list becomes part of a query; its handler is never called. */
+function counted<T>(made: T, count: (by: 1 | -1) => void): T {
+  const query = made as unknown as DriverQuery;
+  if (!(made instanceof Promise) || typeof query.handler !== 'function') return made;
+  const { handler } = query;
+  query.handler = (each) => {
+    count(1);
+    const { resolve, reject } = query;
+    let isOpen = true;
+    const ended = (): void => {
+      if (isOpen) count(-1);
+      isOpen = false;
+    };
+    query.resolve = (value) => {
+      ended();
+      return resolve(value);
+    };
+    query.reject = (error) => {
+      ended();
+      return reject(error);
+    };
+    return handler(each);
+  };
+  return made;
+}
