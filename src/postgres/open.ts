@@ -1,5 +1,6 @@
 /** The daemon's connections: to the database that the settings name, or to the embedded one, which it starts. */
 import type { Milliseconds } from '../domain/values/time.ts';
+import type { Logger } from '../runtime/logger.ts';
 import { connect, type Sql } from './connection/database.ts';
 import { parseDatabaseUrl } from './connection/database-url.ts';
 import { type Hosts, hostsOf } from './connection/primary.ts';
@@ -31,7 +32,7 @@ export interface Store {
 export interface StoreOptions {
   /** A database that owes an answer for so long is taken for gone, and dialled again. */
   readonly answerWithin: Milliseconds;
-  readonly log: { info(message: string): void; warn(about: object, event: string): void };
+  readonly log: Pick<Logger, 'info' | 'warn'>;
   /** Breaks off the wait for the database, and the start of the embedded Postgres. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -53,7 +54,7 @@ async function reach(url: string, { log, signal }: Pick<StoreOptions, 'log' | 's
     log.warn({ detail, advice: COMES_BACK }, 'database.not_reached');
   };
   await reachDatabase(url, onWait, signal);
-  if (isWaiting) log.info(`the database answers after ${Math.round((performance.now() - began) / 1_000)} s`);
+  if (isWaiting) log.info({ afterMs: Math.round(performance.now() - began) }, 'database.reached');
 }
 
 /** Opens the database at a URL, once it answers, or the embedded one of a folder. */
@@ -61,7 +62,8 @@ export async function openStore(
   { databaseUrl, dataDir }: { databaseUrl: string | null; dataDir: string },
   { answerWithin, log, signal }: StoreOptions,
 ): Promise<Store> {
-  const embedded = databaseUrl === null ? await startEmbedded({ dataDir, log: (text) => log.info(text), signal }) : null;
+  const sayEmbedded = (detail: string): void => log.info({ detail }, 'database.embedded');
+  const embedded = databaseUrl === null ? await startEmbedded({ dataDir, log: sayEmbedded, signal }) : null;
   const url = databaseUrl ?? embedded!.url;
   if (databaseUrl !== null) await reach(databaseUrl, { log, signal });
   const unguarded = await agreeOnGuards(url);

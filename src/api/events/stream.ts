@@ -56,7 +56,7 @@ export function mountStream(app: Api, { feed, log, lines, places, silence = SILE
         onEnd,
         onTrouble: (error) => {
           // The client connects again, and gets the problem as an answer.
-          if (problemFrom(error).code === 'internal') lines.fault(error, { method: 'GET', path: c.req.path }, 'api.failed');
+          if (problemFrom(error).code === 'internal') lines.fault(error, { method: 'GET', path: c.req.path });
           else log.debug({ path: c.req.path, error }, 'api.unavailable');
         },
       });

@@ -68,7 +68,7 @@ async function start(context: CliContext, worker: boolean): Promise<void> {
   });
   // The stop ends a little before; a start that hangs does not.
   const late = stop.then(() => delay(settings.shutdownTimeout, false));
-  if (await Promise.race([running, late])) return log.info('stopped');
+  if (await Promise.race([running, late])) return log.info({}, 'stopped');
   const afterMs = Math.round(performance.now() - stopBegan);
   const advice =
     'the process ends now; shards that it could not release are taken by other replicas when its lease ends, and what was under way is done again';
