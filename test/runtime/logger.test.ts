@@ -57,6 +57,20 @@ test('each line names the replica from when it has its id; a terminal, which sho
   expect(logged(say, true)).not.toMatch(/rep_1|replica|host/);
 });
 
+test('the types refuse what the table of events does not have', () => {
+  const log = createLogger({ level: 'silent' });
+  const [site, purchases] = ['se', 1];
+  log.warn({ site, purchases }, 'queue.found_overdue');
+  // @ts-expect-error: there is no such event.
+  log.warn({ site, purchases }, 'queue.found_underdue');
+  // @ts-expect-error: it is a warning.
+  log.info({ site, purchases }, 'queue.found_overdue');
+  // @ts-expect-error: a field is missing.
+  log.warn({ site }, 'queue.found_overdue');
+  // @ts-expect-error: it has no such field, wherever that comes from.
+  log.warn({ ...{ site, purchases, reference: 'ORD-1' } }, 'queue.found_overdue');
+});
+
 test('what is below the level is not written', () => {
   expect(logged((log) => log.debug({}, 'poll.done'))).toBe('');
 });
