@@ -87,6 +87,7 @@ const MEANINGS: Readonly<Record<LogEvent, string>> = {
   'incidents.not_alerted': 'At the start: no channel gets some or all incidents.',
   'lease.lost': 'This replica’s row was gone, as others took it for dead; it takes shards anew.',
   'listen.lost': 'The connection that hears notifications broke; it is opened again, and loops rest for seconds instead.',
+  'listen.resumed': 'Notifications are heard again.',
   'loop.failed': 'A loop failed, first of a row; `/readyz` says 503 until it recovers.',
   'loop.recovered': 'A loop works again.',
   'order.paid_twice': 'Two purchases of one order completed ([an order paid twice](alerts.md#an-order-paid-twice)).',
@@ -140,7 +141,7 @@ const MEANINGS: Readonly<Record<LogEvent, string>> = {
   'site.not_readable':
     'No purchase of a site can be read, though its service answers ([what to do](incidents.md#purchases-that-cannot-be-read)).',
   'site.readable': 'Purchases of the site can be read again.',
-  'site.report_failed': 'How a site does could not be written; the next answer writes it.',
+  'site.report_failed': 'How a site does could not be written, first of a row; the next answer writes it.',
   'site.retired': 'No daemon has named a site for ten minutes.',
   'site.throttled': 'A site’s service asks for fewer calls.',
   'site.unnamed_over': 'A running daemon names the site again, or nothing of it is left to poll.',

@@ -69,6 +69,7 @@ export const LOG_EVENTS = {
   'incidents.not_alerted': 'warn: site? severity? advice',
   'lease.lost': 'warn: shards leaseMs advice',
   'listen.lost': 'warn: error',
+  'listen.resumed': 'info:',
   'loop.failed': 'error: loop error',
   'loop.recovered': 'info: loop',
   'order.paid_twice': 'warn: site purchases',

@@ -27,16 +27,23 @@ export function wakeOnNotify({ databaseUrl, log, loops, notifier, feed }: Listen
     loops.wake(loop);
   });
   const channels = feed === null ? ['purchase_watch_wake'] : ['purchase_watch_wake', 'purchase_watch_events'];
+  let isLost = false;
   return listen(databaseUrl, channels, {
     onNotify: (payload, channel) => {
       if (channel === 'purchase_watch_events') feed?.wake();
       else wakeUps.take(payload);
     },
     onListening: () => {
+      if (isLost) log.info({}, 'listen.resumed');
+      isLost = false;
       notifier.subscribersChanged();
       for (const [name] of loops.all()) loops.wake(name);
       feed?.wake();
     },
-    onTrouble: (error) => log.warn({ error }, 'listen.lost'),
+    // Logged once, not with every try.
+    onTrouble: (error) => {
+      if (!isLost) log.warn({ error }, 'listen.lost');
+      isLost = true;
+    },
   });
 }
