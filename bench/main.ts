@@ -7,6 +7,7 @@ import type { Bench, BenchOptions } from './bench.ts';
 import { budget } from './budget/budget.ts';
 import { change } from './change.ts';
 import { deliver } from './deliver/deliver.ts';
+import { exports } from './exports.ts';
 import { scale } from './growth/scale.ts';
 import { soak } from './growth/soak.ts';
 import { guard } from './guard/guard.ts';
@@ -36,9 +37,10 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   guard,
   read,
   pages,
+  exports,
 };
 /** These take minutes, gigabytes, another commit or packages from a registry: only by name. */
-const BY_NAME = new Set(['peers', 'peers-send', 'scale', 'soak', 'guard', 'read', 'pages']);
+const BY_NAME = new Set(['peers', 'peers-send', 'scale', 'soak', 'guard', 'read', 'pages', 'exports']);
 
 const USAGE = `npm run bench -- [names] [options]
 

@@ -85,7 +85,7 @@ const MEANINGS: Readonly<Record<LogEvent, string>> = {
   'incident.reminder': 'An incident lasts, and people were reminded. At level error no channel for people takes messages.',
   'incident.reopened': 'An incident came back. At level error no channel for people takes messages.',
   'incidents.not_alerted': 'At the start: no channel gets some or all incidents.',
-  'lease.lost': 'This replica’s row was gone, as others took it for dead; it takes shards anew.',
+  'lease.lost': 'Other replicas had deleted this one’s row, as its lease had ended; it takes shards again.',
   'listen.lost': 'The connection that hears notifications broke; it is opened again, and loops rest for seconds instead.',
   'listen.resumed': 'Notifications are heard again.',
   'loop.failed': 'A loop failed, first of a row; `/readyz` says 503 until it recovers.',
