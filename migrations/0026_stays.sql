@@ -15,9 +15,9 @@ left join purchase_watch_internal.purchase_transitions t on t.purchase = f.purch
 where p.site = any (array(select name from purchase_watch_internal.sites));
 
 comment on view purchase_watch.stays is 'Stays of purchases in their states, each once: the ended ones, and the one in which each purchase is now.';
-comment on column purchase_watch.stays.purchase_id is 'The id that the checkout service gave.';
-comment on column purchase_watch.stays.site is 'The merchant account.';
-comment on column purchase_watch.stays.sequence is 'The sequence of the event that announced the state.';
+comment on column purchase_watch.stays.purchase_id is 'The Purchase ID that the checkout service gave.';
+comment on column purchase_watch.stays.site is 'The merchant account it belongs to.';
+comment on column purchase_watch.stays.sequence is 'The sequence of the event that announced the state: with purchase_id and site it names the stay.';
 comment on column purchase_watch.stays.state is 'The number of the state.';
 comment on column purchase_watch.stays.state_name is 'The name of the state.';
 comment on column purchase_watch.stays.entered_at is 'When a poll first showed the state.';

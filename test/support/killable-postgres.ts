@@ -22,7 +22,8 @@ export interface KillablePostgres {
   stop(): Promise<void>;
 }
 
-export async function startKillablePostgres(): Promise<KillablePostgres> {
+export async function startKillablePostgres(more: readonly string[] = []): Promise<KillablePostgres> {
+  if (!canKillPostgres) throw new Error(`install Debian's postgresql-15: there is no ${SERVER}`);
   const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-killable-'));
   // Postgres does not run as root.
   const id = (flag: string): number => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
@@ -34,7 +35,7 @@ export async function startKillablePostgres(): Promise<KillablePostgres> {
   execFileSync(join(SERVER, 'initdb'), initdb, { ...user, cwd: '/', stdio: 'ignore' });
   const [port] = (await freePorts(1)) as [number];
   const url = `postgres://postgres@127.0.0.1:${port}/postgres?sslmode=disable`;
-  const settings = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories='];
+  const settings = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=', ...more];
   const args = ['-D', data, ...settings.flatMap((setting) => ['-c', setting])];
   /** Sessions of a server that was killed end a moment later, and until then no other server starts. */
   const serve = async () => {
