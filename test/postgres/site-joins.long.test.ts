@@ -1,5 +1,5 @@
 /** The statements that a daemon of two sites runs join no rows of two sites, so that sites may move to databases of their own. */
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -11,34 +11,43 @@ import { startDaemon } from '../support/daemon.ts';
 import { startKillablePostgres } from '../support/killable-postgres.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { SECRET } from '../support/test-app.ts';
-import { looseJoins, planOf } from './site-joins.ts';
+import { looseJoins, type Node, shapeOf } from './site-joins.ts';
 
-/** Statements that join rows of two sites, by words of their text, with the reason why they may. */
-const MAY: readonly (readonly [words: string, reason: string])[] = [];
+/** Statements that may join rows of two sites, by words of their text, with the reason. */
+const MAY: readonly (readonly [words: RegExp, reason: string])[] = [
+  [/parent/, 'an incident over several sites stands for those of single sites; within a cell that stays so'],
+  [/subscribers s/, 'counts of one subscriber, who gets events of several sites; each cell has its own subscribers'],
+];
 
 test('no statement of a daemon joins rows of two sites', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-sites-'));
+  chmodSync(folder, 0o777);
   const server = await startKillablePostgres([
-    'shared_preload_libraries=pg_stat_statements',
-    'pg_stat_statements.max=5000',
-    'track_activity_query_size=16384',
+    ...['shared_preload_libraries=auto_explain', 'auto_explain.log_min_duration=0', 'auto_explain.log_verbose=on'],
+    ...['auto_explain.log_format=json', 'auto_explain.log_nested_statements=on'],
+    ...[
+      'logging_collector=on',
+      'log_destination=jsonlog',
+      `log_directory=${folder}`,
+      'log_filename=plans',
+      'log_rotation_size=0',
+    ],
   ]);
   const simulator = createSimulator();
   await simulator.start();
   const receiver = await startReceiver({ secret: SECRET });
   const sql = connect(server.url, { max: 2 });
-  const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-sites-'));
   const site = (): object => ({ baseUrl: simulator.url, clientId: 'demo-client', clientSecret: 'demo-secret' });
   writeFileSync(
     join(folder, 'settings.yaml'),
     JSON.stringify({
       sites: { fi: site(), se: site() },
-      states: { WaitingForCardPayments: { stuckAfter: '3s', first: '1s', most: '1s' } },
+      states: { WaitingForCardPayments: { stuckAfter: '3s', poll: { first: '1s', most: '1s' } } },
       webhooks: { allowAddresses: ['127.0.0.0/8'] },
       subscribers: { shop: { url: receiver.url, secret: SECRET } },
     }),
   );
   const env = { DATABASE_URL: server.url, PURCHASE_WATCH_CONFIG: join(folder, 'settings.yaml'), PORT: '0', DATA_DIR: folder };
-  await sql`create extension pg_stat_statements`;
   const daemon = startDaemon(['start'], env);
   onTestFinished(async () => {
     await daemon.end('SIGKILL');
@@ -47,39 +56,32 @@ test('no statement of a daemon joins rows of two sites', async () => {
   });
   await daemon.says('"started"');
   for (const name of ['fi', 'se']) {
-    const script = [{ state: 'New' }, { state: 'WaitingForCardPayments', after: '1s' }, { state: 'Completed', after: '15s' }];
-    const purchases = simulator.control.addMany(30, { script });
-    await register(
-      sql,
-      purchases.map(({ purchaseId }) => ({ purchaseId, site: name, reference: 'ORD-1', metadata: null })),
-    );
+    for (const end of ['WaitingForCardPayments', 'Completed']) {
+      const purchases = simulator.control.addMany(8, { script: [{ state: 'New' }, { state: end, after: '4s' }] });
+      await register(
+        sql,
+        purchases.map(({ purchaseId }) => ({ purchaseId, site: name, reference: `ORD-${purchaseId}`, metadata: null })),
+      );
+    }
   }
-  await daemon.says('"incident.opened"');
-  await expect
-    .poll(async () => (await sql`select count(*)::integer as n from purchase_watch.stays where to_name = 'Completed'`)[0]!.n, {
-      timeout: 60_000,
-    })
-    .toBe(60);
+  await daemon.says('"incident.opened"', 90_000);
   for (const command of [['status'], ['audit'], ['export', 'stays'], ['flow']]) await runCommand(command, env);
-  const statements = await sql<{ query: string }[]>`
-    select distinct query from pg_stat_statements where toplevel and query ~* '^\s*(select|with|insert|update|delete)' and query ~ 'purchase_watch'`;
-  const loose: string[] = [];
-  let planned = 0;
-  const failed: string[] = [];
-  for (const { query } of statements) {
-    const plan = await planOf(sql, query).catch((error: Error) => void failed.push(`${error.message}: ${query.slice(0, 300)}`));
-    if (plan == null) continue;
-    planned += 1;
-    const found = looseJoins(plan);
-    if (found.length > 0 && !MAY.some(([words]) => query.includes(words))) loose.push(`${found.join('; ')} in ${query}`);
+  const plans = new Map<string, Node>();
+  for (const line of readFileSync(join(folder, 'plans.json'), 'utf8').split('\n')) {
+    const { message = '' } = (line === '' ? {} : JSON.parse(line)) as { message?: string };
+    const found = /^duration: .* plan:\n(\{[\s\S]*\})$/.exec(message)?.[1];
+    if (found === undefined) continue;
+    const { 'Query Text': text, Plan: plan } = JSON.parse(found) as { 'Query Text': string; Plan: Node };
+    plans.set(`${text} ${shapeOf(plan)}`, plan);
   }
-  console.log(
-    statements.length,
-    planned,
-    failed.join('\n---\n').slice(0, 3000),
-    '\n=====LOOSE',
-    loose.length,
-    loose.map((l) => l.slice(0, 1500)).join('\n-----\n'),
-  );
-  expect(loose).toEqual([]);
+  const loose = [...plans].flatMap(([text, plan]) => looseJoins(plan).map((pair) => `${pair} in ${text}`));
+  const without = loose.filter((text) => !MAY.some(([words]) => words.test(text)));
+  expect(plans.size).toBeGreaterThan(150);
+  expect(without).toEqual([]);
+  // An exception that nothing needs goes.
+  for (const [words, reason] of MAY)
+    expect(
+      loose.some((text) => words.test(text)),
+      reason,
+    ).toBe(true);
 }, 240_000);

@@ -1,8 +1,7 @@
-/** Which rows a statement joins, by Postgres's own plan of it. */
-import type { Sql } from '../../src/postgres/connection/database.ts';
+/** Which rows a statement joins, by the plan by which Postgres carried it out. */
 import { OWNERS } from './site-tables.ts';
 
-interface Node {
+export interface Node {
   readonly 'Node Type': string;
   readonly 'Relation Name'?: string;
   readonly 'CTE Name'?: string;
@@ -15,23 +14,9 @@ interface Node {
 
 /** Columns by which rows of one purchase, event, delivery or site find each other; the daemon has each from a row of the same site. */
 const SAME_SITE = 'site|id|purchase|purchase_id|event|position|delivery|lane|incident|name';
-const EQUAL = new RegExp(`\\(*(\\w+)\\.(?:${SAME_SITE})\\)?(?:::\\w+)? = (?:ANY \\()?\\(*(\\w+)\\.(?:${SAME_SITE})\\b`, 'g');
+const NAMED = String.raw`(\w+)\."?(?:${SAME_SITE})"?`;
+const EQUAL = new RegExp(String.raw`\(*${NAMED}\)?(?:::\w+)? = (?:ANY \(+)?(?:ARRAY\[)?\(*${NAMED}(?!\w)`, 'g');
 const JOINS = new Set(['Nested Loop', 'Hash Join', 'Merge Join']);
-
-/** Asks for the plan that serves all values of the parameters; null for what has no plan. */
-export async function planOf(sql: Sql, text: string): Promise<Node | null> {
-  const most = Math.max(0, ...[...text.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number)));
-  return sql.begin(async (tx) => {
-    await tx`set local plan_cache_mode = force_generic_plan`;
-    await tx.unsafe(`prepare looked_at as ${text}`).simple();
-    const values = most === 0 ? '' : `(${Array(most).fill('null').join()})`;
-    const [row] = await tx
-      .unsafe<{ 'QUERY PLAN': [{ Plan: Node }] }[]>(`explain (verbose, format json) execute looked_at${values}`)
-      .simple();
-    await tx`deallocate looked_at`;
-    return row?.['QUERY PLAN'][0].Plan ?? null;
-  });
-}
 
 /** Joins of the plan whose two sides have rows of sites that no equality of such columns keeps together, as `left × right`. */
 export function looseJoins(plan: Node): string[] {
@@ -87,4 +72,13 @@ function reach(from: readonly string[], links: ReadonlyMap<string, ReadonlySet<s
 function visit(node: Node, look: (node: Node) => void): void {
   look(node);
   for (const inner of node.Plans ?? []) visit(inner, look);
+}
+
+/** Tells one plan of a statement from another. */
+export function shapeOf(plan: Node): string {
+  let shape = '';
+  visit(plan, (node) => {
+    shape += `${node['Node Type']} ${node['Relation Name'] ?? ''},`;
+  });
+  return shape;
 }

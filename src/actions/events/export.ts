@@ -35,7 +35,7 @@ export interface ExportedRows {
 }
 
 /** Events, or incidents, in one statement: more at once are no faster, and take memory. */
-const AT_ONCE = 2_000;
+const AT_ONCE = 1_000;
 const FIRST_INCIDENT: IncidentPlace = { at: 0, id: '' };
 const ALL_TYPES = [...EVENT_TYPES, ...Object.keys(PEOPLE_EVENTS)];
 
