@@ -15,8 +15,8 @@ import { looseJoins, type Node, shapeOf } from './site-joins.ts';
 
 /** Statements that may join rows of two sites, by words of their text, with the reason. */
 const MAY: readonly (readonly [words: RegExp, reason: string])[] = [
-  [/parent/, 'an incident over several sites stands for those of single sites; within a cell that stays so'],
-  [/subscribers s/, 'counts of one subscriber, who gets events of several sites; each cell has its own subscribers'],
+  [/\bparent\b/, 'an incident over several sites stands for those of single sites; within a cell that stays so'],
+  [/\bsubscribers s\b/, 'counts of one subscriber, who gets events of several sites; each cell has its own subscribers'],
 ];
 
 test('no statement of a daemon joins rows of two sites', async () => {
