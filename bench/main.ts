@@ -7,6 +7,7 @@ import type { Bench, BenchOptions } from './bench.ts';
 import { budget } from './budget/budget.ts';
 import { change } from './change.ts';
 import { deliver } from './deliver/deliver.ts';
+import { exports } from './exports.ts';
 import { scale } from './growth/scale.ts';
 import { soak } from './growth/soak.ts';
 import { guard } from './guard/guard.ts';
@@ -38,9 +39,10 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   read,
   pages,
   synchronous,
+  exports,
 };
 /** These take minutes, gigabytes, another commit or packages from a registry: only by name. */
-const BY_NAME = new Set(['peers', 'peers-send', 'scale', 'soak', 'guard', 'read', 'pages', 'synchronous']);
+const BY_NAME = new Set(['peers', 'peers-send', 'scale', 'soak', 'guard', 'read', 'pages', 'synchronous', 'exports']);
 
 const USAGE = `npm run bench -- [names] [options]
 

@@ -117,7 +117,8 @@ async function prepare(
   const { applied, advice, takenOver, pending, own } = prepared;
   if (applied.length > 0) log.info({ applied }, 'schema.migrated');
   if (advice !== undefined) log.warn({ advice }, 'schema.roles_missing');
-  if (pending.length > 0) log.warn(schemaDifference(prepared) ?? {}, 'schema.behind');
+  const behind = pending.length > 0 ? schemaDifference(prepared) : null;
+  if (behind !== null) log.warn({ detail: behind.found, advice: behind.todo }, 'schema.behind');
   // The configuration wins, and what waits goes to the address it names.
   for (const subscriber of takenOver) log.warn({ subscriber }, 'subscriber.taken_over');
   return own;
@@ -136,7 +137,7 @@ function createRuns(first: Runnable, build: (settings: Settings) => Promise<Runn
     await endWork(parts, shutdown);
     await closeParts(parts, shutdown);
     parts = next;
-    log.level = settings.logLevel;
+    log.setLevel(settings.logLevel);
     while (stopping === null) {
       try {
         return await start(parts, front!);

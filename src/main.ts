@@ -35,15 +35,20 @@ function errorText(error: unknown, env: NodeJS.ProcessEnv): string {
 
 /** Runs one command and answers its exit code. Everything it writes goes through the context. */
 export async function run(argv: readonly string[], context: CliContext, beforeCommand?: (name: string) => void): Promise<number> {
+  let name = '';
   try {
-    const program = (await createProgram(argv, context)).hook('preAction', (_program, command) =>
-      beforeCommand?.(command.name()),
-    );
+    const program = (await createProgram(argv, context)).hook('preAction', (_program, command) => {
+      name = command.name();
+      beforeCommand?.(name);
+    });
     await program.parseAsync(argv, { from: 'user' });
     return DONE;
   } catch (error) {
+    // Where nobody watches, the last line of the daemon is one of its log, which says the same.
+    const isLogged = name === 'start' && !context.isTTY && (context.stderr as { isTTY?: boolean }).isTTY !== true;
     // Commander has printed its errors already.
-    if (!(error instanceof CommanderError)) context.stderr.write(errorLines(context, `${errorText(error, context.env)}\n`));
+    if (!(error instanceof CommanderError || isLogged))
+      context.stderr.write(errorLines(context, `${errorText(error, context.env)}\n`));
     return exitCodeOf(error);
   }
 }

@@ -97,7 +97,9 @@ export function createBase(
   const health = createHealth(() => Date.now(), clock.monotonic);
   const limits = createLimits({ sql, clock, policy: settings.policy });
   const parts = { meters: createMeters(), health, loops: createLoops({ clock, log, health }), limits };
-  return { ...given, ...parts, sql, clock, replica: `rep_${ulid()}`, secrets: secretsOf(settings) };
+  const replica = `rep_${ulid()}`;
+  log.identify(replica);
+  return { ...given, ...parts, sql, clock, replica, secrets: secretsOf(settings) };
 }
 
 /** Each site with the client of its checkout service. */

@@ -90,6 +90,11 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
         load: () => import('./listen/events.ts'),
       },
       {
+        usage: 'export [options] <what>',
+        summary: 'write rows for spreadsheets and warehouses',
+        load: () => import('./listen/export.ts'),
+      },
+      {
         usage: 'flow [options]',
         summary: 'show how purchases go from state to state, and where they wait',
         load: () => import('./daemon/flow.ts'),

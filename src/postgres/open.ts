@@ -2,6 +2,7 @@
 import { POOLS, type PoolName, poolFor, type Shares, sharesOf } from '../config/kinds/connection-shares.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Milliseconds } from '../domain/values/time.ts';
+import type { Logger } from '../runtime/logger.ts';
 import { parseDatabaseUrl } from './address/database-url.ts';
 import { agreeOnSession } from './connection/agreement.ts';
 import { type ConnectOptions, connect, type Sql } from './connection/database.ts';
@@ -38,7 +39,7 @@ export interface Store {
 export interface StoreOptions {
   /** A database that owes an answer for so long is taken for gone, and dialled again. */
   readonly answerWithin: Milliseconds;
-  readonly log: { info(message: string): void; warn(about: object, event: string): void };
+  readonly log: Pick<Logger, 'info' | 'warn'>;
   /** Without pools for the API. */
   readonly worker?: boolean;
   /** Breaks off the wait for the database, and the start of the embedded Postgres. */
@@ -64,7 +65,7 @@ async function reach(url: string, { log, signal }: Pick<StoreOptions, 'log' | 's
     log.warn({ detail, advice: COMES_BACK }, 'database.not_reached');
   };
   await reachDatabase(url, onWait, signal);
-  if (isWaiting) log.info(`the database answers after ${Math.round((performance.now() - began) / 1_000)} s`);
+  if (isWaiting) log.info({ afterMs: Math.round(performance.now() - began) }, 'database.reached');
 }
 
 /** Opens the database at a URL, once it answers, or the embedded one of a folder. */
@@ -73,7 +74,8 @@ export async function openStore(
   { answerWithin, log, worker = false, signal }: StoreOptions,
 ): Promise<Store> {
   const { databaseUrl, dataDir, poolMode } = settings;
-  const embedded = databaseUrl === null ? await startEmbedded({ dataDir, log: (text) => log.info(text), signal }) : null;
+  const sayEmbedded = (detail: string): void => log.info({ detail }, 'database.embedded');
+  const embedded = databaseUrl === null ? await startEmbedded({ dataDir, log: sayEmbedded, signal }) : null;
   const url = databaseUrl ?? embedded!.url;
   if (databaseUrl !== null) await reach(databaseUrl, { log, signal });
   const { limits, isPooled, lacking } = await agreeOnSession(url, {

@@ -1,11 +1,11 @@
 /**
- * One line per thing that happened: JSON for machines, short lines on a terminal. `event` is a fixed name, everything else
- * a field: `log.info({ purchaseId, from, to, tookMs }, 'purchase.state_changed')`.
+ * One line per thing that happened: JSON for machines, short lines on a terminal. `event` is a name of the table in
+ * log-events.ts, everything else a field: `log.info({ site, purchaseId, sequence, from, to }, 'purchase.state_changed')`.
  */
+import { hostname } from 'node:os';
 import { styleText } from 'node:util';
-import { type Bindings, type Logger, pino } from 'pino';
-
-export type { Logger };
+import { pino } from 'pino';
+import type { LogEventAt, LogFields, LogLevel } from './log-events.ts';
 
 export interface LoggerOptions {
   readonly level: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
@@ -95,7 +95,8 @@ function messages({ message, cause }: ErrorFields): string[] {
 }
 
 function forPeople(text: string, stream: NodeJS.WritableStream): string {
-  const { time, level, event = '', ...rest } = JSON.parse(text) as Line;
+  // A terminal shows one process.
+  const { time, level, event = '', host: _host, replica: _replica, ...rest } = JSON.parse(text) as Line;
   const paint = (format: Parameters<typeof styleText>[0], part: string) => styleText(format, part, { stream });
   const stacks: string[] = [];
   const words = Object.entries(rest).map(([key, value]) => {
@@ -108,16 +109,32 @@ function forPeople(text: string, stream: NodeJS.WritableStream): string {
   return `${[[head, ...words].join(' '), ...stacks.map((line) => paint('gray', line))].join('\n')}\n`;
 }
 
-/** The logger of the process. What it writes holds no secrets and no person's data, whatever it is given. */
+/** Writes a line. The types take what the table of events has: the event at this level, all of its fields and no other. */
+export type Log<Level extends LogLevel> = <const Event extends LogEventAt<Level>, Fields extends object>(
+  fields: Fields & LogFields<Event, Fields>,
+  event: Event,
+) => void;
+
+export interface Logger extends Readonly<{ [Level in LogLevel]: Log<Level> }> {
+  /** Whether lines of level debug are written. */
+  readonly isVerbose: boolean;
+  /** Names the replica in each line from now on. */
+  identify(replica: string): void;
+  /** Writes what this level lets through from now on. */
+  setLevel(level: LoggerOptions['level']): void;
+}
+
+/** The logger of the process. Each line names the host. What it writes holds no secrets and no person's data, whatever it is given. */
 export function createLogger({ level, destination = process.stdout }: LoggerOptions): Logger {
   const write = (line: string) => {
     const text = scrubbed(line);
     destination.write(destination.isTTY ? forPeople(text, destination) : text);
   };
+  const base = { host: hostname() };
   const logger = pino(
     {
       level,
-      base: null,
+      base,
       messageKey: 'event',
       errorKey: 'error',
       timestamp: pino.stdTimeFunctions.isoTime,
@@ -130,10 +147,13 @@ export function createLogger({ level, destination = process.stdout }: LoggerOpti
     },
     { write },
   );
-  // The formatter above does not see what a child is bound to.
-  const child: typeof logger.child = logger.child;
-  logger.child = function bound(this: Logger, bindings: Bindings, options: never) {
-    return child.call(this, fields(bindings, 0), options);
-  } as typeof logger.child;
-  return logger;
+  const at = (named: LogLevel) => (about: object, event: string) => logger[named](about, event);
+  return {
+    ...{ debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') },
+    isVerbose: logger.isLevelEnabled('debug'),
+    identify: (replica) => logger.setBindings({ replica }),
+    setLevel: (wanted) => {
+      logger.level = wanted;
+    },
+  };
 }

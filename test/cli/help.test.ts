@@ -32,5 +32,5 @@ test.each(COMMANDS)('%s is in the list and has help with examples', async (comma
 });
 
 test.each(COMMANDS)('%s meets an unknown option with exit code 2', async (command) => {
-  expect(await runCommand([command, '--nonsense'])).toMatchObject({ exitCode: 2, stdout: '' });
+  expect(await runCommand([command, '--nonsense'], {}, { isTTY: true })).toMatchObject({ exitCode: 2, stdout: '' });
 });

@@ -106,7 +106,7 @@ test('a wrong key, a key that may not, and a form of another site leave the line
   const refused = await post(keyed, '/purchases/register', 'lines=a', { ...FORM, cookie });
   expect([refused.status, await refused.text()]).toEqual([403, expect.stringContaining('read_only_key, 403')]);
   await post(keyed, '/sign-out', 'from=here', { cookie, 'content-type': FORM['content-type'], origin: 'https://shop.example' });
-  expect(logged(keyed).map(({ time: _, level: __, ...rest }) => rest)).toEqual([
+  expect(logged(keyed).map(({ time: _, level: __, host: ___, replica: ____, ...rest }) => rest)).toEqual([
     { event: 'api.key_refused', reason: 'unknown', address: '127.0.0.1', call: 'GET /v1/key' },
     {
       event: 'api.scope_refused',

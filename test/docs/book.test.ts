@@ -2,8 +2,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { LOG_EVENTS } from '../../src/runtime/log-events.ts';
 import { render } from '../../tools/book/markdown.ts';
 import { errorsPage } from '../../tools/errors.ts';
+import { logsPage } from '../../tools/logs.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
@@ -62,6 +64,22 @@ test('the README leads to the index', () => {
 test('the page of error codes is what the code answers, and what to do stands beside each', async () => {
   expect(read('docs/errors.md'), 'write it again: npm run errors').toBe(await errorsPage());
   expect(existsSync(join(ROOT, 'docs/errors.md'))).toBe(true);
+});
+
+test('the page of the log is what the code logs', () => {
+  expect(read('docs/logs.md'), 'write it again: npm run logs').toBe(logsPage());
+});
+
+test('each event of the log is written somewhere', () => {
+  const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts') && !path.endsWith('log-events.ts'))
+    .map((path) => read(join('src', path)))
+    .join('\n');
+  const literals = new Set([...sources.matchAll(/'([a-z_.]+)'/g)].map(([, text]) => text!));
+  const templates = [...sources.matchAll(/`([a-z_]+\.)\$\{\w+\}(_\w+)?`/g)].map(([, before, after = '']) => [before!, after]);
+  const isWritten = (event: string): boolean =>
+    literals.has(event) || templates.some(([before, after]) => event.startsWith(before!) && event.endsWith(after!));
+  expect(Object.keys(LOG_EVENTS).filter((event) => !isWritten(event))).toEqual([]);
 });
 
 test('the codes of the client are those that its source throws', () => {

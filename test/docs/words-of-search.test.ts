@@ -10,7 +10,7 @@ import { searchIn } from './search.ts';
 /** What a section must say to answer its words. */
 const ANSWERS: Readonly<Record<string, readonly string[]>> = {
   '#erasing-one-purchase': ['purchase-watch forget', 'backups of the database'],
-  '#export': ['psql --csv', 'event feed'],
+  'data.html#export': ['psql --csv', 'event feed'],
   '#what-is-deleted-by-itself': ['store.retention', 'retention.done'],
   '#uninstall': ['drop schema purchase_watch', 'DATA_DIR', 'npm uninstall'],
   '#upgrade': ['migrate --plan', 'one after another with the new version'],

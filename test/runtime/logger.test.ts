@@ -1,6 +1,7 @@
+import { hostname } from 'node:os';
 import { Writable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { createLogger } from '../../src/runtime/logger.ts';
+import { createLogger, type Logger } from '../../src/runtime/logger.ts';
 
 function sink(isTTY = false) {
   let text = '';
@@ -13,17 +14,26 @@ function sink(isTTY = false) {
   return { destination: Object.assign(stream, { isTTY }), text: () => text };
 }
 
+/** Takes whatever a test gives: the table of events is not what these tests are about. */
+interface AnyLines extends Pick<Logger, 'identify'> {
+  debug(fields: object, event: string): void;
+  info(fields: object, event: string): void;
+  warn(fields: object, event: string): void;
+  error(fields: object, event: string): void;
+}
+
 /** What a logger writes for one call. */
-function logged(log: (logger: ReturnType<typeof createLogger>) => void, isTTY = false): string {
+function logged(log: (lines: AnyLines) => void, isTTY = false): string {
   const { destination, text } = sink(isTTY);
   log(createLogger({ level: 'info', destination }));
   return text();
 }
 
-test('a line is JSON with time, level, event and the fields', () => {
+test('a line is JSON with time, level, host, event and the fields', () => {
   const line = JSON.parse(logged((log) => log.info({ purchaseId: 'p-1', from: 6, to: 2, tookMs: 12 }, 'purchase.state_changed')));
   expect(line).toEqual({
     level: 'info',
+    host: hostname(),
     time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
     purchaseId: 'p-1',
     from: 6,
@@ -33,8 +43,36 @@ test('a line is JSON with time, level, event and the fields', () => {
   });
 });
 
+test('each line names the replica from when it has its id; a terminal, which shows one process, is told neither that nor the host', () => {
+  const say = (log: AnyLines) => {
+    log.info({}, 'before');
+    log.identify('rep_1');
+    log.info({}, 'after');
+  };
+  const lines = logged(say)
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(lines.map(({ replica }) => replica)).toEqual([undefined, 'rep_1']);
+  expect(logged(say, true)).not.toMatch(/rep_1|replica|host/);
+});
+
+test('the types refuse what the table of events does not have', () => {
+  const log = createLogger({ level: 'silent' });
+  const [site, purchases] = ['se', 1];
+  log.warn({ site, purchases }, 'queue.found_overdue');
+  // @ts-expect-error: there is no such event.
+  log.warn({ site, purchases }, 'queue.found_underdue');
+  // @ts-expect-error: it is a warning.
+  log.info({ site, purchases }, 'queue.found_overdue');
+  // @ts-expect-error: a field is missing.
+  log.warn({ site }, 'queue.found_overdue');
+  // @ts-expect-error: it has no such field, wherever that comes from.
+  log.warn({ ...{ site, purchases, reference: 'ORD-1' } }, 'queue.found_overdue');
+});
+
 test('what is below the level is not written', () => {
-  expect(logged((log) => log.debug('poll.done'))).toBe('');
+  expect(logged((log) => log.debug({}, 'poll.done'))).toBe('');
 });
 
 test('an error comes with its own fields and its causes', () => {
@@ -46,7 +84,6 @@ test('an error comes with its own fields and its causes', () => {
     cause: { code: 'ECONNREFUSED', message: 'connect refused' },
   });
   expect(line.error.stack).toContain('logger.test.ts');
-  expect(JSON.parse(logged((log) => log.error(new Error('alone')))).error.message).toBe('alone');
 });
 
 test('a cause that is its own cause ends somewhere', () => {
@@ -56,22 +93,24 @@ test('a cause that is its own cause ends somewhere', () => {
 });
 
 const HIDDEN = 'hunter2';
-test.each<[string, (log: ReturnType<typeof createLogger>) => void]>([
+test.each<[string, (log: AnyLines) => void]>([
   ['a field', (log) => log.info({ clientSecret: HIDDEN }, 'x')],
   ['a deep field', (log) => log.info({ a: { b: [{ c: { Authorization: HIDDEN } }] } }, 'x')],
   ['headers', (log) => log.info({ request: { headers: { 'x-any': HIDDEN } } }, 'x')],
   ['a key of the settings', (log) => log.info({ apiKey: HIDDEN, apiReadKey: HIDDEN, databaseUrl: HIDDEN }, 'x')],
-  ['a field of a child', (log) => log.child({ token: HIDDEN }).info('x')],
   ['a person', (log) => log.info({ seen: { InvoicingFirstName: HIDDEN, Mail: HIDDEN, Phone: HIDDEN } }, 'x')],
   ['metadata', (log) => log.info({ metadata: { name: HIDDEN } }, 'x')],
   ['a connection string', (log) => log.error({ error: new Error(`cannot reach postgres://u:${HIDDEN}@db/x`) }, 'x')],
-  ['a connection string in a cause', (log) => log.error(new Error('x', { cause: new Error(`postgres://u:p/${HIDDEN}@db/x`) }))],
+  [
+    'a connection string in a cause',
+    (log) => log.error({ error: new Error('x', { cause: new Error(`postgres://u:p/${HIDDEN}@db/x`) }) }, 'x'),
+  ],
   ['a token in a text', (log) => log.warn({ detail: `got Bearer ${HIDDEN} back` }, 'x')],
   ['a signing secret in a text', (log) => log.warn({ detail: `whsec_${HIDDEN}` }, 'x')],
   ['a Slack address', (log) => log.warn({ url: `https://hooks.slack.com/services/${HIDDEN}` }, 'x')],
   ['a Teams address', (log) => log.warn({ url: `https://x.logic.azure.com/workflows/1/run?sp=run&sig=${HIDDEN}&x=1` }, 'x')],
   ['a form', (log) => log.warn({ detail: `client_secret=${HIDDEN}&grant_type=x` }, 'x')],
-  ['an event', (log) => log.warn(`failed at https://u:${HIDDEN}@x/`)],
+  ['an event', (log) => log.warn({}, `failed at https://u:${HIDDEN}@x/`)],
 ])('%s that holds a secret or a person is hidden', (_, log) => {
   expect(logged(log)).not.toContain(HIDDEN);
   expect(logged(log, true)).not.toContain(HIDDEN);

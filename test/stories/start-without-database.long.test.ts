@@ -60,7 +60,7 @@ test('a start waits for a server that is not there and then begins, says each re
     expect.objectContaining({ detail: expect.stringContaining('it does not take connections yet') }),
     expect.objectContaining({ detail: expect.stringContaining('it has no free connections') }),
   ]);
-  await daemon.says('the database answers after');
+  await daemon.says('"database.reached"');
   expect(await daemon.end('SIGTERM')).toBe(0);
 }, 120_000);
 

@@ -77,7 +77,11 @@ test.each(['SQL_ASCII', 'LATIN1'])(
     const SITE = { CHECKOUT_BASE_URL: 'http://127.0.0.1:1', CHECKOUT_CLIENT_ID: 'id', CHECKOUT_CLIENT_SECRET: 'secret' };
     let statement = '';
     for (const command of [['migrate'], ['migrate', '--plan'], ['start'], ['doctor', '--quiet']]) {
-      const { exitCode, stdout, stderr } = await runCommand(command, { DATABASE_URL: other.href, PORT: '0', ...SITE });
+      const { exitCode, stdout, stderr } = await runCommand(
+        command,
+        { DATABASE_URL: other.href, PORT: '0', ...SITE },
+        { isTTY: true },
+      );
       const said = stdout + stderr;
       expect([command, exitCode === 0]).toEqual([command, false]);
       expect(said).toContain(`database ${name} has encoding ${encoding}`);

@@ -30,7 +30,8 @@ export function postgresUser(): { readonly uid?: number; readonly gid?: number }
   return process.getuid?.() === 0 ? { uid: id('-u'), gid: id('-g') } : {};
 }
 
-export async function startKillablePostgres(): Promise<KillablePostgres> {
+export async function startKillablePostgres(more: readonly string[] = []): Promise<KillablePostgres> {
+  if (!canKillPostgres) throw new Error(`install Debian's postgresql-15: there is no ${SERVER}`);
   const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-killable-'));
   const user = postgresUser();
   if (user.uid !== undefined) chownSync(folder, user.uid, user.gid!);
@@ -40,7 +41,7 @@ export async function startKillablePostgres(): Promise<KillablePostgres> {
   execFileSync(join(SERVER, 'initdb'), initdb, { ...user, cwd: '/', stdio: 'ignore' });
   const [port] = (await freePorts(1)) as [number];
   const url = `postgres://postgres@127.0.0.1:${port}/postgres?sslmode=disable`;
-  const settings = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories='];
+  const settings = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=', ...more];
   const args = ['-D', data, ...settings.flatMap((setting) => ['-c', setting])];
   /** Sessions of a server that was killed end a moment later, and until then no other server starts. */
   const serve = async () => {

@@ -4,7 +4,7 @@
  */
 export const WORDS: Readonly<Record<string, string>> = {
   '#erasing-one-purchase': 'gdpr, erase, delete customer, delete purchase, right to be forgotten, personal data',
-  '#export': 'export, csv export, report, data request',
+  'data.html#export': 'export, csv export, report, data request',
   '#what-is-deleted-by-itself': 'retention, purge, cleanup, disk full, disk space',
   '#uninstall': 'uninstall, remove purchase-watch, deinstall',
   '#upgrade': 'upgrade, new version',

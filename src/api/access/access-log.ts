@@ -8,9 +8,14 @@ import type { Rule } from './scopes.ts';
 declare module 'hono' {
   interface ContextVariableMap {
     /** What a call without an id in its path is about: ids and counts, nothing that a caller wrote freely. */
-    subject?: Readonly<Record<string, string | number>>;
+    subject?: Subject;
   }
 }
+
+type Subject = {
+  /** `key`: the name of the key whose sessions were ended. */
+  readonly [Name in 'id' | 'site' | 'key' | 'created' | 'existing' | 'rejected' | 'ended']?: string | number;
+};
 
 /** Calls that a program makes for many purchases; those of people are recorded. */
 const OF_PROGRAMS: ReadonlySet<string> = new Set(['POST /v1/purchases/{id}/poll', 'POST /v1/purchases/{id}/invoice']);
@@ -30,7 +35,7 @@ export function accessLog({ log, ruleOf, record }: AccessLogParts): MiddlewareHa
   const keep = async (c: Context, action: Omit<NewAction, 'via'>): Promise<void> => {
     const via = c.env?.via ?? 'api';
     if (isDryRun(c) || (via === 'api' && OF_PROGRAMS.has(action.call))) return;
-    const { id, ...others } = action.subject;
+    const { id, ...others }: Subject = action.subject;
     // As callers write it: `sil_42`, where the checks left its number. What was erased is not named again.
     const named = id === undefined || action.call === ERASING ? {} : { id: c.req.param('id') ?? id };
     await record?.({ ...action, via, subject: { ...named, ...others } }).catch((error: unknown) =>
@@ -46,7 +51,9 @@ export function accessLog({ log, ruleOf, record }: AccessLogParts): MiddlewareHa
     const subject = subjectOf(c);
     const key = c.get('caller')?.key ?? null;
     const sender = senderOf(c, rule.call);
-    log.info({ key, ...sender, ...subject, status }, isChange ? 'api.changed' : 'api.personal_data_read');
+    const { key: ofKey, ...about } = subject;
+    if (isChange) log.info({ key, ...sender, ...about, ofKey, status }, 'api.changed');
+    else log.info({ key, ...sender, id: about.id, site: about.site, status }, 'api.personal_data_read');
     if (rule.scope !== 'operate') return;
     const kept = keep(c, { key, ...sender, subject, outcome: status < 400 ? 'done' : 'failed' });
     // A database that fails would only make the failure longer.
@@ -55,7 +62,7 @@ export function accessLog({ log, ruleOf, record }: AccessLogParts): MiddlewareHa
 }
 
 /** What a call was about: ids and counts. */
-function subjectOf(c: Context): Record<string, string | number> {
+function subjectOf(c: Context): Subject {
   // What was made says where it is now.
   const { id = c.res.headers.get('location')?.split('/').at(-1) } = checked(c, 'param');
   const { site } = checked(c, 'query');

@@ -57,7 +57,7 @@ export function refusedScope(
   { key, scopes }: Caller,
   { call, scope, lines }: { readonly call: string; readonly scope: Scope; readonly lines: LineBudget },
 ): Problem {
-  lines.log('warn', { key, needs: scope, ...senderOf(c, call) }, 'api.scope_refused');
+  lines.warn({ key, needs: scope, ...senderOf(c, call) }, 'api.scope_refused');
   const mayOnlyRead = CHANGING.includes(scope) && !scopes.some((each) => CHANGING.includes(each));
   return new Problem(
     mayOnlyRead ? 'read_only_key' : 'missing_scope',
@@ -77,7 +77,7 @@ function createIdentify({ keys, wrongKeys, lines }: AccessParts): (c: Context, c
     if (key !== undefined && !isExpired) return { key: shownName(key), scopes: key.scopes, expires: key.expires };
     const sender = senderOf(c, call);
     const refused = isExpired ? { reason: 'expired', key: key.name } : { reason: 'unknown' };
-    lines.log('warn', { ...refused, ...sender }, 'api.key_refused');
+    lines.warn({ ...refused, ...sender }, 'api.key_refused');
     if (!(await wrongKeys.pay(sender.address, c.env?.closing))) throw tooMany();
     throw unauthorized(
       isExpired

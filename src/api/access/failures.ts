@@ -44,10 +44,10 @@ export function createFailures({ log, lines, heldText = async () => null }: Fail
     const problem = problemFrom(error, await heldText(error).catch(() => null));
     const { code } = problem;
     const where = { method, path: path.slice(0, 300) };
-    if (code === 'internal') lines.fault(error, where, 'api.failed');
+    if (code === 'internal') lines.fault(error, where);
     // The loops say that the database is away; a line per request would only repeat it.
     else if (TEMPORARY.has(code)) log.debug({ ...where, error }, 'api.unavailable');
-    else if (REJECTED.has(code)) lines.log('info', { key, address, call, code }, 'api.request_rejected');
+    else if (REJECTED.has(code)) lines.info({ key, address, call, code }, 'api.request_rejected');
     if (code === 'busy' || code === 'locked') refused();
     if (code === 'database_read_only' || code === 'database_full') unwritable();
     return problem;

@@ -1,6 +1,7 @@
 /** Log lines that callers can cause, all within one budget: a flood of requests must not become a flood of lines. */
 import type { Milliseconds } from '../../domain/values/time.ts';
-import type { Logger } from '../../runtime/logger.ts';
+import type { LogEvent, LogLevel } from '../../runtime/log-events.ts';
+import type { Log, Logger } from '../../runtime/logger.ts';
 
 /** Lines that may be logged at once; one more may be each two seconds after: 71 in the first minute, with the summary. */
 const MOST_LINES = 40;
@@ -18,14 +19,16 @@ const LONGEST_MESSAGE = 300;
  * its stack, so that no flood hides it; later ones have no stack.
  */
 export interface LineBudget {
-  log(level: 'info' | 'warn', fields: Readonly<Record<string, unknown>>, event: string): void;
-  fault(error: unknown, fields: Readonly<Record<string, unknown>>, event: string): void;
+  readonly info: Log<'info'>;
+  readonly warn: Log<'warn'>;
+  /** Logs `api.failed`. */
+  fault(error: unknown, request: { readonly method: string; readonly path: string }): void;
 }
 
 /** The budget of one process. `now` is a monotonic clock in milliseconds. */
 export function createLineBudget(log: Logger, now: () => Milliseconds = () => performance.now()): LineBudget {
   const faults = new Set<string>();
-  const unlogged = new Map<string, number>();
+  const unlogged = new Map<LogEvent, number>();
   let left = MOST_LINES;
   let countedAt = now();
   const summarize = (): void => {
@@ -33,28 +36,33 @@ export function createLineBudget(log: Logger, now: () => Milliseconds = () => pe
     log.warn({ count, events: Object.fromEntries(unlogged) }, 'api.unlogged');
     unlogged.clear();
   };
-  const write = (level: 'info' | 'warn' | 'error', fields: Readonly<Record<string, unknown>>, event: string): void => {
+  /** Whether a line may be written; one that may not is counted. */
+  const mayWrite = (event: LogEvent): boolean => {
     left = Math.min(left + (now() - countedAt) / LINE_EVERY, MOST_LINES);
     countedAt = now();
     if (left >= 1) {
       left -= 1;
-      log[level](fields, event);
-      return;
+      return true;
     }
     if (unlogged.size === 0) setTimeout(summarize, SUMMARY_AFTER).unref();
     unlogged.set(event, (unlogged.get(event) ?? 0) + 1);
+    return false;
   };
+  const within =
+    <Level extends LogLevel>(write: Log<Level>): Log<Level> =>
+    (fields, event) => {
+      if (mayWrite(event)) write(fields, event);
+    };
+  const writeError = within(log.error);
   return {
-    log: write,
-    fault: (error, fields, event) => {
+    info: within(log.info),
+    warn: within(log.warn),
+    fault: (error, request) => {
       const { name, message, place } = describe(error);
       const isKnown = faults.has(place);
-      if (isKnown || faults.size >= MOST_FAULTS) {
-        write('error', { ...fields, error: { name, message } }, event);
-        return;
-      }
+      if (isKnown || faults.size >= MOST_FAULTS) return writeError({ ...request, error: { name, message } }, 'api.failed');
       faults.add(place);
-      log.error({ ...fields, error }, event);
+      log.error({ ...request, error }, 'api.failed');
     },
   };
 }

@@ -4,6 +4,7 @@ import { createRoute, z } from '@hono/zod-openapi';
 import type { FeedHub } from '../../actions/events/feed-hub.ts';
 import { followFeed } from '../../actions/events/follow-feed.ts';
 import { EVENT_TYPES } from '../../domain/events/system-event-types.ts';
+import { feedCursor } from '../../postgres/events/feed.ts';
 import { needs } from '../access/scopes.ts';
 import { type Api, goneSignal, jsonAnswer } from '../http/definitions.ts';
 import { durationParameter } from '../http/fields.ts';
@@ -11,7 +12,7 @@ import { strict } from '../http/invalid.ts';
 import { limitParameter } from '../http/page.ts';
 import { problems, READ_PROBLEMS } from '../http/problems.ts';
 import { beginFeed } from './begin-feed.ts';
-import { afterParameter, feedCursor, typesParameter } from './feed-fields.ts';
+import { afterParameter, typesParameter } from './feed-fields.ts';
 
 const DEFAULT_LIMIT = 100;
 const MOST_LIMIT = 1_000;

@@ -1,31 +1,16 @@
 /** Parameters of the feed, and its cursor. */
 import { suggestion } from '../../config/kinds/nearest.ts';
 import { EVENT_TYPES, type EventType } from '../../domain/events/system-event-types.ts';
-import type { FeedPlace } from '../../postgres/events/feed.ts';
+import { placeOfCursor } from '../../postgres/events/feed.ts';
 import { parameter } from '../http/fields.ts';
 import type { After } from './begin-feed.ts';
 
 const LONGEST_NAME = 80;
-const HIGHEST_ERA = 32_767;
-const HIGHEST_XID = 2n ** 64n - 1n;
-
-/** A place in the feed as callers keep it. Callers know nothing of its content, which may change. */
-export function feedCursor({ era, xid, position }: FeedPlace): string {
-  return Buffer.from(`f1:${era}.${xid}.${position}`).toString('base64url');
-}
-
-function placeOf(cursor: string): FeedPlace | null {
-  const found = /^f1:(\d{1,5})\.(\d{1,20})\.(\d{1,16})$/.exec(Buffer.from(cursor, 'base64url').toString());
-  if (found === null) return null;
-  const place = { era: Number(found[1]), xid: BigInt(found[2]!), position: Number(found[3]) };
-  const isPossible = place.era <= HIGHEST_ERA && place.xid <= HIGHEST_XID && Number.isSafeInteger(place.position);
-  return isPossible && feedCursor(place) === cursor ? place : null;
-}
 
 function readAfter(value: string): { is: After } | { problem: string } {
   if (value === 'latest') return { is: 'latest' };
   if (/^evt_[0-9A-Za-z]{1,60}$/.test(value)) return { is: { event: value } };
-  const place = placeOf(value);
+  const place = placeOfCursor(value);
   return place === null ? { problem: 'must be a nextCursor of the feed, the id of an event, or latest' } : { is: { place } };
 }
 

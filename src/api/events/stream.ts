@@ -5,7 +5,7 @@ import type { FeedHub } from '../../actions/events/feed-hub.ts';
 import { type Follow, followFeed } from '../../actions/events/follow-feed.ts';
 import { EVENT_TYPES } from '../../domain/events/system-event-types.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import type { FedEvent } from '../../postgres/events/feed.ts';
+import { type FedEvent, feedCursor } from '../../postgres/events/feed.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { expirySignal, KEYLESS } from '../access/access.ts';
 import type { LineBudget } from '../access/line-budget.ts';
@@ -14,7 +14,7 @@ import type { Api } from '../http/definitions.ts';
 import { strict } from '../http/invalid.ts';
 import { Problem, problemFrom, problems, READ_PROBLEMS } from '../http/problems.ts';
 import { beginFeed } from './begin-feed.ts';
-import { afterParameter, feedCursor, lastEventIdHeader, typesParameter } from './feed-fields.ts';
+import { afterParameter, lastEventIdHeader, typesParameter } from './feed-fields.ts';
 import type { StreamPlaces } from './stream-places.ts';
 
 /** A reader that does not read holds one page in memory, and there may be a thousand of them. */
@@ -56,7 +56,7 @@ export function mountStream(app: Api, { feed, log, lines, places, silence = SILE
         onEnd,
         onTrouble: (error) => {
           // The client connects again, and gets the problem as an answer.
-          if (problemFrom(error).code === 'internal') lines.fault(error, { method: 'GET', path: c.req.path }, 'api.failed');
+          if (problemFrom(error).code === 'internal') lines.fault(error, { method: 'GET', path: c.req.path });
           else log.debug({ path: c.req.path, error }, 'api.unavailable');
         },
       });

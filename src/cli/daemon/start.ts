@@ -30,8 +30,8 @@ import { type CliContext, variablesNow } from '../terminal/context.ts';
 import { printFacts, printLine, styled } from '../terminal/output.ts';
 
 async function start(context: CliContext, worker: boolean): Promise<void> {
-  const settings = loadSettings(context.env, { requireSite: true });
-  const log = createLogger({ level: settings.logLevel });
+  const settings = settingsOf(context);
+  const log = createLogger({ level: settings.logLevel, destination: context.stdout });
   const serviceManager = createServiceManager(context.env, log);
   const aborting = new AbortController();
   let stopBegan = performance.now();
@@ -80,19 +80,36 @@ async function start(context: CliContext, worker: boolean): Promise<void> {
   };
   const running = run().catch((error: unknown) => {
     // A start that a stop breaks off has nothing to end.
-    if (!aborting.signal.aborted) throw error;
+    if (!aborting.signal.aborted) {
+      if (!context.isTTY) log.error({ error }, 'start.failed');
+      throw error;
+    }
     log.info({ error }, 'start.broken_off');
     return true;
   });
   // The stop ends a little before; a start that hangs does not.
   const late = stop.then(() => delay(settings.shutdownTimeout, false));
-  if (await Promise.race([running, late])) return log.info('stopped');
+  if (await Promise.race([running, late])) return log.info({}, 'stopped');
   const afterMs = Math.round(performance.now() - stopBegan);
   const advice =
     'the process ends now; shards that it could not release are taken by other replicas when its lease ends, and what was under way is done again';
   log.error({ afterMs, advice }, 'stop.broken_off');
   const parts = 'the log says what failed (stop.failed) or hung (stop.cut_short)';
   throw new AppError('unavailable', `the stop ended after ${afterMs} ms and did not hand everything over: ${parts}; ${advice}`);
+}
+
+function settingsOf(context: CliContext): Settings {
+  try {
+    return loadSettings(context.env, { requireSite: true });
+  } catch (error) {
+    logRefused(context, error);
+    throw error;
+  }
+}
+
+/** Logs what keeps a start from the log of its settings; a terminal shows it in words. */
+function logRefused(context: CliContext, error: unknown): void {
+  if (!context.isTTY) createLogger({ level: 'error', destination: context.stdout }).error({ error }, 'start.failed');
 }
 
 /** Logs once which incidents no channel gets, what is sent without encryption, which receivers are refused, and which keys end. */
@@ -190,7 +207,13 @@ function withVariable(error: string): string {
 export function register(command: Command, context: CliContext): void {
   const { outputError } = command.configureOutput();
   command
-    .configureOutput({ outputError: (text, write) => outputError!(withVariable(text), write) })
+    .configureOutput({
+      outputError: (text, write) => {
+        const said = withVariable(text);
+        outputError!(said, write);
+        logRefused(context, new AppError('invalid', said.trim().replace(/^error: /, '')));
+      },
+    })
     .description(
       'Runs the daemon: brings the schema up to date, polls, decides, delivers and serves the API. Ctrl-C or SIGTERM ends it after what is under way; a second one at once.',
     )

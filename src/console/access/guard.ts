@@ -74,7 +74,7 @@ export function mountAccess(app: Hono<ConsoleEnv>, parts: GuardParts): void {
     const tried = await tryKey(api, form.key ?? '', c.env?.address);
     // Of a wrong key the API logs a line; this one was not shown to it.
     if ('refusal' in tried && tried.status === 400)
-      lines.log('info', { key: null, ...senderOf(c, 'POST /sign-in'), code: 'invalid_request' }, 'api.request_rejected');
+      lines.info({ key: null, ...senderOf(c, 'POST /sign-in'), code: 'invalid_request' }, 'api.request_rejected');
     if ('refusal' in tried) return c.html(signInPage({ base, theme: themeOf(c), to, refusal: tried.refusal }), tried.status);
     await signIn(c, tried.caller.key);
     return c.redirect(`${base}${to}`, 303);

@@ -196,7 +196,7 @@ function report(
   message: IncidentMessage | undefined,
   hearing: readonly string[],
 ): void {
-  if (alert === null && (announce === null || incident.parent !== null)) return;
+  if (alert === null && incident.parent !== null) return;
   const { id, kind, site, state, subscriber, count } = incident;
   const places = parts.filter(isLeaf).map((part) => `${part.site} ${namedState(part.state!).name}`);
   const place = subscriber === null ? { site, state: state === null ? null : namedState(state).name } : { subscriber };
@@ -208,8 +208,9 @@ function report(
   };
   const about = { incident: id, kind, ...place, ...(places.length === 0 ? {} : { places }), count, ...why };
   const isTaken = messages.some(({ channels: alerted }) => alerted.some((channel) => hearing.includes(channel)));
-  if (alert === null) log.info(about, `incident.${announce}_silenced`);
-  else if (isTaken || alert === 'ended') log.warn(about, `incident.${alert}`);
+  if (alert === null) {
+    if (announce !== null) log.info(about, `incident.${announce}_silenced`);
+  } else if (isTaken || alert === 'ended') log.warn(about, `incident.${alert}`);
   else log.error({ ...about, advice: ONLY_HERE }, `incident.${alert}`);
 }
 

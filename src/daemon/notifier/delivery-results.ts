@@ -87,7 +87,7 @@ export function report(
   off: SwitchedOff | null,
 ): void {
   // Nearly all attempts succeed: without level debug, no line is built for them.
-  if (settlement.status === 'delivered' && !log.isLevelEnabled('debug')) return;
+  if (settlement.status === 'delivered' && !log.isVerbose) return;
   const { number: attempt, at, tookMs, httpStatus, outcome: reason, error: detail, status, dueAt } = settlement;
   const about = { subscriber: recipient.name, eventId: event.id, type: event.type, attempt };
   if (status === 'delivered') {

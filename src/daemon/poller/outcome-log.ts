@@ -16,8 +16,8 @@ export function logOutcome(
   if (!accepted) return;
   for (const { type, sequence } of events) {
     if (type === 'purchase.unreadable') log.warn({ ...about, sequence, reason, codes, detail: lastError }, type);
-    else if (type !== 'purchase.state_changed' || transition === null) log.info({ ...about, sequence }, type);
-    else {
+    else if (type !== 'purchase.state_changed') log.info({ ...about, sequence }, type);
+    else if (transition !== null) {
       const from = transition.from === null ? null : namedState(transition.from).name;
       log.info({ ...about, sequence, from, to: namedState(transition.to).name }, type);
     }

@@ -41,16 +41,23 @@ export function wakeOnNotify({ url, log, loops, notifier, feed }: ListeningOptio
     const timer = setInterval(ask, ASK_EVERY);
     return { stop: async () => clearInterval(timer) };
   }
+  let isLost = false;
   return listen(url, channels, {
     onNotify: (payload, channel) => {
       if (channel === 'purchase_watch_events') feed?.wake();
       else wakeUps.take(payload);
     },
     onListening: () => {
+      if (isLost) log.info({}, 'listen.resumed');
+      isLost = false;
       notifier.subscribersChanged();
       for (const [name] of loops.all()) loops.wake(name);
       feed?.wake();
     },
-    onTrouble: (error) => log.warn({ error }, 'listen.lost'),
+    // Logged once, not with every try.
+    onTrouble: (error) => {
+      if (!isLost) log.warn({ error }, 'listen.lost');
+      isLost = true;
+    },
   });
 }

@@ -16,6 +16,7 @@ import {
   unnamedSubscribers,
 } from '../../postgres/shards/named.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import type { LogEvent } from '../../runtime/log-events.ts';
 import type { Logger } from '../../runtime/logger.ts';
 
 export interface NamesOptions {
@@ -48,9 +49,9 @@ export function createNames({ sql, clock, log, replica, naming, settings }: Name
   let isVersionSaid = false;
 
   const sayUnnamed = (found: readonly UnnamedLine[]): void => {
-    const now = new Map(found.map((each) => [`${each.kind} ${each.name}`, each]));
-    for (const [key, { event, fields }] of now) if (said.get(key)?.event !== event) log.warn(fields, event);
-    for (const [key, { kind, name }] of said) if (!now.has(key)) log.info({ [kind]: name }, `${kind}.unnamed_over`);
+    const now = new Map(found.map((each) => [each.key, each]));
+    for (const [key, { event, begin }] of now) if (said.get(key)?.event !== event) begin(log);
+    for (const [key, { end }] of said) if (!now.has(key)) end(log);
     said = now;
   };
 
@@ -101,12 +102,12 @@ function createLasting(clock: Pick<Clock, 'monotonic'>) {
   };
 }
 
-/** A line of the log about a site or subscriber that no running daemon names. */
+/** The lines of the log about a site or subscriber that no running daemon names: one when that begins, one when it ends. */
 interface UnnamedLine {
-  readonly kind: 'site' | 'subscriber';
-  readonly name: string;
-  readonly event: string;
-  readonly fields: object;
+  readonly key: string;
+  readonly event: LogEvent;
+  begin(log: Logger): void;
+  end(log: Logger): void;
 }
 
 /** Sites that no living replica names and that have purchases to poll, and subscribers that none names. */
@@ -124,7 +125,13 @@ function siteLine(site: UnpolledSite): UnnamedLine {
     detail: unpolledText(site),
     advice: unpolledAdvice(site),
   };
-  return { kind: 'site', name, event: renamedTo === null ? 'site.not_named' : 'site.moves', fields };
+  const event = renamedTo === null ? 'site.not_named' : 'site.moves';
+  return {
+    key: `site ${name}`,
+    event,
+    begin: (log) => log.warn(fields, event),
+    end: (log) => log.info({ site: name }, 'site.unnamed_over'),
+  };
 }
 
 function subscriberLine({ name, waiting }: UnnamedSubscriber): UnnamedLine {
@@ -132,7 +139,13 @@ function subscriberLine({ name, waiting }: UnnamedSubscriber): UnnamedLine {
   const advice =
     'name it in the settings again, or do nothing: ten minutes after the last daemon named it, no events are made for it any more';
   const fields = { subscriber: name, deliveries: waiting, ...atLeast(waiting), detail, advice };
-  return { kind: 'subscriber', name, event: 'subscriber.not_named', fields };
+  const event = 'subscriber.not_named';
+  return {
+    key: `subscriber ${name}`,
+    event,
+    begin: (log) => log.warn(fields, event),
+    end: (log) => log.info({ subscriber: name }, 'subscriber.unnamed_over'),
+  };
 }
 
 /** That counting ended there. */

@@ -27,13 +27,13 @@ export function createOtherReplicas({ sql, clock, log, ttl }: OtherReplicasOptio
     const unchangedMs = now - seen.get(row.id)!.since;
     const leaseMs = Math.max(row.leaseMs, ttl);
     if (isGone(row.process)) {
-      log.warn({ replica: row.id }, 'replica.gone');
+      log.warn({ otherReplica: row.id }, 'replica.gone');
       await forgetReplica(sql, row.id, unchangedMs);
       return false;
     }
     if (unchangedMs >= leaseMs && (await expireReplica(sql, { ...row, unchangedMs }))) {
       const detail = 'It did not renew its lease in time. The other replicas take over its purchases and deliveries.';
-      log.warn({ replica: row.id, leaseMs, detail }, 'replica.expired');
+      log.warn({ otherReplica: row.id, leaseMs, detail }, 'replica.expired');
       return false;
     }
     return !row.leaving;

@@ -21,7 +21,7 @@ export function createPart({ log, replica, named }: PartOptions) {
         'The settings of another daemon name all that those of this one name, and more, or newer addresses of channels for people.';
       const advice = 'give every daemon the same settings; the other daemon does all the work of this one meanwhile';
       log.warn({ detail, advice }, 'replica.outdone');
-    } else if (!part.isOutdone && isOutdone) log.info('replica.takes_part');
+    } else if (!part.isOutdone && isOutdone) log.info({}, 'replica.takes_part');
     isOutdone = part.isOutdone;
     return part;
   };

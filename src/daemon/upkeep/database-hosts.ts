@@ -35,7 +35,8 @@ export function createHostWatch({
     tick: async () => {
       const { primary, rivals } = await hosts.look();
       const host = hostName(primary.host);
-      if (used !== null && used !== host) log.warn({ host, before: used, timeline: primary.timeline }, 'database.host_changed');
+      if (used !== null && used !== host)
+        log.warn({ primary: host, before: used, timeline: primary.timeline }, 'database.host_changed');
       used = host;
       const since = second?.since ?? clock.monotonic();
       second = rivals.length === 0 ? null : { since, error: rivalry(primary, rivals), isConfirmed: second !== null };

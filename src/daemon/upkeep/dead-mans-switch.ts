@@ -93,7 +93,7 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
         say('heartbeat.failed', failure);
         return AGAIN;
       }
-      if (logged !== null) log.info('heartbeat.resumed');
+      if (logged !== null) log.info({}, 'heartbeat.resumed');
       logged = null;
       await noteHeartbeat(sql, clock.now());
       return EVERY;

@@ -99,7 +99,7 @@ export function createTroubles(options: TroublesOptions): Troubles {
   const report = (troubles: readonly ReplicaTrouble[]): void => {
     const reasons = troubles.map(({ reason }) => reason).join();
     if (reasons === logged) return;
-    if (troubles.length === 0) log.info('replica.recovered');
+    if (troubles.length === 0) log.info({}, 'replica.recovered');
     else
       log.error(
         { reasons, since: isoTime(Math.min(...troubles.map(({ since }) => since))), detail: replicaSentence(troubles, false) },
@@ -149,7 +149,7 @@ export function createTroubles(options: TroublesOptions): Troubles {
 }
 
 /** Runs a piece of work in the background unless the one before still runs; a failure is logged. */
-function createBackground(log: Logger, failed: string) {
+function createBackground(log: Logger, failed: 'replica.troubles_not_stored' | 'replica.post_not_recorded') {
   let running: Promise<void> | null = null;
   return {
     get running() {

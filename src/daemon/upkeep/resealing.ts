@@ -32,12 +32,12 @@ export function createResealing({
   let lookAt: Milliseconds = Number.NEGATIVE_INFINITY;
   let after = 0;
   let resealed = 0;
-  /** The last line logged: each is logged once. */
+  /** What the last line said: each is logged once. */
   let logged = '';
-  const say = (event: string, about: Readonly<Record<string, unknown>>): void => {
-    const line = `${event} ${JSON.stringify(about)}`;
-    if (line !== logged) log.info(about, event);
-    logged = line;
+  const isNew = (about: object): boolean => {
+    const before = logged;
+    logged = JSON.stringify(about);
+    return logged !== before;
   };
 
   return {
@@ -45,10 +45,8 @@ export function createResealing({
       if (secrets === null || secrets.keyIds.length === 1 || clock.monotonic() < lookAt) return null;
       const unaware = await unawareOf(sql, secrets);
       if (unaware.length > 0) {
-        say('secrets.waiting', {
-          replicas: unaware,
-          advice: 'restart these daemons with the new SECRETS_KEY, and the old one in SECRETS_KEY_PREVIOUS',
-        });
+        const advice = 'restart these daemons with the new SECRETS_KEY, and the old one in SECRETS_KEY_PREVIOUS';
+        if (isNew(unaware)) log.info({ replicas: unaware, advice }, 'secrets.waiting');
         lookAt = clock.monotonic() + LOOK_AGAIN;
         return null;
       }
@@ -59,8 +57,8 @@ export function createResealing({
       if (resealed > 0) log.info({ subscribers: resealed }, 'secrets.resealed');
       resealed = 0;
       const use = await keyUse(sql, secrets);
-      if (use.previous === 0)
-        say('secrets.previous_unused', { ...use, advice: 'take SECRETS_KEY_PREVIOUS away from every daemon' });
+      if (use.previous === 0 && isNew(use))
+        log.info({ ...use, advice: 'take SECRETS_KEY_PREVIOUS away from every daemon' }, 'secrets.previous_unused');
       lookAt = clock.monotonic() + LOOK_EVERY;
       return null;
     },

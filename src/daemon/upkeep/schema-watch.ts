@@ -15,7 +15,7 @@ export function createSchemaWatch({ sql, log, own }: { sql: Sql; log: Logger; ow
       const version = newer.at(-1)?.number ?? own;
       const difference = schemaDifference({ own, version, pending: [], newer });
       if (difference !== null && version !== logged)
-        log.info({ own, version, detail: difference.found, advice: difference.todo }, 'schema.newer');
+        log.info({ detail: difference.found, advice: difference.todo }, 'schema.newer');
       logged = version;
       return EVERY;
     },

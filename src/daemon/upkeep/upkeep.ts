@@ -93,7 +93,8 @@ export function createUpkeep({ sql, clock, skipped, log, replica, retention, res
     retireAt = clock.monotonic() + RETIRE_EVERY;
     for (const { kind, name } of await retireUnnamed(sql, ago(RETIRED_AFTER))) {
       const detail = `No daemon has named this ${kind} for ten minutes; it is not configured any more.`;
-      log.warn({ [kind]: name, detail }, `${kind}.retired`);
+      if (kind === 'site') log.warn({ site: name, detail }, 'site.retired');
+      else log.warn({ subscriber: name, detail }, 'subscriber.retired');
     }
   };
 

@@ -43,21 +43,33 @@ export function createDaemon(settings: NodeJS.ProcessEnv, { port, logFile }: { p
         stdio: ['ignore', 'pipe', 'pipe'],
       });
       child = started;
-      let complaint = '';
+      let said = '';
       const log = createWriteStream(logFile, { flags: 'a' });
       started.stdout.pipe(log);
-      started.stderr.setEncoding('utf8').on('data', (text: string) => {
-        complaint = (complaint + text).slice(-1_000);
-      });
+      for (const output of [started.stdout, started.stderr])
+        output.setEncoding('utf8').on('data', (text: string) => {
+          said = (said + text).slice(-10_000);
+        });
       started.once('exit', () => {
         if (child === started) child = null;
       });
       while (child === started && !(await isReady(url))) await delay(LOOK_AGAIN);
-      if (child !== started) throw new AppError('unavailable', `the daemon did not start: ${complaint.trim()} (log: ${logFile})`);
+      if (child !== started)
+        throw new AppError('unavailable', `the daemon did not start: ${complaintOf(said)} (log: ${logFile})`);
     },
     kill: () => end('SIGKILL'),
     stop: () => end('SIGTERM'),
   };
+}
+
+/** What the last line says of a start that failed: one of the log, or whatever ended the process before it had a log. */
+function complaintOf(said: string): string {
+  const last = said.trim().split('\n').at(-1) ?? '';
+  try {
+    return (JSON.parse(last) as { readonly error: { readonly message: string } }).error.message;
+  } catch {
+    return last;
+  }
 }
 
 async function isReady(url: string): Promise<boolean> {

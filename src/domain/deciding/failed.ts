@@ -1,6 +1,6 @@
 /** What follows from a poll without a good answer: the purchase's own trouble, or the site's. */
 
-import { type EventDraft, stateOrNull } from '../events/make-event.ts';
+import { type PurchaseDraft, stateOrNull } from '../events/make-event.ts';
 import {
   failureBackoff,
   giveUpMoment,
@@ -65,7 +65,7 @@ export function decideOwnTrouble(before: Purchase, trouble: Trouble & { kind: st
 }
 
 /** An id that was never known is the matter of who registered it, and alarms no person. */
-function isAlarming(events: readonly EventDraft[], { state }: Purchase, unknown: boolean): boolean {
+function isAlarming(events: readonly PurchaseDraft[], { state }: Purchase, unknown: boolean): boolean {
   return events.length > 0 && (!unknown || state !== null);
 }
 
@@ -78,9 +78,9 @@ function announced(
   before: Purchase,
   { reason, codes = [], detail }: Trouble,
   context: DecideContext & { unknown: boolean; failures: number; unknowns: number; statePolicy: StatePolicy },
-): EventDraft[] {
+): PurchaseDraft[] {
   const { unknown, failures, unknowns, policy, now } = context;
-  const events: EventDraft[] = [];
+  const events: PurchaseDraft[] = [];
   const isUnreadable = unknown ? unknowns >= policy.unreadableAfter : haveLasted(failures, before, context);
   if (before.status !== 'watching' || !isUnreadable) return events;
   const data = {

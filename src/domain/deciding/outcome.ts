@@ -1,6 +1,6 @@
 /** What a poll comes to, and what deciding needs to know: shared by good answers and failures. */
 
-import { type EventDraft, purchaseDraftOf, stateOrNull } from '../events/make-event.ts';
+import { type PurchaseDraft, purchaseDraftOf, stateOrNull } from '../events/make-event.ts';
 import type { OwnData, PurchaseEventType } from '../events/system-event-types.ts';
 import type { PollPolicy } from '../polling/poll-plan.ts';
 import type { PollReason } from '../polling/poll-reason.ts';
@@ -41,7 +41,7 @@ export interface PollOutcome {
   /** What became of a stay in a state with a limit: it ended, or is stuck from now on. */
   readonly stay: Stay | null;
   /** Without what the merchant attached and the stored fields: `completedEvents` adds them when they are written. */
-  readonly events: readonly EventDraft[];
+  readonly events: readonly PurchaseDraft[];
   /** The fields of the answer that `store.fields` names; null when the poll brought none, and the stored ones hold. */
   readonly details: Details | null;
   /** Whether the stored fields differ from those recorded last. */
@@ -72,7 +72,7 @@ export interface DecideContext {
 
 /** Adds the next event of a purchase; those of one poll are numbered on from the last one. */
 export function announce<Type extends PurchaseEventType>(
-  events: EventDraft[],
+  events: PurchaseDraft[],
   before: Purchase,
   at: Instant,
   type: Type,
@@ -90,7 +90,7 @@ export type Kept = Pick<
 >;
 
 /** The watch ends with this poll. */
-export function expire(kept: Kept, events: readonly EventDraft[], { now }: DecideContext): PollOutcome {
+export function expire(kept: Kept, events: readonly PurchaseDraft[], { now }: DecideContext): PollOutcome {
   const sequence = kept.purchase.sequence + 1;
   const purchase: Purchase = { ...kept.purchase, status: 'expired', stuckSince: null, sequence };
   const expired = purchaseDraftOf(

@@ -1,6 +1,6 @@
 /** What follows from a good answer: the stay it belongs to, what is announced, when the next poll is due. */
 
-import { type EventDraft, stateOrNull } from '../events/make-event.ts';
+import { type PurchaseDraft, stateOrNull } from '../events/make-event.ts';
 import { giveUpMoment, nextPoll, nextRecheck, policyOf } from '../polling/poll-plan.ts';
 import { earlierPoll, type PlannedPoll } from '../polling/poll-reason.ts';
 import { stuckMoment, unaskedTime } from '../polling/stuck.ts';
@@ -35,7 +35,7 @@ export function decideSeen(before: Purchase, state: number, answer: Answer, cont
   const { now } = context;
   const current = currentStay(before, state, context);
   const fetched = decideInvoice(before, state, context);
-  const events: EventDraft[] = [];
+  const events: PurchaseDraft[] = [];
   if (before.status === 'unreadable')
     announce(events, before, now, 'purchase.readable', before.state, { state: stateOrNull(before.state) });
   const transition = current.moved ? announceMove(events, before, current, now) : null;
@@ -104,7 +104,7 @@ function recordedStay(before: Purchase, current: CurrentStay, { askedAt, now, po
   return moved ? stayThatEnded(before, state, { askedAt, now, policy }) : null;
 }
 
-function announceMove(events: EventDraft[], before: Purchase, { state, policy }: CurrentStay, now: Instant): Transition {
+function announceMove(events: PurchaseDraft[], before: Purchase, { state, policy }: CurrentStay, now: Instant): Transition {
   const [from, to] = [stateOrNull(before.state), namedState(state)];
   const times = { notBefore: isoTimeOrNull(before.seenAt), notAfter: isoTime(now) };
   announce(events, before, now, 'purchase.state_changed', state, { from, to, ...times, final: policy.final });
@@ -116,7 +116,7 @@ function announceMove(events: EventDraft[], before: Purchase, { state, policy }:
   return { sequence, from: before.state, to: state, notBefore: before.seenAt, notAfter: now };
 }
 
-function announceStuck(events: EventDraft[], before: Purchase, { state, since }: CurrentStay, now: Instant): void {
+function announceStuck(events: PurchaseDraft[], before: Purchase, { state, since }: CurrentStay, now: Instant): void {
   const data = { state: namedState(state), stateSince: isoTime(since), stuckSince: isoTime(now) };
   announce(events, before, now, 'purchase.stuck', state, data);
 }

@@ -19,6 +19,9 @@ export interface EventDraft {
   readonly data: { readonly [key: string]: JsonValue };
 }
 
+/** A draft of an event of a purchase. */
+export type PurchaseDraft = EventDraft & { readonly type: PurchaseEventType };
+
 /** A draft of an event of no purchase, whose data must be what the schema of its type says. */
 export function draftOf<Type extends Exclude<EventType, PurchaseEventType> | IncidentEventType>(
   type: Type,
@@ -38,7 +41,7 @@ export function purchaseDraftOf<Type extends PurchaseEventType>(
     state,
   }: Pick<EventDraft, 'at' | 'state'> & { readonly purchase: Purchase; readonly sequence: number },
   data: OwnData<Type>,
-): EventDraft {
+): PurchaseDraft {
   return { type, sequence, at, state, data: { ...purchaseHead(purchase, sequence), ...(data as unknown as EventDraft['data']) } };
 }
 
@@ -56,7 +59,11 @@ function purchaseHead(purchase: Purchase, sequence: number): { [key: string]: Js
  * Completes the events of a purchase: each ends with what the merchant attached and the amounts that `store.fields` allows.
  * `seen` are the details of the answer that led to the events; null when it brought none, and the stored ones hold.
  */
-export function completedEvents(events: readonly EventDraft[], seen: Details | null, attached: Attached): EventDraft[] {
+export function completedEvents<Draft extends EventDraft>(
+  events: readonly Draft[],
+  seen: Details | null,
+  attached: Attached,
+): Draft[] {
   const { reference, metadata, details } = attached;
   const stored = (): Details => (details === null ? {} : (parseExact(details) as Details));
   const tail = {

@@ -9,12 +9,6 @@ import type { Milliseconds } from '../../domain/values/time.ts';
 /** Settings of a session, in milliseconds. */
 export type ServerLimits = Readonly<Record<string, Milliseconds>>;
 
-export interface Patience {
-  /** After how long without an answer a connection is broken off. */
-  readonly answerWithin: Milliseconds;
-  readonly limits: ServerLimits;
-}
-
 /** The limits for a client that waits so long for an answer. The limit for a lock is shorter than that for a statement, so that the error names the lock. */
 export function limitsFor(answerWithin: Milliseconds): ServerLimits {
   return {

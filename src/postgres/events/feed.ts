@@ -30,6 +30,23 @@ export interface FedEvent {
 /** Before the oldest event. */
 export const FEED_START: FeedPlace = { era: 0, xid: 0n, position: 0 };
 
+const HIGHEST_ERA = 32_767;
+const HIGHEST_XID = 2n ** 64n - 1n;
+
+/** A place as callers keep it. Callers know nothing of its content, which may change. */
+export function feedCursor({ era, xid, position }: FeedPlace): string {
+  return Buffer.from(`f1:${era}.${xid}.${position}`).toString('base64url');
+}
+
+/** The place of a cursor; null for any other text. */
+export function placeOfCursor(cursor: string): FeedPlace | null {
+  const found = /^f1:(\d{1,5})\.(\d{1,20})\.(\d{1,16})$/.exec(Buffer.from(cursor, 'base64url').toString());
+  if (found === null) return null;
+  const place = { era: Number(found[1]), xid: BigInt(found[2]!), position: Number(found[3]) };
+  const isPossible = place.era <= HIGHEST_ERA && place.xid <= HIGHEST_XID && Number.isSafeInteger(place.position);
+  return isPossible && feedCursor(place) === cursor ? place : null;
+}
+
 /** Negative when `a` comes first. */
 export function comparePlaces(a: FeedPlace, b: FeedPlace): number {
   if (a.era !== b.era) return a.era - b.era;
@@ -133,7 +150,7 @@ export async function readLatest(
 }
 
 /** Above every place. */
-const FEED_END: FeedPlace = { era: 32_767, xid: 2n ** 64n - 1n, position: 0 };
+const FEED_END: FeedPlace = { era: HIGHEST_ERA, xid: HIGHEST_XID, position: 0 };
 
 /** Whether committed events of these types wait behind the horizon. No notification comes when the transaction that they wait for is rolled back. */
 export async function isFeedHeld(

@@ -101,4 +101,5 @@ export const LOCKS: ReadonlyMap<string, readonly LockTaken[]> = new Map([
       { statement: 'create table', table: 'purchase_watch_internal.sites', lock: 'ShareRowExclusiveLock', work: 'none' },
     ],
   ],
+  ['0026_stays.sql', []],
 ]);

@@ -90,7 +90,7 @@ function withFailuresLogged(exporter: SpanExporter, log: Logger): SpanExporter {
 }
 
 /** At most one line a minute; `times`: how often it has happened since the last line. */
-function rareWarning(log: Logger, event: string): (detail: string) => void {
+function rareWarning(log: Logger, event: 'traces.warning' | 'traces.not_exported'): (detail: string) => void {
   let last = '';
   const advice =
     'spans that cannot be exported are dropped, and nothing else waits for them; look at the collector and the OTEL_ variables';

@@ -240,17 +240,19 @@ test('each change has a line with who, what, on which id and from where; refused
   await locked.call('GET', '/v1/purchases/c1', as(READ_KEY));
   const silence = { everything: true, reason: 'a reason', by: 'a name', endsAt: '1h' };
   await locked.call('POST', '/v1/silences', { json: silence, ...as(KEY) });
+  await locked.call('DELETE', '/v1/sessions?key=shop', as(KEY));
   const lines = locked.lines
     .map((line) => JSON.parse(line))
     .filter(({ event }) => event === 'api.changed')
-    .slice(-5);
-  expect(lines.map(({ time: _, level, event: __, ...rest }) => ({ level, ...rest }))).toEqual(
+    .slice(-6);
+  expect(lines.map(({ time: _, host: __, level, event: ___, ...rest }) => ({ level, ...rest }))).toEqual(
     [
       { key: 'shop', call: 'POST /v1/purchases', id: 'c1', site: 'default', status: 201 },
       { key: 'API_KEY', call: 'POST /v1/purchases/batch', created: 1, existing: 1, rejected: 1, status: 200 },
       { key: 'API_KEY', call: 'POST /v1/purchases/{id}/poll', id: 'c1', site: 'default', status: 202 },
       { key: 'API_KEY', call: 'DELETE /v1/purchases/{id}', id: 'c1', status: 204 },
       { key: 'API_KEY', call: 'POST /v1/silences', id: expect.stringMatching(/^sil_/), status: 201 },
+      { key: 'API_KEY', call: 'DELETE /v1/sessions', ofKey: 'shop', ended: 0, status: 200 },
     ].map((each) => ({ level: 'info', address: '127.0.0.1', ...each })),
   );
 });
@@ -268,7 +270,7 @@ test('a request of the wrong form or from the wrong place has a line with who, w
   await raw(open, 'GET /nothing HTTP/1.1', 'Host: sent.example');
   const lines = [...locked.lines.slice(begin.locked), ...open.lines.slice(begin.open)].map((line) => JSON.parse(line));
   const rejected = lines.filter(({ event }) => event === 'api.request_rejected');
-  expect(rejected.map(({ time: _, event: __, ...rest }) => rest)).toEqual(
+  expect(rejected.map(({ time: _, event: __, host: ___, ...rest }) => rest)).toEqual(
     [
       { key: 'shop', call: 'POST /v1/purchases', code: 'invalid_request' },
       { key: 'shop', call: 'POST /v1/purchases', code: 'not_json' },

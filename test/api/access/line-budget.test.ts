@@ -4,6 +4,8 @@ import { createLogger } from '../../../src/runtime/logger.ts';
 
 afterEach(() => void vi.useRealTimers());
 
+const REJECTED = { key: null, address: '192.0.2.1', call: 'GET /v1/purchases', code: 'invalid_request' };
+
 function budget() {
   vi.useFakeTimers({ toFake: ['setTimeout'] });
   const written: string[] = [];
@@ -19,11 +21,12 @@ function budget() {
 
 test('forty lines may come at once, then one each two seconds, and a line counts the others by event', () => {
   const { lines, wait, written } = budget();
-  for (let sent = 0; sent < 10_000; sent += 1) lines.log('warn', { address: '192.0.2.1' }, 'api.key_refused');
+  for (let sent = 0; sent < 10_000; sent += 1)
+    lines.warn({ reason: 'unknown', address: '192.0.2.1', call: 'GET /v1/purchases' }, 'api.key_refused');
   expect(written().length).toBe(40);
   for (let second = 0; second < 30; second += 1) {
     wait(1_000);
-    for (let sent = 0; sent < 5; sent += 1) lines.log('info', {}, 'api.request_rejected');
+    for (let sent = 0; sent < 5; sent += 1) lines.info(REJECTED, 'api.request_rejected');
   }
   expect(written().length).toBe(55);
   wait(30_000);
@@ -37,13 +40,13 @@ const failing = (message: string) => new Error(message);
 
 test('a fault has its stack once; a new one is logged however many lines came before it', () => {
   const { lines, written } = budget();
-  const fault = (error: unknown) => lines.fault(error, { path: '/' }, 'api.failed');
+  const fault = (error: unknown) => lines.fault(error, { method: 'GET', path: '/' });
   const same = [0, 1, 2, 3].map((time) => failing(`for the time ${time}`));
   for (const error of same.slice(0, 3)) fault(error);
   const [first, ...later] = written();
   expect(first).toMatchObject({ level: 'error', event: 'api.failed', error: { stack: expect.stringContaining('line-budget') } });
   expect(later.map(({ error }) => error)).toEqual([1, 2].map((time) => ({ name: 'Error', message: `for the time ${time}` })));
-  for (let sent = 0; sent < 100; sent += 1) lines.log('info', {}, 'api.request_rejected');
+  for (let sent = 0; sent < 100; sent += 1) lines.info(REJECTED, 'api.request_rejected');
   const before = written().length;
   fault(same[3]);
   expect(written().length).toBe(before);

@@ -25,7 +25,7 @@ describe('reading an invoice', () => {
     t.log
       .map((line) => JSON.parse(line))
       .filter(({ event }) => event === 'api.personal_data_read')
-      .map(({ time: _time, level: _level, event: _event, ...fields }) => fields);
+      .map(({ time: _time, level: _level, event: _event, host: _host, replica: _replica, ...fields }) => fields);
   const paid = (differs = {}) =>
     t.watch({ script: [{ state: 'Completed' }], paymentMethod: 'invoice', price: '1249.50', ...differs });
 

@@ -108,7 +108,7 @@ test('looking makes no database', async () => {
 });
 
 test('start lists all settings that it needs', async () => {
-  const { exitCode, stderr } = await runCommand(['start']);
+  const { exitCode, stderr } = await runCommand(['start'], {}, { isTTY: true });
   expect(exitCode).toBe(2);
   expect(stderr).toMatch(
     /CHECKOUT_BASE_URL: is missing.*\n.*CHECKOUT_CLIENT_ID: is missing.*\n.*CHECKOUT_CLIENT_SECRET: is missing/,

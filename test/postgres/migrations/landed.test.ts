@@ -32,6 +32,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0023_keyed_digests.sql': 'eb55224c823fdbd8c1575bb2bab611e2e35ad85f1b5d0c01186fee19f7f86445',
   '0024_unreadable_alerts.sql': '855a93ea3e72d60f8951e81b6069ce43278cb2f9e04bf3a3de9cc5fce89db05b',
   '0025_order_payments.sql': 'ad29a15df23000ca1f83e222c5991914db9d1e27b18bac769c2e0d9c632cebb6',
+  '0026_stays.sql': '6189322dccae6cb31f1b0c53aa31d9c46fa188bae48adba8144f045fe7e56259',
 };
 
 const hashOf = (name: string): string =>

@@ -48,6 +48,7 @@ export function createSiteReports(site: string, { sql, clock, log, replica, onRe
   let addedAt: Milliseconds = Number.NEGATIVE_INFINITY;
   let isAnnounced = false;
   let unwritten = 0;
+  let isRefused = false;
   let writing: Promise<void> = Promise.resolve();
 
   const isFailing = (): boolean => condition !== null && condition.failing !== null;
@@ -60,11 +61,14 @@ export function createSiteReports(site: string, { sql, clock, log, replica, onRe
       if (report.verdict === 'reads' && failing !== null)
         await bringPollsForward(sql, { site, since: failing.since, now: report.at });
       condition = await reportSite(sql, report);
+      isRefused = false;
       if ((failing !== null) !== isFailing()) onReported();
     } catch (failure) {
       // The next answer or probe writes it again.
       verdict = before;
-      log.warn({ error: failure, site }, 'site.report_failed');
+      // Logged once, not with every report.
+      if (!isRefused) log.warn({ error: failure, site }, 'site.report_failed');
+      isRefused = true;
     }
     unwritten -= 1;
   };

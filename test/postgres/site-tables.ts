@@ -1,0 +1,21 @@
+/**
+ * By which column a row has its site: `site` itself, or the row of another table that has it; null for tables of no site, of
+ * which each database of a group of sites has its own.
+ */
+const OF_SITES = {
+  ...{ purchases: 'site', purchase_details: 'purchase', purchase_transitions: 'purchase', order_payments: 'purchase' },
+  ...{ events: 'site', deliveries: 'event', attempts: 'delivery', under_way: 'delivery', nudges: 'site', stays: 'site' },
+  ...{ incidents: 'site', silences: 'site', detections: 'site', stuck_alerts: 'site', unknown_states: 'site', forgotten: 'site' },
+  ...{ site_calls: 'site', site_reach: 'site', sites: 'name', order_counts: 'site', dwell_days: 'site', stay_days: 'site' },
+  ...{ activity: 'site', purchase_counts: 'site', count_changes: 'site' },
+  ...{ transition_counts: 'site', transition_count_changes: 'site' },
+};
+const OF_NONE = [
+  ...['actions', 'console_sessions', 'database_changes', 'database_clock', 'delivery_activity', 'feed_era', 'idempotency_keys'],
+  ...['leases', 'migrations', 'renewals', 'replica_troubles', 'replicas', 'shards', 'subscriber_health', 'subscribers'],
+];
+
+export const OWNERS: Readonly<Record<string, string | null>> = {
+  ...OF_SITES,
+  ...Object.fromEntries(OF_NONE.map((table) => [table, null])),
+};
