@@ -54,7 +54,7 @@ const ANSWERS: Readonly<Record<string, readonly string[]>> = {
   '#alert-rules': ['deploy/prometheus/rules.yml'],
   'metrics.html#dashboards': ['deploy/grafana'],
   '#metrics': ['/metrics', 'Prometheus'],
-  '#traces': ['OTEL_EXPORTER_OTLP_ENDPOINT'],
+  'traces.html#traces': ['OTEL_EXPORTER_OTLP_ENDPOINT'],
   '#failover-of-the-database': ['primary', 'DATABASE_URL'],
   '#memory': ['--max-old-space-size', 'heap'],
 };

@@ -48,7 +48,7 @@ export const WORDS: Readonly<Record<string, string>> = {
   '#alert-rules': 'alertmanager, monitoring, promtool',
   'metrics.html#dashboards': 'grafana',
   '#metrics': 'prometheus, scrape',
-  '#traces': 'opentelemetry, otel, otlp, tracing, jaeger, tempo',
+  'traces.html#traces': 'opentelemetry, otel, otlp, tracing, jaeger, tempo',
   '#failover-of-the-database': 'standby, primary',
   '#memory': 'oom, out of memory, memory leak',
 };

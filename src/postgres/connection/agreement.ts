@@ -149,7 +149,7 @@ function lackingIn({ role, isolation, commits, unlimited }: SessionFacts, { refu
   const defaults = [
     ...(isolation === 'read committed' ? [] : ["default_transaction_isolation = 'read committed'"]),
     ...(LOSING.includes(commits) ? ['synchronous_commit = on'] : []),
-    ...(isUnlimited ? unlimited.map((name) => `${name} = '${LIMITS_OF_ROLE[name]}'`) : []),
+    ...(isUnlimited ? unlimited.map((name) => `${name} = '${LIMITS_OF_ROLE.get(name)}'`) : []),
   ].map((setting) => `alter role ${role} set ${setting}`);
   const detail = [
     ...(isPooled ? [POOLED] : refused.length > 0 ? [REFUSED] : []),
@@ -167,11 +167,11 @@ function lackingIn({ role, isolation, commits, unlimited }: SessionFacts, { refu
   return { refused, wrong, detail, advice: advice.join('; ') };
 }
 
-const LIMITS_OF_ROLE: Readonly<Record<string, string>> = {
-  lock_timeout: '1s',
-  statement_timeout: '12s',
-  idle_in_transaction_session_timeout: '15s',
-};
+const LIMITS_OF_ROLE: ReadonlyMap<string, string> = new Map([
+  ['lock_timeout', '1s'],
+  ['statement_timeout', '12s'],
+  ['idle_in_transaction_session_timeout', '15s'],
+]);
 const POOLED = 'A pooler in transaction mode is before the database server, which keeps no settings of sessions.';
 const REFUSED =
   'The database server, or a pooler before it, does not take these settings at the start of a session, so sessions begin without them.';
