@@ -101,7 +101,7 @@ export async function fuzz({ seed, inputs, report = () => undefined }: FuzzOptio
     const after = await settle(world, 'after');
     report(`${seconds()} s, memory before ${JSON.stringify(before)}, after ${JSON.stringify(after)}`);
     for (const fault of [
-      memoryFault(before!, after),
+      memoryFault(before!, after, inputs),
       ...(await inheritanceFaults(world)),
       ...(await calmFaults(world)),
       ...logFaults(world, doors.pages.tokens, seconds()),
