@@ -11,7 +11,8 @@ let origin: string;
 
 beforeAll(async () => {
   browser = await startBrowser();
-  t = await startTestApp({ realClock: true, env: KEYS });
+  // Four connections for changes.
+  t = await startTestApp({ realClock: true, env: { ...KEYS, DATABASE_CONNECTIONS: '27' } });
   await t.app.start();
   origin = t.app.url()!;
 });

@@ -33,6 +33,8 @@ const settingsFor = (t: TestApp, databaseUrl: string): Record<string, string> =>
   WEBHOOK_URL: t.receiver.url,
   WEBHOOK_SECRET: SECRET,
   WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8',
+  // Each pool has connections of its own.
+  DATABASE_CONNECTIONS: '27',
   PORT: '0',
 });
 /** A purchase at the simulator, registered by a program of its own. */

@@ -43,7 +43,8 @@ async function call(method: string, path: string, body: unknown = {}) {
 }
 
 test('every change of a locked purchase, delivery or subscriber is refused with the session in the way, and possible afterwards', async () => {
-  t = await startTestApp({ realClock: true });
+  // Four connections for changes.
+  t = await startTestApp({ realClock: true, env: { DATABASE_CONNECTIONS: '27' } });
   const stopped = await t.watch({ script: [{ state: 'New' }] });
   const ids: string[] = [];
   // Each its own purchase: of several that wait for one row, all but the first wait for each other.

@@ -6,7 +6,8 @@ let t: TestApp;
 afterEach(() => t.stop());
 
 test('while a transaction of another program holds a purchase, reads and readiness are answered, and who waits for it is told', async () => {
-  t = await startTestApp({ realClock: true });
+  // Four connections for changes.
+  t = await startTestApp({ realClock: true, env: { DATABASE_CONNECTIONS: '27' } });
   await t.app.start();
   const origin = t.app.url()!;
   const watched = await t.watch();

@@ -33,8 +33,6 @@ test('a daemon logs once that the schema became newer and goes on, and fails onc
   expect(log.map((line) => JSON.parse(line))).toEqual([
     expect.objectContaining({
       event: 'schema.newer',
-      own,
-      version: own + 1,
       detail: expect.stringContaining('which works with it'),
     }),
   ]);
