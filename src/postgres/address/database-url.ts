@@ -209,7 +209,7 @@ function reason(error: unknown, target: Target): string {
     case 'ECONNRESET':
       return 'the server closed the connection; check its log, and whether it offers TLS when sslmode asks for it';
     case '28P01':
-      return 'the password is not accepted; of a password that is rotated name the file in DATABASE_PASSWORD_FILE, which is read for each connection';
+      return 'the password is not accepted; mend it, or name its file in DATABASE_PASSWORD_FILE, which is read for each connection';
     case '3D000':
       return `there is no database "${target.database}"; create it first`;
     case 'ERR_TLS_CERT_ALTNAME_INVALID':

@@ -157,7 +157,7 @@ test('only its user and root reach it, in a closed folder, with a password that 
   const guess = new URL(url);
   guess.password = 'guess';
   const refused = await query(guess.href, 'select 1').catch((error: unknown) => describeConnectionError(guess.href, error));
-  expect(refused).toMatch(/as user purchase_watch_daemon: the password is not accepted$/);
+  expect(refused).toMatch(/as user purchase_watch_daemon: the password is not accepted; mend it/);
   expect(statSync(join(dataDir, 'postgres/password')).mode & 0o777).toBe(0o600);
   expect(statSync(join(dataDir, 'postgres/data')).mode & 0o777).toBe(0o700);
   expect(statSync(join(dataDir, 'postgres/socket')).mode & 0o777).toBe(0o700);
