@@ -89,9 +89,11 @@ test.each([
   async (code, message, said) => {
     refusal = [code, message];
     const daemon = run('start', wire.url);
-    await daemon.says(said);
+    await daemon.says('"event":"start.failed"');
     await expect.poll(() => daemon.process.exitCode).toBe(1);
-    expect(daemon.output()).toMatch(/^error: cannot reach Postgres at 127\.0\.0\.1:\d+/m);
+    const [failed] = linesOf(daemon, 'start.failed');
+    expect(`${failed}`).toMatch(/"message":"cannot reach Postgres at 127\.0\.0\.1:\d+/);
+    expect(`${failed}`).toContain(JSON.stringify(said).slice(1, -1));
     expect(linesOf(daemon, 'database.not_reached')).toEqual([]);
   },
   60_000,

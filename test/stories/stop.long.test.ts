@@ -7,6 +7,8 @@ import { afterEach, expect, test } from 'vitest';
 import { connect } from '../../src/postgres/connection/database.ts';
 import { startDaemon } from '../support/daemon.ts';
 import { testDatabase } from '../support/database.ts';
+import { MACHINE_DIR } from '../support/machine.ts';
+import { openTerminal } from '../support/terminal.ts';
 import { SECRET, startTestApp } from '../support/test-app.ts';
 
 const BIN = join(import.meta.dirname, '../../bin/purchase-watch.mjs');
@@ -77,16 +79,27 @@ test('a start that waits for the schema lock ends with the first signal', async 
   expect(daemon.output()).toContain('"event":"stopped"');
 });
 
-test('a closed terminal ends a daemon in order, however often it says so', async () => {
+test('a closed terminal ends its daemon in order, and SIGHUP does not end another one', async () => {
   const database = await testDatabase();
   cleanUp.push(() => database.drop());
+  const replicas = async () => (await database.sql`select from purchase_watch_internal.replicas`).length;
+  const { PATH = '', HOME = '' } = process.env;
+  const env = { PATH, HOME, DATA_DIR: MACHINE_DIR, ...daemonSettings(database.url) };
+  const terminal = openTerminal([process.execPath, BIN, 'start'], { env });
+  await expect.poll(replicas, { timeout: 30_000 }).toBe(1);
+  await expect.poll(() => terminal.lines().join('\n'), { timeout: 30_000 }).toContain('Ctrl-C ends the daemon');
+  terminal.hangUp();
+  await terminal.ended;
+  // A daemon that was killed would leave its row until its lease ends.
+  expect(await replicas()).toBe(0);
+
   const daemon = startDaemon(['start'], daemonSettings(database.url));
   cleanUp.push(() => daemon.end('SIGKILL'));
   await daemon.says('"event":"started"');
   daemon.process.kill('SIGHUP');
-  expect(await daemon.end('SIGHUP')).toBe(0);
-  expect(daemon.output()).toContain('"event":"stopped"');
-  expect(await database.sql`select from purchase_watch_internal.replicas`).toHaveLength(0);
+  await daemon.says('"event":"settings.reloaded"');
+  expect(await daemon.end('SIGTERM')).toBe(0);
+  expect(await replicas()).toBe(0);
 });
 
 test('a stop hands over at once every shard on which nothing is under way, and the last one when its delivery has ended', async () => {
