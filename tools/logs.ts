@@ -74,7 +74,7 @@ const MEANINGS: Readonly<Record<LogEvent, string>> = {
   'heartbeat.failed': 'The dead man’s switch could not be called.',
   'heartbeat.resumed': 'The dead man’s switch is called again.',
   'heartbeat.withheld': 'The dead man’s switch is not called, because the daemon is not well.',
-  'incident.ended': 'An incident is over, and people were told.',
+  'incident.ended': 'An incident is over, and people were alerted of its end.',
   'incident.ended_silenced': 'An incident is over; a silence kept it from people.',
   'incident.first_look': 'The first look at a site found stuck purchases; people got one message about them.',
   'incident.grew':

@@ -2,10 +2,10 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Settings } from '../../src/config/settings.ts';
 import { agreeOnSession } from '../../src/postgres/connection/agreement.ts';
-import { connect } from '../../src/postgres/connection/database.ts';
 import { register } from '../../src/postgres/purchases/purchases.ts';
 import { startDaemon } from '../support/daemon.ts';
 import { testDatabase } from '../support/database.ts';
+import { fetchAsMachine } from '../support/machine.ts';
 import { noPgBouncer, type PgBouncer, startPgBouncer } from '../support/pgbouncer.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
@@ -114,34 +114,50 @@ test('a pooler in statement mode is refused with what to do', async () => {
   await database.drop();
 });
 
-test('with a limit of connections all replicas watch everything, and their number is never above what was set', async () => {
+test('behind a limit of 20 connections two replicas watch everything, each with as many as it was given', async () => {
   const database = await testDatabase();
-  const name = new URL(database.url).pathname.slice(1);
-  const login = `${name}_limited`;
-  await database.sql.unsafe(`create role "${login}" login superuser password 'x'`);
+  const login = `${new URL(database.url).pathname.slice(1)}_limited`;
+  // A superuser is held to no limit; a member of the owner has the owner's rights to the schema.
+  await database.sql.unsafe(`create role "${login}" login password 'x' connection limit 20 in role current_user`);
+  await database.sql.unsafe(`grant create on database "${new URL(database.url).pathname.slice(1)}" to "${login}"`);
   const url = new URL(database.url);
   url.username = login;
   url.password = 'x';
-  // A superuser is held to no limit, so the test counts.
-  t = await startTestApp({ realClock: true, env: { DATABASE_URL: url.href, DATABASE_CONNECTIONS: '5' }, database });
-  await t.app.start();
+  t = await startTestApp({
+    realClock: true,
+    env: { DATABASE_URL: url.href, DATABASE_CONNECTIONS: '8' },
+    database,
+    change: quick,
+  });
+  const other = await t.another();
+  await Promise.all([t.app.start(), other.start()]);
   const open = async (): Promise<number> => {
     const [row] = await database.sql<[{ count: number }]>`
       select count(*)::integer as count from pg_stat_activity where usename = ${login} and backend_type = 'client backend'`;
     return row.count;
   };
-  await expect.poll(open).toBeLessThanOrEqual(5);
   const ids = t.simulator.control.addMany(200, { script: [{ state: 'New' }] }).map(({ purchaseId }) => purchaseId);
-  const api = connect(database.url, { max: 1 });
-  await register(
-    api,
-    ids.map((purchaseId) => ({ purchaseId, site: null, reference: null, metadata: null })),
-  );
+  await database.sql`insert into purchase_watch.purchases (purchase_id) select unnest(${ids}::text[])`;
+  const calls = [t.app, other].flatMap((app) => Array.from({ length: 100 }, () => fetch(`${app.url()}/metrics`)));
   let most = 0;
-  const pages = Array.from({ length: 200 }, () => fetch(`${t!.app.url()}/metrics`).then((answer) => answer.text()));
-  await t.receiver.waitFor((received) => received.length >= 200, 60_000);
-  for (let n = 0; n < 20; n++) most = Math.max(most, await open());
-  await Promise.all(pages);
-  expect(most).toBeLessThanOrEqual(5);
-  await api.end();
+  while (t.receiver.received.length < ids.length) most = Math.max(most, await open());
+  await Promise.all(calls);
+  expect(most).toBeGreaterThan(8);
+  expect(most).toBeLessThanOrEqual(16);
+  for (const id of ids) expect(t.changesOf(id)).toEqual(['New']);
+  expect(t.log.filter((line) => line.includes('53300'))).toEqual([]);
+  await t.stop();
+  t = undefined;
+});
+
+test('a daemon with the least connections works', async () => {
+  t = await startTestApp({ realClock: true, env: { DATABASE_CONNECTIONS: '5' }, change: quick });
+  await t.app.start();
+  const purchase = await t.watch({ script: [{ state: 'New' }] });
+  await t.receiver.waitFor(() => t!.changesOf(purchase).length === 1, 30_000);
+  const answers = await Promise.all(Array.from({ length: 30 }, () => fetchAsMachine(`${t!.app.url()}/v1/overview`)));
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+  const [row] = await t.database.sql<[{ count: number }]>`
+    select count(*)::integer as count from pg_stat_activity where datname = current_database() and application_name like 'purchase-watch %'`;
+  expect(row.count).toBeLessThanOrEqual(5);
 });

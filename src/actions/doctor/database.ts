@@ -152,7 +152,7 @@ async function connections(
   return report.warning(`${opened} of ${each} sessions could be opened at once; ${used}`, todo);
 }
 
-/** How many of so many sessions have a transaction open at the same time. */
+/** Opens `count` sessions at once; answers how many had a transaction open within three seconds. */
 async function openAtOnce(url: string, count: number): Promise<number> {
   const pool = connect(url, { max: count, name: 'doctor', prepared: false });
   const all = Promise.withResolvers<void>();

@@ -149,7 +149,7 @@ export const REPLICA_METRICS: readonly Metric<Replica>[] = [
     type: 'gauge',
     name: 'expires_timestamp_seconds',
     labels: ['kind', 'name'],
-    help: 'When what this replica knows expires, in seconds since 1970: api_key, client_certificate (ours) and server_certificate (as another end showed it last).',
+    help: 'When a key or a certificate that this replica knows expires, in seconds since 1970: api_key, client_certificate (the replica shows it) and server_certificate (a server showed it at the last connection).',
     read: ({ keys, engine }) =>
       expiries(keys, engine).map(({ kind, name, at }) => ({ labels: { kind, name }, value: at / 1_000 })),
   },

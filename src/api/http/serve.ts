@@ -14,7 +14,7 @@ import { Problem, problemFrom, problemResponse, problemText } from './problems.t
 export interface ApiServer {
   /** Where it listens, with the port it got. */
   readonly url: string;
-  /** Lets another app answer the requests that come from now on, and ends what waits in the one before; `isKnown` tells by the head of a request whether the caller is known. */
+  /** Lets another app answer the requests that come from now on, and ends streams and waits of the app before; `isKnown` tells by the head of a request whether the caller is known. */
   serve(app: ServedApp, isKnown?: (headers: IncomingHttpHeaders) => boolean): void;
   /** Answers what is under way, ends waiting requests and idle connections, and stops listening. */
   close(): Promise<void>;

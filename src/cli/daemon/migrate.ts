@@ -79,7 +79,7 @@ const WAITS = `Each file has a transaction of its own. For a lock it waits ${LOC
 function linesOf({ serves, isNeeded, locks, blocksFor }: PlannedFile): string[] {
   // An empty database has no tables that a session could wait for.
   const there = locks?.filter(({ bytes }) => bytes !== null) ?? [];
-  const blocking = there.filter(({ blocks }) => blocks !== 'nobody');
+  const blocking = there.filter(({ blocks }) => blocks !== 'nothing');
   return [
     serves === null ? 'no daemon of an older version can go on: stop them first' : `daemons with schema ${serves} or later go on`,
     ...(isNeeded ? [] : ['daemons of this version also work without it']),
@@ -90,7 +90,7 @@ function linesOf({ serves, isNeeded, locks, blocksFor }: PlannedFile): string[] 
 
 function lockLine({ statement, table, lock, blocks, work, rows, bytes }: PlannedLock): string {
   const size = `${rows === null ? 'rows not counted yet' : `about ${Math.round(rows)} rows`}, ${Math.ceil((bytes ?? 0) / 1_000_000)} MB`;
-  const stops = blocks === 'nobody' ? 'nobody waits' : `${blocks} wait`;
+  const stops = blocks === 'nothing' ? 'nothing waits' : `${blocks} wait`;
   return `${statement} ${table} (${size}): ${lock}, ${stops}; ${WORK[work]}`;
 }
 

@@ -49,12 +49,8 @@ export async function agreeOnSession(
   const before = agreedOn(url);
   // Asked once for each process; what is refused to a command is refused to the loops, too.
   const refused = [...before.refused];
-  const isPooled =
-    poolMode === 'auto'
-      ? await isTransactionPooled(url)
-      : (poolMode ?? null) === null
-        ? before.isPooled
-        : poolMode === 'transaction';
+  const known = before.isPooled ? 'transaction' : 'session';
+  const isPooled = poolMode === 'auto' ? await isTransactionPooled(url) : (poolMode ?? known) === 'transaction';
   const ask = async (guards: SessionSettings): Promise<SessionFacts | null> => {
     for (;;) {
       agree(url, { guards, refused, isPooled });

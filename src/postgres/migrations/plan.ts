@@ -8,7 +8,7 @@ import type { LockTaken, MigrationFile } from './files.ts';
 import { LOCKS } from './locks.ts';
 
 export interface PlannedLock extends LockTaken {
-  readonly blocks: 'reads and writes' | 'writes' | 'nobody';
+  readonly blocks: 'reads and writes' | 'writes' | 'nothing';
   /** About how many rows the table has, as Postgres last counted them; null: it never did, or the table is not there yet. */
   readonly rows: number | null;
   /** Without its indexes; null when the table is not there yet. */
@@ -37,7 +37,7 @@ export async function planOf(sql: Queries, files: readonly MigrationFile[]): Pro
   const sizeOf = new Map(sizes.map((size) => [size.table, size]));
   return files.map(({ name, serves, isNeeded }) => {
     const locks = LOCKS.get(name)?.map((taken) => plannedLock(taken, sizeOf.get(taken.table))) ?? null;
-    const blocking = locks?.findIndex(({ blocks }) => blocks !== 'nobody') ?? -1;
+    const blocking = locks?.findIndex(({ blocks }) => blocks !== 'nothing') ?? -1;
     const held = blocking < 0 ? [] : locks!.slice(blocking);
     return { name, serves, isNeeded, locks, blocksFor: held.reduce((sum, { takes }) => sum + takes, 0) };
   });
@@ -55,5 +55,5 @@ function plannedLock(
 /** What a lock keeps others from. Of writers only those of the same rows wait for a writer. */
 export function blockedBy(lock: string): PlannedLock['blocks'] {
   if (lock === 'AccessExclusiveLock') return 'reads and writes';
-  return ['ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock'].includes(lock) ? 'writes' : 'nobody';
+  return ['ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock'].includes(lock) ? 'writes' : 'nothing';
 }

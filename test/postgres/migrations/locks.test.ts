@@ -17,7 +17,7 @@ const MOST_BLOCKED = 2;
 /** What is wrong with a new file, each with what to do. */
 function objections({ name, text, serves }: ReturnType<typeof parseFile>, locks: readonly LockTaken[]): string[] {
   const statements = text.replaceAll(/^\s*--.*$/gm, '').replaceAll(/\$\$.*?\$\$/gs, '');
-  const blocking = locks.filter(({ lock }) => blockedBy(lock) !== 'nobody');
+  const blocking = locks.filter(({ lock }) => blockedBy(lock) !== 'nothing');
   const blocked = new Set(blocking.map(({ table }) => table));
   const takesAway = /\b(drop|rename)\b/i.test(statements);
   const found: string[] = [];
