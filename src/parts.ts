@@ -10,6 +10,7 @@ import { settingsDigests } from './config/settings-digests.ts';
 import { wayTo } from './config/ways.ts';
 import { createJudge } from './daemon/judge/judge.ts';
 import { createNotifier } from './daemon/notifier/notifier.ts';
+import { createPresentAlerts } from './daemon/notifier/present-alerts.ts';
 import { createDirectPosts } from './daemon/notifier/sending/direct-post.ts';
 import { createKnownSubscribers } from './daemon/notifier/subscribers/known-subscribers.ts';
 import { createPoller } from './daemon/poller/poller.ts';
@@ -204,5 +205,7 @@ function createAlerting(
   const ceilings = channelCeilings(settings);
   const heartbeat =
     url === null ? null : createHeartbeat({ sql, clock, log, replica, health, ceilings, url, way: wayTo(url, settings) });
-  return { judge, hostWatch, troubles, heartbeat };
+  const present = configured.filter(({ showsPresent }) => showsPresent);
+  const repeats = present.length === 0 ? null : createPresentAlerts({ sql, clock, log, channels: present });
+  return { judge, hostWatch, troubles, heartbeat, repeats };
 }

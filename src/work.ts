@@ -53,6 +53,7 @@ function loopsOf(parts: Runnable): readonly (readonly [name: string, tick: () =>
     erasures,
     hostWatch,
     heartbeat,
+    repeats,
     schemaWatch,
     sql,
   } = parts;
@@ -72,6 +73,7 @@ function loopsOf(parts: Runnable): readonly (readonly [name: string, tick: () =>
     ['schema', schemaWatch.tick],
     ...(hostWatch === null ? [] : [['hosts', hostWatch.tick] as const]),
     ...(heartbeat === null ? [] : [['heartbeat', heartbeat.tick] as const]),
+    ...(repeats === null ? [] : [['repeats', repeats.tick] as const]),
   ];
 }
 
@@ -157,12 +159,13 @@ export async function stop(parts: Runnable, front: Front | undefined): Promise<b
 
 /** Hands shards over, and ends loops and what is under way. Answers whether all shards were released. */
 export async function endWork(parts: Runnable, { end, left }: Shutdown): Promise<boolean> {
-  const { loops, clients, ownership, heartbeat, poller, notifier, activity, traces } = parts;
+  const { loops, clients, ownership, heartbeat, repeats, poller, notifier, activity, traces } = parts;
   const hangUp = setTimeout(() => clients.forEach(({ client }) => void client.close()), left(CALLS_UNTIL));
   await Promise.all([
     // Begun first: the other replicas go on at once with every shard on which nothing is under way.
     end('the handing over of shards', WORK_UNTIL, ownership.handOver),
     end('the heartbeat', WORK_UNTIL, async () => heartbeat?.close()),
+    end('repeated alerts', WORK_UNTIL, async () => repeats?.close()),
     ...loops.all().map(([name, loop]) => end(`loop ${name}`, WORK_UNTIL, loop.stop)),
     end('polls', WORK_UNTIL, poller.stop),
     end('deliveries', WORK_UNTIL, notifier.stop),

@@ -12,6 +12,8 @@ const ROOT = join(import.meta.dirname, '..');
 /** When each line is written, and where the line itself does not say it, what to do. The type refuses an event without a meaning. */
 const MEANINGS: Readonly<Record<LogEvent, string>> = {
   'address.unencrypted': 'At the start: calls to an address go out unencrypted.',
+  'alert.not_repeated':
+    'An Alertmanager did not take an open incident again; the incident is sent as a delivery until the Alertmanager takes it. Once per outage.',
   'api.action_not_recorded':
     'A change by an operator was made, and its row for the page of actions was not. This line stands for it.',
   'api.answered': 'A request was answered.',

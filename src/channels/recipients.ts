@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { channelSetting, channelSubscriber } from '../config/channels.ts';
+import { PEOPLE_KINDS } from '../config/kinds/people-kinds.ts';
 import type { ChannelSettings, Settings, SubscriberSettings } from '../config/settings.ts';
 import type { SubscriberDefinition } from '../postgres/subscribers/subscribers.ts';
 import type { Secrets } from '../runtime/secrets/secrets.ts';
@@ -11,6 +12,8 @@ import { audienceOfKind, openSystem, peopleKind } from './registry.ts';
 /** A subscriber that the settings name, with what opens its channel. */
 export interface ConfiguredSubscriber {
   readonly definition: SubscriberDefinition;
+  /** Whether it shows what is wrong at present, so that open incidents are repeated to it. */
+  readonly showsPresent?: boolean;
   open(): Opened;
 }
 
@@ -36,6 +39,7 @@ function channelForPeople(channel: ChannelSettings, settings: Settings): Configu
   const setting = channelSetting(settings, channel);
   return {
     definition: { name, kind, audience, format: 'standard', types: null, states: null, sites, addressHash },
+    showsPresent: PEOPLE_KINDS[kind].showsPresent ?? false,
     open: () => open(channel, { setting, settings }),
   };
 }

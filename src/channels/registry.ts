@@ -3,6 +3,7 @@
 import type { PeopleKind } from '../config/kinds/people-kinds.ts';
 import type { ChannelKind, ChannelOf, ChannelSettings, Settings, SubscriberSettings } from '../config/settings.ts';
 import type { Audience } from '../domain/deliveries/subscriber-health.ts';
+import { alertmanagerKind } from './alertmanager/kind.ts';
 import { alertsKind } from './alerts/kind.ts';
 import { createNatsChannel } from './brokers/nats.ts';
 import { createRabbitChannel } from './brokers/rabbitmq.ts';
@@ -40,6 +41,7 @@ const CHANNELS: SystemKinds & PeopleKinds = {
   slack: slackKind,
   teams: teamsKind,
   alerts: alertsKind,
+  alertmanager: alertmanagerKind,
 };
 
 /** All kinds. */

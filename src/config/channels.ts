@@ -31,6 +31,7 @@ export function channelRules({ channels }: ChannelsOf): ChannelRule[] {
     severity,
     stuck,
     paidTwice,
+    onlyIncidents: PEOPLE_KINDS[channel.kind].showsPresent ?? false,
   }));
 }
 
@@ -79,8 +80,21 @@ export function channelSettings(
       .toSorted(([one], [other]) => rank(one) - rank(other))
       .map(([name, each]): ChannelSettings => {
         const own = 'maxPerHour' in each ? (each.maxPerHour ?? maxPerHour) : maxPerHour;
-        const common = { sites: each.sites ?? null, stuck: each.stuck ?? stuck, paidTwice: each.paidTwice ?? paidTwice };
-        return { kind, name, ...each, ...common, maxPerHour: PEOPLE_KINDS[kind].isLimited ? own : null } as ChannelSettings;
+        const { isLimited, showsPresent = false } = PEOPLE_KINDS[kind];
+        const single = showsPresent
+          ? ({ stuck: 'incidents', paidTwice: false } as const)
+          : {
+              stuck: ('stuck' in each && each.stuck) || stuck,
+              paidTwice: ('paidTwice' in each ? each.paidTwice : null) ?? paidTwice,
+            };
+        return {
+          kind,
+          name,
+          ...each,
+          sites: each.sites ?? null,
+          ...single,
+          maxPerHour: isLimited ? own : null,
+        } as ChannelSettings;
       }),
   );
   return [...ofVariable, ...ofFile];

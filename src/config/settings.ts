@@ -139,6 +139,7 @@ interface NamedChannel {
 interface OwnOfKind {
   readonly slack: unknown;
   readonly teams: unknown;
+  readonly alertmanager: unknown;
   readonly alerts: { readonly secret: string; readonly oldSecrets: readonly string[] };
 }
 

@@ -5,6 +5,7 @@
  */
 export const LOG_EVENTS = {
   'address.unencrypted': 'warn: about address advice',
+  'alert.not_repeated': 'warn: subscriber detail',
   'api.action_not_recorded': 'error: call key error',
   'api.answered': 'debug: method path status tookMs',
   'api.changed': 'info: key address call id? site? created? existing? rejected? ofKey? ended? status',

@@ -53,6 +53,7 @@ describe('the published schema', () => {
       'slack',
       'teams',
       'alerts',
+      'alertmanager',
       'subscribers',
       'webhooks',
       'api',

@@ -73,10 +73,10 @@ export interface Alertmanager {
   stop(): Promise<void>;
 }
 
-/** A real Alertmanager that sends nothing to anybody. */
-export async function startAlertmanager(): Promise<Alertmanager> {
+/** A real Alertmanager that sends nothing to anybody; at a free port, or at the host and port of one that is gone. */
+export async function startAlertmanager(at: string | null = null): Promise<Alertmanager> {
   const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-alertmanager-'));
-  const host = `127.0.0.1:${(await freePorts(1))[0]}`;
+  const host = at ?? `127.0.0.1:${(await freePorts(1))[0]}`;
   const config = join(folder, 'alertmanager.yml');
   writeFileSync(config, JSON.stringify({ route: { receiver: 'nobody' }, receivers: [{ name: 'nobody' }] }));
   const flags = [`--config.file=${config}`, `--storage.path=${join(folder, 'data')}`, `--web.listen-address=${host}`];

@@ -74,13 +74,16 @@ function sentence(context: CliContext, kind: PeopleKind, { channel, ok, messages
 
 /** Declares the command of a kind. */
 export function registerKind(ofKind: Command, context: CliContext, kind: PeopleKind): void {
-  const { title, variable } = PEOPLE_KINDS[kind];
+  const { title, variable, showsPresent } = PEOPLE_KINDS[kind];
+  const [count, examplesOf] = showsPresent
+    ? ['two alerts', 'one that fires, which the next one ends']
+    : ['three messages', 'an incident, one that is over, and single stuck checkouts'];
   ofKind.description(`Shows that messages arrive, and how they look (${title}).`);
   const command = ofKind
     .command('test')
-    .summary('post three messages, marked as a test')
+    .summary(`post ${count}, marked as a test`)
     .description(
-      'Posts three messages that are marked as a test to every configured channel: an incident, one that is over, and single stuck checkouts. Needs no daemon and no database.',
+      `Posts ${count} that are marked as a test to every configured channel: ${examplesOf}. Needs no daemon and no database.`,
     )
     .option('--channel <name>', `only this channel${variable === null ? '' : `; that of ${variable} is called default`}`)
     .option('--longest', 'the longest messages there can be, instead of typical ones')

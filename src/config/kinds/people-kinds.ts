@@ -9,6 +9,8 @@ export interface PeopleKindWords {
   readonly variable: 'SLACK_WEBHOOK_URL' | null;
   /** Whether its messages within an hour are limited (`maxPerHour`). */
   readonly isLimited: boolean;
+  /** It shows what is wrong at present, no messages: it gets incidents alone, and each again every minute while the incident is open. */
+  readonly showsPresent?: true;
 }
 
 const words = {
@@ -29,6 +31,13 @@ const words = {
     how: 'have the system that pages people take Standard Webhooks, directly or through a bridge,',
     variable: null,
     isLimited: false,
+  },
+  alertmanager: {
+    title: 'Alertmanager',
+    how: 'take the address of an Alertmanager, without /api/v2/alerts,',
+    variable: null,
+    isLimited: false,
+    showsPresent: true,
   },
 } satisfies Record<string, PeopleKindWords>;
 

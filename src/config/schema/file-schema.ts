@@ -237,6 +237,9 @@ export const file = section({
       channels: z.record(ownName, peopleChannel.alerts).prefault({}).describe('Webhooks of systems that page people, by name'),
     }),
   ),
+  alertmanager: absentable(
+    section({ channels: z.record(ownName, peopleChannel.alertmanager).prefault({}).describe('Alertmanagers by name') }),
+  ),
   subscribers: z.record(ownName, subscriber).prefault({}).describe('Receivers of events by name'),
   webhooks: absentable(webhooks),
   api: absentable(section({ keys: z.record(ownName, apiKey).prefault({}).describe('Keys of the API by name') })),

@@ -43,6 +43,14 @@ const alertsChannel = section({
   oldSecrets: list(kind.signingSecret, [], 'Secrets that `secret` replaces; each signs beside it until it is taken out here'),
   ...hearing,
 });
+const alertmanagerChannel = section({
+  webhookUrl: required(
+    kind.secretUrl,
+    'Where an Alertmanager is, such as `http://alertmanager:9093`; each Alertmanager of a cluster is a channel',
+  ),
+  sites: hearing.sites,
+  severity: preset(kind.oneOf(['warning', 'critical']), 'warning', 'The least urgent incidents that it gets'),
+});
 
 export const slack = section({
   stuck: preset(
@@ -76,7 +84,9 @@ export const slack = section({
 });
 
 /** A channel of each kind for people. */
-export const peopleChannel = { slack: slackChannel, teams: teamsChannel, alerts: alertsChannel } satisfies Record<
-  PeopleKind,
-  unknown
->;
+export const peopleChannel = {
+  slack: slackChannel,
+  teams: teamsChannel,
+  alerts: alertsChannel,
+  alertmanager: alertmanagerChannel,
+} satisfies Record<PeopleKind, unknown>;

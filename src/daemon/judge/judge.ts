@@ -50,7 +50,7 @@ export function createJudge(options: JudgeOptions): Judge {
   /** First looks and digests are no more urgent than a warning. */
   const recipients: AlertMoment['recipients'] = async (isWanted = () => true): Promise<RecipientsOf> => {
     const idsOf = await channelIds();
-    const wanted = channels.filter(isWanted);
+    const wanted = channels.filter((channel) => channel.onlyIncidents !== true && isWanted(channel));
     return (site) => audienceOf({ kind: 'stuck', severity: 0, subscriber: null }, [site], wanted).flatMap(idsOf);
   };
   const alertOthers = async (lease: JudgeLease): Promise<Outcome[]> => {

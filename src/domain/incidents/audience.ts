@@ -16,6 +16,8 @@ export interface ChannelRule {
   readonly stuck?: StuckMode;
   /** Whether it is alerted of orders that were paid twice; true by default. */
   readonly paidTwice?: boolean;
+  /** It gets neither digests nor first looks; false by default. */
+  readonly onlyIncidents?: boolean;
   /** It takes nothing at present; false by default. */
   readonly isDeaf?: boolean;
 }
