@@ -31,16 +31,18 @@ function assetOf(name: string, ...files: readonly string[]): Asset {
   return { address, type: TYPES.get(extension)!, bytes, br: brotliCompressSync(bytes), gzip: gzipSync(bytes) };
 }
 
-const own = (name: string, ...names: readonly string[]): Asset =>
-  assetOf(name, ...[...names, name].map((each) => join(FOLDER, each)));
+const joined = (name: string, files: readonly string[]): Asset => assetOf(name, ...files.map((each) => join(FOLDER, each)));
 const packaged = (name: string, path: string): Asset => assetOf(name, fileURLToPath(import.meta.resolve(path)));
 
 /** Read once, when the console is opened. */
 const ASSETS = {
   // One file: a page is painted when all of its styles are there.
-  styles: own('console.css', 'tokens.css'),
-  script: own('console.js'),
-  icon: own('icon.svg'),
+  styles: joined('console.css', [
+    ...['tokens.css', 'console.css'],
+    ...['now.css', 'incidents.css', 'purchases.css', 'deliveries.css', 'live.css', 'forms.css'].map((name) => `pages/${name}`),
+  ]),
+  script: joined('console.js', ['console.js']),
+  icon: joined('icon.svg', ['icon.svg']),
   htmx: packaged('htmx.js', 'htmx.org/dist/htmx.min.js'),
 };
 const BY_ADDRESS = new Map(Object.values(ASSETS).map((asset) => [asset.address, asset]));
