@@ -1,9 +1,10 @@
 /** The types of the client, written from the schemas of the OpenAPI document and of the events. */
-import type { OpenApiDocument, Schema } from '../src/api/reference/page-model.ts';
+
 import { createApi } from '../src/api/routes.ts';
 import { loadSettings } from '../src/config/load-settings.ts';
 import { systemEventsSchema } from '../src/domain/events/documents.ts';
 import { EVENT_TYPES, SYSTEM_EVENTS } from '../src/domain/events/system-event-types.ts';
+import type { OpenApiDocument, Schema } from './book/api/model.ts';
 
 /** What the client exports; what these refer to follows. */
 const RESOURCES = [

@@ -1,12 +1,12 @@
 /**
  * The docs as a book, which is a static web site with a search: run by itself it writes book/, which the package holds and the daemon serves at /docs/.
- * `--for-package` leaves out the pictures of the console, which are large, and the description of the API, which the daemon answers itself.
+ * `--for-package` leaves out the pictures of the console, which are large.
  */
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { docsPage } from '../src/api/reference/page.ts';
-import type { OpenApiDocument } from '../src/api/reference/page-model.ts';
+import type { OpenApiDocument } from './book/api/model.ts';
+import { apiPage } from './book/api/page.ts';
 import { documentOf } from './book/frame.ts';
 import { type Rendered, render } from './book/markdown.ts';
 import { copiedFiles, type Page, readPages, readParts } from './book/pages.ts';
@@ -14,8 +14,6 @@ import { WORDS } from './book/words.ts';
 import { openApiDocument } from './client-types.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-/** Where a reader without a daemon would call. */
-const ORIGIN = 'http://127.0.0.1:8080';
 
 /** Writes the book into a folder, which is emptied first. Throws an Error for a link to a page that is missing. */
 export async function buildBook(folder: string, { forPackage }: { forPackage: boolean }): Promise<void> {
@@ -36,10 +34,8 @@ export async function buildBook(folder: string, { forPackage }: { forPackage: bo
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     copyFileSync(join(ROOT, source), join(folder, path));
   }
-  if (!forPackage) {
-    write('api.html', String(await docsPage(document, { origin: ORIGIN, keyed: true, description: 'openapi.json' })));
-    write('openapi.json', JSON.stringify(document));
-  }
+  const api: Page = { source: 'openapi.json', path: 'api.html', markdown: '', isAside: false };
+  write(api.path, String(await documentOf(api, apiPage(document), parts)));
   writeAssets(write, [
     ...rendered.flatMap(([page, content]) => (page.isAside ? [] : entriesOf(page, content))),
     ...callsOf(document),

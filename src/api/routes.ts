@@ -131,7 +131,7 @@ export function createApi({ sql, settings, secrets = null, health, log, feed = c
   mountCustomers(app, { sql });
   mountSilences(app, { sql, changes, secrets });
   mountRehearsals(app, { sql, sites: known.sites, settings });
-  mountDocument(app, { keyed: !keyless });
+  mountDocument(app);
   mountBook(app, parts.book);
 
   return app;

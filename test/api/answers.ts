@@ -1,5 +1,5 @@
 /** Whether an answer of the API is one that the OpenAPI document names for its operation. */
-import type { Operation } from '../../src/api/reference/page-model.ts';
+import type { Operation } from '../../tools/book/api/model.ts';
 import type { schemaChecker } from './schema-checker.ts';
 
 export interface ApiAnswer {

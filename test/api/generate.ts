@@ -7,7 +7,7 @@ import {
   propertiesOf,
   resolved,
   type Schema,
-} from '../../src/api/reference/page-model.ts';
+} from '../../tools/book/api/model.ts';
 
 /** What is known to exist, by the name of the parameter or field that may hold it. */
 export type Known = Readonly<Record<string, readonly string[]>>;

@@ -7,8 +7,8 @@
 import fc from 'fast-check';
 import { fetch } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { OpenApiDocument, Operation } from '../../src/api/reference/page-model.ts';
 import type { Settings } from '../../src/config/settings.ts';
+import type { OpenApiDocument, Operation } from '../../tools/book/api/model.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { faultOfAnswer } from './answers.ts';
 import type { Known } from './generate.ts';

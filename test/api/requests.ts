@@ -1,6 +1,6 @@
 /** Requests to the API, good ones and bad ones, made from what the OpenAPI document says of each operation. */
 import fc from 'fast-check';
-import type { OpenApiDocument, Operation } from '../../src/api/reference/page-model.ts';
+import type { OpenApiDocument, Operation } from '../../tools/book/api/model.ts';
 import { bodyValue, type Known, oddText, parameterText } from './generate.ts';
 
 /** One operation of the document. */

@@ -1,7 +1,7 @@
 /** Checks values by schemas of an OpenAPI 3.1 document, as a client that trusts the document would. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
-import type { OpenApiDocument, Schema } from '../../src/api/reference/page-model.ts';
+import type { OpenApiDocument, Schema } from '../../tools/book/api/model.ts';
 
 /** A function that says what is wrong with a value, or null. Schemas are compiled once. */
 export function schemaChecker(document: OpenApiDocument): (schema: Schema, value: unknown) => string | null {

@@ -1,7 +1,7 @@
 /** Hostile requests to every operation that the OpenAPI document names. */
 import fc from 'fast-check';
 import { Agent, request } from 'undici';
-import type { OpenApiDocument } from '../../src/api/reference/page-model.ts';
+import type { OpenApiDocument } from '../../tools/book/api/model.ts';
 import { faultOfAnswer } from '../api/answers.ts';
 import type { Known } from '../api/generate.ts';
 import { type ApiRequest, requestsFor, type Target, targetsOf } from '../api/requests.ts';

@@ -1,7 +1,7 @@
 /** Bytes to the HTTP socket that no HTTP client would send: odd methods, request lines, headers, lengths and chunks. */
 import { connect } from 'node:net';
 import fc from 'fast-check';
-import type { OpenApiDocument } from '../../src/api/reference/page-model.ts';
+import type { OpenApiDocument } from '../../tools/book/api/model.ts';
 import { oddText } from '../api/generate.ts';
 import { brief, edited, edits, hostileHeaderText, hostileJson, sample } from './hostile.ts';
 import { KEY } from './world.ts';

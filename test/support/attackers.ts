@@ -60,7 +60,7 @@ export const KINDS = {
   'made-up cookies with forms': { sends: () => `${post('/theme', 10, FORM + cookie())}theme=dark`, goesOn: true },
   'random paths': { sends: () => get(`/${random()}/%ff/..%2f`), goesOn: true },
   'files that are not there': { sends: () => get(`/assets/${random()}`), goesOn: true },
-  'descriptions of the API': { sends: () => get(`/docs/api.html?${random()}`), goesOn: true },
+  'descriptions of the API': { sends: () => get(`/openapi.json?${random()}`), goesOn: true },
   'sign-in pages': { sends: () => get('/sign-in'), goesOn: true },
   'requests behind one another': { sends: once(get('/sign-in').repeat(500)) },
   // Only by sending on does a caller that reads nothing learn that its connection was closed.

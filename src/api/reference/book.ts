@@ -26,8 +26,8 @@ export function mountBook(app: Api, folder: string = FOLDER): void {
   });
 }
 
-/** Whether the book would have a page there. Messages link to pages; the description of the API is another route's. */
-const isPage = (path: string): boolean => path === '/docs/' || (path.endsWith('.html') && path !== '/docs/api.html');
+/** Whether the book would have a page there. Messages link to pages. */
+const isPage = (path: string): boolean => path === '/docs/' || path.endsWith('.html');
 
 function notBuilt() {
   return html`<!doctype html>
@@ -35,6 +35,6 @@ function notBuilt() {
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Documentation · purchase-watch</title></head>
 <body><main><h1>The documentation is not built here</h1>
 <p>The published package brings it along. In a clone, <code>npm run docs</code> builds it, and the next start of the daemon serves it; the same pages are Markdown in the folder <code>docs</code>, which begins with <code>docs/README.md</code>.</p>
-<p><a href="api.html">Every call of the HTTP API</a> is described in any case.</p></main></body>
+<p>Every call of the HTTP API is described by <a href="../openapi.json">openapi.json</a>.</p></main></body>
 </html>`;
 }

@@ -1,15 +1,11 @@
-/** The description of all routes, made from their definitions, for programs (/openapi.json) and for people (/docs/api.html). */
+/** The description of all routes, made from their definitions: /openapi.json. The book has the same as a page. */
 
-import { createHash } from 'node:crypto';
 import { createRoute, z } from '@hono/zod-openapi';
 import { packageVersion } from '../../runtime/process/package-version.ts';
 import { OPEN } from '../access/scopes.ts';
 import { type Api, jsonAnswer } from '../http/definitions.ts';
 import { operationIdOf } from '../http/operation-id.ts';
 import { problems } from '../http/problems.ts';
-import { docsPage } from './page.ts';
-import type { OpenApiDocument, Operation } from './page-model.ts';
-import { STYLE } from './page-style.ts';
 import { registerWebhooks } from './webhooks.ts';
 
 const ABOUT = {
@@ -36,16 +32,8 @@ const ABOUT = {
   ],
 };
 
-/** The page is one file: nothing else may be loaded, run, framed or posted. */
-const PAGE_POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
-
-/** Stands for where a reader reached the page, in lines for a shell: its brackets have `shellWord` quote these. */
-const ORIGIN = 'http://[origin]';
-/** An origin that needs no escaping between the quotes of a shell and in HTML. */
-const PLAIN = /^https?:\/\/[\w.:[\]-]+$/;
-
-/** Mounts both. They need no key: they say what every installation of this version says. */
-export function mountDocument(app: Api, { keyed }: { keyed: boolean }): void {
+/** It needs no key: it says what every installation of this version says. */
+export function mountDocument(app: Api): void {
   app.openAPIRegistry.registerComponent('securitySchemes', 'key', {
     type: 'http',
     scheme: 'bearer',
@@ -53,24 +41,21 @@ export function mountDocument(app: Api, { keyed }: { keyed: boolean }): void {
       'Each call names in `x-scope` the scope that the key needs: `read`, `metrics`, `register` or `operate`. `API_KEY` has all four, `API_READ_KEY` has `read` and `metrics`. Without any key in the configuration only programs on this machine that can read the file `authorization` in `DATA_DIR` are served, with the line in it.',
   });
   registerWebhooks(app.openAPIRegistry);
-  // Made once, because strangers may ask for both: the document takes 5 ms, the page 15 ms.
-  const document = once(() => completed(app.getOpenAPI31Document(ABOUT) as unknown as OpenApiDocument));
-  const text = once(() => JSON.stringify(document()));
-  const page = once(async () => `${await docsPage(document(), { origin: ORIGIN, keyed, description: '../openapi.json' })}`);
-  app.openapi(documentRoute, (c) => c.body(text(), 200, { 'content-type': 'application/json' }) as never);
-  app.openapi(pageRoute, async (c) => {
-    const { origin } = new URL(c.req.url);
-    const whole = (await page()).replaceAll(ORIGIN, PLAIN.test(origin) ? origin : 'http://127.0.0.1:8080');
-    return c.html(whole, 200, { 'content-security-policy': PAGE_POLICY, 'referrer-policy': 'no-referrer' });
+  let text: string | undefined;
+  app.openapi(documentRoute, (c) => {
+    // Made once, because strangers may ask for it, and it takes 5 ms.
+    text ??= JSON.stringify(completed(app.getOpenAPI31Document(ABOUT) as unknown as Described));
+    return c.body(text, 200, { 'content-type': 'application/json' }) as never;
   });
 }
 
-function once<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
-  };
+interface Described {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+}
+
+interface Operation {
+  readonly operationId?: string;
+  readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
 }
 
 /**
@@ -78,7 +63,7 @@ function once<T>(make: () => T): () => T {
  * method and path make), and with each scope in `x-scope`: OpenAPI 3.1 lets `security` name it, and linters take it for a
  * mistake, because 3.0 had scopes only for OAuth.
  */
-function completed(document: OpenApiDocument): OpenApiDocument {
+function completed(document: Described): Described {
   const complete = (method: string, path: string, { security = [], ...operation }: Operation): Operation => {
     const [scope] = security.flatMap(({ key = [] }) => key);
     return {
@@ -104,19 +89,6 @@ const documentRoute = createRoute({
   security: OPEN,
   responses: {
     200: jsonAnswer('The document.', z.record(z.string(), z.any())),
-    ...problems(),
-  },
-});
-
-const pageRoute = createRoute({
-  method: 'get',
-  path: '/docs/api.html',
-  summary: 'The same document as a page for people',
-  description: 'With a line for curl for each call.',
-  tags: ['Operations'],
-  security: OPEN,
-  responses: {
-    200: { description: 'One page without scripts.', content: { 'text/html': { schema: z.string() } } },
     ...problems(),
   },
 });

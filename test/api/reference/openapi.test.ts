@@ -2,11 +2,11 @@
 
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { exampleOf, type OpenApiDocument, type Operation, type Schema } from '../../../src/api/reference/page-model.ts';
 import { createApi } from '../../../src/api/routes.ts';
 import { type ApiKey, hashOfKey } from '../../../src/config/api-keys.ts';
 import { SCOPES, type Scope } from '../../../src/config/kinds/key-kinds.ts';
 import { EVENT_TYPES } from '../../../src/domain/events/system-event-types.ts';
+import { exampleOf, type OpenApiDocument, type Operation, type Schema } from '../../../tools/book/api/model.ts';
 import { announce } from '../../support/announce.ts';
 import { PLANS, startTestApi, type TestApi } from '../api.ts';
 import { schemaChecker } from '../schema-checker.ts';

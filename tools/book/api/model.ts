@@ -1,5 +1,5 @@
 /** The parts of an OpenAPI 3.1 document that the page reads, and a schema in a few words. */
-import { HOUR } from '../../domain/values/time.ts';
+import { HOUR } from '../../../src/domain/values/time.ts';
 
 export interface Schema {
   readonly $ref?: string;

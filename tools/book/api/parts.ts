@@ -9,7 +9,7 @@ import {
   resolved,
   type Schema,
   schemaName,
-} from './page-model.ts';
+} from './model.ts';
 
 type Html = ReturnType<typeof html>;
 
@@ -57,7 +57,7 @@ function listed(parts: readonly Html[], separator: string): Html[] {
 
 /** One row per parameter. */
 export function parameterTable(document: OpenApiDocument, parameters: readonly Parameter[]): Html {
-  return html`<div class="scroll"><table><thead><tr><th>name</th><th>in</th><th>type</th><th>meaning</th></tr></thead>
+  return html`<div class="wide" tabindex="0"><table><thead><tr><th>name</th><th>in</th><th>type</th><th>meaning</th></tr></thead>
 <tbody>${parameters.map(
     (each) =>
       html`<tr><th><code>${each.name}</code> ${each.required ? html`<span class="must">required</span>` : ''}</th><td>${each.in}</td><td>${typeOf(each.schema)}</td><td>${meaning(document, each.schema, each.description)}</td></tr>`,
@@ -71,7 +71,7 @@ export function fieldTable(document: OpenApiDocument, schema: Schema): Html {
     const limits = limitsOf(resolved(document, schema));
     return html`<p class="quiet">${typeOf(resolved(document, schema))}${limits === '' ? '' : `, ${limits}`}</p>`;
   }
-  return html`<div class="scroll"><table><thead><tr><th>field</th><th>type</th><th>meaning</th></tr></thead><tbody>${rows}</tbody></table></div>`;
+  return html`<div class="wide" tabindex="0"><table><thead><tr><th>field</th><th>type</th><th>meaning</th></tr></thead><tbody>${rows}</tbody></table></div>`;
 }
 
 function fieldRows(document: OpenApiDocument, schema: Schema, prefix: string, depth: number): Html[] {
