@@ -105,8 +105,10 @@ export interface ResultsContext {
   readonly ownership: Ownership;
   readonly subscriberPauses: SubscriberPauses;
   readonly writes: Writes;
-  /** Ends the pause between two tries, and the tries. */
+  /** Ends the tries. */
   readonly stopped: AbortSignal;
+  /** Ends the present pause between two tries: the daemon stops, or the database confirms renewals again. */
+  pauseEnd(): AbortSignal;
   /** The database refuses results, so nothing more should be sent. */
   onTrouble(): void;
 }
@@ -142,7 +144,7 @@ export async function settleSurely(results: readonly AttemptResult[], context: R
       writes.failed(RESULTS, error);
       log.error({ error, deliveries: results.length, retryInMs: rest }, 'delivery.not_settled');
       if (stopped.aborted) return { written: new Set(), unwritable: idsOf(results), locked: [] };
-      await clock.sleep(rest, stopped);
+      await clock.sleep(rest, context.pauseEnd());
     }
   }
 }

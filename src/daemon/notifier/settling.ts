@@ -58,6 +58,12 @@ const BETWEEN_SETTLINGS: Milliseconds = 30;
 export function createSettling(options: SettlingOptions): Settling {
   const { clock, log, meters, ownership, knownSubscribers, loader, startList, retryTimes, outside, stopped, spread, wake } =
     options;
+  let back = new AbortController();
+  ownership.onBack(() => {
+    back.abort();
+    back = new AbortController();
+  });
+  const pauseEnd = (): AbortSignal => AbortSignal.any([stopped, back.signal]);
   let isStuck = false;
   const onTrouble = (): void => {
     isStuck = true;
@@ -95,7 +101,7 @@ export function createSettling(options: SettlingOptions): Settling {
   };
 
   const flush = async (results: readonly AttemptResult[]): Promise<void> => {
-    const settled = await settleSurely(results, { ...options, onTrouble });
+    const settled = await settleSurely(results, { ...options, onTrouble, pauseEnd });
     const wasStuck = isStuck && !stopped.aborted;
     if (wasStuck) isStuck = false;
     resting.add(settled.locked);

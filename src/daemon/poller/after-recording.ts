@@ -77,6 +77,11 @@ export function createAfterRecording(options: AfterRecordingOptions): AfterRecor
   const pauses = createPauses(clock);
   const refusals = createRefusals(log, writes);
 
+  ownership.onBack(() => {
+    pauses.end();
+    wakeLoader();
+    wakeCalls();
+  });
   ownership.onChange(({ lost }) => {
     if (lost.length > 0) writes.forget();
   });
@@ -194,6 +199,10 @@ function createPauses({ monotonic }: Pick<Clock, 'monotonic'>) {
       // Batches that fail together are one failure. A lock that another session holds for seconds is none that longer pauses help with.
       if (now >= until) failures = isLockTimeout(error) ? 1 : failures + 1;
       until = now + Math.min(FIRST_PAUSE * 2 ** Math.max(failures - 1, 0), LONGEST_PAUSE);
+    },
+    /** Ends the present pause; the next one is longer all the same. */
+    end: (): void => {
+      until = Number.NEGATIVE_INFINITY;
     },
     left: (): Milliseconds => Math.max(until - monotonic(), 0),
   };

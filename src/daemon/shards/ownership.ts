@@ -138,6 +138,9 @@ export function createOwnership(options: OwnershipOptions): OwnershipKeeper {
   let isStopping = false;
   /** Whether the shards are left to the others. */
   let isAway = false;
+  /** Whether the database confirmed the last renewal. */
+  let isConfirmed = true;
+  const onBack: (() => void)[] = [];
 
   return {
     replica,
@@ -147,6 +150,7 @@ export function createOwnership(options: OwnershipOptions): OwnershipKeeper {
     end: shards.end,
     lost: shards.lost,
     onChange: shards.onChange,
+    onBack: (listener) => void onBack.push(listener),
     outlasts: lease.outlasts,
     mayBegin: (shard, need) => shards.stays(shard) && lease.outlasts(need),
     mayGoOn: (shard, epoch, need) => shards.epochOf(shard) === epoch && lease.outlasts(need),
@@ -154,6 +158,8 @@ export function createOwnership(options: OwnershipOptions): OwnershipKeeper {
     fleet,
     tick: async () => {
       if (isStopping) return renewEvery;
+      const wasConfirmed = isConfirmed;
+      isConfirmed = false;
       const renewal = (await renew()) ?? (await renew());
       if (renewal === null) return 0;
       await steps.note();
@@ -166,6 +172,8 @@ export function createOwnership(options: OwnershipOptions): OwnershipKeeper {
       // The last one never leaves its shards.
       await balance(sql, replica, shards, leaves && taking.length > 0 ? null : part);
       await steps.follow();
+      isConfirmed = true;
+      if (!wasConfirmed) for (const listener of onBack) listener();
       return renewEvery;
     },
     onOtherDatabase,

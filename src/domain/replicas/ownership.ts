@@ -34,6 +34,8 @@ export interface Ownership {
   share(): number;
   /** Calls back with shards that became ours or ceased to be. */
   onChange(listener: (change: { gained: readonly number[]; lost: readonly number[] }) => void): void;
+  /** Calls back when the database confirms a renewal after one that it did not confirm: what waits for the database need not wait longer. */
+  onBack(listener: () => void): void;
 }
 
 /** What this replica holds of some shards, as of now. */

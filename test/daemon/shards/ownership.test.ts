@@ -452,6 +452,21 @@ describe('a statement whose answer is lost', () => {
     expect([a.outlasts(999), a.outlasts(1_000)]).toEqual([true, false]);
   });
 
+  test('the first renewal that is confirmed afterwards ends pauses, once', async () => {
+    const line = failing('insert into purchase_watch_internal.replicas', 'before');
+    line.isOff = true;
+    const a = replica('a', { sql: line.sql });
+    let backs = 0;
+    a.onBack(() => backs++);
+    await settle(a);
+    line.isOff = false;
+    for (let times = 0; times < 2; times++) await expect(a.tick()).rejects.toThrow('the connection broke');
+    expect(backs).toBe(0);
+    line.isOff = true;
+    await settle(a);
+    expect(backs).toBe(1);
+  });
+
   test('taking: the next renewal shows what was taken', async () => {
     const line = failing('for update of s skip locked', 'after');
     const a = replica('a', { sql: line.sql });
