@@ -4,7 +4,6 @@ import { connect } from '../../src/postgres/connection/database.ts';
 import { register } from '../../src/postgres/purchases/purchases.ts';
 import { type Daemon, startDaemon } from '../support/daemon.ts';
 import { SECRET, startTestApp, type TestApp } from '../support/test-app.ts';
-import { startWire } from '../support/wire.ts';
 
 let t: TestApp;
 let daemon: Daemon | undefined;
@@ -54,32 +53,6 @@ test('a daemon whose connections are broken again and again under load lives on 
     expect(sequences).toEqual(sequences.map((_, index) => index + 1));
   }
   expect(await daemon.end('SIGTERM')).toBe(0);
-});
-
-test('after an outage polls and deliveries go on with the first renewal, not when the pauses of the outage end', async () => {
-  t = await startTestApp({ realClock: true });
-  const wire = await startWire(t.database.url);
-  daemon = start(wire.url);
-  await daemon.says('"started"');
-  const steps = Array.from({ length: 300 }, (_, step) => ({
-    state: step % 2 === 0 ? 'WaitingForCardPayments' : 'WaitingForEidApp',
-    after: `${step * 300}ms`,
-  }));
-  const ids = t.simulator.control.addMany(20, { script: steps }).map(({ purchaseId }) => purchaseId);
-  await registerAll(ids);
-  await expect.poll(() => t.receiver.received.length).toBeGreaterThan(20);
-  // Failed writes are tried again after 1, 2, 4 and 8 s.
-  await wire.spoil({ kind: 'refused' });
-  await new Promise((resolve) => setTimeout(resolve, 9_000));
-  await wire.spoil(null);
-  const [at, received] = [Date.now(), t.receiver.received.length];
-  const polled = () => t.app.sql`
-    select from purchase_watch.purchases where last_polled_at > to_timestamp(${at}::float8 / 1000) limit 1`;
-  await expect.poll(polled, { interval: 50 }).toHaveLength(1);
-  await expect.poll(() => t.receiver.received.length, { interval: 50 }).toBeGreaterThan(received);
-  expect(Date.now() - at).toBeLessThan(4_500);
-  await daemon.end('SIGKILL');
-  await wire.stop();
 });
 
 test('a connection that silently leads nowhere is given up, and work goes on over a new one; a stop ends all the same', async () => {
