@@ -3,9 +3,9 @@ import { type AfterRecordingOptions, createAfterRecording } from '../../../src/d
 
 test('pauses after failed writes grow, and the first confirmed renewal ends the present one', () => {
   let elapsed = 0;
-  let back = (): void => undefined;
+  const backs: (() => void)[] = [];
   const woken: string[] = [];
-  const ownership = { onChange: () => undefined, onBack: (listener: () => void) => void (back = listener) };
+  const ownership = { onChange: () => undefined, onBack: (listener: () => void) => backs.push(listener) };
   const { onFailed, pause } = createAfterRecording({
     clock: { monotonic: () => elapsed },
     log: { error: () => undefined },
@@ -26,7 +26,7 @@ test('pauses after failed writes grow, and the first confirmed renewal ends the 
   expect(pauses).toEqual([1_000, 2_000, 4_000, 8_000]);
   expect(fail()).toBe(15_000);
   woken.length = 0;
-  back();
+  for (const back of backs) back();
   expect(pause()).toBe(0);
   expect(woken).toEqual(['loader', 'calls']);
   expect(fail(), 'writes that fail although renewals are confirmed are not repeated at full speed').toBe(15_000);
