@@ -15,7 +15,7 @@ export interface Finding {
   readonly found: string;
   /** What to do about it; null when there is nothing to do. */
   readonly todo: string | null;
-  /** The same for the list of what needs somebody. Programs that read findings are not shown it. */
+  /** The same for the list of what needs a person. Programs that read findings are not shown it. */
   readonly brief?: Brief;
 }
 

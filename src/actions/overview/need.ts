@@ -11,6 +11,7 @@ import type { IncidentRow } from '../../postgres/incidents/list.ts';
 import { MOST_FAILING } from '../../postgres/subscribers/trouble.ts';
 import { placeOf, whatOf } from '../incidents/words.ts';
 import type { Facts } from './facts.ts';
+import type { Finding } from './finding.ts';
 
 /** Stuck purchases that a need names. */
 const MOST_NAMED = 3;
@@ -30,7 +31,7 @@ export const NEED_KINDS = [
 ] as const;
 export type NeedKind = (typeof NEED_KINDS)[number];
 
-/** Something that needs somebody. No part of it holds a clock time: each page and command shows times in a zone of its own. */
+/** Something that needs a person. No part of it holds a clock time: each page and command shows times in a zone of its own. */
 export interface Need {
   readonly kind: NeedKind;
   /** The thing, such as `site se`, `receiver books` or `incident inc_…`. */
@@ -52,26 +53,31 @@ export interface Need {
 
 /** An incident in which something is wrong: others end by themselves. */
 export const isActive = ({ endsAt }: Pick<IncidentRow, 'endsAt'>): boolean => endsAt === null;
-/** An open incident, with who looks after it and whether a silence keeps people from being alerted. */
-export function incidentNeed(incident: IncidentRow, { now }: Facts): Need {
-  const { id, acknowledgedAt, acknowledgedBy, silencedUntil, since } = incident;
-  const silence = silencedUntil === null ? '' : `Alerts are silenced for ${humanDuration(Math.max(silencedUntil - now, 0))} more`;
-  const owner = acknowledgedAt === null ? '' : `${acknowledgedBy ?? 'Somebody'} looks after it`;
-  const why = [silence, owner].filter((part) => part !== '').join('. ');
+/**
+ * An open incident, with who looks after it and whether a silence keeps people from being alerted. What is found of its subscriber or
+ * site now says more of the reason than the incident does.
+ */
+export function incidentNeed(incident: IncidentRow, { now }: Facts, findings: readonly Finding[] = []): Need {
+  const { id, kind, acknowledgedAt, acknowledgedBy, silencedUntil, since } = incident;
+  const of = kind === 'subscriber' ? `receiver ${incident.subscriber}` : kind === 'unreachable' ? `site ${incident.site}` : null;
+  const brief = findings.find(({ about, verdict }) => about === of && verdict !== 'ok')?.brief ?? null;
+  const silence =
+    silencedUntil === null ? null : `Alerts are silenced for ${humanDuration(Math.max(silencedUntil - now, 0))} more`;
+  const owner = acknowledgedAt === null ? 'Nobody looks after it yet' : `${acknowledgedBy ?? 'Somebody'} looks after it`;
   return {
     kind: 'incident',
     about: `incident ${id}`,
     severity: levelOf(incident),
-    text: `${placeOf(incident)}: ${whatOf(incident)}`,
-    since,
-    why: why === '' ? 'Nobody looks after it yet' : why,
+    text: brief?.what ?? `${placeOf(incident)}: ${whatOf(incident)}`,
+    since: brief?.since ?? since,
+    why: [brief?.why ?? null, silence, owner].filter((part) => part !== null).join('. '),
     todo: `see "${commandLine`incidents show ${id}`}"`,
     action: { path: `/incidents/${id}`, label: acknowledgedAt === null ? 'Open and acknowledge' : 'Look' },
     incident: id,
   };
 }
 
-/** Something needs somebody, and there is no channel that could say so. */
+/** A trouble is open, and there is no channel that could say so. */
 export function unheardNeeds({ subscribers }: Facts): Need[] {
   if (subscribers.some(({ audience }) => audience === 'people')) return [];
   return [

@@ -35,9 +35,9 @@ export interface Headline {
 const topmost = (incidents: readonly IncidentRow[]): IncidentRow[] =>
   incidents.filter(({ parent }) => !incidents.some(({ id }) => id === parent));
 
-/** What needs somebody by the facts of the database and findings from elsewhere, the gravest first. */
+/** What needs a person by the facts of the database and findings from elsewhere, the gravest first. */
 export function needsOf(facts: Facts, others: readonly Finding[] = []): Need[] {
-  const open = topmost(facts.incidents.filter(isActive));
+  const open = topmost(facts.incidents.filter(isActive)).sort(moreUrgent);
   const has = (kind: IncidentRow['kind'], name?: string): boolean =>
     open.some((each) => each.kind === kind && (name === undefined || each.site === name || each.subscriber === name));
   const { daemons, replicas, database, sites, receivers } = daemonFindings(reporterOf('daemons'), facts, { untested: false });
@@ -50,7 +50,13 @@ export function needsOf(facts: Facts, others: readonly Finding[] = []): Need[] {
   // Of an incident of a channel itself its other channels alert people.
   const isAlerting = open.some(({ subscriber }) => subscriber === null || !isPeople(subscriber)) || stuck.length > 0;
   const needs: Need[] = [
-    ...open.map((incident) => incidentNeed(incident, facts)),
+    ...open.map((incident) => {
+      const need = incidentNeed(incident, facts, [...sites, ...receivers]);
+      const isChannel = incident.subscriber !== null && isPeople(incident.subscriber);
+      return isChannel
+        ? { ...need, kind: 'channel' as const, ...(isAlerting && isDeaf && { severity: 'critical' as const }) }
+        : need;
+    }),
     ...(isAlerting ? unheardNeeds(facts) : []),
     ...channels.filter(isLone('subscriber')).flatMap((finding) => needOf('channel', finding, isAlerting && isDeaf)),
     ...daemons.flatMap((finding) => needOf('replica', finding, facts.daemons.length === 0)),
@@ -91,6 +97,11 @@ export async function checkNow(report: Reporter, sql: Sql, tested: Tested & { re
     ...(tested.server ? serverFindings(facts) : []),
     ...people.map(asFinding),
   ];
+}
+
+/** Incidents without an owner first, then those with more customers. */
+function moreUrgent(one: IncidentRow, other: IncidentRow): number {
+  return Number(one.acknowledgedAt !== null) - Number(other.acknowledgedAt !== null) || other.count - one.count;
 }
 
 /** `books` of a finding about `receiver books`. */

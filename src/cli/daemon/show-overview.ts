@@ -116,7 +116,7 @@ const incidentsBody = ({ incidents }: Overview) =>
     silencedUntil: isoTimeOrNull(incident.silencedUntil),
   }));
 
-/** First of all one sentence about everything; then of each thing that needs somebody since when, why, and what to do. */
+/** First of all one sentence about everything; then of each thing that needs a person since when, why, and what to do. */
 function printHeadline(context: CliContext, { headline, now }: Overview): void {
   const { text, severity, needs } = headline;
   printText(context, text, severity === 'critical' ? { style: 'red' } : severity === 'warning' ? { style: 'yellow' } : {});

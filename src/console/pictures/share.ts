@@ -35,7 +35,7 @@ export function sharePicture(asked: SharePicture): Html {
       ? NOTHING
       : html`<p class="small">1: ${clockTime(marks.first)} the first of them came. 2: ${clockTime(marks.noticed)} noticed.</p>`;
   return html`<div class="only-wide">${drawn(picture, 620)}</div><div class="only-narrow">${drawn(picture, 330)}${legend}</div>
-<div class="legend"><span>Each customer at the time he came:</span><span>${trusted('<svg width="10" height="12" viewBox="0 0 10 12" aria-hidden="true"><path class="d-stuck" d="M5 1l4 5-4 5-4-5z"/></svg>')}got stuck</span><span>${trusted('<svg width="6" height="12" viewBox="0 0 6 12" aria-hidden="true"><rect class="d-got" x="1" y="1" width="3" height="10"/></svg>')}got on</span><span>${trusted('<svg width="10" height="12" viewBox="0 0 10 12" aria-hidden="true"><circle class="d-open" cx="5" cy="6" r="3"/></svg>')}not known yet, or ended otherwise</span></div>`;
+<div class="legend"><span>Each customer, by when they came:</span><span>${trusted('<svg width="10" height="12" viewBox="0 0 10 12" aria-hidden="true"><path class="d-stuck" d="M5 1l4 5-4 5-4-5z"/></svg>')}got stuck</span><span>${trusted('<svg width="6" height="12" viewBox="0 0 6 12" aria-hidden="true"><rect class="d-got" x="1" y="1" width="3" height="10"/></svg>')}got on</span><span>${trusted('<svg width="10" height="12" viewBox="0 0 10 12" aria-hidden="true"><circle class="d-open" cx="5" cy="6" r="3"/></svg>')}not known yet, or ended otherwise</span></div>`;
 }
 
 /** Not long before the first customer: nothing is known of the time before. */

@@ -1,4 +1,4 @@
-/** The list of everything that needs somebody, and below it the incidents that end by themselves. */
+/** The list of everything that needs a person, and below it the incidents that end by themselves. */
 import type { OverviewBody } from '../../../api/health/overview.ts';
 import type { ListedIncidentBody } from '../../../api/incidents/fields.ts';
 import { counted } from '../../../domain/values/counts.ts';
@@ -23,25 +23,28 @@ export function needShape({ kind, severity }: Pick<Need, 'kind' | 'severity'>): 
   return severity === 'critical' ? 'critical' : (SHAPES[kind] ?? severity);
 }
 
-/** Nothing while nothing needs somebody. */
+/** Nothing while nothing needs a person. */
 export function needList(needs: readonly Need[], incidents: readonly ListedIncidentBody[], ask: Ask): Html {
   if (needs.length === 0) return NOTHING;
   const item = (need: Need, place: number): Html => {
     const incident = incidents.find(({ id }) => id === need.incident);
     return needItem(need, incident, { isFirst: place === 0, ask });
   };
-  const items = needs.map(item);
-  const rest = items.slice(MOST_OPEN);
-  const more =
-    rest.length === 0
-      ? NOTHING
-      : html`<details class="same" id="more-needs"><summary>${counted(rest.length, 'more thing', 'more things')}</summary><ul class="needs">${rest}</ul></details>`;
   return panel({
     id: 'needs',
     title: 'What needs somebody',
     note: 'the worst first; it is empty when nothing does',
-    body: html`<ul class="needs">${items.slice(0, MOST_OPEN)}</ul>${more}`,
+    body: firstOf(needs.map(item), 'more-needs'),
   });
+}
+
+function firstOf(items: readonly Html[], id: string): Html {
+  const rest = items.slice(MOST_OPEN);
+  const more =
+    rest.length === 0
+      ? NOTHING
+      : html`<details class="same" id="${id}"><summary>${counted(rest.length, 'more thing', 'more things')}</summary><ul class="needs">${rest}</ul></details>`;
+  return html`<ul class="needs">${items.slice(0, MOST_OPEN)}</ul>${more}`;
 }
 
 function needItem(
@@ -84,6 +87,6 @@ export function endingList(incidents: readonly ListedIncidentBody[], { base, now
     id: 'ending',
     title: 'Ending',
     note: 'nothing is wrong in them any more',
-    body: html`<ul class="needs">${ending.map(item)}</ul>`,
+    body: firstOf(ending.map(item), 'more-ending'),
   });
 }

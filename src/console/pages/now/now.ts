@@ -1,4 +1,4 @@
-/** How everything is now: one sentence, what needs somebody, the flow of purchases, polls and deliveries, and the health of each part. */
+/** How everything is now: one sentence, what needs a person, the flow of purchases, polls and deliveries, and the health of each part. */
 import type { ActivityMinute } from '../../../api/health/activity.ts';
 import type { FlowBody } from '../../../api/health/flow.ts';
 import type { OverviewBody } from '../../../api/health/overview.ts';
@@ -36,7 +36,7 @@ export const nowPages = [
   }),
 ];
 
-/** The shape of the worst need before the sentence; none where nothing needs somebody. */
+/** The shape of the worst need before the sentence; none where nothing needs a person. */
 function mark({ headline: { severity, needs } }: OverviewBody): Html {
   const [worst] = needs;
   const shape = worst === undefined ? (severity === 'ending' ? 'waiting' : null) : needShape(worst);
