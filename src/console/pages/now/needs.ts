@@ -69,7 +69,8 @@ function rowId(about: string, kind: string): string {
 
 function figures({ count, peak, money, alarm }: ListedIncidentBody): Html {
   const most = peak > count ? `${number(count)} now, ${number(peak)} at the worst. ` : '';
-  const waits = money === null || count === 0 ? NOTHING : html`<span class="money">${moneyWaiting(money)} waiting.</span> `;
+  const isKnown = money !== null && count > 0 && money.waiting.length + money.unpriced > 0;
+  const waits = isKnown ? html`<span class="money">Money waiting: ${moneyWaiting(money)}.</span> ` : NOTHING;
   const usual =
     alarm === null
       ? ''
