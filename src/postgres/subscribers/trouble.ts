@@ -64,7 +64,7 @@ export interface LostDeliveries {
   readonly since: Instant;
 }
 
-/** Subscribers that miss events because deliveries were given up. Reads the index of such deliveries from its newest end. */
+/** Systems that miss events because deliveries were given up; an alert that people missed is not sent late. Reads the index of such deliveries from its newest end. */
 export async function lostDeliveries(sql: Queries): Promise<LostDeliveries[]> {
   return sql<LostDeliveries[]>`
     select s.name, g.count::float8 as count, g.since from purchase_watch_internal.subscribers s
@@ -73,5 +73,5 @@ export async function lostDeliveries(sql: Queries): Promise<LostDeliveries[]> {
         select d.settled_at from purchase_watch_internal.deliveries d
         where d.subscriber = s.id and d.status = 'exhausted' and d.settled_at > now() - interval '1 day'
         order by d.settled_at desc limit ${MOST_FAILING}) d) g
-    where s.configured and g.count > 0 order by s.id`;
+    where s.configured and s.audience = 'systems' and g.count > 0 order by s.id`;
 }
