@@ -2,12 +2,17 @@
  * Two weeks before the demo began, for the pictures of the console: what is usual at each step, how long customers stay there, and
  * the last hour by the minute. The numbers follow from the place of each minute alone, so each run writes the same ones.
  */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { numberOf, type StateName } from '../src/domain/purchases/states.ts';
 import { bucketOf } from '../src/domain/stays/dwell.ts';
 import { DAY, type Instant, MINUTE, SECOND } from '../src/domain/values/time.ts';
 import { connect } from '../src/postgres/connection/database.ts';
 import { startEmbedded } from '../src/postgres/embedded/embedded.ts';
+import { migrateOrExplain } from '../src/postgres/migrations/migrate-or-explain.ts';
+import { syncSites } from '../src/postgres/polling/sites.ts';
 
+const MIGRATIONS = join(import.meta.dirname, '../migrations');
 const DAYS = 14;
 const BUCKET = 10 * MINUTE;
 const SITES = ['demo-se', 'demo-fi'];
@@ -40,16 +45,19 @@ const STAYS: readonly (readonly [StateName, seconds: number])[] = [
   ['WaitingForFinnishDirectPayment', 5],
 ];
 /** Customers of a site in ten minutes; polls and taken events of a site in a minute. */
-const [CUSTOMERS, POLLS, TAKEN] = [60, 150, 50];
+const [CUSTOMERS, POLLS, TAKEN] = [60, 55, 28];
 
 /** From 0.85 to 1.15, without a pattern that shows. */
 const swing = (place: number): number => 1 + 0.15 * Math.sin(place * 12.9898) * Math.cos(place * 4.1414);
 
-/** Writes it beside what the demo of this folder has recorded. */
+/** Makes the database of a demo that has not begun, with its sites and their past. */
 export async function writeHistory(dataDir: string): Promise<void> {
+  mkdirSync(dataDir, { recursive: true });
   const postgres = await startEmbedded({ dataDir });
+  await migrateOrExplain(postgres.url, MIGRATIONS);
   const sql = connect(postgres.url, { max: 1, name: 'pictures' });
   try {
+    await syncSites(sql, SITES);
     const now = Date.now();
     const counts = SITES.flatMap((site) => bucketsUntil(now).flatMap((at) => countsAt(site, at)));
     await sql`

@@ -1,7 +1,7 @@
 /**
  * Pictures of the console's pages in both themes, and of some as a phone shows them, made from the demo: `npm run pictures` writes
  * them to docs/pictures. Once the demo's story has alerted people of one checkout, the switches break a page and kill the receiver,
- * so that all pictures show the same night; two weeks before it are written at its start.
+ * so that all pictures show the same night; two weeks before it are written first.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -42,6 +42,8 @@ interface Delivery {
 }
 
 const data = mkdtempSync(join(tmpdir(), 'pw-pictures-'));
+// A daemon reads what is usual when it starts.
+await writeHistory(join(data, 'demo'));
 const demo = spawn(process.execPath, [join(ROOT, 'bin/purchase-watch.mjs'), 'demo'], {
   stdio: ['ignore', 'pipe', 'inherit'],
   env: { ...process.env, DATA_DIR: data },
@@ -152,7 +154,6 @@ async function takeAll(link: URL): Promise<void> {
     const page = await (await browser.newContext()).newPage();
     await page.goto(link.href);
     const api = await daemonOf(demoUrl);
-    await writeHistory(join(data, 'demo'));
     await breakThings(page, demoUrl, api);
     await open(page, demoUrl, WIDE);
     await take(page, 'demo', 'light');

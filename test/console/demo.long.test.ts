@@ -123,7 +123,7 @@ test.each([
     );
     // Nobody touches this page: it is kept up to date.
     await watched
-      .locator('article.inc')
+      .locator('[id^=row-incident-]')
       .getByText(new RegExp(`stuck ${stateWords(state)}`))
       .first()
       .waitFor(WITHIN);
@@ -139,7 +139,7 @@ test.each([
     await happened(watched, /come back and pay/);
     await happened(watched, /the incident ends/);
     await happened(watched, /the message that it is over/);
-    await watched.locator('article.inc').waitFor({ ...WITHIN, state: 'detached' });
+    await watched.locator('[id^=row-incident-], [id^=row-ending-]').waitFor({ ...WITHIN, state: 'detached' });
     await watched
       .locator('#demo-slack')
       .getByText(/no longer stuck/)

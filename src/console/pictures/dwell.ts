@@ -34,12 +34,13 @@ const LONG = {
 const HALF = 20;
 const ROWS = [11, 23, 35];
 
-/** Each mark in the first row in which its word lies over no other one. */
-function inRows<Mark extends { readonly x: number }>(marks: readonly Mark[]): (Mark & { readonly y: number })[] {
-  const placed: (Mark & { readonly y: number })[] = [];
+/** Each mark with the middle of its word, in the first row in which the word lies over no other one. */
+function inRows<Mark extends { readonly x: number }>(marks: readonly Mark[]) {
+  const placed: (Mark & { readonly y: number; readonly middle: number })[] = [];
   for (const mark of marks) {
-    const isFree = (y: number): boolean => placed.every((other) => other.y !== y || Math.abs(other.x - mark.x) > 2 * HALF);
-    placed.push({ ...mark, y: ROWS.find(isFree) ?? ROWS.at(-1)! });
+    const middle = Math.min(Math.max(mark.x, HALF), WIDTH - HALF);
+    const isFree = (y: number): boolean => placed.every((other) => other.y !== y || Math.abs(other.middle - middle) > 2 * HALF);
+    placed.push({ ...mark, middle, y: ROWS.find(isFree) ?? ROWS.at(-1)! });
   }
   return placed;
 }
@@ -61,8 +62,8 @@ export function dwellPicture({ stays, usual, limit }: Stays, waiting: NonNullabl
     ...(limit === null ? [] : [{ x: at(limit.limitMs), word: 'limit', line: 'lim', text: 't-stuck t-halo' }]),
     ...(usual === null ? [] : [{ x: at(usual.p95Ms), word: '95 %', line: 'c-usual', text: 't-halo' }]),
   ]).map(
-    ({ x, y, word, line, text }) =>
-      html`<path class="${line}" d="M${x} ${BASE}V${y + 3}"/><text class="${text}" x="${Math.min(Math.max(x, HALF), WIDTH - HALF)}" y="${y}" text-anchor="middle">${word}</text>`,
+    ({ x, y, middle, word, line, text }) =>
+      html`<path class="${line}" d="M${x} ${BASE}V${y + 3}"/><text class="${text}" x="${middle}" y="${y}" text-anchor="middle">${word}</text>`,
   );
   const ages = waiting.map(({ ageMs, share }) => {
     const isOver = share !== null && share > 1;
