@@ -120,7 +120,7 @@ function actionOf(kind: NeedKind, name: string): Need['action'] {
 function needOf(kind: NeedKind, finding: Finding, isCritical = finding.verdict === 'failed'): Need[] {
   const { about, verdict, found, todo, brief } = finding;
   if (verdict === 'ok') return [];
-  const isNamed = about === 'database' || kind === 'settings';
+  const isNamed = about === 'database' || about === 'settings';
   const text = brief?.what ?? sentence(isNamed ? found : `${about}: ${found}`);
   const { since = null, why = null } = brief ?? {};
   const severity = isCritical ? 'critical' : 'warning';

@@ -1,5 +1,6 @@
 /** What the list of needs reads of the database: deliveries that were given up, stuck purchases by their orders, clock and queue. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type OwnSettings, ownFindings } from '../../../src/actions/doctor/system.ts';
 import { readFacts } from '../../../src/actions/overview/facts.ts';
 import { needsOf } from '../../../src/actions/overview/needs.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
@@ -56,4 +57,20 @@ test('stuck purchases are named by their orders, the longest waiting first', asy
   const [need] = needsOf(facts).filter(({ kind }) => kind === 'stuck');
   expect(need).toMatchObject({ text: 'se: 4 purchases are stuck waiting for the card provider' });
   expect(need!.why).toMatch(/^ORD-4 waiting for the card provider for 40 min.*, ORD-3 .*, ORD-2 .*, and more$/);
+});
+
+test("a dead man's switch that nobody calls needs somebody, once a daemon has had the time to call it", async () => {
+  const { sql } = database;
+  const settings = { apiKeys: [], channels: [], slack: { deadMansSwitch: 'https://switch.example' } } as unknown as OwnSettings;
+  const said = async (): Promise<string[]> => {
+    const needs = needsOf(await readFacts(sql), await ownFindings(sql, settings, []));
+    return needs.filter(({ kind }) => kind === 'settings').map(({ text }) => text);
+  };
+  expect(await said()).toEqual([]);
+  await sql`update purchase_watch_internal.replicas set started_at = now() - interval '10 min'`;
+  expect(await said()).toEqual(["Dead man's switch: it was never called"]);
+  await sql`update purchase_watch_internal.leases set done_at = now() where name = 'heartbeat'`;
+  expect(await said()).toEqual([]);
+  await sql`update purchase_watch_internal.leases set done_at = now() - interval '9 min' where name = 'heartbeat'`;
+  expect(await said()).toEqual(["Dead man's switch: it was called 9 min ago for the last time"]);
 });
