@@ -1,7 +1,7 @@
 /**
  * Pictures of the console's pages in both themes, and of some as a phone shows them, made from the demo: `npm run pictures` writes
  * them to docs/pictures. Once the demo's story has alerted people of one checkout, the switches break a page and kill the receiver,
- * so that all pictures show the same night.
+ * so that all pictures show the same night; two weeks before it are written first.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,12 +12,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { machineKey } from '../src/runtime/secrets/kept-key.ts';
 import { startBrowser } from '../test/support/browser.ts';
+import { writeHistory } from './picture-history.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const FOLDER = join(ROOT, 'docs/pictures');
 const THEMES = ['light', 'dark'] as const;
 const WIDE = { width: 1_440, height: 900 };
-const NARROW = { width: 320, height: 640 };
+const NARROW = { width: 360, height: 780 };
 /** Pages that are also shown as a phone shows them: those that a message leads to. */
 const ON_PHONES: ReadonlySet<string> = new Set(['now', 'incident', 'purchase']);
 /** The rest of a longer page is more of the same. */
@@ -41,6 +42,8 @@ interface Delivery {
 }
 
 const data = mkdtempSync(join(tmpdir(), 'pw-pictures-'));
+// A daemon reads what is usual when it starts.
+await writeHistory(join(data, 'demo'));
 const demo = spawn(process.execPath, [join(ROOT, 'bin/purchase-watch.mjs'), 'demo'], {
   stdio: ['ignore', 'pipe', 'inherit'],
   env: { ...process.env, DATA_DIR: data },

@@ -1,6 +1,7 @@
 /** The HTTP API for programs: mounts the resources; access; failures to problems. */
 
 import type { Examiner } from '../actions/doctor/doctor.ts';
+import { ownFindings } from '../actions/doctor/system.ts';
 import { createFeedHub, type FeedHub } from '../actions/events/feed-hub.ts';
 import { isKeyless } from '../config/api-keys.ts';
 import { channelRules } from '../config/channels.ts';
@@ -10,6 +11,7 @@ import type { Milliseconds } from '../domain/values/time.ts';
 import type { Sql } from '../postgres/connection/database.ts';
 import { recordAction } from '../postgres/console/actions.ts';
 import { createLimits, type Limits } from '../postgres/stays/limits.ts';
+import { seenCertificates } from '../runtime/http/certificates.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Health } from '../runtime/loops/health.ts';
 import { createMeters } from '../runtime/meters.ts';
@@ -104,11 +106,12 @@ export function createApi({ sql, settings, secrets = null, health, log, feed = c
   mountPoll(app, { sql, changes });
   mountEvents(app, { feed });
   mountStream(app, { feed, log, lines, places, silence: parts.silence });
-  mountOverview(app, { sql, keys: settings.apiKeys });
+  const own = () => ownFindings(sql, settings, [...engine.certificates(), ...seenCertificates()]);
+  mountOverview(app, { sql, own });
   mountFlow(app, { sql, limits });
   mountActivity(app, { sql });
   const keyless = isKeyless(settings.apiKeys);
-  mountSystem(app, { sql, keys: keyless ? [] : settings.apiKeys, describe: parts.describe ?? (() => []) });
+  mountSystem(app, { sql, own, keys: keyless ? [] : settings.apiKeys, describe: parts.describe ?? (() => []) });
   mountDoctor(app, { examine: parts.examine ?? (async () => []) });
   mountSite(app, { sql, limits, sites: settings.sites });
   mountKey(app);

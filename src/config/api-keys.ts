@@ -54,10 +54,13 @@ export function apiKeys(section: FileSettings['api'], environment: Environment, 
 const WARN_BEFORE: Milliseconds = 14 * DAY;
 
 /** Keys that have expired, or will within two weeks, in words. */
-export function endingKeys(keys: readonly ApiKey[], now: Instant): { readonly name: string; readonly detail: string }[] {
+export function endingKeys(
+  keys: readonly ApiKey[],
+  now: Instant,
+): { readonly name: string; readonly detail: string; readonly at: Instant }[] {
   return keys.flatMap(({ name, expires }) => {
     if (expires === null || expires - now > WARN_BEFORE) return [];
-    return [{ name, detail: `${expires <= now ? 'expired' : 'expires'} at ${new Date(expires).toISOString()}` }];
+    return [{ name, at: expires, detail: `${expires <= now ? 'expired' : 'expires'} at ${new Date(expires).toISOString()}` }];
   });
 }
 

@@ -123,7 +123,7 @@ test.each([
     );
     // Nobody touches this page: it is kept up to date.
     await watched
-      .locator('article.inc')
+      .locator('[id^=row-incident-]')
       .getByText(new RegExp(`stuck ${stateWords(state)}`))
       .first()
       .waitFor(WITHIN);
@@ -139,7 +139,7 @@ test.each([
     await happened(watched, /come back and pay/);
     await happened(watched, /the incident ends/);
     await happened(watched, /the message that it is over/);
-    await watched.locator('article.inc').waitFor({ ...WITHIN, state: 'detached' });
+    await watched.locator('[id^=row-incident-], [id^=row-ending-]').waitFor({ ...WITHIN, state: 'detached' });
     await watched
       .locator('#demo-slack')
       .getByText(/no longer stuck/)
@@ -267,8 +267,10 @@ test.each(['light', 'dark'] as const)('nothing keeps a person out, in %s', { tim
   const { page, context, misdeeds } = await openInDemo(browser, { origin, colorScheme, bypassCSP: true });
   const violations: string[] = [];
   const look = async (when: string) => {
-    for (const width of [320, 768, 1440]) {
+    for (const width of [320, 360, 768, 1440]) {
       await page.setViewportSize({ width, height: 900 });
+      const bar = await page.locator('section.demo').evaluate((each) => each.getBoundingClientRect().height);
+      if (width <= 360 && bar > 120) violations.push(`${when} at ${width}: the bar takes ${bar} px`);
       // In one call: a page that follows its switch may be loaded again between two.
       const { violations: all } = await page.evaluate<AxeResults>(`${axe.source};axe.run()`);
       violations.push(...all.map(({ id, nodes }) => `${when} at ${width}: ${id} ${nodes.map(({ html }) => html).join(' ')}`));
@@ -279,6 +281,13 @@ test.each(['light', 'dark'] as const)('nothing keeps a person out, in %s', { tim
   await page.goto('/');
   await page.getByText('What each switch does').click();
   await look('calm');
+  // On a phone the switches are a tap away.
+  await page.setViewportSize({ width: 360, height: 780 });
+  expect(await page.getByRole('button', { name: 'Slow' }).isVisible()).toBe(false);
+  await page.getByRole('button', { name: 'Switches' }).click();
+  await page.getByRole('button', { name: 'Slow' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.setViewportSize({ width: 1440, height: 900 });
   await page.goto('/incidents');
   await turn(page, 'Slow', true);
   await look('pressed');

@@ -56,7 +56,7 @@ async function signIn(page: Page): Promise<void> {
 /** From an order that a customer names to the incident of that customer. */
 async function findTheIncident(page: Page): Promise<void> {
   await page
-    .locator('.inc', { hasText: /5 customers stuck/ })
+    .locator('.needs > li', { hasText: /5 customers stuck/ })
     .getByText(/500\.50\sSEK/)
     .waitFor();
   await page.getByRole('searchbox', { name: 'Find a purchase' }).fill('ORD-3');

@@ -225,7 +225,7 @@ test.skipIf(!canPair)(
     };
     const doctor = await command('doctor');
     expect([doctor.code, doctor.text]).toEqual([1, expect.stringContaining(`two servers take writes: ${newHost} (timeline 2)`)]);
-    expect((await command('status')).text).toMatch(new RegExp(`two database servers take writes|${lost}`));
+    expect((await command('status')).text).toMatch(new RegExp(`two database servers take writes|${lost}`, 'i'));
     const { purchaseId } = t.simulator.control.add({ script: [{ state: 'Completed' }] });
     expect((await command('watch', purchaseId)).code).toBe(0);
     await arrived(t, purchaseId);

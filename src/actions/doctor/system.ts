@@ -1,37 +1,51 @@
 /** The system as it runs: versions, settings with their origin, keys that end soon, and what doctor finds without calling others. */
-import { type ApiKey, ENDING_KEY_ADVICE, endingKeys } from '../../config/api-keys.ts';
+import { channelCeilings } from '../../config/channels.ts';
 import type { DescribedSetting } from '../../config/describe.ts';
+import type { Settings } from '../../config/settings.ts';
 import { isoTime, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { schemaVersion } from '../../postgres/migrations/schema.ts';
 import { serverFacts } from '../../postgres/reports/inspect.ts';
+import type { Expiry } from '../../runtime/http/certificates.ts';
 import { packageVersion } from '../../runtime/process/package-version.ts';
-import { checked, type Finding, reporterOf } from '../overview/finding.ts';
+import { checked, type Finding, findingBody, reporterOf } from '../overview/finding.ts';
 import { checkNow } from '../overview/needs.ts';
+import { endingFindings } from '../overview/server.ts';
+import { livingDaemons } from '../running-daemons.ts';
+import { checkHeartbeat } from './dead-mans-switch.ts';
 
 /** The page waits for it. */
 const WITHIN: Milliseconds = 3_000;
+/** A dead man's switch is called every minute. */
+const CALLED_WITHIN: Milliseconds = 3 * 60_000;
 
 export interface SystemWanted {
-  readonly keys: readonly ApiKey[];
+  readonly keys: Settings['apiKeys'];
+  /** Findings of the process that answers, see `ownFindings`. */
+  own(): Promise<Finding[]>;
   /** What `purchase-watch config` shows of the settings that this process was started with. */
   readonly described: readonly DescribedSetting[];
 }
 
-/** A warning for each key of the API that ends soon. */
-export function keyFindings(keys: readonly ApiKey[]): Finding[] {
-  const report = reporterOf('settings');
-  return endingKeys(keys, Date.now()).map(({ name, detail }) =>
-    report.warning(`the key ${name} of the API ${detail}`, ENDING_KEY_ADVICE),
-  );
+/** What only a process with these settings knows: keys and certificates that end soon, and whether the dead man's switch is called. */
+export async function ownFindings(sql: Sql, settings: OwnSettings, certificates: readonly Expiry[]): Promise<Finding[]> {
+  const ending = endingFindings(settings.apiKeys, certificates, Date.now());
+  if (settings.slack.deadMansSwitch === null) return ending;
+  // A daemon that has just been started calls it within a minute.
+  const isEarly = (await livingDaemons(sql)).every(({ startedAt }) => Date.now() - startedAt < CALLED_WITHIN);
+  const heartbeat = isEarly ? [] : await checkHeartbeat(reporterOf("dead man's switch"), sql, channelCeilings(settings));
+  return [...ending, ...heartbeat];
 }
 
+export type OwnSettings = Pick<Settings, 'apiKeys' | 'slack' | 'channels'>;
+
 /** Reads the system; it calls neither sites nor receivers. */
-export async function readSystem(sql: Sql, { keys, described }: SystemWanted) {
-  const [facts, schema, found] = await Promise.all([
+export async function readSystem(sql: Sql, { keys, own, described }: SystemWanted) {
+  const [facts, schema, mine, found] = await Promise.all([
     serverFacts(sql),
     schemaVersion(sql),
-    checked('daemons', WITHIN, (report) => checkNow(report, sql, { untested: false })),
+    own(),
+    checked('daemons', WITHIN, (report) => checkNow(report, sql, { untested: false, server: true })),
   ]);
   return {
     versions: { package: packageVersion(), node: process.versions.node, postgres: facts.versionText, schema },
@@ -41,7 +55,7 @@ export async function readSystem(sql: Sql, { keys, described }: SystemWanted) {
       scopes: [...scopes],
       expiresAt: expires === null ? null : isoTime(expires),
     })),
-    findings: [...keyFindings(keys), ...found].map((finding) => ({ ...finding })),
+    findings: [...mine, ...found].map(findingBody),
     settings: described.map(({ name, text, origin }) => ({ name, text, origin })),
   };
 }

@@ -5,7 +5,7 @@ import { endsUnless } from '../../domain/incidents/ending.ts';
 import { isDatabaseLoss, worstWrong } from '../../domain/incidents/replica-trouble.ts';
 import { isUnnamed } from '../../domain/incidents/symptom.ts';
 import { statePlace } from '../../domain/purchases/states.ts';
-import { counted } from '../../domain/values/counts.ts';
+import { counted, grouped } from '../../domain/values/counts.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { IncidentRow } from '../../postgres/incidents/list.ts';
@@ -32,7 +32,7 @@ export function whatOf({ kind, state, count, peak, severity, quietSince, endedAt
     return `does not get everything; ${counted(most, 'delivery waits or was given up', 'deliveries wait or were given up')}`;
   const states = new Set(parts.flatMap((part) => part.state ?? [])).size;
   const where = state !== null ? statePlace(state) : states < 2 ? 'in several states' : `in ${states} states`;
-  if (most === 0) return `no customer is stuck ${where} any more, ${peak} at worst`;
+  if (most === 0) return `no customer is stuck ${where} any more, ${grouped(peak)} at worst`;
   return `${counted(most, 'customer')} stuck ${where}${endedAt === null ? '' : ' at worst'}`;
 }
 

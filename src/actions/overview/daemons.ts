@@ -3,11 +3,11 @@
 import { isUntried } from '../../domain/deliveries/subscriber-health.ts';
 import { afterFailures, isAskedFor } from '../../domain/deliveries/subscriber-state.ts';
 import { untilText } from '../../domain/explain/standing.ts';
-import { asksForComparison, COMPARE, changeText } from '../../domain/incidents/database-loss.ts';
-import { REPLICA_WORDS, replicaRemedy } from '../../domain/incidents/replica-trouble.ts';
+import { asksForComparison, COMPARE, changeText, lostSince } from '../../domain/incidents/database-loss.ts';
+import { REPLICA_WORDS, replicaRemedy, sentence } from '../../domain/incidents/replica-trouble.ts';
 import { type FirstPolls, withinText } from '../../domain/polling/first-polls.ts';
 import { MOST_UNPOLLED, unpolledAdvice, unpolledText } from '../../domain/polling/unpolled.ts';
-import { type DaemonSilence, unwritableText } from '../../domain/replicas/daemon-silence.ts';
+import { unwritableText } from '../../domain/replicas/daemon-silence.ts';
 import { commandLine } from '../../domain/values/command-line.ts';
 import { counted } from '../../domain/values/counts.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
@@ -32,7 +32,7 @@ export interface Tested {
 /** What facts of the database show, by what it is about; findings that are `ok` among them. Pure. */
 export function daemonFindings(report: Reporter, facts: Facts, tested: Tested) {
   return {
-    daemons: [facts.daemons.length === 0 ? nobody(report, facts.silence) : owning(report, facts)],
+    daemons: [facts.daemons.length === 0 ? nobody(report, facts) : owning(report, facts)],
     replicas: [...otherSettings(report, facts.daemons), ...troubles(report, facts)],
     database: databaseChanges(facts),
     sites: [...lateness(facts), ...failingSites(facts)],
@@ -40,13 +40,17 @@ export function daemonFindings(report: Reporter, facts: Facts, tested: Tested) {
   };
 }
 
-function nobody(report: Reporter, silence: DaemonSilence): Finding {
+function nobody(report: Reporter, { silence, now }: Facts): Finding {
+  const since = silence.silentMs === null ? null : now - silence.silentMs;
   if (!silence.takesWrites)
     return report.failed(
       unwritableText(silence),
       'do not start another one; daemons go on by themselves once the database takes writes',
+      { what: 'No daemon works: the database takes no writes', since, why: 'Nothing is polled, recorded or sent' },
     );
-  return report.warning('none is running on this database', 'nothing is polled or sent until you run "purchase-watch start"');
+  return report.warning('none is running on this database', 'nothing is polled or sent until you run "purchase-watch start"', {
+    ...{ what: 'No daemon runs on this database', since, why: 'Nothing is polled and nobody is alerted' },
+  });
 }
 
 function owning(report: Reporter, { daemons, unowned }: Facts): Finding {
@@ -55,6 +59,7 @@ function owning(report: Reporter, { daemons, unowned }: Facts): Finding {
   return report.warning(
     `${found}, ${unowned} of 64 shards have no owner`,
     'right after a start or a crash this is over in seconds; otherwise look at the log',
+    { what: `${unowned} of 64 shards have no owner`, since: null, why: 'The purchases and deliveries in them wait' },
   );
 }
 
@@ -78,6 +83,7 @@ function troubles(report: Reporter, { troubles: found, now }: Facts): Finding[] 
     return report.failed(
       `${replica} on ${host}: ${REPLICA_WORDS[reason].wrong} for ${long}${why}`,
       replicaRemedy({ reason, error }),
+      { what: `${host}: ${REPLICA_WORDS[reason].wrong}`, since, why: error === null ? null : reasonText(error) },
     );
   });
 }
@@ -86,13 +92,21 @@ function troubles(report: Reporter, { troubles: found, now }: Facts): Finding[] 
 function databaseChanges({ changes }: Facts): Finding[] {
   const report = reporterOf('database');
   return changes.map((change) => {
-    if (change.kind === 'went_back') return report.failed(changeText(change), COMPARE);
-    if (asksForComparison(change)) return report.warning(changeText(change), COMPARE);
+    const since = lostSince(change);
+    if (change.kind === 'went_back')
+      return report.failed(changeText(change), COMPARE, {
+        ...{ what: 'The database came back without its last writes', since, why: 'What was written since then is missing' },
+      });
+    if (asksForComparison(change))
+      return report.warning(changeText(change), COMPARE, {
+        what: 'The database was moved, restored or taken over while no daemon ran',
+        ...{ since, why: 'Whether it lost writes is not known' },
+      });
     return report.ok(changeText(change));
   });
 }
 
-function lateness({ sites, lags, firsts, daemons }: Facts): Finding[] {
+function lateness({ sites, lags, firsts, daemons, now }: Facts): Finding[] {
   return lags.flatMap(({ site, due, atLeast, oldest, oldestSingle }) => {
     const row = sites.find(({ name }) => name === site);
     if (oldest < LATE || (row?.unpolled ?? 0) > 0) return [];
@@ -102,7 +116,8 @@ function lateness({ sites, lags, firsts, daemons }: Facts): Finding[] {
     if (row?.failingSince != null) return [report.warning(found, 'they are polled once the site answers')];
     const polls = firsts.find((each) => each.site === site && each.waiting > 0);
     if (polls !== undefined && oldestSingle < LATE) return [report.ok(`${found}; ${behindBulk(polls)}`)];
-    return [report.warning(found, TOO_MANY)];
+    const what = `${counted(due, 'poll', 'polls', atLeast ? due : null)} of ${site} ${due === 1 ? 'is' : 'are'} late`;
+    return [report.warning(found, TOO_MANY, { what, since: now - oldest, why: null })];
   });
 }
 
@@ -120,10 +135,15 @@ function failingSites({ sites }: Facts): Finding[] {
     const report = reporterOf(`site ${name}`);
     if (unpolled > 0) {
       const moves = renamedTo !== null && failingSince === null && site.lockedBy === null;
-      return [report[moves ? 'warning' : 'failed'](unpolledText(site), unpolledAdvice(site))];
+      const brief = { what: sentence(unpolledText(site)), since: failingSince, why: null };
+      return [report[moves ? 'warning' : 'failed'](unpolledText(site), unpolledAdvice(site), brief)];
     }
     if (!configured || failingSince === null) return [];
-    return [report.warning(`its polls fail: ${lastError ?? 'no reason is known'}`, 'see what else is said of this site')];
+    return [
+      report.warning(`its polls fail: ${lastError ?? 'no reason is known'}`, 'see what else is said of this site', {
+        ...{ what: `No purchase of ${name} can be read`, since: failingSince, why: reasonText(lastError) },
+      }),
+    ];
   });
 }
 
@@ -135,7 +155,10 @@ function missedSubscribers({ unnamed }: Facts): Finding[] {
     if (waiting === 0) return report.ok(found);
     const todo =
       'name it in the settings again, or leave it: ten minutes after the last daemon named it, it is not configured any more';
-    return report.warning(found, todo);
+    return report.warning(found, todo, {
+      ...{ what: `No running daemon has ${name} in its settings`, since: null },
+      why: sentence(waitText(waiting, waiting >= MOST_UNPOLLED)),
+    });
   });
 }
 
@@ -152,7 +175,11 @@ function outbox({ waiting, subscribers, now }: Facts, { untested }: Tested): Fin
     if (trouble === null) return [];
     const text = trouble.isAboutWaiting ? `${found}, ${trouble.wrong}` : `${trouble.wrong}; ${found}`;
     const report = reporterOf(`receiver ${name}`);
-    return [trouble.todo === null ? report.ok(text) : report.warning(text, trouble.todo)];
+    if (trouble.todo === null) return [report.ok(text)];
+    const count = pending + inFlight + parked;
+    const left = count === 0 ? '' : `; ${countText(count, atLeast)} ${parked > 0 ? are(count, 'parked') : waitWord(count)}`;
+    const { since = null, why = null } = trouble;
+    return [report.warning(text, trouble.todo, { what: `${name} ${trouble.what}${left}`, since, why })];
   });
 }
 
@@ -163,6 +190,10 @@ export function isLeftAlone({ status, health }: Pick<StoredSubscriber, 'status' 
 
 interface Trouble {
   readonly wrong: string;
+  /** The same in short, behind the subscriber's name; with its beginning and its reason where they are known. */
+  readonly what: string;
+  readonly since?: Instant | null;
+  readonly why?: string;
   /** Null where the daemon goes on by itself. */
   readonly todo: string | null;
   /** Whether it is about how long deliveries have waited. */
@@ -179,24 +210,38 @@ function subscriberTrouble(subscriber: StoredSubscriber, now: Instant, spared: b
       audience === 'people'
         ? 'give it another address in the settings'
         : `if it is to get events again, see that it takes events and switch it on: "${commandLine`subscribers change ${name} --status active`}"${anyway}`;
-    return { wrong: `it is switched off (${reasonText(statusReason)})`, todo };
+    return {
+      wrong: `it is switched off (${reasonText(statusReason)})`,
+      todo,
+      what: 'is switched off',
+      why: reasonText(statusReason),
+    };
   }
   const atOnce = `its waiting deliveries are then sent in order, at once with "${commandLine`subscribers resume ${name}`}"`;
   if (health?.pausedUntil != null) {
     const until = health.pausedUntil > now ? `until ${untilText(health.pausedUntil, now)}` : 'and being tried again';
     const wrong = `it is paused ${until} ${afterFailures(health.failures)} (${reasonText(health.lastError)})`;
-    if (isAskedFor(health)) return { wrong: `${wrong}, and then gets its waiting deliveries in order${anyway}`, todo: null };
-    return { wrong, todo: `mend the receiver; ${atOnce}${anyway}` };
+    const what = audience === 'people' ? 'takes no messages' : 'gets no events';
+    if (isAskedFor(health))
+      return { wrong: `${wrong}, and then gets its waiting deliveries in order${anyway}`, todo: null, what };
+    const next = health.pausedUntil > now ? `in ${humanDuration(Math.round(health.pausedUntil - now))}` : 'now';
+    const why = `${reasonText(health.lastError)}, ${health.failures} times in a row. It is tried again ${next}`;
+    return { wrong, todo: `mend the receiver; ${atOnce}${anyway}`, what, since: health.failingSince, why };
   }
   if (unreached === null) return null;
   const long = humanDuration(Math.max(Math.round(now - unreached.since), 0));
   const why = reasonText(unreached.error);
+  const { since } = unreached;
   return isUntried(unreached)
     ? {
+        what: 'gets nothing: a daemon cannot use what is stored of it',
+        ...{ since, why },
         wrong: `a daemon has sent nothing to it for ${long} (${why})`,
         todo: 'give every daemon the same settings, the SECRETS_KEY above all under which it was added, and restart them; waiting deliveries are then sent in order',
       }
     : {
+        what: 'is not reached, for a reason on this side',
+        ...{ since, why },
         wrong: `nothing gets through to it for ${long}, for a reason on this side (${why})`,
         todo: `mend the name server, the proxy or the network of this machine; ${atOnce}`,
       };
@@ -205,13 +250,17 @@ function subscriberTrouble(subscriber: StoredSubscriber, now: Instant, spared: b
 function lateTrouble(dueSince: Instant | null, now: Instant): Trouble | null {
   if (dueSince === null || now - dueSince < STUCK) return null;
   const wrong = `the oldest could have gone ${humanDuration(Math.round(now - dueSince))} ago`;
-  return { wrong, todo: 'see "purchase-watch deliveries"', isAboutWaiting: true };
+  return { wrong, todo: 'see "purchase-watch deliveries"', isAboutWaiting: true, what: 'gets its events late', since: dueSince };
 }
 
 /** A sentence within a sentence. */
 function reasonText(error: string | null): string {
   return (error ?? 'no reason is known').replace(/\.$/, '');
 }
+
+const countText = (count: number, atLeast: boolean): string => counted(count, 'delivery', 'deliveries', atLeast ? count : null);
+const are = (count: number, word: string): string => `${count === 1 ? 'is' : 'are'} ${word}`;
+const waitWord = (count: number): string => (count === 1 ? 'waits' : 'wait');
 
 function waitText(count: number, atLeast: boolean): string {
   return count === 1 && !atLeast ? '1 delivery waits' : `${count}${atLeast ? ' or more' : ''} deliveries wait`;

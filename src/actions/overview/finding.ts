@@ -15,21 +15,37 @@ export interface Finding {
   readonly found: string;
   /** What to do about it; null when there is nothing to do. */
   readonly todo: string | null;
+  /** The same for the list of what needs a person. Programs that read findings are not shown it. */
+  readonly brief?: Brief;
+}
+
+/** A trouble in three parts, none of which holds a clock time: each page and command shows times in a zone of its own. */
+export interface Brief {
+  /** A sentence without its full stop. */
+  readonly what: string;
+  readonly since: Instant | null;
+  /** A sentence without its full stop, or null. */
+  readonly why: string | null;
 }
 
 /** A finding about one thing. */
 export interface Reporter {
   ok(found: string): Finding;
-  warning(found: string, todo: string): Finding;
-  failed(found: string, todo: string): Finding;
+  warning(found: string, todo: string, brief?: Brief): Finding;
+  failed(found: string, todo: string, brief?: Brief): Finding;
 }
 
 export function reporterOf(about: string): Reporter {
   return {
     ok: (found) => ({ about, verdict: 'ok', found, todo: null }),
-    warning: (found, todo) => ({ about, verdict: 'warning', found, todo }),
-    failed: (found, todo) => ({ about, verdict: 'failed', found, todo }),
+    warning: (found, todo, brief) => ({ about, verdict: 'warning', found, todo, ...(brief && { brief }) }),
+    failed: (found, todo, brief) => ({ about, verdict: 'failed', found, todo, ...(brief && { brief }) }),
   };
+}
+
+/** A finding as the API and `doctor --json` show it. */
+export function findingBody({ about, verdict, found, todo }: Finding) {
+  return { about, verdict, found, todo };
 }
 
 /** Runs a check; whatever it does, findings come of it in time. */

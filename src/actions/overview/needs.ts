@@ -1,29 +1,27 @@
-/** Everything that needs a person now, and one sentence about it. Every headline of the product comes from here. Pure. */
-import { areFewerThanUsual } from '../../domain/flow/flow.ts';
-import { type Level, levelOf } from '../../domain/incidents/incident.ts';
+import { endsUnless } from '../../domain/incidents/ending.ts';
+import type { Level } from '../../domain/incidents/incident.ts';
 import { sentence } from '../../domain/incidents/replica-trouble.ts';
-import { statePlace } from '../../domain/purchases/states.ts';
-import { commandLine } from '../../domain/values/command-line.ts';
 import { counted } from '../../domain/values/counts.ts';
+import { humanDuration } from '../../domain/values/duration.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import type { IncidentRow } from '../../postgres/incidents/list.ts';
-import { comingEnd, placeOf, whatOf } from '../incidents/words.ts';
+import { placeOf, whatOf } from '../incidents/words.ts';
 import { daemonFindings, type Tested } from './daemons.ts';
 import { type Facts, readFacts } from './facts.ts';
 import { type Finding, type Reporter, reporterOf } from './finding.ts';
-
-/** Something that needs a person. */
-export interface Need {
-  /** The thing, such as `site se`, `receiver books` or `incident inc_…`. */
-  readonly about: string;
-  readonly severity: Level;
-  /** What is wrong, as a sentence without its full stop. */
-  readonly text: string;
-  /** What to do, as a clause. */
-  readonly todo: string;
-  /** The open incident that the need is; null for others. */
-  readonly incident: string | null;
-}
+import {
+  fewerThanUsual,
+  incidentNeed,
+  isActive,
+  lostNeeds,
+  NEED_KINDS,
+  type Need,
+  type NeedKind,
+  stuckNeeds,
+  unheardNeeds,
+  unreadableNeeds,
+} from './need.ts';
+import { serverFindings } from './server.ts';
 
 /** The sentence that stands first on the console, in `status` and in `GET /v1/overview`. */
 export interface Headline {
@@ -33,100 +31,106 @@ export interface Headline {
   readonly severity: Level | 'ending' | null;
 }
 
-/** An incident in which something is wrong: others end by themselves. */
-const isActive = ({ endsAt }: Pick<IncidentRow, 'endsAt'>): boolean => endsAt === null;
 /** One that is part of no other open incident. */
 const topmost = (incidents: readonly IncidentRow[]): IncidentRow[] =>
   incidents.filter(({ parent }) => !incidents.some(({ id }) => id === parent));
 
 /** What needs a person by the facts of the database and findings from elsewhere, the gravest first. */
 export function needsOf(facts: Facts, others: readonly Finding[] = []): Need[] {
-  const open = topmost(facts.incidents.filter(isActive));
+  const open = topmost(facts.incidents.filter(isActive)).sort(moreUrgent);
   const has = (kind: IncidentRow['kind'], name?: string): boolean =>
     open.some((each) => each.kind === kind && (name === undefined || each.site === name || each.subscriber === name));
   const { daemons, replicas, database, sites, receivers } = daemonFindings(reporterOf('daemons'), facts, { untested: false });
-  const isLone = (kind: IncidentRow['kind']) => (finding: Finding) => !has(kind, finding.about.replace(/^\w+ /, ''));
+  const isLone = (kind: IncidentRow['kind']) => (finding: Finding) => !has(kind, nameOf(finding));
+  const stuck = stuckNeeds(facts);
+  const isPeople = (name: string): boolean => facts.subscribers.some((each) => each.name === name && each.audience === 'people');
+  const channels = receivers.filter((finding) => isPeople(nameOf(finding)) && finding.verdict !== 'ok');
+  const systems = receivers.filter((finding) => !isPeople(nameOf(finding)));
+  const isDeaf = facts.subscribers.filter(({ audience }) => audience === 'people').length <= channels.length;
+  // Of an incident of a channel itself its other channels alert people.
+  const isAlerting = open.some(({ subscriber }) => subscriber === null || !isPeople(subscriber)) || stuck.length > 0;
   const needs: Need[] = [
-    ...daemons.map((finding) => needOf(finding, facts.daemons.length === 0)),
-    ...open.map(incidentNeed),
-    ...[
-      ...(has('replica') ? [] : replicas),
-      ...database,
-      ...sites.filter(isLone('unreachable')),
-      ...unasked(facts),
-      ...receivers.filter(isLone('subscriber')),
-      ...others,
-    ].map((finding) => needOf(finding)),
-    ...stuckNeeds(facts),
+    ...open.map((incident) => {
+      const need = incidentNeed(incident, facts, [...sites, ...receivers]);
+      const isChannel = incident.subscriber !== null && isPeople(incident.subscriber);
+      return isChannel
+        ? { ...need, kind: 'channel' as const, ...(isAlerting && isDeaf && { severity: 'critical' as const }) }
+        : need;
+    }),
+    ...(isAlerting ? unheardNeeds(facts) : []),
+    ...channels.filter(isLone('subscriber')).flatMap((finding) => needOf('channel', finding, isAlerting && isDeaf)),
+    ...daemons.flatMap((finding) => needOf('replica', finding, facts.daemons.length === 0)),
+    ...(has('replica') ? [] : replicas).flatMap((finding) => needOf('replica', finding)),
+    ...database.flatMap((finding) => needOf('database', finding)),
+    ...systems.filter(isLone('subscriber')).flatMap((finding) => needOf('subscriber', finding)),
+    ...lostNeeds(facts).filter((need) => !has('subscriber', nameOf(need))),
+    ...mended(sites, facts)
+      .filter(isLone('unreachable'))
+      .flatMap((finding) => needOf('site', finding)),
+    ...unasked(facts).flatMap((finding) => needOf('site', finding)),
+    ...stuck,
     ...unreadableNeeds(facts),
+    ...[...serverFindings(facts), ...others].flatMap((finding) => needOf('settings', finding)),
     ...fewerThanUsual(facts),
-  ].filter((need) => need !== null);
-  const rank = ({ severity }: Need): number => (severity === 'critical' ? 0 : 1);
+  ];
+  const rank = ({ severity, kind }: Need): number =>
+    (severity === 'critical' ? 0 : NEED_KINDS.length) +
+    NEED_KINDS.indexOf(kind === 'channel' && !isAlerting ? 'subscriber' : kind);
   return needs.sort((one, other) => rank(one) - rank(other));
 }
 
 /** The same facts as findings of doctor: those that are well, and incidents and stuck purchases beside them. */
-export async function checkNow(report: Reporter, sql: Sql, tested: Tested): Promise<Finding[]> {
+export async function checkNow(report: Reporter, sql: Sql, tested: Tested & { readonly server?: true }): Promise<Finding[]> {
   const facts = await readFacts(sql);
-  const asFinding = ({ about, severity, text, todo }: Need): Finding =>
-    reporterOf(about)[severity === 'critical' ? 'failed' : 'warning'](text, todo);
+  const asFinding = ({ about, severity, text, why, todo }: Need): Finding =>
+    reporterOf(about)[severity === 'critical' ? 'failed' : 'warning'](why === null ? text : `${text}: ${why}`, todo);
   const people = [
-    ...topmost(facts.incidents.filter(isActive)).map(incidentNeed),
+    ...topmost(facts.incidents.filter(isActive)).map((incident) => incidentNeed(incident, facts)),
+    ...lostNeeds(facts),
     ...stuckNeeds(facts),
     ...unreadableNeeds(facts),
     ...fewerThanUsual(facts),
   ];
-  return [...Object.values(daemonFindings(report, facts, tested)).flat(), ...unasked(facts), ...people.map(asFinding)];
-}
-
-function needOf({ about, verdict, found, todo }: Finding, isCritical = verdict === 'failed'): Need | null {
-  if (verdict === 'ok') return null;
-  const text = sentence(about === 'database' ? found : `${about}: ${found}`);
-  return { about, severity: isCritical ? 'critical' : 'warning', text, todo: todo ?? '', incident: null };
-}
-
-function incidentNeed(incident: IncidentRow): Need {
-  return {
-    about: `incident ${incident.id}`,
-    severity: levelOf(incident),
-    text: `${placeOf(incident)}: ${whatOf(incident)}`,
-    todo: `see "${commandLine`incidents show ${incident.id}`}"`,
-    incident: incident.id,
-  };
-}
-
-/** Stuck purchases that no incident with an alarm counts. */
-function stuckNeeds({ counts, incidents }: Facts): Need[] {
-  const places = incidents
-    .filter(isActive)
-    .filter(({ kind }) => kind === 'stuck')
-    .flatMap((incident) => [incident, ...incident.parts.filter(({ endedAt }) => endedAt === null)]);
-  return counts
-    .filter(({ stuck, site, state }) => stuck > 0 && !places.some((place) => place.site === site && place.state === state))
-    .map(({ site, state, stuck }) => ({
-      about: `site ${site}`,
-      severity: 'warning',
-      text: `${site}: ${counted(stuck, 'purchase is', 'purchases are')} stuck ${state === null ? 'in no known state' : statePlace(state)}`,
-      todo: 'see why, and help the customer on: the list of stuck purchases is in the console, "purchase-watch why <id>" says more of one',
-      incident: null,
-    }));
-}
-
-/** Purchases of which lately no answer could be used or recorded. */
-function unreadableNeeds({ unreadable }: Facts): Need[] {
-  const [first] = unreadable;
-  if (first === undefined) return [];
-  const { site, purchaseId, lastError } = first;
-  const rest = unreadable.length === 1 ? '' : ` (and ${counted(unreadable.length - 1, 'more purchase', 'more purchases')})`;
   return [
-    {
-      about: `purchase ${purchaseId}`,
-      severity: 'warning',
-      text: `${site}: purchase ${purchaseId} cannot be read${rest}: ${(lastError ?? 'no reason is known').replace(/\.$/, '')}`,
-      todo: `see "${commandLine`why ${purchaseId} --site ${site}`}", and ask the service's operator about the answer`,
-      incident: null,
-    },
+    ...Object.values(daemonFindings(report, facts, tested)).flat(),
+    ...unasked(facts),
+    ...(tested.server ? serverFindings(facts) : []),
+    ...people.map(asFinding),
   ];
+}
+
+/** Incidents without an owner first, then those with more customers. */
+function moreUrgent(one: IncidentRow, other: IncidentRow): number {
+  return Number(one.acknowledgedAt !== null) - Number(other.acknowledgedAt !== null) || other.count - one.count;
+}
+
+/** `books` of a finding about `receiver books`. */
+const nameOf = ({ about }: Pick<Finding, 'about'>): string => about.replace(/^\w+ /, '');
+
+/** Where the console has what is to be done about a kind of thing. */
+function actionOf(kind: NeedKind, name: string): Need['action'] {
+  const at = encodeURIComponent(name);
+  if (kind === 'subscriber') return { path: `/subscribers/${at}`, label: 'Look, and resume' };
+  if (kind === 'channel') return { path: '/channels', label: 'See the channels' };
+  if (kind === 'site') return { path: `/sites/${at}`, label: 'Look' };
+  return { path: '/system', label: 'Open System' };
+}
+
+/** None of a finding that is well. */
+function needOf(kind: NeedKind, finding: Finding, isCritical = finding.verdict === 'failed'): Need[] {
+  const { about, verdict, found, todo, brief } = finding;
+  if (verdict === 'ok') return [];
+  const isNamed = about === 'database' || about === 'settings';
+  const text = brief?.what ?? sentence(isNamed ? found : `${about}: ${found}`);
+  const { since = null, why = null } = brief ?? {};
+  const severity = isCritical ? 'critical' : 'warning';
+  return [{ kind, about, severity, text, since, why, todo: todo ?? '', action: actionOf(kind, nameOf(finding)), incident: null }];
+}
+
+/** Late polls of a site that cannot be read follow from that. */
+function mended(findings: readonly Finding[], { sites }: Facts): Finding[] {
+  const isFailing = (name: string): boolean => sites.some((site) => site.name === name && site.failingSince !== null);
+  return findings.filter(({ about, found }) => !(found.includes(' are due, ') && isFailing(nameOf({ about }))));
 }
 
 /** Sites with purchases of which the service has answered nothing yet: a start is under way. */
@@ -144,35 +148,22 @@ function unasked({ sites, counts }: Facts): Finding[] {
     );
 }
 
-function fewerThanUsual({ completions }: Facts): Need[] {
-  if (!areFewerThanUsual(completions)) return [];
-  const { completed, usual } = completions;
-  return [
-    {
-      about: 'purchases',
-      severity: 'warning',
-      text: `Fewer purchases complete than usual: ${Math.round(completed)} in the hour, usually ${Math.round(usual ?? 0)}`,
-      todo: 'compare with the orders of the shop: fewer customers may have come, or customers may be lost before they are registered here',
-      incident: null,
-    },
-  ];
-}
-
 /** One sentence about everything: a person who reads only this sentence knows whether something has to be done. */
 export function headlineOf(needs: readonly Need[], { counts, incidents, completions, now }: Facts): Headline {
   const [worst] = needs;
   if (worst !== undefined) {
     const rest = needs.length - 1;
-    const more = rest === 0 ? '' : ` ${counted(rest, 'more thing needs', 'more things need')} a person.`;
-    const title = `${counted(needs.length, 'thing needs', 'things need')} a person, ${worst.severity}`;
+    const more = rest === 0 ? '' : ` ${counted(rest, 'more thing needs', 'more things need')} somebody.`;
+    const title = `${counted(needs.length, 'thing needs', 'things need')} somebody, ${worst.severity}`;
     return { title, text: `${worst.text}.${more}`, severity: worst.severity };
   }
   const [ending] = topmost(incidents);
   if (ending !== undefined) {
-    const text = `${placeOf(ending)}: ${whatOf(ending)}. The incident ${comingEnd(ending, now)}.`;
+    const left = Math.ceil(Math.max((ending.endsAt ?? now) - now, 1_000) / 1_000) * 1_000;
+    const text = `${placeOf(ending)}: ${whatOf(ending)}. The incident ends in ${humanDuration(left)} ${endsUnless(ending)}.`;
     return { title: `${counted(incidents.length, 'incident ends', 'incidents end')} soon`, text, severity: 'ending' };
   }
   if (counts.length === 0) return { title: 'No purchase yet', text: 'No purchase is registered yet.', severity: null };
   const calm = completions.usual === null ? 'No incident is open.' : 'Customers get on as usual.';
-  return { title: 'Nothing needs to be done', text: `${calm} Nothing needs to be done.`, severity: null };
+  return { title: 'Nothing needs somebody', text: `Nothing needs somebody. ${calm}`, severity: null };
 }

@@ -6,7 +6,7 @@ import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { countOpenIncidents } from '../../postgres/incidents/incidents.ts';
 import { readSiteCalls } from '../../postgres/polling/site-calls.ts';
-import { type DueLag, oldestStuck, totalLag, waitingOf } from '../../postgres/reports/overview.ts';
+import { type DueLag, longestStuck, type StuckPurchase, totalLag, waitingOf } from '../../postgres/reports/overview.ts';
 import { type ActivitySums, recentActivity } from '../../postgres/shards/activity.ts';
 import { changeBody } from '../database-changes.ts';
 import { siteCallsBody } from '../flow/site-calls.ts';
@@ -14,26 +14,29 @@ import { daemonsDiffer, differText } from '../running-daemons.ts';
 import { healthBody } from '../subscribers/body.ts';
 import { type Facts, readFacts } from './facts.ts';
 import type { Finding } from './finding.ts';
-import { type Headline, headlineOf, type Need, needsOf } from './needs.ts';
+import type { Need } from './need.ts';
+import { type Headline, headlineOf, needsOf } from './needs.ts';
 
 export interface OverviewWanted {
   /** The only site that is shown; the headline is about everything all the same. */
   readonly site?: string | undefined;
   /** Findings that only the caller knows. */
-  readonly others?: readonly Finding[];
+  readonly others?: () => Promise<readonly Finding[]>;
 }
 
 /** Reads counters and the fronts of queues, so it costs the same at any size: the facts for people, and the same as a body for programs. */
-export async function readOverview(sql: Sql, { site, others = [] }: OverviewWanted = {}) {
-  const [all, open, short, long, calls, oldest] = await Promise.all([
+export async function readOverview(sql: Sql, { site, others }: OverviewWanted = {}) {
+  const [all, open, short, long, calls, ofSite, own] = await Promise.all([
     readFacts(sql),
     countOpenIncidents(sql),
     recentActivity(sql, 5),
     recentActivity(sql, 60),
     readSiteCalls(sql, null),
-    oldestStuck(sql, site),
+    site === undefined ? [] : longestStuck(sql, { site, most: 1 }),
+    others?.() ?? [],
   ]);
-  const needs = needsOf(all, others);
+  const oldest = (site === undefined ? all.stuck : ofSite)[0] ?? null;
+  const needs = needsOf(all, own);
   const headline = { ...headlineOf(needs, all), needs };
   const facts = site === undefined ? all : factsOf(site, all);
   return { facts, headline, calls, oldest, body: overviewBody({ facts, headline, open, short, long, calls, oldest }) };
@@ -45,7 +48,7 @@ interface Read {
   readonly short: readonly ActivitySums[];
   readonly long: readonly ActivitySums[];
   readonly calls: Awaited<ReturnType<typeof readSiteCalls>>;
-  readonly oldest: Awaited<ReturnType<typeof oldestStuck>>;
+  readonly oldest: StuckPurchase | null;
   readonly headline: Headline & { readonly needs: Need[] };
 }
 
@@ -72,13 +75,13 @@ function overviewBody({ facts, headline, open, short, long, calls, oldest }: Rea
   });
   return {
     at: isoTime(now),
-    headline,
+    headline: { ...headline, needs: headline.needs.map(({ since, ...need }) => ({ ...need, since: isoTimeOrNull(since) })) },
     databaseChanges: changes.map(changeBody),
     purchases: {
       total: sum(counts.map(({ count }) => count)),
       watching: sum(counts.filter(({ status }) => status === 'watching').map(({ count }) => count)),
       stuck: sum(counts.map(({ stuck }) => stuck)),
-      oldestStuck: oldest,
+      oldestStuck: oldest === null ? null : { purchaseId: oldest.purchaseId, site: oldest.site },
       unreadable: facts.unreadable.map((row) => ({ ...row, since: isoTime(row.since) })),
       groups: counts.map(({ state, oldest: since, ...group }) => ({
         ...group,

@@ -1,6 +1,7 @@
 /** Everything that has to work, checked with real calls, for people who look after the daemon. */
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Examiner } from '../../actions/doctor/doctor.ts';
+import { findingBody } from '../../actions/overview/finding.ts';
 import { needs } from '../access/scopes.ts';
 import { exactJson } from '../http/body.ts';
 import { type Api, BODY_PROBLEMS, jsonAnswer, jsonBody } from '../http/definitions.ts';
@@ -15,10 +16,7 @@ export function mountDoctor(app: Api, { examine }: { examine: Examiner }): void 
   app.openapi(route, async (c) => {
     const { send = true } = c.req.valid('json');
     const findings = await examine(send);
-    return c.json(
-      { ok: !findings.some(({ verdict }) => verdict === 'failed'), findings: findings.map((each) => ({ ...each })) },
-      200,
-    );
+    return c.json({ ok: !findings.some(({ verdict }) => verdict === 'failed'), findings: findings.map(findingBody) }, 200);
   });
 }
 

@@ -1,10 +1,10 @@
 /** How everything is, in one answer. It reads counters and the fronts of queues, so it costs the same at any size. */
 
 import { createRoute, z } from '@hono/zod-openapi';
-import { keyFindings } from '../../actions/doctor/system.ts';
+import type { SystemWanted } from '../../actions/doctor/system.ts';
+import { NEED_KINDS } from '../../actions/overview/need.ts';
 import { readOverview } from '../../actions/overview/overview.ts';
 import { CHANNEL_KINDS } from '../../channels/registry.ts';
-import type { ApiKey } from '../../config/api-keys.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { createShared } from '../../runtime/loops/shared.ts';
 import { needs } from '../access/scopes.ts';
@@ -14,10 +14,10 @@ import { stateOrNull, statusSchema, timeSchema } from '../purchases/purchase-bod
 import { healthSchema } from '../subscribers/fields.ts';
 import { siteReplicaSchema } from './site.ts';
 
-/** Mounts the call; `keys`: those of the API, of which some may end soon. */
-export function mountOverview(app: Api, { sql, keys }: { sql: Sql; keys: readonly ApiKey[] }): void {
+/** Mounts the call. */
+export function mountOverview(app: Api, { sql, own }: { sql: Sql } & Pick<SystemWanted, 'own'>): void {
   // Open pages of the console ask at the same moments, and an answer takes many queries.
-  const read = createShared(() => readOverview(sql, { others: keyFindings(keys) }));
+  const read = createShared(() => readOverview(sql, { others: own }));
   app.openapi(overviewRoute, async (c) => c.json((await read()).body, 200));
 }
 
@@ -61,15 +61,22 @@ const headlineSchema = z
     needs: z
       .array(
         z.object({
+          kind: z.enum(NEED_KINDS),
           about: z.string(),
           severity: z.enum(['critical', 'warning']),
           text: z.string(),
+          since: timeSchema.nullable(),
+          why: z.string().nullable().openapi({ description: 'What is known of the reason.' }),
           todo: z.string(),
+          action: z
+            .object({ path: z.string(), label: z.string() })
+            .openapi({ description: 'Where in the console it is done: a path below its address, and the words of the link.' }),
           incident: z.string().nullable(),
         }),
       )
       .openapi({
-        description: 'All that needs a person, the gravest first; "Nothing needs to be done" is said only when it is empty.',
+        description:
+          'All that needs somebody, the gravest first, and within a severity by `kind`; "Nothing needs somebody" is said only when it is empty.',
       }),
   })
   .openapi('Headline');

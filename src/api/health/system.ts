@@ -1,24 +1,22 @@
 /** The system as it runs, for people who look after it. */
 import { createRoute, z } from '@hono/zod-openapi';
-import { readSystem } from '../../actions/doctor/system.ts';
+import { readSystem, type SystemWanted } from '../../actions/doctor/system.ts';
 import type { DescribedSetting } from '../../config/describe.ts';
 import { SCOPES } from '../../config/kinds/key-kinds.ts';
-import type { Settings } from '../../config/settings.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { needs } from '../access/scopes.ts';
 import { type Api, jsonAnswer } from '../http/definitions.ts';
 import { problems } from '../http/problems.ts';
 import { timeSchema } from '../purchases/purchase-body.ts';
 
-interface SystemParts {
+interface SystemParts extends Pick<SystemWanted, 'keys' | 'own'> {
   readonly sql: Sql;
-  readonly keys: Settings['apiKeys'];
   describe(): readonly DescribedSetting[];
 }
 
 /** Mounts the call. */
-export function mountSystem(app: Api, { sql, keys, describe }: SystemParts): void {
-  app.openapi(systemRoute, async (c) => c.json(await readSystem(sql, { keys, described: describe() }), 200));
+export function mountSystem(app: Api, { sql, keys, own, describe }: SystemParts): void {
+  app.openapi(systemRoute, async (c) => c.json(await readSystem(sql, { keys, own, described: describe() }), 200));
 }
 
 /** What a check found, without secrets. */
@@ -43,9 +41,9 @@ const systemSchema = z
     keys: z
       .array(z.object({ name: z.string(), scopes: z.array(z.enum(SCOPES)), expiresAt: timeSchema.nullable() }))
       .openapi({ description: 'Keys of the API by their names.' }),
-    findings: z
-      .array(findingSchema)
-      .openapi({ description: 'What `purchase-watch doctor` finds in the database, and keys that end soon; words may change.' }),
+    findings: z.array(findingSchema).openapi({
+      description: 'What `purchase-watch doctor` finds in the database, keys and certificates that end soon; words may change.',
+    }),
     settings: z.array(z.object({ name: z.string(), text: z.string(), origin: z.string() })).openapi({
       description: 'As `purchase-watch config` shows them, without secrets: those that the answering process was started with.',
     }),

@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import { examine } from '../../actions/doctor/doctor.ts';
-import type { Finding } from '../../actions/overview/finding.ts';
+import { type Finding, findingBody } from '../../actions/overview/finding.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
@@ -32,7 +32,7 @@ async function doctor(context: CliContext, { site, send, all, json }: DoctorOpti
   }
   const failed = findings.filter(({ verdict }) => verdict === 'failed').length;
   const warnings = findings.filter(({ verdict }) => verdict === 'warning').length;
-  if (json) printJson(context, { ok: failed === 0, findings });
+  if (json) printJson(context, { ok: failed === 0, findings: findings.map(findingBody) });
   else if (failed + warnings === 0) printLine(context, styled(context, 'bold', 'Everything is well.'));
   else if (failed === 0) printLine(context, `Nothing failed; ${counted(warnings, 'warning')}.`);
   if (failed === 0) return;

@@ -1,11 +1,12 @@
 /** Shows how everything is: sites, purchases, what is stuck, whether polls and deliveries keep up. */
 
-import { keyFindings } from '../../actions/doctor/system.ts';
+import { clientCertificates } from '../../actions/client-certificates.ts';
+import { ownFindings } from '../../actions/doctor/system.ts';
 import { ordersBody } from '../../actions/flow/site.ts';
 import { careOf, comingEnd, lengthOf, placeOf, whatOf } from '../../actions/incidents/words.ts';
 import { readOverview } from '../../actions/overview/overview.ts';
 import { healthBody } from '../../actions/subscribers/body.ts';
-import type { ApiKey } from '../../config/api-keys.ts';
+import type { Settings } from '../../config/settings.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
 import { SINGLES_FIRST, withinText } from '../../domain/polling/first-polls.ts';
 import { unpolledAdvice, unpolledText } from '../../domain/polling/unpolled.ts';
@@ -39,9 +40,9 @@ const MOST_INCIDENTS = 20;
 /** Needs that are listed below the headline. */
 const MOST_NEEDS = 10;
 
-async function readShown(sql: Sql, { site, keys }: { site: string | undefined; keys: readonly ApiKey[] }) {
+async function readShown(sql: Sql, { site, settings, url }: Pick<OverviewOptions, 'site' | 'settings' | 'url'>) {
   const [{ facts, ...overview }, troubled, orders] = await Promise.all([
-    readOverview(sql, { site, others: keyFindings(keys) }),
+    readOverview(sql, { site, others: () => ownFindings(sql, settings, clientCertificates(settings, url)()) }),
     troubledSubscribers(sql),
     orderCounts(sql),
   ]);
@@ -67,13 +68,14 @@ export interface OverviewOptions {
   /** Only this site; the headline is about everything all the same. */
   readonly site: string | undefined;
   readonly json: boolean;
-  /** The keys of the API in the settings. */
-  readonly keys: readonly ApiKey[];
+  readonly settings: Settings;
+  /** The database's address. */
+  readonly url: string;
 }
 
 /** Prints the overview. */
-export async function showOverview(context: CliContext, sql: Sql, { site, json, keys }: OverviewOptions): Promise<void> {
-  const overview = await readShown(sql, { site, keys });
+export async function showOverview(context: CliContext, sql: Sql, { json, ...options }: OverviewOptions): Promise<void> {
+  const overview = await readShown(sql, options);
   if (json) return printJson(context, shownBody(overview));
   printHeadline(context, overview);
   printSites(context, overview);
@@ -114,12 +116,15 @@ const incidentsBody = ({ incidents }: Overview) =>
     silencedUntil: isoTimeOrNull(incident.silencedUntil),
   }));
 
-/** First of all one sentence about everything, and what to do about each thing that needs a person. */
-function printHeadline(context: CliContext, { headline }: Overview): void {
+/** First of all one sentence about everything; then of each thing that needs a person since when, why, and what to do. */
+function printHeadline(context: CliContext, { headline, now }: Overview): void {
   const { text, severity, needs } = headline;
   printText(context, text, severity === 'critical' ? { style: 'red' } : severity === 'warning' ? { style: 'yellow' } : {});
-  for (const [index, need] of needs.slice(0, MOST_NEEDS).entries())
-    printText(context, `${index === 0 ? '' : `${need.text}. `}What to do: ${need.todo}`, { indent: '  ' });
+  for (const [index, need] of needs.slice(0, MOST_NEEDS).entries()) {
+    const long = need.since === null ? null : `For ${humanDuration(Math.floor(Math.max(now - need.since, 0) / 1_000) * 1_000)}`;
+    const facts = [index === 0 ? null : need.text, need.why, long].filter((fact) => fact !== null);
+    printText(context, [...facts, `What to do: ${need.todo}`].join('. '), { indent: '  ' });
+  }
   if (needs.length > MOST_NEEDS)
     printLine(context, `  and ${needs.length - MOST_NEEDS} more: "purchase-watch doctor" lists them`);
   printLine(context);

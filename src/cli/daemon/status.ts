@@ -28,12 +28,12 @@ async function status(
   if (watch && json) throw new AppError('invalid', '--watch: not with --json; programs call the command again');
   await withDatabase(
     context,
-    async ({ sql, settings: { policy, apiKeys } }) => {
+    async ({ sql, url, settings }) => {
       const show = async (shown: CliContext): Promise<void> => {
-        if (purchaseId === undefined) return showOverview(shown, sql, { site, json, keys: apiKeys });
+        if (purchaseId === undefined) return showOverview(shown, sql, { site, json, settings, url });
         // It builds the API's body of a purchase, whose schemas take longer to load than all that the overview needs.
         const { showPurchase } = await import('../purchases/show-purchase.ts');
-        return showPurchase(shown, sql, await findPurchase(sql, { purchaseId, site }), { json, policy });
+        return showPurchase(shown, sql, await findPurchase(sql, { purchaseId, site }), { json, policy: settings.policy });
       };
       return watch ? redraw(context, WATCH_EVERY, show) : show(context);
     },

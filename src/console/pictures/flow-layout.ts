@@ -217,7 +217,7 @@ export function arrowOf(edge: PlacedEdge): { x: number; y: number; points: 'left
   return { x: b.x + b.w / 2 + (turn % 4) * 8, y: b.y, points: 'down' };
 }
 
-/** Where the count of a way stands. */
+/** Where the count of a way would stand if it were the only one. */
 export function countPlace(edge: PlacedEdge): { x: number; y: number } {
   const { a, b, run, y1, lane, turn } = edge;
   if (run === 'arc') {
@@ -226,4 +226,9 @@ export function countPlace(edge: PlacedEdge): { x: number; y: number } {
   }
   if (run === 'back') return { x: (a.x + b.x + b.w) / 2, y: lane + 4 };
   return { x: a.x + a.w + 7, y: y1 + 3.8 };
+}
+
+/** Room between a column and the next one, for words beside a ribbon. */
+export function roomBehind({ a }: PlacedEdge): number {
+  return a.column === 3 ? 0 : LEFT[a.column + 1]! - a.x - a.w - 10;
 }

@@ -4,8 +4,9 @@ import { stateBoth } from '../../domain/purchases/states.ts';
 import { type Html, html, NOTHING, number } from '../frame/html.ts';
 import { length } from '../parts/time.ts';
 import { agesLine } from './ages.ts';
-import { arrowOf, countPlace, layOut, type PlacedEdge, type PlacedNode, pathOf, round } from './flow-layout.ts';
+import { arrowOf, countPlace, layOut, type PlacedEdge, type PlacedNode, pathOf, roomBehind, round } from './flow-layout.ts';
 import type { FlowNode, FlowPicture } from './flow-model.ts';
+import { shortNumber } from './scale.ts';
 
 /** Where a state's purchases are listed. */
 export type ListOf = (node: FlowNode) => string;
@@ -17,7 +18,7 @@ export function flowMap(picture: FlowPicture, { label, listOf }: { label: string
   const { nodes, edges, height } = layOut(picture);
   const stuck = new Set(nodes.filter(({ flag }) => flag !== null).map(({ key }) => key));
   const ribbons = edges.toSorted((a, b) => b.count - a.count).map((edge) => ribbon(edge, stuck));
-  return html`<div class="map only-wide"><svg viewBox="-4 0 1040 ${round(height)}" role="group" aria-label="${label}">${ribbons}${edges.map(count)}${nodes.map((node) => nodeOf(node, listOf))}</svg></div>`;
+  return html`<div class="map only-wide"><svg viewBox="-4 0 1040 ${round(height)}" role="group" aria-label="${label}">${ribbons}${countsOf(edges, nodes)}${nodes.map((node) => nodeOf(node, listOf))}</svg></div>`;
 }
 
 const isThin = ({ run }: PlacedEdge): boolean => run === 'arc' || run === 'back';
@@ -40,14 +41,45 @@ function ribbon(edge: PlacedEdge, stuck: ReadonlySet<number>): Html {
 
 /** A mean below ten with its first decimal. */
 export function usualText(usual: number): string {
-  return usual < 10 ? String(round(usual)) : number(Math.round(usual));
+  return usual < 10 ? String(round(usual)) : shortNumber(Math.round(usual));
 }
 
-function count(edge: PlacedEdge): Html {
-  const { count: n, usual, isMissed } = edge;
-  const { x, y } = countPlace(edge);
-  const less = isMissed && !isThin(edge);
-  return html`<text class="en${less ? ' less' : ''}" x="${round(x)}" y="${round(y)}">${number(n)}${less ? html`<tspan dx="8">usually ${usualText(usual!)}</tspan>` : NOTHING}</text>`;
+interface Box {
+  readonly x: number;
+  readonly y: number;
+  readonly w: number;
+  readonly h: number;
+}
+
+const isOver = (one: Box, other: Box): boolean =>
+  one.x < other.x + other.w && other.x < one.x + one.w && one.y < other.y + other.h && other.y < one.y + one.h;
+
+/** Where a count may go that would lie over another one, nearest first. */
+const ASIDE = [0, 14, -14, 28, -28, 42, -42].flatMap((dy) => [0, 24, 48].map((dx) => ({ dx, dy })));
+
+/** The counts of all ways: those at ribbons stand where these leave; those of thin lines go out of their way. */
+function countsOf(edges: readonly PlacedEdge[], nodes: readonly PlacedNode[]): Html[] {
+  const taken: Box[] = nodes.map(({ x, y, w, h, flag }) => (flag === null ? { x, y, w, h } : { x, y: y - 18, w, h: h + 18 }));
+  return edges
+    .toSorted((one, other) => Number(isThin(one)) - Number(isThin(other)))
+    .map((edge) => {
+      const text = shortNumber(edge.count);
+      const usually = edge.isMissed && !isThin(edge) ? `usually ${usualText(edge.usual!)}` : '';
+      const whole = `${text}, ${usually}`;
+      // The ghost around the ribbon says it, too, as do the table and the words under the pointer.
+      const words = usually !== '' && whole.length * WIDEST_LETTER <= roomBehind(edge) ? whole : text;
+      const place = countPlace(edge);
+      const boxAt = ({ dx, dy }: { dx: number; dy: number }): Box => ({
+        ...{ x: place.x + dx, y: place.y + dy - 10, w: words.length * WIDEST_LETTER, h: 12 },
+      });
+      const found = isThin(edge)
+        ? (ASIDE.map(boxAt).find((box) => !taken.some((other) => isOver(box, other))) ?? null)
+        : boxAt({ dx: 0, dy: 0 });
+      // Where there is no room at all, the line is there, and its count under the pointer and in the table.
+      if (found === null) return NOTHING;
+      taken.push(found);
+      return html`<text class="en${usually === '' ? '' : ' less'}" x="${round(found.x)}" y="${round(found.y + 10)}">${words}</text>`;
+    });
 }
 
 function nodeOf(node: PlacedNode, listOf: ListOf): Html {
@@ -81,7 +113,7 @@ function shape(name: string, x: number, y: number): Html {
 
 function finalInside({ words, state, isPaid, usuallyCame, x, y, w, h }: PlacedNode): Html {
   const middle = y + h / 2;
-  const note = usuallyCame === null ? '' : `usually ${number(usuallyCame)}`;
+  const note = usuallyCame === null ? '' : `usually ${shortNumber(usuallyCame)}`;
   const tall = h > 70;
   const up = tall ? (note === '' ? 8 : 16) : 5;
   const below = tall
@@ -95,17 +127,20 @@ function firstInside({ words, state, x, y, w, h }: PlacedNode): Html {
   const middle = y + h / 2;
   const over =
     state.stuck > 0
-      ? html`<text class="q" x="${x + 12}" y="${round(middle + 39)}"><tspan class="over">${number(state.stuck)} stuck</tspan></text>`
+      ? html`<text class="q" x="${x + 12}" y="${round(middle + 39)}"><tspan class="over">${shortNumber(state.stuck)} stuck</tspan></text>`
       : NOTHING;
   return html`<text class="nm" x="${x + 12}" y="${round(middle - 14)}"${fitted(words, w - 20)}>${words}</text>
-<text class="q" x="${x + 12}" y="${round(middle + 5)}"><tspan class="b">${number(state.watching)}</tspan> now</text>
-<text class="q" x="${x + 12}" y="${round(middle + 22)}">${number(state.came)} came</text>${over}`;
+<text class="q" x="${x + 12}" y="${round(middle + 5)}"><tspan class="b">${shortNumber(state.watching)}</tspan> now</text>
+<text class="q" x="${x + 12}" y="${round(middle + 22)}">${shortNumber(state.came)} came</text>${over}`;
 }
 
 function waitingInside({ words, state, flag, x, y, w }: PlacedNode): Html {
   const { watching, stuck, usual } = state;
   const [left, width] = [x + 12, w - 24];
+  const [now, over] = [shortNumber(watching), shortNumber(stuck)];
+  const long = usual === null ? '' : length(usual.usualMs);
+  const isShort = `${now} now  ${over} stuck  usual ${long}`.length * WIDEST_LETTER > width;
   return html`${shape(flag === null ? 'waiting' : 'stuck', left, y + 7)}<text class="nm" x="${left + 18}" y="${round(y + 17.5)}"${fitted(words, width - 18)}>${words}</text>
-<text class="q" x="${left}" y="${round(y + 35)}"><tspan class="b">${number(watching)}</tspan> now <tspan dx="6"${stuck > 0 ? html` class="over"` : NOTHING}>${number(stuck)} stuck</tspan></text>
-<text class="q" x="${left + width}" y="${round(y + 35)}" text-anchor="end">${usual === null ? '' : `usual ${length(usual.usualMs)}`}</text>${agesLine(state, { x: left, y: round(y + 49), width })}`;
+<text class="q" x="${left}" y="${round(y + 35)}"><tspan class="b">${now}</tspan> now <tspan dx="6"${stuck > 0 ? html` class="over"` : NOTHING}>${over} stuck</tspan></text>
+<text class="q" x="${left + width}" y="${round(y + 35)}" text-anchor="end">${usual === null ? '' : isShort ? `~ ${long}` : `usual ${long}`}</text>${agesLine(state, { x: left, y: round(y + 49), width })}`;
 }

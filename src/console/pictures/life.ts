@@ -12,6 +12,8 @@ import { type Change, type Stay, stayText } from './stays.ts';
 import { px, ticksOf } from './time-axis.ts';
 
 const BAND = 16;
+/** Width of a letter in common fonts, at most. */
+const LETTER = 7.3;
 /** What wide and narrow pictures differ in: the narrow one has its labels above the rows. */
 const WIDE = { width: 1_000, left: 214, row: 30, band: 5, ticks: 6, gap: 150, cut: 44, isNarrow: false };
 const NARROW = { width: 330, left: 6, row: 40, band: 17, ticks: 2, gap: 84, cut: 26, isNarrow: true };
@@ -156,7 +158,10 @@ function label(name: string, row: number, frame: Frame, says = ''): Html {
   const short = [...name].length > most ? `${[...name].slice(0, most - 1).join('')}…` : name;
   const title = short === name ? NOTHING : html`<title>${name}</title>`;
   if (!frame.isNarrow) return html`<text class="strong t-halo" x="0" y="${frame.bar(row) + 12}">${title}${short}</text>`;
-  const more = says === '' ? NOTHING : html` <tspan dx="4" font-weight="400">${tied(says)}</tspan>`;
+  const room = (frame.width - frame.left) / LETTER - [...short].length - 2;
+  // Of a range that has no room its beginning stands alone; the tables have it whole.
+  const fits = [says, says.split(' to ')[0]!].find((text) => text.length <= room) ?? '';
+  const more = fits === '' ? NOTHING : html` <tspan dx="4" font-weight="400">${tied(fits)}</tspan>`;
   return html`<text class="strong t-halo" x="${frame.left}" y="${frame.top(row) + 11}">${title}${short}${more}</text>`;
 }
 
@@ -212,5 +217,5 @@ function nowMark({ next, now }: Life, row: number, frame: Frame): Html {
   const word =
     next === null ? '' : `${frame.isNarrow ? '' : 'next '}${next - now > 43_200_000 ? dayTime(next) : clockTime(next)}`;
   return html`<path class="now-line" d="M${px(at)} 22V${frame.height - 6}"/><text class="strong t-halo" x="${px(at)}" y="14" text-anchor="middle">now</text>
-${next === null ? NOTHING : html`<path class="row-line" d="M${px(at)} ${y}H${ring - 6}"/><circle class="next" cx="${ring}" cy="${y}" r="5"/><text class="strong" x="${frame.isNarrow ? frame.width - 2 : ring}" y="${y - 10}" text-anchor="${frame.isNarrow ? 'end' : 'middle'}">${word}</text>`}`;
+${next === null ? NOTHING : html`<path class="row-line" d="M${px(at)} ${y}H${ring - 6}"/><circle class="next" cx="${ring}" cy="${y}" r="5"/><text class="strong t-halo" x="${frame.width - 2}" y="${y - 10}" text-anchor="end">${word}</text>`}`;
 }

@@ -23,8 +23,10 @@ export interface Timeline {
 
 const [TOP, ROW, HEAD, GAP] = [24, 20, 22, 14];
 const BAR = 12;
+/** Height of the line that says what is not drawn. */
+const MORE = 15;
 /** Width of a letter, at most. */
-const LETTER = 6;
+const LETTER = 7;
 /** Incidents at one time that have rows of their own, and marks that are drawn, of each side. */
 const MOST_ROWS = 8;
 const MOST_MARKS = 400;
@@ -75,17 +77,21 @@ function sideAt({ name, incidents, said }: TimelineSide, top: number, { scale, t
   const marks = said.slice(0, MOST_MARKS);
   // Messages about single checkouts, and about incidents that have no bar.
   const hasOthers = marks.some(({ incidentId }) => incidentId === null || !rowOf.has(incidentId));
-  const middle = (row: number): number => top + HEAD + row * ROW + ROW / 2;
+  const head = HEAD + (missing === 0 ? 0 : MORE);
+  const middle = (row: number): number => top + head + row * ROW + ROW / 2;
   const markRow = ({ incidentId }: ShownMessage): number =>
     (incidentId === null ? undefined : rowOf.get(incidentId)) ?? rows.length;
   const bars = rows.flatMap((row, place) =>
     row.map((incident, at) => bar(incident, middle(place), { scale, to, next: row[at + 1] })),
   );
-  const more = missing === 0 ? '' : `, ${counted(missing, 'more incident')} at the same time not drawn`;
+  const more =
+    missing === 0
+      ? NOTHING
+      : html`<text x="6" y="${top + 14 + MORE}">${counted(missing, 'more incident')} at the same time not drawn</text>`;
   const count = Math.max(rows.length + (hasOthers ? 1 : 0), 1);
-  const base = top + HEAD + count * ROW;
-  const body = html`<text class="strong" x="6" y="${top + 14}">${name}<tspan dx="6" font-weight="400">${tied(counted(said.length, 'alert'))}${more}</tspan></text>${bars}${marks.map((message) => mark(message, middle(markRow(message)), scale))}<path class="c-base" d="M6 ${base}H${scale.width - 6}"/>`;
-  return { body, height: HEAD + count * ROW };
+  const base = top + head + count * ROW;
+  const body = html`<text class="strong" x="6" y="${top + 14}">${name}<tspan dx="6" font-weight="400">${tied(counted(said.length, 'alert'))}</tspan></text>${more}${bars}${marks.map((message) => mark(message, middle(markRow(message)), scale))}<path class="c-base" d="M6 ${base}H${scale.width - 6}"/>`;
+  return { body, height: head + count * ROW };
 }
 
 /** Bars that do not meet share a row. */

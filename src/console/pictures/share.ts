@@ -14,7 +14,7 @@ export interface SharePicture {
   readonly label: string;
 }
 
-const [LEFT, TOP, BOTTOM, STRIP] = [40, 30, 168, 212];
+const [LEFT, TOP, BOTTOM, STRIP] = [48, 30, 168, 212];
 const HEIGHT = 236;
 /** Lengths between two times of the axis. */
 const STEPS: readonly Milliseconds[] = [
@@ -35,7 +35,7 @@ export function sharePicture(asked: SharePicture): Html {
       ? NOTHING
       : html`<p class="small">1: ${clockTime(marks.first)} the first of them came. 2: ${clockTime(marks.noticed)} noticed.</p>`;
   return html`<div class="only-wide">${drawn(picture, 620)}</div><div class="only-narrow">${drawn(picture, 330)}${legend}</div>
-<div class="legend"><span>Each customer at the time he came:</span><span>${trusted('<svg width="10" height="12" viewBox="0 0 10 12" aria-hidden="true"><path class="d-stuck" d="M5 1l4 5-4 5-4-5z"/></svg>')}got stuck</span><span>${trusted('<svg width="6" height="12" viewBox="0 0 6 12" aria-hidden="true"><rect class="d-got" x="1" y="1" width="3" height="10"/></svg>')}got on</span><span>${trusted('<svg width="10" height="12" viewBox="0 0 10 12" aria-hidden="true"><circle class="d-open" cx="5" cy="6" r="3"/></svg>')}not known yet, or ended otherwise</span></div>`;
+<div class="legend"><span>Each customer, by when they came:</span><span>${trusted('<svg width="10" height="12" viewBox="0 0 10 12" aria-hidden="true"><path class="d-stuck" d="M5 1l4 5-4 5-4-5z"/></svg>')}got stuck</span><span>${trusted('<svg width="6" height="12" viewBox="0 0 6 12" aria-hidden="true"><rect class="d-got" x="1" y="1" width="3" height="10"/></svg>')}got on</span><span>${trusted('<svg width="10" height="12" viewBox="0 0 10 12" aria-hidden="true"><circle class="d-open" cx="5" cy="6" r="3"/></svg>')}not known yet, or ended otherwise</span></div>`;
 }
 
 /** Not long before the first customer: nothing is known of the time before. */
@@ -71,8 +71,8 @@ function drawn(picture: SharePicture, width: number): Html {
   const scale = scaleOf(came, width);
   const { right } = scale;
   return html`<svg viewBox="0 0 ${String(width)} ${String(HEIGHT)}" role="img" aria-label="${label}">
-${[0, 0.5, 1].map((share) => html`<path class="c-grid" d="M${String(LEFT)} ${f(scale.y(share))}H${String(right)}"/><text x="34" y="${f(scale.y(share) + 4)}" text-anchor="end">${String(share * 100)} %</text>`)}
-${line(picture, scale)}${usual === null ? NOTHING : html`<path class="c-usual" d="M${String(LEFT)} ${f(scale.y(usual))}H${String(right)}"/><text class="t-halo" x="44" y="${f(scale.y(usual) - 7)}">usual ${String(Math.round(usual * 1_000) / 10)} %</text>`}
+${[0, 0.5, 1].map((share) => html`<path class="c-grid" d="M${String(LEFT)} ${f(scale.y(share))}H${String(right)}"/><text x="42" y="${f(scale.y(share) + 4)}" text-anchor="end">${String(share * 100)} %</text>`)}
+${line(picture, scale)}${usual === null ? NOTHING : html`<path class="c-usual" d="M${String(LEFT)} ${f(scale.y(usual))}H${String(right)}"/><text class="t-halo" x="52" y="${f(scale.y(usual) - 7)}">usual ${String(Math.round(usual * 1_000) / 10)} %</text>`}
 ${marks === null ? NOTHING : pins(marks, scale)}<path class="c-base" d="M${String(LEFT)} ${String(BOTTOM)}H${String(right)}"/>${axis(came, scale)}
 <path class="c-grid" d="M${String(LEFT)} ${String(STRIP)}H${String(right)}"/>${marksOf(came, scale)}</svg>`;
 }

@@ -15,11 +15,14 @@ const NEWEST = 2;
 export function barOf(board: Board, { back, now, isStory }: { back: string; now: Instant; isStory: boolean }): Html {
   const turns = board.turns();
   const groups = Map.groupBy(board.switches, ([, { group }]) => group);
+  const lead = turns.length === 0 ? [calm(isStory)] : turns.map((turn, at) => said(turn, { isFirst: at === 0, isStory }));
   return html`<section class="demo" aria-label="Demo">
-<div class="lead" id="demo-lead" role="status" data-part>${turns.length === 0 ? calm(isStory) : turns.map((turn, at) => said(turn, { isFirst: at === 0, isStory }))}</div>
+<div class="lead" id="demo-lead" role="status" data-part>${lead}</div>
+<button class="btn to-switches" type="button" popovertarget="demo-more">Switches</button>
+<div class="more" id="demo-more" popover><div class="told" id="demo-told" aria-hidden="true" data-part>${lead}</div>
 <div id="demo-steps" data-part>${turns.slice(0, NEWEST).map((turn) => stepsOf(turn, now))}</div>
 <form method="post" action="${SWITCH_PATH}" id="demo-switches" data-part><input type="hidden" name="back" value="${back}">${[...groups].map(([name, members]) => html`<fieldset><legend>${name}</legend>${members.map(button)}</fieldset>`)}</form>
-<details id="demo-help"><summary>What each switch does, and what to watch</summary><dl>${[...board.switches].map(([name, { group, word, purpose }]) => html`<dt>${group}: ${word}</dt><dd id="demo-about-${name}">${purpose}</dd>`)}</dl></details>
+<details id="demo-help"><summary>What each switch does, and what to watch</summary><dl>${[...board.switches].map(([name, { group, word, purpose }]) => html`<dt>${group}: ${word}</dt><dd id="demo-about-${name}">${purpose}</dd>`)}</dl></details></div>
 </section>`;
 }
 
@@ -30,8 +33,8 @@ function button([name, toggle]: [string, Switch]): Html {
 
 function calm(isStory: boolean): Html {
   if (isStory)
-    return html`<p><b>Demo.</b> The whole product runs on this machine, around a simulated checkout service. A story runs in the terminal meanwhile: it breaks the card page and mends it. Press a switch, and the story ends: then all is in your hands.</p>`;
-  return html`<p><b>Demo.</b> The whole product runs on this machine, around a simulated checkout service. Nothing is broken: purchases flow through the map. Try <b>Break card page</b> first: about 20 s later the incident opens on this page, and Slack’s message follows beside it.</p>`;
+    return html`<p><b>Demo.</b> A story runs in the terminal: it breaks the card page and mends it. <span class="rest">The whole product runs on this machine, around a simulated checkout service. Press a switch, and the story ends: then all is in your hands.</span></p>`;
+  return html`<p><b>Demo.</b> Nothing is broken. Try <b>Break card page</b> first<span class="rest">: about 20 s later the incident opens on this page, and Slack’s message follows beside it. The whole product runs on this machine, around a simulated checkout service</span>.</p>`;
 }
 
 /** `At 14:01:58 you pressed Break card page: …`. */
@@ -44,7 +47,7 @@ function said({ name, toggle, isOn, at, by }: Turn, { isFirst, isStory }: { isFi
     : isStory && by === 'story'
       ? ' The story mends it, or press the switch again.'
       : ' Press it again to end that.';
-  return html`<p id="demo-said-${name}">${isFirst ? html`<b>Demo.</b> ` : NOTHING}At ${clockTime(at)} ${actor} ${done} <b>${toggle.word}</b>: ${what}.${next}</p>`;
+  return html`<p data-said-of="${name}">${isFirst ? html`<b>Demo.</b> ` : NOTHING}At ${clockTime(at)} ${actor} ${done} <b>${toggle.word}</b><span class="rest">: ${what}.${next}</span></p>`;
 }
 
 function stepsOf({ steps, toggle, at }: Turn, now: Instant): Html {

@@ -186,21 +186,28 @@ export async function unreadablePurchases(sql: Queries, site: string | undefined
     order by since desc, q.id limit ${MOST_UNREADABLE}`;
 }
 
-/** A stuck purchase and its site. */
+/** A stuck purchase, with its order as the shop or the service calls it. */
 export interface StuckPurchase {
   readonly purchaseId: string;
   readonly site: string;
+  readonly state: number;
+  readonly order: string | null;
+  readonly stateSince: Instant;
 }
 
-/** The stuck purchase that has stayed in its state for longest, or null; the oldest of each site and state is looked up. */
-export async function oldestStuck(sql: Queries, site: string | undefined): Promise<StuckPurchase | null> {
-  const [row] = await sql<StuckPurchase[]>`
-    select q.purchase_id as "purchaseId", q.site
+/** The stuck purchases that have stayed in their state for longest; the oldest of each site and state are looked up. */
+export async function longestStuck(
+  sql: Queries,
+  { site, most }: { site: string | undefined; most: number },
+): Promise<StuckPurchase[]> {
+  return sql<StuckPurchase[]>`
+    select q.purchase_id as "purchaseId", q.site, q.state, q.state_since as "stateSince",
+      coalesce(q.reference, (select purchase_watch_internal.stored_text(d.fields, 'OrderReference')
+        from purchase_watch_internal.purchase_details d where d.purchase = q.id)) as order
     from (select distinct site, state from purchase_watch.purchase_totals
       where stuck and state is not null and ${site === undefined ? sql`true` : sql`site = ${site}`}) g
     cross join lateral (
-      select p.purchase_id, p.site, p.state_since from purchase_watch.purchases p
-      where p.stuck_since is not null and p.site = g.site and p.state = g.state order by p.state_since limit 1) q
-    order by q.state_since limit 1`;
-  return row ?? null;
+      select * from purchase_watch.purchases p
+      where p.stuck_since is not null and p.site = g.site and p.state = g.state order by p.state_since limit ${most}) q
+    order by q.state_since limit ${most}`;
 }

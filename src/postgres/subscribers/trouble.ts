@@ -55,3 +55,23 @@ export async function troubledSubscribers(sql: Queries): Promise<TroubledSubscri
       where d.subscriber = s.id and d.status = 'exhausted' order by d.id + 0 desc limit 1) g on g.settled_at > now() - interval '1 day'
     where s.configured and (s.status = 'off' or h.paused_until is not null or h.our_failing_since is not null or f.failing > 0 or g.settled_at is not null) order by s.id`;
 }
+
+/** Deliveries that were given up within a day and not sent since; counting ends at `MOST_FAILING`. */
+export interface LostDeliveries {
+  readonly name: string;
+  readonly count: number;
+  /** When the first of those counted was given up. */
+  readonly since: Instant;
+}
+
+/** Systems that miss events because deliveries were given up; an alert that people missed is not sent late. Reads the index of such deliveries from its newest end. */
+export async function lostDeliveries(sql: Queries): Promise<LostDeliveries[]> {
+  return sql<LostDeliveries[]>`
+    select s.name, g.count::float8 as count, g.since from purchase_watch_internal.subscribers s
+    cross join lateral (
+      select count(*) as count, min(settled_at) as since from (
+        select d.settled_at from purchase_watch_internal.deliveries d
+        where d.subscriber = s.id and d.status = 'exhausted' and d.settled_at > now() - interval '1 day'
+        order by d.settled_at desc limit ${MOST_FAILING}) d) g
+    where s.configured and s.audience = 'systems' and g.count > 0 order by s.id`;
+}

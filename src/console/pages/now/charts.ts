@@ -3,11 +3,15 @@ import type { ActivityMinute } from '../../../api/health/activity.ts';
 import { type Html, html, number, tied } from '../../frame/html.ts';
 import { clockTime, length } from '../../parts/time.ts';
 import { chart } from '../../pictures/chart.ts';
+import { lengthAxis } from '../../pictures/scale.ts';
 
 /** Minutes that are asked for: the present one is not over, so it is not shown. */
 export const MINUTES_ASKED = 61;
 
-/** Four figures; `site`: whose polls they are, null: all. */
+/** Failures are drawn on at least this share of all polls: two of 142 000 are a line, and no red bar. */
+const FAILED_SCALE = 0.05;
+
+/** Four figures and their table; `site`: whose polls they are, null: all. */
 export function activityCharts(asked: readonly ActivityMinute[], site: string | null): Html {
   const minutes = asked.slice(0, -1);
   const last = minutes.at(-1)!;
@@ -22,7 +26,8 @@ export function activityCharts(asked: readonly ActivityMinute[], site: string | 
   const lags = minutes.map(({ greatestLagMs }) => greatestLagMs);
   const greatest = Math.max(...lags.map((lag) => lag ?? 0));
   const { greatestLagMs: lag } = last;
-  return html`<section class="panel" aria-label="The last hour by the minute"><div class="charts">${[
+  const most = Math.max(...minutes.map((minute) => minute.polls));
+  const figures = [
     chart({
       ...{ title: 'Polls a minute', now: number(last.polls), kind: 'line', times },
       values: minutes.map((minute) => minute.polls),
@@ -30,12 +35,15 @@ export function activityCharts(asked: readonly ActivityMinute[], site: string | 
     }),
     chart({
       ...{ title: 'Polls without an answer', now: number(last.failedPolls), kind: 'bad', times },
-      values: minutes.map((minute) => minute.failedPolls),
-      says: failed === 0 ? 'none in the hour' : `${number(failed)} of ${number(polls)}; each is asked again`,
+      ...{ values: minutes.map((minute) => minute.failedPolls), least: most * FAILED_SCALE },
+      says:
+        failed === 0
+          ? 'none in the hour'
+          : tied(`${number(failed)} of ${number(polls)}, each asked again; the scale goes to 5 % of all at least`),
     }),
     chart({
       ...{ title: 'Polled late by, at most', now: lag === null ? 'no poll' : length(lag), kind: 'line', times },
-      ...{ values: lags, valueText: length },
+      ...{ values: lags, valueText: length, axisFor: lengthAxis },
       says: polls === 0 ? 'no poll in the hour' : tied(`at most ${length(greatest)} in the hour`),
     }),
     chart({
@@ -43,5 +51,12 @@ export function activityCharts(asked: readonly ActivityMinute[], site: string | 
       values: minutes.map((minute) => minute.delivered),
       says: `${number(delivered)} in the hour; ${refused === 0 ? 'no attempt failed' : `${number(refused)} attempts failed`}`,
     }),
-  ]}</div></section>`;
+  ];
+  return html`<section class="panel" aria-label="The last hour by the minute"><div class="charts">${figures}</div>${table(minutes, times)}</section>`;
+}
+
+function table(minutes: readonly ActivityMinute[], times: readonly string[]): Html {
+  const row = ({ polls, failedPolls, greatestLagMs, delivered, failedAttempts }: ActivityMinute, place: number): Html =>
+    html`<tr><th scope="row">${times[place]}</th><td class="num">${number(polls)}</td><td class="num">${number(failedPolls)}</td><td class="num">${greatestLagMs === null ? 'no poll' : length(greatestLagMs)}</td><td class="num">${number(delivered)}</td><td class="num">${number(failedAttempts)}</td></tr>`;
+  return html`<details class="same" id="activity-table"><summary>The same as a table</summary><div class="scroll" tabindex="0" role="region" aria-label="The last hour as a table"><table><thead><tr><th scope="col">Minute</th><th scope="col" class="num">Polls</th><th scope="col" class="num">Without an answer</th><th scope="col" class="num">Late by, at most</th><th scope="col" class="num">Delivered</th><th scope="col" class="num">Attempts failed</th></tr></thead><tbody>${minutes.map(row).toReversed()}</tbody></table></div></details>`;
 }
