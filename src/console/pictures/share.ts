@@ -35,7 +35,7 @@ export function sharePicture(asked: SharePicture): Html {
       ? NOTHING
       : html`<p class="small">1: ${clockTime(marks.first)} the first of them came. 2: ${clockTime(marks.noticed)} noticed.</p>`;
   return html`<div class="only-wide">${drawn(picture, 620)}</div><div class="only-narrow">${drawn(picture, 330)}${legend}</div>
-<div class="legend"><span>Each customer at the time he came:</span><span>${trusted('<svg width="10" height="12" viewBox="0 0 10 12" aria-hidden="true"><path class="d-stuck" d="M5 1l4 5-4 5-4-5z"/></svg>')}got stuck</span><span>${trusted('<svg width="6" height="12" viewBox="0 0 6 12" aria-hidden="true"><rect class="d-got" x="1" y="1" width="3" height="10"/></svg>')}got on</span><span>${trusted('<svg width="10" height="12" viewBox="0 0 10 12" aria-hidden="true"><circle class="d-open" cx="5" cy="6" r="3"/></svg>')}not known yet, or ended otherwise</span></div>`;
+<div class="legend"><span>Each customer at the time of coming:</span><span>${trusted('<svg width="10" height="12" viewBox="0 0 10 12" aria-hidden="true"><path class="d-stuck" d="M5 1l4 5-4 5-4-5z"/></svg>')}got stuck</span><span>${trusted('<svg width="6" height="12" viewBox="0 0 6 12" aria-hidden="true"><rect class="d-got" x="1" y="1" width="3" height="10"/></svg>')}got on</span><span>${trusted('<svg width="10" height="12" viewBox="0 0 10 12" aria-hidden="true"><circle class="d-open" cx="5" cy="6" r="3"/></svg>')}not known yet, or ended otherwise</span></div>`;
 }
 
 /** Not long before the first customer: nothing is known of the time before. */
@@ -43,6 +43,12 @@ function beginOf({ came: { from, until, stays }, marks }: SharePicture): string 
   const first = Math.min(...stays.map(({ enteredAt }) => Date.parse(enteredAt)), marks?.first ?? Number.POSITIVE_INFINITY);
   const begin = first - (Date.parse(until) - first) * LEAD;
   return Number.isFinite(begin) ? new Date(Math.max(begin, Date.parse(from))).toISOString() : from;
+}
+
+/** How many of the latest customers did not get on, as a bar with a tick where the usual share ends. Beside the same in words. */
+export function shareBar({ overdue, of }: { readonly overdue: number; readonly of: number }, usual: number | null): Html {
+  const tick = usual === null ? NOTHING : html`<path class="bar-usual" d="M${f(Math.max(usual * 100, 1))} 0V10"/>`;
+  return html`<svg class="share-bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true"><rect class="bar-all" width="100" height="10"/><rect class="bar-stuck" width="${f((overdue / Math.max(of, 1)) * 100)}" height="10"/>${tick}</svg>`;
 }
 
 const f = (value: number): string => String(Math.round(value * 10) / 10);

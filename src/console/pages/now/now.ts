@@ -11,7 +11,7 @@ import { comingEnd, shapeOf, worstFirst } from '../../parts/incidents.ts';
 import { panel, written } from '../../parts/lists.ts';
 import { length, since } from '../../parts/time.ts';
 import { flowPicture } from '../../pictures/flow-model.ts';
-import { moneyWaiting } from '../incidents/customers.ts';
+import { moneyWaiting } from '../incidents/money.ts';
 import { activityCharts, MINUTES_ASKED } from './charts.ts';
 import { flowPanel, flowText } from './flow-panel.ts';
 import { healthStrip } from './health.ts';

@@ -1,0 +1,36 @@
+/** One customer of an incident: order and amount first, then what the purchase is now. */
+import type { IncidentCustomersBody } from '../../../api/incidents/customers.ts';
+import { apart } from '../../../domain/values/counts.ts';
+import { type Html, html, NOTHING, tied } from '../../frame/html.ts';
+import type { Ask } from '../../frame/page-route.ts';
+import { purchasePath } from '../../parts/purchases.ts';
+import { beside } from '../../parts/states.ts';
+
+type Purchase = Omit<IncidentCustomersBody['data'][number], 'stateSince' | 'stuckSince'>;
+
+export interface Shown {
+  readonly purchase: Purchase;
+  readonly is: Html;
+  readonly came: Html | string;
+}
+
+/** So much of an id at its beginning and end tells purchases apart. */
+const [BEGIN, END] = [8, 4];
+
+/** `232fd3e0…2a41`: the whole id is in the title and on the purchase's page. */
+function shortId(id: string): string {
+  return id.length <= BEGIN + END + 4 ? id : `${id.slice(0, BEGIN)}…${id.slice(-END)}`;
+}
+
+/** `1 249.00 SEK`. */
+export function amount({ price, currency }: Pick<Purchase, 'price' | 'currency'>): Html {
+  return price === null ? html`<span class="mute">amount not known</span>` : html`<b>${tied(`${apart(price)} ${currency ?? ''}`)}</b>`;
+}
+
+/** A row of the table; `isOne`: all are of one state of one site. */
+export function customerRow({ purchase, is, came }: Shown, { isOne, ask }: { readonly isOne: boolean; readonly ask: Ask }): Html {
+  const { purchaseId, site, state, reference, orderReference } = purchase;
+  const order = reference ?? orderReference;
+  const id = `${encodeURIComponent(site)}-${encodeURIComponent(purchaseId)}`;
+  return html`<tr id="row-${id}"><th scope="row"><a class="ord" href="${ask.base}${purchasePath(purchase)}"><bdi>${order ?? shortId(purchaseId)}</bdi></a><small>${order === null ? 'order not known' : html`<bdi class="id" title="${purchaseId}">${shortId(purchaseId)}</bdi>`}</small></th><td class="num end">${amount(purchase)}</td><td class="full">${is}</td>${isOne ? NOTHING : html`<td class="full"><bdi>${site}</bdi>${beside(state)}</td>`}<td class="num end" data-l="came">${came}</td></tr>`;
+}
