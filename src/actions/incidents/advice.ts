@@ -57,7 +57,9 @@ function adviceForStuck({ site, state, parts }: IncidentRow, alerted: Alerted): 
   const data = alerted?.kind === 'stuck' ? alerted : null;
   if (data?.causes.some(({ why }) => why !== null)) return NONE;
   const own = site === null || state === null ? parts : [{ site, state }];
-  const places = own.flatMap((part) => (part.site === null || part.state === null ? [] : [{ site: part.site, state: namedState(part.state) }]));
+  const places = own.flatMap((part) =>
+    part.site === null || part.state === null ? [] : [{ site: part.site, state: namedState(part.state) }],
+  );
   const { cause, remedy } = unrankedAdvice(data === null || data.parts.length === 0 ? places : data.parts);
   return { wrong: [cause], todo: [remedy], meanwhile: [] };
 }

@@ -1,9 +1,9 @@
 /** The customers in an incident: who waits now and who left, their money, each place by itself, and how the share of those who did not get on went. */
 import {
   fateOf,
+  LEFT_OUTCOMES,
   type LeftOutcome,
   leftOutcome,
-  LEFT_OUTCOMES,
   type ShareStep,
   type StayFate,
   shareOverTime,

@@ -147,7 +147,9 @@ export const moneySchema = z
     }),
     unpriced: z.int().openapi({ description: 'Orders without a known amount.' }),
     counted: z.int().openapi({ description: 'Stuck purchases that the sums are of.' }),
-    atLeast: z.boolean().openapi({ description: 'Whether more than 1000 wait in a state of a site: then only those are counted.' }),
+    atLeast: z
+      .boolean()
+      .openapi({ description: 'Whether more than 1000 wait in a state of a site: then only those are counted.' }),
   })
   .openapi('MoneyWaiting');
 

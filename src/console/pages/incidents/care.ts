@@ -42,9 +42,13 @@ export function firstActs(parts: CareParts, keepsParts: string | null): Html {
   const isOwned = acknowledged !== null;
   const links = html`${endedAt === null ? html`<a class="btn" href="#silence">Silence</a>` : NOTHING}<a class="btn" href="#answer">${answer === null ? 'Say what it was' : 'Say again what it was'}</a>`;
   if (endedAt !== null) return html`<div class="acts">${links}</div>`;
-  if (isOwned) return html`<div class="acts"><a class="btn first" href="#note">${acknowledged.note === null ? 'Add a note' : 'Change the note'}</a>${links}</div>`;
+  if (isOwned)
+    return html`<div class="acts"><a class="btn first" href="#note">${acknowledged.note === null ? 'Add a note' : 'Change the note'}</a>${links}</div>`;
   const tried = triedOf(parts, 'acknowledge');
-  const says = keepsParts === null ? 'No more reminders; people are still alerted when it grows and when it is over.' : `Acknowledging the whole keeps who looks after ${keepsParts}.`;
+  const says =
+    keepsParts === null
+      ? 'No more reminders; people are still alerted when it grows and when it is over.'
+      : `Acknowledging the whole keeps who looks after ${keepsParts}.`;
   return html`<form class="first-care" method="post" action="${address(parts)}" id="acknowledge">${refusalNote(tried, ['by', 'note'])}${known(parts, tried)}
 <div class="acts"><button class="btn first" name="act" value="acknowledge">Acknowledge</button>${links}</div></form><p class="small">${says}</p>`;
 }
@@ -59,7 +63,7 @@ function known({ ask }: CareParts, tried: Tried): Html {
 export function care(parts: CareParts): Html {
   const { ask, incident } = parts;
   const { endedAt } = incident;
-  if (!ask.mayOperate) return html`${owner(incident, ask)}${answered(incident, ask)}${scopeLine(ask)}`;
+  if (!ask.mayOperate) return html`${owner(incident, ask)}${scopeLine(ask)}`;
   return html`${endedAt === null ? owned(parts) : owner(incident, ask)}${endedAt === null ? silencing(parts) : NOTHING}${answering(parts)}`;
 }
 
@@ -94,7 +98,13 @@ function owned(parts: CareParts): Html {
   const { by, note } = incident.acknowledged;
   const tried = triedOf(parts, 'acknowledge', { note: note ?? '' });
   const isMine = nameOf(ask) === by;
-  const noteField = field({ name: 'note', label: 'Note for the others', tried, placeholder: 'Taking back the deploy of 14:01', longest: LONGEST.note });
+  const noteField = field({
+    name: 'note',
+    label: 'Note for the others',
+    tried,
+    placeholder: 'Taking back the deploy of 14:01',
+    longest: LONGEST.note,
+  });
   const keep = html`<form class="body stack" method="post" action="${address(parts)}" id="note">${refusalNote(tried, ['by', 'note'])}<input type="hidden" name="by" value="${by}">${noteField}<button class="btn" name="act" value="acknowledge">Keep the note</button></form>`;
   const take = html`<form class="body stack" method="post" action="${address(parts)}"><p class="small">Says that you look after it instead.</p>${who(tried)}<button class="btn" name="act" value="acknowledge">Take it over</button></form>`;
   return html`${owner(incident, ask)}<section class="panel" aria-label="Change who looks after it">${keep}
@@ -140,7 +150,8 @@ ${field({ name: 'reason', label: 'Reason', tried, isRequired: true, placeholder:
   return html`<section class="panel" aria-label="Silence">${list.length === 0 ? NOTHING : html`<ul class="rows">${list}</ul>`}${form}</section>`;
 }
 
-function answered({ answer }: IncidentDetailsBody, { now }: Ask): Html {
+/** What a person said that it was. */
+export function answered({ answer }: IncidentDetailsBody, { now }: Ask): Html {
   if (answer === null) return NOTHING;
   return panel({ id: 'answered', title: 'What it was', body: html`<div class="body">${answerFacts(answer, now)}</div>` });
 }
@@ -156,12 +167,11 @@ function answerFacts({ cause, note, by, at }: NonNullable<IncidentDetailsBody['a
 }
 
 function answering(parts: CareParts): Html {
-  const { ask, incident } = parts;
-  const { answer, causes } = incident;
+  const { answer, causes } = parts.incident;
   const begin = { cause: answer?.cause ?? causes[0]?.cause ?? 'unknown', note: answer?.note ?? '' };
   const tried = triedOf(parts, 'answer', begin);
   const choices = Object.entries(CAUSES).map(([value, { title }]) => ({ value, word: title }));
-  return html`${answered(incident, ask)}<section class="panel" aria-label="Say what it was"><details id="answer-more"${opened(parts, 'answer')}><summary>${answer === null ? 'Say what it was' : 'Say it again'}</summary><form id="answer" class="body stack" method="post" action="${address(parts)}">${refusalNote(tried, ['by', 'note', 'cause'])}
+  return html`<section class="panel" aria-label="Say what it was"><details id="answer-more"${opened(parts, 'answer')}><summary>${answer === null ? 'Say what it was' : 'Say it again'}</summary><form id="answer" class="body stack" method="post" action="${address(parts)}">${refusalNote(tried, ['by', 'note', 'cause'])}
 <p class="small">Kept with the incident, and cited when the same happens again. It does not end it.</p>
 ${field({ name: 'cause', label: 'Cause', tried, choices })}${field({ name: 'note', label: 'Note', tried, isLong: true, longest: LONGEST.note })}${who(tried)}
 <button class="btn" name="act" value="answer">Keep the answer</button></form></details></section>`;

@@ -1,10 +1,10 @@
 /** One customer of an incident: order and amount first, then what the purchase is now. */
 import type { IncidentCustomersBody } from '../../../api/incidents/customers.ts';
+import { stateWords } from '../../../domain/purchases/states.ts';
 import { apart } from '../../../domain/values/counts.ts';
 import { type Html, html, NOTHING, tied } from '../../frame/html.ts';
 import type { Ask } from '../../frame/page-route.ts';
 import { purchasePath } from '../../parts/purchases.ts';
-import { beside } from '../../parts/states.ts';
 
 type Purchase = Omit<IncidentCustomersBody['data'][number], 'stateSince' | 'stuckSince'>;
 
@@ -24,13 +24,24 @@ function shortId(id: string): string {
 
 /** `1 249.00 SEK`. */
 export function amount({ price, currency }: Pick<Purchase, 'price' | 'currency'>): Html {
-  return price === null ? html`<span class="mute">amount not known</span>` : html`<b>${tied(`${apart(price)} ${currency ?? ''}`)}</b>`;
+  return price === null
+    ? html`<span class="mute">amount not known</span>`
+    : html`<b>${tied(`${apart(price)} ${currency ?? ''}`)}</b>`;
 }
 
-/** A row of the table; `isOne`: all are of one state of one site. */
-export function customerRow({ purchase, is, came }: Shown, { isOne, ask }: { readonly isOne: boolean; readonly ask: Ask }): Html {
+interface Table {
+  readonly isOneSite: boolean;
+  readonly isOneState: boolean;
+  readonly ask: Ask;
+}
+
+/** A row of the table. Site and state are shown where customers of several are in it. */
+export function customerRow({ purchase, is, came }: Shown, { isOneSite, isOneState, ask }: Table): Html {
   const { purchaseId, site, state, reference, orderReference } = purchase;
   const order = reference ?? orderReference;
   const id = `${encodeURIComponent(site)}-${encodeURIComponent(purchaseId)}`;
-  return html`<tr id="row-${id}"><th scope="row"><a class="ord" href="${ask.base}${purchasePath(purchase)}"><bdi>${order ?? shortId(purchaseId)}</bdi></a><small>${order === null ? 'order not known' : html`<bdi class="id" title="${purchaseId}">${shortId(purchaseId)}</bdi>`}</small></th><td class="num end">${amount(purchase)}</td><td class="full">${is}</td>${isOne ? NOTHING : html`<td class="full"><bdi>${site}</bdi>${beside(state)}</td>`}<td class="num end" data-l="came">${came}</td></tr>`;
+  const places = [...(isOneSite ? [] : [site]), ...(isOneState ? [] : [stateWords(state.value)])].join(', ');
+  const short = html`<bdi class="id" title="${purchaseId}">${shortId(purchaseId)}</bdi>`;
+  return html`<tr id="row-${id}"><th scope="row"><a class="ord" href="${ask.base}${purchasePath(purchase)}"><bdi class="few-lines" title="${order ?? purchaseId}">${order ?? shortId(purchaseId)}</bdi></a><small>${order === null ? 'order not known' : short}</small></th>
+<td class="num end">${amount(purchase)}</td><td class="full">${is}${places === '' ? NOTHING : html`<small><bdi>${places}</bdi></small>`}</td><td class="num end" data-l="came">${came}</td></tr>`;
 }

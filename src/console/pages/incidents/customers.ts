@@ -48,39 +48,59 @@ export function chosenOutcome({ query }: Ask): 'stuck' | LeftOutcome | undefined
   return (['stuck', ...LEFT_OUTCOMES] as const).find((each) => each === query.outcome);
 }
 
-/** Everybody in it, who waits longest first, then those who left. */
+/** Everybody in it: who waits longest first, then those who left. */
 export function customers(incident: IncidentDetailsBody, body: IncidentCustomersBody, ask: Ask): Html {
   const { counted, left, atLeast } = body;
   const { endedAt, site, state } = incident;
-  if (incident.kind !== 'stuck') return NOTHING;
   const gone = LEFT_OUTCOMES.reduce((sum, each) => sum + left.counts[each], 0);
-  if (counted + gone === 0) {
-    const says = endedAt === null ? 'No purchase is stuck there now. It ends when that lasts.' : 'What became of its customers is not kept any more.';
-    return panel({ id: 'customers', title: 'Customers in it', body: nothingHere(says) });
-  }
+  if (counted + gone === 0) return nobody(endedAt === null);
   const chosen = chosenOutcome(ask);
-  const rows = [
-    ...(chosen === undefined || chosen === 'stuck' ? body.data.map((each) => stuckShown(each, ask)) : []),
-    ...(chosen === 'stuck' ? [] : left.data.map((each) => leftShown(each, ask))),
-  ];
+  const rows = rowsOf(body, chosen, ask);
   const total = chosen === undefined ? counted + gone : chosen === 'stuck' ? counted : left.counts[chosen];
   const shown = ask.query.show === 'more' ? rows : rows.slice(0, MOST_SHOWN);
-  const isOne = site !== null && state !== null;
-  const table = html`<table class="cards people"><thead><tr><th scope="col">Order</th><th scope="col" class="num">Amount</th><th scope="col">Is now</th>${isOne ? NOTHING : html`<th scope="col">Site</th>`}<th scope="col" class="num">Came</th></tr></thead>
-<tbody data-still>${shown.map((each) => customerRow(each, { isOne, ask }))}</tbody></table>`;
-  const more = rows.length > shown.length ? html`<a href="${address(ask, chosen, true)}">Show ${number(rows.length)}</a>` : NOTHING;
+  const of = { isOneSite: site !== null, isOneState: state !== null, ask };
+  const table = html`<table class="cards people"><thead><tr><th scope="col">Order</th><th scope="col" class="num">Amount</th><th scope="col">Is now</th><th scope="col" class="num">Came</th></tr></thead>
+<tbody data-still>${shown.map((each) => customerRow(each, of))}</tbody></table>`;
+  const more =
+    rows.length > shown.length ? html`<a href="${address(ask, chosen, true)}">Show ${number(rows.length)}</a>` : NOTHING;
+  const most = atLeast ? ' or more' : '';
   return panel({
     id: 'customers',
     title: 'Customers in it',
-    note: counted === 0 ? 'nobody is stuck now' : html`${number(counted)}${atLeast ? ' or more' : ''} stuck now, the longest waiting first`,
-    ...(counted > 0 && { right: html`<a href="${ask.base}/purchases?${stuckQuery(incident)}">${isOne ? 'Open as a list' : 'All stuck purchases'}</a>` }),
-    body: html`${chips({ all: counted + gone, body, ask, chosen })}${rows.length === 0 ? nothingHere('Nobody.') : table}`,
-    ...(total > shown.length && { foot: html`<span>${number(shown.length)} of ${total === 0 ? '' : number(total)}${atLeast ? ' or more' : ''} shown</span>${more}` }),
+    note: counted === 0 ? 'nobody is stuck now' : `${number(counted)}${most} stuck now, the longest waiting first`,
+    ...(counted > 0 && { right: allStuck(incident, ask) }),
+    body: html`${chips({ all: counted + gone, body, ask, chosen })}${table}`,
+    ...(total > shown.length && { foot: html`<span>${number(shown.length)} of ${number(total)}${most} shown</span>${more}` }),
   });
 }
 
+function nobody(isOpen: boolean): Html {
+  const says = isOpen
+    ? 'No purchase is stuck there now. It ends when that lasts.'
+    : 'What became of its customers is not kept any more.';
+  return panel({ id: 'customers', title: 'Customers in it', body: nothingHere(says) });
+}
+
+function rowsOf({ data, left }: IncidentCustomersBody, chosen: string | undefined, ask: Ask): Shown[] {
+  return [
+    ...(chosen === undefined || chosen === 'stuck' ? data.map((each) => stuckShown(each, ask)) : []),
+    ...(chosen === 'stuck' ? [] : left.data.map((each) => leftShown(each, ask))),
+  ];
+}
+
+function allStuck(incident: IncidentDetailsBody, { base }: Ask): Html {
+  const isOne = incident.site !== null && incident.state !== null;
+  return html`<a href="${base}/purchases?${stuckQuery(incident)}">${isOne ? 'Open as a list' : 'All stuck purchases'}</a>`;
+}
+
 /** The list of purchases that a number of stuck customers stands for. */
-export function stuckQuery({ site, state }: { readonly site: string | null; readonly state: { readonly name: string } | null }): string {
+export function stuckQuery({
+  site,
+  state,
+}: {
+  readonly site: string | null;
+  readonly state: { readonly name: string } | null;
+}): string {
   const query = { stuck: 'true', ...(site !== null && { site }), ...(state !== null && { state: state.name }) };
   return new URLSearchParams(query).toString();
 }

@@ -1,8 +1,8 @@
 /** What is known of an incident: its numbers, likely causes, parts, and what was sent about it. */
 import type { IncidentCustomersBody } from '../../../api/incidents/customers.ts';
 import type { IncidentBody, IncidentDetailsBody } from '../../../api/incidents/fields.ts';
-import { CAUSES, isCauseKey } from '../../../domain/incidents/causes.ts';
 import { NO_CHANNEL } from '../../../domain/explain/standing.ts';
+import { CAUSES, isCauseKey } from '../../../domain/incidents/causes.ts';
 import { stateWords } from '../../../domain/purchases/states.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
@@ -23,7 +23,8 @@ export function restsOn({ alarm }: Pick<IncidentBody, 'alarm'>): string {
     const few = perDay === null ? '' : `, where about ${Math.round(perDay * 10) / 10} a day come`;
     return `${counted(overdue, 'customer')} in a row since ${from} did not get on in time${few}.`;
   }
-  const whole = overdue === entrants ? `All of the first ${number(entrants)}` : `${number(overdue)} of the first ${number(entrants)}`;
+  const whole =
+    overdue === entrants ? `All of the first ${number(entrants)}` : `${number(overdue)} of the first ${number(entrants)}`;
   return `${whole} since ${from} did not get on in time; usually ${inHundred(usualShare)} do not.`;
 }
 
@@ -56,7 +57,10 @@ function countRows({ kind, count, peak, endedAt }: IncidentDetailsBody, customer
   return [
     endedAt === null
       ? [COUNTED[kind], html`${number(count)}<small>${number(peak)} at the worst</small>`]
-      : ['At the worst', html`${number(peak)}${kind === 'stuck' && count > 0 ? html`<small>${number(count)} still stuck at the end, who may have left</small>` : NOTHING}`],
+      : [
+          'At the worst',
+          html`${number(peak)}${kind === 'stuck' && count > 0 ? html`<small>${number(count)} still stuck at the end, who may have left</small>` : NOTHING}`,
+        ],
     ...(wait ? [['Money waiting', moneyLines(customers)] as const] : []),
     ...(moved > 0 ? [['Got on after all', number(moved)] as const] : []),
   ];
@@ -75,9 +79,16 @@ function placeRows({ site, state, subscriber, parent }: IncidentDetailsBody, { b
 function timeRows(incident: IncidentDetailsBody, { now }: Ask): Row[] {
   const { openedAt, reopenedAt, quietSince, endsAt, endedAt, alarm, since: first } = incident;
   const rows: Row[] = [
-    [alarm === null ? 'Began' : 'First came', html`${when(alarm?.since ?? first, now)}<small>opened ${when(openedAt, now)}</small>`],
+    [
+      alarm === null ? 'Began' : 'First came',
+      html`${when(alarm?.since ?? first, now)}<small>opened ${when(openedAt, now)}</small>`,
+    ],
   ];
-  if (alarm !== null) rows.push(['Noticed', html`${when(alarm.at, now)}<small>${span(alarm.since, alarm.at)} after the first of them came</small>`]);
+  if (alarm !== null)
+    rows.push([
+      'Noticed',
+      html`${when(alarm.at, now)}<small>${span(alarm.since, alarm.at)} after the first of them came</small>`,
+    ]);
   if (reopenedAt !== null) rows.push(['Came back', when(reopenedAt, now)]);
   if (endedAt !== null) rows.push(['Ended', html`${when(endedAt, now)}<small>after ${span(openedAt, endedAt)}</small>`]);
   else if (quietSince !== null) rows.push(['Quiet', html`${when(quietSince, now)}<small>${comingEnd(incident, now)}</small>`]);
@@ -122,16 +133,25 @@ function byChance(every: number, perDay: number | null): Html {
 export function advice({ kind, wrong, todo, meanwhile }: IncidentDetailsBody): Html {
   if (wrong.length + todo.length + meanwhile.length === 0) return NOTHING;
   const list = (title: string, texts: readonly string[]): Html =>
-    texts.length === 0 ? NOTHING : html`<li><h3>${title}</h3>${texts.map((text) => html`<p class="cause"><bdi>${tied(text)}</bdi></p>`)}</li>`;
+    texts.length === 0
+      ? NOTHING
+      : html`<li><h3>${title}</h3>${texts.map((text) => html`<p class="cause"><bdi>${tied(text)}</bdi></p>`)}</li>`;
   const body = html`<ol class="rows">${list('What to do', todo)}${list(kind === 'stuck' ? 'What it may be' : 'What is wrong', wrong)}${list('Meanwhile', meanwhile)}</ol>`;
-  return panel({ id: 'advice', title: kind === 'stuck' ? 'What it may be, and what to do' : 'What is wrong, and what to do', body });
+  return panel({
+    id: 'advice',
+    title: kind === 'stuck' ? 'What it may be, and what to do' : 'What is wrong, and what to do',
+    body,
+  });
 }
 
 /** The likely causes, each with what to do before what speaks for it, and what it was the last time. */
 export function causes(incident: IncidentDetailsBody, { now, base }: Ask): Html {
   const { causes: likely, earlier, kind, count, saidAt } = incident;
   if (kind !== 'stuck') return NOTHING;
-  const last = earlier === null ? NOTHING : html`<section class="panel" aria-label="Last time"><p class="body small-print">${lastTime(incident, earlier, now)}</p></section>`;
+  const last =
+    earlier === null
+      ? NOTHING
+      : html`<section class="panel" aria-label="Last time"><p class="body small-print">${lastTime(incident, earlier, now)}</p></section>`;
   if (likely.length === 0) return html`${advice(incident)}${last}`;
   const one = ({ cause, title, why, remedy, likely: isLikely }: IncidentDetailsBody['causes'][number], index: number): Html => {
     const known = isCauseKey(cause) ? CAUSES[cause] : null;

@@ -14,7 +14,7 @@ import { flash } from '../../parts/lists.ts';
 import { isForPeople } from '../../parts/receivers.ts';
 import { openIncidents } from '../../parts/silences.ts';
 import { length, since } from '../../parts/time.ts';
-import { type Act, type CareParts, care, firstActs, type Refused, scopesOf } from './care.ts';
+import { type Act, answered, type CareParts, care, firstActs, type Refused, scopesOf } from './care.ts';
 import { chosenOutcome, customers, share } from './customers.ts';
 import { forDeveloper } from './developer.ts';
 import { advice, causes, numbers, restsOn, sent } from './facts.ts';
@@ -82,14 +82,20 @@ async function incidentView(ask: Ask, refused: Refused | null): Promise<View> {
   ]);
   const hasChannel = subscribers.some(isForPeople);
   const parts: CareParts = { ask, incident, refused, silences: silences.data, open, openAtLeast: atLeast };
-  const main = body === null ? advice(incident) : html`${partsOf(body, ask)}${causes(incident, ask)}${share(incident, body)}${customers(incident, body, ask)}`;
-  const developer = body === null ? NOTHING : forDeveloper(incident, body, ask);
+  const messages = sent(incident, ask, hasChannel);
+  const [main, side] =
+    body === null
+      ? [html`${advice(incident)}${messages}`, NOTHING]
+      : [
+          html`${partsOf(body, ask)}${causes(incident, ask)}${share(incident, body)}${customers(incident, body, ask)}`,
+          html`${forDeveloper(incident, body, ask)}${messages}`,
+        ];
   return {
     title: `${incident.where}: ${incident.what}`,
     place: 'incidents',
     body: html`${head(parts, body)}${done(query.done, incident)}
-<div class="two incident"><div class="stack">${main}</div>
-<div class="stack">${numbers(incident, body, ask)}${developer}${sent(incident, ask, hasChannel)}${care(parts)}</div></div>`,
+<div class="two incident"><div class="stack">${answered(incident, ask)}${main}</div>
+<div class="stack">${numbers(incident, body, ask)}${side}${care(parts)}</div></div>`,
     crumb: html`<a href="${base}/incidents">Incidents</a> / <span class="id">${incident.id}</span>`,
     ...(refused === null ? {} : { status: refused.refusal?.status ?? 400, isLive: false }),
   };
@@ -99,7 +105,8 @@ async function incidentView(ask: Ask, refused: Refused | null): Promise<View> {
 function done(act: string | undefined, { acknowledged }: IncidentDetailsBody): Html {
   const says = DONE.get(act ?? '');
   if (says === undefined) return NOTHING;
-  const note = act === 'acknowledge' && acknowledged?.note === null ? html` <a href="#note">Add a note for the others</a>` : NOTHING;
+  const note =
+    act === 'acknowledge' && acknowledged?.note === null ? html` <a href="#note">Add a note for the others</a>` : NOTHING;
   return html`<div class="done">${flash(html`${says}${note}`)}</div>`;
 }
 
@@ -121,6 +128,11 @@ function standing({ incident, ask: { now } }: CareParts, owned: string | null): 
   }
   const shape = shapeOf(incident);
   const ends = endsAt === null ? NOTHING : html`${comingEnd(incident, now)}, `;
-  const who = owner !== null ? html`acknowledged by <bdi>${owner}</bdi>` : owned === null ? 'not acknowledged' : html`acknowledged for <bdi>${owned}</bdi> alone`;
+  const who =
+    owner !== null
+      ? html`acknowledged by <bdi>${owner}</bdi>`
+      : owned === null
+        ? 'not acknowledged'
+        : html`acknowledged for <bdi>${owned}</bdi> alone`;
   return html`<p class="st ${shape}">${icon(shape)}<span><b>${severity}</b>, open for ${since(reopenedAt ?? openedAt, now)}, ${ends}${who}</span></p>`;
 }

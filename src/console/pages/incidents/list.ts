@@ -67,7 +67,7 @@ function filterForm({ status: wanted, site, kind }: Filters, { sites }: Overview
     ...values.map((value) => ({ value, word: value })),
   ];
   const names = sites.map((each) => each.site);
-  return html`<form class="filters" action="${base}/incidents"><nav class="filters" aria-label="Open or ended">${chip('', 'Open, then ended')}${chip('open', 'Open')}${chip('ended', 'Ended')}</nav>
+  return html`<form class="filters at-end" action="${base}/incidents"><nav class="filters" aria-label="Open or ended">${chip('', 'Open, then ended')}${chip('open', 'Open')}${chip('ended', 'Ended')}</nav>
 ${wanted === undefined || wanted === '' ? NOTHING : html`<input type="hidden" name="status" value="${wanted}">`}
 ${field({ name: 'site', label: 'Site', tried, choices: choices('all sites', names) })}${field({ name: 'kind', label: 'Kind', tried, choices: choices('all kinds', INCIDENT_KINDS) })}<button class="btn">Show</button></form>`;
 }
@@ -101,32 +101,40 @@ function lists({ open, ended }: { open: Page; ended: Page }, filters: Filters, a
 /** The worst first, each followed by its parts. */
 function worstWithParts(open: readonly ListedIncidentBody[]): ListedIncidentBody[] {
   const sorted = open.toSorted(worstFirst);
-  const withParts = (one: ListedIncidentBody): ListedIncidentBody[] => [one, ...sorted.filter(({ parent }) => parent === one.id).flatMap(withParts)];
+  const withParts = (one: ListedIncidentBody): ListedIncidentBody[] => [
+    one,
+    ...sorted.filter(({ parent }) => parent === one.id).flatMap(withParts),
+  ];
   return sorted.filter(({ parent }) => !sorted.some(({ id }) => id === parent)).flatMap(withParts);
 }
 
 function table(incidents: readonly ListedIncidentBody[], ask: Ask, time: string): Html {
-  return html`<table class="cards incidents"><thead><tr><th scope="col">Where and what</th><th scope="col">Waits</th><th scope="col">Severity</th><th scope="col">${time}</th><th scope="col">Looked after by</th></tr></thead>
+  return html`<table class="cards incidents"><thead><tr><th scope="col">Where and what</th><th scope="col">${time === 'Lasted' ? 'It was' : 'Waits'}</th><th scope="col">Severity</th><th scope="col">${time}</th><th scope="col">Looked after by</th></tr></thead>
 <tbody data-still>${incidents.map((incident) => row(incident, ask))}</tbody></table>`;
 }
 
 function row(incident: ListedIncidentBody, { base, now }: Ask): Html {
-  const { id, where, what, severity, openedAt, reopenedAt, endedAt, owner, acknowledged, silencedUntil, answer, parent, money } = incident;
+  const { id, where, what, severity, openedAt, reopenedAt, endedAt, owner, acknowledged, silencedUntil, answer, parent, money } =
+    incident;
   const time =
     endedAt === null
       ? since(reopenedAt ?? openedAt, now)
       : html`${length(Math.max(Date.parse(endedAt) - Date.parse(openedAt), 0))}<small>ended ${when(endedAt, now)}</small>`;
   const quiet = silencedUntil === null ? NOTHING : html`<small>silenced, ends ${when(silencedUntil, now)}</small>`;
-  const was = answer === null ? NOTHING : html`<small>it was: ${causeTitle(answer.cause)}</small>`;
+  const was = answer === null ? NOTHING : html`${causeTitle(answer.cause)}`;
   const ends = incident.endsAt === null ? NOTHING : html`<small>${comingEnd(incident, now)}</small>`;
-  const part = parent === null ? NOTHING : html`<small>part of <a href="${base}/incidents/${parent}">another incident</a></small>`;
+  const part =
+    parent === null ? NOTHING : html`<small>part of <a href="${base}/incidents/${parent}">another incident</a></small>`;
   const waits = money === null || incident.count === 0 ? NOTHING : moneyWaiting(money);
-  const note = acknowledged?.note == null ? NOTHING : html`<small class="note-text" title="${acknowledged.note}">“<bdi>${acknowledged.note}</bdi>”</small>`;
-  return html`<tr id="row-${id}"${parent === null ? NOTHING : html` class="is-part"`}><th scope="row" class="wide"><a href="${base}/incidents/${id}"><bdi>${where}</bdi></a> <span>${tied(what)}</span>${ends}${part}${was}</th>
-<td class="full" data-l="waits">${waits}</td>
+  const note =
+    acknowledged?.note == null
+      ? NOTHING
+      : html`<small class="few-lines" title="${acknowledged.note}">“<bdi>${acknowledged.note}</bdi>”</small>`;
+  return html`<tr id="row-${id}"${parent === null ? NOTHING : html` class="is-part"`}><th scope="row" class="wide"><a href="${base}/incidents/${id}"><bdi>${where}</bdi></a> <span>${tied(what)}</span>${ends}${part}</th>
+<td class="full" data-l="${endedAt === null ? 'waits' : 'it was'}">${endedAt === null ? waits : was}</td>
 <td>${endedAt === null ? status(shapeOf(incident), severity) : html`<span class="mute">was ${severity}</span>`}</td>
 <td class="end" data-l="${endedAt === null ? 'open for' : 'lasted'}">${time}</td>
-<td class="full" data-l="owner">${owner === null ? html`<span class="mute">${endedAt === null ? 'not acknowledged' : 'nobody'}</span>` : html`<bdi>${owner}</bdi>`}${note}${quiet}</td></tr>`;
+<td class="full" data-l="owner">${owner === null ? html`<span class="mute">${endedAt === null ? 'not acknowledged' : 'nobody'}</span>` : html`<bdi class="few-lines" title="${owner}">${owner}</bdi>`}${note}${quiet}</td></tr>`;
 }
 
 const causeTitle = (cause: string): string => (isCauseKey(cause) ? CAUSES[cause].title : cause);

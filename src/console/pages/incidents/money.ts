@@ -11,7 +11,7 @@ export function moneyWaiting({ waiting, unpriced, atLeast }: Money): Html {
   const unknown =
     unpriced === 0
       ? NOTHING
-      : html`<small>${sums.length === 0 ? '' : 'and '}${counted(unpriced, 'order')} without a known amount</small>`;
+      : html` <small>${sums.length === 0 ? '' : 'and '}${counted(unpriced, 'order')} without a known amount</small>`;
   return html`${atLeast ? 'at least ' : ''}${sums.length > 0 ? sums.join(', ') : unpriced > 0 ? 'not known' : 'none'}${unknown}`;
 }
 

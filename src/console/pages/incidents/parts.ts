@@ -4,7 +4,7 @@ import { type Html, html, NOTHING, number } from '../../frame/html.ts';
 import type { Ask } from '../../frame/page-route.ts';
 import { panel } from '../../parts/lists.ts';
 import { stateCell } from '../../parts/states.ts';
-import { when } from '../../parts/time.ts';
+import { since, when } from '../../parts/time.ts';
 import { shareBar } from '../../pictures/share.ts';
 import { stuckQuery } from './customers.ts';
 import { moneyWaiting } from './money.ts';
@@ -30,14 +30,15 @@ function row(part: Part, isOneState: boolean, { base, now }: Ask): Html {
     acknowledged === null
       ? html`<span class="mute">not acknowledged</span>`
       : html`<bdi>${acknowledged.by}</bdi><small>${when(acknowledged.at, now)}${acknowledged.note === null ? NOTHING : html`: “<bdi>${acknowledged.note}</bdi>”`}</small>`;
-  return html`<tr id="row-${id}"><th scope="row"><a href="${base}/incidents/${id}"><bdi>${site}</bdi></a><small>${isOneState ? NOTHING : html`${stateCell(state)}, `}since ${when(part.since, now)}</small></th>
+  return html`<tr id="row-${id}"><th scope="row"><a href="${base}/incidents/${id}"><bdi>${site}</bdi></a><small>${isOneState ? NOTHING : html`${stateCell(state)}, `}for ${since(part.since, now)}</small></th>
 <td class="num end">${stuck}<small>${number(peak)} at the worst</small></td>
 <td class="full share">${latest === null || isOver ? html`<span class="mute">${isOver ? 'nobody is stuck now' : 'not known'}</span>` : html`${shareBar(latest, part.usualShare)}<small>${latest.overdue} of the latest ${latest.of}${usually(part)}</small>`}</td>
 <td class="full" data-l="waits">${money === null ? html`<span class="mute">nothing</span>` : moneyWaiting(money)}</td>
 <td class="full" data-l="owner">${owner}</td></tr>`;
 }
 
-const usually = ({ usualShare }: Part): string => (usualShare === null ? '' : `; usually ${Math.round(usualShare * 1_000) / 10} in 100`);
+const usually = ({ usualShare }: Part): string =>
+  usualShare === null ? '' : `; usually ${Math.round(usualShare * 1_000) / 10} in 100`;
 
 /** The sites of parts that somebody looks after: `shop-no`, `4 sites`; null when nobody looks after a part alone. */
 export function ownedNames(places: readonly Part[]): string | null {
