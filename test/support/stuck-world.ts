@@ -92,7 +92,14 @@ async function addPlace(sql: Sql, place: Place): Promise<void> {
     from (select id, reference, row_number() over (order by id) as i from purchase_watch.purchases where site = ${site}) p where i % 100 <> 11`;
   const { entrants, overdue } = alarmOf(place);
   const memory = {
-    ...{ site, state, countedFrom: Date.now() - 30 * 86_400_000, score: 9, row: null, lastWellAt: Date.now() - (minutes + 2) * 60_000 },
+    ...{
+      site,
+      state,
+      countedFrom: Date.now() - 30 * 86_400_000,
+      score: 9,
+      row: null,
+      lastWellAt: Date.now() - (minutes + 2) * 60_000,
+    },
     run: { since: alarmOf(place).since, entrants: stuck + 12, overdue: stuck, customers: [], overdueAfter: 900_000 },
     ...{ alarm: { ...alarmOf(place), entrants, overdue }, wellSince: [], noneOverdueSince: null },
     lately: Array.from({ length: 20 }, (_, each) => each % 20 < 6 + Math.min(stuck, 11)),

@@ -169,7 +169,7 @@ function lastTime({ site, state }: IncidentDetailsBody, earlier: NonNullable<Inc
   const { site: at, state: is, title, note, by } = earlier;
   const isHere = at === null || (at === site && is?.value === state?.value);
   const where = isHere ? 'Last time here' : html`Last time at <bdi>${at}</bdi>${is === null ? '' : ` (${stateWords(is.value)})`}`;
-  return html`${where}, ${when(earlier.at, now)}, it was: ${title}.${note === null ? NOTHING : html` “<bdi>${note}</bdi>”`}${by === null ? NOTHING : html` says <bdi>${by}</bdi>`}`;
+  return html`${where}, ${when(earlier.at, now)}, it was: ${title}${by === null ? NOTHING : html`, says <bdi>${by}</bdi>`}.${note === null ? NOTHING : html` “<bdi>${note}</bdi>”`}`;
 }
 
 const DELIVERED: Readonly<Record<IncidentDetailsBody['said'][number]['status'], readonly [Shape, string]>> = {
