@@ -47,33 +47,50 @@ const MISPLACED = `(() => {
   return [...found, ...dots.map((each) => 'nothing to read in ' + each.outerHTML.slice(0, 80))].slice(0, 8);
 })()`;
 
-test.each(['light', 'dark'] as const)('nothing overlaps, leaves its panel or scrolls sideways, in %s', { timeout: 400_000 }, async (colorScheme) => {
-  const { page, context, misdeeds } = await signedIn('/incidents', { colorScheme, bypassCSP: true });
-  const faults: string[] = [];
-  const paths = [
-    ...['/incidents', '/incidents?status=ended', `/incidents/${world.cards}`, `/incidents/${world.cards}?show=more`, `/incidents/${world.sites}`],
-    ...['/incidents/inc_ended_198', '/incidents/inc_ended_196', '/incidents/inc_ended_194', '/incidents?site=shop-fi&kind=replica'],
-  ];
-  for (const path of paths) {
-    await page.goto(path);
-    await page.evaluate(axe.source);
-    for (const width of [360, 768, 800, 1024, 1280, 1440]) {
-      await page.setViewportSize({ width, height: 900 });
-      const isWide = await page.locator('html').evaluate(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth);
-      if (isWide) faults.push(`${path} at ${width} scrolls sideways: ${await page.evaluate(TOO_WIDE)}`);
-      faults.push(...(await page.evaluate<string[]>(MISPLACED)).map((each) => `${path} at ${width}: ${each}`));
+test.each(['light', 'dark'] as const)(
+  'nothing overlaps, leaves its panel or scrolls sideways, in %s',
+  { timeout: 400_000 },
+  async (colorScheme) => {
+    const { page, context, misdeeds } = await signedIn('/incidents', { colorScheme, bypassCSP: true });
+    const faults: string[] = [];
+    const paths = [
+      ...[
+        '/incidents',
+        '/incidents?status=ended',
+        `/incidents/${world.cards}`,
+        `/incidents/${world.cards}?show=more`,
+        `/incidents/${world.sites}`,
+      ],
+      ...[
+        '/incidents/inc_ended_198',
+        '/incidents/inc_ended_196',
+        '/incidents/inc_ended_194',
+        '/incidents?site=shop-fi&kind=replica',
+      ],
+    ];
+    for (const path of paths) {
+      await page.goto(path);
+      await page.evaluate(axe.source);
+      for (const width of [360, 768, 800, 1024, 1280, 1440]) {
+        await page.setViewportSize({ width, height: 900 });
+        const isWide = await page.locator('html').evaluate(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth);
+        if (isWide) faults.push(`${path} at ${width} scrolls sideways: ${await page.evaluate(TOO_WIDE)}`);
+        faults.push(...(await page.evaluate<string[]>(MISPLACED)).map((each) => `${path} at ${width}: ${each}`));
+      }
+      const found = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run());
+      faults.push(...found.violations.map(({ id, nodes }) => `${path}: ${id} ${nodes.map(({ html }) => html).join(' ')}`));
     }
-    const found = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run());
-    faults.push(...found.violations.map(({ id, nodes }) => `${path}: ${id} ${nodes.map(({ html }) => html).join(' ')}`));
-  }
-  expect(faults).toEqual([]);
-  expect(misdeeds.found).toEqual([]);
-  await context.close();
-});
+    expect(faults).toEqual([]);
+    expect(misdeeds.found).toEqual([]);
+    await context.close();
+  },
+);
 
 /** Sums without thousands apart, by currency. */
 const sums = (text: string): string[] =>
-  [...text.replaceAll('\u00a0', ' ').matchAll(/(\d[\d ]*(?:\.\d+)?) ([A-Z]{3})\b/g)].map(([, amount, currency]) => `${amount!.replaceAll(' ', '')} ${currency}`).sort();
+  [...text.replaceAll('\u00a0', ' ').matchAll(/(\d[\d ]*(?:\.\d+)?) ([A-Z]{3})\b/g)]
+    .map(([, amount, currency]) => `${amount!.replaceAll(' ', '')} ${currency}`)
+    .sort();
 
 test('the money is the same on Now, in the list, on the incident and in Slack, and that of the database', async () => {
   const { sql } = world.t.database;
@@ -94,7 +111,9 @@ test('the money is the same on Now, in the list, on the incident and in Slack, a
   const numbers = page.locator('section', { has: page.getByRole('heading', { name: 'Numbers' }) });
   expect(sums(await numbers.locator('dt:text-is("Money waiting") + dd').innerText())).toEqual(known);
   await numbers.getByText('all 1\u00a0000 purchases counted').waitFor();
-  const message = world.t.slack.received.map(({ text, blocks }) => `${text} ${JSON.stringify(blocks)}`).find((each) => each.includes('shop-dk'))!;
+  const message = world.t.slack.received
+    .map(({ text, blocks }) => `${text} ${JSON.stringify(blocks)}`)
+    .find((each) => each.includes('shop-dk'))!;
   const field = /Money waiting\*\\n(.*?)"/.exec(message)![1]!;
   expect(sums(field.replaceAll('\\n', '\n'))).toEqual(known);
   await context.close();
@@ -106,14 +125,28 @@ test('the page has every fact of its own Slack message', async () => {
   const { page, context } = await signedIn(`/incidents/${world.cards}`);
   const shown = (await page.locator('main').innerText()).replaceAll(/[\u00a0\s]+/g, ' ');
   const message = world.t.slack.received.find(({ blocks }) => JSON.stringify(blocks).includes('shop-dk'))!;
-  const texts = message.blocks!.flatMap(({ text, fields = [] }) => [...(text === undefined ? [] : [text.text]), ...fields.map((each) => each.text)]);
+  const texts = message.blocks!.flatMap(({ text, fields = [] }) => [
+    ...(text === undefined ? [] : [text.text]),
+    ...fields.map((each) => each.text),
+  ]);
   const all = texts.join('\n');
   // Remedies, causes and reasons word by word.
-  const remedies = sentences(all.split('*What to do*').slice(1).join('\n')).filter((each) => !/purchase-watch|Commands|chance/.test(each));
+  const remedies = sentences(all.split('*What to do*').slice(1).join('\n')).filter(
+    (each) => !/purchase-watch|Commands|chance/.test(each),
+  );
   expect(remedies.length).toBeGreaterThan(2);
-  expect(remedies.map((each) => each.trim()).filter((each) => !shown.includes(each.replaceAll(/\s+/g, ' ').replace(/^Why: /, '')))).toEqual([]);
+  expect(
+    remedies.map((each) => each.trim()).filter((each) => !shown.includes(each.replaceAll(/\s+/g, ' ').replace(/^Why: /, ''))),
+  ).toEqual([]);
   // And its numbers: customers, the worst, the share since it began, the limit, how rarely chance looks like this.
-  for (const fact of ['1 000', '1 020 at the worst', '1 000 of 1 012 customers', 'usually 1.3 in 100', 'Stuck after 15 min', 'once in 5 600 customers'])
+  for (const fact of [
+    '1 000',
+    '1 020 at the worst',
+    '1 000 of 1 012 customers',
+    'usually 1.3 in 100',
+    'Stuck after 15 min',
+    'once in 5 600 customers',
+  ])
     expect(shown).toContain(fact);
   await context.close();
 });
@@ -157,7 +190,8 @@ test('acknowledged with one tap, the note afterwards; the whole keeps who looks 
   await page.locator('#note').getByLabel('Note for the others').fill('Taking back deploy 4.2');
   await page.getByRole('button', { name: 'Keep the note' }).tap();
   await page.getByText('Taking back deploy 4.2').waitFor();
-  const [row] = await sql`select acknowledged_by as by, acknowledged_note as note from purchase_watch_internal.incidents where id = ${world.cards}`;
+  const [row] =
+    await sql`select acknowledged_by as by, acknowledged_note as note from purchase_watch_internal.incidents where id = ${world.cards}`;
   expect(row).toEqual({ by: 'API_KEY', note: 'Taking back deploy 4.2' });
 
   await sql`
@@ -171,14 +205,17 @@ test('acknowledged with one tap, the note afterwards; the whole keeps who looks 
   expect(sums(await part('shop-fi').innerText())).toEqual(['520.5 EUR']);
   await page.getByRole('button', { name: 'Acknowledge' }).tap();
   await page.getByText('acknowledged by API_KEY').waitFor();
-  expect(await part('shop-no').innerText()).toMatch(/Kim[^]*bank called/);
+  expect(await part('shop-no').innerText()).toMatch(/Kim[\s\S]*bank called/);
   expect(await part('shop-se').innerText()).toContain('API_KEY');
   await context.close();
 });
 
 test('the list puts each part below its whole, and ended ones page by page', async () => {
   const { page, context } = await signedIn('/incidents');
-  const open = await page.locator('section', { has: page.locator('#open') }).locator('tbody tr').evaluateAll((all) => all.map((each) => [each.id, each.className]));
+  const open = await page
+    .locator('section', { has: page.locator('#open') })
+    .locator('tbody tr')
+    .evaluateAll((all) => all.map((each) => [each.id, each.className]));
   expect(open.map(([, name]) => name)).toEqual(['', '', 'is-part', 'is-part', 'is-part']);
   expect(open.slice(0, 2).map(([id]) => id)).toEqual([`row-${world.cards}`, `row-${world.sites}`]);
   let ended = 0;

@@ -28,6 +28,11 @@ export interface Advice {
 
 const NONE: Advice = { wrong: [], todo: [], meanwhile: [] };
 
+const SINGLES = {
+  rest: 'Single stuck checkouts alert nobody here until this is over.',
+  replaced: 'From now on incidents are alerted here in the place of single stuck checkouts.',
+};
+
 type Alerted = PeopleEventBody['data'] | null;
 
 /** Advice as of the last alert; of a loss of the database until a person noted that it was compared. Empty for receivers. */
@@ -52,16 +57,18 @@ export async function adviceFor(sql: Queries, incident: IncidentRow, alerted: Al
   };
 }
 
-/** For customers of whom no documented cause is named. */
+/** What may be where no documented cause is named, and what becomes of alerts about single customers. */
 function adviceForStuck({ site, state, parts }: IncidentRow, alerted: Alerted): Advice {
   const data = alerted?.kind === 'stuck' ? alerted : null;
-  if (data?.causes.some(({ why }) => why !== null)) return NONE;
+  const meanwhile =
+    data === null || data.singles === null ? [] : [data.singles.until === 'over' ? SINGLES.rest : SINGLES.replaced];
+  if (data?.causes.some(({ why }) => why !== null)) return { ...NONE, meanwhile };
   const own = site === null || state === null ? parts : [{ site, state }];
   const places = own.flatMap((part) =>
     part.site === null || part.state === null ? [] : [{ site: part.site, state: namedState(part.state) }],
   );
   const { cause, remedy } = unrankedAdvice(data === null || data.parts.length === 0 ? places : data.parts);
-  return { wrong: [cause], todo: [remedy], meanwhile: [] };
+  return { wrong: [cause], todo: [remedy], meanwhile };
 }
 
 function adviceForSite({ severity, since }: IncidentRow, alerted: Alerted): Advice {

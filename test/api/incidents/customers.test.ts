@@ -127,7 +127,15 @@ test('one that is made of parts shows who waits in all of them, and one of anoth
     values ('inc_both', 'stuck', null, now(), now(), 1, 1), ('inc_site', 'unreachable', 'default', now(), now(), 1, 1)`;
   await api.sql`update purchase_watch_internal.incidents set parent = 'inc_both' where id = 'inc_card'`;
   expect(await read('inc_both')).toMatchObject({ data: [{ purchaseId: 'stuck-1' }], counted: 1, came: null });
-  expect(await read('inc_site')).toMatchObject({ data: [], counted: 0, atLeast: false, waiting: [], places: [], left: { data: [] }, came: null });
+  expect(await read('inc_site')).toMatchObject({
+    data: [],
+    counted: 0,
+    atLeast: false,
+    waiting: [],
+    places: [],
+    left: { data: [] },
+    came: null,
+  });
   expect((await api.call('GET', '/v1/incidents/inc_none/customers')).status).toBe(404);
 });
 
@@ -198,11 +206,18 @@ test('the sums are of 1 000 purchases of a place at most, and say so only where 
   const add = (from: number, to: number) => api.sql`
     insert into purchase_watch.purchases (purchase_id, site, status, state, state_since, stuck_since)
     select 'many-' || n, 'se', 'watching', ${CARD}, now() - interval '1 h' - n * interval '1 s', now() from generate_series(${from}::int, ${to}::int) n`;
-  const [place, other] = [{ site: 'se', state: CARD }, { site: 'default', state: CARD }];
+  const [place, other] = [
+    { site: 'se', state: CARD },
+    { site: 'default', state: CARD },
+  ];
   const before = (await moneyWaiting(api.sql, [[place]]))[0]!.counted;
   await add(1, 1_000 - before);
   const exact = { counted: 1_000, atLeast: false };
-  expect(await moneyWaiting(api.sql, [[place], [place, other], [other]])).toMatchObject([exact, exact, { counted: 0, atLeast: false }]);
+  expect(await moneyWaiting(api.sql, [[place], [place, other], [other]])).toMatchObject([
+    exact,
+    exact,
+    { counted: 0, atLeast: false },
+  ]);
   await add(2_000, 2_000);
   expect((await moneyWaiting(api.sql, [[place]]))[0]).toMatchObject({ atLeast: true });
 });

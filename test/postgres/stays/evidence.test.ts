@@ -6,8 +6,8 @@ import {
   causeEvidence,
   earlierAnswer,
   MOST_OF_ONE_ORDER,
-  paidByAnother,
   type Place,
+  paidByAnother,
 } from '../../../src/postgres/stays/evidence.ts';
 import { moneyWaiting } from '../../../src/postgres/stays/money.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';

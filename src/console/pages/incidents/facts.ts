@@ -46,7 +46,6 @@ type Row = readonly [term: string, is: Html | string];
 
 const COUNTED = {
   stuck: 'Stuck now',
-  unreachable: 'Sites of which no purchase is read',
   subscriber: 'Deliveries waiting or given up',
   replica: 'Replicas in trouble now',
 } as const;
@@ -54,6 +53,7 @@ const COUNTED = {
 function countRows({ kind, count, peak, endedAt }: IncidentDetailsBody, customers: IncidentCustomersBody | null): Row[] {
   const moved = customers === null ? 0 : customers.places.reduce((sum, { movedOn }) => sum + movedOn, 0);
   const wait = customers !== null && endedAt === null && customers.counted > 0;
+  if (kind === 'unreachable') return [];
   return [
     endedAt === null
       ? [COUNTED[kind], html`${number(count)}<small>${number(peak)} at the worst</small>`]
@@ -132,16 +132,19 @@ function byChance(every: number, perDay: number | null): Html {
 /** What exactly is wrong, or may be where no cause is named, and what to do: the remedy is read first. */
 export function advice({ kind, wrong, todo, meanwhile }: IncidentDetailsBody): Html {
   if (wrong.length + todo.length + meanwhile.length === 0) return NOTHING;
-  const list = (title: string, texts: readonly string[]): Html =>
-    texts.length === 0
-      ? NOTHING
-      : html`<li><h3>${title}</h3>${texts.map((text) => html`<p class="cause"><bdi>${tied(text)}</bdi></p>`)}</li>`;
-  const body = html`<ol class="rows">${list('What to do', todo)}${list(kind === 'stuck' ? 'What it may be' : 'What is wrong', wrong)}${list('Meanwhile', meanwhile)}</ol>`;
-  return panel({
-    id: 'advice',
-    title: kind === 'stuck' ? 'What it may be, and what to do' : 'What is wrong, and what to do',
-    body,
-  });
+  const isStuck = kind === 'stuck';
+  const body = html`<ol class="rows">${texts('What to do', todo)}${texts(isStuck ? 'What it may be' : 'What is wrong', wrong)}${texts('Meanwhile', meanwhile)}</ol>`;
+  return panel({ id: 'advice', title: isStuck ? 'What it may be, and what to do' : 'What is wrong, and what to do', body });
+}
+
+function texts(title: string, all: readonly string[]): Html {
+  if (all.length === 0) return NOTHING;
+  return html`<li><h3>${title}</h3>${all.map((text) => html`<p class="cause"><bdi>${withCode(text)}</bdi></p>`)}</li>`;
+}
+
+/** Names of settings and commands stand between backticks. */
+function withCode(text: string): Html[] {
+  return text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${tied(part)}`));
 }
 
 /** The likely causes, each with what to do before what speaks for it, and what it was the last time. */
@@ -160,7 +163,7 @@ export function causes(incident: IncidentDetailsBody, { now, base }: Ask): Html 
   };
   // The reasons name those who were stuck then.
   const asOf = count > 0 || saidAt === null ? {} : { note: html`as it was ${when(saidAt, now)}` };
-  const body = html`<ol class="rows">${likely.map(one)}</ol>`;
+  const body = html`<ol class="rows">${likely.map(one)}${texts('Meanwhile', incident.meanwhile)}</ol>`;
   const foot = earlier === null ? {} : { foot: html`<p>${lastTime(incident, earlier, now)}</p>` };
   return panel({ id: 'causes', title: 'What it may be, and what to do', body, ...asOf, ...foot });
 }
