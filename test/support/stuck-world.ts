@@ -8,7 +8,7 @@ export const STUCK = 1_000;
 /** Of those who were stuck at that site, and are not any more. */
 export const LEFT = { late: 30, lost: 60, other: 10 };
 /** 200 characters without a place to break. */
-export const LONG = 'Donaudampfschifffahrtselektrizitaetenhauptbetriebswerkbauunterbeamtengesellschaft'.repeat(3).slice(0, 200);
+const LONG = 'Donaudampfschifffahrtselektrizitaetenhauptbetriebswerkbauunterbeamtengesellschaft'.repeat(3).slice(0, 200);
 
 interface Place {
   readonly site: string;

@@ -23,7 +23,7 @@ function shortId(id: string): string {
 }
 
 /** `1 249.00 SEK`. */
-export function amount({ price, currency }: Pick<Purchase, 'price' | 'currency'>): Html {
+function amount({ price, currency }: Pick<Purchase, 'price' | 'currency'>): Html {
   return price === null
     ? html`<span class="mute">amount not known</span>`
     : html`<b>${tied(`${apart(price)} ${currency ?? ''}`)}</b>`;

@@ -40,7 +40,7 @@ function row(part: Part, isOneState: boolean, { base, now }: Ask): Html {
 const usually = ({ usualShare }: Part): string =>
   usualShare === null ? '' : `; usually ${Math.round(usualShare * 1_000) / 10} in 100`;
 
-/** The sites of parts that somebody looks after: `shop-no`, `4 sites`; null when nobody looks after a part alone. */
+/** The sites whose parts have an owner of their own: `shop-no`, `4 sites`; null when none has. */
 export function ownedNames(places: readonly Part[]): string | null {
   const owned = places.filter(({ acknowledged, isOver }) => acknowledged !== null && !isOver);
   const sites = [...new Set(owned.map(({ site }) => site))];
