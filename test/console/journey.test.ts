@@ -78,9 +78,11 @@ async function findTheIncident(page: Page): Promise<void> {
 }
 
 async function lookAfterTheIncident(page: Page): Promise<void> {
-  await form(page, 'Acknowledge').getByLabel('Note for the others').fill('Taking back the deploy');
   await page.getByRole('button', { name: 'Acknowledge' }).click();
   await page.getByRole('status').getByText('no more reminders').waitFor();
+  await form(page, 'Keep the note').getByLabel('Note for the others').fill('Taking back the deploy');
+  await page.getByRole('button', { name: 'Keep the note' }).click();
+  await page.getByRole('definition').getByText('Taking back the deploy').waitFor();
   await page.getByText(/No reminder, because/).waitFor();
 
   await page.locator('summary', { hasText: 'Silence' }).click();

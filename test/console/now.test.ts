@@ -192,7 +192,7 @@ test('while only the incident of a loss of the database ends, the loss and what 
   expect(await row.getByRole('link').last().getAttribute('href')).toBe('/system');
   await page.goto('/incidents/inc_loss');
   expect(await page.getByRole('main').textContent()).toMatch(
-    /unless the database loses writes again.*came back as of .*What to do: Register the purchases of that time again/s,
+    /unless the database loses writes again.*What to doRegister the purchases of that time again.*came back as of /s,
   );
   await sql`update purchase_watch_internal.database_changes set compared_at = now() where id = 'zz'`;
   await page.goto('/incidents/inc_loss');

@@ -60,12 +60,18 @@ export function incidentDetails(
   policy: Pick<AlertPolicy, 'repeatInterval'>,
 ) {
   const reminderAt = nextReminderAt(incident, policy);
-  const earlier = lastAlert?.data.kind === 'stuck' ? lastAlert.data.earlier : null;
+  const stuck = lastAlert?.data.kind === 'stuck' ? lastAlert.data : null;
+  const { earlier = null, limitMs = null, dwell = null } = stuck ?? {};
   return {
     ...incidentBody(incident),
     causes: causes.map(({ cause, why, likely }) => ({ cause, why, likely, title: titleOf(cause), remedy: remedyOf(cause) })),
     wrong: [...advice.wrong],
     todo: [...advice.todo],
+    meanwhile: [...advice.meanwhile],
+    limit:
+      limitMs === null
+        ? null
+        : { ms: limitMs, usualMs: dwell?.usualMs ?? null, p95Ms: dwell?.p95Ms ?? null, purchases: dwell?.purchases ?? null },
     earlier: earlier === null ? null : earlierBody(earlier),
     said: messages.map(({ at, ...each }) => ({ ...each, at: isoTime(at) })),
     // A reminder that falls into a silence is sent when the silence ends.
@@ -73,8 +79,8 @@ export function incidentDetails(
   };
 }
 
-function earlierBody({ cause, note, by, at }: EarlierAnswer) {
-  return { cause, title: titleOf(cause), note, by, at: isoTimeOrNull(at) };
+function earlierBody({ site, state, cause, note, by, at }: EarlierAnswer) {
+  return { site, state, cause, title: titleOf(cause), note, by, at: isoTimeOrNull(at) };
 }
 
 /** A cause of a later version has no title here: its key is shown. */

@@ -97,7 +97,17 @@ function stuckData({ incident, parts, limit }: RehearsedMessage): IncidentEventD
     dwell: dwell && { usualMs: dwell.usual, p95Ms: dwell.p95, purchases: dwell.purchases, source: limit!.source },
     alarm: alarm === null ? null : { ...alarm, at: isoTime(alarm.at), since: isoTime(alarm.since) },
     noticedAfterMs: alarm === null ? null : alarm.at - alarm.since,
-    ...{ answer: null, lately: null, purchases: [], waiting: [], unpriced: 0, causes: [], earlier: null, movedOn: null },
+    ...{
+      answer: null,
+      lately: null,
+      purchases: [],
+      waiting: [],
+      unpriced: 0,
+      atLeast: false,
+      causes: [],
+      earlier: null,
+      movedOn: null,
+    },
     ...{ includes: [], singles: null },
   };
 }

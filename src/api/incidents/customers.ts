@@ -1,20 +1,25 @@
 /** The customers in an incident: for pictures, and for people who call customers back. */
 import { createRoute, z } from '@hono/zod-openapi';
 import { customersIn } from '../../actions/incidents/customers.ts';
-import { STAY_FATES } from '../../domain/incidents/customers.ts';
+import { LEFT_OUTCOMES, STAY_FATES } from '../../domain/incidents/customers.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { needs } from '../access/scopes.ts';
 import { type Api, jsonAnswer } from '../http/definitions.ts';
+import { wordParameter } from '../http/fields.ts';
+import { strict } from '../http/invalid.ts';
 import { problems, READ_PROBLEMS } from '../http/problems.ts';
 import { stateOrNull, stateSchema, timeSchema } from '../purchases/purchase-body.ts';
-import { incidentIdField } from './fields.ts';
+import { acknowledgementSchema, incidentIdField, moneySchema } from './fields.ts';
 
 /** Mounts the call. */
 export function mountCustomers(app: Api, { sql }: { sql: Sql }): void {
-  app.openapi(customersRoute, async (c) => c.json(await customersIn(sql, c.req.valid('param').id), 200));
+  app.openapi(customersRoute, async (c) => {
+    const { outcome } = c.req.valid('query');
+    return c.json(await customersIn(sql, c.req.valid('param').id, outcome), 200);
+  });
 }
 
-const stuckPurchaseSchema = z.object({
+const PURCHASE = {
   site: z.string(),
   purchaseId: z.string(),
   state: stateSchema,
@@ -22,8 +27,43 @@ const stuckPurchaseSchema = z.object({
   orderReference: z.string().nullable(),
   price: z.string().nullable().openapi({ description: 'A decimal number; null when it is not stored.', example: '1249.00' }),
   currency: z.string().nullable(),
-  stateSince: timeSchema,
-  stuckSince: timeSchema,
+};
+const stuckPurchaseSchema = z.object({ ...PURCHASE, stateSince: timeSchema, stuckSince: timeSchema });
+
+const leftSchema = z.object({
+  data: z
+    .array(
+      z.object({
+        ...PURCHASE,
+        outcome: z.enum(LEFT_OUTCOMES),
+        at: timeSchema.openapi({ description: 'When it got there; of `other`, when the other purchase was paid.' }),
+      }),
+    )
+    .openapi({ description: 'The latest first; 100 at most, of the `outcome` that was asked for.' }),
+  counts: z.object({ late: z.int(), other: z.int(), lost: z.int(), open: z.int() }).openapi({
+    description:
+      'By outcome. `late`: paid. `other`: another purchase of the order was paid. `lost`: not paid. `open`: not decided yet, or not watched any more.',
+  }),
+  atLeast: z.boolean().openapi({ description: 'Whether only the latest were looked at.' }),
+});
+
+const shareOf = (description: string) =>
+  z.union([z.object({ overdue: z.int(), of: z.int() }), z.null()]).openapi({ description });
+
+const placeSchema = z.object({
+  id: z.string().openapi({ description: 'The incident that is about this state of this site alone.' }),
+  site: z.string(),
+  state: stateSchema,
+  since: timeSchema.openapi({ description: 'When the first customer came that speaks for it.' }),
+  count: z.int(),
+  peak: z.int(),
+  movedOn: z.int().openapi({ description: 'Customers who were stuck and got on after all.' }),
+  isOver: z.boolean().openapi({ description: 'Whether nobody is stuck there any more.' }),
+  latest: shareOf('How many of the latest 20 customers became stuck; null when none is remembered.'),
+  came: shareOf('How many of those who came since it began became stuck; null once the alarm is off.'),
+  usualShare: z.number().nullable().openapi({ description: 'The share that is usual, from 0 to 1.' }),
+  acknowledged: z.union([acknowledgementSchema, z.null()]),
+  money: z.union([moneySchema, z.null()]).openapi({ description: 'What waits there; null when it is over.' }),
 });
 
 const staySchema = z.object({
@@ -53,12 +93,11 @@ const cameSchema = z.object({
 const customersSchema = z
   .object({
     data: z.array(stuckPurchaseSchema).openapi({ description: 'Purchases stuck now, the longest waiting first; 100 at most.' }),
-    counted: z.int().openapi({ description: 'How many there are; see `atLeast`.' }),
-    atLeast: z.boolean().openapi({ description: 'Whether a state of a site has more than the 1000 that are counted.' }),
-    waiting: z
-      .array(z.object({ amount: z.string(), currency: z.string() }))
-      .openapi({ description: 'The sums of those counted, an order once.' }),
-    unpriced: z.int().openapi({ description: 'Orders without a known amount.' }),
+    ...moneySchema.shape,
+    left: leftSchema.openapi({ description: 'Purchases that were stuck in it and are not any more.' }),
+    places: z.array(placeSchema).openapi({
+      description: 'The states of sites that it is made of, open ones first, the largest first; 100 at most.',
+    }),
     came: z
       .union([cameSchema, z.null()])
       .openapi({ description: 'Null for incidents of several states or sites, whose parts have it, and for other kinds.' }),
@@ -74,9 +113,12 @@ const customersRoute = createRoute({
   security: needs('read'),
   summary: 'Read the customers in an incident',
   description:
-    'The purchases that are stuck now, the money that waits, and who came to the state around the time it began, with what became of each. Empty for incidents that are not about stuck purchases.',
+    'The purchases that are stuck now and those that were, the money that waits, each state of each site, and who came to the state around the time it began, with what became of each. Empty for incidents that are not about stuck purchases.',
   tags: ['Incidents'],
-  request: { params: z.object({ id: incidentIdField }) },
+  request: {
+    params: z.object({ id: incidentIdField }),
+    query: strict({ outcome: wordParameter(LEFT_OUTCOMES, 'outcome').optional() }),
+  },
   responses: {
     200: jsonAnswer('The customers as they are known now.', customersSchema),
     ...problems(...READ_PROBLEMS, 'incident_not_found'),

@@ -83,7 +83,7 @@ const alarmSchema = z
   })
   .openapi('Alarm');
 
-const acknowledgementSchema = z.object({ at: timeSchema, by: z.string(), note: z.string().nullable() });
+export const acknowledgementSchema = z.object({ at: timeSchema, by: z.string(), note: z.string().nullable() });
 const answerSchema = z.object({ cause: z.string(), note: z.string().nullable(), by: z.string(), at: timeSchema });
 
 export const incidentSchema = z
@@ -139,14 +139,17 @@ export const incidentSchema = z
 /** An incident in an answer. */
 export type IncidentBody = z.output<typeof incidentSchema>;
 
-const moneySchema = z
+export const moneySchema = z
   .object({
     waiting: z.array(z.object({ amount: z.string(), currency: z.string() })).openapi({
       description: 'The sums by currency, those of most orders first; an order counts once.',
       example: [{ amount: '16482.50', currency: 'SEK' }],
     }),
     unpriced: z.int().openapi({ description: 'Orders without a known amount.' }),
-    atLeast: z.boolean().openapi({ description: 'Whether more customers wait than were counted.' }),
+    counted: z.int().openapi({ description: 'Stuck purchases that the sums are of.' }),
+    atLeast: z
+      .boolean()
+      .openapi({ description: 'Whether more than 1000 wait in a state of a site: then only those are counted.' }),
   })
   .openapi('MoneyWaiting');
 
@@ -169,7 +172,16 @@ const messageSchema = z.object({
   status: z.enum(DELIVERY_STATUSES),
 });
 
+const limitSchema = z.object({
+  ms: z.int(),
+  usualMs: z.int().nullable().openapi({ description: 'How long half of the customers take who get on.' }),
+  p95Ms: z.int().nullable().openapi({ description: 'Within which 95 of 100 of them get on.' }),
+  purchases: z.int().nullable().openapi({ description: 'How many of them are known.' }),
+});
+
 const earlierSchema = z.object({
+  site: z.string().nullable(),
+  state: stateOrNull,
   cause: z.string(),
   title: z.string(),
   note: z.string().nullable(),
@@ -195,9 +207,13 @@ export const incidentDetailsSchema = incidentSchema
       .openapi({ description: 'What it may be, the likeliest first, as people were alerted last.' }),
     wrong: z.array(z.string()).openapi({
       description:
-        'Of a site or of daemons: what exactly is wrong, in sentences. Empty when it is over, but for what the database lost.',
+        'Of a site or of daemons: what exactly is wrong, in sentences. Of stuck customers for whom no cause is named: what may be. Empty when it is over, but for what the database lost.',
     }),
-    todo: z.array(z.string()).openapi({ description: 'Of a site or of daemons: what to do about it, in sentences.' }),
+    todo: z.array(z.string()).openapi({ description: 'What to do about what is `wrong`, in sentences.' }),
+    meanwhile: z.array(z.string()).openapi({ description: 'What goes on, or does not, as long as it is wrong, in sentences.' }),
+    limit: z.union([limitSchema, z.null()]).openapi({
+      description: 'After how long a customer is stuck there, as people were alerted last; null for several states or sites.',
+    }),
     earlier: z
       .union([earlierSchema, z.null()])
       .openapi({ description: 'What it was the last time this happened, as people were alerted last.' }),

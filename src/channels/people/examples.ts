@@ -92,6 +92,7 @@ function openedData(now: Instant) {
     purchases: [1, 2, 3, 4, 5].map((number) => long(`test-purchase-${number}-`, LONGEST_ID)),
     waiting: CURRENCIES.map((currency, index) => ({ amount: `${1_234_567 + index}.50`, currency })),
     unpriced: 3,
+    atLeast: false,
     causes: longestCauses().map((cause) => ({
       cause,
       why: 'Of 200 customers 180 are an example that somebody made up for this test.',
@@ -113,7 +114,7 @@ function endedData(now: Instant) {
   return {
     ...{ ...COMMON, site, state, openedAt, endedAt, since: openedAt, count: 3, peak: MEMBERS, movedOn: 180, causes },
     ...{ parts: [], limitMs: null, dwell: null, alarm: null, lately: null, noticedAfterMs: null, purchases: [] },
-    ...{ waiting: [], unpriced: 0, earlier: null, includes: [] },
+    ...{ waiting: [], unpriced: 0, atLeast: false, earlier: null, includes: [] },
   } satisfies IncidentEventData<'incident.ended'>;
 }
 
@@ -124,7 +125,7 @@ function typicalOpened(now: Instant): IncidentEventData<'incident.opened'> {
     ...openedData(now),
     ...{ ...TYPICAL, count: 14, peak: 14, parts: [], limitMs: 15 * MINUTE, lately: { entrants: 16, overdue: 14 } },
     purchases: [1, 2, 3, 4, 5].map((number) => `test-purchase-${number}`),
-    ...{ waiting: [{ amount: '17493.00', currency: 'SEK' }], unpriced: 0, earlier: null, includes: [] },
+    ...{ waiting: [{ amount: '17493.00', currency: 'SEK' }], unpriced: 0, atLeast: false, earlier: null, includes: [] },
     causes: [{ cause: 'return_request', why: 'All 14 stuck customers wait for the card provider.', likely: true }],
   };
 }

@@ -35,7 +35,7 @@ export async function showCustomers(context: CliContext, sql: Sql, { id, json }:
     );
     const sums = waiting.map(({ amount, currency }) => `${apart(amount)} ${currency}`).join(', ');
     const unknown = unpriced === 0 ? '' : `; ${counted(unpriced, 'order')} without a known amount`;
-    printLine(context, `\nMoney waiting: ${sums === '' ? 'not known' : sums}${unknown}`);
+    printLine(context, `\nMoney waiting: ${atLeast ? 'at least ' : ''}${sums === '' ? 'not known' : sums}${unknown}`);
     if (count > data.length) printLine(context, `${count - data.length}${atLeast ? ' or more' : ''} more are not listed.`);
   }
   printFates(context, customers);

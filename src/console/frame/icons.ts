@@ -39,7 +39,7 @@ export function icon(shape: Shape, classes = ''): Html {
 }
 
 /** What a status is called, with its shape and colour. */
-export function status(kind: Shape, word: string, shape: Shape = kind): Html {
+export function status(kind: Shape, word: Html | string, shape: Shape = kind): Html {
   return html`<span class="st ${kind}">${icon(shape)}${word}</span>`;
 }
 

@@ -20,7 +20,7 @@ export function scopeText({ site, state, kind, subscriber }: SilenceScope): stri
 
 /** The open incidents, as many as are compared. */
 export async function openIncidents({ api }: Ask): Promise<{ open: readonly IncidentBody[]; atLeast: boolean }> {
-  const query = { status: 'open', limit: MOST_COMPARED };
+  const query = { status: 'open', limit: MOST_COMPARED, money: false };
   const { data, nextCursor } = await api.get<{ data: IncidentBody[]; nextCursor: string | null }>('/v1/incidents', query);
   return { open: data, atLeast: nextCursor !== null };
 }

@@ -45,6 +45,12 @@ function beginOf({ came: { from, until, stays }, marks }: SharePicture): string 
   return Number.isFinite(begin) ? new Date(Math.max(begin, Date.parse(from))).toISOString() : from;
 }
 
+/** How many of the latest customers did not get on, as a bar with a tick where the usual share ends. Beside the same in words. */
+export function shareBar({ overdue, of }: { readonly overdue: number; readonly of: number }, usual: number | null): Html {
+  const tick = usual === null ? NOTHING : html`<path class="bar-usual" d="M${f(Math.max(usual * 100, 1))} 0V10"/>`;
+  return html`<svg class="share-bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true"><rect class="bar-all" width="100" height="10"/><rect class="bar-stuck" width="${f((overdue / Math.max(of, 1)) * 100)}" height="10"/>${tick}</svg>`;
+}
+
 const f = (value: number): string => String(Math.round(value * 10) / 10);
 
 interface Scale {

@@ -8,10 +8,12 @@ import type { IncidentVerdict, StuckCount } from '../../domain/incidents/judgeme
 import { namedState } from '../../domain/purchases/states.ts';
 import { isoTime, isoTimeOrNull, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
+import { stuckPurchases } from '../../postgres/incidents/customers.ts';
 import { countStuck } from '../../postgres/incidents/incidents.ts';
 import { lastMessage } from '../../postgres/incidents/messages.ts';
-import { causeEvidence, earlierAnswer, stuckDetails } from '../../postgres/stays/evidence.ts';
+import { causeEvidence, earlierAnswer } from '../../postgres/stays/evidence.ts';
 import type { Limits } from '../../postgres/stays/limits.ts';
+import { moneyWaiting } from '../../postgres/stays/money.ts';
 
 export interface StuckContext {
   readonly sql: Sql;
@@ -37,7 +39,8 @@ export async function stuckData(verdict: IncidentVerdict, context: StuckContext)
     since: leaf.alarm?.since ?? leaf.since,
   }));
   const single = places.length === 1 ? places[0]! : null;
-  const details = await stuckDetails(sql, { parts: places, limit: NAMED });
+  const oldest = await stuckPurchases(sql, { places, limit: NAMED });
+  const [money] = await moneyWaiting(sql, [places]);
   const isOver = incident.endedAt !== null;
   const causes = isOver ? await causesAlerted(sql, incident.id) : rankCauses(await evidenceOf(leaves, context));
   // Who is stuck when it is over is counted once more: the alarm is off, and some may have left.
@@ -73,9 +76,10 @@ export async function stuckData(verdict: IncidentVerdict, context: StuckContext)
     alarm: alarm === null ? null : shown(alarm),
     lately: latelyAt(places, context.detections),
     noticedAfterMs: alarm === null ? null : Math.max(alarm.at - alarm.since, 0),
-    purchases: [...details.purchases],
-    waiting: details.waiting.map(({ amount, currency }) => ({ amount, currency })),
-    unpriced: details.unpriced,
+    purchases: oldest.map(({ purchaseId }) => purchaseId),
+    waiting: [...money!.waiting],
+    unpriced: money!.unpriced,
+    atLeast: money!.atLeast,
     causes: causes.map((each) => ({ ...each })),
     earlier:
       earlier === null

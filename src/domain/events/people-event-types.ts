@@ -86,6 +86,7 @@ const stuckData = z.object({
   purchases: listOf(word).describe('The oldest few.'),
   waiting: listOf(z.object({ amount: amountText, currency: word })).describe('What the orders that wait amount to.'),
   unpriced: count.catch(0).describe('Purchases whose amount is not known.'),
+  atLeast: z.boolean().catch(false).describe('Whether more orders wait than `waiting` is the sum of.'),
   causes,
   earlier: orNull(answer.extend({ site: orNull(word), state: orNull(readableState) })).describe(
     'What it was the last time this happened, as a person said.',

@@ -1,4 +1,5 @@
 /** What became of the customers around an incident, and how the share of those who did not get on went over time. Pure. */
+import { checkoutEnd } from '../purchases/states.ts';
 import { isGoodExit } from '../stays/stay.ts';
 import type { Instant } from '../values/time.ts';
 
@@ -56,4 +57,19 @@ export function shareOverTime(stays: readonly SeenStay[]): ShareStep[] {
     steps.push({ at, overdue: latest.filter((each) => each).length, of: latest.length });
   }
   return steps;
+}
+
+/**
+ * What became of a purchase that was stuck and is not any more. `late`: paid. `other`: another purchase of its order was paid.
+ * `lost`: not paid. `open`: not decided yet, or not known because the purchase is not watched any more.
+ */
+export const LEFT_OUTCOMES = ['late', 'other', 'lost', 'open'] as const;
+export type LeftOutcome = (typeof LEFT_OUTCOMES)[number];
+
+/** The outcome of a purchase that is stuck no more. */
+export function leftOutcome(left: { readonly state: number; readonly paidByAnotherAt: Instant | null }): LeftOutcome {
+  const end = checkoutEnd(left.state);
+  if (end === 'paid') return 'late';
+  if (left.paidByAnotherAt !== null) return 'other';
+  return end === null ? 'open' : 'lost';
 }

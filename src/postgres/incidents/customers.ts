@@ -1,31 +1,59 @@
 /** The customers around an incident of stuck purchases: those stuck now, and all who came to the state in a time. */
 import type { SeenStay } from '../../domain/incidents/customers.ts';
+import type { Alarm, Detection } from '../../domain/incidents/detection.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
-import type { Queries } from '../connection/database.ts';
+import type { Fragment, Queries } from '../connection/database.ts';
 import { customerOf } from '../stays/customer.ts';
-import { listed, type Place, paidByAnother } from '../stays/evidence.ts';
+import { listed, type Place, paidByAnother, paidByAnotherAt } from '../stays/evidence.ts';
+import { MOST_READ } from '../stays/money.ts';
 
-/** A state of a site that the incident `incident` is made of, with when its first customer came. */
-export interface IncidentPlace extends Place {
+/** A state of a site that the incident `incident` is made of, with the incident `id` that is about it alone. */
+export interface IncidentPlace extends Required<Place> {
   readonly incident: string;
-  readonly since: Instant;
+  readonly id: string;
+  readonly count: number;
+  readonly peak: number;
+  /** Customers who were stuck and got on after all since the alarm. */
+  readonly movedOn: number;
+  readonly usualShare: number | null;
+  readonly isOver: boolean;
+  /** What the judge remembers of customers at the place; null when it remembers nothing. */
+  readonly seen: Pick<Detection, 'run' | 'lately'> | null;
+  /** Its own owner, and that of an incident above. */
+  readonly acknowledged: { readonly by: string; readonly note: string | null; readonly at: Instant } | null;
 }
+
+type PlaceRow = Omit<IncidentPlace, 'usualShare' | 'seen' | 'acknowledged'> & {
+  readonly alarm: string | null;
+  readonly memory: string | null;
+  readonly by: string | null;
+  readonly note: string | null;
+  readonly at: Instant | null;
+};
 
 /** The states of sites that each of these incidents is made of; at most `most` for each incident, the largest first. */
 export async function placesBelow(
   sql: Queries,
   { ids, most }: { ids: readonly string[]; most: number },
 ): Promise<IncidentPlace[]> {
-  return sql<IncidentPlace[]>`
+  const rows = await sql<PlaceRow[]>`
     with recursive below as (
       select id as incident, i.* from purchase_watch_internal.incidents i where id = any (${ids})
       union all
       select b.incident, c.* from below b join purchase_watch_internal.incidents c on c.parent = b.id)
-    select incident, site, state, since from (
-      select incident, site, state, coalesce(to_timestamp((alarm::json ->> 'since')::float8 / 1000), since) as since,
-        row_number() over (partition by incident order by count desc, position) as rank
-      from below where kind = 'stuck' and site is not null and state is not null) ranked
+    select incident, id, r.site, r.state, coalesce(to_timestamp((alarm::json ->> 'since')::float8 / 1000), since) as since, count, peak, moved_on as "movedOn",
+      ended_at is not null or quiet_since is not null as "isOver", alarm, d.memory, acknowledged_by as by, acknowledged_note as note, acknowledged_at as at
+    from (
+      select *, row_number() over (partition by incident order by ended_at is not null, count desc, peak desc, position) as rank
+      from below where kind = 'stuck' and site is not null and state is not null) r
+    left join purchase_watch_internal.detections d on d.site = r.site and d.state = r.state
     where rank <= ${most} order by incident, rank`;
+  return rows.map(({ alarm, memory, by, note, at, ...row }) => ({
+    ...row,
+    usualShare: alarm === null ? null : (JSON.parse(alarm) as Alarm).usualShare,
+    seen: memory === null ? null : (JSON.parse(memory) as Detection),
+    acknowledged: by === null || at === null ? null : { by, note, at },
+  }));
 }
 
 /** A purchase that is stuck now. Digits are those that the service sent. */
@@ -41,37 +69,69 @@ export interface ListedStuckPurchase {
   readonly stuckSince: Instant;
 }
 
-/**
- * The purchases stuck in some places, the longest waiting first, without those whose order was paid by another one.
- * `atLeast`: a place has more than `most`.
- */
+/** The fields of purchases in lists of an incident; `p` is the purchase and `d` its details. */
+const listedFields = (sql: Queries): Fragment => sql`
+  p.site, p.purchase_id as "purchaseId", p.state, p.reference, p.state_since as "stateSince",
+  purchase_watch_internal.stored_text(d.fields, 'OrderReference') as "orderReference",
+  purchase_watch_internal.stored_number(d.fields, 'Price')::text as price,
+  nullif(btrim(purchase_watch_internal.stored_text(d.fields, 'CurrencyCode')), '') as currency`;
+
+/** The purchases stuck in some places, the longest waiting first, without those whose order was paid by another one. */
 export async function stuckPurchases(
   sql: Queries,
-  { places, limit, most }: { places: readonly Place[]; limit: number; most: number },
-): Promise<{ purchases: ListedStuckPurchase[]; counted: number; atLeast: boolean }> {
-  const rows = await sql<(ListedStuckPurchase & { counted: number; atLeast: boolean })[]>`
-    with f as materialized (
-      select g.place, p.*, ${paidByAnother(sql)} as paid from ${listed(sql, places)}
-      -- The front of an index, before anything is asked of single rows: otherwise each row of the place is.
+  { places, limit }: { places: readonly Place[]; limit: number },
+): Promise<ListedStuckPurchase[]> {
+  return sql<ListedStuckPurchase[]>`
+    select ${listedFields(sql)}, p.stuck_since as "stuckSince"
+    from (
+      select q.* from ${listed(sql, places)}
       cross join lateral (
-        select id, site, purchase_id, state, reference, registered_at, state_since, stuck_since from purchase_watch.purchases p
-        where p.stuck_since is not null and p.site = g.site and p.state = g.state and p.state_since >= g.since and p.status = 'watching'
-        order by p.state_since limit ${most + 1}) p),
-    o as (select * from f where not paid)
-    select o.site, o.purchase_id as "purchaseId", o.state, o.reference, o.state_since as "stateSince", o.stuck_since as "stuckSince",
-      purchase_watch_internal.stored_text(d.fields, 'OrderReference') as "orderReference",
-      purchase_watch_internal.stored_number(d.fields, 'Price')::text as price,
-      nullif(btrim(purchase_watch_internal.stored_text(d.fields, 'CurrencyCode')), '') as currency,
-      (select count(*) from o)::float8 as counted,
-      (select coalesce(max(n), 0) > ${most} from (select count(*) as n from f group by place) c) as "atLeast"
-    from (select * from o order by state_since, purchase_id limit ${limit}) o
-    left join purchase_watch_internal.purchase_details d on d.purchase = o.id
-    order by o.state_since, o.purchase_id`;
-  return {
-    purchases: rows.map(({ counted, atLeast, ...row }) => row),
-    counted: rows[0]?.counted ?? 0,
-    atLeast: rows[0]?.atLeast ?? false,
-  };
+        select p.* from (
+          -- The front of an index, before anything is asked of single rows: otherwise each row of the place is.
+          select id, site, purchase_id, state, reference, registered_at, state_since, stuck_since from purchase_watch.purchases p
+          where p.stuck_since is not null and p.site = g.site and p.state = g.state and p.state_since >= g.since and p.status = 'watching'
+          order by p.state_since limit ${MOST_READ + 1}) p
+        where not ${paidByAnother(sql)} order by p.state_since limit ${limit}) q
+      order by q.state_since, q.purchase_id limit ${limit}) p
+    left join purchase_watch_internal.purchase_details d on d.purchase = p.id
+    order by p.state_since, p.purchase_id`;
+}
+
+/** A purchase that was stuck in an incident and is not any more, as it is now. */
+export interface LeftPurchase extends Omit<ListedStuckPurchase, 'stuckSince'> {
+  readonly status: string;
+  /** When another purchase of its order was paid; null: none was. */
+  readonly paidByAnotherAt: Instant | null;
+}
+
+/** Events about stuck purchases that are looked at for those who left, the latest of all sites. */
+const MOST_EVENTS = 2_000;
+
+/**
+ * The purchases that were found stuck in some places until a moment and do not wait there any more, whose state changed last first.
+ * `isComplete`: no older event was left out.
+ */
+export async function leftPurchases(
+  sql: Queries,
+  { places, until }: { places: readonly Required<Place>[]; until: Instant },
+): Promise<{ left: LeftPurchase[]; isComplete: boolean }> {
+  if (places.length === 0) return { left: [], isComplete: true };
+  const rows = await sql<(LeftPurchase & { oldest: Instant })[]>`
+    with told as materialized (
+      select purchase, site, state, created_at from purchase_watch_internal.events
+      where type = 'purchase.stuck' order by type desc, era desc, xid desc, position desc limit ${MOST_EVENTS}),
+    gone as (
+      select distinct p.id from ${listed(sql, places)}
+      join told t on t.site = g.site and t.state = g.state and t.created_at >= g.since and t.created_at <= ${until}::timestamptz
+      join purchase_watch.purchases p on p.id = t.purchase
+      where p.stuck_since is null or p.state <> g.state or p.status <> 'watching' or ${paidByAnother(sql)})
+    select ${listedFields(sql)}, p.status, ${paidByAnotherAt(sql)} as "paidByAnotherAt",
+      case when (select count(*) from told) = ${MOST_EVENTS} then (select min(created_at) from told) end as oldest
+    from gone join purchase_watch.purchases p on p.id = gone.id
+    left join purchase_watch_internal.purchase_details d on d.purchase = p.id
+    where p.state is not null order by p.state_since desc, p.id desc`;
+  const from = Math.min(...places.map(({ since }) => since));
+  return { left: rows.map(({ oldest, ...row }) => row), isComplete: (rows[0]?.oldest ?? from) <= from };
 }
 
 /** A stay with the purchase whose it is. */

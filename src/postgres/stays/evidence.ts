@@ -1,4 +1,4 @@
-/** Facts about stuck purchases beyond their number: which orders were paid after all, the money that waits, and evidence of the cause. */
+/** Facts about stuck purchases beyond their number: which orders were paid after all, and evidence of the cause. */
 
 import { COMPLETED } from '../../domain/deciding/invoice.ts';
 import type { CauseEvidence, CausePart } from '../../domain/incidents/causes.ts';
@@ -18,7 +18,7 @@ export interface Place {
 export const MOST_OF_ONE_ORDER = 50;
 /** A payment that was seen longer than this before a purchase began belongs to an earlier order with the same reference. */
 const PAID_BEFORE: Milliseconds = 24 * 3_600_000;
-/** Stuck purchases of each part that are counted, and whose money is added up. */
+/** Stuck purchases of each part that are counted. */
 const MOST_COUNTED = 10_000;
 /** Stuck purchases looked at for a cause, and purchases that were completed lately: over all parts. */
 const EXAMINED = 600;
@@ -26,8 +26,6 @@ const EXAMINED = 600;
 const EXAMINED_OF_PART = 30;
 /** The time before the last customer who got on, in which other customers who got on are counted. */
 const LATELY: Milliseconds = 3_600_000;
-/** Currencies that are named at most, those with most purchases first. */
-const MOST_CURRENCIES = 60;
 
 /** SQL: a number that all purchases of one order share; `p` is the purchase and `d` its details. Null when the order is not known. */
 export const orderOf = (sql: Queries): Fragment =>
@@ -88,87 +86,6 @@ export const listed = (sql: Queries, places: readonly Place[]): Fragment =>
     },
     'place',
   );
-
-/** The money of waiting purchases in one currency: the exact sum as digits. */
-export interface Waiting {
-  readonly amount: string;
-  readonly currency: string;
-}
-
-/** The money that stuck purchases wait with. */
-export interface MoneyWaiting {
-  /** Sums by currency, those of most orders first. */
-  readonly waiting: Waiting[];
-  /** Orders of which no amount is known. */
-  readonly unpriced: number;
-  /** Whether a place has more purchases than were counted. */
-  readonly atLeast: boolean;
-}
-
-/**
- * The details of a message about stuck purchases: the ids of those that have waited longest, and the money that waits. Purchases
- * whose order was paid by another purchase are left out.
- */
-export async function stuckDetails(
-  sql: Queries,
-  { parts, limit = 5 }: { parts: readonly Place[]; limit?: number },
-): Promise<{ purchases: string[] } & Pick<MoneyWaiting, 'waiting' | 'unpriced'>> {
-  const purchases = await sql<{ purchaseId: string }[]>`
-    select q.purchase_id as "purchaseId"
-    from ${listed(sql, parts)}
-    cross join lateral (
-      select p.purchase_id, p.state_since from purchase_watch.purchases p
-      where p.stuck_since is not null and p.site = g.site and p.state = g.state and p.state_since >= g.since
-        and p.status = 'watching' and not ${paidByAnother(sql)}
-      order by p.state_since limit ${limit}) q
-    order by q.state_since, q.purchase_id limit ${limit}`;
-  const [money] = await moneyWaiting(sql, { groups: [parts], most: MOST_COUNTED });
-  return { purchases: purchases.map(({ purchaseId }) => purchaseId), waiting: money!.waiting, unpriced: money!.unpriced };
-}
-
-/**
- * The money that the stuck purchases of each group of places wait with, in the order of the groups. Several purchases of one order
- * count once, with the latest price; those whose order was paid by another purchase are left out. Of each place at most `most + 1`
- * purchases are read, those that have waited longest, paid ones included.
- */
-export async function moneyWaiting(
-  sql: Queries,
-  { groups, most }: { groups: readonly (readonly Place[])[]; most: number },
-): Promise<MoneyWaiting[]> {
-  const places = groups.flatMap((parts, group) => parts.map((part) => ({ ...part, group })));
-  if (places.length === 0) return groups.map(() => ({ waiting: [], unpriced: 0, atLeast: false }));
-  const sums = await sql<{ group: number; amount: string | null; currency: string | null; orders: number; read: number }[]>`
-    with overdue as (
-      select g.place, p.id, p.site, ${orderOf(sql)} as key, purchase_watch_internal.stored_number(d.fields, 'Price') as price,
-        nullif(btrim(purchase_watch_internal.stored_text(d.fields, 'CurrencyCode')), '') as currency,
-        count(*) over (partition by g.place) as read, ${paidByAnother(sql)} as paid
-      from ${listed(sql, places)}
-      -- The front of an index, before anything is asked of single rows: otherwise each row of the place is.
-      cross join lateral (
-        select id, site, reference, registered_at from purchase_watch.purchases p
-        where p.stuck_since is not null and p.site = g.site and p.state = g.state and p.state_since >= g.since and p.status = 'watching'
-        order by p.state_since limit ${most + 1}) p
-      left join purchase_watch_internal.purchase_details d on d.purchase = p.id),
-    grouped as (
-      select (${`{${places.map(({ group }) => group).join()}}`}::integer[])[o.place] as "group", o.* from overdue o where not o.paid),
-    shared as (select *, count(*) over (partition by "group", site, key) as sharing from grouped),
-    orders as (
-      select distinct on ("group", site, coalesce(key, id), key is null) "group", price, currency, read
-      from (select "group", id, site, price, currency, read, case when sharing <= ${MOST_OF_ONE_ORDER} then key end as key from shared) s
-      order by "group", site, coalesce(key, id), key is null, id desc)
-    select "group", sum(price)::text as amount, case when price is not null then currency end as currency, count(*)::float8 as orders,
-      max(read)::float8 as read
-    from orders group by 1, 3 order by 1, 4 desc, 3`;
-  return groups.map((_, group) => {
-    const own = sums.filter((sum) => sum.group === group);
-    const known = own.flatMap(({ amount, currency }) => (amount === null || currency === null ? [] : [{ amount, currency }]));
-    return {
-      waiting: known.slice(0, MOST_CURRENCIES),
-      unpriced: own.find(({ currency }) => currency === null)?.orders ?? 0,
-      atLeast: own.some(({ read }) => read > most),
-    };
-  });
-}
 
 /** The part of a cause's evidence that the database holds. */
 export type StoredEvidence = Pick<CauseEvidence, 'parts' | 'sites' | 'orders' | 'begunAgain'>;

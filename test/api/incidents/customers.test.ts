@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { numberOf } from '../../../src/domain/purchases/states.ts';
 import { staysBetween, stuckPurchases } from '../../../src/postgres/incidents/customers.ts';
-import { moneyWaiting } from '../../../src/postgres/stays/evidence.ts';
+import { moneyWaiting } from '../../../src/postgres/stays/money.ts';
 import { onDatabase } from '../../cli/command.ts';
 import { rowsRead } from '../../support/rows-read.ts';
 import { startTestApi, type TestApi } from '../api.ts';
@@ -127,8 +127,42 @@ test('one that is made of parts shows who waits in all of them, and one of anoth
     values ('inc_both', 'stuck', null, now(), now(), 1, 1), ('inc_site', 'unreachable', 'default', now(), now(), 1, 1)`;
   await api.sql`update purchase_watch_internal.incidents set parent = 'inc_both' where id = 'inc_card'`;
   expect(await read('inc_both')).toMatchObject({ data: [{ purchaseId: 'stuck-1' }], counted: 1, came: null });
-  expect(await read('inc_site')).toEqual({ data: [], counted: 0, atLeast: false, waiting: [], unpriced: 0, came: null });
+  expect(await read('inc_site')).toMatchObject({
+    data: [],
+    counted: 0,
+    atLeast: false,
+    waiting: [],
+    places: [],
+    left: { data: [] },
+    came: null,
+  });
   expect((await api.call('GET', '/v1/incidents/inc_none/customers')).status).toBe(404);
+});
+
+test('says what became of those who were stuck, and shows each place by itself', async () => {
+  const [TIMED_OUT, IN_FORM] = [numberOf('SessionTimedOut'), numberOf('BeingProcessed')];
+  await came({ id: 'late', at: 0, overdueAt: 6.5, leftAt: 12 });
+  await came({ id: 'lost', at: 1, overdueAt: 7.5, leftAt: 13, to: TIMED_OUT });
+  await came({ id: 'in time', at: 1, leftAt: 3 });
+  await came({ id: 'back', at: 2, overdueAt: 8.5, leftAt: 14, to: IN_FORM });
+  await came({ id: 'still', at: 3, overdueAt: 9.5 });
+  await came({ id: 'first try', at: 4, overdueAt: 10.5, reference: 'ORD-7' });
+  await came({ id: 'second try', at: 15, leftAt: 16, reference: 'ORD-7' });
+  await api.sql`
+    insert into purchase_watch_internal.detections (site, state, memory) values ('se', ${CARD}, ${JSON.stringify({ run: { entrants: 9, overdue: 5 }, lately: [true, false, true] })})
+    on conflict (site, state) do update set memory = excluded.memory`;
+  const { data, left, places } = await read('inc_card');
+  expect(data.map(({ purchaseId }: { purchaseId: string }) => purchaseId)).toEqual(['still']);
+  expect(left).toMatchObject({ counts: { late: 1, lost: 1, open: 1, other: 1 }, atLeast: false });
+  const outcomes = left.data.map(({ purchaseId, outcome }: { purchaseId: string; outcome: string }) => [purchaseId, outcome]);
+  expect(Object.fromEntries(outcomes)).toEqual({ late: 'late', lost: 'lost', back: 'open', 'first try': 'other' });
+  const paid = left.data.find(({ outcome }: { outcome: string }) => outcome === 'other');
+  expect(paid.at).toBe(iso(began + 16 * MINUTE));
+  expect(places).toMatchObject([
+    { id: 'inc_card', latest: { overdue: 2, of: 3 }, came: { overdue: 5, of: 9 }, usualShare: 0.03, money: { counted: 1 } },
+  ]);
+  const { body } = await api.call('GET', '/v1/incidents/inc_card/customers?outcome=lost');
+  expect(body.left.data.map(({ purchaseId }: { purchaseId: string }) => purchaseId)).toEqual(['lost']);
 });
 
 test('a list says of each open incident what its customers wait with, in the place of its parts, too', async () => {
@@ -156,6 +190,7 @@ test('a list says of each open incident what its customers wait with, in the pla
       { amount: '100.10', currency: 'SEK' },
     ],
     unpriced: 1,
+    counted: 4,
     atLeast: false,
   };
   expect(Object.fromEntries(body.data.map((each: { id: string; money: unknown }) => [each.id, each.money]))).toEqual({
@@ -164,11 +199,27 @@ test('a list says of each open incident what its customers wait with, in the pla
     inc_site: null,
     inc_over: null,
   });
-  const groups = [[{ site: 'se', state: CARD }], [{ site: 'default', state: CARD }]];
-  expect(await moneyWaiting(api.sql, { groups, most: 2 })).toMatchObject([
-    { waiting: [{ currency: 'NOK' }, { currency: 'SEK' }], unpriced: 0, atLeast: true },
-    { waiting: [], unpriced: 0, atLeast: false },
+  expect((await api.call('GET', '/v1/incidents?money=false')).body.data[0].money).toBeNull();
+});
+
+test('the sums are of 1 000 purchases of a place at most, and say so only where more wait', async () => {
+  const add = (from: number, to: number) => api.sql`
+    insert into purchase_watch.purchases (purchase_id, site, status, state, state_since, stuck_since)
+    select 'many-' || n, 'se', 'watching', ${CARD}, now() - interval '1 h' - n * interval '1 s', now() from generate_series(${from}::int, ${to}::int) n`;
+  const [place, other] = [
+    { site: 'se', state: CARD },
+    { site: 'default', state: CARD },
+  ];
+  const before = (await moneyWaiting(api.sql, [[place]]))[0]!.counted;
+  await add(1, 1_000 - before);
+  const exact = { counted: 1_000, atLeast: false };
+  expect(await moneyWaiting(api.sql, [[place], [place, other], [other]])).toMatchObject([
+    exact,
+    exact,
+    { counted: 0, atLeast: false },
   ]);
+  await add(2_000, 2_000);
+  expect((await moneyWaiting(api.sql, [[place]]))[0]).toMatchObject({ atLeast: true });
 });
 
 test('reads a bounded number of purchases, however many there are', async () => {
@@ -185,9 +236,9 @@ test('reads a bounded number of purchases, however many there are', async () => 
   });
   expect([stays.scanned, stays.fetched < 1_000, isComplete]).toEqual([0, true, false]);
   const overdue = await rowsRead(api.sql, 'purchases', (tx) =>
-    stuckPurchases(tx, { places: [{ ...place, since: began }], limit: 10, most: 100 }),
+    stuckPurchases(tx, { places: [{ ...place, since: began }], limit: 10 }),
   );
   expect([overdue.scanned, overdue.fetched < 100]).toEqual([0, true]);
-  const money = await rowsRead(api.sql, 'purchases', (tx) => moneyWaiting(tx, { groups: [[place], [place]], most: 100 }));
+  const money = await rowsRead(api.sql, 'purchases', (tx) => moneyWaiting(tx, [[place], [place]]));
   expect([money.scanned, money.fetched < 100]).toEqual([0, true]);
 });

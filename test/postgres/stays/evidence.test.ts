@@ -1,13 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { connect, type Queries, type Sql } from '../../../src/postgres/connection/database.ts';
+import { stuckPurchases } from '../../../src/postgres/incidents/customers.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
 import {
   causeEvidence,
   earlierAnswer,
   MOST_OF_ONE_ORDER,
+  type Place,
   paidByAnother,
-  stuckDetails,
 } from '../../../src/postgres/stays/evidence.ts';
+import { moneyWaiting } from '../../../src/postgres/stays/money.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 import { rowsRead } from '../../support/rows-read.ts';
 
@@ -46,6 +48,14 @@ interface Given {
 }
 
 const at = (ago: number) => sql`to_timestamp(${now - ago}::float8 / 1000)`;
+
+/** What a message shows of the purchases stuck in some places. */
+async function stuckDetails(tx: Queries, { parts, limit = 5 }: { parts: readonly Place[]; limit?: number }) {
+  const purchases = await stuckPurchases(tx, { places: parts, limit });
+  const [money] = await moneyWaiting(tx, [parts]);
+  const { waiting, unpriced } = money!;
+  return { purchases: purchases.map(({ purchaseId }) => purchaseId), waiting, unpriced };
+}
 
 /** A purchase as polls left it; it is stuck in a state in which customers wait. */
 async function purchase(id: string, given: Given = {}): Promise<number> {

@@ -1,7 +1,8 @@
 /** Why purchases may be stuck and what to do first: the part of a message for which it is read, so it is never cut. */
 
 import { CAUSES, type Cause, isCauseKey } from '../../../domain/incidents/causes.ts';
-import type { Answer, StuckIncident } from '../events/stuck-event.ts';
+import type { StateAdvice } from '../../../domain/purchases/states.ts';
+import type { Answer, StuckIncident, StuckPart } from '../events/stuck-event.ts';
 import { advice, type Labelled, LONGEST_NAME, waitingFor } from './draft.ts';
 import { code, consolePage, day, linked, plain } from './mrkdwn.ts';
 import { affected } from './stuck-headline.ts';
@@ -39,27 +40,29 @@ export function causeParagraphs(
   });
 }
 
-/** Nothing speaks for one cause more than for others. */
 function unrankedParagraphs(parts: StuckIncident['parts']): Labelled[] {
-  const now = affected(parts);
-  const states = new Map(now.map(({ state }) => [state.value, state]));
-  const sites = new Set(now.map(({ site }) => site));
-  const [only] = states.values();
-  const ofState = only === undefined || states.size > 1 ? null : advice(only);
-  const { cause, remedy } =
-    sites.size > 1
-      ? {
-          cause: 'Several sites have this at once, so it is hardly a page of yours: the service or a provider may be in trouble.',
-          remedy: "Look at the status pages of the service and the provider, and ask them. Then see what the sites' pages share.",
-        }
-      : (ofState ?? {
-          cause: 'Customers do not get on in several states at once, so it may be what they all pass: the hosting page.',
-          remedy: 'Start with what was deployed last on the checkout page: make a test purchase and watch the browser’s console.',
-        });
+  const { cause, remedy } = unrankedAdvice(affected(parts));
   return [
     ['Possible cause', cause],
     ['What to do', remedy],
   ];
+}
+
+/** What may be, and what to do, where nothing speaks for one cause more than for others. */
+export function unrankedAdvice(parts: readonly Pick<StuckPart, 'site' | 'state'>[]): StateAdvice {
+  const states = new Map(parts.map(({ state }) => [state.value, state]));
+  const sites = new Set(parts.map(({ site }) => site));
+  const [only] = states.values();
+  if (sites.size > 1)
+    return {
+      cause: 'Several sites have this at once, so it is hardly a page of yours: the service or a provider may be in trouble.',
+      remedy: "Look at the status pages of the service and the provider, and ask them. Then see what the sites' pages share.",
+    };
+  if (only !== undefined && states.size === 1) return advice(only);
+  return {
+    cause: 'Customers do not get on in several states at once, so it may be what they all pass: the hosting page.',
+    remedy: 'Start with what was deployed last on the checkout page: make a test purchase and watch the browser’s console.',
+  };
 }
 
 /** What an operator said it was the last time, as far as it is shown: a title, a note, a name. */

@@ -74,6 +74,14 @@ export function wordsOfSite({ reason, lastError }: Pick<UnreachableIncident, 're
   return WORDS.get(reason ?? '') ?? (isOfProxy(lastError ?? '') ? PROXY : UNREACHABLE);
 }
 
+/** What goes on, and what does not, as long as no purchase of the site can be read. */
+export function meanwhileOf({ reason, since, lastReadAt }: Pick<UnreachableIncident, 'reason' | 'since' | 'lastReadAt'>): string {
+  if (isUnpolled(reason))
+    return `No change of this site's purchases is seen or delivered, and none is called stuck. What is due is polled once ${reason === 'not_moved' ? 'it has moved' : 'a daemon names the site again'}.`;
+  const isReadAtTimes = lastReadAt !== null && lastReadAt > since;
+  return `${isReadAtTimes ? 'Hardly any' : 'No'} state of this site's purchases is known, and none is called stuck for this time; failed polls are not held against them. One call at a time, 30 s apart at most, finds out when the service answers again; what is due then is polled by itself.`;
+}
+
 export function unreachableDraft(incident: UnreachableIncident): Draft {
   const { stage, site, at, since, openedAt, endedAt, lastError } = incident;
   const where = plain(site, LONGEST_NAME);
@@ -117,10 +125,7 @@ export function unreachableDraft(incident: UnreachableIncident): Draft {
       ? [
           ...(lastError === null ? [] : [['Cause', plain(lastError, 600)] as const]),
           ['What to do', remedy],
-          [
-            'Meanwhile',
-            `No change of this site's purchases is seen or delivered, and none is called stuck. What is due is polled once ${incident.reason === 'not_moved' ? 'it has moved' : 'a daemon names the site again'}.`,
-          ],
+          ['Meanwhile', meanwhileOf(incident)],
         ]
       : [
           [
@@ -128,10 +133,7 @@ export function unreachableDraft(incident: UnreachableIncident): Draft {
             lastError === null ? 'The service or the way to it is down.' : `The last call ended with: ${plain(lastError, 600)}`,
           ],
           ['What to do', remedy],
-          [
-            'Meanwhile',
-            `${isReadAtTimes ? 'Hardly any' : 'No'} state of this site's purchases is known, and none is called stuck for this time; failed polls are not held against them. One call at a time, 30 s apart at most, finds out when the service answers again; what is due then is polled by itself.`,
-          ],
+          ['Meanwhile', meanwhileOf(incident)],
         ],
   };
 }

@@ -70,10 +70,11 @@ export function limitWords(limitMs: number, dwell: Working | null): string {
 }
 
 /** What the purchases that wait are worth, by currency. */
-export function moneyText({ waiting, unpriced }: Pick<StuckIncident, 'waiting' | 'unpriced'>): string {
+export function moneyText({ waiting, unpriced, atLeast }: Pick<StuckIncident, 'waiting' | 'unpriced' | 'atLeast'>): string {
   // A sum that is shortened would be a wrong one.
   const known = waiting.filter(({ amount }) => /^-?\d+(\.\d+)?$/.test(amount) && amount.length <= LONGEST_AMOUNT);
-  const shown = known.slice(0, NAMED).map(({ amount, currency }) => `${apart(amount)} ${plain(currency, 10)}`);
+  const most = atLeast ? 'at least ' : '';
+  const shown = known.slice(0, NAMED).map(({ amount, currency }) => `${most}${apart(amount)} ${plain(currency, 10)}`);
   const more = waiting.length - shown.length;
   return [
     ...shown,

@@ -4,7 +4,7 @@ import { CAUSES } from '../../../domain/incidents/causes.ts';
 import { type Html, html, NOTHING } from '../../frame/html.ts';
 import type { Ask } from '../../frame/page-route.ts';
 import { type Choice, field, refusalNote, type Tried } from '../../parts/fields.ts';
-import { facts, panel, written } from '../../parts/lists.ts';
+import { facts, panel } from '../../parts/lists.ts';
 import { matching, openCount, type SilenceScope, scopeText } from '../../parts/silences.ts';
 import { when } from '../../parts/time.ts';
 
@@ -28,12 +28,43 @@ export interface CareParts {
 
 const LONGEST = { by: 200, note: 1_000, reason: 500 };
 
-/** All that a person may do about it. */
+/** The name of the person who acts, as known from the session; else the name of the key; null: the person says it. */
+function nameOf({ caller }: Ask): string | null {
+  const { name = null } = caller as typeof caller & { readonly name?: string | null };
+  return name ?? caller.key;
+}
+
+/** What is done first, below the sentence: acknowledge with one tap, then the note for the others. */
+export function firstActs(parts: CareParts, keepsParts: string | null): Html {
+  const { ask, incident } = parts;
+  if (!ask.mayOperate) return NOTHING;
+  const { endedAt, acknowledged, answer } = incident;
+  const isOwned = acknowledged !== null;
+  const links = html`${endedAt === null ? html`<a class="btn" href="#silence">Silence</a>` : NOTHING}<a class="btn" href="#answer">${answer === null ? 'Say what it was' : 'Say again what it was'}</a>`;
+  if (endedAt !== null) return html`<div class="acts">${links}</div>`;
+  if (isOwned)
+    return html`<div class="acts"><a class="btn first" href="#note">${acknowledged.note === null ? 'Add a note' : 'Change the note'}</a>${links}</div>`;
+  const tried = triedOf(parts, 'acknowledge');
+  const says =
+    keepsParts === null
+      ? 'No more reminders; people are still alerted when it grows and when it is over.'
+      : `Acknowledging the whole keeps who looks after ${keepsParts}.`;
+  return html`<form class="first-care" method="post" action="${address(parts)}" id="acknowledge">${refusalNote(tried, ['by', 'note'])}${known(parts, tried)}
+<div class="acts"><button class="btn first" name="act" value="acknowledge">Acknowledge</button>${links}</div></form><p class="small">${says}</p>`;
+}
+
+/** The name in a hidden field where it is known, and in one to fill in where it is not, or was refused. */
+function known({ ask }: CareParts, tried: Tried): Html {
+  const name = nameOf(ask);
+  return name === null || tried.refusal !== null ? who(tried) : html`<input type="hidden" name="by" value="${name}">`;
+}
+
+/** All else that a person may do about it. */
 export function care(parts: CareParts): Html {
   const { ask, incident } = parts;
   const { endedAt } = incident;
-  if (!ask.mayOperate) return html`${owner(incident, ask)}${answered(incident, ask)}${scopeLine(ask)}`;
-  return html`${endedAt === null ? acknowledging(parts) : owner(incident, ask)}${endedAt === null ? silencing(parts) : NOTHING}${answering(parts)}`;
+  if (!ask.mayOperate) return html`${owner(incident, ask)}${scopeLine(ask)}`;
+  return html`${endedAt === null ? owned(parts) : owner(incident, ask)}${endedAt === null ? silencing(parts) : NOTHING}${answering(parts)}`;
 }
 
 function scopeLine({ caller }: Ask): Html {
@@ -42,7 +73,7 @@ function scopeLine({ caller }: Ask): Html {
 
 /** What a form begins with, or what was typed before it was refused. */
 function triedOf({ refused, ask }: CareParts, act: Act, begin: Readonly<Record<string, string>> = {}): Tried {
-  return refused?.act === act ? refused : { values: { by: ask.caller.key ?? '', ...begin }, refusal: null };
+  return refused?.act === act ? refused : { values: { by: nameOf(ask) ?? '', ...begin }, refusal: null };
 }
 
 const address = ({ ask, incident }: CareParts): string => `${ask.base}/incidents/${incident.id}`;
@@ -53,25 +84,32 @@ function owner({ acknowledged, endedAt }: IncidentDetailsBody, { now }: Ask): Ht
   if (acknowledged === null) return NOTHING;
   const { by, at, note } = acknowledged;
   const rows: (readonly [string, Html | string])[] = [
-    [endedAt === null ? 'Looks after it' : 'Looked after it', written(by)],
+    [endedAt === null ? 'Looks after it' : 'Looked after it', html`<bdi>${by}</bdi>`],
     ['Since', when(at, now)],
   ];
   if (note !== null) rows.push(['Note', html`<bdi>${note}</bdi>`]);
   return panel({ id: 'owner', title: 'Acknowledged', body: html`<div class="body">${facts(rows)}</div>` });
 }
 
-function acknowledging(parts: CareParts): Html {
+/** Who looks after it, the note for the others, and how another person takes it over. */
+function owned(parts: CareParts): Html {
   const { incident, ask } = parts;
-  const tried = triedOf(parts, 'acknowledge');
-  const isOwned = incident.acknowledged !== null;
-  const form = html`<form class="body stack" method="post" action="${address(parts)}" id="acknowledge">${refusalNote(tried, ['by', 'note'])}
-<p class="small">Says that you look after it${isOwned ? ' instead' : ''}. No more reminders are sent; people are still alerted when it grows and when it is over.</p>
-${who(tried)}${field({ name: 'note', label: 'Note for the others', tried, placeholder: 'Taking back the deploy of 14:01', longest: LONGEST.note })}
-<button class="btn${isOwned ? '' : ' first'}" name="act" value="acknowledge">${isOwned ? 'Take it over' : 'Acknowledge'}</button></form>`;
-  if (!isOwned) return panel({ id: 'care', title: 'Acknowledge', body: form });
-  return html`${owner(incident, ask)}<section class="panel" aria-label="Change who looks after it"><form class="body stack" method="post" action="${address(parts)}">
-<p class="small">Without anybody who looks after it, people are reminded of it again.</p><button class="btn" name="act" value="release">Release it</button></form>
-<details id="take-over"${opened(parts, 'acknowledge')}><summary>Take it over</summary>${form}</details></section>`;
+  if (incident.acknowledged === null) return NOTHING;
+  const { by, note } = incident.acknowledged;
+  const tried = triedOf(parts, 'acknowledge', { note: note ?? '' });
+  const isMine = nameOf(ask) === by;
+  const noteField = field({
+    name: 'note',
+    label: 'Note for the others',
+    tried,
+    placeholder: 'Taking back the deploy of 14:01',
+    longest: LONGEST.note,
+  });
+  const keep = html`<form class="body stack" method="post" action="${address(parts)}" id="note">${refusalNote(tried, ['by', 'note'])}<input type="hidden" name="by" value="${by}">${noteField}<button class="btn" name="act" value="acknowledge">Keep the note</button></form>`;
+  const take = html`<form class="body stack" method="post" action="${address(parts)}"><p class="small">Says that you look after it instead.</p>${who(tried)}<button class="btn" name="act" value="acknowledge">Take it over</button></form>`;
+  return html`${owner(incident, ask)}<section class="panel" aria-label="Change who looks after it">${keep}
+<form class="body stack" method="post" action="${address(parts)}"><p class="small">Without anybody who looks after it, people are reminded of it again.</p><button class="btn" name="act" value="release">Release it</button></form>
+${isMine ? NOTHING : html`<details id="take-over"${opened(parts, 'acknowledge')}><summary>Take it over</summary>${take}</details>`}</section>`;
 }
 
 const opened = ({ refused }: CareParts, act: Act): Html => (refused?.act === act ? html` open` : NOTHING);
@@ -106,13 +144,14 @@ ${field({ name: 'reason', label: 'Reason', tried, isRequired: true, placeholder:
   const list = holding.map(
     (
       silence,
-    ) => html`<li>${silence.status === 'active' ? html`Silenced, ends ${when(silence.endsAt, ask.now)}` : html`Will be silenced ${when(silence.startsAt, ask.now)}`}: ${written(silence.reason)}<small class="small">${scopeText(silence)}, by ${written(silence.by)}</small>
+    ) => html`<li>${silence.status === 'active' ? html`Silenced, ends ${when(silence.endsAt, ask.now)}` : html`Will be silenced ${when(silence.startsAt, ask.now)}`}: <bdi>${silence.reason}</bdi><small class="small">${scopeText(silence)}, by <bdi>${silence.by}</bdi></small>
 <form method="post" action="${ask.base}/silences"><input type="hidden" name="id" value="${silence.id}"><input type="hidden" name="back" value="/incidents/${incident.id}"><button class="btn" name="act" value="end">End ${silence.id}</button></form></li>`,
   );
   return html`<section class="panel" aria-label="Silence">${list.length === 0 ? NOTHING : html`<ul class="rows">${list}</ul>`}${form}</section>`;
 }
 
-function answered({ answer }: IncidentDetailsBody, { now }: Ask): Html {
+/** What a person said that it was. */
+export function answered({ answer }: IncidentDetailsBody, { now }: Ask): Html {
   if (answer === null) return NOTHING;
   return panel({ id: 'answered', title: 'What it was', body: html`<div class="body">${answerFacts(answer, now)}</div>` });
 }
@@ -121,19 +160,18 @@ function answerFacts({ cause, note, by, at }: NonNullable<IncidentDetailsBody['a
   const known = Object.entries(CAUSES).find(([key]) => key === cause)?.[1].title ?? cause;
   const rows: (readonly [string, Html | string])[] = [
     ['Cause', known],
-    ['By', html`${written(by)}<small>${when(at, now)}</small>`],
+    ['By', html`<bdi>${by}</bdi><small>${when(at, now)}</small>`],
   ];
   if (note !== null) rows.push(['Note', html`<bdi>${note}</bdi>`]);
   return facts(rows);
 }
 
 function answering(parts: CareParts): Html {
-  const { ask, incident } = parts;
-  const { answer, causes } = incident;
+  const { answer, causes } = parts.incident;
   const begin = { cause: answer?.cause ?? causes[0]?.cause ?? 'unknown', note: answer?.note ?? '' };
   const tried = triedOf(parts, 'answer', begin);
   const choices = Object.entries(CAUSES).map(([value, { title }]) => ({ value, word: title }));
-  return html`${answered(incident, ask)}<section class="panel" aria-label="Say what it was"><details id="answer-more"${opened(parts, 'answer')}><summary>${answer === null ? 'Say what it was' : 'Say it again'}</summary><form id="answer" class="body stack" method="post" action="${address(parts)}">${refusalNote(tried, ['by', 'note', 'cause'])}
+  return html`<section class="panel" aria-label="Say what it was"><details id="answer-more"${opened(parts, 'answer')}><summary>${answer === null ? 'Say what it was' : 'Say it again'}</summary><form id="answer" class="body stack" method="post" action="${address(parts)}">${refusalNote(tried, ['by', 'note', 'cause'])}
 <p class="small">Kept with the incident, and cited when the same happens again. It does not end it.</p>
 ${field({ name: 'cause', label: 'Cause', tried, choices })}${field({ name: 'note', label: 'Note', tried, isLong: true, longest: LONGEST.note })}${who(tried)}
 <button class="btn" name="act" value="answer">Keep the answer</button></form></details></section>`;

@@ -1,18 +1,18 @@
-/** The customers of an incident of stuck purchases: how their share went over time, and who waits now. */
+/** The customers of an incident of stuck purchases: how their share went over time, and what each of them is now. */
 import type { IncidentCustomersBody } from '../../../api/incidents/customers.ts';
-import type { IncidentDetailsBody, ListedIncidentBody } from '../../../api/incidents/fields.ts';
+import type { IncidentDetailsBody } from '../../../api/incidents/fields.ts';
+import { LEFT_OUTCOMES, type LeftOutcome } from '../../../domain/incidents/customers.ts';
 import { statePlace } from '../../../domain/purchases/states.ts';
-import { apart, counted } from '../../../domain/values/counts.ts';
-import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
-import { icon } from '../../frame/icons.ts';
+import { type Html, html, NOTHING, number } from '../../frame/html.ts';
+import { type Shape, status } from '../../frame/icons.ts';
 import type { Ask } from '../../frame/page-route.ts';
-import { nothingHere, panel, written } from '../../parts/lists.ts';
-import { stateCell } from '../../parts/states.ts';
-import { clockTime, since } from '../../parts/time.ts';
+import { nothingHere, panel } from '../../parts/lists.ts';
+import { clockTime, since, when } from '../../parts/time.ts';
 import { sharePicture } from '../../pictures/share.ts';
+import { customerRow, type Shown } from './customer-row.ts';
 
-/** The rest is in the list of purchases. */
-const MOST_SHOWN = 20;
+/** More are shown when a person asks for them. */
+const MOST_SHOWN = 25;
 
 /** The picture; nothing for incidents of several states or sites, whose parts have one each. */
 export function share({ alarm, state, where }: IncidentDetailsBody, { came }: IncidentCustomersBody): Html {
@@ -36,55 +36,101 @@ export function share({ alarm, state, where }: IncidentDetailsBody, { came }: In
   });
 }
 
-/** `16 482.50 SEK`, and for how many orders no amount is known. */
-export function moneyWaiting({ waiting, unpriced, atLeast }: NonNullable<ListedIncidentBody['money']>): Html {
-  const sums = waiting.map(({ amount, currency }) => tied(`${apart(amount)} ${currency}`));
-  const unknown =
-    unpriced === 0
-      ? NOTHING
-      : html`<small>${sums.length === 0 ? '' : 'and '}${counted(unpriced, 'order')} without a known amount</small>`;
-  return html`${atLeast ? 'at least ' : ''}${sums.length > 0 ? sums.join(', ') : unpriced > 0 ? 'not known' : 'none'}${unknown}`;
+const OUTCOMES: Readonly<Record<LeftOutcome, readonly [chip: string, words: string, kind: Shape, shape: Shape]>> = {
+  late: ['paid late', 'paid late', 'ok', 'paid'],
+  other: ['paid by another purchase', 'paid by another purchase', 'ok', 'paid'],
+  lost: ['not paid', 'not paid', 'final', 'final'],
+  open: ['not decided', 'left; not decided yet', 'waiting', 'waiting'],
+};
+
+/** What a person chose to see: those who are stuck, or those who left in one way; undefined: all. */
+export function chosenOutcome({ query }: Ask): 'stuck' | LeftOutcome | undefined {
+  return (['stuck', ...LEFT_OUTCOMES] as const).find((each) => each === query.outcome);
 }
 
-/** Who waits now, the longest first. */
-export function waiting(incident: IncidentDetailsBody, customers: IncidentCustomersBody, { base, now }: Ask): Html {
-  const { data, counted: count, atLeast } = customers;
-  if (incident.kind !== 'stuck' || incident.endedAt !== null) return NOTHING;
-  if (data.length === 0)
-    return panel({
-      id: 'customers',
-      title: 'Customers in it',
-      body: nothingHere('No purchase is stuck there now. It ends when that lasts.'),
-    });
-  const { site, state } = incident;
-  const shown = data.slice(0, MOST_SHOWN);
-  const query = new URLSearchParams({
-    stuck: 'true',
-    ...(site === null ? {} : { site }),
-    ...(state === null ? {} : { state: state.name }),
-  });
-  const isOne = site !== null && state !== null;
-  const row = ({
-    purchaseId,
-    site: at,
-    state: is,
-    reference,
-    orderReference,
-    price,
-    currency,
-    stateSince,
-    stuckSince,
-  }: IncidentCustomersBody['data'][number]): Html =>
-    html`<tr><th scope="row" class="nowrap">${icon('stuck', 'stuck')} <a class="id" href="${base}/purchases/${encodeURIComponent(at)}/${encodeURIComponent(purchaseId)}">${written(purchaseId)}</a></th>${isOne ? NOTHING : html`<td data-l="in">${stateCell(is, at)}</td>`}<td class="hide">${(reference ?? orderReference) === null ? html`<span class="mute">not known</span>` : written(reference ?? orderReference ?? '')}</td><td class="num" data-l="amount">${price === null ? html`<span class="mute">not known</span>` : tied(`${apart(price)} ${currency ?? ''}`)}</td><td class="num wide left" data-l="there for">${since(stateSince, now)}<small>stuck for ${since(stuckSince, now)}</small></td></tr>`;
-  const table = html`<table class="cards"><thead><tr><th scope="col">Purchase</th>${isOne ? NOTHING : html`<th scope="col">State</th>`}<th scope="col">Order</th><th scope="col" class="num">Amount</th><th scope="col" class="num">In the state</th></tr></thead><tbody>${shown.map(row)}</tbody></table>`;
+/** Everybody in it: who waits longest first, then those who left. */
+export function customers(incident: IncidentDetailsBody, body: IncidentCustomersBody, ask: Ask): Html {
+  const { counted, left, atLeast } = body;
+  const { endedAt, site, state } = incident;
+  const gone = LEFT_OUTCOMES.reduce((sum, each) => sum + left.counts[each], 0);
+  if (counted + gone === 0) return nobody(endedAt === null);
+  const chosen = chosenOutcome(ask);
+  const rows = rowsOf(body, chosen, ask);
+  const total = chosen === undefined ? counted + gone : chosen === 'stuck' ? counted : left.counts[chosen];
+  const shown = ask.query.show === 'more' ? rows : rows.slice(0, MOST_SHOWN);
+  const of = { isOneSite: site !== null, isOneState: state !== null, ask };
+  const table = html`<table class="cards people"><thead><tr><th scope="col">Order</th><th scope="col" class="num">Amount</th><th scope="col">Is now</th><th scope="col" class="num">Came</th></tr></thead>
+<tbody data-still>${shown.map((each) => customerRow(each, of))}</tbody></table>`;
+  const more =
+    rows.length > shown.length ? html`<a href="${address(ask, chosen, true)}">Show ${number(rows.length)}</a>` : NOTHING;
+  const most = atLeast ? ' or more' : '';
   return panel({
     id: 'customers',
     title: 'Customers in it',
-    note: `${counted(count, 'purchase')}${atLeast ? ' or more' : ''} stuck now, the longest waiting first`,
-    right: html`<a href="${base}/purchases?${query.toString()}">Open as a list</a>`,
-    body: table,
-    ...(count > shown.length && {
-      foot: html`<span>${number(count - shown.length)}${atLeast ? ' or more' : ''} more are stuck.</span>`,
-    }),
+    note: counted === 0 ? 'nobody is stuck now' : `${number(counted)}${most} stuck now, the longest waiting first`,
+    ...(counted > 0 && { right: allStuck(incident, ask) }),
+    body: html`${chips({ all: counted + gone, body, ask, chosen })}${table}`,
+    ...(total > shown.length && { foot: html`<span>${number(shown.length)} of ${number(total)}${most} shown</span>${more}` }),
   });
+}
+
+function nobody(isOpen: boolean): Html {
+  const says = isOpen
+    ? 'No purchase is stuck there now. It ends when that lasts.'
+    : 'What became of its customers is not kept any more.';
+  return panel({ id: 'customers', title: 'Customers in it', body: nothingHere(says) });
+}
+
+function rowsOf({ data, left }: IncidentCustomersBody, chosen: string | undefined, ask: Ask): Shown[] {
+  return [
+    ...(chosen === undefined || chosen === 'stuck' ? data.map((each) => stuckShown(each, ask)) : []),
+    ...(chosen === 'stuck' ? [] : left.data.map((each) => leftShown(each, ask))),
+  ];
+}
+
+function allStuck(incident: IncidentDetailsBody, { base }: Ask): Html {
+  const isOne = incident.site !== null && incident.state !== null;
+  return html`<a href="${base}/purchases?${stuckQuery(incident)}">${isOne ? 'Open as a list' : 'All stuck purchases'}</a>`;
+}
+
+/** The list of purchases that a number of stuck customers stands for. */
+export function stuckQuery({
+  site,
+  state,
+}: {
+  readonly site: string | null;
+  readonly state: { readonly name: string } | null;
+}): string {
+  const query = { stuck: 'true', ...(site !== null && { site }), ...(state !== null && { state: state.name }) };
+  return new URLSearchParams(query).toString();
+}
+
+function address({ base, params }: Ask, outcome: string | undefined, isMore = false): string {
+  const query = new URLSearchParams({ ...(outcome !== undefined && { outcome }), ...(isMore && { show: 'more' }) }).toString();
+  return `${base}/incidents/${encodeURIComponent(params.id ?? '')}${query === '' ? '' : `?${query}`}#customers`;
+}
+
+interface Chips {
+  readonly all: number;
+  readonly body: IncidentCustomersBody;
+  readonly ask: Ask;
+  readonly chosen: string | undefined;
+}
+
+function chips({ all, body: { counted, atLeast, left }, ask, chosen }: Chips): Html {
+  const chip = (outcome: string | undefined, word: string, count: number, isLeast: boolean): Html =>
+    html`<a class="chip" href="${address(ask, outcome)}"${chosen === outcome ? html` aria-current="true"` : NOTHING}>${word} ${number(count)}${isLeast ? ' or more' : ''}</a>`;
+  const ways = LEFT_OUTCOMES.filter((each) => left.counts[each] > 0 || chosen === each);
+  if (ways.length === 0) return NOTHING;
+  return html`<nav class="filters outcomes" aria-label="What became of them">${chip(undefined, 'all', all, atLeast || left.atLeast)}${chip('stuck', 'still stuck', counted, atLeast)}${ways.map((each) => chip(each, OUTCOMES[each][0], left.counts[each], left.atLeast))}</nav>`;
+}
+
+function stuckShown(purchase: IncidentCustomersBody['data'][number], { now }: Ask): Shown {
+  const { stateSince, stuckSince } = purchase;
+  return { purchase, is: status('stuck', html`<span>stuck for ${since(stuckSince, now)}</span>`), came: when(stateSince, now) };
+}
+
+function leftShown(purchase: IncidentCustomersBody['left']['data'][number], { now }: Ask): Shown {
+  const [, words, kind, shape] = OUTCOMES[purchase.outcome];
+  return { purchase, is: status(kind, html`<span>${words}, ${when(purchase.at, now)}</span>`, shape), came: NOTHING };
 }

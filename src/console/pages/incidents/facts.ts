@@ -2,80 +2,122 @@
 import type { IncidentCustomersBody } from '../../../api/incidents/customers.ts';
 import type { IncidentBody, IncidentDetailsBody } from '../../../api/incidents/fields.ts';
 import { NO_CHANNEL } from '../../../domain/explain/standing.ts';
+import { CAUSES, isCauseKey } from '../../../domain/incidents/causes.ts';
+import { stateWords } from '../../../domain/purchases/states.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
 import { type Shape, status, tag } from '../../frame/icons.ts';
 import type { Ask } from '../../frame/page-route.ts';
 import { comingEnd } from '../../parts/incidents.ts';
-import { facts, panel, written } from '../../parts/lists.ts';
+import { facts, panel } from '../../parts/lists.ts';
 import { stateCell } from '../../parts/states.ts';
 import { clockTime, length, when } from '../../parts/time.ts';
-import { moneyWaiting } from './customers.ts';
+import { moneyLines } from './money.ts';
 
 /** What the incident rests on, as a sentence below the first one. */
-export function restsOn({ alarm }: IncidentBody): string {
+export function restsOn({ alarm }: Pick<IncidentBody, 'alarm'>): string {
   if (alarm === null) return '';
-  const { rule, overdue, entrants, usualShare, at, since: first, perDay } = alarm;
-  const noticed = `It was noticed ${length(Math.max(Date.parse(at) - Date.parse(first), 0))} after the first of them came.`;
+  const { rule, overdue, entrants, usualShare, since: first, perDay } = alarm;
   const from = clockTime(Date.parse(first));
   if (rule === 'sparse') {
     const few = perDay === null ? '' : `, where about ${Math.round(perDay * 10) / 10} a day come`;
-    return `${counted(overdue, 'customer')} in a row since ${from} did not get on in time${few}. ${noticed}`;
+    return `${counted(overdue, 'customer')} in a row since ${from} did not get on in time${few}.`;
   }
-  const whole = overdue === entrants ? `All ${counted(entrants, 'customer')}` : `${overdue} of ${counted(entrants, 'customer')}`;
-  return `${whole} who came from ${from} on were stuck when the incident began; usually ${inHundred(usualShare)} are. ${noticed}`;
+  const whole =
+    overdue === entrants ? `All of the first ${number(entrants)}` : `${number(overdue)} of the first ${number(entrants)}`;
+  return `${whole} since ${from} did not get on in time; usually ${inHundred(usualShare)} do not.`;
 }
 
 /** `3 in 100`. */
 const inHundred = (share: number): string => `${Math.round(share * 1_000) / 10} in 100`;
 
 /** How many, since when, and what it would take for chance to look like this. */
-export function numbers(incident: IncidentDetailsBody, customers: IncidentCustomersBody | null, { base, now }: Ask): Html {
-  const {
-    kind,
-    site,
-    state,
-    subscriber,
-    count,
-    peak,
-    openedAt,
-    reopenedAt,
-    quietSince,
-    endsAt,
-    endedAt,
-    alarm,
-    parent,
-    since: first,
-  } = incident;
-  const rows: (readonly [string, Html | string])[] = [
-    [COUNTED[kind], html`${number(count)}<small>${number(peak)} at the worst</small>`],
-    ['Began', html`${when(first, now)}<small>opened ${when(openedAt, now)}</small>`],
+export function numbers(incident: IncidentDetailsBody, customers: IncidentCustomersBody | null, ask: Ask): Html {
+  const rows = [
+    ...countRows(incident, customers),
+    ...placeRows(incident, ask),
+    ...timeRows(incident, ask),
+    ...workingRows(incident, customers),
   ];
-  if (customers !== null && endedAt === null && count > 0) rows.splice(1, 0, ['Money waiting', moneyWaiting(customers)]);
-  if (site !== null) rows.push(['Site', html`<a href="${base}/sites/${encodeURIComponent(site)}">${site}</a>`]);
-  if (state !== null) rows.push(['State', stateCell(state)]);
-  if (subscriber !== null)
-    rows.push(['Subscriber', html`<a href="${base}/subscribers/${encodeURIComponent(subscriber)}">${written(subscriber)}</a>`]);
-  if (reopenedAt !== null) rows.push(['Came back', when(reopenedAt, now)]);
-  if (endedAt !== null) rows.push(['Ended', html`${when(endedAt, now)}<small>after ${span(openedAt, endedAt)}</small>`]);
-  else if (quietSince !== null || endsAt !== null)
-    rows.push([
-      quietSince === null ? 'Ends' : 'Quiet',
-      quietSince === null
-        ? html`${when(endsAt, now)}<small>${incident.endsUnless}</small>`
-        : html`${when(quietSince, now)}<small>${comingEnd(incident, now)}</small>`,
-    ]);
-  if (alarm?.falseAlarmEvery != null) rows.push(['By chance alone', byChance(alarm.falseAlarmEvery, alarm.perDay)]);
-  if (parent !== null) rows.push(['Part of', html`<a class="id" href="${base}/incidents/${parent}">${parent}</a>`]);
   return panel({ id: 'numbers', title: 'Numbers', body: html`<div class="body">${facts(rows)}</div>` });
 }
 
+type Row = readonly [term: string, is: Html | string];
+
 const COUNTED = {
   stuck: 'Stuck now',
-  unreachable: 'Sites of which no purchase is read',
   subscriber: 'Deliveries waiting or given up',
   replica: 'Replicas in trouble now',
 } as const;
+
+function countRows({ kind, count, peak, endedAt }: IncidentDetailsBody, customers: IncidentCustomersBody | null): Row[] {
+  const moved = customers === null ? 0 : customers.places.reduce((sum, { movedOn }) => sum + movedOn, 0);
+  const wait = customers !== null && endedAt === null && customers.counted > 0;
+  if (kind === 'unreachable') return [];
+  return [
+    endedAt === null
+      ? [COUNTED[kind], html`${number(count)}<small>${number(peak)} at the worst</small>`]
+      : [
+          'At the worst',
+          html`${number(peak)}${kind === 'stuck' && count > 0 ? html`<small>${number(count)} still stuck at the end, who may have left</small>` : NOTHING}`,
+        ],
+    ...(wait ? [['Money waiting', moneyLines(customers)] as const] : []),
+    ...(moved > 0 ? [['Got on after all', number(moved)] as const] : []),
+  ];
+}
+
+function placeRows({ site, state, subscriber, parent }: IncidentDetailsBody, { base }: Ask): Row[] {
+  const rows: Row[] = [];
+  if (site !== null) rows.push(['Site', html`<a href="${base}/sites/${encodeURIComponent(site)}"><bdi>${site}</bdi></a>`]);
+  if (state !== null) rows.push(['State', stateCell(state)]);
+  if (subscriber !== null)
+    rows.push(['Subscriber', html`<a href="${base}/subscribers/${encodeURIComponent(subscriber)}"><bdi>${subscriber}</bdi></a>`]);
+  if (parent !== null) rows.push(['Part of', html`<a class="id" href="${base}/incidents/${parent}">${parent}</a>`]);
+  return rows;
+}
+
+function timeRows(incident: IncidentDetailsBody, { now }: Ask): Row[] {
+  const { openedAt, reopenedAt, quietSince, endsAt, endedAt, alarm, since: first } = incident;
+  const rows: Row[] = [
+    [
+      alarm === null ? 'Began' : 'First came',
+      html`${when(alarm?.since ?? first, now)}<small>opened ${when(openedAt, now)}</small>`,
+    ],
+  ];
+  if (alarm !== null)
+    rows.push([
+      'Noticed',
+      html`${when(alarm.at, now)}<small>${span(alarm.since, alarm.at)} after the first of them came</small>`,
+    ]);
+  if (reopenedAt !== null) rows.push(['Came back', when(reopenedAt, now)]);
+  if (endedAt !== null) rows.push(['Ended', html`${when(endedAt, now)}<small>after ${span(openedAt, endedAt)}</small>`]);
+  else if (quietSince !== null) rows.push(['Quiet', html`${when(quietSince, now)}<small>${comingEnd(incident, now)}</small>`]);
+  else if (endsAt !== null) rows.push(['Ends', html`${when(endsAt, now)}<small>${incident.endsUnless}</small>`]);
+  return rows;
+}
+
+/** What it rests on: how many came, how long is usual, and how rarely chance looks like this. */
+function workingRows({ alarm, limit }: IncidentDetailsBody, customers: IncidentCustomersBody | null): Row[] {
+  const rows: Row[] = [];
+  const [only, another] = customers?.places ?? [];
+  if (only?.came != null && another === undefined)
+    rows.push([
+      'Since it began',
+      html`${number(only.came.overdue)} of ${counted(only.came.of, 'customer')}<small>did not get on in time${only.usualShare === null ? '' : `; usually ${inHundred(only.usualShare)}`}</small>`,
+    ]);
+  if (limit !== null) rows.push(['Stuck after', limitText(limit)]);
+  if (alarm?.falseAlarmEvery != null) rows.push(['By chance alone', byChance(alarm.falseAlarmEvery, alarm.perDay)]);
+  return rows;
+}
+
+function limitText({ ms, usualMs, p95Ms, purchases }: NonNullable<IncidentDetailsBody['limit']>): Html {
+  const known = [
+    ...(usualMs === null ? [] : [`usual ${length(usualMs)}`]),
+    ...(p95Ms === null ? [] : [tied(`95 % under ${length(p95Ms)}`)]),
+    ...(purchases === null ? [] : [`from ${counted(purchases, 'purchase')}`]),
+  ];
+  return html`${length(ms)}${known.length === 0 ? NOTHING : html`<small>${known.join(', ')}</small>`}`;
+}
 
 const span = (from: string, to: string): string => length(Math.max(Date.parse(to) - Date.parse(from), 0));
 
@@ -87,43 +129,50 @@ function byChance(every: number, perDay: number | null): Html {
   return html`once in ${number(Math.round(every))} customers${often}`;
 }
 
-/** What exactly is wrong with a site or with daemons, and what to do. */
-export function advice({ wrong, todo }: IncidentDetailsBody): Html {
-  if (wrong.length + todo.length === 0) return NOTHING;
-  const lines = [
-    ...wrong.map((text) => html`<p class="cause">${tied(text)}</p>`),
-    ...todo.map((text) => html`<p class="cause mute">What to do: ${tied(text)}</p>`),
-  ];
-  return panel({ id: 'advice', title: 'What is wrong, and what to do', body: html`<div class="body">${lines}</div>` });
+/** What exactly is wrong, or may be where no cause is named, and what to do: the remedy is read first. */
+export function advice({ kind, wrong, todo, meanwhile }: IncidentDetailsBody): Html {
+  if (wrong.length + todo.length + meanwhile.length === 0) return NOTHING;
+  const isStuck = kind === 'stuck';
+  const body = html`<ol class="rows">${texts('What to do', todo)}${texts(isStuck ? 'What it may be' : 'What is wrong', wrong)}${texts('Meanwhile', meanwhile)}</ol>`;
+  return panel({ id: 'advice', title: isStuck ? 'What it may be, and what to do' : 'What is wrong, and what to do', body });
 }
 
-/** The likely causes with what speaks for each and what to do, and what it was the last time. */
-export function causes({ causes: likely, earlier, kind, count, saidAt }: IncidentDetailsBody, { now }: Ask): Html {
-  if (kind !== 'stuck' || (likely.length === 0 && earlier === null)) return NOTHING;
-  const one = ({ title, why, remedy, likely: isLikely }: IncidentDetailsBody['causes'][number], index: number): Html =>
-    html`<li><h3>${index > 0 ? 'Or: ' : isLikely ? 'Likely: ' : 'Possible: '}${title}</h3><p class="cause">Why: ${tied(why)}</p>${remedy === null ? NOTHING : html`<p class="cause mute">What to do: ${remedy}</p>`}</li>`;
-  const body =
-    likely.length === 0
-      ? html`<div class="none"><p>Nothing known so far speaks for one of the documented causes.</p></div>`
-      : html`<ol class="rows">${likely.map(one)}</ol>`;
-  const before =
+function texts(title: string, all: readonly string[]): Html {
+  if (all.length === 0) return NOTHING;
+  return html`<li><h3>${title}</h3>${all.map((text) => html`<p class="cause"><bdi>${withCode(text)}</bdi></p>`)}</li>`;
+}
+
+/** Names of settings and commands stand between backticks. */
+function withCode(text: string): Html[] {
+  return text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${tied(part)}`));
+}
+
+/** The likely causes, each with what to do before what speaks for it, and what it was the last time. */
+export function causes(incident: IncidentDetailsBody, { now, base }: Ask): Html {
+  const { causes: likely, earlier, kind, count, saidAt } = incident;
+  if (kind !== 'stuck') return NOTHING;
+  const last =
     earlier === null
-      ? {}
-      : {
-          foot: html`<p>Last time here, ${when(earlier.at, now)}, it was: ${earlier.title}.${earlier.note === null ? NOTHING : html` “${written(earlier.note)}”`}${earlier.by === null ? NOTHING : html`, by ${written(earlier.by)}`}</p>`,
-        };
+      ? NOTHING
+      : html`<section class="panel" aria-label="Last time"><p class="body small-print">${lastTime(incident, earlier, now)}</p></section>`;
+  if (likely.length === 0) return html`${advice(incident)}${last}`;
+  const one = ({ cause, title, why, remedy, likely: isLikely }: IncidentDetailsBody['causes'][number], index: number): Html => {
+    const known = isCauseKey(cause) ? CAUSES[cause] : null;
+    const more = known === null ? NOTHING : html` <a href="${base}/docs/alerts.html#${known.anchor}">More of this cause</a>`;
+    return html`<li><h3>${index > 0 ? 'Or: ' : isLikely ? 'Likely: ' : 'Possible: '}${title}</h3>${remedy === null ? NOTHING : html`<p class="cause">${remedy}</p>`}<p class="cause mute">Why: ${tied(why)}${known === null ? NOTHING : html` ${known.cause}`}${more}</p></li>`;
+  };
   // The reasons name those who were stuck then.
   const asOf = count > 0 || saidAt === null ? {} : { note: html`as it was ${when(saidAt, now)}` };
-  return panel({ id: 'causes', title: 'What it may be, and what to do', body, ...asOf, ...before });
+  const body = html`<ol class="rows">${likely.map(one)}${texts('Meanwhile', incident.meanwhile)}</ol>`;
+  const foot = earlier === null ? {} : { foot: html`<p>${lastTime(incident, earlier, now)}</p>` };
+  return panel({ id: 'causes', title: 'What it may be, and what to do', body, ...asOf, ...foot });
 }
 
-/** The states and sites that an incident is made of. */
-export function parts({ parts: all }: IncidentDetailsBody, { base, now }: Ask): Html {
-  if (all.length === 0) return NOTHING;
-  const row = ({ id, site, state, count, peak, endedAt }: IncidentDetailsBody['parts'][number]): Html =>
-    html`<tr id="part-${id}"><th scope="row"><a href="${base}/incidents/${id}">${site ?? 'several sites'}</a></th><td>${state === null ? 'several states' : stateCell(state)}</td><td class="num" data-l="stuck">${number(count)}</td><td class="num" data-l="at the worst">${number(peak)}</td><td>${endedAt === null ? 'open' : html`ended ${when(endedAt, now)}`}</td></tr>`;
-  const body = html`<table class="cards"><thead><tr><th scope="col">Site</th><th scope="col">State</th><th scope="col" class="num">Stuck</th><th scope="col" class="num">At the worst</th><th scope="col">Is</th></tr></thead><tbody>${all.map(row)}</tbody></table>`;
-  return panel({ id: 'parts', title: 'Parts', note: 'with one cause; people are alerted of all together', body });
+function lastTime({ site, state }: IncidentDetailsBody, earlier: NonNullable<IncidentDetailsBody['earlier']>, now: number): Html {
+  const { site: at, state: is, title, note, by } = earlier;
+  const isHere = at === null || (at === site && is?.value === state?.value);
+  const where = isHere ? 'Last time here' : html`Last time at <bdi>${at}</bdi>${is === null ? '' : ` (${stateWords(is.value)})`}`;
+  return html`${where}, ${when(earlier.at, now)}, it was: ${title}${by === null ? NOTHING : html`, says <bdi>${by}</bdi>`}.${note === null ? NOTHING : html` “<bdi>${note}</bdi>”`}`;
 }
 
 const DELIVERED: Readonly<Record<IncidentDetailsBody['said'][number]['status'], readonly [Shape, string]>> = {
@@ -139,7 +188,7 @@ const DELIVERED: Readonly<Record<IncidentDetailsBody['said'][number]['status'], 
 export function sent(incident: IncidentDetailsBody, ask: Ask, hasChannel: boolean): Html {
   const one = ({ channel, stage, at, status: is }: IncidentDetailsBody['said'][number]): Html => {
     const [shape, word] = DELIVERED[is];
-    return html`<li><span>${when(at, ask.now)}</span><div>${tag(stage === 'ended' ? 'ok' : incident.severity, stage)} to ${written(channel)}<small class="small">${status(shape, word)}</small></div></li>`;
+    return html`<li><span>${when(at, ask.now)}</span><div>${tag(stage === 'ended' ? 'ok' : incident.severity, stage)} to <bdi>${channel}</bdi><small class="small">${status(shape, word)}</small></div></li>`;
   };
   const body = html`<ol class="rows tl">${incident.said.map(one)}<li><span>Next</span><div>${hasChannel || incident.endedAt !== null ? next(incident, ask) : html`${NO_CHANNEL}. <a href="${ask.base}/channels">How to set a channel</a>`}</div></li></ol>`;
   return panel({ id: 'sent', title: 'Messages to people', body });
@@ -159,6 +208,6 @@ function next(
     return html`Nothing while it is silenced. What is still wrong when the silence ends, ${when(silencedUntil, now)}, is alerted then.${last}`;
   if (saidAt === null) return html`The first message, once it has lasted for a moment.${last}`;
   const grows = html`<small class="small">at once when it gets worse, or twice as large</small>`;
-  if (owner !== null) return html`No reminder, because ${written(owner)} looks after it.${grows}${last}`;
+  if (owner !== null) return html`No reminder, because <bdi>${owner}</bdi> looks after it.${grows}${last}`;
   return html`${reminder === null ? 'No reminder is planned.' : html`A reminder ${when(reminder, now)}, unless somebody acknowledges it.`}${grows}${last}`;
 }

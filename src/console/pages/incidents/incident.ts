@@ -2,7 +2,7 @@
 
 import type { OverviewBody } from '../../../api/health/overview.ts';
 import type { IncidentCustomersBody } from '../../../api/incidents/customers.ts';
-import type { IncidentBody, IncidentDetailsBody, SilenceBody } from '../../../api/incidents/fields.ts';
+import type { IncidentDetailsBody, SilenceBody } from '../../../api/incidents/fields.ts';
 import { ApiRefusal } from '../../frame/api-calls.ts';
 import { type Html, html, NOTHING, tied } from '../../frame/html.ts';
 import { icon } from '../../frame/icons.ts';
@@ -10,13 +10,16 @@ import type { View } from '../../frame/page.ts';
 import { type Ask, action, type GoOn, page } from '../../frame/page-route.ts';
 import { filled } from '../../parts/fields.ts';
 import { comingEnd, shapeOf } from '../../parts/incidents.ts';
-import { flash, written } from '../../parts/lists.ts';
+import { flash } from '../../parts/lists.ts';
 import { isForPeople } from '../../parts/receivers.ts';
 import { openIncidents } from '../../parts/silences.ts';
 import { length, since } from '../../parts/time.ts';
-import { type Act, care, type Refused, scopesOf } from './care.ts';
-import { share, waiting } from './customers.ts';
-import { advice, causes, numbers, parts, restsOn, sent } from './facts.ts';
+import { type Act, answered, type CareParts, care, firstActs, type Refused, scopesOf } from './care.ts';
+import { chosenOutcome, customers, share } from './customers.ts';
+import { forDeveloper } from './developer.ts';
+import { advice, causes, numbers, restsOn, sent } from './facts.ts';
+import { moneySentence } from './money.ts';
+import { ownedNames, parts as partsOf } from './parts.ts';
 
 const MOST_SILENCES = 200;
 
@@ -68,37 +71,68 @@ async function incidentView(ask: Ask, refused: Refused | null): Promise<View> {
   const { api, base, query } = ask;
   const incident = await api.get<IncidentDetailsBody>(`/v1${path(ask)}`);
   const isOpen = incident.endedAt === null;
-  const [silences, { open, atLeast }, customers, { subscribers }] = await Promise.all([
+  const outcome = chosenOutcome(ask);
+  const [silences, { open, atLeast }, body, { subscribers }] = await Promise.all([
     isOpen ? api.get<{ data: SilenceBody[] }>('/v1/silences', { limit: MOST_SILENCES }) : { data: [] },
     isOpen && ask.mayOperate ? openIncidents(ask) : { open: [], atLeast: false },
-    incident.kind === 'stuck' ? api.get<IncidentCustomersBody>(`/v1${path(ask)}/customers`) : null,
+    incident.kind === 'stuck'
+      ? api.get<IncidentCustomersBody>(`/v1${path(ask)}/customers`, { outcome: outcome === 'stuck' ? null : outcome })
+      : null,
     api.get<Pick<OverviewBody, 'subscribers'>>('/v1/overview'),
   ]);
   const hasChannel = subscribers.some(isForPeople);
-  const done = DONE.get(query.done ?? '');
-  const body = html`${head(incident, ask)}
-${done === undefined ? NOTHING : flash(done)}
-<div class="two"><div class="stack">${customers === null ? html`${advice(incident)}${sent(incident, ask, hasChannel)}` : html`${share(incident, customers)}${causes(incident, ask)}${waiting(incident, customers, ask)}${parts(incident, ask)}`}</div>
-<div class="stack">${numbers(incident, customers, ask)}${care({ ask, incident, refused, silences: silences.data, open, openAtLeast: atLeast })}${customers === null ? NOTHING : sent(incident, ask, hasChannel)}</div></div>`;
+  const parts: CareParts = { ask, incident, refused, silences: silences.data, open, openAtLeast: atLeast };
+  const messages = sent(incident, ask, hasChannel);
+  const [main, side] =
+    body === null
+      ? [html`${advice(incident)}${messages}`, NOTHING]
+      : [
+          html`${partsOf(body, ask)}${causes(incident, ask)}${share(incident, body)}${customers(incident, body, ask)}`,
+          html`${forDeveloper(incident, body, ask)}${messages}`,
+        ];
   return {
-    ...{ title: `${incident.where}: ${incident.what}`, place: 'incidents', body },
+    title: `${incident.where}: ${incident.what}`,
+    place: 'incidents',
+    body: html`${head(parts, body)}${done(query.done, incident)}
+<div class="two incident"><div class="stack">${answered(incident, ask)}${main}</div>
+<div class="stack">${numbers(incident, body, ask)}${side}${care(parts)}</div></div>`,
     crumb: html`<a href="${base}/incidents">Incidents</a> / <span class="id">${incident.id}</span>`,
     ...(refused === null ? {} : { status: refused.refusal?.status ?? 400, isLive: false }),
   };
 }
 
-function head(incident: IncidentBody, { mayOperate, now }: Ask): Html {
-  const { severity, where, what, openedAt, reopenedAt, endedAt, owner, acknowledged, answer } = incident;
-  const lasted = endedAt === null ? 0 : Math.max(Date.parse(endedAt) - Date.parse(openedAt), 0);
-  const state =
-    endedAt === null
-      ? html`<p class="st ${shapeOf(incident)}">${icon(shapeOf(incident))}<span><b>${severity}</b>, open for ${since(reopenedAt ?? openedAt, now)}, ${incident.endsAt === null ? NOTHING : html`${comingEnd(incident, now)}, `}${owner === null ? 'not acknowledged' : html`acknowledged by ${written(owner)}`}</span></p>`
-      : html`<p class="st ok">${icon('ok')}<span>ended, lasted ${length(lasted)}</span></p>`;
-  const links: Html[] = [];
-  if (endedAt === null && acknowledged === null) links.push(html`<a class="btn first" href="#care">Acknowledge</a>`);
-  if (endedAt === null) links.push(html`<a class="btn" href="#silence">Silence</a>`);
-  links.push(html`<a class="btn" href="#answer">${answer === null ? 'Say what it was' : 'Say again what it was'}</a>`);
-  const rests = restsOn(incident);
-  return html`<div class="head">${state}
-<h1 class="say" data-said>${written(where)}: ${tied(what)}</h1>${rests === '' ? NOTHING : html`<p class="sub">${tied(rests)}</p>`}${mayOperate ? html`<div class="acts">${links}</div>` : NOTHING}</div>`;
+/** What was just done; after an acknowledgement, where the note goes. */
+function done(act: string | undefined, { acknowledged }: IncidentDetailsBody): Html {
+  const says = DONE.get(act ?? '');
+  if (says === undefined) return NOTHING;
+  const note =
+    act === 'acknowledge' && acknowledged?.note === null ? html` <a href="#note">Add a note for the others</a>` : NOTHING;
+  return html`<div class="done">${flash(html`${says}${note}`)}</div>`;
+}
+
+function head(parts: CareParts, body: IncidentCustomersBody | null): Html {
+  const { where, what, endedAt } = parts.incident;
+  const owned = endedAt === null && body !== null ? ownedNames(body.places) : null;
+  const money = body === null || endedAt !== null ? '' : moneySentence(body);
+  const sub = [money, restsOn(parts.incident)].filter((text) => text !== '').join(' ');
+  return html`<div class="head">${standing(parts, owned)}
+<h1 class="say" data-said><bdi>${where}</bdi>: ${tied(what)}</h1>${sub === '' ? NOTHING : html`<p class="sub">${tied(sub)}</p>`}${firstActs(parts, owned)}</div>`;
+}
+
+/** Severity, since when, and who looks after it. */
+function standing({ incident, ask: { now } }: CareParts, owned: string | null): Html {
+  const { severity, openedAt, reopenedAt, endedAt, endsAt, owner } = incident;
+  if (endedAt !== null) {
+    const lasted = Math.max(Date.parse(endedAt) - Date.parse(openedAt), 0);
+    return html`<p class="st ok">${icon('ok')}<span>ended, lasted ${length(lasted)}</span></p>`;
+  }
+  const shape = shapeOf(incident);
+  const ends = endsAt === null ? NOTHING : html`${comingEnd(incident, now)}, `;
+  const who =
+    owner !== null
+      ? html`acknowledged by <bdi>${owner}</bdi>`
+      : owned === null
+        ? 'not acknowledged'
+        : html`acknowledged for <bdi>${owned}</bdi> alone`;
+  return html`<p class="st ${shape}">${icon(shape)}<span><b>${severity}</b>, open for ${since(reopenedAt ?? openedAt, now)}, ${ends}${who}</span></p>`;
 }

@@ -2,15 +2,16 @@
 import { INCIDENT_KINDS } from '../../../actions/incidents/rules.ts';
 import type { OverviewBody } from '../../../api/health/overview.ts';
 import type { ListedIncidentBody } from '../../../api/incidents/fields.ts';
+import { CAUSES, isCauseKey } from '../../../domain/incidents/causes.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type Html, html, NOTHING, tied } from '../../frame/html.ts';
 import { icon, status } from '../../frame/icons.ts';
 import { type Ask, page } from '../../frame/page-route.ts';
 import { field } from '../../parts/fields.ts';
 import { comingEnd, shapeOf, worstFirst } from '../../parts/incidents.ts';
-import { nothingHere, panel, written } from '../../parts/lists.ts';
+import { nothingHere, panel } from '../../parts/lists.ts';
 import { length, since, when } from '../../parts/time.ts';
-import { moneyWaiting } from './customers.ts';
+import { moneyWaiting } from './money.ts';
 
 const MOST_OPEN = 100;
 const ENDED_AT_ONCE = 30;
@@ -66,7 +67,7 @@ function filterForm({ status: wanted, site, kind }: Filters, { sites }: Overview
     ...values.map((value) => ({ value, word: value })),
   ];
   const names = sites.map((each) => each.site);
-  return html`<form class="filters" action="${base}/incidents"><nav class="filters" aria-label="Open or ended">${chip('', 'Open, then ended')}${chip('open', 'Open')}${chip('ended', 'Ended')}</nav>
+  return html`<form class="filters at-end" action="${base}/incidents"><nav class="filters" aria-label="Open or ended">${chip('', 'Open, then ended')}${chip('open', 'Open')}${chip('ended', 'Ended')}</nav>
 ${wanted === undefined || wanted === '' ? NOTHING : html`<input type="hidden" name="status" value="${wanted}">`}
 ${field({ name: 'site', label: 'Site', tried, choices: choices('all sites', names) })}${field({ name: 'kind', label: 'Kind', tried, choices: choices('all kinds', INCIDENT_KINDS) })}<button class="btn">Show</button></form>`;
 }
@@ -80,7 +81,7 @@ function lists({ open, ended }: { open: Page; ended: Page }, filters: Filters, a
     shown.nextCursor === null ? {} : { foot: html`<a rel="next" href="${address(shown.nextCursor, of)}">${word}</a>` };
   const parts: Html[] = [];
   if (open.data.length > 0) {
-    const sorted = open.data.toSorted(wholeFirst);
+    const sorted = worstWithParts(open.data);
     parts.push(
       panel({ id: 'open', title: 'Open', body: table(sorted, ask, 'Open for'), ...older(open, 'open', 'Older open ones') }),
     );
@@ -97,32 +98,46 @@ function lists({ open, ended }: { open: Page; ended: Page }, filters: Filters, a
   return parts.length > 0 ? html`${parts}` : nothing(filters, ask);
 }
 
-/** The worst first, each before its parts. */
-function wholeFirst(a: ListedIncidentBody, b: ListedIncidentBody): number {
-  return Number(a.parent !== null) - Number(b.parent !== null) || worstFirst(a, b);
+/** The worst first, each followed by its parts. */
+function worstWithParts(open: readonly ListedIncidentBody[]): ListedIncidentBody[] {
+  const sorted = open.toSorted(worstFirst);
+  const withParts = (one: ListedIncidentBody): ListedIncidentBody[] => [
+    one,
+    ...sorted.filter(({ parent }) => parent === one.id).flatMap(withParts),
+  ];
+  return sorted.filter(({ parent }) => !sorted.some(({ id }) => id === parent)).flatMap(withParts);
 }
 
 function table(incidents: readonly ListedIncidentBody[], ask: Ask, time: string): Html {
-  return html`<table class="cards"><thead><tr><th scope="col">Where</th><th scope="col">What</th><th scope="col">Severity</th><th scope="col">${time}</th><th scope="col">Looked after by</th></tr></thead>
-<tbody>${incidents.map((incident) => row(incident, ask))}</tbody></table>`;
+  return html`<table class="cards incidents"><thead><tr><th scope="col">Where and what</th><th scope="col">${time === 'Lasted' ? 'It was' : 'Waits'}</th><th scope="col">Severity</th><th scope="col">${time}</th><th scope="col">Looked after by</th></tr></thead>
+<tbody data-still>${incidents.map((incident) => row(incident, ask))}</tbody></table>`;
 }
 
 function row(incident: ListedIncidentBody, { base, now }: Ask): Html {
-  const { id, where, what, severity, openedAt, reopenedAt, endedAt, owner, silencedUntil, answer, parent, money } = incident;
+  const { id, where, what, severity, openedAt, reopenedAt, endedAt, owner, acknowledged, silencedUntil, answer, parent, money } =
+    incident;
   const time =
     endedAt === null
       ? since(reopenedAt ?? openedAt, now)
       : html`${length(Math.max(Date.parse(endedAt) - Date.parse(openedAt), 0))}<small>ended ${when(endedAt, now)}</small>`;
   const quiet = silencedUntil === null ? NOTHING : html`<small>silenced, ends ${when(silencedUntil, now)}</small>`;
-  const was = answer === null ? NOTHING : html`<small>it was: ${written(answer.cause)}</small>`;
+  const was = answer === null ? NOTHING : html`${causeTitle(answer.cause)}`;
   const ends = incident.endsAt === null ? NOTHING : html`<small>${comingEnd(incident, now)}</small>`;
-  const waits = money === null || incident.count === 0 ? NOTHING : html`<small>money waiting: ${moneyWaiting(money)}</small>`;
-  return html`<tr id="row-${id}"><th scope="row"><a href="${base}/incidents/${id}">${written(where)}</a></th>
-<td class="wide">${tied(what)}${ends}${waits}${parent === null ? NOTHING : html`<small>part of <a href="${base}/incidents/${parent}">another incident</a></small>`}${was}</td>
-<td data-l="severity">${endedAt === null ? status(shapeOf(incident), severity) : html`<span class="mute">was ${severity}</span>`}</td>
-<td data-l="${endedAt === null ? 'open for' : 'lasted'}">${time}</td>
-<td class="wide" data-l="owner">${owner === null ? html`<span class="mute">${endedAt === null ? 'not acknowledged' : ''}</span>` : written(owner)}${quiet}</td></tr>`;
+  const part =
+    parent === null ? NOTHING : html`<small>part of <a href="${base}/incidents/${parent}">another incident</a></small>`;
+  const waits = money === null || incident.count === 0 ? NOTHING : moneyWaiting(money);
+  const note =
+    acknowledged?.note == null
+      ? NOTHING
+      : html`<small class="few-lines" title="${acknowledged.note}">“<bdi>${acknowledged.note}</bdi>”</small>`;
+  return html`<tr id="row-${id}"${parent === null ? NOTHING : html` class="is-part"`}><th scope="row" class="wide"><a href="${base}/incidents/${id}"><bdi>${where}</bdi></a> <span>${tied(what)}</span>${ends}${part}</th>
+<td class="full" data-l="${endedAt === null ? 'waits' : 'it was'}">${endedAt === null ? waits : was}</td>
+<td>${endedAt === null ? status(shapeOf(incident), severity) : html`<span class="mute">was ${severity}</span>`}</td>
+<td class="end" data-l="${endedAt === null ? 'open for' : 'lasted'}">${time}</td>
+<td class="full" data-l="owner">${owner === null ? html`<span class="mute">${endedAt === null ? 'not acknowledged' : 'nobody'}</span>` : html`<bdi class="few-lines" title="${owner}">${owner}</bdi>`}${note}${quiet}</td></tr>`;
 }
+
+const causeTitle = (cause: string): string => (isCauseKey(cause) ? CAUSES[cause].title : cause);
 
 function nothing({ status: wanted, site, kind }: Filters, { base, query }: Ask): Html {
   const isFiltered = [wanted, site, kind, query.cursor].some((each) => each !== undefined && each !== '');

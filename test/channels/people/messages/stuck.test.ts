@@ -125,6 +125,11 @@ describe('the message that an incident has opened', () => {
       expect(text).toContain(part);
   });
 
+  test('sums of more customers than are counted say so', () => {
+    const text = shown('opened', { ...opened, atLeast: true });
+    expect(text).toContain('Money waiting at least 1 234 567.50 SEK at least 99 EUR and 3 without');
+  });
+
   test('never shortens an amount: one that is none, or is endless, is only counted', () => {
     const waiting = [...opened.waiting, { amount: '9'.repeat(300), currency: 'NOK' }, { amount: 'much', currency: 'DKK' }];
     const text = shown('opened', { ...opened, waiting });
