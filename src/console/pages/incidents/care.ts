@@ -1,4 +1,6 @@
 /** Forms of an incident: look after it, silence it, say what it was. People who may only read see who did. */
+
+import { actorOf } from '../../../api/http/caller.ts';
 import type { IncidentBody, IncidentDetailsBody, SilenceBody } from '../../../api/incidents/fields.ts';
 import { CAUSES } from '../../../domain/incidents/causes.ts';
 import { type Html, html, NOTHING } from '../../frame/html.ts';
@@ -42,7 +44,7 @@ function scopeLine({ caller }: Ask): Html {
 
 /** What a form begins with, or what was typed before it was refused. */
 function triedOf({ refused, ask }: CareParts, act: Act, begin: Readonly<Record<string, string>> = {}): Tried {
-  return refused?.act === act ? refused : { values: { by: ask.caller.key ?? '', ...begin }, refusal: null };
+  return refused?.act === act ? refused : { values: { by: actorOf(ask.caller), ...begin }, refusal: null };
 }
 
 const address = ({ ask, incident }: CareParts): string => `${ask.base}/incidents/${incident.id}`;

@@ -104,7 +104,7 @@ function wholeFirst(a: ListedIncidentBody, b: ListedIncidentBody): number {
 
 function table(incidents: readonly ListedIncidentBody[], ask: Ask, time: string): Html {
   return html`<table class="cards"><thead><tr><th scope="col">Where</th><th scope="col">What</th><th scope="col">Severity</th><th scope="col">${time}</th><th scope="col">Looked after by</th></tr></thead>
-<tbody>${incidents.map((incident) => row(incident, ask))}</tbody></table>`;
+<tbody data-still>${incidents.map((incident) => row(incident, ask))}</tbody></table>`;
 }
 
 function row(incident: ListedIncidentBody, { base, now }: Ask): Html {
