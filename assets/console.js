@@ -167,7 +167,7 @@
     form.append(note);
     if (is === 'away') return lose();
     signedOut();
-    main().querySelector('.sign-again :is(input:not(.vh), button)')?.focus();
+    main().querySelector('.sign-again :is([name=key], [data-go-on])')?.focus();
   };
   document.addEventListener('submit', (event) => {
     const form = event.target;

@@ -26,7 +26,7 @@
     bar.className = 'new-rows';
     bar.id = `new-rows-${listsOf(list.closest('main')).indexOf(list)}`;
     bar.innerHTML =
-      '<span>Rows stay where they are; what is new is offered here.</span><button class="btn plain" type="button" hidden>Show them <kbd>n</kbd></button>';
+      '<span>What is new is offered here.</span><span>Rows stay where they are.</span><button class="btn plain" type="button" hidden>Show them <kbd>n</kbd></button>';
     bar.lastChild.id = `${bar.id}-show`;
     place.before(bar);
     return bar;

@@ -71,7 +71,7 @@ export function clockTime(at: Instant): string {
   return current().clock.format(at);
 }
 
-/** `2026-11-22 14:22:41 Europe/Stockholm`. @public */
+/** `2026-11-22 14:22:41 Europe/Stockholm`. */
 export function exactTime(at: Instant): string {
   const { exact, zone } = current();
   return `${exact.format(at)} ${zone}`;
