@@ -26,7 +26,7 @@ import { type SiteZone, usualZone } from './frame/zones.ts';
 import { createLive } from './live.ts';
 import { failedView, notFoundView } from './pages/error.ts';
 import { PAGES } from './pages/pages.ts';
-import { inZone, zoneName } from './parts/time.ts';
+import { clockTime, inZone, zoneName } from './parts/time.ts';
 
 export interface ConsoleParts {
   readonly api: ServedApp;
@@ -91,7 +91,18 @@ export function createConsole(parts: ConsoleParts): ServedApp {
       .catch(() => null);
     const { pathname, search } = new URL(c.req.url);
     const badges = overview === null ? {} : badgesOf(overview);
-    const frame = { base, address: base + pathname + search, theme: themeOf(c), caller, badges, sites, now: Date.now() };
+    const now = Date.now();
+    const frame = {
+      base,
+      address: base + pathname + search,
+      theme: themeOf(c),
+      caller,
+      badges,
+      sites,
+      now,
+      at: clockTime(now),
+      zone: zoneName(),
+    };
     return c.html(pageOf(view, frame), (view.status ?? 200) as 200);
   };
   const answer = async (c: Context<ConsoleEnv>, route: PageRoute): Promise<Response> => {

@@ -1,7 +1,6 @@
 /** What every page has: head, rail with the navigation, the line with the live state, and the page's own content. */
 import type { Caller } from '../../api/http/caller.ts';
 import type { Instant } from '../../domain/values/time.ts';
-import { clockTime, zoneName } from '../parts/time.ts';
 import { assetAddresses } from './assets.ts';
 import type { Badges } from './badges.ts';
 import { type Html, html, NOTHING } from './html.ts';
@@ -37,6 +36,9 @@ export interface Frame {
   readonly caller: Caller;
   readonly badges: Badges;
   readonly now: Instant;
+  /** The same as clock time, and the zone of all clock times of the page. */
+  readonly at: string;
+  readonly zone: string;
   /** Whose zones the person may choose. */
   readonly sites: readonly SiteZone[];
 }
@@ -107,13 +109,12 @@ export function barePage({ title, body }: View, { base, theme }: Pick<Frame, 'ba
   return documentOf({ title, base, theme }, html`<div class="door"><main id="main">${body}</main></div>`);
 }
 
-function main({ crumb, body, isLive = true }: View, { base, address, now, sites }: Frame): Html {
-  const at = clockTime(now);
+function main({ crumb, body, isLive = true }: View, { base, address, now, at, zone, sites }: Frame): Html {
   const live = html`<div class="live" id="live"><span class="beat" aria-hidden="true"></span><span data-live-text>As it was at ${at}</span><button class="btn plain" type="button" data-pause title="Key: p" hidden>Pause</button></div>`;
   const attributes = isLive
     ? html` hx-get="${address}" hx-trigger="pw:refresh" hx-select="#main" hx-select-oob="#places:outerMorph,#who:outerMorph" hx-swap="outerMorph" hx-target="this" data-live="yes"`
     : NOTHING;
-  return html`<main class="main" id="main" data-at="${at}" data-now="${String(now)}" data-zone="${zoneName()}"${attributes}><div class="bar"><span class="crumb">${crumb}</span>${zoneMenu(zoneName(), { sites, base, back: address })}${isLive ? live : NOTHING}</div>
+  return html`<main class="main" id="main" data-at="${at}" data-now="${String(now)}" data-zone="${zone}"${attributes}><div class="bar"><span class="crumb">${crumb}</span>${zoneMenu(zone, { sites, base, back: address })}${isLive ? live : NOTHING}</div>
 ${body}</main>`;
 }
 
