@@ -42,7 +42,7 @@ function inLine(line: string): Html[] {
 type Marks = Partial<Record<'seconds' | 'form' | 'url' | 'label' | 'bold' | 'code', string>>;
 
 function markOf({ seconds, form, url, label, bold, code }: Marks): Html {
-  if (seconds !== undefined) return html`<span class="nowrap">${momentOf(Number(seconds) * 1_000, form!)}</span>`;
+  if (seconds !== undefined) return html`${momentOf(Number(seconds) * 1_000, form!)}`;
   if (bold !== undefined) return html`<b>${inLine(bold)}</b>`;
   if (code !== undefined) return html`<code>${plainOf(code)}</code>`;
   const address = plainOf(url ?? '');
