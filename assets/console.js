@@ -1,43 +1,59 @@
 /*
- * What the console's pages do beside being read: they keep themselves up to date, and take keys. Every page is complete without
- * this file. It is served as it is, so it is plain JavaScript for the browsers of the last three years.
+ * What the console's pages do beside being read: they keep themselves up to date, and say when their daemon or their session is
+ * gone. Every page is complete without script. It is served as it is, so it is plain JavaScript for the browsers of the last three years.
  */
 (() => {
   const { base } = document.body.dataset;
   const main = () => document.getElementById('main');
-  const isLive = main()?.dataset.live === 'yes';
+  // The page that asks for a key has nothing of this.
+  if (!main()?.dataset.at) return;
+  const isLive = main().dataset.live === 'yes';
   /** A page without an answer for so long says that it may be out of date; the daemon sends something every 15 s. */
   const LOST_AFTER = 25_000;
+  const say = (text) => {
+    document.getElementById('said').textContent = text;
+  };
 
   // Live updates
-  const state = { pausedAt: null, missed: 0, heardAt: Date.now(), lost: false, stream: null, wanted: false };
+  const state = { pausedAt: null, missed: 0, heardAt: Date.now(), lost: false, outAt: null, stream: null, wanted: false };
 
-  const clock = (at) => new Date(at).toLocaleTimeString('sv-SE');
+  /** As the page itself writes times. */
+  const clock = (at) => {
+    try {
+      return new Date(at).toLocaleTimeString('sv-SE', { timeZone: main().dataset.zone });
+    } catch {
+      // The browser knows fewer zones than the daemon.
+      return `${new Date(at).toISOString().slice(11, 19)} UTC`;
+    }
+  };
   const setLine = () => {
     const line = document.getElementById('live');
     if (!line) return;
     const text = line.querySelector('[data-live-text]');
     const button = line.querySelector('[data-pause]');
-    line.classList.toggle('lost', state.lost);
+    line.classList.toggle('lost', state.lost || state.outAt !== null);
     line.classList.toggle('held', state.pausedAt !== null);
-    button.hidden = false;
+    button.hidden = state.outAt !== null;
     button.textContent = state.pausedAt === null ? 'Pause' : 'Go on';
     const changes = state.missed === 1 ? '1 change since' : `${state.missed} changes since`;
-    if (state.lost) text.textContent = `No answer from the daemon since ${clock(state.heardAt)}; you see how it was then`;
+    if (state.outAt) text.textContent = `Signed out at ${clock(state.outAt)}; stands still since`;
+    else if (state.lost) text.textContent = `No answer from the daemon since ${clock(state.heardAt)}; you see how it was then`;
     else if (state.pausedAt !== null) text.textContent = `Paused by you at ${clock(state.pausedAt)}, ${changes}`;
     else if (state.wanted) text.textContent = 'Something changed; it is shown when you leave the field';
     else text.textContent = `Live, updated ${main().dataset.at}`;
   };
 
+  const TICKS = '[type=checkbox], [type=radio]';
+  const isText = (field) => field.matches('input, textarea, select') && !field.matches(TICKS);
   /** Whether a swap now would take something from the person: a field in use, or text that is selected. */
   const isBusy = () => {
     const at = document.activeElement;
-    const isTyping = at && main().contains(at) && at.matches('input, textarea, select');
+    const isTyping = at && main().contains(at) && isText(at);
     const isSelecting = !getSelection().isCollapsed && main().contains(getSelection().anchorNode);
     return isTyping || isSelecting;
   };
   const refresh = () => {
-    if (state.pausedAt !== null || document.hidden) return;
+    if (!isLive || state.pausedAt !== null || state.outAt !== null || document.hidden) return;
     state.wanted = isBusy();
     if (!state.wanted) main().dispatchEvent(new CustomEvent('pw:refresh'));
     setLine();
@@ -63,8 +79,21 @@
     state.lost = true;
     setLine();
   };
+  const disconnect = () => {
+    state.stream?.close();
+    state.stream = null;
+  };
+  /** How the daemon stands to this browser: `in`, `out` (the session has ended) or `away`. */
+  const ask = async () => {
+    try {
+      const { status } = await fetch(`${base}/live`, { method: 'HEAD', signal: AbortSignal.timeout(10_000) });
+      return status === 401 ? 'out' : status < 500 ? 'in' : 'away';
+    } catch {
+      return 'away';
+    }
+  };
   const connect = () => {
-    if (state.stream || document.hidden) return;
+    if (!isLive || state.stream || document.hidden) return;
     state.stream = new EventSource(`${base}/live`);
     state.stream.addEventListener('beat', heard);
     state.stream.addEventListener('refresh', () => {
@@ -72,136 +101,155 @@
       state.missed += 1;
       refresh();
     });
-    state.stream.addEventListener('error', () => {
+    state.stream.addEventListener('error', async () => {
       lose();
-      // A browser gives up on a stream that is refused, as after the session's end; the page then asks for itself again.
-      if (state.stream?.readyState === EventSource.CLOSED) {
-        disconnect();
-        setTimeout(connect, 3_000);
-      }
+      // A browser gives up on a stream that is refused, as after the session's end.
+      if (state.stream?.readyState !== EventSource.CLOSED) return;
+      disconnect();
+      if ((await ask()) === 'out') signedOut();
+      else setTimeout(connect, 3_000);
     });
   };
-  const disconnect = () => {
-    state.stream?.close();
-    state.stream = null;
+
+  // A session that ends leaves the page as it is, with a way in at its top.
+  const signedOut = () => {
+    if (state.outAt !== null) return;
+    disconnect();
+    state.outAt = Date.now();
+    const panel = document.getElementById('signed-out').content.cloneNode(true);
+    panel.querySelector('[data-at]').textContent = clock(state.outAt);
+    main().querySelector('.bar').after(panel);
+    main().classList.add('stale');
+    document.getElementById('who').hidden = true;
+    say(`You were signed out at ${clock(state.outAt)}. The page stays as it was then.`);
+    setLine();
   };
+  const signedIn = () => {
+    if (state.outAt === null) return;
+    state.outAt = null;
+    main().querySelector('.sign-again')?.remove();
+    main().classList.remove('stale');
+    document.getElementById('who').hidden = false;
+    say('You are signed in again.');
+    connect();
+    refresh();
+    setLine();
+  };
+  const lookAgain = async () => {
+    if (state.outAt !== null && !document.hidden && (await ask()) === 'in') signedIn();
+  };
+  const signInHere = async (form) => {
+    const problem = document.getElementById('sign-again-problem');
+    const init = { method: 'POST', body: new URLSearchParams(new FormData(form)), headers: { 'hx-request': 'true' } };
+    const answer = await fetch(form.action, init).catch(() => null);
+    if (answer?.ok) return signedIn();
+    problem.hidden = false;
+    problem.textContent = (await answer?.text()) ?? 'The daemon does not answer. Try again in a few seconds.';
+    form.querySelector('[name=key]').select();
+  };
+
+  /** A form is sent when there is somebody who takes it: what was typed is not lost to a page that says otherwise. */
+  const send = async (form, submitter) => {
+    if (form.dataset.asking) return;
+    form.dataset.asking = 'yes';
+    form.querySelector('[data-unsent]')?.remove();
+    const is = await ask();
+    delete form.dataset.asking;
+    if (is === 'in') {
+      form.dataset.sure = 'yes';
+      return form.requestSubmit(submitter);
+    }
+    const note = document.createElement('p');
+    note.className = 'problem';
+    note.dataset.unsent = '';
+    note.setAttribute('role', 'alert');
+    note.textContent = `Nothing was sent at ${clock(Date.now())}: ${is === 'out' ? 'you are signed out' : 'the daemon does not answer'}. What you typed is kept.`;
+    form.append(note);
+    if (is === 'away') return lose();
+    signedOut();
+    main().querySelector('.sign-again :is([name=key], [data-go-on])')?.focus();
+  };
+  document.addEventListener('submit', (event) => {
+    const form = event.target;
+    if (form.id === 'sign-again') {
+      event.preventDefault();
+      return signInHere(form);
+    }
+    const isHeard = isLive && state.outAt === null && !state.lost && Date.now() - state.heardAt < LOST_AFTER;
+    const isOwn = form.method === 'post' && form.closest('.app');
+    if (event.defaultPrevented || !isOwn || isHeard || form.dataset.sure) return delete form.dataset.sure;
+    event.preventDefault();
+    send(form, event.submitter);
+  });
+
   const togglePause = () => {
     state.pausedAt = state.pausedAt === null ? Date.now() : null;
     state.missed = 0;
     setLine();
     refresh();
   };
+  document.addEventListener('visibilitychange', lookAgain);
+  addEventListener('focus', lookAgain);
   if (isLive) {
     connect();
     document.addEventListener('visibilitychange', () => {
       if (document.hidden) return disconnect();
+      if (state.outAt !== null) return;
       state.heardAt = Date.now();
       connect();
       refresh();
     });
     document.addEventListener('focusout', () => state.wanted && setTimeout(refresh, 50));
-    setInterval(() => Date.now() - state.heardAt > LOST_AFTER && lose(), 5_000);
+    setInterval(() => Date.now() - state.heardAt > LOST_AFTER && state.outAt === null && lose(), 5_000);
     setLine();
   }
 
-  // What a swap must not change: which details are open, and where the focus is.
+  // What a swap must not change: which details are open, what was typed and ticked, and where the focus is.
+  const isTyped = (field) =>
+    field.matches(TICKS)
+      ? field.checked !== field.defaultChecked
+      : field.matches('select')
+        ? [...field.options].some((option) => option.selected !== option.defaultSelected)
+        : field.type !== 'hidden' && field.value !== field.defaultValue;
   let open = [];
-  let focused = null;
-  let incidents = main()?.querySelector('[data-said]')?.textContent ?? '';
+  let typed = [];
+  let focused = {};
+  let incidents = main().querySelector('[data-said]')?.textContent ?? '';
   document.addEventListener('htmx:before:swap', () => {
+    const at = document.activeElement;
     open = [...main().querySelectorAll('details[id]')].filter((each) => each.open).map((each) => each.id);
-    focused = main().contains(document.activeElement) ? document.activeElement.id : null;
+    typed = [...main().querySelectorAll('input, textarea, select')].filter(isTyped);
+    typed = typed.map((field) => ({ field, value: field.value, checked: field.checked }));
+    focused = main().contains(at) ? { id: at.id, href: at.getAttribute('href') } : {};
   });
   document.addEventListener('htmx:after:swap', () => {
     for (const id of open) document.getElementById(id)?.setAttribute('open', '');
-    if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+    for (const { field, value, checked } of typed) {
+      if (!field.matches(TICKS)) field.value = value;
+      else field.checked = checked;
+    }
+    if (focused.id) document.getElementById(focused.id)?.focus({ preventScroll: true });
+    // The link that had the focus may stand elsewhere now, and another one in its place.
+    else if (focused.href && document.activeElement.getAttribute('href') !== focused.href)
+      main()
+        .querySelector(`a[href="${CSS.escape(focused.href)}"]`)
+        ?.focus({ preventScroll: true });
     const now = main().querySelector('[data-said]')?.textContent ?? '';
-    if (now !== incidents) document.getElementById('said').textContent = now;
+    if (now !== incidents) say(now);
     incidents = now;
     state.missed = 0;
     setLine();
-    tick();
   });
   document.addEventListener('htmx:error', lose);
-  document.addEventListener('htmx:response:error', lose);
-  document.addEventListener('click', (event) => {
-    if (event.target.closest('[data-pause]')) togglePause();
-    if (event.target.closest('[data-keys]')) {
-      event.preventDefault();
-      document.getElementById('keys').showModal();
-    }
-    const copied = event.target.closest('[data-copy]');
-    if (copied) navigator.clipboard?.writeText(document.getElementById(copied.dataset.copy).textContent);
+  document.addEventListener('htmx:response:error', ({ detail }) => {
+    const { status } = detail.ctx.response;
+    if (status === 401) signedOut();
+    else if (status >= 500) lose();
   });
 
-  // Relative times go on by themselves.
-  const UNITS = [
-    [86_400_000, 'd'],
-    [3_600_000, 'h'],
-    [60_000, 'min'],
-    [1_000, 's'],
-  ];
-  let exact = false;
-  const lengthText = (ms) => {
-    const at = UNITS.findIndex(([length]) => ms >= length);
-    if (at < 0) return '0\u00a0s';
-    const [length, sign] = UNITS[at];
-    return `${Math.floor(ms / length)}\u00a0${sign}`;
-  };
-  const tick = () => {
-    for (const each of document.querySelectorAll('time.when')) {
-      const distance = Date.now() - Date.parse(each.dateTime);
-      if (exact) each.textContent = new Date(each.dateTime).toLocaleString('sv-SE');
-      else if (each.dataset.length) each.textContent = lengthText(Math.max(distance, 0));
-      else if (Math.abs(distance) < 1_000) each.textContent = 'now';
-      else each.textContent = distance > 0 ? `${lengthText(distance)} ago` : `in ${lengthText(-distance)}`;
-    }
-  };
-  setInterval(() => !document.hidden && !state.lost && tick(), 10_000);
-
-  // Keys: none acts on data.
-  const GO = {
-    n: '/',
-    i: '/incidents',
-    p: '/purchases',
-    s: '/sites',
-    u: '/subscribers',
-    d: '/deliveries',
-    c: '/channels',
-    l: '/silences',
-    r: '/rehearse',
-    y: '/system',
-  };
-  let went = 0;
-  const rows = () => [...main().querySelectorAll('tbody tr, .rows > li')].filter((row) => row.querySelector('a'));
-  const step = (by) => {
-    const all = rows();
-    const at = all.findIndex((row) => row.classList.contains('cur'));
-    all[at]?.classList.remove('cur');
-    const next = all[Math.min(Math.max(at + by, 0), all.length - 1)];
-    next?.classList.add('cur');
-    next?.querySelector('a').focus();
-  };
-  document.addEventListener('keydown', (event) => {
-    const { key, target } = event;
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (target.matches('input, textarea, select')) {
-      if (key === 'Escape') target.blur();
-      return;
-    }
-    const isGoing = Date.now() - went < 1_500;
-    went = 0;
-    if (isGoing && GO[key]) location.href = base + GO[key];
-    else if (key === 'g') went = Date.now();
-    else if (key === '?') document.getElementById('keys').showModal();
-    else if (key === '/') document.getElementById('find').focus();
-    else if (key === 'j') step(1);
-    else if (key === 'k') step(-1);
-    else if (key === 'p' && isLive) togglePause();
-    else if (key === 't') {
-      exact = !exact;
-      tick();
-    } else return;
-    event.preventDefault();
+  document.addEventListener('click', ({ target }) => {
+    if (target.closest('[data-pause]')) togglePause();
+    if (target.closest('[data-go-on]')) lookAgain();
   });
+  document.addEventListener('pw:look', refresh);
 })();

@@ -141,8 +141,8 @@ async function withConsole(
 ): Promise<ServedApp> {
   if (feed === null || places === null || reads === null || changes === null) return app;
   const { createConsole } = await import('./console/open.ts');
-  const { dataDir, consoleUrl } = settings;
-  return createConsole({ api: app, feed, places, reads, changes, log, lines, keys, dataDir, consoleUrl });
+  const { sites, dataDir, consoleUrl } = settings;
+  return createConsole({ api: app, feed, places, reads, changes, log, lines, keys, sites, dataDir, consoleUrl });
 }
 
 /** Hands shards over, ends what is under way and closes everything. Answers whether that went well; what did not is logged. */

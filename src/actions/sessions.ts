@@ -5,10 +5,14 @@ import { endSessionOf, type ListedSession } from '../postgres/console/sessions.t
 import { Refused } from './subscribers/refused.ts';
 
 /** A session as its body; `own` is the session that asks. */
-export function sessionBody({ id, keyName, address, createdAt, lastSeenAt, expiresAt }: ListedSession, own: number | null) {
+export function sessionBody(
+  { id, keyName, person, address, createdAt, lastSeenAt, expiresAt }: ListedSession,
+  own: number | null,
+) {
   return {
     id: sessionName(id),
     key: keyName,
+    person,
     address,
     signedInAt: isoTime(createdAt),
     lastSeenAt: isoTime(lastSeenAt),

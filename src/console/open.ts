@@ -12,7 +12,7 @@ import type { ServedApp } from '../api/http/serve.ts';
 import type { ApiKey } from '../config/api-keys.ts';
 import type { Sql } from '../postgres/connection/database.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { cookieScope, themeOf } from './access/cookies.ts';
+import { cookieScope, themeOf, zoneOf } from './access/cookies.ts';
 import { type ConsoleEnv, mountAccess } from './access/guard.ts';
 import { requireOwnPages } from './access/own-pages.ts';
 import { createSessions } from './access/sessions.ts';
@@ -22,10 +22,11 @@ import { badgesOf } from './frame/badges.ts';
 import { barePage, pageOf, type View } from './frame/page.ts';
 import type { Ask, PageRoute } from './frame/page-route.ts';
 import { below, createForms } from './frame/request.ts';
+import { type SiteZone, usualZone } from './frame/zones.ts';
 import { createLive } from './live.ts';
 import { failedView, notFoundView } from './pages/error.ts';
 import { PAGES } from './pages/pages.ts';
-import { clockTime } from './parts/time.ts';
+import { clockTime, inZone, zoneName } from './parts/time.ts';
 
 export interface ConsoleParts {
   readonly api: ServedApp;
@@ -39,6 +40,8 @@ export interface ConsoleParts {
   /** The budget of the process for lines that callers can cause. */
   readonly lines: LineBudget;
   readonly keys: readonly ApiKey[];
+  /** Whose zones the times of pages may have. */
+  readonly sites: readonly SiteZone[];
   /** DATA_DIR, where used links are noted. */
   readonly dataDir: string;
   /** The address people use; null: the one that they came by. */
@@ -58,7 +61,7 @@ const OF_API = /^\/(?:v1|docs|openapi\.json|healthz|readyz|metrics)(?:\/|$)/;
 
 /** Builds the console over an API. */
 export function createConsole(parts: ConsoleParts): ServedApp {
-  const { api, feed, places, reads, changes, log, lines, keys, dataDir, consoleUrl } = parts;
+  const { api, feed, places, reads, changes, log, lines, keys, sites, dataDir, consoleUrl } = parts;
   const cookies = cookieScope(consoleUrl);
   const { base } = cookies;
   const sessions = createSessions({ reads, changes }, keys);
@@ -69,6 +72,8 @@ export function createConsole(parts: ConsoleParts): ServedApp {
   app.get('/assets/*', serveAsset);
   app.use(requireOwnPages(consoleUrl));
   mountAccess(app, { api, sessions, forms, sql: changes, cookies, log, lines, keys, dataDir });
+  const usual = usualZone(sites);
+  app.use((c, next) => inZone(zoneOf(c, usual), next));
   app.get('/live', (c) => live.stream(c, c.get('caller')));
 
   const calls = new WeakMap<Context, ApiCalls>();
@@ -86,7 +91,18 @@ export function createConsole(parts: ConsoleParts): ServedApp {
       .catch(() => null);
     const { pathname, search } = new URL(c.req.url);
     const badges = overview === null ? {} : badgesOf(overview);
-    const frame = { base, address: base + pathname + search, theme: themeOf(c), caller, badges, at: clockTime(Date.now()) };
+    const now = Date.now();
+    const frame = {
+      base,
+      address: base + pathname + search,
+      theme: themeOf(c),
+      caller,
+      badges,
+      sites,
+      now,
+      at: clockTime(now),
+      zone: zoneName(),
+    };
     return c.html(pageOf(view, frame), (view.status ?? 200) as 200);
   };
   const answer = async (c: Context<ConsoleEnv>, route: PageRoute): Promise<Response> => {
@@ -106,8 +122,8 @@ export function createConsole(parts: ConsoleParts): ServedApp {
   };
   /** Answers an open page that asks for itself again; people who look at the same page with the same key share the answer. */
   const answerAgain = async (c: Context<ConsoleEnv>, route: PageRoute): Promise<Response> => {
-    const { key, session } = c.get('caller');
-    const what = [c.req.url, key, themeOf(c), route.isOfSession ? session : ''].join(' ');
+    const { key, name = null, session } = c.get('caller');
+    const what = JSON.stringify([c.req.url, key, name, themeOf(c), zoneName(), route.isOfSession ? session : '']);
     const { body, status } = await live.refreshes.answer(what, async () => {
       const made = await answer(c, route);
       return { body: await made.text(), status: made.status };

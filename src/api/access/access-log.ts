@@ -49,13 +49,13 @@ export function accessLog({ log, ruleOf, record }: AccessLogParts): MiddlewareHa
     const { status } = c.res;
     if (rule === undefined || !(isChange ? status < 400 || status >= 500 : rule.isPersonal && status < 400)) return;
     const subject = subjectOf(c);
-    const key = c.get('caller')?.key ?? null;
+    const { key = null, name = null } = c.get('caller') ?? {};
     const sender = senderOf(c, rule.call);
     const { key: ofKey, ...about } = subject;
     if (isChange) log.info({ key, ...sender, ...about, ofKey, status }, 'api.changed');
     else log.info({ key, ...sender, id: about.id, site: about.site, status }, 'api.personal_data_read');
     if (rule.scope !== 'operate') return;
-    const kept = keep(c, { key, ...sender, subject, outcome: status < 400 ? 'done' : 'failed' });
+    const kept = keep(c, { key, person: name, ...sender, subject, outcome: status < 400 ? 'done' : 'failed' });
     // A database that fails would only make the failure longer.
     if (status < 400) await kept;
   };

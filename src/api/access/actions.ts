@@ -28,6 +28,11 @@ const actionSchema = z
     id: z.string().openapi({ example: 'act_42' }),
     at: z.string(),
     key: z.string().nullable().openapi({ description: 'The name of the key; null where none is configured, and of commands.' }),
+    person: z.string().nullable().openapi({
+      description:
+        'The name that the person said at the sign-in to the console; null where none was said, and of programs and commands.',
+      example: 'Kim',
+    }),
     address: z.string().openapi({ description: 'From where: the address of the caller, or of a command `account@machine`.' }),
     via: z.enum(DOORS),
     call: z.string().openapi({

@@ -40,6 +40,10 @@ const sessionSchema = z
   .object({
     id: z.string().openapi({ example: 'ses_42' }),
     key: z.string().openapi({ description: 'The name of the key with which the person signed in.' }),
+    person: z
+      .string()
+      .nullable()
+      .openapi({ description: 'The name that the person said; null where none was said.', example: 'Kim' }),
     address: z.string().openapi({ description: 'From where the person signed in; behind a proxy, its address.' }),
     signedInAt: z.string(),
     lastSeenAt: z.string().openapi({ description: 'When a page was last asked for, to the minute.' }),

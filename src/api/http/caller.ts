@@ -8,6 +8,13 @@ export interface Caller {
   readonly scopes: readonly Scope[];
   /** When the key expires; null: never. */
   readonly expires: Instant | null;
+  /** The name that the person said at the sign-in to the console; null or absent: none. */
+  readonly name?: string | null;
   /** The session of the console that calls; absent for programs. */
   readonly session?: number;
+}
+
+/** Who acts, for forms: the person, or the key where the person said no name; empty where there is neither. */
+export function actorOf({ name, key }: Caller): string {
+  return name ?? key ?? '';
 }

@@ -24,8 +24,9 @@ export function mountForget(app: Api, { changes }: { changes: Sql }): void {
     const row = await findPurchase(changes, { ...c.req.valid('param'), site: c.req.valid('query').site });
     const plan = await planErasing(changes, row);
     if (dryRun) return c.json({ ...planBody(row, plan), erased: false, at: null }, 200);
-    const key = c.get('caller')?.key ?? null;
-    const by = key === null ? 'api' : `key ${key}`;
+    const { key = null, name = null } = c.get('caller') ?? {};
+    const through = key === null ? 'api' : `key ${key}`;
+    const by = name === null ? through : `${name}, ${through}`;
     const at = await erasePurchase(changes, row, { by, counts: plan.counts });
     if (at === null) throw await whyNot(changes, row);
     return c.json({ ...planBody(row, plan), erased: true, at: isoTime(at) }, 200);

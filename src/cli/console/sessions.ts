@@ -27,9 +27,9 @@ async function list(context: CliContext, { json }: JsonOption): Promise<void> {
     const { now } = await readClock(sql);
     printTable(
       context,
-      ['session', 'key', 'from', 'signed in', 'last seen', 'ends'],
-      rows.map(({ id, keyName, address, createdAt, lastSeenAt, expiresAt }) => [
-        ...[sessionName(id), keyName, address],
+      ['session', 'key', 'person', 'from', 'signed in', 'last seen', 'ends'],
+      rows.map(({ id, keyName, person, address, createdAt, lastSeenAt, expiresAt }) => [
+        ...[sessionName(id), keyName, person, address],
         ...[createdAt, lastSeenAt, expiresAt].map((at) => relative(at, now)),
       ]),
     );

@@ -28,10 +28,10 @@ async function list(context: CliContext, { key, via, about, limit, cursor, json 
     if (page.length === 0) return printLine(context, 'No actions.');
     printTable(
       context,
-      ['action', 'when', 'key', 'from', 'via', 'call', 'about', 'outcome'],
+      ['action', 'when', 'key', 'person', 'from', 'via', 'call', 'about', 'outcome'],
       page.map(({ id, at, address, subject, ...action }) => {
         const about = Object.entries(subject).map(([name, value]) => (name === 'id' ? value : `${name} ${value}`));
-        return [id, at, action.key, address, action.via, action.call, about.join(', '), action.outcome];
+        return [id, at, action.key, action.person, address, action.via, action.call, about.join(', '), action.outcome];
       }),
     );
     if (nextCursor !== null) printLine(context, `\nThere are more: --cursor ${nextCursor}`);

@@ -10,7 +10,7 @@ export async function recordCommand(
   subject: Readonly<Record<string, string | number>>,
 ): Promise<void> {
   const address = `${account()}@${hostname()}`;
-  await recordAction(sql, { key: null, address, via: 'cli', call, subject, outcome: 'done' });
+  await recordAction(sql, { key: null, person: null, address, via: 'cli', call, subject, outcome: 'done' });
 }
 
 function account(): string {

@@ -1,13 +1,15 @@
-/** The console's cookies: the session, which scripts cannot read, and the colours a person chose. */
+/** The console's cookies: the session, and what a person chose: colours, zone and name. Scripts cannot read them. */
 import type { Context } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import { DAY, SECOND } from '../../domain/values/time.ts';
 import type { Theme } from '../frame/page.ts';
+import { knownZone } from '../parts/time.ts';
 import { SESSION_LIFETIME } from './sessions.ts';
 
 const SESSION = 'purchase_watch_session';
-const THEME = 'purchase_watch_theme';
-const THEME_KEPT = 365 * DAY;
+/** What browsers keep for a person, by the end of the cookie's name. */
+export type Choice = 'theme' | 'zone' | 'name';
+const CHOICE_KEPT = 365 * DAY;
 
 /** Where cookies hold. */
 export interface CookieScope {
@@ -52,13 +54,25 @@ export function dropSession(c: Context, scope: CookieScope): void {
   deleteCookie(c, sessionCookie(c, scope), optionsOf(scope));
 }
 
-/** The colours a person chose; by the system where none were chosen. */
-export function themeOf(c: Context): Theme {
-  const chosen = getCookie(c, THEME);
-  return chosen === 'light' || chosen === 'dark' ? chosen : 'system';
+/** What a person chose before, as the browser sends it; null where nothing was chosen. */
+export function choiceOf(c: Context, choice: Choice): string | null {
+  return getCookie(c, `purchase_watch_${choice}`) ?? null;
 }
 
-export function keepTheme(c: Context, theme: string, scope: CookieScope): void {
-  if (theme === 'light' || theme === 'dark') setCookie(c, THEME, theme, { ...optionsOf(scope), maxAge: THEME_KEPT / SECOND });
-  else deleteCookie(c, THEME, optionsOf(scope));
+/** Has the browser keep it for a year; null: not any more. */
+export function keepChoice(c: Context, choice: Choice, value: string | null, scope: CookieScope): void {
+  const name = `purchase_watch_${choice}`;
+  if (value === null) deleteCookie(c, name, optionsOf(scope));
+  else setCookie(c, name, value, { ...optionsOf(scope), maxAge: CHOICE_KEPT / SECOND });
+}
+
+/** The zone a person chose for the times of pages; `usual` where none was chosen. */
+export function zoneOf(c: Context, usual: string): string {
+  return knownZone(choiceOf(c, 'zone') ?? '') ?? usual;
+}
+
+/** The colours a person chose; by the system where none were chosen. */
+export function themeOf(c: Context): Theme {
+  const chosen = choiceOf(c, 'theme');
+  return chosen === 'light' || chosen === 'dark' ? chosen : 'system';
 }

@@ -5,7 +5,15 @@ import type { Caller } from '../../api/http/caller.ts';
 import { type ApiKey, shownName } from '../../config/api-keys.ts';
 import { HOUR, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
-import { addSession, endSession, endSessionsOf, findSession, noteSeen, sessionsAmong } from '../../postgres/console/sessions.ts';
+import {
+  addSession,
+  endSession,
+  endSessionsOf,
+  findSession,
+  namePerson,
+  noteSeen,
+  sessionsAmong,
+} from '../../postgres/console/sessions.ts';
 
 /** A session ends a working day after its sign-in, whatever was done in it. */
 export const SESSION_LIFETIME: Milliseconds = 12 * HOUR;
@@ -14,7 +22,9 @@ export interface Sessions {
   /** The caller of a token; null when it opens no session any more. */
   callerOf(token: string): Promise<Caller | null>;
   /** Opens a session for a caller who showed a key. Answers its token, which is kept nowhere here. */
-  begin(caller: Pick<Caller, 'key'>, address: string): Promise<string>;
+  begin(caller: Pick<Caller, 'key' | 'name'>, address: string): Promise<string>;
+  /** Keeps the name of the person of a session; null: none. */
+  rename(session: number, name: string | null): Promise<void>;
   end(token: string): Promise<void>;
   /** Of these sessions, those that open something still. */
   openAmong(ids: readonly number[]): Promise<ReadonlySet<number>>;
@@ -54,15 +64,16 @@ export function createSessions({ reads, changes }: { reads: Sql; changes: Sql },
       const expires = Math.min(row.expiresAt, key.expires ?? Number.POSITIVE_INFINITY);
       if (expires <= Date.now()) return null;
       if (row.isUnnoted) void note(row.id);
-      return { key: shownName(key), scopes: key.scopes, expires, session: row.id };
+      return { key: shownName(key), scopes: key.scopes, expires, name: row.person, session: row.id };
     },
     begin: async (caller, address) => {
       const key = named(caller.key);
       const token = tokens.make(key, Date.now() + SESSION_LIFETIME);
-      const session = { tokenHash: hashOf(token), keyName: key.name, keyMark: markOf(key), address };
+      const session = { tokenHash: hashOf(token), keyName: key.name, keyMark: markOf(key), address, person: caller.name ?? null };
       await addSession(changes, { ...session, lifetime: SESSION_LIFETIME });
       return token;
     },
+    rename: (session, name) => namePerson(changes, session, name),
     openAmong: async (ids) => {
       const rows = await sessionsAmong(reads, ids);
       const isOpen = (row: (typeof rows)[number]) => keys.some((key) => key.name === row.keyName && markOf(key) === row.keyMark);

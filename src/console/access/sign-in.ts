@@ -1,5 +1,6 @@
 /** Signing in with a key of the API, and out again. */
 
+import { LONGEST_NAME } from '../../actions/incidents/rules.ts';
 import type { KeyBody } from '../../api/access/key.ts';
 import type { Caller } from '../../api/http/caller.ts';
 import type { ServedApp } from '../../api/http/serve.ts';
@@ -41,11 +42,13 @@ interface SignInPage {
   readonly theme: Theme;
   /** Where the person wanted to go, below the base. */
   readonly to: string;
+  /** What the person said before; empty: nothing. */
+  readonly name: string;
   readonly refusal?: string;
 }
 
 /** The page while no key is configured: the way in is a link that a command on the machine prints. */
-export function linkPage({ base, theme, refusal }: Omit<SignInPage, 'to'>): Html {
+export function linkPage({ base, theme, refusal }: Pick<SignInPage, 'base' | 'theme' | 'refusal'>): Html {
   const problem =
     refusal === undefined
       ? NOTHING
@@ -59,7 +62,7 @@ ${problem}<p class="small">For people elsewhere, or behind a proxy: set <code>AP
 }
 
 /** The page that asks for a key. */
-export function signInPage({ base, theme, to, refusal }: SignInPage): Html {
+export function signInPage({ base, theme, to, name, refusal }: SignInPage): Html {
   const problem =
     refusal === undefined
       ? NOTHING
@@ -71,6 +74,7 @@ export function signInPage({ base, theme, to, refusal }: SignInPage): Html {
 <div><h1 class="say">Sign in with a key of the API</h1><p class="sub">The key in <code>API_KEY</code> lets you change things; the one in <code>API_READ_KEY</code> lets you look.</p></div>
 <form class="panel" method="post" action="${base}/sign-in">${problem}<input type="hidden" name="to" value="${to}"><input class="vh" type="text" name="user" value="purchase-watch" autocomplete="username" tabindex="-1" aria-hidden="true" readonly>
 <label>Key of the API <input type="password" name="key" required maxlength="512" autocomplete="current-password" autofocus${wrong}></label>
+<label>Your name, if you like <input name="person" value="${name}" maxlength="${String(LONGEST_NAME)}" autocomplete="name"><small class="small">The others see it where you acknowledge or change something; without it they see the key’s name.</small></label>
 <p class="small" id="help">You stay signed in for 12 hours, and can sign out everywhere.</p><button class="btn first">Sign in</button></form>
 <p class="small">No key at hand? <code>purchase-watch key new</code> makes one; whoever runs the daemon adds it to the settings.</p></main></div>`,
   );

@@ -1,10 +1,14 @@
 /** What every page has: head, rail with the navigation, the line with the live state, and the page's own content. */
 import type { Caller } from '../../api/http/caller.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import { assetAddresses } from './assets.ts';
 import type { Badges } from './badges.ts';
 import { type Html, html, NOTHING } from './html.ts';
 import { icon, type Shape, SPRITE } from './icons.ts';
+import { keysDialog } from './keys.ts';
 import type { Place } from './place.ts';
+import { signedOut } from './signed-out.ts';
+import { type SiteZone, zoneMenu } from './zones.ts';
 
 /** What a page shows. */
 export interface View {
@@ -31,7 +35,12 @@ export interface Frame {
   readonly theme: Theme;
   readonly caller: Caller;
   readonly badges: Badges;
+  readonly now: Instant;
+  /** The same as clock time, and the zone of all clock times of the page. */
   readonly at: string;
+  readonly zone: string;
+  /** Whose zones the person may choose. */
+  readonly sites: readonly SiteZone[];
 }
 
 const GROUPS: readonly (readonly [name: string, places: readonly (readonly [Place, string, string])[]])[] = [
@@ -66,7 +75,7 @@ export function documentOf({ title, base, theme }: { title: string; base: string
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title} · purchase-watch</title>
 <meta name="color-scheme" content="light dark">
-<meta name="htmx-config" content='{"includeIndicatorCSS":false,"history":false,"noSwap":[204,304,"5xx"],"defaultTimeout":15000}'>
+<meta name="htmx-config" content='{"includeIndicatorCSS":false,"history":false,"noSwap":[204,304,401,"5xx"],"defaultTimeout":15000}'>
 <link rel="icon" href="${base}${assetAddresses.icon}">
 <link rel="stylesheet" href="${base}${assetAddresses.styles}">
 <script src="${base}${assetAddresses.htmx}" defer fetchpriority="low"></script>
@@ -90,7 +99,8 @@ export function pageOf(view: View, frame: Frame): Html {
 ${main(view, frame)}
 </div>
 <p class="vh" role="status" aria-live="polite" id="said"></p>
-${keys()}`,
+${keysDialog()}
+${signedOut(frame.caller, frame)}`,
   );
 }
 
@@ -99,12 +109,12 @@ export function barePage({ title, body }: View, { base, theme }: Pick<Frame, 'ba
   return documentOf({ title, base, theme }, html`<div class="door"><main id="main">${body}</main></div>`);
 }
 
-function main({ crumb, body, isLive = true }: View, { address, at }: Frame): Html {
+function main({ crumb, body, isLive = true }: View, { base, address, now, at, zone, sites }: Frame): Html {
   const live = html`<div class="live" id="live"><span class="beat" aria-hidden="true"></span><span data-live-text>As it was at ${at}</span><button class="btn plain" type="button" data-pause title="Key: p" hidden>Pause</button></div>`;
   const attributes = isLive
-    ? html` hx-get="${address}" hx-trigger="pw:refresh" hx-select="#main" hx-select-oob="#places:outerMorph" hx-swap="outerMorph" hx-target="this" data-live="yes"`
+    ? html` hx-get="${address}" hx-trigger="pw:refresh" hx-select="#main" hx-select-oob="#places:outerMorph,#who:outerMorph" hx-swap="outerMorph" hx-target="this" data-live="yes"`
     : NOTHING;
-  return html`<main class="main" id="main" data-at="${at}"${attributes}><div class="bar"><span class="crumb">${crumb}</span>${isLive ? live : NOTHING}</div>
+  return html`<main class="main" id="main" data-at="${at}" data-now="${String(now)}" data-zone="${zone}"${attributes}><div class="bar"><span class="crumb">${crumb}</span>${zoneMenu(zone, { sites, base, back: address })}${isLive ? live : NOTHING}</div>
 ${body}</main>`;
 }
 
@@ -118,7 +128,7 @@ function rail({ place }: View, { base, address, theme, caller, badges }: Frame):
 <form class="find" role="search" action="${base}/purchases"><label class="vh" for="find">Find a purchase by id or order reference</label><input id="find" name="q" type="search" placeholder="Id or order" autocomplete="off" maxlength="200"><kbd aria-hidden="true">/</kbd></form>
 <button class="btn to-menu" type="button" popovertarget="menu">Menu</button>
 <nav class="menu" id="menu" popover aria-label="Pages"><div class="places" id="places">${GROUPS.map(([name, places]) => html`<div><h2>${name}</h2><ul>${places.map(entry)}</ul></div>`)}</div>
-<div class="foot">${themes(theme, { base, address })}${who(caller, base)}<p><a href="${base}/docs/">Documentation</a></p></div></nav>
+<div class="foot">${themes(theme, { base, address })}${who(caller, { base, address })}<p><a href="${base}/docs/">Documentation</a></p></div></nav>
 </header>`;
 }
 
@@ -132,32 +142,10 @@ function themes(theme: Theme, { base, address }: { base: string; address: string
   return html`<form method="post" action="${base}/theme"><input type="hidden" name="back" value="${address}"><fieldset class="seg"><legend class="vh">Colours</legend>${button('system', 'System')}${button('light', 'Light')}${button('dark', 'Dark')}</fieldset></form>`;
 }
 
-function who({ key, scopes }: Caller, base: string): Html {
+function who({ key, name = null, scopes }: Caller, { base, address }: { base: string; address: string }): Html {
   const keysLink = html`<a href="#keys" data-keys>Keys <kbd>?</kbd></a>`;
   const role = scopes.includes('operate') ? 'operator' : scopes.includes('register') ? 'may read and register' : 'may only read';
-  return html`<form method="post" action="${base}/sign-out"><p>${key === null ? 'Signed in by a link of this machine' : html`Signed in with key <b>${key}</b>`}, ${role}<br><button class="btn plain" name="from" value="here">Sign out</button> <button class="btn plain" name="from" value="everywhere">everywhere</button> · ${keysLink}</p></form>`;
-}
-
-const KEYS: readonly (readonly [string, string])[] = [
-  ['?', 'Show these keys'],
-  ['/', 'Find a purchase'],
-  ['g n', 'Now'],
-  ['g i', 'Incidents'],
-  ['g p', 'Purchases'],
-  ['g s', 'Sites'],
-  ['g u', 'Subscribers'],
-  ['g d', 'Deliveries'],
-  ['g c', 'Channels'],
-  ['g l', 'Silences'],
-  ['g r', 'Rehearse'],
-  ['g y', 'System'],
-  ['j k', 'Next or previous row'],
-  ['Enter', 'Open the row'],
-  ['p', 'Pause updates, or go on'],
-  ['t', 'Exact times, or relative ones'],
-  ['Esc', 'Close, leave a field'],
-];
-
-function keys(): Html {
-  return html`<dialog id="keys" aria-labelledby="keys-h"><form method="dialog"><h2 id="keys-h">Keys</h2><div class="keys">${KEYS.map(([key, says]) => html`<div><kbd>${key}</kbd><span>${says}</span></div>`)}</div><p class="small">No key changes data. In a field they do nothing.</p><button class="btn" autofocus>Close</button></form></dialog>`;
+  const way = key === null ? 'Signed in by a link of this machine' : html`Signed in with key <b>${key}</b>`;
+  return html`<div id="who"><form method="post" action="${base}/sign-out"><p>${way}, ${role}<br><button class="btn plain" name="from" value="here">Sign out</button> <button class="btn plain" name="from" value="everywhere">everywhere</button> · ${keysLink}</p></form>
+<details class="name-of" id="name-of"><summary>${name === null ? 'Add your name' : html`You are <b><bdi>${name}</bdi></b>`}</summary><form method="post" action="${base}/name"><input type="hidden" name="back" value="${address}"><label>Your name <input name="person" value="${name ?? ''}" maxlength="200" autocomplete="name"></label><button class="btn">Keep it</button></form></details></div>`;
 }

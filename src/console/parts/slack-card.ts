@@ -1,12 +1,13 @@
 /** A message as Slack shows it, with markup of this console's own: nothing of it is trusted. */
 import type { SlackMessage } from '../../channels/slack/message.ts';
 import { type Html, html, NOTHING } from '../frame/html.ts';
+import { exactTime } from './time.ts';
 
 type Block = SlackMessage['blocks'][number];
 
 /** A moment, a link, bold text or code; whatever is between them is text. */
 const MARK =
-  /<!date\^\d+\^[^|>]*\|(?<moment>[^>]*)>|<(?<url>[^|>\n]+)\|(?<label>[^>\n]*)>|\*(?<bold>[^*\n]+)\*|`(?<code>[^`\n]+)`/gu;
+  /<!date\^(?<seconds>\d{1,11})\^(?<form>[^|>]*)\|[^>]*>|<(?<url>[^|>\n]+)\|(?<label>[^>\n]*)>|\*(?<bold>[^*\n]+)\*|`(?<code>[^`\n]+)`/gu;
 
 /** The message of a channel. */
 export function slackCard({ blocks }: SlackMessage): Html {
@@ -38,15 +39,20 @@ function inLine(line: string): Html[] {
   return [...pieces, html`${plainOf(line.slice(end))}`];
 }
 
-type Marks = Partial<Record<'moment' | 'url' | 'label' | 'bold' | 'code', string>>;
+type Marks = Partial<Record<'seconds' | 'form' | 'url' | 'label' | 'bold' | 'code', string>>;
 
-function markOf({ moment, url, label, bold, code }: Marks): Html {
-  if (moment !== undefined) return html`<span class="nowrap">${plainOf(moment)}</span>`;
+function markOf({ seconds, form, url, label, bold, code }: Marks): Html {
+  if (seconds !== undefined) return html`${momentOf(Number(seconds) * 1_000, form!)}`;
   if (bold !== undefined) return html`<b>${inLine(bold)}</b>`;
   if (code !== undefined) return html`<code>${plainOf(code)}</code>`;
   const address = plainOf(url ?? '');
   const text = plainOf(label ?? '');
   return /^https?:\/\//.test(address) ? html`<a href="${address}" rel="noreferrer">${text}</a>` : html`${text}`;
+}
+
+/** Slack writes moments in the zone of each reader, this page in its own. */
+function momentOf(at: number, form: string): string {
+  return form.includes('{time}') ? exactTime(at) : exactTime(at).slice(0, 10);
 }
 
 /** Slack's three escapes undone; templates escape what comes out. */

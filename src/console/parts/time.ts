@@ -1,36 +1,80 @@
-/** Moments and lengths of time on pages: relative words, with the exact instant and its zone under the pointer. */
+/**
+ * Moments and lengths of time on pages: relative words, with the exact instant and its zone under the pointer. All clock times of a
+ * page are of one zone, which the page names at its top.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { relative } from '../../domain/values/relative-time.ts';
 import { DAY, type Instant, type Milliseconds } from '../../domain/values/time.ts';
 import { type Html, html, tied } from '../frame/html.ts';
 
-/** The zone of this machine: the person's own is known to the page's script alone. */
-const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
-const exactFormat = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'medium', timeZone: ZONE });
-const clockFormat = new Intl.DateTimeFormat('sv-SE', { timeStyle: 'medium', timeZone: ZONE });
+/** How one zone writes times. */
+interface Clock {
+  readonly zone: string;
+  readonly exact: Intl.DateTimeFormat;
+  readonly clock: Intl.DateTimeFormat;
+  readonly day: Intl.DateTimeFormat;
+}
 
-const dayFormat = new Intl.DateTimeFormat('sv-SE', {
-  ...({ month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit' } as const),
-  timeZone: ZONE,
-});
+/** Made once for each zone: a formatter takes longer to make than a page. */
+const clocks = new Map<string, Clock>();
+const MOST_CLOCKS = 50;
+const ZONES: ReadonlySet<string> = new Set(['UTC', ...Intl.supportedValuesOf('timeZone')]);
+/** Of the page that is being made: pictures and parts deep inside it print times, too. */
+const pageClock = new AsyncLocalStorage<Clock>();
 
-/** The zone of all clock times on pages, such as `Europe/Stockholm`. */
-export const zoneName = ZONE;
+function clockOf(zone: string): Clock {
+  const known = clocks.get(zone);
+  if (known !== undefined) return known;
+  const format = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat('sv-SE', { ...options, timeZone: zone });
+  const made: Clock = {
+    zone,
+    exact: format({ dateStyle: 'short', timeStyle: 'medium' }),
+    clock: format({ timeStyle: 'medium' }),
+    day: format({ month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit' }),
+  };
+  if (clocks.size < MOST_CLOCKS) clocks.set(zone, made);
+  return made;
+}
 
-/** `11-22 14:27`, in the daemon's zone. */
+const current = (): Clock => pageClock.getStore() ?? clockOf('UTC');
+
+/** Makes a page whose clock times are of this zone, which `knownZone` answered. */
+export function inZone<Made>(zone: string, make: () => Made): Made {
+  return pageClock.run(clockOf(zone), make);
+}
+
+/** The zone of this name as it is called here: browsers have other names for some. Null when there is none. */
+export function knownZone(name: string): string | null {
+  if (ZONES.has(name)) return name;
+  try {
+    const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions();
+    // An offset such as +01:00 is taken, too, and knows no summer.
+    return ZONES.has(timeZone) ? timeZone : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The zone of all clock times on the page that is being made, such as `Europe/Stockholm`. */
+export function zoneName(): string {
+  return current().zone;
+}
+
+/** `11-22 14:27`, in the page's zone. */
 export function dayTime(at: Instant): string {
-  return dayFormat.format(at);
+  return current().day.format(at);
 }
 
-/** `14:27:18`, in the daemon's zone. */
+/** `14:27:18`, in the page's zone. */
 export function clockTime(at: Instant): string {
-  return clockFormat.format(at);
+  return current().clock.format(at);
 }
 
-/** `2026-11-22 14:22:41 Europe/Stockholm, 13:22:41 UTC`. */
-function exactTime(at: Instant): string {
-  const utc = new Date(at).toISOString().slice(11, 19);
-  return ZONE === 'UTC' ? `${exactFormat.format(at)} UTC` : `${exactFormat.format(at)} ${ZONE}, ${utc} UTC`;
+/** `2026-11-22 14:22:41 Europe/Stockholm`. */
+export function exactTime(at: Instant): string {
+  const { exact, zone } = current();
+  return `${exact.format(at)} ${zone}`;
 }
 
 /** A moment of an answer of the API as relative words; null is `never`. */

@@ -9,11 +9,12 @@ import { proxy } from 'hono/proxy';
 import { guardKeyless } from '../../api/access/access.ts';
 import { problemFrom, problemResponse } from '../../api/http/problems.ts';
 import { serveApi } from '../../api/http/serve.ts';
-import { themeOf } from '../../console/access/cookies.ts';
+import { themeOf, zoneOf } from '../../console/access/cookies.ts';
 import { serveAsset } from '../../console/frame/assets.ts';
 import { type Html, html, trusted } from '../../console/frame/html.ts';
 import { documentOf } from '../../console/frame/page.ts';
 import { below } from '../../console/frame/request.ts';
+import { inZone } from '../../console/parts/time.ts';
 import { barOf, SWITCH_PATH } from './bar.ts';
 import type { Board } from './board.ts';
 import { type SideParts, sideOf } from './side.ts';
@@ -39,6 +40,8 @@ const HEADERS = {
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
   'cache-control': 'no-store',
 };
+/** That of the demo's sites: the preset. */
+const USUAL_ZONE = 'Europe/Stockholm';
 const ASSETS = join(import.meta.dirname, '../../../assets');
 const STYLES = '/demo/demo.css';
 const SCRIPT = '/demo/demo.js';
@@ -56,6 +59,7 @@ export async function openFront({ port, daemonUrl, board, side, isStory }: Front
     String(await barOf(board, { back: below(back), now: Date.now(), isStory: isStory() }));
   const beside = async (): Promise<string> => String(await sideOf(side()));
   app.use(guardKeyless([]) as MiddlewareHandler);
+  app.use((c, next) => inZone(zoneOf(c, USUAL_ZONE), next));
   app.get('/assets/*', serveAsset);
   for (const { path, type, text } of FILES) app.get(path, (c) => c.body(text, 200, { 'content-type': type }));
   // What an open page asks for each second.

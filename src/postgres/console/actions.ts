@@ -9,6 +9,8 @@ export type Door = (typeof DOORS)[number];
 export interface NewAction {
   /** The name of the key; null without one. */
   readonly key: string | null;
+  /** The name that the person of a session said; null: none, for programs and commands. */
+  readonly person: string | null;
   /** From where: an address of the network, or of a command the account and the machine. */
   readonly address: string;
   readonly via: Door;
@@ -33,10 +35,13 @@ export interface ActionFilter {
 }
 
 /** Records one. */
-export async function recordAction(sql: Queries, { key, address, via, call, subject, outcome }: NewAction): Promise<void> {
+export async function recordAction(
+  sql: Queries,
+  { key, person, address, via, call, subject, outcome }: NewAction,
+): Promise<void> {
   await sql`
-    insert into purchase_watch_internal.actions (key_name, address, via, call, subject, outcome)
-    values (${key}, ${address}, ${via}, ${call}, ${JSON.stringify(subject)}::text::jsonb, ${outcome})`;
+    insert into purchase_watch_internal.actions (key_name, person, address, via, call, subject, outcome)
+    values (${key}, ${person}, ${address}, ${via}, ${call}, ${JSON.stringify(subject)}::text::jsonb, ${outcome})`;
 }
 
 /** A page, the latest first. */
@@ -47,7 +52,7 @@ export function listActions(
 ): Promise<ActionRow[]> {
   const any = sql`true`;
   return sql<ActionRow[]>`
-    select a.id::float8 as id, at, key_name as key, address, via, call, subject, outcome
+    select a.id::float8 as id, at, key_name as key, person, address, via, call, subject, outcome
     from purchase_watch_internal.actions a
     where ${before === null ? any : sql`a.id < ${before}`} and ${key === null ? any : sql`key_name = ${key}`}
       and ${via === null ? any : sql`via = ${via}`} and ${about === null ? any : sql`subject ->> 'id' = ${about}::text`}

@@ -7,6 +7,8 @@ export interface SessionRow {
   readonly keyName: string;
   readonly keyMark: string;
   readonly expiresAt: Instant;
+  /** The name that the person said; null: none. */
+  readonly person: string | null;
   /** Whether `last_seen_at` is more than a minute old. */
   readonly isUnnoted: boolean;
 }
@@ -18,6 +20,8 @@ export interface NewSession {
   /** A digest of the key: a session ends with the key that opened it. */
   readonly keyMark: string;
   readonly address: string;
+  /** The name that the person said; null: none. */
+  readonly person: string | null;
   readonly lifetime: Milliseconds;
 }
 
@@ -25,20 +29,23 @@ export interface NewSession {
 const DELETED_AT_ONCE = 100;
 
 /** Adds a session, and deletes some that have expired. */
-export async function addSession(sql: Queries, { tokenHash, keyName, keyMark, address, lifetime }: NewSession): Promise<void> {
+export async function addSession(
+  sql: Queries,
+  { tokenHash, keyName, keyMark, address, person, lifetime }: NewSession,
+): Promise<void> {
   await sql`
     with expired as (
       delete from purchase_watch_internal.console_sessions where token_hash in (
         select token_hash from purchase_watch_internal.console_sessions
         where expires_at <= now() order by expires_at limit ${DELETED_AT_ONCE} for update skip locked))
-    insert into purchase_watch_internal.console_sessions (token_hash, key_name, key_mark, address, expires_at)
-    values (${Buffer.from(tokenHash)}::bytea, ${keyName}, ${keyMark}, ${address}, now() + ${lifetime}::float8 * interval '1 ms')`;
+    insert into purchase_watch_internal.console_sessions (token_hash, key_name, key_mark, address, person, expires_at)
+    values (${Buffer.from(tokenHash)}::bytea, ${keyName}, ${keyMark}, ${address}, ${person}, now() + ${lifetime}::float8 * interval '1 ms')`;
 }
 
 /** The session of a token; undefined when there is none, or it has expired. */
 export async function findSession(sql: Queries, tokenHash: Uint8Array): Promise<SessionRow | undefined> {
   const [row] = await sql<SessionRow[]>`
-    select id::float8 as id, key_name as "keyName", key_mark as "keyMark", expires_at as "expiresAt",
+    select id::float8 as id, key_name as "keyName", key_mark as "keyMark", person, expires_at as "expiresAt",
       last_seen_at < now() - interval '1 min' as "isUnnoted"
     from purchase_watch_internal.console_sessions where token_hash = ${Buffer.from(tokenHash)}::bytea and expires_at > now()`;
   return row;
@@ -61,6 +68,11 @@ export async function noteSeen(sql: Queries, id: number): Promise<void> {
   await sql`update purchase_watch_internal.console_sessions set last_seen_at = now() where id = ${id}::bigint`;
 }
 
+/** Keeps the name that the person of a session said; null: none. */
+export async function namePerson(sql: Queries, id: number, person: string | null): Promise<void> {
+  await sql`update purchase_watch_internal.console_sessions set person = ${person} where id = ${id}::bigint`;
+}
+
 /** Ends every session that was opened with the key of this name, or (null) with any key. Answers how many. */
 export async function endSessionsOf(sql: Queries, keyName: string | null): Promise<number> {
   const { count } = await sql`
@@ -78,6 +90,7 @@ export async function endSessionOf(sql: Queries, id: number): Promise<boolean> {
 export interface ListedSession {
   readonly id: number;
   readonly keyName: string;
+  readonly person: string | null;
   readonly address: string;
   readonly createdAt: Instant;
   readonly lastSeenAt: Instant;
@@ -90,7 +103,7 @@ export function listSessions(
   { before, limit }: { readonly before: number | null; readonly limit: number },
 ): Promise<ListedSession[]> {
   return sql<ListedSession[]>`
-    select id::float8 as id, key_name as "keyName", address, created_at as "createdAt", last_seen_at as "lastSeenAt", expires_at as "expiresAt"
+    select id::float8 as id, key_name as "keyName", person, address, created_at as "createdAt", last_seen_at as "lastSeenAt", expires_at as "expiresAt"
     from purchase_watch_internal.console_sessions
     where expires_at > now() and ${before === null ? sql`true` : sql`id < ${before}::bigint`} order by id desc limit ${limit}`;
 }

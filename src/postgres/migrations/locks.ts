@@ -102,4 +102,13 @@ export const LOCKS: ReadonlyMap<string, readonly LockTaken[]> = new Map([
     ],
   ],
   ['0026_stays.sql', []],
+  ['0027_placeholder.sql', []],
+  ['0028_placeholder.sql', []],
+  [
+    '0029_names.sql',
+    [
+      { statement: 'alter table', table: 'purchase_watch_internal.console_sessions', lock: 'AccessExclusiveLock', work: 'none' },
+      { statement: 'alter table', table: 'purchase_watch_internal.actions', lock: 'AccessExclusiveLock', work: 'none' },
+    ],
+  ],
 ]);

@@ -25,15 +25,14 @@ export function deliveryTable(
     const to = hasSubscriber
       ? html`<td data-l="to"><a href="${base}/subscribers/${encodeURIComponent(subscriber)}">${subscriber}</a></td>`
       : NOTHING;
-    return html`<tr><th scope="row"><a href="${base}/deliveries/${id}">${id}</a></th>
+    return html`<tr id="row-${id}"><th scope="row"><a href="${base}/deliveries/${id}">${id}</a></th>
 <td>${deliveryMark(each)}${each.replayed ? html` <span class="mute">replayed</span>` : NOTHING}${tries > 1 ? html`<small>${tries} attempts</small>` : NOTHING}</td>${to}
 <td class="wide">${event.type}${trouble === null ? NOTHING : html`<small>${written(trouble)}</small>`}</td>
 <td>${purchaseId === null ? html`<span class="mute">none</span>` : html`<a class="id" href="${base}/purchases/${encodeURIComponent(site ?? '')}/${encodeURIComponent(purchaseId)}">${written(purchaseId)}</a>`}</td>
 <td>${when(createdAt, now)}</td></tr>`;
   };
   const head = ['Delivery', 'Status', ...(hasSubscriber ? ['To'] : []), 'Event', 'Purchase'];
-  return html`<div class="scroll"><table class="cards"><thead><tr>${head.map((word) => html`<th scope="col">${word}</th>`)}<th scope="col">Happened</th></tr></thead><tbody>
-${data.map(row)}</tbody></table></div>`;
+  return html`<div class="scroll"><table class="cards"><thead><tr>${head.map((word) => html`<th scope="col">${word}</th>`)}<th scope="col">Happened</th></tr></thead><tbody data-still>${data.map(row)}</tbody></table></div>`;
 }
 
 /** Links to older deliveries and back to the newest; undefined where all of them are shown. */

@@ -1,4 +1,6 @@
 /** Forms of an incident: look after it, silence it, say what it was. People who may only read see who did. */
+
+import { actorOf } from '../../../api/http/caller.ts';
 import type { IncidentBody, IncidentDetailsBody, SilenceBody } from '../../../api/incidents/fields.ts';
 import { CAUSES } from '../../../domain/incidents/causes.ts';
 import { type Html, html, NOTHING } from '../../frame/html.ts';
@@ -29,10 +31,7 @@ export interface CareParts {
 const LONGEST = { by: 200, note: 1_000, reason: 500 };
 
 /** The name of the person who acts, as known from the session; else the name of the key; null: the person says it. */
-function nameOf({ caller }: Ask): string | null {
-  const { name = null } = caller as typeof caller & { readonly name?: string | null };
-  return name ?? caller.key;
-}
+const nameOf = ({ caller }: Ask): string | null => actorOf(caller) || null;
 
 /** What is done first, below the sentence: acknowledge with one tap, then the note for the others. */
 export function firstActs(parts: CareParts, keepsParts: string | null): Html {
@@ -73,7 +72,7 @@ function scopeLine({ caller }: Ask): Html {
 
 /** What a form begins with, or what was typed before it was refused. */
 function triedOf({ refused, ask }: CareParts, act: Act, begin: Readonly<Record<string, string>> = {}): Tried {
-  return refused?.act === act ? refused : { values: { by: nameOf(ask) ?? '', ...begin }, refusal: null };
+  return refused?.act === act ? refused : { values: { by: actorOf(ask.caller), ...begin }, refusal: null };
 }
 
 const address = ({ ask, incident }: CareParts): string => `${ask.base}/incidents/${incident.id}`;

@@ -1,6 +1,7 @@
 /** One incident: what is wrong and what that rests on, what to do, what was sent, and what a person does about it. */
 
 import type { OverviewBody } from '../../../api/health/overview.ts';
+import { actorOf } from '../../../api/http/caller.ts';
 import type { IncidentCustomersBody } from '../../../api/incidents/customers.ts';
 import type { IncidentDetailsBody, SilenceBody } from '../../../api/incidents/fields.ts';
 import { ApiRefusal } from '../../frame/api-calls.ts';
@@ -64,7 +65,7 @@ const DO: Readonly<Record<Act, (ask: Ask) => Promise<unknown>>> = {
 
 /** What was typed, with who says it. */
 function said({ form, caller }: Ask, names: readonly string[]): Record<string, string> {
-  return { by: caller.key ?? '', ...filled(form, ['by', ...names]) };
+  return { by: actorOf(caller), ...filled(form, ['by', ...names]) };
 }
 
 async function incidentView(ask: Ask, refused: Refused | null): Promise<View> {

@@ -8,7 +8,7 @@ import type { Ask } from '../../frame/page-route.ts';
 import { comingEnd } from '../../parts/incidents.ts';
 import { panel, written } from '../../parts/lists.ts';
 import { since } from '../../parts/time.ts';
-import { moneyWaiting } from '../incidents/customers.ts';
+import { moneyWaiting } from '../incidents/money.ts';
 
 type Need = OverviewBody['headline']['needs'][number];
 

@@ -184,7 +184,7 @@ function listed({ data, nextCursor }: Page, filter: Filter, ask: Ask): Html {
 }
 
 function table(purchases: readonly PurchaseBody[], ask: Ask, links: Html): Html {
-  return html`<div><table class="cards"><caption class="vh">Purchases, newest registration first</caption><thead><tr><th scope="col">Purchase</th><th scope="col">Reference</th><th scope="col" class="mid">Site</th><th scope="col">State</th><th scope="col" class="num">For</th><th scope="col" class="num">Amount</th><th scope="col" class="num mid">Polled</th><th scope="col" class="num">Next poll</th><th scope="col" class="num mid">Polls</th></tr></thead><tbody>${purchases.map((each) => row(each, ask))}</tbody></table></div>
+  return html`<div><table class="cards"><caption class="vh">Purchases, newest registration first</caption><thead><tr><th scope="col">Purchase</th><th scope="col">Reference</th><th scope="col" class="mid">Site</th><th scope="col">State</th><th scope="col" class="num">For</th><th scope="col" class="num">Amount</th><th scope="col" class="num mid">Polled</th><th scope="col" class="num">Next poll</th><th scope="col" class="num mid">Polls</th></tr></thead><tbody data-still>${purchases.map((each) => row(each, ask))}</tbody></table></div>
 <footer><span>${number(purchases.length)} shown</span><span><kbd>j</kbd> <kbd>k</kbd> move, <kbd>Enter</kbd> opens</span>${links}</footer>`;
 }
 
@@ -192,7 +192,7 @@ function row(purchase: PurchaseBody, { base, now }: Ask): Html {
   const { site, reference, orderReference, stateSince, lastPolledAt, nextPollAt, polls, status } = purchase;
   const name = reference ?? (orderReference === null ? null : valueText(orderReference));
   const none = status === 'settled' ? 'none, final' : 'none';
-  return html`<tr><th scope="row">${purchaseLink(purchase, base)}</th><td class="end">${name === null ? html`<span class="mute">none</span>` : written(name)}</td><td class="hide mid">${site}</td><td class="wide">${stateStatus(purchase)}</td>
+  return html`<tr id="row-${site}-${purchase.purchaseId}"><th scope="row">${purchaseLink(purchase, base)}</th><td class="end">${name === null ? html`<span class="mute">none</span>` : written(name)}</td><td class="hide mid">${site}</td><td class="wide">${stateStatus(purchase)}</td>
 <td class="num left" data-l="for">${stateSince === null ? html`<span class="mute">not known</span>` : since(stateSince, now)}</td><td class="num end">${amountOf(purchase) ?? html`<span class="mute">not known</span>`}</td>
 <td class="num hide mid mute">${when(lastPolledAt, now)}</td><td class="num hide">${nextPollAt === null ? none : when(nextPollAt, now)}</td><td class="num hide mid">${number(polls)}</td></tr>`;
 }

@@ -33,7 +33,7 @@ export async function purchaseView(ask: Ask, problem: ApiRefusal | null = null):
       ? nothingHere('Nothing is drawn yet: no poll has shown a state.')
       : html`${lifePicture(life)}${life.earlier > 0 ? html`<p class="small body">${life.earlier} earlier stays are not drawn; the table of states has them.</p>` : NOTHING}`;
   const body = html`${doneFlash(ask.query.done)}${problem === null ? NOTHING : refusal(problem)}${head(known, ask)}
-<div class="stack">${panel({ id: 'life', title: 'Its life', note: `${zoneName}; drawn to scale, but for pauses that a zigzag shortens`, body: picture, ...(life !== null && { foot: LEGEND }) })}
+<div class="stack">${panel({ id: 'life', title: 'Its life', note: `${zoneName()}; drawn to scale, but for pauses that a zigzag shortens`, body: picture, ...(life !== null && { foot: LEGEND }) })}
 <div class="two"><div class="stack">${eventsPanel(known, ask)}${statesPanel(known, ask)}${stepsPanel(known, ask)}</div>
 <div class="stack">${nextPanel(known, ask)}${knownPanel(known, ask)}${samePanel(known, ask)}</div></div></div>`;
   const crumb = html`<a href="${base}/purchases">Purchases</a> / ${purchase.site} / ${written(purchase.purchaseId)}`;

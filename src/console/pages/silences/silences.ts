@@ -1,5 +1,6 @@
 /** The silences: those that hold, those to come, those that are over; adding one and ending one. */
 import type { OverviewBody } from '../../../api/health/overview.ts';
+import { actorOf } from '../../../api/http/caller.ts';
 import type { IncidentBody, SilenceBody } from '../../../api/incidents/fields.ts';
 import { ApiRefusal } from '../../frame/api-calls.ts';
 import { type Html, html, NOTHING } from '../../frame/html.ts';
@@ -16,7 +17,7 @@ import { addForm, FIELDS } from './add-form.ts';
 const AT_ONCE = 50;
 
 export const silencePages = [
-  page('/silences', (ask) => silencesView(ask, { values: { by: ask.caller.key ?? '', endsAt: '2h' }, refusal: null }, false)),
+  page('/silences', (ask) => silencesView(ask, { values: { by: actorOf(ask.caller), endsAt: '2h' }, refusal: null }, false)),
   action('/silences', async (ask): Promise<View | GoOn> => {
     const { act, id = '', back } = ask.form;
     if (act === 'end') {
@@ -36,7 +37,7 @@ export const silencePages = [
 /** The form as the API takes it: fields that are left empty are left out, but for those that must be given. */
 function wishOf({ form, caller }: Ask): Record<string, unknown> {
   const { everything, ...named } = filled(form, FIELDS);
-  const needed = { reason: '', endsAt: '', by: caller.key ?? '' };
+  const needed = { reason: '', endsAt: '', by: actorOf(caller) };
   return { ...needed, ...named, ...(everything === undefined ? {} : { everything: true }) };
 }
 
@@ -97,7 +98,7 @@ function sentence(active: readonly SilenceBody[], coming: readonly SilenceBody[]
 
 function table(silences: readonly SilenceBody[], ask: Ask, held: (silence: SilenceBody) => string): Html {
   return html`<table class="cards"><thead><tr><th scope="col">About</th><th scope="col">Reason</th><th scope="col">By</th><th scope="col">From</th><th scope="col">Until</th><th scope="col">Is</th></tr></thead>
-<tbody>${silences.map((each) => row(each, ask, held))}</tbody></table>`;
+<tbody data-still>${silences.map((each) => row(each, ask, held))}</tbody></table>`;
 }
 
 function row(silence: SilenceBody, ask: Ask, held: (silence: SilenceBody) => string): Html {

@@ -42,14 +42,14 @@ function none(isFiltered: boolean): Html {
   if (isFiltered) return nothingHere('No action matches. Kept actions go back as far as events do.');
   return nothingHere(
     'Nothing was changed yet.',
-    'Here stands each acknowledgement, silence, new secret, replay and sign-in: when, with which key, from where.',
+    'Here stands each acknowledgement, silence, new secret, replay and sign-in: when, by whom, with which key, from where.',
   );
 }
 
 function table(actions: readonly ActionBody[], { now }: Ask): Html {
-  const row = ({ id, at, key, address, via, call, subject, outcome }: ActionBody): Html =>
-    html`<tr id="${id}"><td>${when(at, now)}</td><td>${key === null ? html`<span class="mute">no key</span>` : written(key)}</td><td>${written(address)}</td><td>${via}</td><td><code>${call}</code></td><td>${subjectText(subject)}</td><td>${outcome === 'done' ? status('ok', 'done') : status('warning', 'failed')}</td></tr>`;
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="Table of actions"><table><thead><tr><th scope="col">When</th><th scope="col">Key</th><th scope="col">From</th><th scope="col">Through</th><th scope="col">What</th><th scope="col">About</th><th scope="col">Outcome</th></tr></thead><tbody>${actions.map(row)}</tbody></table></div>`;
+  const row = ({ id, at, key, person, address, via, call, subject, outcome }: ActionBody): Html =>
+    html`<tr id="row-${id}"><td>${when(at, now)}</td><td>${person === null ? html`<span class="mute">–</span>` : written(person)}</td><td>${key === null ? html`<span class="mute">no key</span>` : written(key)}</td><td>${written(address)}</td><td>${via}</td><td><code>${call}</code></td><td>${subjectText(subject)}</td><td>${outcome === 'done' ? status('ok', 'done') : status('warning', 'failed')}</td></tr>`;
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Table of actions"><table><thead><tr><th scope="col">When</th><th scope="col">Who</th><th scope="col">Key</th><th scope="col">From</th><th scope="col">Through</th><th scope="col">What</th><th scope="col">About</th><th scope="col">Outcome</th></tr></thead><tbody data-still>${actions.map(row)}</tbody></table></div>`;
 }
 
 function subjectText(subject: ActionBody['subject']): Html {

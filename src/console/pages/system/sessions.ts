@@ -61,9 +61,9 @@ async function view(ask: Ask, refusal: ApiRefusal | null): Promise<View> {
 function table(sessions: readonly SessionBody[], { base, now, mayOperate }: Ask): Html {
   const button = (id: string): Html =>
     html`<td><form method="post" action="${base}/system/sessions/end"><button class="btn" name="id" value="${id}" aria-label="Sign out ${id}">Sign out</button></form></td>`;
-  const row = ({ id, key, address, signedInAt, lastSeenAt, expiresAt, isOwn }: SessionBody): Html =>
-    html`<tr id="${id}"><th scope="row">${written(key)}${isOwn ? html`<small>this browser</small>` : NOTHING}</th><td data-l="from">${written(address)}</td><td data-l="signed in">${when(signedInAt, now)}</td><td data-l="last seen">${when(lastSeenAt, now)}</td><td data-l="ends">${when(expiresAt, now)}</td>${mayOperate ? button(id) : NOTHING}</tr>`;
-  return html`<table class="cards"><thead><tr><th scope="col">Key</th><th scope="col">From</th><th scope="col">Signed in</th><th scope="col">Last seen</th><th scope="col">Ends</th>${mayOperate ? html`<th scope="col"><span class="vh">What may be done</span></th>` : NOTHING}</tr></thead><tbody>${sessions.map(row)}</tbody></table>`;
+  const row = ({ id, key, person, address, signedInAt, lastSeenAt, expiresAt, isOwn }: SessionBody): Html =>
+    html`<tr id="row-${id}"><th scope="row">${written(person ?? key)}${person === null ? NOTHING : html`<small>key ${written(key)}</small>`}${isOwn ? html`<small>this browser</small>` : NOTHING}</th><td data-l="from">${written(address)}</td><td data-l="signed in">${when(signedInAt, now)}</td><td data-l="last seen">${when(lastSeenAt, now)}</td><td data-l="ends">${when(expiresAt, now)}</td>${mayOperate ? button(id) : NOTHING}</tr>`;
+  return html`<table class="cards"><thead><tr><th scope="col">Who</th><th scope="col">From</th><th scope="col">Signed in</th><th scope="col">Last seen</th><th scope="col">Ends</th>${mayOperate ? html`<th scope="col"><span class="vh">What may be done</span></th>` : NOTHING}</tr></thead><tbody data-still>${sessions.map(row)}</tbody></table>`;
 }
 
 /** All at once; says how many, as far as the page knows. */
