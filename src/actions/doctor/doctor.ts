@@ -14,6 +14,7 @@ import type { Milliseconds } from '../../domain/values/time.ts';
 import { describeConnectionError } from '../../postgres/address/database-url.ts';
 import { agreeOnSession } from '../../postgres/connection/agreement.ts';
 import { connect, type Sql } from '../../postgres/connection/database.ts';
+import { limitsFor } from '../../postgres/connection/server-limits.ts';
 import { startEmbedded } from '../../postgres/embedded/embedded.ts';
 import { hasEmbedded } from '../../postgres/embedded/present.ts';
 import { isUsable, schemaStatus } from '../../postgres/migrations/schema.ts';
@@ -44,6 +45,7 @@ export interface DoctorOptions {
   readonly all: boolean;
 }
 
+/** The patience of a daemon, too: sessions are asked for with the same settings. */
 const DATABASE_WITHIN: Milliseconds = 15_000;
 const QUERY_WITHIN: Milliseconds = 3_000;
 /** On top of what a call may take by its own deadline. */
@@ -260,8 +262,9 @@ async function openDatabase({ databaseUrl, dataDir, poolMode }: Settings): Promi
     return { ...nothing, findings: [report.failed(error.message, `mend that, or set DATABASE_URL`)] };
   }
   const url = databaseUrl ?? embedded!.url;
-  const { lacking } = await agreeOnSession(url, embedded === null ? { poolMode } : {});
-  const sql = connect(url, { max: 4, name: 'doctor' });
+  const asked = { limits: limitsFor(DATABASE_WITHIN), ...(embedded === null && { poolMode }) };
+  const { limits, lacking } = await agreeOnSession(url, asked);
+  const sql = connect(url, { max: 4, name: 'doctor', limits });
   const close = async (): Promise<void> => {
     await sql.end({ timeout: 1 });
     await embedded?.stop();

@@ -221,7 +221,7 @@ function reason(error: unknown, target: Target): string {
     case '25006':
       return 'the session is read-only; let DATABASE_URL lead to the primary, or name all hosts: postgres://user@a:5432,b:5432/db';
     case '53300':
-      return 'it has no free connections; raise max_connections there, or stop other clients';
+      return noConnections(message, target);
     case '57P03':
       return `it does not take connections yet (${message})`;
     default:
@@ -229,6 +229,16 @@ function reason(error: unknown, target: Target): string {
         ? `its TLS certificate is not trusted (${code}); name its authority with sslrootcert=/path/root.crt in the URL`
         : message || code || 'unknown error';
   }
+}
+
+/** Which limit is reached, by the server's words, and where that one is set. */
+function noConnections(message: string, { user, database }: Target): string {
+  const limit = /for role/.test(message)
+    ? `the limit of the role (alter role ${user} connection limit …)`
+    : /for database/.test(message)
+      ? `the limit of the database (alter database ${database || user} connection limit …)`
+      : 'max_connections there';
+  return `it has no free connections (${message}): raise ${limit}, lower DATABASE_CONNECTIONS, or stop other clients`;
 }
 
 function isCertificateTrouble(code: string): boolean {
