@@ -196,8 +196,10 @@ async function openAtOnce(url: string, count: number): Promise<number> {
   for (const session of sessions) session.catch(() => undefined);
   await all.promise;
   clearTimeout(over);
+  // Those that end now make room for others behind a pooler.
+  const atOnce = open;
   await pool.end({ timeout: 1 });
-  return open;
+  return atOnce;
 }
 
 function notificationQueue(report: Reporter, facts: ServerFacts): Finding[] {

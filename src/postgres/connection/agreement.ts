@@ -68,7 +68,8 @@ export async function agreeOnSession(
   const guards = { default_transaction_isolation: 'read committed' };
   const first = await ask(guards);
   if (first === null) {
-    agree(url, before);
+    // What was refused stays out, so that the next connection meets, and names, what is wrong besides.
+    agree(url, { ...before, refused });
     return { limits, isPooled, lacking: null };
   }
   const facts = (await ask({ ...guards, synchronous_commit: LOSING.includes(first.commits) ? 'on' : first.commits })) ?? first;
@@ -80,10 +81,8 @@ interface SessionFacts {
   readonly role: string;
   readonly isolation: string;
   readonly commits: string;
-  /** Limits that are not set. */
-  readonly unlimited: readonly string[];
-  /** Limits that end what is under way, with what they are: `statement_timeout = 500ms`. */
-  readonly tight: readonly string[];
+  /** Each limit, in milliseconds and as a person writes it: `statement_timeout 500 500ms`, with 0 for none. */
+  readonly limits: readonly string[];
 }
 
 /** The settings of a new session, or why the server refused it; null where nothing answered. */
@@ -93,11 +92,8 @@ async function askSession(url: string, limits: ServerLimits): Promise<SessionFac
     const [row] = await sql<[SessionFacts]>`
       select current_user as role, current_setting('default_transaction_isolation') as isolation,
         current_setting('synchronous_commit') as commits,
-        array(select name from pg_settings where name in ('lock_timeout', 'statement_timeout', 'idle_in_transaction_session_timeout')
-          and setting = '0' order by name) as unlimited,
-        array(select name || ' = ' || current_setting(name) from pg_settings where setting <> '0'
-          and case when name in ('statement_timeout', 'idle_in_transaction_session_timeout') then setting::int < ${SHORTEST_LIMIT}::int
-            when name = 'lock_timeout' then setting::int < ${SHORTEST_LOCK_LIMIT}::int else false end order by name) as tight`;
+        array(select name || ' ' || setting || ' ' || current_setting(name) from pg_settings
+          where name in ('lock_timeout', 'statement_timeout', 'idle_in_transaction_session_timeout') order by name) as limits`;
     return row;
   } catch (error) {
     return error instanceof postgres.PostgresError ? error.message : null;
@@ -144,14 +140,19 @@ async function sessionOf(sql: Queries): Promise<number> {
 const STATEMENT_MODE =
   'DATABASE_URL leads to a pooler in statement mode, which takes no transactions: set pool_mode = transaction or session for this database in the file of the pooler';
 
-function lackingIn({ role, isolation, commits, unlimited, tight }: SessionFacts, { refused, isPooled }: Agreed): Lacking | null {
+function lackingIn({ role, isolation, commits, limits: all }: SessionFacts, { refused, isPooled }: Agreed): Lacking | null {
   const wrong = [
     ...(isolation === 'read committed' ? [] : [`default_transaction_isolation is ${isolation}`]),
     ...(LOSING.includes(commits) ? [`synchronous_commit is ${commits}`] : []),
   ];
+  const limitsOf = all.map((limit) => limit.split(' ') as [name: string, ms: string, text: string]);
+  const unlimited = limitsOf.filter(([, ms]) => ms === '0').map(([name]) => name);
+  const tight = limitsOf.filter(
+    ([name, ms]) => ms !== '0' && Number(ms) < (name === 'lock_timeout' ? SHORTEST_LOCK_LIMIT : SHORTEST_LIMIT),
+  );
   const isUnlimited = unlimited.length > 0 && (isPooled || refused.some((name) => unlimited.includes(name)));
   if (wrong.length === 0 && refused.length === 0 && !isUnlimited && tight.length === 0) return null;
-  const limits = [...(isUnlimited ? unlimited : []), ...tight.map((limit) => limit.split(' ')[0]!)];
+  const limits = [...(isUnlimited ? unlimited : []), ...tight.map(([name]) => name)];
   const defaults = [
     ...(isolation === 'read committed' ? [] : ["default_transaction_isolation = 'read committed'"]),
     ...(LOSING.includes(commits) ? ['synchronous_commit = on'] : []),
@@ -161,7 +162,9 @@ function lackingIn({ role, isolation, commits, unlimited, tight }: SessionFacts,
     ...(isPooled ? [POOLED] : refused.length > 0 ? [REFUSED] : []),
     ...(wrong.length > 0 ? [`${wrong.join(' and ')}: ${UNGUARDED}`] : []),
     ...(isUnlimited ? [UNLIMITED] : []),
-    ...(tight.length > 0 ? [`${tight.join(' and ')}: the server ends what the daemon has under way.`] : []),
+    ...(tight.length > 0
+      ? [`${tight.map(([name, , text]) => `${name} = ${text}`).join(' and ')}: the server ends what the daemon has under way.`]
+      : []),
   ].join(' ');
   const advice = [
     ...(defaults.length > 0

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { agreedOn } from '../../../src/postgres/connection/agreed.ts';
 import { agreeOnSession, connectForCommand } from '../../../src/postgres/connection/agreement.ts';
 import { connect, openSession, type Sql } from '../../../src/postgres/connection/database.ts';
 import { limitsFor } from '../../../src/postgres/connection/server-limits.ts';
@@ -39,12 +40,19 @@ test('what a pooler or a platform refuses is left out of every session and said 
   expect(lacking!.refused).toEqual(expect.arrayContaining(refused));
   expect(lacking!.advice).toContain(`ignore_startup_parameters = ${lacking!.refused.join(',')}`);
   expect(lacking!.advice).toMatch(/alter role \S+ set lock_timeout = '1s'/);
-  expect(Object.keys(limits)).toEqual([
-    ...['statement_timeout', 'idle_in_transaction_session_timeout', 'idle_session_timeout'],
-  ]);
+  expect(Object.keys(limits)).toEqual([...['statement_timeout', 'idle_in_transaction_session_timeout', 'idle_session_timeout']]);
   const sql = connect(pooler.url, { max: 1, limits, steadyPlans: true, orderedPlans: true });
   expect([...(await sql`select current_setting('enable_seqscan') as scans`)]).toEqual([{ scans: 'off' }]);
   await sql.end();
+  await pooler.stop();
+});
+
+test('what was refused stays out when something else is wrong besides, so that the next connection names that', async () => {
+  const url = new URL(database.url);
+  url.password = 'wrong';
+  const pooler = await startHoldingWire(url.href, { refuses: ['jit'] });
+  await agreeOnSession(pooler.url, { limits: LIMITS });
+  expect(agreedOn(pooler.url)).toMatchObject({ refused: ['jit'] });
   await pooler.stop();
 });
 

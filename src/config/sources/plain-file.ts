@@ -1,0 +1,22 @@
+/** Reading files that a person names in the settings. */
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
+
+/** More than any secret, certificate or settings file has. */
+const MOST_BYTES = 4_194_304;
+
+/**
+ * The text of a file, or of the one to which a link leads. Throws as `node:fs` does, and for a pipe, a socket, a device or a folder
+ * (code `NOT_A_FILE`) and more than 4 MiB (`TOO_LARGE`): a daemon reads its files again and again, and a pipe would hold up everything
+ * until somebody writes into it.
+ */
+export function readPlainFile(path: string): string {
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const stat = fstatSync(file);
+    if (!stat.isFile()) throw Object.assign(new Error(`${path} is no file`), { code: 'NOT_A_FILE' });
+    if (stat.size > MOST_BYTES) throw Object.assign(new Error(`${path} is too large`), { code: 'TOO_LARGE' });
+    return readFileSync(file, 'utf8');
+  } finally {
+    closeSync(file);
+  }
+}
