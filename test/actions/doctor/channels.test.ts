@@ -46,6 +46,14 @@ test('each channel is tried without a message, and what to set is named', async 
   expect(about('settings').join('\n')).not.toContain('people are not alerted');
 });
 
+test('an address of Alertmanager with its path at the end is said to be one', async () => {
+  ops.respondAlways({ status: 404, body: '' });
+  const about = await doctor('alertmanager: { channels: { ops: { webhookUrl: "${OPS}/api/v2/alerts" } } }');
+  expect(about('alertmanager ops')).toContainEqual(
+    expect.stringMatching(/^warning: the answer was 404, .*: set its own address, without \/api\/v2\/alerts/),
+  );
+});
+
 test('an answer that is a name which every object has says nothing of a channel', async () => {
   slack.respondAlways({ status: 400, body: 'constructor' });
   const about = await doctor('', { SLACK_WEBHOOK_URL: slack.url });
