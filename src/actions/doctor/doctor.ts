@@ -7,6 +7,7 @@ import { channelCeilings, channelSetting, channelTitle, sitesWithoutChannel } fr
 import { ODD_CREDENTIAL_ADVICE, oddCredentials } from '../../config/kinds/credential.ts';
 import { loadSettings } from '../../config/load-settings.ts';
 import type { Settings } from '../../config/settings.ts';
+import { isOpenToOthers } from '../../config/sources/plain-file.ts';
 import { ENCRYPTION_ADVICE, unencrypted } from '../../config/unencrypted.ts';
 import { wayTo, wayToSite } from '../../config/ways.ts';
 import { AppError } from '../../domain/values/errors.ts';
@@ -186,6 +187,8 @@ function wrongSite({ sites }: Settings, site: string | null): AppError | null {
   return new AppError('invalid', `${JSON.stringify(site)} is not a site; known: ${sites.map(({ name }) => name).join(', ')}`);
 }
 
+const OPEN_TO_OTHERS = 'who changes it decides where events and alerts go, at the next reload';
+
 function aboutSettings({ ignored, subscribers, channels, sites, configFile, apiKeys, dataDir }: Settings): Finding[] {
   const report = reporterOf('settings');
   const found = [report.ok(configFile === null ? 'they are complete' : `they are complete, with ${configFile}`)];
@@ -197,6 +200,10 @@ function aboutSettings({ ignored, subscribers, channels, sites, configFile, apiK
       ),
     );
   }
+  if (configFile !== null && isOpenToOthers(configFile))
+    found.push(
+      report.warning(`every user of this machine may change ${configFile}`, `${OPEN_TO_OTHERS}: chmod o-w ${configFile}`),
+    );
   const closed = apiKeys.length === 0 ? machineKeyTrouble(dataDir) : null;
   if (closed !== null)
     found.push(report.warning(`${closed}`, 'until then a daemon refuses all calls of the API, and its console'));

@@ -1,5 +1,5 @@
 /** Reading files that a person names in the settings. */
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
 
 /** More than any secret, certificate or settings file has. */
 const MOST_BYTES = 4_194_304;
@@ -19,4 +19,10 @@ export function readPlainFile(path: string): string {
   } finally {
     closeSync(file);
   }
+}
+
+/** Whether every user of the machine may change a file. */
+export function isOpenToOthers(path: string): boolean {
+  const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
+  return process.platform !== 'win32' && (mode & 0o002) !== 0;
 }
