@@ -6,8 +6,8 @@ const MOST_BYTES = 4_194_304;
 
 /**
  * The text of a file, or of the one to which a link leads. Throws as `node:fs` does, and for a pipe, a socket, a device or a folder
- * (code `NOT_A_FILE`) and more than 4 MiB (`TOO_LARGE`): a daemon reads its files again and again, and a pipe would hold up everything
- * until somebody writes into it.
+ * (code `NOT_A_FILE`) and more than 4 MiB (`TOO_LARGE`): a daemon reads its files again and again, and a pipe would hold up every loop
+ * until a program writes into the pipe.
  */
 export function readPlainFile(path: string): string {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
