@@ -4,7 +4,7 @@
  */
 import { hostname } from 'node:os';
 import { styleText } from 'node:util';
-import { pino } from 'pino';
+import { type Logger as Pino, pino } from 'pino';
 import type { LogEventAt, LogFields, LogLevel } from './log-events.ts';
 
 export interface LoggerOptions {
@@ -131,7 +131,7 @@ export function createLogger({ level, destination = process.stdout }: LoggerOpti
     destination.write(destination.isTTY ? forPeople(text, destination) : text);
   };
   const base = { host: hostname() };
-  const logger = pino(
+  const unnamed = pino(
     {
       level,
       base,
@@ -147,11 +147,15 @@ export function createLogger({ level, destination = process.stdout }: LoggerOpti
     },
     { write },
   );
+  let logger: Pino = unnamed;
   const at = (named: LogLevel) => (about: object, event: string) => logger[named](about, event);
   return {
     ...{ debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') },
     isVerbose: logger.isLevelEnabled('debug'),
-    identify: (replica) => logger.setBindings({ replica }),
+    // Not by setBindings, which adds a second `replica` when a reload names the replica again.
+    identify: (replica) => {
+      logger = unnamed.child({ replica }, { level: logger.level });
+    },
     setLevel: (wanted) => {
       logger.level = wanted;
     },

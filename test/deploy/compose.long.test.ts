@@ -69,8 +69,8 @@ test('asks for the secrets that env.example names, and gives the daemon settings
 });
 
 const TOOLS = [
-  ['promtool', ['check', 'config', '--syntax-only', 'prometheus.yml'], 'prometheus'],
-  ['amtool', ['check-config', 'alertmanager.yml'], 'prometheus-alertmanager'],
+  ['promtool', ['check', 'config', '--syntax-only', 'prometheus.yml', '../prometheus/prometheus.yml'], 'prometheus'],
+  ['amtool', ['check-config', 'alertmanager.yml', '../prometheus/alertmanager.yml'], 'prometheus-alertmanager'],
 ] as const;
 
 test.each(TOOLS)('%s takes its file', async (tool, args, debian) => {

@@ -17,7 +17,7 @@ const ANSWERS: Readonly<Record<string, readonly string[]>> = {
   '#roll-back': ['works on the newer schema', 'backup'],
   '#back-up': ['pg_dump', 'SECRETS_KEY'],
   '#restore': ['pg_restore', 'Stop every daemon'],
-  'production.html#before-the-first-start': ['RDS', 'sslmode=verify-full'],
+  '#4-two-daemons': ['purchase-watch.service', 'doctor', 'CONSOLE_URL'],
   '#the-image': ['Dockerfile', 'docker exec', 'docker run'],
   '#compose': ['compose.yml', 'Grafana'],
   '#kubernetes': ['kubectl apply', 'helm install'],

@@ -57,6 +57,17 @@ test('each line names the replica from when it has its id; a terminal, which sho
   expect(logged(say, true)).not.toMatch(/rep_1|replica|host/);
 });
 
+test('a replica that a reload names again stands in each line once, at the level that was set', () => {
+  const { destination, text } = sink();
+  const log = createLogger({ level: 'info', destination });
+  log.identify('rep_1');
+  log.setLevel('warn');
+  log.identify('rep_2');
+  log.info({ site: 'se', count: 1 } as never, 'below' as never);
+  log.warn({ site: 'se', purchases: 1 }, 'queue.found_overdue');
+  expect(text().match(/"replica":"\w+"/g)).toEqual(['"replica":"rep_2"']);
+});
+
 test('the types refuse what the table of events does not have', () => {
   const log = createLogger({ level: 'silent' });
   const [site, purchases] = ['se', 1];

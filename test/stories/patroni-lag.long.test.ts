@@ -57,6 +57,11 @@ test.skipIf(noPatroni !== null)(
     merchant.open();
 
     const first = await cluster.leader();
+    const stranger = { method: 'PATCH', body: '{"ttl": 9}', headers: {} };
+    expect((await first.ask('/config', stranger))?.status, 'who lacks the password changes nothing').toBe(401);
+    const plain = connect(first.url(NAME).replace('sslmode=require', 'sslmode=disable'), { max: 1 });
+    await expect(plain`select`, 'no password travels without TLS').rejects.toThrow('no encryption');
+    await plain.end();
     const replica = cluster.nodes.find((node) => node !== first)!;
     await holdReplication(first);
     await fillLog(first, 3);

@@ -105,6 +105,17 @@ test('behind a pooler in transaction mode, notifications come by DATABASE_LISTEN
   expect(performance.now() - began).toBeLessThan(900);
 });
 
+test('doctor finds that a pooler hands out fewer sessions than a daemon opens', async () => {
+  const database = await testDatabase();
+  pooler = await startPgBouncer(database.url, { pool_mode: 'transaction', default_pool_size: 4 });
+  const site = { CHECKOUT_BASE_URL: 'http://127.0.0.1:9', CHECKOUT_CLIENT_ID: 'shop', CHECKOUT_CLIENT_SECRET: 'secret' };
+  const doctor = startDaemon(['doctor', '--no-send'], { DATABASE_URL: pooler.url, ...site });
+  await doctor.end('SIGCONT');
+  const said = doctor.output().replace(/\s+/g, ' ');
+  expect(said).toMatch(/4 of 12 sessions could be opened at once.*→ let the pooler before the server hand out 24/);
+  await database.drop();
+});
+
 test('a pooler in statement mode is refused with what to do', async () => {
   const database = await testDatabase();
   pooler = await startPgBouncer(database.url, { pool_mode: 'statement', ignore_startup_parameters: 'extra_float_digits' });

@@ -1,5 +1,6 @@
 /** Settings that change while a daemon runs. */
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -87,6 +88,15 @@ test('config reload takes what changed, without a gap in polls and with the same
   expect(await daemon.end('SIGTERM')).toBe(0);
   settings();
   expect((await command('audit', '--json'))[0]).toBe(0);
+});
+
+test.runIf(process.getuid?.() === 0)('config reload by another user says whose daemon it is', () => {
+  chmodSync(folder, 0o755);
+  const program = join(import.meta.dirname, '../../bin/purchase-watch.mjs');
+  const asNobody = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, program];
+  const { status, stderr } = spawnSync('setpriv', [...asNobody, 'config', 'reload'], { env, encoding: 'utf8' });
+  expect(stderr).toContain(`process ${daemon.process.pid} is a daemon of another user: run this command as that user or as root`);
+  expect(status).toBe(1);
 });
 
 test('a rotated key of the API and a rotated client secret are taken from their files without a signal', async () => {

@@ -11,7 +11,7 @@ export const WORDS: Readonly<Record<string, string>> = {
   '#roll-back': 'rollback, roll back, downgrade',
   '#back-up': 'backup, pg_dump, snapshot',
   '#restore': 'restore, disaster recovery',
-  'production.html#before-the-first-start': 'go live',
+  '#4-two-daemons': 'go live, install the daemon',
   '#the-image': 'docker, container, dockerfile',
   '#compose': 'compose, docker compose',
   '#kubernetes': 'kubernetes, k8s, helm, deployment, kustomize',

@@ -8,7 +8,7 @@ import { replicaRemedy } from '../../domain/incidents/replica-trouble.ts';
 import { queueTrouble } from '../../domain/replicas/notification-queue.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import { describeTarget, parseDatabaseUrl } from '../../postgres/address/database-url.ts';
+import { describeConnectionError, describeTarget, parseDatabaseUrl } from '../../postgres/address/database-url.ts';
 import { missingRight } from '../../postgres/address/missing-right.ts';
 import { hostName, rivalry } from '../../postgres/connection/choose-host.ts';
 import { connect, openSession, readClock, type Sql } from '../../postgres/connection/database.ts';
@@ -34,20 +34,32 @@ export async function checkDatabase(
   const facts = await serverFacts(sql);
   const wrong = wrongEncoding(facts);
   if (wrong !== null) return [version(report, facts, describeTarget(url)), report.failed(wrong.found, wrong.todo)];
-  return [
-    version(report, facts, describeTarget(url)),
-    ...(await hosts(report, url)),
-    ...rights(report, facts),
-    await schema(report, { sql, migrations, role: facts.role }),
-    ...roles(report, facts),
-    ...durability(report, facts),
-    ...replication(report, facts),
-    await connections(report, facts, { sql, url, each: settings.connections }),
-    ...notificationQueue(report, facts),
-    await notifications(report, sql, settings.listenUrl ?? url),
-    await clock(report, sql),
-  ];
+  try {
+    return [
+      version(report, facts, describeTarget(url)),
+      ...(await hosts(report, url)),
+      ...rights(report, facts),
+      await schema(report, { sql, migrations, role: facts.role }),
+      ...roles(report, facts),
+      ...durability(report, facts),
+      ...replication(report, facts),
+      await connections(report, facts, { sql, url, each: settings.connections }),
+      ...notificationQueue(report, facts),
+      await notifications(report, sql, settings.listenUrl ?? url),
+      await clock(report, sql),
+    ];
+  } catch (error) {
+    if (!hasNoConnections(error)) throw error;
+    // What is known already says which limit it is, and by how much.
+    const found = [version(report, facts, describeTarget(url)), report.failed(describeConnectionError(url, error), UNCHECKED)];
+    const limit = limitReached(report, facts, { replicas: LEAST_REPLICAS, each: settings.connections });
+    return limit === null ? found : [...found, limit];
+  }
 }
+
+const UNCHECKED = 'nothing else of the database was checked: mend that, and run doctor again';
+
+const hasNoConnections = (error: unknown): boolean => Object(error).code === '53300';
 
 function version(report: Reporter, { version, versionText, role }: ServerFacts, where: string): Finding {
   const found = `Postgres ${versionText} at ${where}, as role ${role}`;
@@ -131,25 +143,40 @@ async function connections(
   { limits, hasSchema }: ServerFacts,
   { sql, url, each }: { sql: Sql; url: string; each: number },
 ): Promise<Finding> {
-  const used = limits.map(({ of, used, most }) => `${used} of ${most} connections of ${of} are in use`).join(', ');
   const replicas = Math.max(LEAST_REPLICAS, hasSchema ? (await livingDaemons(sql).catch(() => [])).length : 0);
-  const needs = `${replicas} daemons open up to ${replicas * each} (DATABASE_CONNECTIONS is ${each})`;
+  const reached = limitReached(report, { limits }, { replicas, each });
+  if (reached !== null) return reached;
+  const used = usedOf(limits);
+  const opened = await openAtOnce(url, each);
+  if (opened === each) return report.ok(`${used}; ${needsOf(replicas, each)}`);
+  const todo = `let the pooler before the server hand out ${replicas * each} (PgBouncer: default_pool_size, max_db_connections, max_client_conn), or lower DATABASE_CONNECTIONS`;
+  return report.warning(`${opened} of ${each} sessions could be opened at once; ${used}`, todo);
+}
+
+const usedOf = (limits: ServerFacts['limits']): string =>
+  limits.map(({ of, used, most }) => `${used} of ${most} connections of ${of} are in use`).join(', ');
+
+const needsOf = (replicas: number, each: number): string =>
+  `${replicas} daemons open up to ${replicas * each} (DATABASE_CONNECTIONS is ${each})`;
+
+/** A limit that these daemons, or one more, do not fit below; null without one. */
+function limitReached(
+  report: Reporter,
+  { limits }: Pick<ServerFacts, 'limits'>,
+  { replicas, each }: { replicas: number; each: number },
+): Finding | null {
   const tight = limits.find(({ most }) => most < replicas * each);
   if (tight !== undefined) {
     const fits = Math.floor(tight.most / replicas);
     const lower = fits < CONNECTIONS.least ? '' : `set DATABASE_CONNECTIONS to ${fits} or less, or `;
-    return report.warning(`${used}; ${needs}`, `${lower}raise the limit of ${tight.of}`);
+    return report.warning(`${usedOf(limits)}; ${needsOf(replicas, each)}`, `${lower}raise the limit of ${tight.of}`);
   }
   const full = limits.find(({ most, used }) => most - used < each);
-  if (full !== undefined)
-    return report.warning(
-      `${used}; one more daemon opens up to ${each}`,
-      `raise the limit of ${full.of}, or close other clients`,
-    );
-  const opened = await openAtOnce(url, each);
-  if (opened === each) return report.ok(`${used}; ${needs}`);
-  const todo = `let the pooler before the server hand out ${replicas * each} (PgBouncer: default_pool_size, max_db_connections, max_client_conn), or lower DATABASE_CONNECTIONS`;
-  return report.warning(`${opened} of ${each} sessions could be opened at once; ${used}`, todo);
+  if (full === undefined) return null;
+  return report.warning(
+    `${usedOf(limits)}; one more daemon opens up to ${each}`,
+    `raise the limit of ${full.of}, or close other clients`,
+  );
 }
 
 /** Opens `count` sessions at once; answers how many had a transaction open within three seconds. */
@@ -169,8 +196,10 @@ async function openAtOnce(url: string, count: number): Promise<number> {
   for (const session of sessions) session.catch(() => undefined);
   await all.promise;
   clearTimeout(over);
+  // Those that end now make room for others behind a pooler.
+  const atOnce = open;
   await pool.end({ timeout: 1 });
-  return open;
+  return atOnce;
 }
 
 function notificationQueue(report: Reporter, facts: ServerFacts): Finding[] {

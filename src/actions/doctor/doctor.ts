@@ -7,6 +7,7 @@ import { channelCeilings, channelSetting, channelTitle, sitesWithoutChannel } fr
 import { ODD_CREDENTIAL_ADVICE, oddCredentials } from '../../config/kinds/credential.ts';
 import { loadSettings } from '../../config/load-settings.ts';
 import type { Settings } from '../../config/settings.ts';
+import { isOpenToOthers } from '../../config/sources/plain-file.ts';
 import { ENCRYPTION_ADVICE, unencrypted } from '../../config/unencrypted.ts';
 import { wayTo, wayToSite } from '../../config/ways.ts';
 import { AppError } from '../../domain/values/errors.ts';
@@ -14,6 +15,7 @@ import type { Milliseconds } from '../../domain/values/time.ts';
 import { describeConnectionError } from '../../postgres/address/database-url.ts';
 import { agreeOnSession } from '../../postgres/connection/agreement.ts';
 import { connect, type Sql } from '../../postgres/connection/database.ts';
+import { limitsFor } from '../../postgres/connection/server-limits.ts';
 import { startEmbedded } from '../../postgres/embedded/embedded.ts';
 import { hasEmbedded } from '../../postgres/embedded/present.ts';
 import { isUsable, schemaStatus } from '../../postgres/migrations/schema.ts';
@@ -44,6 +46,7 @@ export interface DoctorOptions {
   readonly all: boolean;
 }
 
+/** The patience of a daemon, too: sessions are asked for with the same settings. */
 const DATABASE_WITHIN: Milliseconds = 15_000;
 const QUERY_WITHIN: Milliseconds = 3_000;
 /** On top of what a call may take by its own deadline. */
@@ -184,6 +187,8 @@ function wrongSite({ sites }: Settings, site: string | null): AppError | null {
   return new AppError('invalid', `${JSON.stringify(site)} is not a site; known: ${sites.map(({ name }) => name).join(', ')}`);
 }
 
+const OPEN_TO_OTHERS = 'who changes it decides where events and alerts go, at the next reload';
+
 function aboutSettings({ ignored, subscribers, channels, sites, configFile, apiKeys, dataDir }: Settings): Finding[] {
   const report = reporterOf('settings');
   const found = [report.ok(configFile === null ? 'they are complete' : `they are complete, with ${configFile}`)];
@@ -195,6 +200,10 @@ function aboutSettings({ ignored, subscribers, channels, sites, configFile, apiK
       ),
     );
   }
+  if (configFile !== null && isOpenToOthers(configFile))
+    found.push(
+      report.warning(`every user of this machine may change ${configFile}`, `${OPEN_TO_OTHERS}: chmod o-w ${configFile}`),
+    );
   const closed = apiKeys.length === 0 ? machineKeyTrouble(dataDir) : null;
   if (closed !== null)
     found.push(report.warning(`${closed}`, 'until then a daemon refuses all calls of the API, and its console'));
@@ -260,8 +269,9 @@ async function openDatabase({ databaseUrl, dataDir, poolMode }: Settings): Promi
     return { ...nothing, findings: [report.failed(error.message, `mend that, or set DATABASE_URL`)] };
   }
   const url = databaseUrl ?? embedded!.url;
-  const { lacking } = await agreeOnSession(url, embedded === null ? { poolMode } : {});
-  const sql = connect(url, { max: 4, name: 'doctor' });
+  const asked = { limits: limitsFor(DATABASE_WITHIN), ...(embedded === null && { poolMode }) };
+  const { limits, lacking } = await agreeOnSession(url, asked);
+  const sql = connect(url, { max: 4, name: 'doctor', limits });
   const close = async (): Promise<void> => {
     await sql.end({ timeout: 1 });
     await embedded?.stop();

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import { mayPass } from '../../postgres/address/database-url.ts';
 
 export type Verdict = 'ok' | 'warning' | 'failed';
 
@@ -69,7 +70,11 @@ export async function checked(
     return [
       report.failed(
         `could not be checked: ${why}`,
-        error instanceof AppError ? 'mend that, and run doctor again' : 'this may be a fault of this program',
+        error instanceof AppError
+          ? 'mend that, and run doctor again'
+          : mayPass(error)
+            ? 'see what is said of the database, and run doctor again'
+            : 'this may be a fault of this program',
       ),
     ];
   } finally {

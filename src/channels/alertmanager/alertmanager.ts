@@ -53,7 +53,8 @@ export async function pingAlertmanager(url: string, timeout: Milliseconds, way: 
     const tookMs = Math.round(performance.now() - began);
     if (outcome.status === null || outcome.error !== null) return { kind: 'silent', detail: silence(outcome, timeout).detail };
     if (outcome.status === 200) return { kind: 'alive', tookMs };
-    return { kind: 'unclear', detail: `the answer was ${outcome.status}, not that of Alertmanager to an empty list` };
+    const todo = isElsewhere(outcome.status) ? ': set its own address, without /api/v2/alerts' : '';
+    return { kind: 'unclear', detail: `the answer was ${outcome.status}, not that of Alertmanager to an empty list${todo}` };
   } finally {
     await pool.destroy();
   }
@@ -64,6 +65,9 @@ function placeOf(url: string, operation: string, way: Way, timeout: Milliseconds
   const pool = new Pool(origin, { allowH2: false, headersTimeout: 0, bodyTimeout: 0, connect: connectBy(way, { timeout }) });
   return { pool, origin, path: pathname.replace(/\/+$/, '') + operation + search };
 }
+
+/** Another program answers, or another path of Alertmanager. */
+const isElsewhere = (status: number): boolean => status === 404 || (status >= 200 && status < 400);
 
 function silence({ error, isSent }: PostOutcome, timeout: Milliseconds) {
   if (!(error instanceof DeadlinePassed)) return networkFailureOf(error, { isSent });
@@ -83,8 +87,7 @@ function judge(outcome: PostOutcome, { url, setting, timeout, now, tookMs }: Cir
   const attempted = { httpStatus: status, tookMs, excerpt: excerpt(body, hiding([url])) };
   if (status === 200) return { kind: 'delivered', ...attempted };
   const retryAfter = retryAfterOf(headers, now);
-  const isElsewhere = status === 404 || (status >= 200 && status < 400);
-  const todo = isElsewhere ? ` See that ${setting} is the address of Alertmanager, without /api/v2/alerts.` : '';
+  const todo = isElsewhere(status) ? ` See that ${setting} is the address of Alertmanager, without /api/v2/alerts.` : '';
   const detail = `Alertmanager answered ${status}.${todo}`;
   return { kind: 'failed', reason: `http_${status}`, detail, fault: 'receiver', retryAfter, ...attempted };
 }

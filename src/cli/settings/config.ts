@@ -66,7 +66,7 @@ async function reload(context: CliContext): Promise<void> {
         `${counted(elsewhere.length, 'daemon')} on other machines or in other containers: run this command there, or send SIGHUP.`,
       );
     if (here.length === 0) throw new AppError('not_found', 'no daemon of this database runs on this machine');
-    for (const { pid } of here) process.kill(pid, 'SIGHUP');
+    for (const { pid } of here) hangUp(pid);
     const until = performance.now() + TAKEN_WITHIN;
     const waiting = new Map(here.map((each) => [each.identity, each]));
     while (waiting.size > 0 && performance.now() < until) {
@@ -85,6 +85,19 @@ async function reload(context: CliContext): Promise<void> {
       `process ${pids} did not take the settings within ${TAKEN_WITHIN / 1_000} s: its log says why (settings.refused); it has perhaps other variables than this terminal`,
     );
   });
+}
+
+/** Asks a daemon to read its settings. One that has just ended is left to the wait, which says so. */
+function hangUp(pid: number): void {
+  try {
+    process.kill(pid, 'SIGHUP');
+  } catch (cause) {
+    const { code } = cause as { code?: unknown };
+    if (code === 'ESRCH') return;
+    if (code !== 'EPERM') throw cause;
+    const advice = 'run this command as that user or as root, or reload by its service manager (systemctl reload)';
+    throw new AppError('unavailable', `process ${pid} is a daemon of another user: ${advice}`, { cause });
+  }
 }
 
 /** Declares the command. */

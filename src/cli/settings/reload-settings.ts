@@ -1,11 +1,11 @@
 /** Takes new settings into a running daemon: on SIGHUP, and when a file that a secret comes from has changed. */
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import type { App } from '../../app.ts';
 import { describeSettings } from '../../config/describe.ts';
 import { loadSettings } from '../../config/load-settings.ts';
 import type { Settings } from '../../config/settings.ts';
+import { readPlainFile } from '../../config/sources/plain-file.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Logger } from '../../runtime/logger.ts';
@@ -90,7 +90,7 @@ function digestOf(paths: readonly string[]): string {
   const hash = createHash('sha256');
   for (const path of paths) {
     try {
-      hash.update(readFileSync(path));
+      hash.update(readPlainFile(path));
     } catch {
       hash.update('\0');
     }

@@ -88,13 +88,17 @@ async function requireSchema(sql: Sql): Promise<void> {
   );
 }
 
+/** A command asks for none; behind a pooler in transaction mode it cannot. */
+const TIMEOUT_ADVICE = ': the role, the database or the pooler has a statement_timeout; take it out, or raise it';
+
 /** What the database refused or why it went away, in a sentence; anything else is left as it is. */
 function explained(error: unknown, describe: (error: unknown) => string): unknown {
   if (error instanceof AppError || !(error instanceof Error)) return error;
   const { name, code, hint } = error as Error & { code?: unknown; hint?: unknown };
   if (missingRight(error, '') !== null) return new AppError('unavailable', describe(error), { cause: error });
   if (name === 'PostgresError') {
-    const more = typeof hint === 'string' ? ` (${hint})` : '';
+    const timeout = code === '57014' && error.message.includes('statement timeout') ? TIMEOUT_ADVICE : null;
+    const more = timeout ?? (typeof hint === 'string' ? ` (${hint})` : '');
     return new AppError('unavailable', `the database refused this: ${error.message}${more}`, { cause: error });
   }
   const isConnection = typeof code === 'string' && /^(?:CONNECT|E[A-Z]+$)/.test(code);

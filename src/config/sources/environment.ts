@@ -1,11 +1,11 @@
 /** The environment: variables, the files that secrets may come from, and names that look mistyped. */
-import { readFileSync } from 'node:fs';
 import type { z } from 'zod';
 import { unreadFile } from '../../domain/values/errors.ts';
 import { notes } from '../kinds/field.ts';
 import { distance, leavesOut, suggestion } from '../kinds/nearest.ts';
 import { wrongValue } from '../kinds/problems.ts';
 import { VARIABLE_NAMES, VARIABLES, type VariableName } from '../schema/variables.ts';
+import { readPlainFile } from './plain-file.ts';
 
 type Values = { [Name in VariableName]: z.output<(typeof VARIABLES)[Name]> };
 
@@ -51,7 +51,7 @@ export function environmentOf(env: NodeJS.ProcessEnv): Environment {
     if (!fromFiles.has(name)) {
       const path = env[`${name}_FILE`]!;
       try {
-        fromFiles.set(name, readFileSync(path, 'utf8').replace(/\r?\n$/, ''));
+        fromFiles.set(name, readPlainFile(path).replace(/[\r\n]+$/, ''));
         if (fromFiles.get(name) === '') problems.push(`${name}_FILE: ${path} is empty`);
       } catch (error) {
         fromFiles.set(name, undefined);

@@ -1,5 +1,4 @@
 /** Reads the settings file: YAML, then `${NAME}` from the environment, then the schema. */
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { LineCounter, parseDocument } from 'yaml';
 import type { z } from 'zod';
@@ -7,6 +6,7 @@ import { unreadFile } from '../../domain/values/errors.ts';
 import { issueLines, pathText, placeText } from '../kinds/problems.ts';
 import { type FileSettings, file } from '../schema/file-schema.ts';
 import type { Environment } from './environment.ts';
+import { readPlainFile } from './plain-file.ts';
 
 /** The file as far as it could be used. */
 export interface ReadFile {
@@ -107,7 +107,7 @@ function without(section: unknown, issues: readonly z.core.$ZodIssue[]): unknown
 export function readSettingsFile(path: string, environment: Environment, problems: string[]): ReadFile | null {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = readPlainFile(path);
   } catch (error) {
     problems.push(`PURCHASE_WATCH_CONFIG: ${unreadFile(resolve(path), error)}`);
     return null;

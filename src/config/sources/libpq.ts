@@ -1,7 +1,8 @@
 /** What programs of Postgres take from variables and files when the address of a database leaves it out, as libpq does. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { unreadFile } from '../../domain/values/errors.ts';
+import { readPlainFile } from './plain-file.ts';
 
 /** Parameters of a connection by the variable that gives them. */
 const PARAMETERS = {
@@ -82,7 +83,7 @@ function serviceParameters(
   const files = [ofUser, ...(env.PGSYSCONFDIR === undefined ? [] : [join(env.PGSYSCONFDIR, 'pg_service.conf')])];
   for (const file of files) {
     try {
-      const found = sectionOf(readFileSync(file, 'utf8'), service);
+      const found = sectionOf(readPlainFile(file), service);
       if (found !== null) return found;
     } catch (error) {
       if ((error as { code?: unknown }).code !== 'ENOENT') problems.push(`PGSERVICE: ${unreadFile(file, error)}`);

@@ -35,5 +35,16 @@ export class AppError extends Error {
 /** Why a file was not read, of what `node:fs` threw; names the path. */
 export function unreadFile(path: string, error: unknown): string {
   const { code = 'unknown' } = error as { readonly code?: string };
-  return code === 'ENOENT' ? `there is no such file: ${path}` : `${path} cannot be read (${code})`;
+  switch (code) {
+    case 'ENOENT':
+      return `there is no such file: ${path}`;
+    case 'NOT_A_FILE':
+      return `${path} is a folder, a pipe or a device: name a file, which can be read again`;
+    case 'TOO_LARGE':
+      return `${path} has more than 4 MiB: name the right file`;
+    case 'EACCES':
+      return `${path} cannot be read (EACCES): let the user of this process read it, and enter its folders`;
+    default:
+      return `${path} cannot be read (${code})`;
+  }
 }

@@ -122,7 +122,8 @@ function splitUrl(text: string): { login: string; given: string; path: string; s
   const at = authority.lastIndexOf('@');
   const given = authority.slice(at + 1);
   // An "@" after the authority means that the password holds a bare "/", "?" or "#": what looks like the host is part of it.
-  if (match === null || (at < 0 && `${path}${search}`.includes('@')) || !isUrl(text, given)) {
+  const isDecodable = !/%(?![\da-f]{2})/i.test(text);
+  if (match === null || (at < 0 && `${path}${search}`.includes('@')) || !isUrl(text, given) || !isDecodable) {
     throw new AppError(
       'configuration',
       'the database URL is not valid: expected postgres://user:password@host:port/database, with special characters in the password percent-encoded',
@@ -210,6 +211,10 @@ function reason(error: unknown, target: Target): string {
       return 'the server closed the connection; check its log, and whether it offers TLS when sslmode asks for it';
     case '28P01':
       return 'the password is not accepted; mend it, or name its file in DATABASE_PASSWORD_FILE, which is read for each connection';
+    case '28000':
+      return /no encryption/.test(message)
+        ? `the server takes no connection without encryption (${message}): set sslmode=verify-full and sslrootcert in the URL`
+        : message;
     case '3D000':
       return `there is no database "${target.database}"; create it first`;
     case 'ERR_TLS_CERT_ALTNAME_INVALID':
@@ -221,7 +226,7 @@ function reason(error: unknown, target: Target): string {
     case '25006':
       return 'the session is read-only; let DATABASE_URL lead to the primary, or name all hosts: postgres://user@a:5432,b:5432/db';
     case '53300':
-      return 'it has no free connections; raise max_connections there, or stop other clients';
+      return noConnections(message, target);
     case '57P03':
       return `it does not take connections yet (${message})`;
     default:
@@ -229,6 +234,16 @@ function reason(error: unknown, target: Target): string {
         ? `its TLS certificate is not trusted (${code}); name its authority with sslrootcert=/path/root.crt in the URL`
         : message || code || 'unknown error';
   }
+}
+
+/** Which limit is reached, by the server's words, and where that one is set. */
+function noConnections(message: string, { user, database }: Target): string {
+  const limit = /for role/.test(message)
+    ? `the limit of the role (alter role ${user} connection limit …)`
+    : /for database/.test(message)
+      ? `the limit of the database (alter database ${database || user} connection limit …)`
+      : 'max_connections there';
+  return `it has no free connections (${message}): raise ${limit}, lower DATABASE_CONNECTIONS, or stop other clients`;
 }
 
 function isCertificateTrouble(code: string): boolean {

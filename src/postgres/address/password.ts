@@ -1,5 +1,6 @@
 /** Passwords that are read again for each connection, so that one that is rotated, or a token of minutes, works without a restart. */
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
+import { readPlainFile } from '../../config/sources/plain-file.ts';
 import { AppError, unreadFile } from '../../domain/values/errors.ts';
 
 export interface PasswordSources {
@@ -25,7 +26,7 @@ export interface Login {
  * may read as libpq refuses it.
  */
 export function readPassword({ passwordFile, urlFile, passFile, given }: PasswordSources, login: Login): string {
-  if (passwordFile !== null) return contentOf('DATABASE_PASSWORD_FILE', passwordFile);
+  if (passwordFile !== null) return oneLine(contentOf('DATABASE_PASSWORD_FILE', passwordFile), passwordFile);
   if (urlFile !== null) {
     const password = /^[^:]*:\/\/[^:@/?#]*:(.*)@[^@]*$/.exec(contentOf('DATABASE_URL_FILE', urlFile))?.[1];
     if (password !== undefined) return decodeURIComponent(password);
@@ -43,10 +44,19 @@ export function readPassword({ passwordFile, urlFile, passFile, given }: Passwor
 
 function contentOf(name: string, path: string): string {
   try {
-    return readFileSync(path, 'utf8').replace(/\r?\n$/, '');
+    return readPlainFile(path).replace(/[\r\n]+$/, '');
   } catch (cause) {
     throw new AppError('configuration', `${name}: ${unreadFile(path, cause)}`, { cause });
   }
+}
+
+function oneLine(text: string, path: string): string {
+  if (!/[\r\n]/.test(text)) return text;
+  const advice = 'leave the password there alone, in the first line';
+  throw new AppError(
+    'configuration',
+    `DATABASE_PASSWORD_FILE: ${path} has several lines, or begins with an empty one: ${advice}`,
+  );
 }
 
 /** The password of the first line that fits; `*` fits everything, and a folder of a socket is `localhost`. */

@@ -1,7 +1,7 @@
 /** How a URL has its connections encrypted, as libpq reads `sslmode`. */
-import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
-import { AppError } from '../../domain/values/errors.ts';
+import { readPlainFile } from '../../config/sources/plain-file.ts';
+import { AppError, unreadFile } from '../../domain/values/errors.ts';
 
 /** Whether and how a connection is encrypted. */
 export interface Encryption {
@@ -51,8 +51,8 @@ export function encryptionOf(query: URLSearchParams, host: string): Encryption {
 
 function certificate(parameter: string, path: string): string {
   try {
-    return readFileSync(path, 'utf8');
+    return readPlainFile(path);
   } catch (cause) {
-    throw new AppError('configuration', `the database URL's ${parameter} cannot be read: ${path}`, { cause });
+    throw new AppError('configuration', `the database URL's ${parameter}: ${unreadFile(path, cause)}`, { cause });
   }
 }

@@ -34,9 +34,10 @@ export function agree(url: string, found: Agreed): void {
   agreed.set(url, found);
 }
 
-/** Of these settings, and the guards, those with which a session of the URL can begin. */
-export function settingsAtStart(url: string, wanted: SessionSettings): Record<string, string | number> {
+/** Of these settings, and the guards, those with which a session of the URL can begin; as text, because the driver leaves out a 0. */
+export function settingsAtStart(url: string, wanted: SessionSettings): Record<string, string> {
   const { guards, refused, isPooled } = agreedOn(url);
   if (isPooled) return {};
-  return Object.fromEntries(Object.entries({ ...wanted, ...guards }).filter(([name]) => !refused.includes(name)));
+  const taken = Object.entries({ ...wanted, ...guards }).filter(([name]) => !refused.includes(name));
+  return Object.fromEntries(taken.map(([name, value]) => [name, `${value}`]));
 }

@@ -7,6 +7,7 @@
 import postgres from 'postgres';
 import type { PoolMode } from '../../config/kinds/connection-shares.ts';
 import { AppError } from '../../domain/values/errors.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import { type Agreed, agree, agreedOn, type SessionSettings } from './agreed.ts';
 import { type ConnectOptions, connect, EVERY_PLAN, type Queries, type Sql } from './database.ts';
 import type { ServerLimits } from './server-limits.ts';
@@ -33,6 +34,9 @@ export interface Agreement {
 const LOSING: readonly string[] = ['off', 'local'];
 /** The longest that a start waits for an answer. */
 const ASK_FOR_SECONDS = 3;
+/** Limits of the role or the pooler that are shorter end statements that the daemon needs. */
+const SHORTEST_LIMIT: Milliseconds = 5_000;
+const SHORTEST_LOCK_LIMIT: Milliseconds = 100;
 /** With many servers behind a pooler two transactions may meet the same one by chance, or miss each other. */
 const TRIES = 3;
 
@@ -64,7 +68,8 @@ export async function agreeOnSession(
   const guards = { default_transaction_isolation: 'read committed' };
   const first = await ask(guards);
   if (first === null) {
-    agree(url, before);
+    // What was refused stays out, so that the next connection meets, and names, what is wrong besides.
+    agree(url, { ...before, refused });
     return { limits, isPooled, lacking: null };
   }
   const facts = (await ask({ ...guards, synchronous_commit: LOSING.includes(first.commits) ? 'on' : first.commits })) ?? first;
@@ -76,8 +81,8 @@ interface SessionFacts {
   readonly role: string;
   readonly isolation: string;
   readonly commits: string;
-  /** Limits of the role that are not set. */
-  readonly unlimited: readonly string[];
+  /** Each limit, in milliseconds and as a person writes it: `statement_timeout 500 500ms`, with 0 for none. */
+  readonly limits: readonly string[];
 }
 
 /** The settings of a new session, or why the server refused it; null where nothing answered. */
@@ -87,8 +92,8 @@ async function askSession(url: string, limits: ServerLimits): Promise<SessionFac
     const [row] = await sql<[SessionFacts]>`
       select current_user as role, current_setting('default_transaction_isolation') as isolation,
         current_setting('synchronous_commit') as commits,
-        array(select name from pg_settings where name in ('lock_timeout', 'statement_timeout', 'idle_in_transaction_session_timeout')
-          and setting = '0' order by name) as unlimited`;
+        array(select name || ' ' || setting || ' ' || current_setting(name) from pg_settings
+          where name in ('lock_timeout', 'statement_timeout', 'idle_in_transaction_session_timeout') order by name) as limits`;
     return row;
   } catch (error) {
     return error instanceof postgres.PostgresError ? error.message : null;
@@ -135,22 +140,31 @@ async function sessionOf(sql: Queries): Promise<number> {
 const STATEMENT_MODE =
   'DATABASE_URL leads to a pooler in statement mode, which takes no transactions: set pool_mode = transaction or session for this database in the file of the pooler';
 
-function lackingIn({ role, isolation, commits, unlimited }: SessionFacts, { refused, isPooled }: Agreed): Lacking | null {
+function lackingIn({ role, isolation, commits, limits: all }: SessionFacts, { refused, isPooled }: Agreed): Lacking | null {
   const wrong = [
     ...(isolation === 'read committed' ? [] : [`default_transaction_isolation is ${isolation}`]),
     ...(LOSING.includes(commits) ? [`synchronous_commit is ${commits}`] : []),
   ];
+  const limitsOf = all.map((limit) => limit.split(' ') as [name: string, ms: string, text: string]);
+  const unlimited = limitsOf.filter(([, ms]) => ms === '0').map(([name]) => name);
+  const tight = limitsOf.filter(
+    ([name, ms]) => ms !== '0' && Number(ms) < (name === 'lock_timeout' ? SHORTEST_LOCK_LIMIT : SHORTEST_LIMIT),
+  );
   const isUnlimited = unlimited.length > 0 && (isPooled || refused.some((name) => unlimited.includes(name)));
-  if (wrong.length === 0 && refused.length === 0 && !isUnlimited) return null;
+  if (wrong.length === 0 && refused.length === 0 && !isUnlimited && tight.length === 0) return null;
+  const limits = [...(isUnlimited ? unlimited : []), ...tight.map(([name]) => name)];
   const defaults = [
     ...(isolation === 'read committed' ? [] : ["default_transaction_isolation = 'read committed'"]),
     ...(LOSING.includes(commits) ? ['synchronous_commit = on'] : []),
-    ...(isUnlimited ? unlimited.map((name) => `${name} = '${LIMITS_OF_ROLE.get(name)}'`) : []),
+    ...limits.map((name) => `${name} = '${LIMITS_OF_ROLE.get(name)}'`),
   ].map((setting) => `alter role ${role} set ${setting}`);
   const detail = [
     ...(isPooled ? [POOLED] : refused.length > 0 ? [REFUSED] : []),
     ...(wrong.length > 0 ? [`${wrong.join(' and ')}: ${UNGUARDED}`] : []),
     ...(isUnlimited ? [UNLIMITED] : []),
+    ...(tight.length > 0
+      ? [`${tight.map(([name, , text]) => `${name} = ${text}`).join(' and ')}: the server ends what the daemon has under way.`]
+      : []),
   ].join(' ');
   const advice = [
     ...(defaults.length > 0
@@ -176,10 +190,11 @@ const UNLIMITED =
   'A statement that waits for a lock holds up the others of its connection, and can hold its connection at the server after the daemon gave it up.';
 
 /**
- * For a command: how often the server looks whether the command is still there, and how long a statement waits for a lock. A
- * person's open transaction would otherwise make the command wait in silence.
+ * For a command: a statement takes as long as it needs, whatever the limit of the role; how often the server looks whether the
+ * command is still there; how long a statement waits for a lock. A person's open transaction would otherwise make the command
+ * wait in silence.
  */
-const COMMAND_LIMITS: ServerLimits = { client_connection_check_interval: 2_000, lock_timeout: 3_000 };
+const COMMAND_LIMITS: ServerLimits = { statement_timeout: 0, client_connection_check_interval: 2_000, lock_timeout: 3_000 };
 
 /**
  * Opens a pool for a command, whose statements may take as long as they need. When the command is killed, the server ends its

@@ -163,6 +163,9 @@ export interface Session {
   readonly closed: Promise<void>;
 }
 
+/** As limitsFor has it. */
+const UNENDED = { idle_session_timeout: 0 };
+
 /** Opens a session with its first query. Unlike a pool's connections it is never replaced by another one. */
 export function openSession(url: string, name: string, onNotify?: (channel: string, payload: string) => void): Session {
   const parsed = parseDatabaseUrl(url);
@@ -171,7 +174,7 @@ export function openSession(url: string, name: string, onNotify?: (channel: stri
     max: 1,
     idle_timeout: 0,
     max_lifetime: null,
-    connection: { application_name: `purchase-watch ${name}`, ...INSTANTS_AS_READ, ...settingsAtStart(url, {}) },
+    connection: { application_name: `purchase-watch ${name}`, ...INSTANTS_AS_READ, ...settingsAtStart(url, UNENDED) },
     prepare: !agreedOn(url).isPooled,
     onnotice: () => {},
     onclose: () => closed.resolve(),

@@ -15,6 +15,8 @@ export function limitsFor(answerWithin: Milliseconds): ServerLimits {
     statement_timeout: Math.round(answerWithin * 0.8),
     lock_timeout: Math.round(answerWithin * 0.6),
     idle_in_transaction_session_timeout: answerWithin,
+    // A connection that only listens says nothing for minutes; a limit of the role would end it each time.
+    idle_session_timeout: 0,
     // How often a server that works on a statement looks whether its client is still there.
     client_connection_check_interval: Math.round(answerWithin * 0.2),
   };

@@ -1,4 +1,5 @@
 /** What doctor says of channels for people and of the dead man's switch. */
+import { chmodSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Finding } from '../../../src/actions/overview/finding.ts';
 import { noteHeartbeat } from '../../../src/postgres/shards/dead-mans-switch.ts';
@@ -46,6 +47,14 @@ test('each channel is tried without a message, and what to set is named', async 
   expect(about('settings').join('\n')).not.toContain('people are not alerted');
 });
 
+test('an address of Alertmanager with its path at the end is said to be one', async () => {
+  ops.respondAlways({ status: 404, body: '' });
+  const about = await doctor(`alertmanager: { channels: { ops: { webhookUrl: "\${OPS}/api/v2/alerts" } } }`);
+  expect(about('alertmanager ops')).toContainEqual(
+    expect.stringMatching(/^warning: the answer was 404, .*: set its own address, without \/api\/v2\/alerts/),
+  );
+});
+
 test('an answer that is a name which every object has says nothing of a channel', async () => {
   slack.respondAlways({ status: 400, body: 'constructor' });
   const about = await doctor('', { SLACK_WEBHOOK_URL: slack.url });
@@ -91,4 +100,13 @@ test('the dead man’s switch is not called from here; when it was called, and w
   expect(await look()).toEqual([
     expect.stringMatching(/^warning: it was called 10 min (?:\d+ s )?ago for the last time → no channel for people takes/),
   ]);
+});
+
+test('a settings file that every user may change is named', async () => {
+  const path = temporaryFile('sites: { se: { baseUrl: "http://127.0.0.1:9", clientId: a, clientSecret: b, timeout: 1s } }');
+  const settings = async (): Promise<string> => (await doctor('', { PURCHASE_WATCH_CONFIG: path }))('settings').join('\n');
+  expect(await settings()).not.toContain('chmod');
+  chmodSync(path, 0o666);
+  expect(await settings()).toContain(`warning: every user of this machine may change ${path} → `);
+  expect(await settings()).toContain(`chmod o-w ${path}`);
 });

@@ -118,3 +118,11 @@ test('a certificate for other names gets its own advice', () => {
     /is for other names \(DNS:pg.example\): let DATABASE_URL name the host/,
   );
 });
+
+test('a file of the password that holds more than the password is named when the server refuses', () => {
+  const url = `postgres://${role}@db.example/shop?passwordfile=${encodeURIComponent(fileWith('lines', 'first\nsecond\n'))}`;
+  const refused = Object.assign(new Error('password authentication failed'), { code: '28P01' });
+  expect(describeConnectionError(url, refused)).toContain('lines has several lines, or begins with an empty one');
+  const well = `postgres://${role}@db.example/shop?passwordfile=${encodeURIComponent(fileWith('breaks', 'first\r\n\n'))}`;
+  expect(parseDatabaseUrl(well).options.password()).toBe('first');
+});

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { agreeOnSession } from '../../../src/postgres/connection/agreement.ts';
+import { agreedOn } from '../../../src/postgres/connection/agreed.ts';
+import { agreeOnSession, connectForCommand } from '../../../src/postgres/connection/agreement.ts';
 import { connect, openSession, type Sql } from '../../../src/postgres/connection/database.ts';
 import { limitsFor } from '../../../src/postgres/connection/server-limits.ts';
 import { openStore } from '../../../src/postgres/open.ts';
@@ -25,6 +26,7 @@ test('the server knows every limit, and each is shorter than the patience of the
   expect([...rows]).toEqual([
     { name: 'client_connection_check_interval', ms: 2_000 },
     { name: 'idle_in_transaction_session_timeout', ms: 10_000 },
+    { name: 'idle_session_timeout', ms: 0 },
     { name: 'lock_timeout', ms: 6_000 },
     { name: 'statement_timeout', ms: 8_000 },
   ]);
@@ -38,10 +40,19 @@ test('what a pooler or a platform refuses is left out of every session and said 
   expect(lacking!.refused).toEqual(expect.arrayContaining(refused));
   expect(lacking!.advice).toContain(`ignore_startup_parameters = ${lacking!.refused.join(',')}`);
   expect(lacking!.advice).toMatch(/alter role \S+ set lock_timeout = '1s'/);
-  expect(Object.keys(limits)).toEqual(['statement_timeout', 'idle_in_transaction_session_timeout']);
+  expect(Object.keys(limits)).toEqual([...['statement_timeout', 'idle_in_transaction_session_timeout', 'idle_session_timeout']]);
   const sql = connect(pooler.url, { max: 1, limits, steadyPlans: true, orderedPlans: true });
   expect([...(await sql`select current_setting('enable_seqscan') as scans`)]).toEqual([{ scans: 'off' }]);
   await sql.end();
+  await pooler.stop();
+});
+
+test('what was refused stays out when something else is wrong besides, so that the next connection names that', async () => {
+  const url = new URL(database.url);
+  url.password = 'wrong';
+  const pooler = await startHoldingWire(url.href, { refuses: ['jit'] });
+  await agreeOnSession(pooler.url, { limits: LIMITS });
+  expect(agreedOn(pooler.url)).toMatchObject({ refused: ['jit'] });
   await pooler.stop();
 });
 
@@ -122,5 +133,33 @@ describe('a database whose defaults would break what recording rests on', () => 
     expect(lacking!.advice).toContain('set synchronous_commit = on');
     expect(await settingsOf(connect(pooler.url, { max: 1 }))).toEqual({ isolation: 'serializable', commits: 'off' });
     await pooler.stop();
+  });
+});
+
+describe('limits that the role has', () => {
+  const setLimits = async (value: string): Promise<void> => {
+    const name = decodeURIComponent(new URL(database.url).pathname.slice(1));
+    for (const limit of ['statement_timeout', 'idle_session_timeout'])
+      await database.sql.unsafe(`alter database "${name}" set ${limit} = ${value}`);
+  };
+  afterEach(() => setLimits('default'));
+
+  test('end neither a session that listens nor what a command does', async () => {
+    await setLimits("'200ms'");
+    const of = async (sql: Sql, limit: string): Promise<unknown> => {
+      const [row] = await sql`select current_setting(${limit}) as value`;
+      await sql.end();
+      return row?.value;
+    };
+    expect(await of(openSession(database.url, 'test').sql, 'idle_session_timeout')).toBe('0');
+    expect(await of(await connectForCommand(database.url, { max: 1, name: 'test' }), 'statement_timeout')).toBe('0');
+  });
+
+  test('and that a pooler in transaction mode leaves in force are named with what to set', async () => {
+    await setLimits("'200ms'");
+    const { lacking } = await agreeOnSession(database.url, { limits: LIMITS, poolMode: 'transaction' });
+    expect(lacking!.detail).toContain('statement_timeout = 200ms: the server ends what the daemon has under way');
+    expect(lacking!.advice).toMatch(/alter role \S+ set statement_timeout = '12s'/);
+    expect((await agreeOnSession(database.url, { limits: LIMITS, poolMode: 'session' })).lacking).toBeNull();
   });
 });

@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parse, stringify } from 'yaml';
 import { connect } from '../../../src/postgres/connection/database.ts';
 import { freePorts, installed, startChild } from '../broker-process.ts';
+import { makeAuthority } from '../certificates.ts';
 import { canKillPostgres, postgresUser } from '../killable-postgres.ts';
 import { createNode, PASSWORD, type PatroniNode } from './node.ts';
 
@@ -62,9 +63,10 @@ export async function startPatroni(
   chmodSync(folder, 0o700);
   const etcd = await startEtcd(folder);
   const nodes: PatroniNode[] = [];
+  const authority = makeAuthority();
   for (let number = 1; number <= nodeCount; number++) {
     const [postgres, rest] = (await freePorts(2)) as [number, number];
-    const own = { name: `node${number}`, folder, ports: { postgres, rest } };
+    const own = { name: `node${number}`, folder, ports: { postgres, rest }, pair: authority.issue('localhost') };
     nodes.push(await createNode({ ...own, etcd: etcd.url, dcs: { ...QUICK, ...dcs }, parameters }));
   }
   const haproxy = await startHaproxy(folder, nodes);
@@ -179,7 +181,7 @@ async function startEtcd(folder: string): Promise<{ url: string; kill(): Promise
 async function startHaproxy(folder: string, nodes: readonly PatroniNode[]): Promise<{ host: string; kill(): Promise<void> }> {
   const [port] = (await freePorts(1)) as [number];
   const host = `127.0.0.1:${port}`;
-  let text = readFileSync(join(FILES, 'haproxy.cfg'), 'utf8').replace('10.0.0.10:5432', host);
+  let text = readFileSync(join(FILES, 'haproxy.cfg'), 'utf8').replace('127.0.0.1:5432', host);
   for (const number of [1, 2, 3]) {
     const node = nodes[number - 1];
     const line = `server node${number} 10.0.0.1${number}:5432 check port 8008`;

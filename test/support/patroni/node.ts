@@ -1,17 +1,18 @@
 /** One machine of a Patroni cluster: Patroni, its Postgres, and the lines over which everything outside of the machine reaches both. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chownSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parse, stringify } from 'yaml';
 import { connect } from '../../../src/postgres/connection/database.ts';
 import { installed } from '../broker-process.ts';
+import type { Pair } from '../certificates.ts';
 import { postgresUser } from '../killable-postgres.ts';
 import { type Fault, startWire, type Wire } from '../wire.ts';
 
 const FILE = join(import.meta.dirname, '../../../deploy/patroni/patroni.yml');
-/** Of every role of the cluster. */
+/** Of every role of the cluster, and of Patroni's REST API. */
 export const PASSWORD = 'change-me';
 
 export interface PatroniNode {
@@ -43,6 +44,8 @@ export interface NodeParts {
   /** Where its Postgres and its Patroni listen, behind the lines. */
   readonly ports: { readonly postgres: number; readonly rest: number };
   readonly etcd: string;
+  /** What Postgres shows to who connects. */
+  readonly pair: Pair;
   /** Settings of the cluster in place of those of the file. */
   readonly dcs: Readonly<Record<string, unknown>>;
   /** Settings of this Postgres besides. */
@@ -50,8 +53,13 @@ export interface NodeParts {
 }
 
 /** Lays the lines, and writes the node's file: the one that is published, with addresses and folders of the test. */
-export async function createNode({ name, folder, ports, etcd, dcs, parameters }: NodeParts): Promise<PatroniNode> {
+export async function createNode({ name, folder, ports, etcd, pair, dcs, parameters }: NodeParts): Promise<PatroniNode> {
   const data = join(folder, name);
+  const [certificate, key] = [join(folder, `${name}.crt`), join(folder, `${name}.key`)];
+  writeFileSync(certificate, pair.certificate);
+  writeFileSync(key, pair.key, { mode: 0o600 });
+  const { uid, gid } = postgresUser();
+  if (uid !== undefined) chownSync(key, uid, gid!);
   const [toPostgres, toRest, toEtcd] = (await Promise.all(
     [`http://127.0.0.1:${ports.postgres}`, `http://127.0.0.1:${ports.rest}`, etcd].map((url) => startWire(url)),
   )) as [Wire, Wire, Wire];
@@ -70,15 +78,22 @@ export async function createNode({ name, folder, ports, etcd, dcs, parameters }:
       connect_address: outside.postgres,
       data_dir: data,
       pgpass: join(folder, `${name}.pgpass`),
-      parameters: { unix_socket_directories: '', shared_buffers: '64MB', ...parameters },
+      parameters: {
+        ...file.postgresql.parameters,
+        ...{ ssl_cert_file: certificate, ssl_key_file: key },
+        ...{ unix_socket_directories: '', shared_buffers: '64MB', ...parameters },
+      },
       pg_hba: file.postgresql.pg_hba.slice(1).map((line: string) => line.replace('10.0.0.0/24', '127.0.0.1/32')),
     },
     watchdog: { mode: 'off' },
   };
   writeFileSync(join(folder, `${name}.yml`), stringify(settings));
-  const url = (database: string) => `postgres://postgres:${PASSWORD}@127.0.0.1:${ports.postgres}/${database}?sslmode=disable`;
+  const url = (database: string) => `postgres://postgres:${PASSWORD}@127.0.0.1:${ports.postgres}/${database}?sslmode=require`;
   const ask = (path: string, request: RequestInit = {}): Promise<Response | null> =>
-    fetch(`http://127.0.0.1:${ports.rest}${path}`, { signal: AbortSignal.timeout(2_000), ...request }).catch(() => null);
+    fetch(`http://127.0.0.1:${ports.rest}${path}`, {
+      ...{ signal: AbortSignal.timeout(2_000), headers: { authorization: `Basic ${btoa(`patroni:${PASSWORD}`)}` } },
+      ...request,
+    }).catch(() => null);
   const patroni = createPatroni(folder, name);
   const killPostgres = () => killTree(postmasterOf(data));
   process.once('exit', () => void killTree(postmasterOf(data)));
@@ -117,6 +132,8 @@ function createPatroni(folder: string, name: string): { start(): void; kill(): P
           PATRONI_SUPERUSER_PASSWORD: PASSWORD,
           PATRONI_REPLICATION_PASSWORD: PASSWORD,
           PATRONI_REWIND_PASSWORD: PASSWORD,
+          PATRONI_RESTAPI_USERNAME: 'patroni',
+          PATRONI_RESTAPI_PASSWORD: PASSWORD,
         },
       });
     },
