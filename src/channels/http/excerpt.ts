@@ -10,6 +10,14 @@ export function printable(text: string): string {
   return text.replace(UNPRINTABLE, ' ').trim();
 }
 
+/** A text of several lines without anything else that cannot be seen. */
+export function cleared(text: string): string {
+  return text
+    .toWellFormed()
+    .replace(/\r\n?/g, '\n')
+    .replace(UNPRINTABLE, (found) => found.replace(/[^\n\t]/g, ''));
+}
+
 /** Shortens a text to one printable line without what `hide` takes out; empty when nothing of it may be kept. */
 export function excerpt(text: string, hide: Hide = hideNothing): string {
   if (text === '') return '';
