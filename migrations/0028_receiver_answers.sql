@@ -16,3 +16,5 @@ comment on column purchase_watch_internal.receiver_answers.at is 'When the attem
 comment on column purchase_watch_internal.receiver_answers.number is 'Which attempt of the delivery, from 1.';
 comment on column purchase_watch_internal.receiver_answers.slot is 'The place in the subscriber''s ring: delivery % 64.';
 comment on column purchase_watch_internal.receiver_answers.answer is 'Status line, headers and body, without secrets, cookies and credentials; 8 192 bytes at most.';
+
+comment on column purchase_watch.open_incidents.count is 'How many customers are overdue now; of a subscriber, deliveries that wait or were given up, counted to 100 000; of replicas, those that cannot do their work.';

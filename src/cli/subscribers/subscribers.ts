@@ -18,7 +18,7 @@ import { commandLine } from '../../domain/values/command-line.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { DAY, isoTimeOrNull, type Milliseconds } from '../../domain/values/time.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
-import { MOST_WAITING, waitingFor } from '../../postgres/subscribers/changes.ts';
+import { MOST_WAITING, waitingFor } from '../../postgres/deliveries/waiting.ts';
 import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
 import { durationArgument, examples } from '../terminal/arguments.ts';
 import { confirmed } from '../terminal/confirm.ts';

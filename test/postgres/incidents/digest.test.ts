@@ -5,12 +5,13 @@ import {
   incidentsSince,
   lostSince,
   paceSince,
+  MOST_COUNTED,
   staysSince,
   stuckNow,
   troubleSince,
 } from '../../../src/postgres/incidents/digest.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
-import { MOST_COUNTED } from '../../../src/postgres/subscribers/symptoms.ts';
+
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 import { rowsRead } from '../../support/rows-read.ts';
 
