@@ -2,7 +2,7 @@
 
 import type { OverviewBody } from '../../../api/health/overview.ts';
 import type { IncidentCustomersBody } from '../../../api/incidents/customers.ts';
-import type { IncidentBody, IncidentDetailsBody, SilenceBody } from '../../../api/incidents/fields.ts';
+import type { IncidentDetailsBody, SilenceBody } from '../../../api/incidents/fields.ts';
 import { ApiRefusal } from '../../frame/api-calls.ts';
 import { type Html, html, NOTHING, tied } from '../../frame/html.ts';
 import { icon } from '../../frame/icons.ts';
@@ -17,6 +17,15 @@ import { length, since } from '../../parts/time.ts';
 import { type Act, care, type Refused, scopesOf } from './care.ts';
 import { share, waiting } from './customers.ts';
 import { advice, causes, numbers, parts, restsOn, sent } from './facts.ts';
+import {
+  readReceiver,
+  receiverActions,
+  receiverNumbers,
+  receiverPanels,
+  receiverReason,
+  receiverSentence,
+  type TroubledReceiver,
+} from './receiver.ts';
 
 const MOST_SILENCES = 200;
 
@@ -42,6 +51,7 @@ const DONE: ReadonlyMap<string, string> = new Map([
   ['silence', 'It is silenced.'],
   ['end', 'The silence is over: people are alerted of what is still wrong.'],
   ['answer', 'What it was is kept.'],
+  ['resumed', 'It is tried with one event now. What became of it shows here by itself.'],
 ]);
 
 const path = ({ params }: Ask): string => `/incidents/${encodeURIComponent(params.id ?? '')}`;
@@ -75,11 +85,12 @@ async function incidentView(ask: Ask, refused: Refused | null): Promise<View> {
     api.get<Pick<OverviewBody, 'subscribers'>>('/v1/overview'),
   ]);
   const hasChannel = subscribers.some(isForPeople);
+  const told = isOpen ? await readReceiver(ask, incident, subscribers) : null;
   const done = DONE.get(query.done ?? '');
-  const body = html`${head(incident, ask)}
+  const body = html`${head(incident, told, ask)}
 ${done === undefined ? NOTHING : flash(done)}
-<div class="two"><div class="stack">${customers === null ? html`${advice(incident)}${sent(incident, ask, hasChannel)}` : html`${share(incident, customers)}${causes(incident, ask)}${waiting(incident, customers, ask)}${parts(incident, ask)}`}</div>
-<div class="stack">${numbers(incident, customers, ask)}${care({ ask, incident, refused, silences: silences.data, open, openAtLeast: atLeast })}${customers === null ? NOTHING : sent(incident, ask, hasChannel)}</div></div>`;
+<div class="two"><div class="stack">${told !== null ? receiverPanels(told, ask) : customers === null ? html`${advice(incident)}${sent(incident, ask, hasChannel)}` : html`${share(incident, customers)}${causes(incident, ask)}${waiting(incident, customers, ask)}${parts(incident, ask)}`}</div>
+<div class="stack">${told === null ? numbers(incident, customers, ask) : receiverNumbers(told, ask)}${told === null ? NOTHING : sent(incident, ask, hasChannel)}${care({ ask, incident, refused, silences: silences.data, open, openAtLeast: atLeast })}${customers === null ? NOTHING : sent(incident, ask, hasChannel)}</div></div>`;
   return {
     ...{ title: `${incident.where}: ${incident.what}`, place: 'incidents', body },
     crumb: html`<a href="${base}/incidents">Incidents</a> / <span class="id">${incident.id}</span>`,
@@ -87,7 +98,8 @@ ${done === undefined ? NOTHING : flash(done)}
   };
 }
 
-function head(incident: IncidentBody, { mayOperate, now }: Ask): Html {
+function head(incident: IncidentDetailsBody, told: TroubledReceiver | null, ask: Ask): Html {
+  const { mayOperate, now } = ask;
   const { severity, where, what, openedAt, reopenedAt, endedAt, owner, acknowledged, answer } = incident;
   const lasted = endedAt === null ? 0 : Math.max(Date.parse(endedAt) - Date.parse(openedAt), 0);
   const state =
@@ -95,9 +107,19 @@ function head(incident: IncidentBody, { mayOperate, now }: Ask): Html {
       ? html`<p class="st ${shapeOf(incident)}">${icon(shapeOf(incident))}<span><b>${severity}</b>, open for ${since(reopenedAt ?? openedAt, now)}, ${incident.endsAt === null ? NOTHING : html`${comingEnd(incident, now)}, `}${owner === null ? 'not acknowledged' : html`acknowledged by ${written(owner)}`}</span></p>`
       : html`<p class="st ok">${icon('ok')}<span>ended, lasted ${length(lasted)}</span></p>`;
   const links: Html[] = [];
-  if (endedAt === null && acknowledged === null) links.push(html`<a class="btn first" href="#care">Acknowledge</a>`);
+  const resume = told === null ? null : receiverActions(incident, told, ask);
+  const isFirst = resume === null || resume.button === NOTHING;
+  if (endedAt === null && acknowledged === null)
+    links.push(html`<a class="btn${isFirst ? ' first' : ''}" href="#care">Acknowledge</a>`);
   if (endedAt === null) links.push(html`<a class="btn" href="#silence">Silence</a>`);
   links.push(html`<a class="btn" href="#answer">${answer === null ? 'Say what it was' : 'Say again what it was'}</a>`);
+  if (told !== null) {
+    const { name } = told.receiver;
+    const open = html`<a class="btn" href="${ask.base}/subscribers/${encodeURIComponent(name)}">Open ${name}</a>`;
+    const acts = mayOperate ? html`<div class="acts">${resume?.button}${links}${open}</div>${resume?.says}` : html`<div class="acts">${open}</div>`;
+    return html`<div class="head">${state}
+<h1 class="say">${receiverSentence(incident, told, now)}</h1><p class="sub">${receiverReason(told, now)}</p>${acts}</div>`;
+  }
   const rests = restsOn(incident);
   return html`<div class="head">${state}
 <h1 class="say" data-said>${written(where)}: ${tied(what)}</h1>${rests === '' ? NOTHING : html`<p class="sub">${tied(rests)}</p>`}${mayOperate ? html`<div class="acts">${links}</div>` : NOTHING}</div>`;

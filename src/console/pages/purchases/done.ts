@@ -11,6 +11,7 @@ const SENTENCES = {
   invoice_ready: 'The invoice was fetched and announced before, so nothing was done.',
   sent: 'One delivery is due now, with the id and bytes that it had.',
   waits: 'One delivery is due now, and waits: the reason stands below under what happened.',
+  resumed: 'It gets events again: what waits goes out in order, few at once at first.',
   registered: 'It is registered. A running daemon polls it within seconds.',
   known: 'It was registered before. Its first reference and metadata stay.',
 } as const;

@@ -1,5 +1,6 @@
 /** Why a purchase is (not) polled, flagged or announced, in the order in which the API explains it, and what is known of it. */
 import type { ExplanationBody } from '../../../api/purchases/explanation-body.ts';
+import type { JsonValue } from '../../../domain/values/exact-json.ts';
 import { type Html, html, NOTHING, tied } from '../../frame/html.ts';
 import { icon } from '../../frame/icons.ts';
 import type { Ask } from '../../frame/page-route.ts';
@@ -38,11 +39,26 @@ function text({ text: says, wrong, incidentId }: Omit<Step, 'at'>, base: string)
   return html`${wrong ? html`${icon('warning', 'warning')} ` : NOTHING}<bdi>${tied(says)}</bdi>${link}`;
 }
 
+/** Numbers that the specification names, by field and number; and fields whose numbers it leaves without names. */
+const CODES: Readonly<Record<string, readonly string[]>> = {
+  CustomerType: ['private and company', 'only private', 'only company'],
+  PaymentMethod: [],
+  AuthenticationType: [],
+};
+
+/** A field's value; of a number that stands for something, what that is, as far as the specification says it. */
+function coded(name: string, value: JsonValue): Html {
+  const text = valueText(value);
+  const names = Object.hasOwn(CODES, name) ? CODES[name] : undefined;
+  if (names === undefined || !/^\d{1,4}$/.test(text)) return written(text);
+  return html`${text}<small>${names[Number(text)] ?? "the service's number; its specification gives no name"}</small>`;
+}
+
 /** Fields, who registered it, and who polls it. */
 export function knownPanel({ purchase, why }: Known, { now }: Ask): Html {
   const { details, metadata, reference, orderReference, registeredAt, lastPolledAt, lastError, polls } = purchase;
   const { registeredBy, shard, replica } = why.purchase;
-  const own = Object.entries(details).map(([name, value]) => [name, written(valueText(value))] as const);
+  const own = Object.entries(details).map(([name, value]) => [name, coded(name, value)] as const);
   return panel({
     id: 'known',
     title: 'Known of it',
