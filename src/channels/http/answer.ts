@@ -1,6 +1,6 @@
 /** The whole answer of a receiver as it is kept of a failed attempt: status line, headers and body, without what gives access. */
 import { shownAddress } from '../../domain/values/shown-address.ts';
-import { cleared } from './excerpt.ts';
+import { cleared, withoutCredentials } from './excerpt.ts';
 import type { Hide } from './hiding.ts';
 import type { PostOutcome } from './post.ts';
 
@@ -13,8 +13,6 @@ const CUT = '\n[the answer goes on; 8 kB of it are kept]';
 
 /** Headers whose values may give access to something. Of these the name alone is kept. */
 const PRIVATE = /cookie|auth|token|secret|key|session|credential|passw|signature|csrf|xsrf|jwt|nonce|assertion|\bsid\b/i;
-/** Credentials as receivers write them out that show a request: these may be another's. */
-const CREDENTIALS = /\b(Bearer|Basic)(\s+)[\w.~+/=-]{8,}/gi;
 const ADDRESS = /[a-z][a-z0-9+.-]*:\/\/[^\s"'<>,;]+/gi;
 /** Headers whose value is an address, perhaps without a scheme. */
 const LOCATIONS: ReadonlySet<string> = new Set(['location', 'content-location', 'refresh', 'link']);
@@ -26,11 +24,11 @@ export function wholeAnswer({ status, statusText, headers, body }: PostOutcome, 
     [value ?? []].flat().map((each) => `${name}: ${headerValue(name, each, hide)}`),
   );
   const first = `HTTP/1.1 ${status} ${statusText}`.trimEnd();
-  const head = hide([first, ...lines].join('\n'));
-  const text = hide(body);
+  const head = withoutCredentials([first, ...lines].join('\n'), hide);
+  const text = withoutCredentials(body, hide);
   if (head === null || text === null) return null;
   const kept = cutTo(cleared(head), LONGEST_HEADERS);
-  return cutTo(`${kept}\n\n${cleared(text)}`.replace(CREDENTIALS, '$1$2[hidden]').trimEnd(), LONGEST_ANSWER);
+  return cutTo(`${kept}\n\n${cleared(text)}`.trimEnd(), LONGEST_ANSWER);
 }
 
 function headerValue(name: string, value: string, hide: Hide): string {

@@ -5,7 +5,7 @@ import { type Html, html, NOTHING, tied } from '../frame/html.ts';
 import { status } from '../frame/icons.ts';
 import type { Ask } from '../frame/page-route.ts';
 import { isHeld, type Receiver } from './receivers.ts';
-import { when } from './time.ts';
+import { momentTime, when } from './time.ts';
 
 type Held = Pick<Receiver, 'name' | 'health'>;
 
@@ -31,7 +31,7 @@ export function heldText({ name, health }: Held, now: number): Html {
         : html`${name} is not reached ${tied(afterFailures(ourFailures))}, for a reason on this side: it is tried again every few minutes.`;
     case 'paused':
       return Date.parse(pausedUntil!) > now
-        ? html`${name} is paused ${tied(afterFailures(failures))}: the next try is ${when(pausedUntil, now)}, with one event.`
+        ? html`${name} is paused ${tied(afterFailures(failures))}: the next try is at ${momentTime(Date.parse(pausedUntil!), Date.parse(pausedUntil!) - now)}, ${when(pausedUntil, now)}, with one event.`
         : html`${name} is paused ${tied(afterFailures(failures))}, and is tried with one event now.`;
     default:
       return html`${name} takes what it is sent.`;

@@ -144,7 +144,7 @@ function answer({ waiting: { lastAnswer }, attempts: all, tried }: TroubledRecei
   if (lastAnswer === null && failed === undefined) return NOTHING;
   const at = (lastAnswer ?? failed!).at;
   const { row, isAlike } = inARow(all);
-  const note = html`${row > 1 && isAlike ? `the same ${row}${row < all.length ? '' : ' or more'} times in a row, last ` : ''}${when(at, now)}`;
+  const note = html`${row > 1 && isAlike ? `the same ${row}${row < MOST_DRAWN ? '' : ' or more'} times in a row, last ` : ''}${when(at, now)}`;
   const order = tried?.purchaseId ?? null;
   const foot =
     tried === null

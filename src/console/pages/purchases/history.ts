@@ -80,7 +80,7 @@ export function statesPanel({ why, purchase }: Known, { now }: Ask): Html {
     const { state, came, left, stuckAt: stuck } = stay;
     const limit = left === null && purchase.limit !== null ? purchase.limit.text : null;
     return html`<tr id="row-state-${stay.sequence}"><th scope="row" class="wide">${stateShape(stay)}${beside(state)}</th><td data-l="not before">${came.notBefore === null ? html`<span class="mute">not known</span>` : time(came.notBefore)}</td><td data-l="not after">${time(came.notAfter)}</td>
-<td class="num left wide" data-l="stayed">${stayText(stay, Date.parse(why.at))}${left === null && checkoutEnd(state.value) !== null ? ', final' : ''}${stuck === null ? NOTHING : html`<small>found stuck at ${time(stuck)}</small>`}${limit === null ? NOTHING : html`<small>${limit}</small>`}</td></tr>`;
+<td class="num left wide stayed" data-l="stayed">${stayText(stay, Date.parse(why.at))}${left === null && checkoutEnd(state.value) !== null ? ', final' : ''}${stuck === null ? NOTHING : html`<small>found stuck at ${time(stuck)}</small>`}${limit === null ? NOTHING : html`<small>${limit}</small>`}</td></tr>`;
   };
   const body =
     stays.length === 0
