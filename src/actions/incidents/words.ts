@@ -21,7 +21,8 @@ export function placeOf({ kind, site, subscriber, parts }: Pick<IncidentRow, 'ki
 }
 
 /** What is wrong, or was: `14 customers stuck waiting for the card provider`. */
-export function whatOf({ kind, state, count, peak, severity, quietSince, endedAt, parts }: IncidentRow): string {
+export function whatOf(incident: IncidentRow): string {
+  const { kind, state, count, peak, severity, quietSince, endedAt, parts } = incident;
   if (kind === 'unreachable') {
     const isPast = quietSince !== null || endedAt !== null;
     if (isUnnamed(severity)) return `no running daemon ${isPast ? 'had' : 'has'} the site in its settings`;
@@ -30,10 +31,7 @@ export function whatOf({ kind, state, count, peak, severity, quietSince, endedAt
   const most = endedAt === null ? count : peak;
   if (kind === 'replica')
     return isDatabaseLoss(severity) ? worstWrong(severity) : `${worstWrong(severity)} (${counted(most, 'replica')})`;
-  if (kind === 'subscriber') {
-    const isPast = quietSince !== null || endedAt !== null;
-    return subscriberWhat(SUBSCRIBER_TROUBLES[severity] ?? 'failing', isPast ? peak : count, isPast);
-  }
+  if (kind === 'subscriber') return subscriberWhat(incident);
   const states = new Set(parts.flatMap((part) => part.state ?? [])).size;
   const where = state !== null ? statePlace(state) : states < 2 ? 'in several states' : `in ${states} states`;
   if (most === 0) return `no customer is stuck ${where} any more, ${peak} at worst`;
@@ -41,10 +39,12 @@ export function whatOf({ kind, state, count, peak, severity, quietSince, endedAt
 }
 
 /** What is wrong with a subscriber, or was at worst: `takes nothing; 9 520 deliveries wait`. */
-function subscriberWhat(trouble: SubscriberTrouble, count: number, isPast: boolean): string {
-  const [is, was, waits, waited] = SUBSCRIBER_WORDS[trouble];
+function subscriberWhat({ severity, count, peak, quietSince, endedAt }: IncidentRow): string {
+  const isPast = quietSince !== null || endedAt !== null;
+  const [is, was, waits, waited] = SUBSCRIBER_WORDS[SUBSCRIBER_TROUBLES[severity] ?? 'failing'];
   const [one, more] = isPast ? waited : waits;
-  return `${isPast ? was : is}; ${counted(count, `delivery ${one}`, `deliveries ${more}`, MOST_WAITING)}${isPast ? ' at worst' : ''}`;
+  const many = counted(isPast ? peak : count, `delivery ${one}`, `deliveries ${more}`, MOST_WAITING);
+  return `${isPast ? was : is}; ${many}${isPast ? ' at worst' : ''}`;
 }
 
 type OneMore = readonly [one: string, more: string];

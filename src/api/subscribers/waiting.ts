@@ -32,12 +32,10 @@ const waitingSchema = z
     deliveredAt: z.string().nullable().openapi({ description: 'When it last took one of its newest deliveries.' }),
     givenUp: z.int().openapi({ description: 'Deliveries given up since the trouble began; counted to 100 000.' }),
     givenUpAtLeast: z.boolean(),
-    drain: z
-      .union([z.object({ ms: z.number(), perSecond: z.number() }), z.null()])
-      .openapi({
-        description:
-          'Milliseconds until all of them have arrived once it takes deliveries again, and the deliveries a second that this is, by what was measured lately; null when nothing is known to reckon with.',
-      }),
+    drain: z.union([z.object({ ms: z.number(), perSecond: z.number() }), z.null()]).openapi({
+      description:
+        'Milliseconds until all of them have arrived once it takes deliveries again, and the deliveries a second that this is, by what was measured lately; null when nothing is known to reckon with.',
+    }),
     lastAnswer: z
       .union([answerSchema.extend({ delivery: z.string().openapi({ example: 'dlv_42' }) }), z.null()])
       .openapi({ description: 'The whole answer to the last attempt that failed; null when none is kept.' }),

@@ -43,5 +43,10 @@ function cutTo(text: string, most: number): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= most) return text;
   // A character that is cut is left out.
-  return bytes.subarray(0, most - CUT.length).toString().replace(/\ufffd+$/, '') + CUT;
+  return (
+    bytes
+      .subarray(0, most - CUT.length)
+      .toString()
+      .replace(/\ufffd+$/, '') + CUT
+  );
 }

@@ -127,7 +127,14 @@ class Exchange implements Dispatcher.DispatchHandler {
     const [first] = this.#chunks;
     // Nearly every answer comes in one piece.
     const body = first === undefined ? '' : (this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks)).toString();
-    settle({ status: this.#status, statusText: this.#statusText, headers: this.#headers, body, error, isSent: this.#controller !== null });
+    settle({
+      status: this.#status,
+      statusText: this.#statusText,
+      headers: this.#headers,
+      body,
+      error,
+      isSent: this.#controller !== null,
+    });
   }
 }
 

@@ -28,7 +28,7 @@ export function reasonIn(answer: string): string | null {
   const at = answer.indexOf('\n\n');
   const body = at === -1 ? '' : answer.slice(at + 2).trim();
   if (body === '') return null;
-  const line = fromJson(body) ?? body.replace(/<(script|style)[^>]*>[^]*?<\/\1>|<[^>]*>/g, ' ');
+  const line = fromJson(body) ?? body.replace(/<(script|style)[^>]*>[\s\S]*?<\/\1>|<[^>]*>/g, ' ');
   const [, short = ''] = /^\s*(.*\S)?\s*/.exec(line.replace(/\s+/g, ' ')) ?? [];
   if (short === '') return null;
   return short.length <= LONGEST_REASON ? short : `${short.slice(0, LONGEST_REASON - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;

@@ -7,16 +7,23 @@ import type { Ask } from '../frame/page-route.ts';
 import { isHeld, type Receiver } from './receivers.ts';
 import { momentTime, when } from './time.ts';
 
+/** After the button was pressed. */
+export const RESUMED = 'It gets events again: what waits goes out in order, few at once at first.';
+
 type Held = Pick<Receiver, 'name' | 'health'>;
 
 /** The button that lets a subscriber have events again; `back` is the page to go on to. Nothing for a person who may not, and where it would change nothing. */
-export function resumeForm({ name, health }: Held, ask: Ask, { back, word }: { back: string; word?: string }): Html {
+export function resumeForm(
+  { name, health }: Held,
+  ask: Ask,
+  { back, word, isMain = true }: { back: string; word?: string; isMain?: boolean },
+): Html {
   // A daemon that cannot use what is stored is helped by its settings alone.
   const isUntried = health.status === 'unreached' && health.ourFailures === 0;
   if (!ask.mayOperate || !isHeld({ health }) || isUntried) return NOTHING;
   const isOff = health.status === 'off';
   const field = isOff ? html`<input type="hidden" name="status" value="active">` : NOTHING;
-  return html`<form method="post" action="${ask.base}/subscribers/${encodeURIComponent(name)}/${isOff ? 'status' : 'resume'}"><input type="hidden" name="back" value="${back}">${field}<button class="btn first">${isOff ? `Switch ${name} on` : (word ?? `Resume ${name}`)}</button></form>`;
+  return html`<form method="post" action="${ask.base}/subscribers/${encodeURIComponent(name)}/${isOff ? 'status' : 'resume'}"><input type="hidden" name="back" value="${back}">${field}<button class="btn${isMain ? ' first' : ''}">${isOff ? `Switch ${name} on` : (word ?? `Resume ${name}`)}</button></form>`;
 }
 
 /** `books is paused after 9 failures in a row: the next try is in 6 min, with one event.` */
@@ -43,5 +50,5 @@ export function heldLine(receiver: Held, ask: Ask, { back, count }: { back: stri
   if (!isHeld(receiver)) return NOTHING;
   const { name, health } = receiver;
   const waits = count === 0 ? '' : ` ${counted(count, 'event waits', 'events wait')} for it here.`;
-  return html`<div class="held"><p>${status(health.status === 'paused' ? 'paused' : health.status === 'off' ? 'off' : 'warning', '')}<span>${heldText(receiver, ask.now)}${waits} <a href="${ask.base}/subscribers/${encodeURIComponent(name)}">Open ${name}</a></span></p>${resumeForm(receiver, ask, { back })}</div>`;
+  return html`<div class="held"><p>${status(health.status === 'paused' ? 'paused' : health.status === 'off' ? 'off' : 'warning', '')}<span>${heldText(receiver, ask.now)}${waits} <a href="${ask.base}/subscribers/${encodeURIComponent(name)}">Open ${name}</a></span></p>${resumeForm(receiver, ask, { back, isMain: false })}</div>`;
 }

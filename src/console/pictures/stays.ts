@@ -1,7 +1,7 @@
 /** The stays of a purchase in its states, and how long each can have lasted: a change is known as an interval between two polls. */
 import type { TransitionBody } from '../../api/purchases/purchase-body.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
-import { type Instant, type Milliseconds, MINUTE, SECOND } from '../../domain/values/time.ts';
+import { type Instant, MINUTE, type Milliseconds, SECOND } from '../../domain/values/time.ts';
 
 /** When a change happened: after `notBefore` (null: nothing is known of before), no later than `notAfter`. */
 export interface Change {

@@ -186,10 +186,7 @@ export interface DeliveryWithAttempts extends DeliveryRow {
 }
 
 /** One delivery with its attempts; null when there is none. */
-export async function findDelivery(
-  sql: Queries,
-  id: number,
-): Promise<DeliveryWithAttempts | null> {
+export async function findDelivery(sql: Queries, id: number): Promise<DeliveryWithAttempts | null> {
   const [row] = await sql<Row[]>`
     select ${sql.unsafe(COLUMNS)} from purchase_watch_internal.deliveries d ${sql.unsafe(JOINED)} where d.id = ${id}`;
   if (row === undefined) return null;

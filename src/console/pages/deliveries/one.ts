@@ -9,9 +9,9 @@ import { type Html, html, NOTHING, tied } from '../../frame/html.ts';
 import { icon } from '../../frame/icons.ts';
 import type { View } from '../../frame/page.ts';
 import { type Ask, action, page } from '../../frame/page-route.ts';
-import { facts, flash, panel, written } from '../../parts/lists.ts';
 import { answerPanel } from '../../parts/answers.ts';
-import { heldText, resumeForm } from '../../parts/held.ts';
+import { heldText, RESUMED, resumeForm } from '../../parts/held.ts';
+import { facts, flash, panel, written } from '../../parts/lists.ts';
 import { deliveryMark, isHeld, type Receiver, took } from '../../parts/receivers.ts';
 import { slackCard } from '../../parts/slack-card.ts';
 import { length, when } from '../../parts/time.ts';
@@ -41,7 +41,7 @@ async function view(ask: Ask, refusal: ApiRefusal | null = null): Promise<View> 
   const { id, attempts, answer } = delivery;
   const { subscribers } = await api.get<Pick<OverviewBody, 'subscribers'>>('/v1/overview');
   const receiver = subscribers.find(({ name }) => name === delivery.subscriber);
-  const done = DONE[query.done ?? '']?.(delivery);
+  const done = doneText(query.done, delivery);
   const refused =
     refusal === null
       ? NOTHING
@@ -55,7 +55,7 @@ async function view(ask: Ask, refusal: ApiRefusal | null = null): Promise<View> 
           note: html`to attempt ${failed.number}, ${when(failed.at, now)}`,
         });
   const body = html`<div class="head"><p>${deliveryMark(delivery)}</p><h1 class="say">${sentence(delivery)}</h1>${second(delivery, receiver, now)}
-${actions(delivery, receiver, ask)}</div><div class="stack">${done === undefined ? NOTHING : flash(done)}${refused}
+${actions(delivery, receiver, ask)}</div><div class="stack">${done === null ? NOTHING : flash(done)}${refused}
 <div class="two"><div class="stack">${whole}${attemptsPanel(delivery, now)}
 ${panel({ id: 'event', title: 'Event', note: delivery.event.id, right: COPY_EVENT, body: html`<div class="body"><pre class="answer" id="event-json" tabindex="0" role="region" aria-label="The event as JSON">${JSON.stringify(event, null, 2)}</pre></div>` })}</div>
 <div class="stack">${factsPanel(delivery, ask)}${delivery.subscriber.startsWith('@') ? panel({ id: 'shown', title: 'As Slack shows it', body: slackCard(slackMessage(stringifyExact(event), { consoleUrl: null })) }) : NOTHING}</div></div></div>`;
@@ -70,10 +70,11 @@ ${panel({ id: 'event', title: 'Event', note: delivery.event.id, right: COPY_EVEN
 
 const COPY_EVENT = html`<button class="btn" type="button" data-copy="event-json">Copy<span class="vh"> the event</span></button>`;
 
-const DONE: Readonly<Record<string, (delivery: DeliveryDetailsBody) => string>> = {
-  retry: (delivery) => tied(`${delivery.id} was made due now: ${standing(delivery)}`),
-  resumed: ({ subscriber }) => `${subscriber} gets events again: what waits goes out in order, few at once at first.`,
-};
+/** What was just done, by the word in the address. */
+function doneText(done: string | undefined, delivery: DeliveryDetailsBody): string | null {
+  if (done === 'retry') return tied(`${delivery.id} was made due now: ${standing(delivery)}`);
+  return done === 'resumed' ? RESUMED : null;
+}
 
 /** What became of it. */
 function sentence({ id, subscriber, status, tries, settledAt, attempts }: DeliveryDetailsBody): Html {

@@ -116,7 +116,9 @@ function head(incident: IncidentDetailsBody, told: TroubledReceiver | null, ask:
   if (told !== null) {
     const { name } = told.receiver;
     const open = html`<a class="btn" href="${ask.base}/subscribers/${encodeURIComponent(name)}">Open ${name}</a>`;
-    const acts = mayOperate ? html`<div class="acts">${resume?.button}${links}${open}</div>${resume?.says}` : html`<div class="acts">${open}</div>`;
+    const acts = mayOperate
+      ? html`<div class="acts">${resume?.button}${links}${open}</div>${resume?.says}`
+      : html`<div class="acts">${open}</div>`;
     return html`<div class="head">${state}
 <h1 class="say">${receiverSentence(incident, told, now)}</h1><p class="sub">${receiverReason(told, now)}</p>${acts}</div>`;
   }

@@ -51,7 +51,11 @@ export async function readReceiver(
 }
 
 /** Since when it takes nothing, how much waits, and whether anything is lost. */
-export function receiverSentence({ since: began }: IncidentDetailsBody, { receiver, waiting }: TroubledReceiver, now: number): Html {
+export function receiverSentence(
+  { since: began }: IncidentDetailsBody,
+  { receiver, waiting }: TroubledReceiver,
+  now: number,
+): Html {
   const { name, health } = receiver;
   const from = momentTime(Date.parse(health.failingSince ?? health.ourFailingSince ?? began), now - Date.parse(began));
   const many = counted(waiting.count, 'event', 'events', waiting.atLeast ? waiting.count : null);
@@ -186,7 +190,8 @@ function parked({ waiting, receiver }: TroubledReceiver, { base, now }: Ask): Ht
 export function receiverNumbers({ receiver, waiting, others }: TroubledReceiver, { base, now }: Ask): Html {
   const { name, health } = receiver;
   const troubled = others.filter((each) => each.health.status !== 'ok').map((each) => `${each.name} is ${each.health.status}`);
-  const peers = others.length === 0 ? 'there is no other' : troubled.length === 0 ? 'all take what they are sent' : troubled.join(', ');
+  const peers =
+    others.length === 0 ? 'there is no other' : troubled.length === 0 ? 'all take what they are sent' : troubled.join(', ');
   const isPeople = isForPeople(receiver);
   const rows: (readonly [string, Html | string])[] = [
     [

@@ -7,18 +7,18 @@ import { type Html, html, NOTHING, tied } from '../../frame/html.ts';
 import { icon } from '../../frame/icons.ts';
 import type { View } from '../../frame/page.ts';
 import { type Ask, page } from '../../frame/page-route.ts';
+import { heldLine } from '../../parts/held.ts';
 import { nothingHere, panel, written } from '../../parts/lists.ts';
 import { amountOf, markOf, purchaseLink, purchasePath, stateStatus, valueText } from '../../parts/purchases.ts';
 import { beside } from '../../parts/states.ts';
 import { since, zoneName } from '../../parts/time.ts';
-import { heldLine } from '../../parts/held.ts';
 import { lifePicture } from '../../pictures/life.ts';
 import { lifeOf } from '../../pictures/life-story.ts';
 import { doneFlash } from './done.ts';
 import { eventsPanel, statesPanel } from './history.ts';
 import { knownPanel, nextPanel, stepsPanel } from './known.ts';
 import { type Known, read } from './read.ts';
-import { purchaseSentence } from './sentence.ts';
+import { meaningOf, purchaseSentence } from './sentence.ts';
 
 export const onePage = page('/purchases/:site/:id', (ask) => purchaseView(ask));
 
@@ -49,9 +49,10 @@ function head(known: Known, ask: Ask): Html {
   const { purchase, why } = known;
   const { status, state, reference, orderReference, purchaseId, site } = purchase;
   const [kind, shape] = markOf(purchase);
+  const meaning = meaningOf(purchase);
   const incidents = why.standing.flatMap(({ incidentId }) => (incidentId === undefined ? [] : [incidentId]));
   return html`<div class="head"><p class="st ${kind}">${icon(shape)}<b>${state === null ? 'not seen yet' : stateWords(state.value)}</b>${beside(state)} <span class="mute">${status}${purchase.stuckSince === null ? '' : ', stuck'}</span></p><h1 class="say">${tied(purchaseSentence(purchase, why))}</h1>
-${matters(known)}
+${meaning === null ? NOTHING : html`<p class="sub">${meaning}</p>`}${matters(known)}
 <p class="sub"><bdi class="id">${purchaseId}</bdi> · ${site}${reference === null ? NOTHING : html` · reference ${written(reference)}`}${orderReference === null ? NOTHING : html` · order ${written(valueText(orderReference))}`}${incidents.map((id) => html` · part of <a href="${ask.base}/incidents/${id}">${id}</a>`)}</p>
 ${actions(purchase, ask)}${receiverLines(known, ask)}</div>`;
 }

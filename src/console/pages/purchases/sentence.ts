@@ -24,10 +24,15 @@ export function purchaseSentence(purchase: PurchaseDetailsBody, why: Explanation
   const waited = waitText(stays.slice(0, -1), now);
   if (state.value === PAID) return `Paid${amount === null ? '' : ` ${amount}`}${waited}.`;
   const sum = amount === null ? '' : `, with ${amount}`;
-  const meaning = knownState(state.value)?.meaning ?? 'The specification does not list this state';
-  if (checkoutEnd(state.value) !== null) return `${begin}${sum}${waited}. ${meaning}.`;
+  if (checkoutEnd(state.value) !== null) return `${begin}${sum}${waited}.`;
   const long = stuckSince === null ? '' : ', longer than the limit';
-  return `${begin} for ${stayText(stay, now)}${long}${sum}. ${meaning}.`;
+  return `${begin} for ${stayText(stay, now)}${long}${sum}.`;
+}
+
+/** What the state means, in the words of the specification; null where the sentence says all of it. */
+export function meaningOf({ state }: Pick<PurchaseDetailsBody, 'state'>): string | null {
+  if (state === null || state.value === PAID) return null;
+  return `${knownState(state.value)?.meaning ?? 'The specification does not list this state'}.`;
 }
 
 /** Where the customer waited for longest before, with somebody else than the shop. */

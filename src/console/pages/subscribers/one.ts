@@ -14,7 +14,16 @@ import type { Ask, GoOn, PageRoute } from '../../frame/page-route.ts';
 import { page } from '../../frame/page-route.ts';
 import { refusalNote } from '../../parts/fields.ts';
 import { facts, flash, nothingHere, panel, written } from '../../parts/lists.ts';
-import { excerptInLine, excerptText, healthMark, isForPeople, listText, outcomeMark, type Receiver, took } from '../../parts/receivers.ts';
+import {
+  excerptInLine,
+  excerptText,
+  healthMark,
+  isForPeople,
+  listText,
+  outcomeMark,
+  type Receiver,
+  took,
+} from '../../parts/receivers.ts';
 import { when } from '../../parts/time.ts';
 import { attemptsPicture } from '../../pictures/attempts.ts';
 import { addressOf, type DeliveryPage, deliveryTable, olderLinks } from '../deliveries/table.ts';
