@@ -188,7 +188,7 @@ test('the page of a delivery groups equal failures, and says what sending again 
   const again = page.getByRole('button', { name: 'Send this 1 delivery again' });
   expect(await again.getAttribute('aria-describedby')).toBe('again');
   expect(await page.locator('#again').textContent()).toMatch(
-    /It waits already with 9.5\d\d others\. Sending it again begins its schedule anew and sends nothing before it takes events again/,
+    /It waits already with 9.5\d\d others\. Sending it again begins its schedule again, and nothing is sent before it takes events again/,
   );
   await page.locator('#whole-answer').focus();
   expect(await page.locator('#whole-answer').evaluate((each) => each.scrollWidth <= each.clientWidth)).toBe(true);

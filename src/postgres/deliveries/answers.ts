@@ -1,15 +1,20 @@
 /** Whole answers of receivers to attempts that failed: the last of a delivery, in a ring for each subscriber. */
 import type { Instant } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
-import type { Settlement } from './settle.ts';
 
 /** Places in the ring of a subscriber; the table has the same limit. */
 const RING = 64;
 /** Of one batch, so many of a subscriber are kept: one that refuses thousands of events a second must not fill the log of the database. */
 const KEPT_AT_ONCE = 8;
 
+/** A failed attempt, as far as its answer goes. */
+interface Answered {
+  readonly delivery: { readonly subscriber: number };
+  readonly answer?: string | null;
+}
+
 /** Those of a batch whose answers are kept: the last of each subscriber. */
-export function keptAnswers(batch: readonly Settlement[]): ReadonlySet<Settlement> {
+export function keptAnswers<Each extends Answered>(batch: readonly Each[]): ReadonlySet<Each> {
   const answered = batch.filter(({ answer }) => answer !== null && answer !== undefined);
   const groups = Map.groupBy(answered, ({ delivery }) => delivery.subscriber);
   return new Set([...groups.values()].flatMap((all) => all.slice(-KEPT_AT_ONCE)));

@@ -142,7 +142,7 @@ function actions(delivery: DeliveryDetailsBody, receiver: Receiver | undefined, 
   const text = !held
     ? `Sends ${same}.`
     : status === 'parked'
-      ? `It waits already${waits}. Sending it again begins its schedule anew and sends nothing before ${until}: resume ${subscriber} to have it sent.`
+      ? `It waits already${waits}. Sending it again begins its schedule again, and nothing is sent before ${until}: resume ${subscriber} to have it sent.`
       : `Makes it due with ${same}. Nothing is sent before ${until}: it waits there${waits}.`;
   return html`<div class="acts">${resumeForm(receiver, ask, { back: `/deliveries/${id}` })}${again}</div><p class="small" id="again">${tied(text)}</p>`;
 }

@@ -35,7 +35,7 @@ export function meaningOf({ state }: Pick<PurchaseDetailsBody, 'state'>): string
   return `${knownState(state.value)?.meaning ?? 'The specification does not list this state'}.`;
 }
 
-/** Where the customer waited for longest before, with somebody else than the shop. */
+/** The longest wait outside of the check-out form, as the end of a sentence; empty when none was long. */
 function waitText(stays: readonly Stay[], now: number): string {
   const waits = stays.filter(
     ({ state }) => (isCustomerAtWork(state.value) && state.value !== IN_FORM) || stateWords(state.value).startsWith('waiting'),
