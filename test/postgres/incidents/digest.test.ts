@@ -4,8 +4,8 @@ import { connect } from '../../../src/postgres/connection/database.ts';
 import {
   incidentsSince,
   lostSince,
-  paceSince,
   MOST_COUNTED,
+  paceSince,
   staysSince,
   stuckNow,
   troubleSince,

@@ -6,11 +6,7 @@ import { announcing, SITE_SHARD } from '../../../src/postgres/events/events.ts';
 import { currentSymptoms } from '../../../src/postgres/incidents/incidents.ts';
 import { updateSubscriber } from '../../../src/postgres/subscribers/changes.ts';
 import { switchOff } from '../../../src/postgres/subscribers/subscribers.ts';
-import {
-  hearingChannels,
-  subscriberCondition,
-  subscriberSymptoms,
-} from '../../../src/postgres/subscribers/symptoms.ts';
+import { hearingChannels, subscriberCondition, subscriberSymptoms } from '../../../src/postgres/subscribers/symptoms.ts';
 import { announce } from '../../support/announce.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 import { rowsRead } from '../../support/rows-read.ts';
@@ -181,9 +177,7 @@ test('looking counts what waits and what was given up lately, and costs the same
   await failing(40 * MINUTE);
   await sql`analyze purchase_watch_internal.deliveries`;
   const { scanned, fetched } = await rowsRead(sql, 'deliveries', async (tx) => {
-    expect(await subscriberSymptoms(tx, now)).toMatchObject([
-      { count: 20_001, severity: SUBSCRIBER_TROUBLES.indexOf('losing') },
-    ]);
+    expect(await subscriberSymptoms(tx, now)).toMatchObject([{ count: 20_001, severity: SUBSCRIBER_TROUBLES.indexOf('losing') }]);
   });
   expect([scanned, fetched <= 25_000]).toEqual([0, true]);
   const condition = await rowsRead(sql, 'deliveries', async (tx) => {
