@@ -51,6 +51,7 @@ import { mountAttempts } from './subscribers/attempts.ts';
 import { mountDeliveries } from './subscribers/deliveries.ts';
 import { mountRetryAll } from './subscribers/retry-all.ts';
 import { mountSubscribers } from './subscribers/subscribers.ts';
+import { mountWaiting } from './subscribers/waiting.ts';
 
 export interface ApiParts {
   readonly sql: Sql;
@@ -127,6 +128,7 @@ export function createApi({ sql, settings, secrets = null, health, log, feed = c
   const { concurrency } = settings.webhooks;
   mountSubscriberActions(app, { sql: changes, secrets, configured: settings.subscribers, concurrency });
   mountAttempts(app, { sql });
+  mountWaiting(app, { sql, concurrency });
   mountRetryAll(app, { sql: changes, secrets, concurrency });
   mountDeliveries(app, { sql, changes });
   mountChannels(app, { sql, channels: settings.channels, testChannel });

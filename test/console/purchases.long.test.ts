@@ -49,13 +49,13 @@ test('finds a purchase by its reference, polls it, and the change arrives withou
   await page.getByRole('searchbox', { name: 'Find a purchase' }).fill('ORD-77');
   await page.keyboard.press('Enter');
   await page.waitForURL(`${origin}/purchases/default/${id}`);
-  expect(await heading(page)).toContain('before the form for');
+  expect(await heading(page)).toContain('Before the form for');
   await page.evaluate(() => Object.assign(globalThis, { sameDocument: true }));
   t.simulator.control.setState(id, 'Completed');
   await page.getByRole('button', { name: 'Poll now' }).click();
   await page.getByText('The purchase is polled in a moment.').waitFor();
   await page.evaluate(() => Object.assign(globalThis, { afterPost: true }));
-  await page.getByRole('heading', { level: 1, name: /completed for/ }).waitFor({ timeout: 20_000 });
+  await page.getByRole('heading', { level: 1, name: /^Paid/ }).waitFor({ timeout: 20_000 });
   expect(await page.evaluate(() => 'afterPost' in globalThis)).toBe(true);
   const life = page.getByRole('img', { name: /before the form for .*, then completed/ });
   expect(await life.first().locator('rect.b-paid').count()).toBe(1);

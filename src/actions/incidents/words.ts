@@ -2,12 +2,14 @@
 
 import { untilText } from '../../domain/explain/standing.ts';
 import { endsUnless } from '../../domain/incidents/ending.ts';
+import { SUBSCRIBER_TROUBLES, type SubscriberTrouble } from '../../domain/incidents/incident.ts';
 import { isDatabaseLoss, worstWrong } from '../../domain/incidents/replica-trouble.ts';
 import { isUnnamed } from '../../domain/incidents/symptom.ts';
 import { statePlace } from '../../domain/purchases/states.ts';
 import { counted, grouped } from '../../domain/values/counts.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import type { Instant } from '../../domain/values/time.ts';
+import { MOST_WAITING } from '../../postgres/deliveries/waiting.ts';
 import type { IncidentRow } from '../../postgres/incidents/list.ts';
 
 /** Where it is: a site, a subscriber, or how many there are of both. */
@@ -19,7 +21,8 @@ export function placeOf({ kind, site, subscriber, parts }: Pick<IncidentRow, 'ki
 }
 
 /** What is wrong, or was: `14 customers stuck waiting for the card provider`. */
-export function whatOf({ kind, state, count, peak, severity, quietSince, endedAt, parts }: IncidentRow): string {
+export function whatOf(incident: IncidentRow): string {
+  const { kind, state, count, peak, severity, quietSince, endedAt, parts } = incident;
   if (kind === 'unreachable') {
     const isPast = quietSince !== null || endedAt !== null;
     if (isUnnamed(severity)) return `no running daemon ${isPast ? 'had' : 'has'} the site in its settings`;
@@ -28,13 +31,35 @@ export function whatOf({ kind, state, count, peak, severity, quietSince, endedAt
   const most = endedAt === null ? count : peak;
   if (kind === 'replica')
     return isDatabaseLoss(severity) ? worstWrong(severity) : `${worstWrong(severity)} (${counted(most, 'replica')})`;
-  if (kind === 'subscriber')
-    return `does not get everything; ${counted(most, 'delivery waits or was given up', 'deliveries wait or were given up')}`;
+  if (kind === 'subscriber') return subscriberWhat(incident);
   const states = new Set(parts.flatMap((part) => part.state ?? [])).size;
   const where = state !== null ? statePlace(state) : states < 2 ? 'in several states' : `in ${states} states`;
   if (most === 0) return `no customer is stuck ${where} any more, ${grouped(peak)} at worst`;
   return `${counted(most, 'customer')} stuck ${where}${endedAt === null ? '' : ' at worst'}`;
 }
+
+/** What is wrong with a subscriber, or was at worst: `takes nothing; 9 520 deliveries wait`. */
+function subscriberWhat({ severity, count, peak, quietSince, endedAt }: IncidentRow): string {
+  const isPast = quietSince !== null || endedAt !== null;
+  const [is, was, waits, waited] = SUBSCRIBER_WORDS[SUBSCRIBER_TROUBLES[severity] ?? 'failing'];
+  const [one, more] = isPast ? waited : waits;
+  const many = counted(isPast ? peak : count, `delivery ${one}`, `deliveries ${more}`, MOST_WAITING);
+  return `${isPast ? was : is}; ${many}${isPast ? ' at worst' : ''}`;
+}
+
+type OneMore = readonly [one: string, more: string];
+const WAIT: readonly [OneMore, OneMore] = [
+  ['waits', 'wait'],
+  ['waited', 'waited'],
+];
+const GIVEN_UP: OneMore = ['was given up', 'were given up'];
+const SUBSCRIBER_WORDS: Readonly<Record<SubscriberTrouble, readonly [string, string, OneMore, OneMore]>> = {
+  given_up: ['does not take everything', 'did not take everything', GIVEN_UP, GIVEN_UP],
+  unreached: ['is not reached, for a reason on this side', 'was not reached, for a reason on this side', ...WAIT],
+  failing: ['takes nothing', 'took nothing', ...WAIT],
+  losing: ['takes nothing, and deliveries are given up', 'took nothing, and deliveries were given up', ...WAIT],
+  off: ['is switched off and gets nothing', 'was switched off and got nothing', ...WAIT],
+};
 
 /** When an open incident in which nothing is wrong any more ends: `ends at 10:21:07Z (4 min more) unless …`; null while something is wrong. */
 export function comingEnd({ endsAt, ...row }: Pick<IncidentRow, 'kind' | 'severity' | 'endsAt'>, now: Instant): string | null {

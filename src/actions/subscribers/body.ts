@@ -6,7 +6,8 @@ import type { SubscriberSettings } from '../../config/settings.ts';
 import { healthStatus } from '../../domain/deliveries/subscriber-state.ts';
 import { shownAddress } from '../../domain/values/shown-address.ts';
 import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
-import type { AttemptRow, DeliveryRow } from '../../postgres/deliveries/delivery-list.ts';
+import type { ReceiverAnswer } from '../../postgres/deliveries/answers.ts';
+import type { DeliveryRow, DeliveryWithAttempts } from '../../postgres/deliveries/delivery-list.ts';
 import type { StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
 import { deliveryName } from './names.ts';
 import { stateWord } from './rules.ts';
@@ -100,6 +101,15 @@ export function deliveryBody(row: DeliveryRow) {
 }
 
 /** The same with every attempt, first to last. */
-export function deliveryDetails({ tries, ...row }: DeliveryRow & { readonly tries: readonly AttemptRow[] }) {
-  return { ...deliveryBody(row), attempts: tries.map(({ at, ...attempt }) => ({ ...attempt, at: isoTime(at) })) };
+export function deliveryDetails({ tries, answer, ...row }: DeliveryWithAttempts) {
+  return {
+    ...deliveryBody(row),
+    attempts: tries.map(({ at, ...attempt }) => ({ ...attempt, at: isoTime(at) })),
+    answer: answer === null ? null : answerBody(answer),
+  };
+}
+
+/** The whole answer to a failed attempt. */
+export function answerBody({ number, at, text }: ReceiverAnswer) {
+  return { number, at: isoTime(at), text };
 }

@@ -122,7 +122,7 @@ export const incidentSchema = z
     reopenedAt: timeSchema.nullable().openapi({ description: 'When it came back after it had ended.' }),
     count: z.int().openapi({
       description:
-        'Customers that are stuck now; 1 for a site of which no purchase is read; deliveries that wait, or were given up, for a subscriber, counted to 1000; replicas that cannot do their work.',
+        'Customers that are stuck now; 1 for a site of which no purchase is read; deliveries that wait, or were given up, for a subscriber, counted to 100 000; replicas that cannot do their work.',
     }),
     peak: z.int(),
     alarm: z.union([alarmSchema, z.null()]).openapi({ description: 'What it rests on; null where it rests on no count.' }),

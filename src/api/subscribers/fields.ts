@@ -216,7 +216,26 @@ export const attemptSchema = z
   })
   .openapi('Attempt');
 
-export const deliveryDetailsSchema = deliverySchema.extend({ attempts: z.array(attemptSchema) }).openapi('DeliveryDetails');
+export const answerSchema = z
+  .object({
+    number: z.int().openapi({ description: 'Which attempt it answered, from 1.' }),
+    at: z.string().openapi({ description: 'When that attempt ended.' }),
+    text: z.string().openapi({
+      description:
+        'Status line, headers and body, up to 8 kB. Of headers that may give access, such as cookies, the names alone are kept, and secrets of the subscriber are hidden.',
+      example: 'HTTP/1.1 500 Internal Server Error\ncontent-type: application/json\n\n{"error": "internal"}',
+    }),
+  })
+  .openapi('ReceiverAnswer');
+
+export const deliveryDetailsSchema = deliverySchema
+  .extend({
+    attempts: z.array(attemptSchema),
+    answer: z.union([answerSchema, z.null()]).openapi({
+      description: 'The whole answer to the last attempt that failed; null when none came, or it is not kept any more.',
+    }),
+  })
+  .openapi('DeliveryDetails');
 
 export type DeliveryDetailsBody = z.output<typeof deliveryDetailsSchema>;
 

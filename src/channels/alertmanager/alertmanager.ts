@@ -4,6 +4,7 @@ import { Pool } from 'undici';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Way } from '../../domain/values/way.ts';
 import { connectBy } from '../../runtime/http/tunnel.ts';
+import { wholeAnswer } from '../http/answer.ts';
 import { excerpt } from '../http/excerpt.ts';
 import { hiding } from '../http/hiding.ts';
 import { networkFailureOf } from '../http/network-failure.ts';
@@ -84,8 +85,10 @@ function judge(outcome: PostOutcome, { url, setting, timeout, now, tookMs }: Cir
   const { status, headers, body, error } = outcome;
   if (status === null || error !== null)
     return { kind: 'failed', ...silence(outcome, timeout), httpStatus: null, retryAfter: null, tookMs, excerpt: '' };
-  const attempted = { httpStatus: status, tookMs, excerpt: excerpt(body, hiding([url])) };
-  if (status === 200) return { kind: 'delivered', ...attempted };
+  const hide = hiding([url]);
+  const taken = { httpStatus: status, tookMs, excerpt: excerpt(body, hide) };
+  if (status === 200) return { kind: 'delivered', ...taken };
+  const attempted = { ...taken, answer: wholeAnswer(outcome, hide) };
   const retryAfter = retryAfterOf(headers, now);
   const todo = isElsewhere(status) ? ` See that ${setting} is the address of Alertmanager, without /api/v2/alerts.` : '';
   const detail = `Alertmanager answered ${status}.${todo}`;

@@ -32,6 +32,8 @@ export interface PostRequest {
 export interface PostOutcome {
   /** Null when not even the beginning of an answer came. */
   readonly status: number | null;
+  /** The words after the status, such as `Internal Server Error`; empty when there are none. */
+  readonly statusText: string;
   readonly headers: { readonly [name: string]: string | string[] | undefined };
   readonly body: string;
   readonly error: Error | null;
@@ -52,6 +54,7 @@ function stopped(): Error {
 class Exchange implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | null = null;
   #status: number | null = null;
+  #statusText = '';
   #headers: PostOutcome['headers'] = {};
   #chunks: Buffer[] = [];
   #read = 0;
@@ -79,10 +82,16 @@ class Exchange implements Dispatcher.DispatchHandler {
     else if (this.#endedBy) controller.abort(this.#endedBy);
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: PostOutcome['headers']): void {
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: PostOutcome['headers'],
+    statusText = '',
+  ): void {
     // An interim answer (100, 103) is followed by the real one.
     if (status < 200) return;
     this.#status = status;
+    this.#statusText = statusText;
     this.#headers = headers;
   }
 
@@ -118,7 +127,14 @@ class Exchange implements Dispatcher.DispatchHandler {
     const [first] = this.#chunks;
     // Nearly every answer comes in one piece.
     const body = first === undefined ? '' : (this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks)).toString();
-    settle({ status: this.#status, headers: this.#headers, body, error, isSent: this.#controller !== null });
+    settle({
+      status: this.#status,
+      statusText: this.#statusText,
+      headers: this.#headers,
+      body,
+      error,
+      isSent: this.#controller !== null,
+    });
   }
 }
 
@@ -140,7 +156,7 @@ async function postTraced(pool: Pool, request: PostRequest, trace: RequestTrace)
 
 function postOnce(pool: Pool, request: PostRequest): Promise<PostOutcome> {
   if (request.signal?.aborted) {
-    return Promise.resolve({ status: null, headers: {}, body: '', error: stopped(), isSent: false });
+    return Promise.resolve({ status: null, statusText: '', headers: {}, body: '', error: stopped(), isSent: false });
   }
   return new Promise((resolve) => {
     const { path, headers, body } = request;

@@ -45,6 +45,8 @@ interface Attempted {
   readonly tookMs: Milliseconds;
   /** The beginning of the answer, fit to be stored and shown. */
   readonly excerpt: string;
+  /** The whole answer to an attempt that failed, up to 8 kB and without what gives access; left out where none came. */
+  readonly answer?: string | null;
 }
 
 /** Why an attempt did not succeed. */

@@ -4,6 +4,7 @@ import { Pool } from 'undici';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { DIRECT, type Way } from '../../domain/values/way.ts';
 import { connectBy } from '../../runtime/http/tunnel.ts';
+import { wholeAnswer } from '../http/answer.ts';
 import { excerpt } from '../http/excerpt.ts';
 import { type Hide, hiding } from '../http/hiding.ts';
 import { networkFailureOf } from '../http/network-failure.ts';
@@ -72,9 +73,10 @@ function judge(outcome: PostOutcome, { hide, setting, timeout, tookMs, now }: Ci
         : networkFailureOf(error, { isSent });
     return { kind: 'failed', ...why, httpStatus: null, retryAfter: null, tookMs, excerpt: '' };
   }
-  const attempted = { httpStatus: status, tookMs, excerpt: excerpt(body, hide) };
+  const taken = { httpStatus: status, tookMs, excerpt: excerpt(body, hide) };
   const isTaken = status >= 200 && status < 300;
-  if (isTaken && !NOT_TAKEN.test(body)) return { kind: 'delivered', ...attempted };
+  if (isTaken && !NOT_TAKEN.test(body)) return { kind: 'delivered', ...taken };
+  const attempted = { ...taken, answer: wholeAnswer(outcome, hide) };
   if (status === 404 || status === 410) {
     const detail = `Teams has no such workflow any more (${status}). Make a new one and set ${setting} to its address.`;
     return { kind: 'gone', reason: `http_${status}`, detail, ...attempted };

@@ -8,6 +8,7 @@ import { shownAddress } from '../../domain/values/shown-address.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { DIRECT, type Way } from '../../domain/values/way.ts';
 import { dialledBy, type NamedBy, permission } from '../http/address.ts';
+import { wholeAnswer } from '../http/answer.ts';
 import { excerpt } from '../http/excerpt.ts';
 import { type Hide, hidingOf } from '../http/hiding.ts';
 import { networkFailureOf } from '../http/network-failure.ts';
@@ -116,12 +117,12 @@ interface Circumstances {
  * What an outcome means. A failing status counts although the rest of its answer never came; a good one only counts
  * when the answer is complete, because a receiver that breaks off may not have kept the event.
  */
-function judge(
-  { status, headers, body, error, isSent }: PostOutcome,
-  { now, url, hide, timeout, tookMs }: Circumstances,
-): SendResult {
-  const attempted = { tookMs, excerpt: excerpt(body, hide) };
-  if (status === null || (error !== null && isGood(status))) {
+function judge(outcome: PostOutcome, { now, url, hide, timeout, tookMs }: Circumstances): SendResult {
+  const { status, headers, body, error, isSent } = outcome;
+  const taken = { tookMs, excerpt: excerpt(body, hide) };
+  if (error === null && status !== null && isGood(status)) return { kind: 'delivered', httpStatus: status, ...taken };
+  const attempted = { ...taken, answer: wholeAnswer(outcome, hide) };
+  if (status === null || isGood(status)) {
     const begun = status === null ? '' : ` It had begun to answer with ${status}.`;
     const { reason, detail, fault } =
       error instanceof DeadlinePassed
@@ -129,7 +130,6 @@ function judge(
         : networkFailureOf(error, { isSent });
     return { kind: 'failed', reason, detail: detail + begun, httpStatus: status, retryAfter: null, fault, ...attempted };
   }
-  if (isGood(status)) return { kind: 'delivered', httpStatus: status, ...attempted };
   if (status === 410) {
     const detail = 'The receiver answered 410: it wants no more events.';
     return { kind: 'gone', reason: 'http_410', detail, httpStatus: status, ...attempted };

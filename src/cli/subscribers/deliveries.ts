@@ -115,6 +115,9 @@ async function show(context: CliContext, id: number, { json }: JsonOption): Prom
         (excerpt ?? '').slice(0, 80),
       ]),
     );
+    if (row.answer === null) return;
+    printLine(context, `\nThe whole answer to attempt ${row.answer.number}:\n`);
+    for (const line of row.answer.text.split('\n')) printLine(context, line);
   });
 }
 

@@ -6,7 +6,8 @@ import { commandLine } from '../../domain/values/command-line.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { relative } from '../../domain/values/relative-time.ts';
 import type { Instant } from '../../domain/values/time.ts';
-import { MOST_FAILING, MOST_PARKED, type TroubledSubscriber } from '../../postgres/subscribers/trouble.ts';
+import { MOST_WAITING } from '../../postgres/deliveries/waiting.ts';
+import { MOST_FAILING, type TroubledSubscriber } from '../../postgres/subscribers/trouble.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { counted, printable, printLine, styled } from '../terminal/output.ts';
 
@@ -28,7 +29,7 @@ function troubleLine(trouble: TroubledSubscriber, now: Instant): string {
   if (pausedUntil !== null) return pausedText({ ...trouble, pausedUntil }, now);
   if (ourFailingSince !== null) {
     const long = humanDuration(Math.max(Math.round(now - ourFailingSince), 0));
-    const many = `${parked < MOST_PARKED ? '' : 'at least '}${counted(parked, 'delivery waits', 'deliveries wait')}`;
+    const many = `${parked < MOST_WAITING ? '' : 'at least '}${counted(parked, 'delivery waits', 'deliveries wait')}`;
     if (untried)
       return `${name} is sent nothing for ${long}: ${sentence(ourError ?? 'no reason is known')} ${many}. Restart every daemon with the settings that it was added under; see: purchase-watch doctor`;
     return `${name} is not reached for ${long}, for a reason on this side: ${sentence(ourError ?? 'no reason is known')} ${many}. Mended? Try at once: ${commandLine`subscribers resume ${name}`}`;
@@ -63,6 +64,6 @@ function sentence(text: string): string {
 /** How many deliveries wait for a subscriber that gets none, as a sentence. */
 function parkedText({ parked }: Pick<TroubledSubscriber, 'parked'>): string {
   if (parked === 0) return '';
-  const many = `${parked < MOST_PARKED ? '' : 'At least '}${counted(parked, 'delivery is parked and goes', 'deliveries are parked and go')}`;
+  const many = `${parked < MOST_WAITING ? '' : 'At least '}${counted(parked, 'delivery is parked and goes', 'deliveries are parked and go')}`;
   return ` ${many} out in order afterwards.`;
 }

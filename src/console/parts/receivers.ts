@@ -15,6 +15,11 @@ export function isForPeople({ kind }: Pick<Receiver, 'kind'>): boolean {
   return audienceOfKind(kind) === 'people';
 }
 
+/** Whether nothing is sent to it until its pause ends, its way is mended or a person switches it on. */
+export function isHeld({ health }: Pick<Receiver, 'health'>): boolean {
+  return health.status === 'paused' || health.status === 'off' || health.status === 'unreached';
+}
+
 const HEALTH_SHAPES = { ok: 'ok', failing: 'warning', unreached: 'warning', paused: 'paused', off: 'off' } as const;
 
 /** Its health in one word. */
@@ -57,11 +62,19 @@ export function outcomeMark({ outcome, httpStatus, fault }: Omit<Attempt, 'deliv
   return html`${status('critical', word, 'fail')}${more}${ours}`;
 }
 
-/** The beginning of what a receiver answered, as text. */
+/** Of an answer so much is shown at once. */
+const SHORT_ANSWER = 100;
+
+/** The beginning of what a receiver answered; of a long one the rest opens without a mouse. */
 export function excerptText(excerpt: string | null): Html {
-  return excerpt === null || excerpt === ''
-    ? NOTHING
-    : html`<code><bdi class="clip answer" title="${excerpt}">${excerpt}</bdi></code>`;
+  if (excerpt === null || excerpt === '') return NOTHING;
+  if (excerpt.length <= SHORT_ANSWER) return html`<code class="answer"><bdi>${excerpt}</bdi></code>`;
+  return html`<details class="answer"><summary><code><bdi>${excerpt.slice(0, SHORT_ANSWER).toWellFormed()}…</bdi></code></summary><code><bdi>${excerpt}</bdi></code></details>`;
+}
+
+/** The same within a sentence, cut: the page of the delivery has all of it. */
+export function excerptInLine(excerpt: string | null): Html {
+  return excerpt === null || excerpt === '' ? NOTHING : html`<code><bdi class="clip" title="${excerpt}">${excerpt}</bdi></code>`;
 }
 
 /** `48 ms`, `2.1 s`. */

@@ -20,6 +20,7 @@ import {
   digestsMade,
   incidentsSince,
   lostSince,
+  MOST_COUNTED,
   type PaceCount,
   paceSince,
   type SiteWindow,
@@ -29,7 +30,6 @@ import {
   troubleSince,
 } from '../../postgres/incidents/digest.ts';
 import type { Lease } from '../../postgres/shards/leases.ts';
-import { MOST_COUNTED } from '../../postgres/subscribers/symptoms.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { createSchedule } from '../../runtime/loops/schedule.ts';
 import type { Meters } from '../../runtime/meters.ts';

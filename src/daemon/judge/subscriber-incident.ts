@@ -4,7 +4,8 @@ import { type Incident, SUBSCRIBER_TROUBLES, type SubscriberTrouble } from '../.
 import { commandLine } from '../../domain/values/command-line.ts';
 import { counted } from '../../domain/values/counts.ts';
 import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
-import { MOST_COUNTED, type SubscriberCondition } from '../../postgres/subscribers/symptoms.ts';
+import { MOST_WAITING } from '../../postgres/deliveries/waiting.ts';
+import type { SubscriberCondition } from '../../postgres/subscribers/symptoms.ts';
 
 /** How an incident about a subscriber came to its end. */
 export type SubscriberOutcome = 'takes_again' | 'quiet' | 'tried_again' | 'switched_off' | 'removed';
@@ -47,7 +48,7 @@ export function subscriberData(incident: Incident, condition: SubscriberConditio
     waiting: condition?.waiting ?? 0,
     givenUp: condition?.givenUp ?? 0,
     givenUpFrom: isoTimeOrNull(condition?.givenUpFrom ?? null),
-    countedTo: MOST_COUNTED,
+    countedTo: MOST_WAITING,
     peak,
   };
 }
@@ -81,5 +82,5 @@ const ENDED: Readonly<Record<SubscriberOutcome, string>> = {
 };
 
 function many(count: number, [one, more]: readonly [string, string]): string {
-  return counted(count, `delivery ${one}`, `deliveries ${more}`, MOST_COUNTED);
+  return counted(count, `delivery ${one}`, `deliveries ${more}`, MOST_WAITING);
 }

@@ -57,7 +57,7 @@ export function settlementOf(
   if (result.kind === 'delivered') {
     return { ...common, status: 'delivered', dueAt: now, outcome: 'delivered', fault: null, error: null };
   }
-  const failed = { ...common, outcome: result.reason, error: result.detail };
+  const failed = { ...common, outcome: result.reason, error: result.detail, answer: result.answer ?? null };
   if (result.kind === 'gone') return { ...failed, status: 'pending', dueAt: now, fault: 'receiver' };
   // The address was replaced during the attempt; the schedule begins again for the new one.
   if (isReplaced) return { ...failed, status: 'pending', dueAt: now, fault: result.fault };

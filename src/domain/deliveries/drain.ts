@@ -51,3 +51,18 @@ export function expectedDrain({ count, purchases }: { count: number; purchases: 
     text: `about ${humanDuration(ms)}: ${atOnce} at a time${several}, ${humanDuration(median)} each (${last})${before}`,
   };
 }
+
+/**
+ * Until all that waits has arrived, once the subscriber takes deliveries again: with all of its slots, and `perSecond`, the pace
+ * that this is. Null where nothing is known to reckon with.
+ */
+export function drainAfterResume({
+  median,
+  concurrency,
+  daemons,
+  waiting,
+}: Pace): { ms: Milliseconds; perSecond: number } | null {
+  if (median === null || daemons === 0 || waiting === 0) return null;
+  const each = Math.max(median, 1) / (concurrency * daemons);
+  return { ms: Math.ceil(waiting * each), perSecond: 1_000 / each };
+}

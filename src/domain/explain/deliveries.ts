@@ -149,7 +149,7 @@ function pendingStep(facts: Facts, one: OneDelivery): { step: Step; matter: Matt
       step: { ...common, text: `not delivered to ${name}: ${before}it is switched off${why}`, wrong: true },
       matter: {
         code: 'subscriber_off',
-        text: `Event ${event.sequence} is not delivered to ${name}, because it is switched off${why}.`,
+        ...ofEvent(event, `not delivered to ${name}, because it is switched off${why}`),
       },
     };
   }
@@ -168,7 +168,7 @@ function pendingStep(facts: Facts, one: OneDelivery): { step: Step; matter: Matt
       step: { ...common, text: `not delivered to ${name} yet: ${before}it is ${pause}${then}`, wrong: true },
       matter: {
         code: 'subscriber_paused',
-        text: `Event ${event.sequence} is not delivered to ${name}, because it is ${pause}; ${pauseRemedy(subscriber)}.`,
+        ...ofEvent(event, `not delivered to ${name}, because it is ${pause}; ${pauseRemedy(subscriber)}`),
       },
     };
   }
@@ -191,6 +191,11 @@ function pendingStep(facts: Facts, one: OneDelivery): { step: Step; matter: Matt
   };
   const text = `not delivered to ${name} yet: ${before}${when}`;
   return { step: { ...common, text, wrong: tries > 0 }, matter: tries > 0 ? matter : null };
+}
+
+/** What is the matter with an event, so that others with which the same is the matter can be named together. */
+function ofEvent({ sequence }: EventFacts, rest: string): Pick<Matter, 'text' | 'of'> {
+  return { text: `Event ${sequence} is ${rest}.`, of: { sequence, rest } };
 }
 
 /** What was tried so far, or how it came to be sent again. */

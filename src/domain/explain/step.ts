@@ -58,6 +58,8 @@ export interface Step {
 export interface Matter {
   readonly code: MatterCode;
   readonly text: string;
+  /** Of an event for which the same holds as for others: what follows "Event 3 is". */
+  readonly of?: { readonly sequence: number; readonly rest: string };
 }
 
 export const MATTER_CODES = [

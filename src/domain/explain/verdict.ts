@@ -23,7 +23,22 @@ export function gravestFirst(
 ): Matter[] {
   const matters = [...purchaseMatters(facts, polling, channels), ...ofHistory];
   const rank = ({ code }: Matter): number => MATTER_CODES.indexOf(code);
-  return matters.sort((a, b) => rank(a) - rank(b));
+  return together(matters).sort((a, b) => rank(a) - rank(b));
+}
+
+/** More events are counted only. */
+const MOST_NAMED = 3;
+
+/** Events with which the same is the matter as one matter: `Events 2 and 3 are not delivered to books, because …`. */
+function together(matters: readonly Matter[]): Matter[] {
+  const groups = Map.groupBy(matters, (each) => each.of?.rest ?? each);
+  return [...groups.values()].map((all) => {
+    const { code, text, of } = all[0]!;
+    if (of === undefined || all.length === 1) return { code, text };
+    const sequences = all.flatMap((each) => (each.of === undefined ? [] : [String(each.of.sequence)]));
+    const named = `Events ${new Intl.ListFormat('en').format(sequences)}`;
+    return { code, text: `${sequences.length > MOST_NAMED ? `${sequences.length} events` : named} are ${of.rest}.` };
+  });
 }
 
 function purchaseMatters(facts: Facts, policy: PollPolicy, channels: readonly ChannelRule[] | undefined): Matter[] {

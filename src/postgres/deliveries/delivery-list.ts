@@ -3,6 +3,7 @@
 import { type DeliveryStatus, type StoredStatus, shownStatus } from '../../domain/deliveries/delivery-status.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
+import { answerOf, type ReceiverAnswer } from './answers.ts';
 
 export interface DeliveryRow {
   readonly id: number;
@@ -178,11 +179,14 @@ function chosen(sql: Queries, filter: DeliveryFilter, before: number | null, lim
 
 const STORED: readonly StoredStatus[] = ['pending', 'delivered', 'exhausted', 'suppressed'];
 
-/** One delivery with its attempts, first to last; null when there is none. */
-export async function findDelivery(
-  sql: Queries,
-  id: number,
-): Promise<(DeliveryRow & { readonly tries: readonly AttemptRow[] }) | null> {
+/** A delivery with its attempts, first to last, and the whole answer to the last that failed, as far as it is kept. */
+export interface DeliveryWithAttempts extends DeliveryRow {
+  readonly tries: readonly AttemptRow[];
+  readonly answer: ReceiverAnswer | null;
+}
+
+/** One delivery with its attempts; null when there is none. */
+export async function findDelivery(sql: Queries, id: number): Promise<DeliveryWithAttempts | null> {
   const [row] = await sql<Row[]>`
     select ${sql.unsafe(COLUMNS)} from purchase_watch_internal.deliveries d ${sql.unsafe(JOINED)} where d.id = ${id}`;
   if (row === undefined) return null;
@@ -195,7 +199,7 @@ export async function findDelivery(
       select attempts, settled_at, took_ms, http_status, 'delivered', null, excerpt from purchase_watch_internal.deliveries
       where id = ${id} and status = 'delivered' and took_ms is not null) a
     order by number`;
-  return { ...withShownStatus(row), tries };
+  return { ...withShownStatus(row), tries, answer: await answerOf(sql, id) };
 }
 
 /** The delivery that must be settled first in the lane of a pending delivery: that delivery, or one before it; null when it is settled. */

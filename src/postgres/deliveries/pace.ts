@@ -1,11 +1,10 @@
 /** How fast a subscriber took deliveries lately, and how many wait for the subscriber. */
 import type { Pace } from '../../domain/deliveries/drain.ts';
 import type { Queries } from '../connection/database.ts';
+import { MOST_WAITING } from './waiting.ts';
 
 /** Deliveries whose attempts are measured. */
 const MEASURED = 200;
-/** Counting more would only cost time. */
-const MOST_COUNTED = 10_000;
 
 /** Measures a subscriber's pace; reads no more deliveries than it counts. */
 export async function paceOf(sql: Queries, subscriber: number): Promise<Omit<Pace, 'concurrency'>> {
@@ -20,8 +19,7 @@ export async function paceOf(sql: Queries, subscriber: number): Promise<Omit<Pac
     select percentile_cont(0.5) within group (order by ms) as median, count(ms)::float8 as measured,
       (select count(*) from purchase_watch_internal.replicas where expires_at > clock_timestamp())::float8 as daemons,
       (select count(*) from (
-        select from purchase_watch_internal.deliveries where subscriber = ${subscriber} and status = 'pending' limit ${MOST_COUNTED + 1}) w)::float8 as waiting
+        select from purchase_watch_internal.deliveries where subscriber = ${subscriber} and status = 'pending' limit ${MOST_WAITING}) w)::float8 as waiting
     from took`;
-  const { waiting } = row;
-  return { ...row, waiting: Math.min(waiting, MOST_COUNTED), waitingAtLeast: waiting > MOST_COUNTED };
+  return { ...row, waitingAtLeast: row.waiting >= MOST_WAITING };
 }

@@ -4,6 +4,7 @@ import type { Holding } from '../../domain/replicas/ownership.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import { type Columns, columns } from '../connection/columns.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
+import { keepingAnswers, keptAnswers } from './answers.ts';
 import { type DueDelivery, LONGEST_LANE, putOff, type Rank, REPLAYED } from './deliveries.ts';
 
 /** An attempt that ended, and what follows for its delivery. */
@@ -27,6 +28,8 @@ export interface Settlement {
   readonly isUncounted?: boolean;
   readonly error: string | null;
   readonly excerpt: string | null;
+  /** The whole answer to an attempt that failed. */
+  readonly answer?: string | null;
 }
 
 /** The replica that writes, and the shards that it holds. */
@@ -110,6 +113,7 @@ async function settleDelivered(sql: Queries, batch: readonly Settlement[], write
 }
 
 async function settleFailed(sql: Queries, batch: readonly Settlement[], writer: Writer): Promise<number[]> {
+  const kept = keptAnswers(batch);
   const rows = await sql<{ id: number }[]>`
     with ${held(sql, writer)},
     result as (
@@ -126,6 +130,7 @@ async function settleFailed(sql: Queries, batch: readonly Settlement[], writer: 
         fault: ['text', (s) => s.fault],
         error: ['text', (s) => s.error],
         excerpt: ['text', (s) => s.excerpt],
+        answer: ['text', (s) => (kept.has(s) ? s.answer : null)],
         before: ['integer', (s) => s.delivery.attemptsBefore],
         uncounted: ['integer', (s) => (s.fault === 'ours' || s.isUncounted === true ? 1 : 0)],
       })}
@@ -143,7 +148,8 @@ async function settleFailed(sql: Queries, batch: readonly Settlement[], writer: 
     attempt as (
       insert into purchase_watch_internal.attempts (delivery, number, at, took_ms, http_status, outcome, fault, excerpt)
       select r.id, r.number, r.at, r.took, r.http_status, r.outcome, r.fault, r.excerpt
-      from result r join settled s on s.id = r.id and s.mark is not distinct from r.mark on conflict do nothing)
+      from result r join settled s on s.id = r.id and s.mark is not distinct from r.mark on conflict do nothing),
+    ${keepingAnswers(sql)}
     select id::float8 as id from settled`;
   return rows.map(({ id }) => id);
 }

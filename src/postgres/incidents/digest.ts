@@ -7,7 +7,9 @@ import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
 import { announcing, type NewEvent } from '../events/events.ts';
 import type { Lease } from '../shards/leases.ts';
-import { MOST_COUNTED } from '../subscribers/symptoms.ts';
+
+/** Rows of each kind are counted up to this; more would only cost time. */
+export const MOST_COUNTED = 1_000;
 
 /** A stretch of time at a site. */
 export interface SiteWindow {

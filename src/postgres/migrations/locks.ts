@@ -103,7 +103,10 @@ export const LOCKS: ReadonlyMap<string, readonly LockTaken[]> = new Map([
   ],
   ['0026_stays.sql', []],
   ['0027_placeholder.sql', []],
-  ['0028_placeholder.sql', []],
+  [
+    '0028_receiver_answers.sql',
+    [{ statement: 'create table', table: 'purchase_watch_internal.deliveries', lock: 'ShareRowExclusiveLock', work: 'none' }],
+  ],
   [
     '0029_names.sql',
     [

@@ -189,7 +189,10 @@ const rewritingMentions = (sql: Queries, { purchaseId }: Erasable, condition: Fr
       where d.id = l.id and strpos(concat(d.excerpt, ' ', d.last_error), ${purchaseId}) > 0 and ${condition}),
     mention_attempt as (
       update purchase_watch_internal.attempts a set excerpt = null from mention_delivery l
-      where a.delivery = l.id and strpos(a.excerpt, ${purchaseId}) > 0 and ${condition})`;
+      where a.delivery = l.id and strpos(a.excerpt, ${purchaseId}) > 0 and ${condition}),
+    mention_whole as (
+      delete from purchase_watch_internal.receiver_answers a using mention_delivery l
+      where a.delivery = l.id and strpos(a.answer, ${purchaseId}) > 0 and ${condition})`;
 
 /**
  * Erases the id from events that came to name a purchase during its erasure, because the judge had read it just before. Answers

@@ -4,6 +4,7 @@ import type { DeliveryStatus } from '../../domain/deliveries/delivery-status.ts'
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 import { STATUS_COLUMNS, STATUS_JOINS, type StatusRow, withShownStatus } from '../deliveries/delivery-list.ts';
+import { MOST_WAITING } from '../deliveries/waiting.ts';
 import { EVERY_SHARD } from '../migrations/names.ts';
 
 /** The time by the database's clock. */
@@ -22,8 +23,6 @@ export async function databaseMoment(sql: Queries) {
   return row;
 }
 
-/** Rows of a queue or an outbox that are counted at most; of a longer one the answer is that it has at least so many. */
-const MOST_COUNTED = 10_000;
 /** Rows of each shard's queue that are counted at most. */
 const COUNTED_PER_SHARD = 200;
 
@@ -91,7 +90,7 @@ export async function waitingDeliveries(sql: Queries): Promise<WaitingDeliveries
       select d.subscriber, count(*) as count from purchase_watch_internal.deliveries_in_flight() f
       cross join lateral (select d.subscriber, d.status from purchase_watch_internal.deliveries d where d.id = f.delivery limit 1) d
       where d.status = 'pending' group by d.subscriber)
-    select s.id as subscriber, n.count::float8 as count, coalesce(f.count, 0)::float8 as "inFlight", n.count > ${MOST_COUNTED} as "atLeast",
+    select s.id as subscriber, n.count::float8 as count, coalesce(f.count, 0)::float8 as "inFlight", n.count >= ${MOST_WAITING} as "atLeast",
       s.status <> 'active' or h.paused_until is not null as "isParked",
       case when d.first <= now() then d.first end as "dueSince"
     from purchase_watch_internal.subscribers s
@@ -99,7 +98,7 @@ export async function waitingDeliveries(sql: Queries): Promise<WaitingDeliveries
     left join flying f on f.subscriber = s.id
     cross join lateral (
       select count(*) as count from (
-        select from purchase_watch_internal.deliveries where subscriber = s.id and status = 'pending' limit ${MOST_COUNTED + 1}) p) n
+        select from purchase_watch_internal.deliveries where subscriber = s.id and status = 'pending' limit ${MOST_WAITING}) p) n
     cross join lateral (
       select min(f.due_at) as first from ${sql.unsafe(EVERY_SHARD)} cross join generate_series(0, 2) k (rank)
       cross join lateral (
@@ -108,7 +107,7 @@ export async function waitingDeliveries(sql: Queries): Promise<WaitingDeliveries
         order by due_at, event limit 1) f) d
     where s.configured order by s.id`;
   return rows.map(({ count, isParked, inFlight, ...row }) => {
-    const rest = Math.max(Math.min(count, MOST_COUNTED) - inFlight, 0);
+    const rest = Math.max(count - inFlight, 0);
     return { ...row, inFlight, pending: isParked ? 0 : rest, parked: isParked ? rest : 0 };
   });
 }

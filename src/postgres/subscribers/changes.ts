@@ -125,17 +125,6 @@ export async function deleteSubscriber(sql: Queries, id: number): Promise<boolea
   return rows.length > 0;
 }
 
-/** Counting more would only cost time. */
-export const MOST_WAITING = 10_000;
-
-/** How many deliveries wait for a subscriber; counting ends at `MOST_WAITING`. */
-export async function waitingFor(sql: Queries, id: number): Promise<number> {
-  const [row] = await sql<[{ count: number }]>`
-    select count(*)::float8 as count from (
-      select from purchase_watch_internal.deliveries where subscriber = ${id} and status = 'pending' limit ${MOST_WAITING}) d`;
-  return row.count;
-}
-
 const AT_ONCE = 5_000;
 
 /**

@@ -7,10 +7,11 @@ import type { Symptom } from '../../domain/incidents/symptom.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 import { RANKS } from '../deliveries/deliveries.ts';
+import { MOST_WAITING } from '../deliveries/waiting.ts';
 import { EVERY_SHARD } from '../migrations/names.ts';
 
-/** Deliveries are counted up to this; more would only cost time. */
-export const MOST_COUNTED = 1_000;
+/** Newest deliveries of which the last that was taken is looked for, and given-up ones whose first event is. */
+const MOST_READ = 1_000;
 
 // Counted rows are read in an index's order: without the order the planner may read the whole table.
 
@@ -45,12 +46,12 @@ export async function subscriberSymptoms(sql: Queries, now: Instant): Promise<Sy
         select d.settled_at from purchase_watch_internal.deliveries d
         where s.status = 'active' and d.subscriber = s.id and d.status = 'exhausted'
           and d.settled_at > ${now - GIVEN_UP_LATELY}::timestamptz
-        order by d.settled_at desc limit ${MOST_COUNTED}) d) g
+        order by d.settled_at desc limit ${MOST_WAITING}) d) g
     cross join lateral (
       select count(*) as count from (
         select from purchase_watch_internal.deliveries d
         where (f.off or f.failing or f.unreached) and d.subscriber = s.id and d.status = 'pending'
-        order by d.id + 0 limit ${MOST_COUNTED}) d) w
+        limit ${MOST_WAITING}) d) w
     where s.configured and (f.off or f.failing or f.unreached or g.count > 0) order by s.id`;
 }
 
@@ -74,9 +75,9 @@ export interface SubscriberCondition {
   /** When the next delivery is tried: one is due and the pause is over. Null when none waits, or the subscriber is off. */
   readonly nextTryAt: Instant | null;
   readonly lastError: string | null;
-  /** Deliveries that wait, up to `MOST_COUNTED`. */
+  /** Deliveries that wait, up to `MOST_WAITING`. */
   readonly waiting: number;
-  /** Deliveries given up since the trouble began, up to `MOST_COUNTED`; `givenUpFrom` is when the first of their events was made. */
+  /** Deliveries given up since the trouble began, up to `MOST_WAITING`; `givenUpFrom` is when the first of their events was made. */
   readonly givenUp: number;
   readonly givenUpFrom: Instant | null;
   /** When the subscriber last took one of its newest deliveries. */
@@ -95,14 +96,14 @@ export async function subscriberCondition(
       h.our_failing_since as "ourFailingSince",
       h.our_failing_since is not null and h.our_failures = 0 as untried,
       case when s.status = 'active' and n.due_at is not null then greatest(h.paused_until, n.due_at) end as "nextTryAt",
-      coalesce(h.last_error, h.our_error, g.last_error) as "lastError", w.count as waiting, g.count as "givenUp",
-      g.made as "givenUpFrom", t.settled_at as "deliveredAt"
+      coalesce(h.last_error, h.our_error, l.last_error) as "lastError", w.count as waiting, g.count as "givenUp",
+      made.at as "givenUpFrom", t.settled_at as "deliveredAt"
     from purchase_watch_internal.subscribers s
     left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
     cross join lateral (
       select count(*)::float8 as count from (
         select from purchase_watch_internal.deliveries d
-        where d.subscriber = s.id and d.status = 'pending' order by d.id + 0 limit ${MOST_COUNTED}) d) w
+        where d.subscriber = s.id and d.status = 'pending' limit ${MOST_WAITING}) d) w
     -- Reads the first pending delivery of each shard and rank.
     cross join lateral (
       select min(front.due_at) as due_at from ${sql.unsafe(EVERY_SHARD)}
@@ -111,16 +112,25 @@ export async function subscriberCondition(
         select d.due_at from purchase_watch_internal.deliveries d
         where d.subscriber = s.id and d.shard = g.shard and d.rank = k.rank and d.status = 'pending' order by d.due_at, d.event limit 1) front) n
     cross join lateral (
-      select count(*)::float8 as count, min(e.created_at) as made, (array_agg(d.last_error order by d.settled_at desc))[1] as last_error from (
-        select q.event, q.settled_at, q.last_error from purchase_watch_internal.deliveries q
+      select count(*)::float8 as count, max(d.settled_at) as last from (
+        select q.settled_at from purchase_watch_internal.deliveries q
         where q.subscriber = s.id and q.status = 'exhausted' and q.settled_at >= ${since}::timestamptz
-        order by q.settled_at desc limit ${MOST_COUNTED}) d
-      join purchase_watch_internal.events e on e.position = d.event) g
+        order by q.settled_at limit ${MOST_WAITING}) d) g
+    left join lateral (
+      select q.last_error from purchase_watch_internal.deliveries q
+      where q.subscriber = s.id and q.status = 'exhausted' and q.settled_at = g.last limit 1) l on true
+    -- Of those given up first: their events are the oldest.
+    cross join lateral (
+      select min(e.created_at) as at from (
+        select q.event from purchase_watch_internal.deliveries q
+        where q.subscriber = s.id and q.status = 'exhausted' and q.settled_at >= ${since}::timestamptz
+        order by q.settled_at limit ${MOST_READ}) d
+      join purchase_watch_internal.events e on e.position = d.event) made
     -- Reads several: the newest delivery need not be the one taken last, because a delivery that failed for long is taken late.
     cross join lateral (
       select max(settled_at) as settled_at from (
         select d.settled_at from purchase_watch_internal.deliveries d
-        where d.subscriber = s.id and d.status = 'delivered' order by d.id + 0 desc limit ${MOST_COUNTED}) d) t
+        where d.subscriber = s.id and d.status = 'delivered' order by d.id + 0 desc limit ${MOST_READ}) d) t
     where s.configured and s.name = ${name}`;
   return row ?? null;
 }

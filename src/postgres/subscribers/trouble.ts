@@ -1,6 +1,7 @@
 /** Subscribers in trouble: read from present failures, of which there are few in normal operation. */
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
+import { MOST_WAITING } from '../deliveries/waiting.ts';
 
 /** A subscriber whose deliveries wait or fail, or were given up lately. */
 export interface TroubledSubscriber {
@@ -18,7 +19,7 @@ export interface TroubledSubscriber {
   readonly ourError: string | null;
   /** Until when the subscriber is paused; a past moment means that one delivery must succeed first. Null while it is not paused. */
   readonly pausedUntil: Instant | null;
-  /** Parked deliveries of a subscriber that is paused, off or not reached; counting ends at `MOST_PARKED`. */
+  /** Parked deliveries of a subscriber that is paused, off or not reached; counting ends at `MOST_WAITING`. */
   readonly parked: number;
   /** Deliveries that failed and wait for another try; counting ends at `MOST_FAILING`. */
   readonly failing: number;
@@ -29,7 +30,6 @@ export interface TroubledSubscriber {
 
 /** Counting more would only cost time. */
 export const MOST_FAILING = 1_000;
-export const MOST_PARKED = 10_000;
 
 /** Subscribers that are paused, off or not reached, whose deliveries fail, or for whom some were given up within the last day. */
 export async function troubledSubscribers(sql: Queries): Promise<TroubledSubscriber[]> {
@@ -45,7 +45,7 @@ export async function troubledSubscribers(sql: Queries): Promise<TroubledSubscri
     cross join lateral (
       select count(*)::float8 as parked from (
         select from purchase_watch_internal.deliveries d
-        where d.subscriber = s.id and d.status = 'pending' and (s.status = 'off' or h.paused_until is not null or h.our_failing_since is not null) limit ${MOST_PARKED}) d) p
+        where d.subscriber = s.id and d.status = 'pending' and (s.status = 'off' or h.paused_until is not null or h.our_failing_since is not null) limit ${MOST_WAITING}) d) p
     cross join lateral (
       select count(*)::float8 as failing, (array_agg(last_error order by id desc))[1] as error from (
         select d.id, d.last_error from purchase_watch_internal.deliveries d

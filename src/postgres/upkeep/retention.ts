@@ -51,10 +51,12 @@ export async function removeEnded(
   return { removed: row.removed, last: more ? { endedAt: row.endedAt!, id: row.id! } : null };
 }
 
-/** Deletes attempts made before a moment; their deliveries keep the number of attempts. */
+/** Deletes attempts made before a moment with the answers to them; their deliveries keep the number of attempts. */
 export async function removeAttempts(sql: Queries, { before, limit }: Batch): Promise<number> {
+  // The table of answers is small, whatever was sent.
   const rows = await sql`
-    with old as materialized (
+    with answered as (delete from purchase_watch_internal.receiver_answers where at < ${before}::timestamptz),
+    old as materialized (
       select delivery, number from purchase_watch_internal.attempts where at < ${before}::timestamptz
       order by at limit ${limit} for update skip locked)
     delete from purchase_watch_internal.attempts a using old where a.delivery = old.delivery and a.number = old.number`;

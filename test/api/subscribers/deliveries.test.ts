@@ -155,6 +155,7 @@ describe('one', () => {
         fault: null,
         excerpt: 'busy',
       })),
+      answer: null,
     });
   });
 

@@ -90,7 +90,7 @@ describe('without a daemon', () => {
       /^incident inc_2, open for 5 min( \d+ s)?: fi: no purchase can be read; critical; silenced until [-\d]{10} [:\d]{8}Z \((2 d|1 d .*) more\)$/m,
     );
     expect(stdout).toMatch(
-      /^incident inc_3, open for 25 min( \d+ s)?: shop: does not get everything; 412 deliveries wait or were given up$/m,
+      /^incident inc_3, open for 25 min( \d+ s)?: shop: does not take everything; 412 deliveries were given up$/m,
     );
     const body = JSON.parse((await command('status', '--site', 'se', '--json')).stdout);
     expect(body).toMatchObject({

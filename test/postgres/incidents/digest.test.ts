@@ -4,13 +4,14 @@ import { connect } from '../../../src/postgres/connection/database.ts';
 import {
   incidentsSince,
   lostSince,
+  MOST_COUNTED,
   paceSince,
   staysSince,
   stuckNow,
   troubleSince,
 } from '../../../src/postgres/incidents/digest.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
-import { MOST_COUNTED } from '../../../src/postgres/subscribers/symptoms.ts';
+
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 import { rowsRead } from '../../support/rows-read.ts';
 

@@ -7,7 +7,8 @@ import { type Html, html, NOTHING, tied } from '../../frame/html.ts';
 import { icon } from '../../frame/icons.ts';
 import type { View } from '../../frame/page.ts';
 import { type Ask, page } from '../../frame/page-route.ts';
-import { nothingHere, panel } from '../../parts/lists.ts';
+import { heldLine, RESUMED } from '../../parts/held.ts';
+import { flash, nothingHere, panel } from '../../parts/lists.ts';
 import { type DeliveryPage, deliveryTable, olderLinks } from './table.ts';
 
 const PAGE_SIZE = 50;
@@ -19,7 +20,8 @@ export const deliveryListPages = [
     const read = await readDeliveries(ask);
     const refusal = read instanceof ApiRefusal ? read : null;
     const found: DeliveryPage = read instanceof ApiRefusal ? { data: [], nextCursor: null } : read;
-    const body = html`<div class="head"><h1 class="say">${tied(sentence(overview))}</h1><p class="sub">A delivery is one event for one subscriber or channel. It keeps its id and bytes however often it is sent.</p></div>
+    const done = query.done === 'resumed' ? flash(RESUMED) : NOTHING;
+    const body = html`${done}<div class="head"><h1 class="say">${tied(sentence(overview))}</h1><p class="sub">A delivery is one event for one subscriber or channel. It keeps its id and bytes however often it is sent.</p>${heldLines(ask, overview)}</div>
 <div class="stack">${panel({
       id: 'deliveries',
       title: 'Deliveries',
@@ -56,16 +58,34 @@ async function readDeliveries({ api, query }: Ask): Promise<DeliveryPage | ApiRe
   }
 }
 
+/** Receivers that are named in the headline, and have a line of their own below it. */
+const MOST_NAMED = 3;
+
+/** How many wait and for whom: counted, up to 100 000 for each subscriber. */
 function sentence({ subscribers }: OverviewBody): string {
   const sum = (of: 'pending' | 'inFlight' | 'parked'): number =>
     subscribers.reduce((total, { waiting }) => total + waiting[of], 0);
   const [waits, parked] = [sum('pending') + sum('inFlight'), sum('parked')];
-  const most = subscribers.some(({ waiting }) => waiting.atLeast) ? 'At least ' : '';
+  const countedTo = (total: number): number | null => (subscribers.some(({ waiting }) => waiting.atLeast) ? total : null);
   if (subscribers.length === 0) return 'Nobody gets events yet, so nothing is delivered.';
   if (waits + parked === 0) return 'Nothing waits: every delivery is settled.';
-  const others =
-    parked === 0 ? 'None is parked.' : `${most}${counted(parked, 'is', 'are')} parked until their subscriber gets events again.`;
-  return `${most}${counted(waits, 'delivery waits', 'deliveries wait')} to be sent. ${others}`;
+  const sending = counted(waits, 'delivery waits', 'deliveries wait', countedTo(waits));
+  if (parked === 0) return `${capital(sending)} to be sent. None is parked.`;
+  const held = subscribers.filter(({ waiting }) => waiting.parked > 0).map(({ name }) => name);
+  const names =
+    held.length > MOST_NAMED
+      ? `${held.length} receivers get`
+      : `${new Intl.ListFormat('en').format(held)} ${held.length === 1 ? 'gets' : 'get'}`;
+  const all = counted(parked, 'delivery is', 'deliveries are', countedTo(parked));
+  return `${capital(all)} parked until ${names} events again; ${waits === 0 ? 'no other waits' : `${sending} to be sent`}.`;
+}
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** Receivers that get nothing, each with the button that ends it. */
+function heldLines(ask: Ask, { subscribers }: OverviewBody): Html {
+  const held = subscribers.filter(({ waiting }) => waiting.parked > 0).slice(0, MOST_NAMED);
+  return html`${held.map((each) => heldLine(each, ask, { back: '/deliveries', count: 0 }))}`;
 }
 
 function filters({ base, query }: Ask, { subscribers }: OverviewBody): Html {

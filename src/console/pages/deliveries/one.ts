@@ -1,4 +1,5 @@
 /** One delivery: where it stands, each attempt with its answer, and the event that it brings. */
+import type { OverviewBody } from '../../../api/health/overview.ts';
 import type { DeliveryDetailsBody } from '../../../api/subscribers/fields.ts';
 import { slackMessage } from '../../../channels/slack/message.ts';
 import { counted } from '../../../domain/values/counts.ts';
@@ -8,14 +9,13 @@ import { type Html, html, NOTHING, tied } from '../../frame/html.ts';
 import { icon } from '../../frame/icons.ts';
 import type { View } from '../../frame/page.ts';
 import { type Ask, action, page } from '../../frame/page-route.ts';
-import { facts, flash, nothingHere, panel, written } from '../../parts/lists.ts';
-import { deliveryMark, excerptText, outcomeMark, took } from '../../parts/receivers.ts';
+import { answerPanel } from '../../parts/answers.ts';
+import { heldText, RESUMED, resumeForm } from '../../parts/held.ts';
+import { facts, flash, panel, written } from '../../parts/lists.ts';
+import { deliveryMark, isHeld, type Receiver, took } from '../../parts/receivers.ts';
 import { slackCard } from '../../parts/slack-card.ts';
 import { length, when } from '../../parts/time.ts';
-import { attemptsPicture } from '../../pictures/attempts.ts';
-
-/** More would make the picture's bars too thin. */
-const MOST_DRAWN = 72;
+import { attemptsPanel } from './attempts.ts';
 
 export const deliveryPages = [
   page('/deliveries/:id', (ask) => view(ask)),
@@ -38,26 +38,26 @@ async function view(ask: Ask, refusal: ApiRefusal | null = null): Promise<View> 
     api.get<DeliveryDetailsBody>(pathOf(ask)),
     api.get<JsonValue>(`${pathOf(ask)}/event`),
   ]);
-  const { id, attempts } = delivery;
-  const done = query.done === 'retry' ? flash(tied(`${id} was made due now: ${standing(delivery)}`)) : NOTHING;
+  const { id, attempts, answer } = delivery;
+  const { subscribers } = await api.get<Pick<OverviewBody, 'subscribers'>>('/v1/overview');
+  const receiver = subscribers.find(({ name }) => name === delivery.subscriber);
+  const done = doneText(query.done, delivery);
   const refused =
     refusal === null
       ? NOTHING
       : html`<div class="note warning" role="alert">${icon('warning', 'warning')}<p>${refusal.message}</p></div>`;
-  const last = attempts.slice(-MOST_DRAWN);
-  const picture = attempts.length < 2 ? NOTHING : html`<div class="body">${attemptsPicture(last)}</div>`;
-  const body = html`<div class="head"><p>${deliveryMark(delivery)}</p><h1 class="say">${sentence(delivery)}</h1>${second(delivery, now)}
-${retryForm(delivery, ask)}</div><div class="stack">${done}${refused}
-<div class="two"><div class="stack">${panel({
-    id: 'attempts',
-    title: 'Attempts',
-    note: attempts.length === 0 ? '' : counted(attempts.length, 'attempt'),
-    body:
-      attempts.length === 0
-        ? nothingHere('No attempt is recorded. It is made when the delivery has its turn.')
-        : html`${picture}${attemptTable(delivery, now)}`,
-  })}
-${panel({ id: 'event', title: 'Event', note: delivery.event.id, body: html`<div class="copy"><pre tabindex="0" aria-label="The event as JSON"><code>${JSON.stringify(event, null, 2)}</code></pre></div>` })}</div>
+  const failed = answer ?? attempts.findLast(({ outcome }) => outcome !== 'delivered');
+  const whole =
+    failed === undefined
+      ? NOTHING
+      : answerPanel({
+          text: answer?.text ?? null,
+          note: html`to attempt ${failed.number}, ${when(failed.at, now)}`,
+        });
+  const body = html`<div class="head"><p>${deliveryMark(delivery)}</p><h1 class="say">${sentence(delivery)}</h1>${second(delivery, receiver, now)}
+${actions(delivery, receiver, ask)}</div><div class="stack">${done === null ? NOTHING : flash(done)}${refused}
+<div class="two"><div class="stack">${whole}${attemptsPanel(delivery, now)}
+${panel({ id: 'event', title: 'Event', note: delivery.event.id, right: COPY_EVENT, body: html`<div class="body"><pre class="answer" id="event-json" tabindex="0" role="region" aria-label="The event as JSON">${JSON.stringify(event, null, 2)}</pre></div>` })}</div>
 <div class="stack">${factsPanel(delivery, ask)}${delivery.subscriber.startsWith('@') ? panel({ id: 'shown', title: 'As Slack shows it', body: slackCard(slackMessage(stringifyExact(event), { consoleUrl: null })) }) : NOTHING}</div></div></div>`;
   return {
     title: `Delivery ${id}`,
@@ -66,6 +66,14 @@ ${panel({ id: 'event', title: 'Event', note: delivery.event.id, body: html`<div 
     body,
     ...(refusal !== null && { status: refusal.status }),
   };
+}
+
+const COPY_EVENT = html`<button class="btn" type="button" data-copy="event-json">Copy<span class="vh"> the event</span></button>`;
+
+/** What was just done, by the word in the address. */
+function doneText(done: string | undefined, delivery: DeliveryDetailsBody): string | null {
+  if (done === 'retry') return tied(`${delivery.id} was made due now: ${standing(delivery)}`);
+  return done === 'resumed' ? RESUMED : null;
 }
 
 /** What became of it. */
@@ -92,8 +100,14 @@ function sentence({ id, subscriber, status, tries, settledAt, attempts }: Delive
   }
 }
 
-function second(delivery: DeliveryDetailsBody, now: number): Html {
+/** Why, and when it goes on. Of a subscriber that gets nothing, that comes first. */
+function second(delivery: DeliveryDetailsBody, receiver: Receiver | undefined, now: number): Html {
   const { reason, lastError, dueAt, replayed } = delivery;
+  if (delivery.status === 'parked' && receiver !== undefined && isHeld(receiver)) {
+    const { lastError: last, ourError } = receiver.health;
+    const why = lastError ?? last ?? ourError ?? receiver.statusReason;
+    return html`<p class="sub">${why === null ? NOTHING : html`<bdi>${endOf(why)}</bdi> `}${heldText(receiver, now)}</p>`;
+  }
   const due = dueAt === null || delivery.status === 'parked' ? NOTHING : html` Due ${when(dueAt, now)}.`;
   const why = reason ?? lastError;
   const turn = replayed && dueAt !== null ? html` It was replayed, so it goes after all that is new.` : NOTHING;
@@ -112,14 +126,25 @@ function standing({ status, reason }: DeliveryDetailsBody): string {
   return reason === null ? `it is ${status} now.` : `it is ${status}, ${endOf(reason)}`;
 }
 
-function retryForm({ id, subscriber }: DeliveryDetailsBody, { base, mayOperate }: Ask): Html {
-  if (!mayOperate) return html`<p class="small">A key with the scope operate can send this again.</p>`;
-  return html`<form class="acts" method="post" action="${base}/deliveries/${id}/retry"><button class="btn first">Send this 1 delivery again</button><span class="small">With the same id and bytes, to ${subscriber} alone; receivers drop repeats by <code>webhook-id</code>.</span></form>`;
-}
-
-function attemptTable({ attempts }: DeliveryDetailsBody, now: number): Html {
-  return html`<div class="scroll"><table class="cards"><thead><tr><th scope="col" class="num">No.</th><th scope="col">Ended</th><th scope="col">Outcome</th><th scope="col" class="num">Took</th><th scope="col">Answer began</th></tr></thead><tbody>
-${attempts.map((each) => html`<tr><th scope="row" class="num left">${each.number}</th><td>${when(each.at, now)}</td><td>${outcomeMark(each)}</td><td class="num">${took(each.tookMs)}</td><td class="wide">${excerptText(each.excerpt)}</td></tr>`)}</tbody></table></div>`;
+/** What a person may do, and what that does as things stand now. */
+function actions(delivery: DeliveryDetailsBody, receiver: Receiver | undefined, ask: Ask): Html {
+  const { id, subscriber, status, settledAt } = delivery;
+  if (!ask.mayOperate) return html`<p class="small">A key with the scope operate can send this again.</p>`;
+  if (receiver === undefined)
+    return html`<p class="small">${subscriber} gets nothing any more, so this cannot be sent again: the settings do not name it.</p>`;
+  const held = isHeld(receiver);
+  const again = html`<form method="post" action="${ask.base}/deliveries/${id}/retry"><button class="btn${held ? '' : ' first'}" aria-describedby="again">Send this 1 delivery again</button></form>`;
+  const same = `the same id and bytes, to ${subscriber} alone; receivers drop repeats by webhook-id`;
+  const { parked } = receiver.waiting;
+  const others = settledAt === null ? parked - 1 : parked;
+  const waits = `${others > 0 ? ` with ${counted(others, 'other', 'others', receiver.waiting.atLeast ? others : null)}` : ''}`;
+  const until = receiver.health.status === 'off' ? 'it is switched on' : 'it takes events again';
+  const text = !held
+    ? `Sends ${same}.`
+    : status === 'parked'
+      ? `It waits already${waits}. Sending it again begins its schedule again, and nothing is sent before ${until}: resume ${subscriber} to have it sent.`
+      : `Makes it due with ${same}. Nothing is sent before ${until}: it waits there${waits}.`;
+  return html`<div class="acts">${resumeForm(receiver, ask, { back: `/deliveries/${id}` })}${again}</div><p class="small" id="again">${tied(text)}</p>`;
 }
 
 function factsPanel(delivery: DeliveryDetailsBody, { base, now }: Ask): Html {

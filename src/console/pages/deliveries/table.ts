@@ -20,19 +20,20 @@ export function deliveryTable(
 ): Html {
   const row = (each: DeliveryBody): Html => {
     const { id, event, purchaseId, site, subscriber, createdAt, tries, reason, lastError } = each;
-    // On the page of a subscriber, that page says why its deliveries are parked.
-    const trouble = hasSubscriber || each.status !== 'parked' ? (reason ?? lastError) : lastError;
+    // Why a subscriber gets nothing is said once, on its page; a row says what became of this delivery.
+    const trouble = each.status === 'parked' ? lastError : (reason ?? lastError);
     const to = hasSubscriber
       ? html`<td data-l="to"><a href="${base}/subscribers/${encodeURIComponent(subscriber)}">${subscriber}</a></td>`
       : NOTHING;
     return html`<tr id="row-${id}"><th scope="row"><a href="${base}/deliveries/${id}">${id}</a></th>
 <td>${deliveryMark(each)}${each.replayed ? html` <span class="mute">replayed</span>` : NOTHING}${tries > 1 ? html`<small>${tries} attempts</small>` : NOTHING}</td>${to}
-<td class="wide">${event.type}${trouble === null ? NOTHING : html`<small>${written(trouble)}</small>`}</td>
+<td class="wide">${event.type}${trouble === null ? NOTHING : html`<small class="why"><bdi>${trouble}</bdi></small>`}</td>
 <td>${purchaseId === null ? html`<span class="mute">none</span>` : html`<a class="id" href="${base}/purchases/${encodeURIComponent(site ?? '')}/${encodeURIComponent(purchaseId)}">${written(purchaseId)}</a>`}</td>
 <td>${when(createdAt, now)}</td></tr>`;
   };
   const head = ['Delivery', 'Status', ...(hasSubscriber ? ['To'] : []), 'Event', 'Purchase'];
-  return html`<div class="scroll"><table class="cards"><thead><tr>${head.map((word) => html`<th scope="col">${word}</th>`)}<th scope="col">Happened</th></tr></thead><tbody data-still>${data.map(row)}</tbody></table></div>`;
+  return html`<table class="cards deliveries"><thead><tr>${head.map((word) => html`<th scope="col">${word}</th>`)}<th scope="col">Happened</th></tr></thead><tbody data-still>
+${data.map(row)}</tbody></table>`;
 }
 
 /** Links to older deliveries and back to the newest; undefined where all of them are shown. */

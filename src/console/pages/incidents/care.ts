@@ -34,7 +34,7 @@ const LONGEST = { by: 200, note: 1_000, reason: 500 };
 const nameOf = ({ caller }: Ask): string | null => actorOf(caller) || null;
 
 /** What is done first, below the sentence: acknowledge with one tap, then the note for the others. */
-export function firstActs(parts: CareParts, keepsParts: string | null): Html {
+export function firstActs(parts: CareParts, keepsParts: string | null, { isFirst = true } = {}): Html {
   const { ask, incident } = parts;
   if (!ask.mayOperate) return NOTHING;
   const { endedAt, acknowledged, answer } = incident;
@@ -49,7 +49,7 @@ export function firstActs(parts: CareParts, keepsParts: string | null): Html {
       ? 'No more reminders; people are still alerted when it grows and when it is over.'
       : `Acknowledging the whole keeps who looks after ${keepsParts}.`;
   return html`<form class="first-care" method="post" action="${address(parts)}" id="acknowledge">${refusalNote(tried, ['by', 'note'])}${known(parts, tried)}
-<div class="acts"><button class="btn first" name="act" value="acknowledge">Acknowledge</button>${links}</div></form><p class="small">${says}</p>`;
+<div class="acts"><button class="btn${isFirst ? ' first' : ''}" name="act" value="acknowledge">Acknowledge</button>${links}</div></form><p class="small">${says}</p>`;
 }
 
 /** The name in a hidden field where it is known, and in one to fill in where it is not, or was refused. */

@@ -21,6 +21,15 @@ import { forDeveloper } from './developer.ts';
 import { advice, causes, numbers, restsOn, sent } from './facts.ts';
 import { moneySentence } from './money.ts';
 import { ownedNames, parts as partsOf } from './parts.ts';
+import {
+  readReceiver,
+  receiverActions,
+  receiverNumbers,
+  receiverPanels,
+  receiverReason,
+  receiverSentence,
+  type TroubledReceiver,
+} from './receiver.ts';
 
 const MOST_SILENCES = 200;
 
@@ -46,6 +55,7 @@ const DONE: ReadonlyMap<string, string> = new Map([
   ['silence', 'It is silenced.'],
   ['end', 'The silence is over: people are alerted of what is still wrong.'],
   ['answer', 'What it was is kept.'],
+  ['resumed', 'It is tried with one event now. What became of it shows here by itself.'],
 ]);
 
 const path = ({ params }: Ask): string => `/incidents/${encodeURIComponent(params.id ?? '')}`;
@@ -84,8 +94,11 @@ async function incidentView(ask: Ask, refused: Refused | null): Promise<View> {
   const hasChannel = subscribers.some(isForPeople);
   const parts: CareParts = { ask, incident, refused, silences: silences.data, open, openAtLeast: atLeast };
   const messages = sent(incident, ask, hasChannel);
+  const told = isOpen ? await readReceiver(ask, incident, subscribers) : null;
   const [main, side] =
-    body === null
+    told !== null
+      ? [receiverPanels(told, ask), messages]
+      : body === null
       ? [html`${advice(incident)}${messages}`, NOTHING]
       : [
           html`${partsOf(body, ask)}${causes(incident, ask)}${share(incident, body)}${customers(incident, body, ask)}`,
@@ -94,9 +107,9 @@ async function incidentView(ask: Ask, refused: Refused | null): Promise<View> {
   return {
     title: `${incident.where}: ${incident.what}`,
     place: 'incidents',
-    body: html`${head(parts, body)}${done(query.done, incident)}
+    body: html`${told === null ? head(parts, body) : receiverHead(parts, told)}${done(query.done, incident)}
 <div class="two incident"><div class="stack">${answered(incident, ask)}${main}</div>
-<div class="stack">${numbers(incident, body, ask)}${side}${care(parts)}</div></div>`,
+<div class="stack">${told === null ? numbers(incident, body, ask) : receiverNumbers(told, ask)}${side}${care(parts)}</div></div>`,
     crumb: html`<a href="${base}/incidents">Incidents</a> / <span class="id">${incident.id}</span>`,
     ...(refused === null ? {} : { status: refused.refusal?.status ?? 400, isLive: false }),
   };
@@ -118,6 +131,17 @@ function head(parts: CareParts, body: IncidentCustomersBody | null): Html {
   const sub = [money, restsOn(parts.incident)].filter((text) => text !== '').join(' ');
   return html`<div class="head">${standing(parts, owned)}
 <h1 class="say" data-said><bdi>${where}</bdi>: ${tied(what)}</h1>${sub === '' ? NOTHING : html`<p class="sub">${tied(sub)}</p>`}${firstActs(parts, owned)}</div>`;
+}
+
+/** Of an open incident of a subscriber: Resume comes first. */
+function receiverHead(parts: CareParts, told: TroubledReceiver): Html {
+  const { ask, incident } = parts;
+  const { name } = told.receiver;
+  const open = html`<a class="btn" href="${ask.base}/subscribers/${encodeURIComponent(name)}">Open ${name}</a>`;
+  const { button, says } = ask.mayOperate ? receiverActions(incident, told, ask) : { button: NOTHING, says: NOTHING };
+  return html`<div class="head">${standing(parts, null)}
+<h1 class="say">${receiverSentence(incident, told, ask.now)}</h1><p class="sub">${receiverReason(told, ask.now)}</p>
+<div class="acts">${button}${open}</div>${says}${firstActs(parts, null, { isFirst: button === NOTHING })}</div>`;
 }
 
 /** Severity, since when, and who looks after it. */

@@ -1,5 +1,6 @@
 /** What was done to a purchase, as the address says it after a form was posted. */
 import { type Html, NOTHING } from '../../frame/html.ts';
+import { RESUMED } from '../../parts/held.ts';
 import { flash } from '../../parts/lists.ts';
 
 const SENTENCES = {
@@ -11,6 +12,7 @@ const SENTENCES = {
   invoice_ready: 'The invoice was fetched and announced before, so nothing was done.',
   sent: 'One delivery is due now, with the id and bytes that it had.',
   waits: 'One delivery is due now, and waits: the reason stands below under what happened.',
+  resumed: RESUMED,
   registered: 'It is registered. A running daemon polls it within seconds.',
   known: 'It was registered before. Its first reference and metadata stay.',
 } as const;

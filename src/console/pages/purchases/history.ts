@@ -43,7 +43,7 @@ export function eventsPanel({ why, deliveries, purchase }: Known, ask: Ask): Htm
 }
 
 function eventRow({ sequence, text, type, at }: Step, deliveries: readonly DeliveryBody[], ask: Ask): Html {
-  return html`<tr><td class="num hide">${sequence ?? ''}</td><th scope="row" class="wide">${text}<small>${type ?? ''}</small></th><td class="nowrap">${at === null ? '' : when(at, ask.now)}</td>
+  return html`<tr id="row-event-${sequence ?? ''}"><td class="num hide">${sequence ?? ''}</td><th scope="row" class="wide">${text}<small>${type ?? ''}</small></th><td class="nowrap">${at === null ? '' : when(at, ask.now)}</td>
 <td class="wide">${deliveries.length === 0 ? html`<span class="mute">none</span>` : [...deliveries].reverse().map((each) => html`<div>${deliveryStatus(each)} <a href="${ask.base}/deliveries/${each.id}">${each.subscriber}</a><small>${deliveryText(each)}</small></div>`)}</td></tr>`;
 }
 
@@ -56,7 +56,9 @@ function deliveryText({ status: is, tries, lastError, reason, createdAt, settled
   const attempts = tries > 1 ? counted(tries, 'attempt') : '';
   const after =
     is === 'delivered' && settledAt !== null ? `after ${length(Math.max(Date.parse(settledAt) - Date.parse(createdAt), 0))}` : '';
-  return [attempts, after, reason ?? '', is === 'delivered' ? '' : (lastError ?? '')].filter((text) => text !== '').join(', ');
+  // Why a receiver gets nothing stands above, once for all events.
+  const why = is === 'delivered' ? '' : (lastError ?? (is === 'parked' ? '' : (reason ?? '')));
+  return [[attempts, after].filter((text) => text !== '').join(', '), why].filter((text) => text !== '').join(': ');
 }
 
 /** One delivery that is sent again, whatever became of it. */
@@ -77,8 +79,8 @@ export function statesPanel({ why, purchase }: Known, { now }: Ask): Html {
   const row = (stay: Stay): Html => {
     const { state, came, left, stuckAt: stuck } = stay;
     const limit = left === null && purchase.limit !== null ? purchase.limit.text : null;
-    return html`<tr><th scope="row" class="wide">${stateShape(stay)}${beside(state)}</th><td data-l="not before">${came.notBefore === null ? html`<span class="mute">not known</span>` : time(came.notBefore)}</td><td data-l="not after">${time(came.notAfter)}</td>
-<td class="num left wide" data-l="stayed">${stayText(stay, Date.parse(why.at))}${left === null && checkoutEnd(state.value) !== null ? ', final' : ''}${stuck === null ? NOTHING : html`<small>found stuck at ${time(stuck)}</small>`}${limit === null ? NOTHING : html`<small>${limit}</small>`}</td></tr>`;
+    return html`<tr id="row-state-${stay.sequence}"><th scope="row" class="wide">${stateShape(stay)}${beside(state)}</th><td data-l="not before">${came.notBefore === null ? html`<span class="mute">not known</span>` : time(came.notBefore)}</td><td data-l="not after">${time(came.notAfter)}</td>
+<td class="num left wide stayed" data-l="stayed">${stayText(stay, Date.parse(why.at))}${left === null && checkoutEnd(state.value) !== null ? ', final' : ''}${stuck === null ? NOTHING : html`<small>found stuck at ${time(stuck)}</small>`}${limit === null ? NOTHING : html`<small>${limit}</small>`}</td></tr>`;
   };
   const body =
     stays.length === 0

@@ -1,17 +1,22 @@
 /** Why a purchase is (not) polled, flagged or announced, in the order in which the API explains it, and what is known of it. */
 import type { ExplanationBody } from '../../../api/purchases/explanation-body.ts';
+import type { JsonValue } from '../../../domain/values/exact-json.ts';
 import { type Html, html, NOTHING, tied } from '../../frame/html.ts';
 import { icon } from '../../frame/icons.ts';
 import type { Ask } from '../../frame/page-route.ts';
 import { facts, panel, written } from '../../parts/lists.ts';
 import { amountOf, valueText } from '../../parts/purchases.ts';
+import { isHeld } from '../../parts/receivers.ts';
 import { momentTime, when } from '../../parts/time.ts';
 import type { Known } from './read.ts';
 
 type Step = ExplanationBody['steps'][number];
 
 /** What comes and why then, and how things stand. */
-export function nextPanel({ why, purchase }: Known, { base, now }: Ask): Html {
+export function nextPanel({ why, purchase, receivers }: Known, { base, now }: Ask): Html {
+  // A receiver that gets nothing has a line of its own above.
+  const held = new Set(receivers.filter(isHeld).map(({ name }) => name));
+  const stands = why.standing.filter(({ kind, subscriber }) => kind !== 'subscriber' || !held.has(subscriber ?? ''));
   const next = purchase.nextPollAt === null ? html`no poll is planned` : html`next poll ${when(purchase.nextPollAt, now)}`;
   const coming = ({ at, ...step }: Step): Html =>
     html`<li>${at === null ? NOTHING : html`${when(at, now)}: `}${text(step, base)}</li>`;
@@ -20,7 +25,7 @@ export function nextPanel({ why, purchase }: Known, { base, now }: Ask): Html {
     id: 'next',
     title: 'Next poll and why',
     note: next,
-    body: html`<ol class="why">${why.next.map(coming)}${why.standing.map(standing)}</ol>`,
+    body: html`<ol class="why">${why.next.map(coming)}${stands.map(standing)}</ol>`,
   });
 }
 
@@ -38,11 +43,26 @@ function text({ text: says, wrong, incidentId }: Omit<Step, 'at'>, base: string)
   return html`${wrong ? html`${icon('warning', 'warning')} ` : NOTHING}<bdi>${tied(says)}</bdi>${link}`;
 }
 
+/** Numbers that the specification names, by field and number; and fields whose numbers it leaves without names. */
+const CODES: ReadonlyMap<string, readonly string[]> = new Map([
+  ['CustomerType', ['private and company', 'only private', 'only company']],
+  ['PaymentMethod', []],
+  ['AuthenticationType', []],
+]);
+
+/** A field's value; of a number that stands for something, what that is, as far as the specification says it. */
+function coded(name: string, value: JsonValue): Html {
+  const text = valueText(value);
+  const names = CODES.get(name);
+  if (names === undefined || !/^\d{1,4}$/.test(text)) return written(text);
+  return html`${text}<small>${names[Number(text)] ?? "the service's number; its specification gives no name"}</small>`;
+}
+
 /** Fields, who registered it, and who polls it. */
 export function knownPanel({ purchase, why }: Known, { now }: Ask): Html {
   const { details, metadata, reference, orderReference, registeredAt, lastPolledAt, lastError, polls } = purchase;
   const { registeredBy, shard, replica } = why.purchase;
-  const own = Object.entries(details).map(([name, value]) => [name, written(valueText(value))] as const);
+  const own = Object.entries(details).map(([name, value]) => [name, coded(name, value)] as const);
   return panel({
     id: 'known',
     title: 'Known of it',

@@ -1,24 +1,24 @@
 /** One purchase: its life as a picture and as tables, its next poll and why, what is known of it, and what can be done. */
-import type { ExplanationBody } from '../../../api/purchases/explanation-body.ts';
 import type { PurchaseBody } from '../../../api/purchases/purchase-body.ts';
 import type { PurchaseDetailsBody } from '../../../api/purchases/purchases.ts';
-import { knownState, stateWords } from '../../../domain/purchases/states.ts';
+import { stateWords } from '../../../domain/purchases/states.ts';
 import type { ApiRefusal } from '../../frame/api-calls.ts';
 import { type Html, html, NOTHING, tied } from '../../frame/html.ts';
 import { icon } from '../../frame/icons.ts';
 import type { View } from '../../frame/page.ts';
 import { type Ask, page } from '../../frame/page-route.ts';
+import { heldLine } from '../../parts/held.ts';
 import { nothingHere, panel, written } from '../../parts/lists.ts';
 import { amountOf, markOf, purchaseLink, purchasePath, stateStatus, valueText } from '../../parts/purchases.ts';
 import { beside } from '../../parts/states.ts';
 import { since, zoneName } from '../../parts/time.ts';
 import { lifePicture } from '../../pictures/life.ts';
 import { lifeOf } from '../../pictures/life-story.ts';
-import { staysOf, stayText } from '../../pictures/stays.ts';
 import { doneFlash } from './done.ts';
 import { eventsPanel, statesPanel } from './history.ts';
 import { knownPanel, nextPanel, stepsPanel } from './known.ts';
 import { type Known, read } from './read.ts';
+import { meaningOf, purchaseSentence } from './sentence.ts';
 
 export const onePage = page('/purchases/:site/:id', (ask) => purchaseView(ask));
 
@@ -45,29 +45,40 @@ function refusal({ title, message }: ApiRefusal): Html {
   return html`<div class="note warning" role="alert">${icon('warning', 'warning')}<p><b>${title}.</b> ${message}</p></div>`;
 }
 
-function head({ purchase, why }: Known, ask: Ask): Html {
+function head(known: Known, ask: Ask): Html {
+  const { purchase, why } = known;
   const { status, state, reference, orderReference, purchaseId, site } = purchase;
   const [kind, shape] = markOf(purchase);
+  const meaning = meaningOf(purchase);
   const incidents = why.standing.flatMap(({ incidentId }) => (incidentId === undefined ? [] : [incidentId]));
-  return html`<div class="head"><p class="st ${kind}">${icon(shape)}<b>${state === null ? 'not seen yet' : stateWords(state.value)}</b>${beside(state)} <span class="mute">${status}${purchase.stuckSince === null ? '' : ', stuck'}</span></p><h1 class="say">${tied(sentence(purchase, why))}</h1>
-<p class="sub">${why.verdict}</p>
+  return html`<div class="head"><p class="st ${kind}">${icon(shape)}<b>${state === null ? 'not seen yet' : stateWords(state.value)}</b>${beside(state)} <span class="mute">${status}${purchase.stuckSince === null ? '' : ', stuck'}</span></p><h1 class="say">${tied(purchaseSentence(purchase, why))}</h1>
+${meaning === null ? NOTHING : html`<p class="sub">${meaning}</p>`}${matters(known)}
 <p class="sub"><bdi class="id">${purchaseId}</bdi> · ${site}${reference === null ? NOTHING : html` · reference ${written(reference)}`}${orderReference === null ? NOTHING : html` · order ${written(valueText(orderReference))}`}${incidents.map((id) => html` · part of <a href="${ask.base}/incidents/${id}">${id}</a>`)}</p>
-${actions(purchase, ask)}</div>`;
+${actions(purchase, ask)}${receiverLines(known, ask)}</div>`;
 }
 
-/** Where it is, for how long, and what that means. */
-function sentence(purchase: PurchaseDetailsBody, why: ExplanationBody): string {
-  const { state, transitions, stuckSince } = purchase;
-  const amount = amountOf(purchase);
-  const sum = amount === null ? '' : `${amount}: `;
-  const stay = staysOf(transitions, []).at(-1);
-  if (state === null || stay === undefined) return `${sum}no state is known yet.`;
-  const meaning = knownState(state.value)?.meaning ?? 'The specification does not list this state';
-  const lasted = stayText(stay, Date.parse(why.at));
-  const long = stuckSince === null ? '' : ', longer than the limit';
-  const words = stateWords(state.value);
-  const begin = sum === '' ? `${words.slice(0, 1).toUpperCase()}${words.slice(1)}` : `${sum}${words}`;
-  return `${begin} for ${lasted}${long}. ${meaning}.`;
+/** Of these a line with a button stands below, for each receiver. */
+const OF_RECEIVERS: ReadonlySet<string> = new Set(['subscriber_off', 'subscriber_paused', 'subscriber_unreached']);
+const MOST_MATTERS = 3;
+
+/** What is the matter with the purchase itself; that all is well only where nothing is. */
+function matters({ why }: Known): Html {
+  const own = why.matters.filter(({ code }) => !OF_RECEIVERS.has(code));
+  const texts = why.matters.length === 0 ? [why.verdict] : own.slice(0, MOST_MATTERS).map(({ text }) => text);
+  const rest = own.length - MOST_MATTERS;
+  const more = rest > 0 ? html`<p class="sub">And ${rest} more: what happened, below, has all of it.</p>` : NOTHING;
+  return html`${texts.map((text) => html`<p class="sub"><bdi>${tied(text)}</bdi></p>`)}${more}`;
+}
+
+/** Receivers to which nothing is sent while events of this purchase wait for them. */
+function receiverLines({ purchase, deliveries, receivers }: Known, ask: Ask): Html {
+  const waiting = deliveries.filter(({ status }) => status === 'parked' || status === 'pending');
+  const counts = Map.groupBy(waiting, ({ subscriber }) => subscriber);
+  const lines = receivers.map((each) => {
+    const count = counts.get(each.name)?.length ?? 0;
+    return count === 0 ? NOTHING : heldLine(each, ask, { back: purchasePath(purchase), count });
+  });
+  return html`${lines}`;
 }
 
 /** The buttons that apply to where it stands. */

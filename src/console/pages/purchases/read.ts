@@ -1,4 +1,5 @@
 /** What a purchase's page reads. */
+import type { OverviewBody } from '../../../api/health/overview.ts';
 import type { ExplanationBody } from '../../../api/purchases/explanation-body.ts';
 import type { PurchaseBody } from '../../../api/purchases/purchase-body.ts';
 import type { PurchaseDetailsBody } from '../../../api/purchases/purchases.ts';
@@ -15,6 +16,8 @@ export interface Known {
   readonly why: ExplanationBody;
   /** Newest first. */
   readonly deliveries: readonly DeliveryBody[];
+  /** Subscribers and channels, as the overview has them. */
+  readonly receivers: OverviewBody['subscribers'];
   /** Others with its reference. */
   readonly same: readonly PurchaseBody[];
 }
@@ -23,10 +26,11 @@ export interface Known {
 export async function read({ api, params }: Ask): Promise<Known> {
   const [id, site] = [params.id ?? '', params.site ?? ''];
   const path = `/v1/purchases/${encodeURIComponent(id)}`;
-  const [purchase, why, deliveries] = await Promise.all([
+  const [purchase, why, deliveries, { subscribers: receivers }] = await Promise.all([
     api.get<PurchaseDetailsBody>(path, { site }),
     api.get<ExplanationBody>(`${path}/why`, { site }),
     api.get<{ data: DeliveryBody[] }>('/v1/deliveries', { purchase: id, site, limit: MOST_DELIVERIES }),
+    api.get<OverviewBody>('/v1/overview'),
   ]);
   const { reference } = purchase;
   const same =
@@ -34,7 +38,7 @@ export async function read({ api, params }: Ask): Promise<Known> {
       ? []
       : (await api.get<{ data: PurchaseBody[] }>('/v1/purchases', { reference, limit: MOST_SAME + 1 })).data;
   return {
-    ...{ purchase, why, deliveries: deliveries.data },
+    ...{ purchase, why, deliveries: deliveries.data, receivers },
     same: same.filter((each) => each.purchaseId !== id || each.site !== site).slice(0, MOST_SAME),
   };
 }

@@ -6,6 +6,7 @@ import type { DeliveryDetailsBody, ReplayBody, SubscriberBody } from '../../../a
 import { ApiRefusal } from '../../frame/api-calls.ts';
 import type { View } from '../../frame/page.ts';
 import { type Ask, action, type GoOn, type PageRoute } from '../../frame/page-route.ts';
+import { below } from '../../frame/request.ts';
 import { changesOf } from './edit-form.ts';
 import type { Posted } from './forms.ts';
 import { subscriberView } from './one.ts';
@@ -21,12 +22,12 @@ export const subscriberActions: readonly PageRoute[] = [
   }),
   posting('resume', 'other', async (ask) => {
     await ask.api.send('POST', `${apiPath(ask)}/resume`);
-    return done(ask, 'resumed');
+    return backTo(ask, 'resumed') ?? done(ask, 'resumed');
   }),
   posting('status', 'other', async (ask) => {
     const status = ask.form.status === 'off' ? 'off' : 'active';
     await ask.api.send('PATCH', apiPath(ask), { status });
-    return done(ask, status === 'off' ? 'off' : 'on');
+    return backTo(ask, 'resumed') ?? done(ask, status === 'off' ? 'off' : 'on');
   }),
   posting('edit', 'edit', async (ask) => {
     const changes = changesOf(ask.form, await ask.api.get<SubscriberBody>(apiPath(ask)));
@@ -69,6 +70,11 @@ function apiPath({ params }: Ask): string {
 
 function done({ params }: Ask, word: string, more: Readonly<Record<string, string>> = {}): GoOn {
   return { goTo: `/subscribers/${encodeURIComponent(params.name!)}?${new URLSearchParams({ done: word, ...more })}` };
+}
+
+/** The page that the form was on, where it names one. */
+function backTo({ form }: Ask, word: string): GoOn | null {
+  return form.back === undefined ? null : { goTo: `${below(form.back)}?done=${word}` };
 }
 
 function posting(word: string, at: Posted['at'], act: (ask: Ask) => Promise<View | GoOn>): PageRoute {

@@ -14,7 +14,16 @@ import type { Ask, GoOn, PageRoute } from '../../frame/page-route.ts';
 import { page } from '../../frame/page-route.ts';
 import { refusalNote } from '../../parts/fields.ts';
 import { facts, flash, nothingHere, panel, written } from '../../parts/lists.ts';
-import { excerptText, healthMark, isForPeople, listText, outcomeMark, type Receiver, took } from '../../parts/receivers.ts';
+import {
+  excerptInLine,
+  excerptText,
+  healthMark,
+  isForPeople,
+  listText,
+  outcomeMark,
+  type Receiver,
+  took,
+} from '../../parts/receivers.ts';
 import { when } from '../../parts/time.ts';
 import { attemptsPicture } from '../../pictures/attempts.ts';
 import { addressOf, type DeliveryPage, deliveryTable, olderLinks } from '../deliveries/table.ts';
@@ -107,14 +116,14 @@ async function testText({ api, now }: Pick<Ask, 'api' | 'now'>, name: string, id
   const last = test.attempts.at(-1);
   if (test.status === 'delivered' && last !== undefined)
     return flash(
-      html`The test arrived: ${name} took ${id} ${when(last.at, now)}, after ${took(last.tookMs)}, and answered ${last.httpStatus ?? ''} ${excerptText(last.excerpt)}`,
+      html`The test arrived: ${name} took ${id} ${when(last.at, now)}, after ${took(last.tookMs)}, and answered ${last.httpStatus ?? ''} ${excerptInLine(last.excerpt)}`,
     );
   if (last === undefined && test.reason === null) {
     const look = html`<noscript><a href="?done=test&delivery=${id}">See whether it arrived</a></noscript>`;
     return flash(html`The test ${id} is on its way to ${name}. ${look}`);
   }
   const why = test.reason ?? test.lastError ?? 'no reason is known';
-  return html`<div class="note warning" role="status">${icon('warning', 'warning')}<p>The test did not arrive yet: <bdi>${why}</bdi> It is tried again like every delivery. ${last === undefined ? NOTHING : excerptText(last.excerpt)}</p></div>`;
+  return html`<div class="note warning" role="status">${icon('warning', 'warning')}<p>The test did not arrive yet: <bdi>${why}</bdi> It is tried again like every delivery. ${last === undefined ? NOTHING : excerptInLine(last.excerpt)}</p></div>`;
 }
 
 function healthPanel(receiver: Receiver | undefined, attempts: SubscriberAttemptsBody['data'], { base, now }: Ask): Html {
