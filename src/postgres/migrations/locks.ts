@@ -102,4 +102,21 @@ export const LOCKS: ReadonlyMap<string, readonly LockTaken[]> = new Map([
     ],
   ],
   ['0026_stays.sql', []],
+  [
+    '0027_purchase_list.sql',
+    [
+      {
+        statement: 'create index concurrently',
+        table: 'purchase_watch.purchases',
+        lock: 'ShareUpdateExclusiveLock',
+        work: 'index',
+      },
+      {
+        statement: 'create index concurrently',
+        table: 'purchase_watch_internal.purchase_details',
+        lock: 'ShareUpdateExclusiveLock',
+        work: 'index',
+      },
+    ],
+  ],
 ]);

@@ -33,6 +33,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0024_unreadable_alerts.sql': '855a93ea3e72d60f8951e81b6069ce43278cb2f9e04bf3a3de9cc5fce89db05b',
   '0025_order_payments.sql': 'ad29a15df23000ca1f83e222c5991914db9d1e27b18bac769c2e0d9c632cebb6',
   '0026_stays.sql': '6189322dccae6cb31f1b0c53aa31d9c46fa188bae48adba8144f045fe7e56259',
+  '0027_purchase_list.sql': '4e2cfe45df4c5ac21abe7116f0e49e124e19c3d91fa2ac550dbdc1101d13a699',
 };
 
 const hashOf = (name: string): string =>
