@@ -38,6 +38,7 @@ import { createOperations, type OperationsParts } from './operations.ts';
 import { mountForget } from './purchases/forget.ts';
 import { type InvoiceParts, mountInvoice } from './purchases/invoice.ts';
 import { mountPurchaseList } from './purchases/list.ts';
+import { mountMany } from './purchases/many.ts';
 import { mountPoll } from './purchases/poll.ts';
 import { mountPurchases } from './purchases/purchases.ts';
 import { mountRegistration } from './purchases/registration.ts';
@@ -103,6 +104,7 @@ export function createApi({ sql, settings, secrets = null, health, log, feed = c
   mountRegistration(app, { sql: changes, sites: settings.sites });
   mountPurchaseList(app, { sql });
   mountPurchases(app, { sql, changes, limits });
+  mountMany(app, { sql: changes, secrets });
   mountPoll(app, { sql, changes });
   mountEvents(app, { feed });
   mountStream(app, { feed, log, lines, places, silence: parts.silence });

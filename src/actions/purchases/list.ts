@@ -5,7 +5,8 @@ import { csvLine } from '../../domain/values/csv.ts';
 import { isDecimal, type JsonValue, parseExact } from '../../domain/values/exact-json.ts';
 import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
-import { listPurchases, orderAt, type Position, SORTS, type Sort } from '../../postgres/purchases/list.ts';
+import { listPurchases, ordersOf, SORTS, type Sort } from '../../postgres/purchases/list.ts';
+import type { Order, Position } from '../../postgres/purchases/list-sources.ts';
 import type { PurchaseFilter } from '../../postgres/purchases/list-filter.ts';
 import type { PurchaseRow } from '../../postgres/purchases/purchases.ts';
 import type { Checked } from '../subscribers/rules.ts';
@@ -31,8 +32,8 @@ export function listProblem(
 }
 
 /** A position as a cursor, which callers hand back as it is. */
-export function cursorAt({ isWaiting, key, id }: Position): string {
-  return Buffer.from(JSON.stringify([isWaiting ? 1 : 0, key, id])).toString('base64url');
+export function cursorAt({ order, key, id }: Position): string {
+  return Buffer.from(JSON.stringify([order, key, id])).toString('base64url');
 }
 
 const KEYS = {
@@ -41,16 +42,16 @@ const KEYS = {
   waiting: /^\d{4,6}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?\+00$/,
   largest: /^-?\d{1,140}(\.\d{1,140})?$/,
   smallest: /^-?\d{1,140}(\.\d{1,140})?$/,
-} as const;
+  name: /^.{1,200}$/u,
+} as const satisfies Readonly<Record<Order, RegExp>>;
 
 /** The position that a cursor of this list stands for. */
 export function readCursor(text: string, filter: PurchaseFilter, sort: Sort): Checked<Position> {
   try {
-    const [waiting, key, id] = JSON.parse(Buffer.from(text, 'base64url').toString()) as [unknown, unknown, unknown];
-    const position = { isWaiting: waiting === 1, key: String(key), id: Number(id) };
-    const order = orderAt(filter, sort, position);
-    const isOurs = Number.isSafeInteger(position.id) && position.id >= 0 && KEYS[order].test(position.key);
-    if (isOurs && (!position.isWaiting || sort === 'waiting') && cursorAt(position) === text) return { is: position };
+    const [order, key, id] = JSON.parse(Buffer.from(text, 'base64url').toString()) as [Order, unknown, unknown];
+    const position = { order, key: String(key), id: Number(id) };
+    const isOurs = ordersOf(filter, sort).includes(order) && Number.isSafeInteger(position.id) && position.id >= 0;
+    if (isOurs && KEYS[order].test(position.key) && cursorAt(position) === text) return { is: position };
   } catch {
     // As any other text that is no cursor.
   }

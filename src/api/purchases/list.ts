@@ -81,7 +81,11 @@ const amountParameter = (which: string) =>
 /** What lists of purchases are filtered by. */
 export const listParameters = {
   q: lineParameter('the beginning of a purchase id, a reference or an order reference, in any case')
-    .openapi({ example: 'ORD-10' })
+    .openapi({
+      description:
+        'How a purchase id, a reference or an order reference begins, in any case. Where thousands begin so, they come in the order of these names.',
+      example: 'ORD-10',
+    })
     .optional(),
   state: stateParameter.optional(),
   status: statusParameter.optional(),

@@ -16,10 +16,13 @@ import {
   type Part,
   type PurchaseFilter,
 } from './list-filter.ts';
-import { beginsAs, ORDER } from './search-key.ts';
+import { beginsAs, keyOf, ORDER } from './search-key.ts';
 
-/** `registered`: as `id`, but by the time of registration, where the list is filtered by it. */
-export type Order = 'id' | 'registered' | 'waiting' | 'largest' | 'smallest';
+/**
+ * `registered`: as `id`, but by the time of registration, where the list is filtered by it. `name`: in their place where more purchases
+ * than a few begin as the text does, for those may all be far from the newest.
+ */
+export type Order = 'id' | 'registered' | 'waiting' | 'largest' | 'smallest' | 'name';
 
 /** The last row of the page before: its key in the order, as text, and its id. */
 export interface After {
@@ -27,26 +30,25 @@ export interface After {
   readonly id: number;
 }
 
+/** Where a list goes on, and the order that its rows have had so far. */
+export interface Position extends After {
+  readonly order: Order;
+}
+
 /** A part of a list in one order. */
 export interface Stretch {
   readonly filter: PurchaseFilter;
   readonly part: Part;
   readonly order: Order;
-  readonly after: After | null;
+  readonly after: Position | null;
   /** Rows at most. */
   readonly limit: number;
 }
 
-export interface FoundRow {
-  readonly id: number;
-  /** Of the row in the order, as text. */
-  readonly key: string;
-}
-
 export interface Found {
-  readonly rows: readonly FoundRow[];
+  readonly rows: readonly Position[];
   /** Where the search ended before the list does; null where it did not. */
-  readonly endedAt: After | null;
+  readonly endedAt: Position | null;
 }
 
 /** So many rows are looked at for a page at most: some 50 ms where they lie apart. */
@@ -59,8 +61,12 @@ const FEW = 3_000;
 /** The next rows of a list. */
 export async function findRows(sql: Queries, stretch: Stretch): Promise<Found> {
   if (isExact(stretch)) return walk(sql, stretch, { isExact: true });
+  const byName = { ...stretch, order: 'name' } as const;
+  if (stretch.after?.order === 'name') return walk(sql, byName, { isExact: false });
   const [few] = await fewIds(sql, stretch);
-  return few === undefined ? walk(sql, stretch, { isExact: false }) : collect(sql, stretch, few);
+  if (few !== undefined) return collect(sql, stretch, few);
+  const isNamed = stretch.filter.text !== undefined && stretch.after === null && (stretch.order === 'id' || stretch.order === 'registered');
+  return walk(sql, isNamed ? byName : stretch, { isExact: false });
 }
 
 /** Whether the index with the order shows the whole filter, so that each row of it is one of the list. */
@@ -182,6 +188,24 @@ const byAmount = (
       order by ${sql.unsafe(CURRENCY)} ${way}, ${price} ${way}, d.purchase ${way} limit ${limit}) r`;
 };
 
+const byName = (sql: Queries, { filter: { text = '' }, after }: Stretch, limit: number): Fragment => {
+  const names: readonly (readonly [from: string, id: string, name: string, also: Fragment])[] = [
+    ['purchase_watch.purchases p', 'p.id', 'p.purchase_id', sql`true`],
+    ['purchase_watch.purchases p', 'p.id', 'p.reference', sql`p.reference is not null`],
+    ['purchase_watch_internal.purchase_details d', 'd.purchase', ORDER, sql`true`],
+  ];
+  const ranges = names.map(([from, id, name, also]) => {
+    const key = sql.unsafe(keyOf(name));
+    return sql`(
+      select id, k, row_number() over (order by k, id) as n from (
+        select ${sql.unsafe(id)} as id, ${key} as k from ${sql.unsafe(from)}
+        where ${also} and ${beginsAs(sql, name, text)}
+          and ${after === null ? sql`true` : sql`${key} >= ${after.key} and (${key} > ${after.key} or ${sql.unsafe(id)} > ${after.id}::bigint)`}
+        order by k, id limit ${limit}) r)`;
+  });
+  return sql`${ranges[0]!} union all ${ranges[1]!} union all ${ranges[2]!}`;
+};
+
 const byId = (sql: Queries, { filter, part, after }: Stretch, limit: number, isExact: boolean): Fragment => {
   if (!isExact || (filter.site === undefined && !isGrouped(filter, part))) {
     return sql`
@@ -197,7 +221,7 @@ const byId = (sql: Queries, { filter, part, after }: Stretch, limit: number, isE
       order by -p.id limit ${limit}) q`;
 };
 
-const wayOf = (order: Order): 'asc' | 'desc' => (order === 'waiting' || order === 'largest' ? 'asc' : 'desc');
+const wayOf = (order: Order): 'asc' | 'desc' => (order === 'id' || order === 'registered' || order === 'smallest' ? 'desc' : 'asc');
 
 /**
  * Walks the index that has the order, in one range or in several that are merged. A range of which not everything was read ends the
@@ -215,15 +239,17 @@ async function walk(sql: Queries, stretch: Stretch, { isExact }: { isExact: bool
         ? byTime(sql, filter, stretch.after, most)
         : order === 'waiting'
           ? byWaiting(sql, stretch, most)
-          : byAmount(sql, stretch, most);
+          : order === 'name'
+            ? byName(sql, stretch, most)
+            : byAmount(sql, stretch, most);
   const way = sql.unsafe(wayOf(order));
   const within = wayOf(order) === 'asc' ? sql`<=` : sql`>=`;
   if (isExact) {
-    const rows = await sql<FoundRow[]>`
+    const rows = await sql<After[]>`
       select id::float8 as id, k::text as key from (${ranges}) r order by k ${way}, r.id ${way} limit ${limit}`;
-    return { rows, endedAt: null };
+    return foundIn(rows, order);
   }
-  const rows = await sql<(FoundRow & { isEnd: boolean })[]>`
+  const rows = await sql<(After & { isEnd: boolean })[]>`
     with range as materialized (${ranges}),
     cut as materialized (select id, k from range where n = ${most} order by k ${way}, id ${way} limit 1),
     page as materialized (
@@ -237,13 +263,11 @@ async function walk(sql: Queries, stretch: Stretch, { isExact }: { isExact: bool
   return foundIn(rows, order);
 }
 
-function foundIn(rows: readonly (FoundRow & { readonly isEnd: boolean })[], order: Order): Found {
-  const end = rows.find(({ isEnd }) => isEnd);
-  return { rows: rows.filter(({ isEnd }) => !isEnd), endedAt: end === undefined ? null : afterOf(end, order) };
+function foundIn(rows: readonly (After & { readonly isEnd?: boolean })[], order: Order): Found {
+  const positions = rows.map(({ isEnd = false, id, key }) => ({ isEnd, position: { id, key, order } }));
+  const end = positions.find(({ isEnd }) => isEnd);
+  return { rows: positions.flatMap(({ isEnd, position }) => (isEnd ? [] : [position])), endedAt: end?.position ?? null };
 }
-
-/** The place after a row. */
-export const afterOf = ({ id, key }: FoundRow, order: Order): After => ({ id, key: order === 'id' ? String(id) : key });
 
 /** Puts the few rows that a part of the filter lets through into the order, without those that the rest of it does not. */
 async function collect(sql: Queries, { filter, part, order, after, limit }: Stretch, ids: Fragment): Promise<Found> {
@@ -257,7 +281,7 @@ async function collect(sql: Queries, { filter, part, order, after, limit }: Stre
         : ['p.id', 'bigint'];
   const way = sql.unsafe(wayOf(order));
   const beyond = wayOf(order) === 'asc' ? sql`>` : sql`<`;
-  const rows = await sql<FoundRow[]>`
+  const rows = await sql<After[]>`
     with few as materialized (${ids})
     select id::float8 as id, k::text as key from (
       select p.id, ${sql.unsafe(key)} as k from few
@@ -266,5 +290,5 @@ async function collect(sql: Queries, { filter, part, order, after, limit }: Stre
       where ${matches(sql, filter, part)} and ${isAmount ? amountMatches(sql, filter) : sql`true`}) r
     where ${after === null ? sql`true` : sql`(k, id) ${beyond} (${after.key}::${sql.unsafe(type)}, ${after.id}::bigint)`}
     order by k ${way}, id ${way} limit ${limit}`;
-  return { rows, endedAt: null };
+  return foundIn(rows, order);
 }

@@ -1,7 +1,7 @@
 /** Lists of purchases, page by page. What is read for a page does not grow with the table (list-sources.ts). */
 import type { Queries } from '../connection/database.ts';
 import type { Part, PurchaseFilter } from './list-filter.ts';
-import { type After, afterOf, type FoundRow, findRows, type Order } from './list-sources.ts';
+import { findRows, type Order, type Position } from './list-sources.ts';
 import { PURCHASE_COLUMNS, type PurchaseRow } from './purchases.ts';
 
 /**
@@ -11,12 +11,6 @@ import { PURCHASE_COLUMNS, type PurchaseRow } from './purchases.ts';
 export const SORTS = ['newest', 'waiting', 'largest', 'smallest'] as const;
 
 export type Sort = (typeof SORTS)[number];
-
-/** Where a page ended. */
-export interface Position extends After {
-  /** Of a list by waiting: whether the page ended among those that wait. */
-  readonly isWaiting: boolean;
-}
 
 export interface PurchasePage {
   readonly rows: readonly PurchaseRow[];
@@ -38,10 +32,10 @@ function stretchesOf(filter: PurchaseFilter, sort: Sort): { readonly part: Part;
   ];
 }
 
-/** The order in which a position of a list was made. */
-export function orderAt(filter: PurchaseFilter, sort: Sort, { isWaiting }: Pick<Position, 'isWaiting'>): Order {
-  const [first, ...rest] = stretchesOf(filter, sort);
-  return isWaiting ? first!.order : (rest[0] ?? first!).order;
+/** The orders that the rows of a list may have. */
+export function ordersOf(filter: PurchaseFilter, sort: Sort): readonly Order[] {
+  const orders = stretchesOf(filter, sort).map(({ order }) => order);
+  return filter.text === undefined ? orders : [...orders, 'name'];
 }
 
 /**
@@ -52,21 +46,19 @@ export async function listPurchases(
   sql: Queries,
   { filter, sort, after, limit }: { filter: PurchaseFilter; sort: Sort; after: Position | null; limit: number },
 ): Promise<PurchasePage> {
-  const found: (FoundRow & { readonly position: Position })[] = [];
+  const found: Position[] = [];
   let next: Position | null = null;
   const stretches = stretchesOf(filter, sort);
+  const begin = Math.max(stretches.findIndex(({ order }) => order === after?.order), after?.order === 'name' ? stretches.length - 1 : 0);
   for (const [at, { part, order }] of stretches.entries()) {
-    const isLast = at === stretches.length - 1;
-    const isWaiting = !isLast;
-    if (after !== null && !after.isWaiting && !isLast) continue;
-    const begin = after !== null && after.isWaiting === isWaiting ? after : null;
-    const { rows, endedAt } = await findRows(sql, { filter, part, order, after: begin, limit: limit + 1 - found.length });
-    found.push(...rows.map((row) => ({ ...row, position: { ...afterOf(row, order), isWaiting } })));
-    if (endedAt !== null) next = { ...endedAt, isWaiting };
+    if (at < begin) continue;
+    const { rows, endedAt } = await findRows(sql, { filter, part, order, after: at === begin ? after : null, limit: limit + 1 - found.length });
+    found.push(...rows);
+    next = endedAt;
     if (endedAt !== null || found.length > limit) break;
   }
   const page = found.slice(0, limit);
-  if (found.length > limit) next = page.at(-1)!.position;
+  if (found.length > limit) next = page.at(-1)!;
   const rows = await read(
     sql,
     page.map(({ id }) => id),
@@ -74,7 +66,7 @@ export async function listPurchases(
   // It ended sooner by its size, or rows were erased meanwhile.
   const last = rows.at(-1);
   const isCut = last !== undefined && last.place < page.length && last.isLarge;
-  return { rows, next: isCut ? page[last.place - 1]!.position : next };
+  return { rows, next: isCut ? page[last.place - 1]! : next };
 }
 
 /** Reads one row after the other by its key, whatever the planner estimates; converts each document to text once. */

@@ -14,7 +14,7 @@ const LOWER =
 export const ORDER = `purchase_watch_internal.stored_text(d.fields, 'OrderReference')`;
 
 /** SQL for the key of a text; `expression` is SQL, such as `p.purchase_id`. */
-const keyOf = (expression: string): string =>
+export const keyOf = (expression: string): string =>
   `(case when octet_length(${expression}) = length(${expression}) then lower(left(${expression}, 200) collate "C")
     else translate(lower(left(${expression}, 200) collate "C"), '${UPPER}', '${LOWER}') end)`;
 

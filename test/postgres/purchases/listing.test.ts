@@ -42,7 +42,7 @@ async function listPurchases(
   sql: Queries,
   { filter, before, limit }: { filter: PurchaseFilter; before: number | null; limit: number },
 ): Promise<readonly PurchaseRow[]> {
-  const after = before === null ? null : { isWaiting: false, key: String(before), id: before };
+  const after = before === null ? null : ({ order: 'id', key: String(before), id: before } as const);
   return (await page(sql, { filter, sort: 'newest', after, limit })).rows;
 }
 

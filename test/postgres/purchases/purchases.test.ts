@@ -2,7 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { dropNudges, dueSlot, readNudged } from '../../../src/postgres/polling/queue.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
 import { requestInvoice } from '../../../src/postgres/purchases/invoices.ts';
-import { listPurchases, type Position } from '../../../src/postgres/purchases/list.ts';
+import { listPurchases } from '../../../src/postgres/purchases/list.ts';
+import type { Position } from '../../../src/postgres/purchases/list-sources.ts';
 import {
   countPolls,
   findPurchases,
