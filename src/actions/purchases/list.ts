@@ -6,8 +6,8 @@ import { isDecimal, type JsonValue, parseExact } from '../../domain/values/exact
 import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
 import { listPurchases, ordersOf, SORTS, type Sort } from '../../postgres/purchases/list.ts';
-import type { Order, Position } from '../../postgres/purchases/list-sources.ts';
 import type { PurchaseFilter } from '../../postgres/purchases/list-filter.ts';
+import type { Order, Position } from '../../postgres/purchases/list-sources.ts';
 import type { PurchaseRow } from '../../postgres/purchases/purchases.ts';
 import type { Checked } from '../subscribers/rules.ts';
 

@@ -80,7 +80,9 @@ export async function actOnMany(sql: Queries, names: readonly PurchaseName[], op
   const found: Chosen[] = [];
   for (let at = 0; at < names.length; at += AT_ONCE) found.push(...(await findNamed(sql, names.slice(at, at + AT_ONCE))));
   const meant = found.filter(({ isStopped, isPolled }) => (act === 'poll' ? !isStopped : act === 'announce' || isPolled));
-  const parts = Array.from({ length: Math.ceil(meant.length / AT_ONCE) }, (_, part) => meant.slice(part * AT_ONCE, (part + 1) * AT_ONCE));
+  const parts = Array.from({ length: Math.ceil(meant.length / AT_ONCE) }, (_, part) =>
+    meant.slice(part * AT_ONCE, (part + 1) * AT_ONCE),
+  );
   const deliveries = act === 'announce' ? await announced(sql, parts, options) : [];
   let stopped = 0;
   for (const part of dryRun ? [] : parts) {

@@ -68,11 +68,15 @@ const manySchema = z
     purchases: count.openapi({ description: 'Of the chosen ones, those that there are.' }),
     missing: count.openapi({ description: 'Chosen, and not registered.' }),
     count: count.openapi({ description: 'Purchases that are polled or stopped; for `announce`, deliveries.' }),
-    leftAlone: count.openapi({ description: 'Purchases to which nothing is done: stopped ones are not polled, and only polled ones can be stopped.' }),
+    leftAlone: count.openapi({
+      description: 'Purchases to which nothing is done: stopped ones are not polled, and only polled ones can be stopped.',
+    }),
     deliveries: z
       .array(z.object({ subscriber: z.string(), count, waiting: count, waits: z.string().nullable() }))
       .openapi({ description: '`waiting` deliveries wait in any case. `waits`: why the others do not leave at once.' }),
-    sites: z.array(z.object({ site: z.string(), count, waits: z.string() })).openapi({ description: 'Sites that are not polled at present.' }),
+    sites: z
+      .array(z.object({ site: z.string(), count, waits: z.string() }))
+      .openapi({ description: 'Sites that are not polled at present.' }),
   })
   .openapi('ManyDone');
 
@@ -89,5 +93,8 @@ const manyRoute = createRoute({
   tags: ['Purchases'],
   middleware: exactJson(BODY_LIMIT),
   request: { body: jsonBody(bodySchema) },
-  responses: { 200: jsonAnswer('What was done, or would be.', manySchema), ...problems(...CHANGE_PROBLEMS, 'unknown_site', ...BODY_PROBLEMS) },
+  responses: {
+    200: jsonAnswer('What was done, or would be.', manySchema),
+    ...problems(...CHANGE_PROBLEMS, 'unknown_site', ...BODY_PROBLEMS),
+  },
 });

@@ -13,8 +13,8 @@ import { AppError } from '../../domain/values/errors.ts';
 import { isDecimal, type JsonValue } from '../../domain/values/exact-json.ts';
 import { relative } from '../../domain/values/relative-time.ts';
 import { readClock, type Sql } from '../../postgres/connection/database.ts';
-import type { PurchaseFilter } from '../../postgres/purchases/list-filter.ts';
 import { listPurchases, type Sort } from '../../postgres/purchases/list.ts';
+import type { PurchaseFilter } from '../../postgres/purchases/list-filter.ts';
 import { checked } from '../subscribers/subscriber-options.ts';
 import { examples, limitOption } from '../terminal/arguments.ts';
 import { confirmed } from '../terminal/confirm.ts';
@@ -50,13 +50,19 @@ async function run(context: CliContext, q: string | undefined, options: Purchase
     const wanted = await listOf(sql, query.data).catch((error: unknown) => {
       throw error instanceof Problem ? new AppError('invalid', `--${error.message}`) : error;
     });
-    if (act !== undefined) return doIt(context, sql, wanted.filter, { act, dryRun: dryRun === true, yes: yes === true, json: json === true });
+    if (act !== undefined)
+      return doIt(context, sql, wanted.filter, { act, dryRun: dryRun === true, yes: yes === true, json: json === true });
     if (csv) return printCsv(context, sql, wanted);
     await printList(context, sql, wanted, options);
   });
 }
 
-async function printList(context: CliContext, sql: Sql, wanted: Wanted, { limit, cursor, json }: PurchasesOptions): Promise<void> {
+async function printList(
+  context: CliContext,
+  sql: Sql,
+  wanted: Wanted,
+  { limit, cursor, json }: PurchasesOptions,
+): Promise<void> {
   const after = cursor === undefined ? null : checked('--cursor', readCursor(cursor, wanted.filter, wanted.sort));
   const { rows, next } = await listPurchases(sql, { ...wanted, after, limit });
   const nextCursor = next === null ? null : cursorAt(next);
@@ -71,7 +77,16 @@ async function printList(context: CliContext, sql: Sql, wanted: Wanted, { limit,
         const order = orderReference === null ? reference : textOf(orderReference);
         const amount = price === null ? null : `${apart(textOf(price))}${currency === null ? '' : ` ${textOf(currency)}`}`;
         const since = row.stateSince === null ? null : relative(row.stateSince, now);
-        return [row.purchaseId, order, row.site, outcome.replaceAll('_', ' '), state?.name ?? null, since, amount, relative(row.registeredAt, now)];
+        return [
+          row.purchaseId,
+          order,
+          row.site,
+          outcome.replaceAll('_', ' '),
+          state?.name ?? null,
+          since,
+          amount,
+          relative(row.registeredAt, now),
+        ];
       }),
       { whole: ['order'] },
     );
@@ -128,9 +143,17 @@ const DONE: Readonly<Record<ManyAct, (count: number) => string>> = {
 };
 
 function printResult(context: CliContext, { act, purchases, count, leftAlone, deliveries, sites }: ManyResult): void {
-  printLine(context, `${counted(purchases, 'purchase')}; ${act === 'announce' ? counted(count, 'delivery', 'deliveries') : count} to ${act}.`);
-  if (leftAlone > 0) printLine(context, `${counted(leftAlone, 'purchase')} left alone: ${act === 'poll' ? 'stopped' : 'not polled any more'}.`);
-  for (const each of deliveries) printText(context, `${each.subscriber}: ${each.count}${each.waits === null ? ', sent at once' : `. They would wait: ${each.waits}`}`);
+  printLine(
+    context,
+    `${counted(purchases, 'purchase')}; ${act === 'announce' ? counted(count, 'delivery', 'deliveries') : count} to ${act}.`,
+  );
+  if (leftAlone > 0)
+    printLine(context, `${counted(leftAlone, 'purchase')} left alone: ${act === 'poll' ? 'stopped' : 'not polled any more'}.`);
+  for (const each of deliveries)
+    printText(
+      context,
+      `${each.subscriber}: ${each.count}${each.waits === null ? ', sent at once' : `. They would wait: ${each.waits}`}`,
+    );
   for (const each of sites) printText(context, `${each.site}: ${each.count}. ${each.waits}`);
 }
 
@@ -154,7 +177,9 @@ export function register(command: Command, context: CliContext): void {
     .addOption(new Option('--sort <sort>', 'in which order; by price it needs --currency').choices(SORTS))
     .addOption(limitOption())
     .option('--cursor <cursor>', 'go on after this page')
-    .addOption(new Option('--act <act>', 'poll them now, announce the last event of each again, or stop polling them').choices(MANY_ACTS))
+    .addOption(
+      new Option('--act <act>', 'poll them now, announce the last event of each again, or stop polling them').choices(MANY_ACTS),
+    )
     .option('--dry-run', 'with --act: only say what would be done')
     .option('--yes', 'with --act: do not ask')
     .addOption(new Option('--csv', 'write the whole list as CSV').conflicts(['json', 'act']))

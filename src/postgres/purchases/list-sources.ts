@@ -65,7 +65,8 @@ export async function findRows(sql: Queries, stretch: Stretch): Promise<Found> {
   if (stretch.after?.order === 'name') return walk(sql, byName, { isExact: false });
   const [few] = await fewIds(sql, stretch);
   if (few !== undefined) return collect(sql, stretch, few);
-  const isNamed = stretch.filter.text !== undefined && stretch.after === null && (stretch.order === 'id' || stretch.order === 'registered');
+  const isNamed =
+    stretch.filter.text !== undefined && stretch.after === null && (stretch.order === 'id' || stretch.order === 'registered');
   return walk(sql, isNamed ? byName : stretch, { isExact: false });
 }
 
@@ -221,7 +222,8 @@ const byId = (sql: Queries, { filter, part, after }: Stretch, limit: number, isE
       order by -p.id limit ${limit}) q`;
 };
 
-const wayOf = (order: Order): 'asc' | 'desc' => (order === 'id' || order === 'registered' || order === 'smallest' ? 'desc' : 'asc');
+const wayOf = (order: Order): 'asc' | 'desc' =>
+  order === 'id' || order === 'registered' || order === 'smallest' ? 'desc' : 'asc';
 
 /**
  * Walks the index that has the order, in one range or in several that are merged. A range of which not everything was read ends the

@@ -49,10 +49,19 @@ export async function listPurchases(
   const found: Position[] = [];
   let next: Position | null = null;
   const stretches = stretchesOf(filter, sort);
-  const begin = Math.max(stretches.findIndex(({ order }) => order === after?.order), after?.order === 'name' ? stretches.length - 1 : 0);
+  const begin = Math.max(
+    stretches.findIndex(({ order }) => order === after?.order),
+    after?.order === 'name' ? stretches.length - 1 : 0,
+  );
   for (const [at, { part, order }] of stretches.entries()) {
     if (at < begin) continue;
-    const { rows, endedAt } = await findRows(sql, { filter, part, order, after: at === begin ? after : null, limit: limit + 1 - found.length });
+    const { rows, endedAt } = await findRows(sql, {
+      filter,
+      part,
+      order,
+      after: at === begin ? after : null,
+      limit: limit + 1 - found.length,
+    });
     found.push(...rows);
     next = endedAt;
     if (endedAt !== null || found.length > limit) break;
