@@ -25,11 +25,12 @@
       chosen.size === 0
         ? 'Tick purchases to act on them'
         : `${chosen.size} chosen${elsewhere > 0 ? `, ${elsewhere} on other pages` : ''}`;
-    const none = bar.querySelector('[data-choose-none]');
-    none.hidden = chosen.size === 0;
+    bar.querySelector('[data-choose-none]').hidden = chosen.size === 0;
+    bar.toggleAttribute('data-none', chosen.size === 0 && !bar.querySelector('[name=all]').checked);
   };
   if (document.querySelector('[data-choice-done]')) sessionStorage.removeItem(KEY);
   document.addEventListener('change', ({ target }) => {
+    if (target.name === 'all') return show();
     if (target.getAttribute?.('form') !== 'choose') return;
     const chosen = read();
     if (target.checked && chosen.size >= MOST) target.checked = false;

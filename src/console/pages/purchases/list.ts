@@ -135,7 +135,7 @@ function listed({ data, nextCursor }: Page, filter: Filter, ask: Ask, picked: As
         : html`<a href="${base}/purchases${queryOf({ q: filter.q })}">Search without the filter</a> · `;
     const register = filter.q !== '' && ask.mayRegister ? html` · <a href="${base}/purchases/register">Register it</a>` : NOTHING;
     return nothingHere(
-      `There is no purchase ${words}.`,
+      `There are no purchases ${words}.`,
       'One that was never registered is not here, nor one that was erased or deleted by retention.',
       html`${without}${all}${register}`,
     );
@@ -209,7 +209,7 @@ function row(purchase: PurchaseBody, { base, now, mayOperate }: Ask, picked: Ask
         ? since(stateSince, now)
         : html`<span class="mute">ended ${when(stateSince, now)}</span>`;
   const stuck = stuckSince === null ? NOTHING : html`, found ${when(stuckSince, now)}`;
-  return html`<tr id="row-${encodeURIComponent(site)}-${encodeURIComponent(purchaseId)}">${choose}<th scope="row"><a class="ord" href="${base}${purchasePath(purchase)}"><bdi class="clip" title="${order ?? purchaseId}">${order ?? short}</bdi></a>${order === null ? html`<small class="mute">no order known</small>` : html`<small class="id" title="${purchaseId}">${short}</small>`}</th>
+  return html`<tr id="row-${encodeURIComponent(site)}-${encodeURIComponent(purchaseId)}">${choose}<th scope="row"><a class="ord" href="${base}${purchasePath(purchase)}"><bdi class="clip" title="${order ?? purchaseId}">${order ?? purchaseId}</bdi></a>${order === null ? html`<small class="mute">no order known</small>` : html`<small class="id" title="${purchaseId}">${short}</small>`}</th>
 <td class="num end">${amountOf(purchase) ?? html`<span class="mute">not known</span>`}</td><td class="wide">${status(MARKS[outcome][0], words, MARKS[outcome][1])}${stuck}<small class="where" title="${where}">${where}</small></td>
 <td class="num hide">${waited}</td><td class="num hide">${when(registeredAt, now)}</td><td class="num hide mid">${nextPollAt === null ? html`<span class="mute">${is === 'settled' ? 'none, final' : 'none'}</span>` : when(nextPollAt, now)}</td></tr>`;
 }
