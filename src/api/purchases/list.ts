@@ -30,7 +30,7 @@ export function mountPurchaseList(app: Api, { sql }: { sql: Sql }): void {
   app.openapi(listRoute, async (c) => {
     const { cursor, limit, ...query } = c.req.valid('query');
     const list = await listOf(sql, query);
-    const after = cursor === undefined ? null : required('cursor', readCursor(cursor, list.filter, list.sort));
+    const after = cursor === undefined ? null : required('cursor', cursor, readCursor(cursor, list.filter, list.sort));
     const { rows, next } = await listPurchases(sql, { ...list, after, limit: pageSize({ limit }) });
     const data = new JsonText(`[${rows.map((row) => purchaseText(row)).join()}]`);
     return answerText(c, objectText({ data, nextCursor: next === null ? null : cursorAt(next) }));
@@ -62,13 +62,15 @@ export async function listOf(sql: Sql, query: ListQuery): Promise<{ filter: Purc
   return { filter, sort };
 }
 
-function required<T>(field: string, checked: { is: T } | { problem: string }): T {
+function required<T>(field: string, value: string, checked: { is: T } | { problem: string }): T {
   if ('is' in checked) return checked.is;
-  throw invalid(field, checked.problem);
+  throw invalid(field, checked.problem, value);
 }
 
-const invalid = (field: string, detail: string): Problem =>
-  new Problem('invalid_request', `${field}: ${detail}.`, { errors: [{ field, detail }] });
+const invalid = (field: string, detail: string, value?: string): Problem =>
+  new Problem('invalid_request', `${field}: ${detail}.`, {
+    errors: [{ field, ...(value !== undefined && { value: value.slice(0, 80) }), detail }],
+  });
 
 const amountParameter = (which: string) =>
   parameter(readAmount).openapi({

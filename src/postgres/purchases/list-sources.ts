@@ -110,12 +110,17 @@ async function fewIds(sql: Queries, { filter, part }: Stretch): Promise<readonly
   return [];
 }
 
+// The order asks for the index: where many begin so the planner would rather read the table, perhaps to its end.
 const idsByText = (sql: Queries, text: string, limit: number): Fragment => sql`
-  select id from (select p.id from purchase_watch.purchases p where ${beginsAs(sql, 'p.purchase_id', text)} limit ${limit}) a
+  select id from (
+    select p.id from purchase_watch.purchases p where ${beginsAs(sql, 'p.purchase_id', text)}
+    order by ${sql.unsafe(keyOf('p.purchase_id'))} limit ${limit}) a
   union select id from (
-    select p.id from purchase_watch.purchases p where p.reference is not null and ${beginsAs(sql, 'p.reference', text)} limit ${limit}) b
+    select p.id from purchase_watch.purchases p where p.reference is not null and ${beginsAs(sql, 'p.reference', text)}
+    order by ${sql.unsafe(keyOf('p.reference'))} limit ${limit}) b
   union select id from (
-    select d.purchase as id from purchase_watch_internal.purchase_details d where ${beginsAs(sql, ORDER, text)} limit ${limit}) c
+    select d.purchase as id from purchase_watch_internal.purchase_details d where ${beginsAs(sql, ORDER, text)}
+    order by ${sql.unsafe(keyOf(ORDER))} limit ${limit}) c
   limit ${limit}`;
 
 // Counters and rows are of one snapshot, so every row's group has its counter.
