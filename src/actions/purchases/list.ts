@@ -1,7 +1,6 @@
 /** Lists of purchases as API, commands and pages ask for them: what a filter may say, where a page goes on, and the list as CSV. */
 import { OUTCOMES, outcomeOf } from '../../domain/purchases/outcome.ts';
 import { stateName } from '../../domain/purchases/states.ts';
-import { csvLine } from '../../domain/values/csv.ts';
 import { isDecimal, type JsonValue, parseExact } from '../../domain/values/exact-json.ts';
 import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
@@ -9,6 +8,7 @@ import { listPurchases, ordersOf, SORTS, type Sort } from '../../postgres/purcha
 import type { PurchaseFilter } from '../../postgres/purchases/list-filter.ts';
 import type { Order, Position } from '../../postgres/purchases/list-sources.ts';
 import type { PurchaseRow } from '../../postgres/purchases/purchases.ts';
+import { csvLine } from '../csv.ts';
 import type { Checked } from '../subscribers/rules.ts';
 
 export { OUTCOMES, SORTS };

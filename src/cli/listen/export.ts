@@ -1,9 +1,9 @@
 /** `export`: rows for spreadsheets and warehouses, all of a kind or those that came since the last export. */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { Argument, type Command, Option } from 'commander';
+import { csvLine } from '../../actions/csv.ts';
 import { exportRows } from '../../actions/events/export.ts';
 import { readMoment } from '../../actions/subscribers/moment.ts';
-import { csvLine } from '../../domain/values/csv.ts';
 import { AppError, unreadFile } from '../../domain/values/errors.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
