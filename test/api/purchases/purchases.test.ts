@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { fetchAsMachine } from '../../support/machine.ts';
 import { startTestApi, type TestApi } from '../api.ts';
 
 let api: TestApi;
@@ -300,7 +301,8 @@ describe('finding', () => {
 
   test('as CSV, in which no cell is a formula', async () => {
     await watch('p', { reference: '=1+1' });
-    const answer = await fetch(new URL('/v1/purchases.csv', api.url));
-    expect((await answer.text()).split('\n')[1]).toMatch(/^,'=1\+1,p,default,waiting,watching,/);
+    const answer = await fetchAsMachine(`${api.url}/v1/purchases.csv`);
+    const text = await answer.text();
+    expect(text.split('\n')[1], text).toMatch(/^,'=1\+1,p,default,waiting,watching,/);
   });
 });
