@@ -47,10 +47,12 @@ interface Look {
 }
 
 /** Runs a file in a transaction that is rolled back, and answers the locks that it took. The schema is as the files before it made it. */
-export async function observe(sql: Sql, { text, index }: Pick<MigrationFile, 'text' | 'index'>): Promise<LockTaken[]> {
+export async function observe(sql: Sql, { text, indexes }: Pick<MigrationFile, 'text' | 'indexes'>): Promise<LockTaken[]> {
   // Outside of a transaction there is nothing to look at: Postgres documents the lock.
-  if (index !== null)
-    return [{ statement: 'create index concurrently', table: index.table, lock: 'ShareUpdateExclusiveLock', work: 'index' }];
+  if (indexes !== null)
+    return [...new Set(indexes.map(({ table }) => table))].map((table) => ({
+      ...({ statement: 'create index concurrently', table, lock: 'ShareUpdateExclusiveLock', work: 'index' } as const),
+    }));
   const rollback = new Error('rolled back');
   let taken: LockTaken[] = [];
   await sql

@@ -39,6 +39,8 @@ import { mountSilences } from './incidents/silences.ts';
 import { createOperations, type OperationsParts } from './operations.ts';
 import { mountForget } from './purchases/forget.ts';
 import { type InvoiceParts, mountInvoice } from './purchases/invoice.ts';
+import { mountPurchaseList } from './purchases/list.ts';
+import { mountMany } from './purchases/many.ts';
 import { mountPoll } from './purchases/poll.ts';
 import { mountPurchases } from './purchases/purchases.ts';
 import { mountRegistration } from './purchases/registration.ts';
@@ -103,7 +105,9 @@ export function createApi({ sql, settings, secrets = null, health, log, feed = c
   const record: OperationsParts['record'] = (action) => recordAction(changes, action);
   const app = createOperations({ operators, settings, health, replica, log, lines, engine, record });
   mountRegistration(app, { sql: changes, sites: settings.sites });
+  mountPurchaseList(app, { sql });
   mountPurchases(app, { sql, changes, limits });
+  mountMany(app, { sql: changes, secrets });
   mountPoll(app, { sql, changes });
   mountEvents(app, { feed });
   mountStream(app, { feed, log, lines, places, silence: parts.silence });

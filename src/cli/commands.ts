@@ -55,8 +55,13 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       {
         usage: 'status [options] [id]',
         summary: 'show how everything is, or one purchase',
-        aliases: ['purchase', 'purchases'],
+        aliases: ['purchase'],
         load: () => import('./daemon/status.ts'),
+      },
+      {
+        usage: 'purchases [options] [text]',
+        summary: 'find and list purchases, or act on many',
+        load: () => import('./purchases/purchases.ts'),
       },
       {
         usage: 'poll [options] <id>',

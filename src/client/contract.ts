@@ -6,6 +6,8 @@ export interface Purchase {
   readonly purchaseId: string;
   readonly site: string;
   readonly status: PurchaseStatus;
+  /** What it has come to, in a word for lists. `paid_late`: paid after it had been stuck. */
+  readonly outcome: 'stuck' | 'waiting' | 'paid' | 'paid_late' | 'not_paid' | 'unreadable' | 'expired' | 'stopped';
   /** Null until the first good answer. */
   readonly state: State | null;
   readonly stateSince: string | null;

@@ -74,6 +74,14 @@ export function createConsole(parts: ConsoleParts): ServedApp {
   mountAccess(app, { api, sessions, forms, sql: changes, cookies, log, lines, keys, dataDir });
   const usual = usualZone(sites);
   app.use((c, next) => inZone(zoneOf(c, usual), next));
+  // Streamed as the API answers it: a page would hold the whole list.
+  app.get('/purchases.csv', (c) =>
+    api.fetch(new Request(`http://console/v1/purchases.csv${new URL(c.req.url).search}`), {
+      ...c.env,
+      caller: c.get('caller'),
+      via: 'console',
+    }),
+  );
   app.get('/live', (c) => live.stream(c, c.get('caller')));
 
   const calls = new WeakMap<Context, ApiCalls>();

@@ -8,7 +8,7 @@ export const LOG_EVENTS = {
   'alert.not_repeated': 'warn: subscriber detail',
   'api.action_not_recorded': 'error: call key error',
   'api.answered': 'debug: method path status tookMs',
-  'api.changed': 'info: key address call id? site? created? existing? rejected? ofKey? ended? status',
+  'api.changed': 'info: key address call id? site? created? existing? rejected? ofKey? ended? act? count? status',
   'api.closed': 'error: error advice',
   'api.crowded': 'warn: times connections advice',
   'api.failed': 'error: method path error',

@@ -596,7 +596,7 @@ describe('roles, which belong to a whole cluster', () => {
         url.username = user;
         url.password = 'secret';
       }
-      const own = connect(url.href, { max: 1 });
+      const own = connect(url.href, { max: 3 });
       try {
         return await work(own);
       } finally {

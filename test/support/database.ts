@@ -61,7 +61,7 @@ async function migratedTemplate(admin: Sql): Promise<string> {
     const draft = `${name}_draft`;
     await admin`drop database if exists ${admin(draft)} with (force)`;
     await admin`create database ${admin(draft)} template template0`;
-    const sql = connect(urlOf(draft), { max: 1 });
+    const sql = connect(urlOf(draft));
     try {
       await migrate(sql, MIGRATIONS);
     } finally {

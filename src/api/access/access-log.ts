@@ -14,7 +14,7 @@ declare module 'hono' {
 
 type Subject = {
   /** `key`: the name of the key whose sessions were ended. */
-  readonly [Name in 'id' | 'site' | 'key' | 'created' | 'existing' | 'rejected' | 'ended']?: string | number;
+  readonly [Name in 'id' | 'site' | 'key' | 'created' | 'existing' | 'rejected' | 'ended' | 'act' | 'count']?: string | number;
 };
 
 /** Calls that a program makes for many purchases; those of people are recorded. */

@@ -1,6 +1,7 @@
 /** The checks of single fields and parameters. Every message says what was expected. */
 import { z } from '@hono/zod-openapi';
 import { readWord } from '../../actions/incidents/rules.ts';
+import { readMoment } from '../../actions/subscribers/moment.ts';
 import { readState } from '../../actions/subscribers/rules.ts';
 import { distance, suggestion } from '../../config/kinds/nearest.ts';
 import { PURCHASE_STATUSES } from '../../domain/purchases/purchase.ts';
@@ -152,3 +153,15 @@ export function durationParameter(most: number) {
     return { problem: `must be a duration such as 500ms or 5s, ${formatDuration(most)} at most` };
   }).openapi({ type: 'string', example: '5s', description: `How long to wait for the result; ${formatDuration(most)} at most.` });
 }
+
+/** A moment whose meaning depends on the database's clock. */
+export const momentParameter = parameter((value) => {
+  const checked = readMoment(value, 0);
+  if ('problem' in checked) return checked;
+  return {
+    is: (now: number): number => {
+      const read = readMoment(value, now);
+      return 'is' in read ? read.is : now;
+    },
+  };
+}).openapi({ type: 'string', example: '2h', description: 'A time with its zone, or a duration back from now.' });

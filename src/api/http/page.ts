@@ -22,7 +22,7 @@ const cursorParameter = parameter((value) => {
 }).openapi({ type: 'string', description: '`nextCursor` of the page before.' });
 
 /** The cursor after the entry with this row id. */
-export function cursorOf(id: number): string {
+function cursorOf(id: number): string {
   return Buffer.from(`id:${id}`).toString('base64url');
 }
 

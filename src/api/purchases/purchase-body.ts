@@ -3,6 +3,7 @@
 import { z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { OUTCOMES, outcomeOfRow } from '../../actions/purchases/list.ts';
 import { state } from '../../domain/events/fields.ts';
 import { metadataText } from '../../domain/purchases/metadata.ts';
 import { PURCHASE_STATUSES } from '../../domain/purchases/purchase.ts';
@@ -40,6 +41,9 @@ export const purchaseSchema = z
     purchaseId: z.string(),
     site: z.string(),
     status: statusSchema,
+    outcome: z.enum(OUTCOMES).openapi({
+      description: 'What it has come to, in a word for lists. `paid_late`: paid after it had been stuck.',
+    }),
     state: stateOrNull.openapi({ description: 'Null until the first good answer.' }),
     stateSince: timeSchema.nullable(),
     stuckSince: timeSchema.nullable().openapi({ description: 'Null while it is not stuck.' }),
@@ -108,6 +112,7 @@ export function purchaseText(row: PurchaseRow, more: Readonly<Record<string, Jso
     purchaseId: row.purchaseId,
     site: row.site,
     status: row.status,
+    outcome: outcomeOfRow(row),
     state: stateBody(row.state),
     stateSince: isoTimeOrNull(row.stateSince),
     stuckSince: isoTimeOrNull(row.stuckSince),

@@ -1,39 +1,20 @@
-/** Reading and stopping purchases. */
+/** Reading and stopping one purchase. */
 
 import { createRoute, z } from '@hono/zod-openapi';
-import { JsonText, objectText } from '../../domain/values/json-text.ts';
 import { readClock, type Sql } from '../../postgres/connection/database.ts';
-import { listPurchases, stopPurchase, transitionsOf } from '../../postgres/purchases/purchases.ts';
+import { stopPurchase, transitionsOf } from '../../postgres/purchases/purchases.ts';
 import { limitOfPurchase } from '../../postgres/reports/shown.ts';
 import type { Limits } from '../../postgres/stays/limits.ts';
 import { needs } from '../access/scopes.ts';
 import { type Api, jsonAnswer } from '../http/definitions.ts';
-import {
-  purchaseIdField,
-  referenceField,
-  siteParameter,
-  stateParameter,
-  statusParameter,
-  stuckParameter,
-} from '../http/fields.ts';
+import { purchaseIdField, siteParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
-import { cursorOf, pageAnswer, pageParameters, pageSize } from '../http/page.ts';
 import { problems } from '../http/problems.ts';
-import { findPurchase, requireSite } from './find-purchase.ts';
+import { findPurchase } from './find-purchase.ts';
 import { answerText, limitSchema, purchaseSchema, purchaseText, transitionBody, transitionSchema } from './purchase-body.ts';
 
-/** Mounts list, read and remove. */
+/** Mounts read and remove. */
 export function mountPurchases(app: Api, { sql, changes, limits }: { sql: Sql; changes: Sql; limits: Limits }): void {
-  app.openapi(listRoute, async (c) => {
-    const { cursor, limit, ...filter } = c.req.valid('query');
-    if (filter.site !== undefined) await requireSite(sql, filter.site);
-    const page = await listPurchases(sql, { filter, before: cursor ?? null, limit: pageSize({ limit }) });
-    const last = page.at(-1);
-    const nextCursor = last?.hasNext ? cursorOf(last.id) : null;
-    const data = new JsonText(`[${page.map((row) => purchaseText(row)).join()}]`);
-    return answerText(c, objectText({ data, nextCursor }));
-  });
-
   app.openapi(readRoute, async (c) => {
     const row = await findPurchase(sql, { ...c.req.valid('param'), site: c.req.valid('query').site });
     const [transitions, { now }] = await Promise.all([transitionsOf(sql, row.id), readClock(sql)]);
@@ -54,30 +35,6 @@ export function mountPurchases(app: Api, { sql, changes, limits }: { sql: Sql; c
 const READ_PROBLEMS = ['invalid_request', 'unknown_site', 'unauthorized', 'unavailable'] as const;
 const ONE_PROBLEMS = [...READ_PROBLEMS, 'purchase_not_found', 'ambiguous_purchase'] as const;
 const onePurchase = { params: z.object({ id: purchaseIdField }), query: strict({ site: siteParameter.optional() }) };
-
-const listRoute = createRoute({
-  method: 'get',
-  path: '/v1/purchases',
-  security: needs('read'),
-  summary: 'List purchases',
-  description:
-    'Newest registration first. All filters given must hold. A page that would be larger than about 1 MiB ends sooner than `limit` says; go by `nextCursor`.',
-  tags: ['Purchases'],
-  request: {
-    query: strict({
-      state: stateParameter.optional(),
-      status: statusParameter.optional(),
-      stuck: stuckParameter.optional(),
-      site: siteParameter.optional(),
-      reference: referenceField.optional(),
-      ...pageParameters,
-    }),
-  },
-  responses: {
-    200: pageAnswer(purchaseSchema),
-    ...problems(...READ_PROBLEMS),
-  },
-});
 
 const purchaseWithTransitions = purchaseSchema
   .extend({

@@ -2,7 +2,6 @@
 
 import { createRoute, z } from '@hono/zod-openapi';
 import { type Addresses, deliveryDetails, subscriberBody } from '../../actions/subscribers/body.ts';
-import { readMoment } from '../../actions/subscribers/moment.ts';
 import { resumeSubscriber, waitAdvice } from '../../actions/subscribers/outlook.ts';
 import { drainOf, replay, replayedBody, whyNoReplay } from '../../actions/subscribers/replay.ts';
 import { DEFAULT_OVERLAP, MOST_OVERLAP, requireSubscriber, rotateSecret } from '../../actions/subscribers/subscribers.ts';
@@ -17,7 +16,7 @@ import type { Secrets } from '../../runtime/secrets/secrets.ts';
 import { needs } from '../access/scopes.ts';
 import { exactJson, optionalJson } from '../http/body.ts';
 import { type Api, BODY_PROBLEMS, goneSignal, jsonAnswer, jsonBody } from '../http/definitions.ts';
-import { durationParameter, parameter } from '../http/fields.ts';
+import { durationParameter, momentParameter } from '../http/fields.ts';
 import { IDEMPOTENCY_PROBLEMS, idempotencyHeader, idempotent } from '../http/idempotency.ts';
 import { strict } from '../http/invalid.ts';
 import { CHANGE_PROBLEMS, Problem, problems } from '../http/problems.ts';
@@ -181,18 +180,6 @@ const resumeRoute = createRoute({
   },
 });
 
-/** A moment whose meaning depends on the database's clock. */
-const momentField = parameter((value) => {
-  const checked = readMoment(value, 0);
-  if ('problem' in checked) return checked;
-  return {
-    is: (now: number): number => {
-      const read = readMoment(value, now);
-      return 'is' in read ? read.is : now;
-    },
-  };
-}).openapi({ type: 'string', example: '2h', description: 'A time with its zone, or a duration back from now.' });
-
 const replayRoute = (connection: Connection) =>
   createRoute({
     method: 'post',
@@ -207,8 +194,8 @@ const replayRoute = (connection: Connection) =>
       ...oneSubscriber,
       body: jsonBody(
         strict({
-          since: momentField,
-          until: momentField.optional(),
+          since: momentParameter,
+          until: momentParameter.optional(),
           types: typesField.nullish(),
           dryRun: z.boolean({ error: 'must be true or false' }).optional().openapi({ description: 'Only counts.' }),
         }),

@@ -1,12 +1,13 @@
 /** `export`: rows for spreadsheets and warehouses, all of a kind or those that came since the last export. */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { Argument, type Command, Option } from 'commander';
+import { csvLine } from '../../actions/csv.ts';
 import { exportRows } from '../../actions/events/export.ts';
 import { readMoment } from '../../actions/subscribers/moment.ts';
 import { AppError, unreadFile } from '../../domain/values/errors.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
-import { EXPORTED, type Exported, type ExportRow } from '../../postgres/reports/export.ts';
+import { EXPORTED, type Exported } from '../../postgres/reports/export.ts';
 import { examples, ruled } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
@@ -22,9 +23,6 @@ interface ExportOptions {
   readonly from?: Instant;
   readonly to?: Instant;
 }
-
-/** A spreadsheet calculates what begins so, and may call a program by that. */
-const FORMULA = /^[=+\-@\t\r]/;
 
 async function exportAll(context: CliContext, what: Exported, options: ExportOptions): Promise<void> {
   const { format, header, cursorFile, from = null, to = null } = options;
@@ -44,7 +42,9 @@ async function exportAll(context: CliContext, what: Exported, options: ExportOpt
     let cursor = after;
     for await (const page of exportRows(sql, { what, after, site, from, to })) {
       const head = isFirst && format === 'csv' && header ? [page.columns.join(',')] : [];
-      const lines = page.rows.map((row) => (format === 'csv' ? csvLine(page.columns, row) : JSON.stringify(row)));
+      const lines = page.rows.map((row) =>
+        format === 'csv' ? csvLine(page.columns.map((column) => row[column] ?? null)) : JSON.stringify(row),
+      );
       // The next page is read when the reader of the output has taken this one. One that has seen enough ends the command.
       if (!(await isTaken(context, [...head, ...lines]))) return;
       isFirst = false;
@@ -61,17 +61,6 @@ async function exportAll(context: CliContext, what: Exported, options: ExportOpt
 function isTaken({ stdout }: CliContext, lines: readonly string[]): Promise<boolean> {
   if (lines.length === 0) return Promise.resolve(true);
   return new Promise((resolve) => stdout.write(`${lines.join('\n')}\n`, (error) => resolve(error == null)));
-}
-
-/** RFC 4180. */
-function csvLine(columns: readonly string[], row: ExportRow): string {
-  return columns.map((column) => csvCell(row[column] ?? null)).join(',');
-}
-
-function csvCell(value: ExportRow[string]): string {
-  if (typeof value !== 'string') return value === null ? '' : String(value);
-  const text = FORMULA.test(value) ? `'${value}` : value;
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 /** Null where there is no such file yet. */

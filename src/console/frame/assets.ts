@@ -41,7 +41,7 @@ const ASSETS = {
     ...['tokens.css', 'console.css'],
     ...['now.css', 'incidents.css', 'purchases.css', 'deliveries.css', 'live.css', 'forms.css'].map((name) => `pages/${name}`),
   ]),
-  script: joined('console.js', ['console.js', 'keys.js', 'still.js']),
+  script: joined('console.js', ['console.js', 'keys.js', 'still.js', 'pages/purchases.js']),
   icon: joined('icon.svg', ['icon.svg']),
   htmx: packaged('htmx.js', 'htmx.org/dist/htmx.min.js'),
 };

@@ -55,15 +55,20 @@ export interface Settling {
 const MOST_SETTLED = 1_000;
 const BETWEEN_SETTLINGS: Milliseconds = 30;
 
-export function createSettling(options: SettlingOptions): Settling {
-  const { clock, log, meters, ownership, knownSubscribers, loader, startList, retryTimes, outside, stopped, spread, wake } =
-    options;
+/** Answers what ends the present pause between two tries: the daemon stops, or the database confirms renewals again. */
+function createPauseEnd({ ownership, stopped }: Pick<SettlingOptions, 'ownership' | 'stopped'>): () => AbortSignal {
   let back = new AbortController();
   ownership.onBack(() => {
     back.abort();
     back = new AbortController();
   });
-  const pauseEnd = (): AbortSignal => AbortSignal.any([stopped, back.signal]);
+  return () => AbortSignal.any([stopped, back.signal]);
+}
+
+export function createSettling(options: SettlingOptions): Settling {
+  const { clock, log, meters, ownership, knownSubscribers, loader, startList, retryTimes, outside, stopped, spread, wake } =
+    options;
+  const pauseEnd = createPauseEnd(options);
   let isStuck = false;
   const onTrouble = (): void => {
     isStuck = true;

@@ -108,6 +108,33 @@ export async function replayStep(
   return { ...step, more: seen >= limit && step.position < last };
 }
 
+/**
+ * Sends the last event of each of these purchases again to a subscriber that wants it, after all new ones, as `replayStep` does. Answers
+ * how many deliveries that are, and how many wait in any case.
+ */
+export async function announceAgain(
+  sql: Queries,
+  { subscriber, purchases }: { subscriber: number; purchases: readonly number[] },
+  { dryRun }: { dryRun: boolean },
+): Promise<{ count: number; waiting: number }> {
+  const [row] = await sql<[{ count: number; waiting: number }]>`
+    with range as materialized (
+      select e.* from unnest(${purchases as number[]}::bigint[]) i (id)
+      cross join lateral (
+        select e.position, e.purchase, e.shard, e.state, e.type, e.site, e.about, e.recipients from purchase_watch_internal.events e
+        where e.purchase = i.id order by e.sequence desc limit 1) e),
+    chosen_or_waiting as materialized (
+      select e.position, e.purchase, e.shard, d.id, d.status from range e
+      join purchase_watch_internal.subscribers s on s.id = ${subscriber} and s.configured and ${wanting(sql)}
+      left join purchase_watch_internal.deliveries d on d.event = e.position and d.subscriber = s.id),
+    chosen as materialized (select * from chosen_or_waiting where status is distinct from 'pending')
+    ${dryRun ? sql`` : sending(sql, subscriber)}
+    select (select count(*) from chosen)::float8 as count,
+      (select count(*) from chosen_or_waiting where status = 'pending')::float8 as waiting
+      ${dryRun ? sql`` : sql`, (select count(*) from notified) as notified`}`;
+  return { count: row.count, waiting: row.waiting };
+}
+
 const sending = (sql: Queries, subscriber: number): Fragment => sql`,
     old as materialized (
       select d.* from chosen c join purchase_watch_internal.deliveries d on d.id = c.id where d.status <> 'pending' order by d.id for update of d),

@@ -17,8 +17,15 @@ export interface MigrationFile {
   readonly serves: number | null;
   /** Whether a program that has the file works only where it is applied. */
   readonly isNeeded: boolean;
-  /** The one index that the file builds beside writers, outside of a transaction; null for any other file. */
-  readonly index: { readonly name: string; readonly table: string } | null;
+  /** The indexes that the file builds beside writers, outside of a transaction; null for any other file. */
+  readonly indexes: readonly BuiltIndex[] | null;
+}
+
+export interface BuiltIndex {
+  readonly name: string;
+  readonly table: string;
+  /** The statement. */
+  readonly text: string;
 }
 
 /** A lock on a table that was there before the file. */
@@ -62,7 +69,7 @@ export function readFolder(folder: string): MigrationFile[] {
 /** A file by its name and text. */
 export function parseFile(number: number, name: string, text: string): MigrationFile {
   const sha256 = createHash('sha256').update(text).digest('hex');
-  return { number, name, text, sha256, ...firstLines(number, name, text), index: indexOf(name, text) };
+  return { number, name, text, sha256, ...firstLines(number, name, text), indexes: indexesOf(name, text) };
 }
 
 function firstLines(number: number, name: string, text: string): Pick<MigrationFile, 'serves' | 'isNeeded'> {
@@ -84,15 +91,19 @@ function firstLines(number: number, name: string, text: string): Pick<MigrationF
   return { serves: serves === undefined ? null : Number(serves), isNeeded: needed !== 'no' };
 }
 
-const INDEX = /^create\s+(?:unique\s+)?index\s+concurrently\s+(\w+)\s+on\s+(\w+\.\w+)\b[^;]*;?\s*$/i;
+const INDEX = /^create\s+(?:unique\s+)?index\s+concurrently\s+(\w+)\s+on\s+(\w+\.\w+)\b/i;
 
-function indexOf(name: string, text: string): MigrationFile['index'] {
+function indexesOf(file: string, text: string): MigrationFile['indexes'] {
   const statements = text.replaceAll(/^\s*--.*$/gm, '').trim();
   if (!/\bindex\s+concurrently\b/i.test(statements)) return null;
-  const [, index, table] = INDEX.exec(statements) ?? [];
-  if (index !== undefined && table !== undefined) return { name: index, table };
-  throw new AppError(
-    'configuration',
-    `${name}: an index that is built concurrently has a file of its own, with the one statement "create index concurrently its_name on schema.its_table …"`,
-  );
+  return statements.split(/;\s*$/m).flatMap((each) => {
+    const statement = each.trim();
+    if (statement === '') return [];
+    const [, name, table] = statement.includes(';') ? [] : (INDEX.exec(statement) ?? []);
+    if (name !== undefined && table !== undefined) return [{ name, table, text: statement }];
+    throw new AppError(
+      'configuration',
+      `${file}: indexes that are built concurrently have a file of their own, with no statement but "create index concurrently its_name on schema.its_table …", each on lines of its own`,
+    );
+  });
 }

@@ -102,7 +102,23 @@ export const LOCKS: ReadonlyMap<string, readonly LockTaken[]> = new Map([
     ],
   ],
   ['0026_stays.sql', []],
-  ['0027_placeholder.sql', []],
+  [
+    '0027_purchase_list.sql',
+    [
+      {
+        statement: 'create index concurrently',
+        table: 'purchase_watch.purchases',
+        lock: 'ShareUpdateExclusiveLock',
+        work: 'index',
+      },
+      {
+        statement: 'create index concurrently',
+        table: 'purchase_watch_internal.purchase_details',
+        lock: 'ShareUpdateExclusiveLock',
+        work: 'index',
+      },
+    ],
+  ],
   [
     '0028_receiver_answers.sql',
     [{ statement: 'create table', table: 'purchase_watch_internal.deliveries', lock: 'ShareRowExclusiveLock', work: 'none' }],

@@ -9,7 +9,7 @@ import type { Queries, Sql } from '../connection/database.ts';
 import { limitLockWaits, migrateBehindReaders, type Trying, type Watch } from './behind-readers.ts';
 import { refuseEncoding } from './encoding.ts';
 import { type MigrationFile, readFolder } from './files.ts';
-import { buildIndex } from './index-beside-writers.ts';
+import { buildIndexes } from './index-beside-writers.ts';
 import { lockMigrations } from './migration-lock.ts';
 import { refuseForDaemons } from './older-daemons.ts';
 import { compareSchema, readApplied, type SchemaStatus } from './schema.ts';
@@ -78,14 +78,14 @@ async function createTable(sql: Queries): Promise<void> {
 }
 
 async function apply(file: MigrationFile, { tx, sql, watch }: { tx: Queries; sql: Sql; watch: Watch }): Promise<void> {
-  const { number, name, sha256, text, serves, index } = file;
+  const { number, name, sha256, text, serves, indexes } = file;
   const fails = (cause: unknown): never => {
     throw new AppError('conflict', `migration ${name} failed and nothing of it was changed: ${describe(cause, text)}`, { cause });
   };
   const transaction = () => tx<[{ id: string }]>`select pg_current_xact_id()::text as id`;
   const [before] = await transaction();
-  if (index === null) await tx.unsafe(text).catch(fails);
-  else await buildIndex({ tx, sql, watch }, { ...index, text }).catch(fails);
+  if (indexes === null) await tx.unsafe(text).catch(fails);
+  else await buildIndexes({ tx, sql, watch }, indexes).catch(fails);
   const [after] = await transaction();
   if (before.id !== after.id)
     throw new AppError('configuration', `migration ${name} ends the transaction: remove its commit or rollback`);

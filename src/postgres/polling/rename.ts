@@ -119,7 +119,8 @@ export async function stopPurchasesOf(sql: Queries, site: string, limit: number)
   );
 }
 
-async function stopping(sql: Queries, candidates: Fragment): Promise<number> {
+/** Stops the purchases of a statement that answers their locked ids; answers how many. */
+export async function stopping(sql: Queries, candidates: Fragment): Promise<number> {
   const [row] = await sql<[{ count: number }]>`
     with candidate as materialized (${candidates}),
     stopped as (

@@ -23,6 +23,8 @@ export interface PurchaseRow {
   readonly state: number | null;
   readonly stateSince: Instant | null;
   readonly stuckSince: Instant | null;
+  /** Whether it was ever found stuck. */
+  readonly wasStuck: boolean;
   readonly reference: string | null;
   /** JSON text. */
   readonly metadata: string | null;
@@ -48,13 +50,15 @@ export interface TransitionRow {
   readonly notAfter: Instant;
 }
 
-const COLUMNS = `
+/** The columns of a PurchaseRow, of a purchase `p` and its stored fields `d`. */
+export const PURCHASE_COLUMNS = `
   p.id::float8 as id, p.purchase_id as "purchaseId", p.site, p.status, p.state,
   p.state_since as "stateSince", p.stuck_since as "stuckSince",
   p.reference, p.metadata::text as metadata, p.registered_at as "registeredAt",
   p.last_polled_at as "lastPolledAt", p.next_poll_at as "nextPollAt",
   p.polls::float8 as polls, p.failures, p.last_error as "lastError",
-  p.seen_at as "seenAt", p.excused_ms::float8 as excused, d.fields::text as details`;
+  p.seen_at as "seenAt", p.excused_ms::float8 as excused, d.fields::text as details,
+  exists (select from purchase_watch_internal.events e where e.purchase = p.id and e.type = 'purchase.stuck') as "wasStuck"`;
 
 /** The result of a registration. A purchase that was stopped or had expired is watched again. */
 export type Registered = 'created' | 'existing' | 'watched again';
@@ -136,7 +140,7 @@ export async function findPurchases(
   { purchaseId, site }: { purchaseId: string; site: string | null },
 ): Promise<PurchaseRow[]> {
   return sql<PurchaseRow[]>`
-    select ${sql.unsafe(COLUMNS)} from purchase_watch.purchases p left join purchase_watch_internal.purchase_details d on d.purchase = p.id
+    select ${sql.unsafe(PURCHASE_COLUMNS)} from purchase_watch.purchases p left join purchase_watch_internal.purchase_details d on d.purchase = p.id
     where p.purchase_id = ${purchaseId} and ${site === null ? sql`p.site in (select name from purchase_watch_internal.sites)` : sql`p.site in (${site}, purchase_watch_internal.present_site(${site}))`}
     order by p.site`;
 }
@@ -152,85 +156,6 @@ export async function transitionsOf(sql: Queries, id: number): Promise<Transitio
     from purchase_watch_internal.purchase_transitions where purchase = ${id} order by sequence desc limit ${MOST_TRANSITIONS}`;
   return latest.reverse();
 }
-
-export interface PurchaseFilter {
-  readonly site?: string | undefined;
-  readonly status?: string | undefined;
-  readonly state?: number | undefined;
-  readonly stuck?: boolean | undefined;
-  readonly reference?: string | undefined;
-}
-
-/** Bytes of metadata and stored fields on a page; a page ends with the purchase that passes this number. */
-const PAGE_BYTES = 1024 * 1024;
-
-export interface ListedPurchase extends PurchaseRow {
-  /** Whether another purchase follows, on this page or the next. */
-  readonly hasNext: boolean;
-}
-
-/**
- * A page of purchases, newest registration first: as many as `limit` says, or as have about 1 MiB of JSON. `before` is the
- * last row's id of the page before. The cost does not grow with the table: without a filter the statement walks the primary key,
- * with a reference the index of references, and otherwise each group of the counters that matches (status, state, stuck) gives
- * its newest rows, of which the newest are the page.
- */
-export async function listPurchases(
-  sql: Queries,
-  { filter, before, limit }: { filter: PurchaseFilter; before: number | null; limit: number },
-): Promise<ListedPurchase[]> {
-  const { site, status, state, stuck, reference } = filter;
-  const grouped = reference === undefined && [site, status, state, stuck].some((value) => value !== undefined);
-  const wanted = { filter, before, limit: limit + 1 };
-  const page = grouped ? newestOfGroups(sql, wanted) : newest(sql, wanted);
-  // Reads one row after the other by its key, whatever the planner estimates for the page's length; converts each document to text once.
-  return sql<ListedPurchase[]>`
-    with page as materialized (${page}),
-    listed as materialized (
-      select ${sql.unsafe(COLUMNS)} from page
-      cross join lateral (select * from purchase_watch.purchases where id = page.id limit 1) p
-      left join lateral (select * from purchase_watch_internal.purchase_details where purchase = page.id limit 1) d on true),
-    sized as (
-      select *, lead(id) over newest_first is not null as "hasNext", row_number() over newest_first as place,
-        sum(size) over newest_first - size as bytes_before
-      from (select *, coalesce(octet_length(metadata), 0) + coalesce(octet_length(details), 0) as size from listed) s
-      window newest_first as (order by id desc))
-    select * from sized where place <= ${limit} and bytes_before < ${PAGE_BYTES} order by id desc`;
-}
-
-type PageWanted = Parameters<typeof listPurchases>[1];
-
-const newest = (sql: Queries, { filter: { site, status, state, stuck, reference }, before, limit }: PageWanted) => sql<
-  { id: number }[]
->`
-    select p.id from purchase_watch.purchases p
-    where ${before === null ? sql`true` : sql`p.id < ${before}`}
-      and ${reference === undefined ? sql`true` : sql`p.reference = ${reference}`}
-      and ${site === undefined ? sql`true` : sql`p.site = ${site}`}
-      and ${status === undefined ? sql`true` : sql`p.status = ${status}`}
-      and ${state === undefined ? sql`true` : sql`p.state = ${state}`}
-      and ${stuck === undefined ? sql`true` : sql`(p.stuck_since is not null) = ${stuck}`}
-    order by p.id desc limit ${limit}`;
-
-// Counters and rows are of one snapshot, so every row's group has its counter.
-const newestOfGroups = (sql: Queries, { filter: { site, status, state, stuck }, before, limit }: PageWanted) => sql<
-  { id: number }[]
->`
-    select q.id from (
-      select distinct status, coalesce(state, -2147483648) as state, stuck from purchase_watch.purchase_totals
-      where ${site === undefined ? sql`true` : sql`site = ${site}`}
-        and ${status === undefined ? sql`true` : sql`status = ${status}`}
-        and ${state === undefined ? sql`true` : sql`state = ${state}`}
-        and ${stuck === undefined ? sql`true` : sql`stuck = ${stuck}`}) g
-    cross join lateral (
-      select p.id from purchase_watch.purchases p
-      where ${site === undefined ? sql`true` : sql`p.site = ${site}`}
-        and p.status = g.status and coalesce(p.state, -2147483648) = g.state and (p.stuck_since is not null) = g.stuck
-        -- The lowest number stands for no state in the index, and is a state as well.
-        and ${state === undefined ? sql`true` : sql`p.state = ${state}`}
-        and ${before === null ? sql`true` : sql`-p.id > ${-before}`}
-      order by -p.id limit ${limit}) q
-    order by q.id desc limit ${limit}`;
 
 /** A purchase by its own name. A row id that was read before may be another purchase's by now: a database that went back hands ids out again. */
 export type PurchaseName = Pick<PurchaseRow, 'site' | 'purchaseId'>;

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { fetchAsMachine } from '../../support/machine.ts';
 import { startTestApi, type TestApi } from '../api.ts';
 
 let api: TestApi;
@@ -244,5 +245,64 @@ describe('removing', () => {
     expect((await api.call('DELETE', '/v1/purchases/p')).status).toBe(409);
     expect((await api.call('DELETE', '/v1/purchases/p?site=se')).status).toBe(204);
     expect((await read('/p?site=default')).body.status).toBe('watching');
+  });
+});
+
+describe('acts on many', () => {
+  const act = (json: object) => api.call('POST', '/v1/purchases/act', { json });
+
+  test('a dry run changes nothing, and the act does what it said', async () => {
+    for (const id of ['a', 'b', 'c']) await watch(id);
+    await seen('b', 2, { status: 'settled' });
+    await api.sql`update purchase_watch.purchases set next_poll_at = null, due_slot = null where purchase_id = 'b'`;
+    const purchases = ['a', 'b', 'gone'].map((purchaseId) => ({ purchaseId, site: 'default' }));
+    const says = { act: 'stop', purchases: 2, missing: 1, count: 1, leftAlone: 1, deliveries: [], sites: [] };
+    expect((await act({ act: 'stop', purchases, dryRun: true })).body).toEqual({ ...says, dryRun: true });
+    expect((await read('/a')).body.status).toBe('watching');
+    expect((await act({ act: 'stop', purchases })).body).toEqual({ ...says, dryRun: false });
+    expect([(await read('/a')).body.status, (await read('/b')).body.status, (await read('/c')).body.status]).toEqual([
+      'stopped',
+      'settled',
+      'watching',
+    ]);
+  });
+
+  test('all that match are meant, and a list or a filter must be given', async () => {
+    for (const id of ['x-1', 'x-2', 'y-1']) await watch(id);
+    expect((await act({ act: 'poll', matching: { q: 'X-' }, dryRun: true })).body).toMatchObject({ count: 2, purchases: 2 });
+    await api.sql`update purchase_watch.purchases set next_poll_at = now() + interval '1 hour', next_poll_reason = 'growth'`;
+    expect((await act({ act: 'poll', matching: { q: 'X-' } })).body).toMatchObject({ count: 2 });
+    const asked =
+      await api.sql`select purchase_id as id from purchase_watch.purchases where next_poll_reason = 'requested' order by 1`;
+    expect(asked.map(({ id }) => id)).toEqual(['x-1', 'x-2']);
+    expect((await act({ act: 'poll' })).body.detail).toBe('purchases: give either it or matching.');
+    expect((await act({ act: 'poll', matching: { least: '5' } })).body.detail).toContain('currency: is missing');
+  });
+});
+
+describe('finding', () => {
+  test('by a beginning in any case; what a cursor cannot be is refused', async () => {
+    await watch('ABC-1', { reference: 'Order-1' });
+    await watch('order-2');
+    expect(idsOf((await read('?q=ORDER')).body).toSorted()).toEqual(['ABC-1', 'order-2']);
+    const { body } = await read('?q=ORDER&limit=1');
+    expect(idsOf((await read(`?q=ORDER&limit=1&cursor=${body.nextCursor}`)).body)).not.toEqual(idsOf(body));
+    for (const cursor of [
+      'x',
+      Buffer.from('["id","5 or true",5]').toString('base64url'),
+      Buffer.from('["waiting","x",5]').toString('base64url'),
+    ])
+      expect((await read(`?cursor=${cursor}`)).body.detail).toContain('is not a cursor of this list');
+    expect((await read('?sort=largest')).body.errors).toEqual([
+      { field: 'currency', detail: expect.stringContaining('is missing') },
+    ]);
+    expect((await read('?least=a&currency=SEK')).body.detail).toContain('must be an amount');
+  });
+
+  test('as CSV, in which no cell is a formula', async () => {
+    await watch('p', { reference: '=1+1' });
+    const answer = await fetchAsMachine(`${api.url}/v1/purchases.csv`);
+    const text = await answer.text();
+    expect(text.split('\n')[1], text).toMatch(/^,'=1\+1,p,default,waiting,watching,/);
   });
 });

@@ -18,7 +18,7 @@ afterAll(() => rmSync(home, { recursive: true, force: true }));
 /** Starts the server of a shop's folder, does something with it, and stops it. */
 async function withServer<T>(folder: string, work: (sql: ReturnType<typeof connect>) => Promise<T>): Promise<T> {
   const server = await startEmbedded({ dataDir: join(folder, '.purchase-watch') });
-  const sql = connect(server.url, { max: 1 });
+  const sql = connect(server.url);
   try {
     return await work(sql);
   } finally {
@@ -51,7 +51,7 @@ test('the statements of an uninstall leave neither schema nor role', async () =>
   const folder = join(home, 'uninstalled');
   mkdirSync(folder);
   const server = await startEmbedded({ dataDir: join(folder, '.purchase-watch') });
-  const [owner, admin] = [connect(server.url, { max: 1 }), connect(server.superuserUrl, { max: 1 })];
+  const [owner, admin] = [connect(server.url), connect(server.superuserUrl, { max: 1 })];
   const left = () => admin`select nspname as name from pg_namespace where nspname like 'purchase%'
     union all select rolname from pg_roles where rolname in ('purchase_watch_registrar', 'purchase_watch_reader')`;
   try {

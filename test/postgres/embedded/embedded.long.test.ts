@@ -177,7 +177,7 @@ test('only its user and root reach it, in a closed folder, with a password that 
 test('the daemon works as a role that may make its schema, and nothing of a superuser', async () => {
   const { url } = await start();
   const migrations = join(PROJECT, 'migrations');
-  const sql = connect(url, { max: 1 });
+  const sql = connect(url);
   cleanUp.push(() => sql.end());
   expect(await migrate(sql, migrations)).toMatchObject({ advice: undefined });
   const [role] = await sql`
@@ -388,7 +388,7 @@ test.each([
 test('the server of an earlier version is stopped, and what its superuser made is handed to the daemon', async () => {
   const { superuserUrl, stop } = await start();
   const migrations = join(PROJECT, 'migrations');
-  const superuser = connect(superuserUrl, { max: 1 });
+  const superuser = connect(superuserUrl);
   for (const role of ['purchase_watch_daemon', 'purchase_watch_registrar', 'purchase_watch_reader']) {
     await superuser.unsafe(`drop owned by ${role}; drop role ${role}`);
   }

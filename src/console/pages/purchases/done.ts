@@ -1,5 +1,7 @@
 /** What was done to a purchase, as the address says it after a form was posted. */
-import { type Html, NOTHING } from '../../frame/html.ts';
+import type { ManyDoneBody } from '../../../api/purchases/many.ts';
+import { counted } from '../../../domain/values/counts.ts';
+import { type Html, html, NOTHING } from '../../frame/html.ts';
 import { RESUMED } from '../../parts/held.ts';
 import { flash } from '../../parts/lists.ts';
 
@@ -22,4 +24,16 @@ export type Done = keyof typeof SENTENCES;
 /** The sentence for a word of the address; nothing for an unknown one. */
 export function doneFlash(done: string | undefined): Html {
   return done !== undefined && Object.hasOwn(SENTENCES, done) ? flash(SENTENCES[done as Done]) : NOTHING;
+}
+
+const MANY: Readonly<Record<ManyDoneBody['act'], (count: number) => string>> = {
+  poll: (count) => `${counted(count, 'purchase is', 'purchases are')} polled in a moment. The answers show here by themselves.`,
+  announce: (count) => `${counted(count, 'delivery is', 'deliveries are')} scheduled again.`,
+  stop: (count) => `${counted(count, 'purchase is', 'purchases are')} not polled any more. What is known of them stays.`,
+};
+
+/** What was done to many purchases, as the address says it. */
+export function manyDone(done: string | undefined): Html {
+  const [, act, count] = /^(poll|announce|stop)-(\d{1,9})$/.exec(done ?? '') ?? [];
+  return act === undefined ? NOTHING : html`<div data-choice-done>${flash(MANY[act as 'poll'](Number(count)))}</div>`;
 }

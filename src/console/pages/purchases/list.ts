@@ -1,115 +1,109 @@
-/** The list of purchases: found by id or reference, filtered by what the address says, page by page. */
+/** The list of purchases: found by how a name begins, filtered by what the address says, page by page, with a choice of rows. */
 import type { OverviewBody } from '../../../api/health/overview.ts';
 import type { PurchaseBody } from '../../../api/purchases/purchase-body.ts';
-import { PURCHASE_STATUSES } from '../../../domain/purchases/purchase.ts';
-import { STATE_NAMES, stateBoth, statePlace, stateValue } from '../../../domain/purchases/states.ts';
+import { besideWords, stateWords } from '../../../domain/purchases/states.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { ApiRefusal } from '../../frame/api-calls.ts';
 import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
-import { icon, type Shape } from '../../frame/icons.ts';
-import { type Ask, page } from '../../frame/page-route.ts';
-import { flash, nothingHere, written } from '../../parts/lists.ts';
-import { amountOf, purchaseLink, purchasePath, stateStatus, valueText } from '../../parts/purchases.ts';
+import { type Shape, status } from '../../frame/icons.ts';
+import type { View } from '../../frame/page.ts';
+import { type Ask, type GoOn, page } from '../../frame/page-route.ts';
+import { flash, nothingHere } from '../../parts/lists.ts';
+import { amountOf, purchasePath, valueText } from '../../parts/purchases.ts';
 import { since, when } from '../../parts/time.ts';
+import { manyDone } from './done.ts';
 import { examples } from './examples.ts';
-import { type Filter, type Found, findByText } from './search.ts';
+import {
+  asked,
+  type Filter,
+  fields,
+  filterOf,
+  filterWords,
+  OUTCOME_WORDS,
+  orderWords,
+  type Problem,
+  queryOf,
+  sortOf,
+} from './filter.ts';
 
 const SHOWN = 50;
-const NAMES = ['site', 'status', 'state', 'stuck', 'reference'] as const;
 
-export const listPage = page('/purchases', async (ask) => {
-  const { api, query } = ask;
-  const text = (query.q ?? '').trim();
-  const filter = Object.fromEntries(NAMES.map((name) => [name, query[name] ?? ''])) as unknown as Filter;
-  const overview = await api.get<OverviewBody>('/v1/overview');
-  if (text !== '') {
-    const found = await findByText(api, text, { filter, sites: overview.sites });
-    const [only, another] = found.shown;
-    if (only !== undefined && another === undefined && !found.hasMore) return { goTo: purchasePath(only) };
-    return view(ask, { overview, filter, text, list: searched(found, text, ask), says: searchSentence(found, text) });
-  }
-  try {
-    const { data, nextCursor } = await api.get<Page>('/v1/purchases', { ...filter, cursor: query.cursor, limit: SHOWN });
-    return view(ask, {
-      overview,
-      filter,
-      text,
-      list: listed({ data, nextCursor }, filter, ask),
-      says: sentence(overview, filter),
-    });
-  } catch (error) {
-    // What the address filters by may have been typed.
-    if (!(error instanceof ApiRefusal) || error.status !== 400) throw error;
-    const list = nothingHere(error.message, html`<a href="${ask.base}/purchases">Show all purchases</a>`);
-    return {
-      ...view(ask, { overview, filter, text, list, says: 'The address asks for something that cannot be filtered by.' }),
-      status: 400,
-    };
-  }
-});
+export const listPage = page('/purchases', (ask) => listView(ask));
 
 interface Page {
   readonly data: PurchaseBody[];
   readonly nextCursor: string | null;
 }
 
+/** What an act adds to the list. */
+interface Acting {
+  /** What it would do, or why nothing. */
+  readonly note?: Html;
+  /** The fields of the form that was posted: the boxes that were ticked. */
+  readonly picked?: Ask['form'];
+}
+
+/** The list as the address asks for it; a search that finds one purchase goes on to its page. */
+export async function listView(ask: Ask): Promise<View | GoOn>;
+export async function listView(ask: Ask, acting: Acting): Promise<View>;
+export async function listView(ask: Ask, acting: Acting | null = null): Promise<View | GoOn> {
+  const { api, query, base } = ask;
+  const filter = filterOf(query);
+  const overview = await api.get<OverviewBody>('/v1/overview');
+  try {
+    const found = await api.get<Page>('/v1/purchases', { ...asked(filter), cursor: query.cursor, limit: SHOWN });
+    const [only, another] = found.data;
+    const isOne =
+      filter.q !== '' && (query.cursor ?? '') === '' && only !== undefined && another === undefined && found.nextCursor === null;
+    if (isOne && acting === null) return { goTo: purchasePath(only) };
+    return view(ask, {
+      overview,
+      filter,
+      problem: null,
+      list: listed(found, filter, ask, acting?.picked ?? {}),
+      says: sentence(overview, filter),
+      acting,
+    });
+  } catch (error) {
+    // What the address filters by may have been typed.
+    if (!(error instanceof ApiRefusal) || error.status !== 400) throw error;
+    const problem = { field: error.errors[0]?.field ?? null, says: error.message };
+    const list = nothingHere(
+      'Nothing is shown before the filter is right.',
+      html`<a href="${base}/purchases">Show all purchases</a>`,
+    );
+    return {
+      ...view(ask, { overview, filter, problem, list, says: 'The filter asks for something that cannot be.', acting }),
+      status: 400,
+    };
+  }
+}
+
 interface Shown {
   readonly overview: OverviewBody;
   readonly filter: Filter;
-  readonly text: string;
+  readonly problem: Problem | null;
   readonly list: Html;
   readonly says: string;
+  readonly acting: Acting | null;
 }
 
-function view(ask: Ask, { overview, filter, text, list, says }: Shown) {
+function view(ask: Ask, { overview, filter, problem, list, says, acting }: Shown): View {
   const { base, mayRegister, query } = ask;
-  const done = query.done === 'forgotten' ? flash('The purchase is erased with everything that was known of it.') : NOTHING;
+  const done =
+    query.done === 'forgotten' ? flash('The purchase is erased with everything that was known of it.') : manyDone(query.done);
   const register = mayRegister
-    ? html`<p class="acts"><a class="btn first" href="${base}/purchases/register">Register purchases</a></p>`
-    : html`<p class="small">Registering purchases needs a key with the scope register.</p>`;
-  const body = html`${done}<div class="head"><h1 class="say">${tied(says)}</h1><p class="sub">Newest registration first. ${number(overview.purchases.total)} are registered.</p>${register}</div>
-<div class="stack"><section class="panel" aria-label="Search and filters"><div class="body stack">${fields({ overview, filter, text }, base)}${chips(overview, filter, base)}</div></section>
-<section class="panel" aria-label="Purchases">${list}</section></div>`;
-  return { title: 'Purchases', place: 'purchases', crumb: 'Purchases', body } as const;
-}
-
-function fields({ overview, filter, text }: Pick<Shown, 'overview' | 'filter' | 'text'>, base: string): Html {
-  const choice = (name: keyof Filter, label: string, values: readonly string[], word = (value: string) => value): Html =>
-    html`<label>${label} <select name="${name}"><option value="">all</option>${withChosen(values, filter[name]).map((value) => html`<option value="${value}"${value === filter[name] ? html` selected` : NOTHING}>${word(value)}</option>`)}</select></label>`;
-  const stuck = html`<label>Stuck <select name="stuck"><option value="">all</option>${(['true', 'false'] as const).map((value) => html`<option value="${value}"${value === filter.stuck ? html` selected` : NOTHING}>${value === 'true' ? 'stuck' : 'not stuck'}</option>`)}</select></label>`;
-  return html`<form class="fields" role="search" aria-label="Filter" action="${base}/purchases"><label class="grow">Purchase id or your reference <input name="q" type="search" value="${text}" maxlength="400" autocomplete="off"></label>
-${choice(
-  'site',
-  'Site',
-  overview.sites.map(({ site }) => site),
-)}${choice('status', 'Status', PURCHASE_STATUSES)}${choice('state', 'State', STATE_NAMES, stateBoth)}${stuck}
-${filter.reference === '' ? NOTHING : html`<label>Reference <input name="reference" value="${filter.reference}" maxlength="400"></label>`}<button class="btn">Show</button></form>`;
-}
-
-/** The choices, with what the address says where that is none of them: such as the number of a state that has no name. */
-function withChosen(values: readonly string[], chosen: string): readonly string[] {
-  return chosen === '' || values.includes(chosen) ? values : [...values, chosen];
-}
-
-/** Filters that people want most, with their counts. */
-function chips({ purchases }: OverviewBody, filter: Filter, base: string): Html {
-  const at = purchases.groups.filter(({ site }) => filter.site === '' || site === filter.site);
-  const sum = (of: (group: (typeof at)[number]) => number): number => at.reduce((total, group) => total + of(group), 0);
-  const withStatus = (status: string): number => sum((group) => (group.status === status ? group.count : 0));
-  const chip = (word: string, chosen: Partial<Filter>, mark: readonly [Shape, number] | null): Html => {
-    const query = queryOf({ site: filter.site, ...chosen });
-    const isCurrent = NAMES.every((name) => name === 'site' || filter[name] === (chosen[name] ?? ''));
-    return html`<a class="chip" href="${base}/purchases${query}"${isCurrent ? html` aria-current="true"` : NOTHING}>${mark === null ? word : html`${icon(mark[0], mark[0])}${word} ${number(mark[1])}`}</a>`;
-  };
-  return html`<nav class="filters" aria-label="Quick filters">${chip('all', {}, null)}${chip('stuck', { stuck: 'true' }, ['stuck', sum(({ stuck }) => stuck)])}
-${chip('watching', { status: 'watching' }, ['waiting', withStatus('watching')])}${chip('settled', { status: 'settled' }, ['final', withStatus('settled')])}
-${chip('unreadable', { status: 'unreadable' }, ['warning', withStatus('unreadable')])}${chip('expired', { status: 'expired' }, ['off', withStatus('expired')])}${chip('stopped', { status: 'stopped' }, ['off', withStatus('stopped')])}
-<span class="mute">The address of this page keeps the filter.</span></nav>`;
-}
-
-function queryOf(values: Readonly<Record<string, string | null | undefined>>): string {
-  const given = Object.entries(values).filter((entry): entry is [string, string] => entry[1] != null && entry[1] !== '');
-  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
+    ? html`<a class="btn first" href="${base}/purchases/register">Register purchases</a>`
+    : html`<span class="small">Registering purchases needs a key with the scope register.</span>`;
+  const csv =
+    problem === null
+      ? html`<a class="btn" href="${base}/purchases.csv${queryOf(asked(filter))}" download>CSV of this list</a>`
+      : NOTHING;
+  const body = html`${done}<div class="head"><h1 class="say">${tied(says)}</h1><p class="sub">${orderWords(filter)}. ${number(overview.purchases.total)} are registered.</p><p class="acts">${register}${csv}</p></div>
+<div class="stack"><section class="panel" aria-label="Search and filters">${fields({ overview, filter, problem }, base)}</section>
+${acting?.note ?? NOTHING}
+<section class="panel purchases" aria-label="Purchases">${list}</section></div>`;
+  return { title: 'Purchases', place: 'purchases', crumb: 'Purchases', body, ...(acting !== null && { isLive: false }) };
 }
 
 function sentence({ purchases }: OverviewBody, filter: Filter): string {
@@ -120,79 +114,102 @@ function sentence({ purchases }: OverviewBody, filter: Filter): string {
   return `${counted(purchases.watching, 'purchase is', 'purchases are')} watched, ${stuck}.`;
 }
 
-/** A state of the address: a name, a number, or other text. */
-function placeOf(state: string): string {
-  const value = stateValue(state);
-  return value === null ? `in ${state}` : statePlace(value);
-}
-
-/** What a filter asks for, in words: `at demo-se waiting for a Finnish bank that are stuck`. */
-function filterWords({ site, status, state, stuck, reference }: Filter): string {
-  return [
-    ...(site === '' ? [] : [`at ${site}`]),
-    ...(state === '' ? [] : [placeOf(state)]),
-    ...(status === '' ? [] : [`with the status ${status}`]),
-    ...(stuck === '' ? [] : [stuck === 'true' ? 'that are stuck' : 'that are not stuck']),
-    ...(reference === '' ? [] : [`with the reference ${reference}`]),
-  ].join(' ');
-}
-
-function searchSentence({ shown, leftOut }: Found, text: string): string {
-  const named = `“${text.length > 60 ? `${text.slice(0, 60)}…` : text}”`;
-  if (shown.length > 0) return `${counted(shown.length, 'purchase has', 'purchases have')} the id or reference ${named}.`;
-  if (leftOut.length > 0) return `The filter leaves out what was found for ${named}.`;
-  return `No purchase has the id or reference ${named}.`;
-}
-
-function searched({ shown, leftOut, hasMore }: Found, text: string, ask: Ask): Html {
-  const { base } = ask;
-  if (shown.length > 0) {
-    const rest = hasMore ? html`<a href="${base}/purchases${queryOf({ reference: text })}">All with this reference</a>` : NOTHING;
-    return table(shown, ask, rest);
-  }
-  const all = html`<a href="${base}/purchases">Show all purchases</a>`;
-  if (leftOut.length > 0) {
-    const [first] = leftOut;
-    const where = html`Found were ${counted(leftOut.length, 'purchase')}: ${purchaseLink(first!, base)} at ${first!.site}, ${stateStatus(first!)}${leftOut.length > 1 ? ' and others' : ''}.`;
-    return nothingHere(where, html`<a href="${base}/purchases${queryOf({ q: text })}">Search without the filter</a> · ${all}`);
-  }
-  return nothingHere(
-    html`Ids and references are compared as a whole, letter by letter: ${written(text)} is neither. The order reference of the checkout service is shown in the list, and cannot be searched for.`,
-    'A purchase that was never registered is not here, nor one that was erased or deleted by retention.',
-    html`${all}${ask.mayRegister ? html` · <a href="${base}/purchases/register">Register it</a>` : NOTHING}`,
-  );
-}
-
-function listed({ data, nextCursor }: Page, filter: Filter, ask: Ask): Html {
-  const { base, query } = ask;
+function listed({ data, nextCursor }: Page, filter: Filter, ask: Ask, picked: Ask['form']): Html {
+  const { base, query, mayOperate } = ask;
   const isFirst = (query.cursor ?? '') === '';
+  const all = html`<a href="${base}/purchases">Show all purchases</a>`;
+  const link = (word: string, cursor: string | null, rel: string): Html =>
+    html`<a rel="${rel}" href="${base}/purchases${queryOf({ ...filter, cursor })}">${word}</a>`;
+  if (data.length === 0 && nextCursor !== null) {
+    return nothingHere(
+      'None was found among those that were looked at so far. The filter lets so few through that the rest was left for the next page.',
+      html`${link('Look further', nextCursor, 'next')} · ${all}`,
+    );
+  }
   if (data.length === 0 && isFirst) {
     const words = filterWords(filter);
     if (words === '') return examples(ask.origin);
+    const without =
+      filter.q === '' || filterWords({ ...filter, q: '' }) === ''
+        ? NOTHING
+        : html`<a href="${base}/purchases${queryOf({ q: filter.q })}">Search without the filter</a> · `;
+    const register = filter.q !== '' && ask.mayRegister ? html` · <a href="${base}/purchases/register">Register it</a>` : NOTHING;
     return nothingHere(
-      `No purchase ${words === '' ? '' : `is registered ${words}`}.`,
-      html`<a href="${base}/purchases">Show all purchases</a>`,
+      `There are no purchases ${words}.`,
+      'One that was never registered is not here, nor one that was erased or deleted by retention.',
+      html`${without}${all}${register}`,
     );
   }
-  const link = (word: string, cursor: string | null): Html =>
-    html`<a href="${base}/purchases${queryOf({ ...filter, cursor })}">${word}</a>`;
-  return table(
-    data,
-    ask,
-    html`${isFirst ? NOTHING : link('Newest', null)}${nextCursor === null ? NOTHING : link('Older', nextCursor)}`,
-  );
+  const isShort = nextCursor !== null && data.length < SHOWN;
+  const foot = html`<footer><span>${number(data.length)} shown${isShort ? ' of those that were looked at' : ''}</span>${isFirst ? NOTHING : link('First page', null, 'first')}${nextCursor === null ? NOTHING : link(isShort ? 'Look further' : 'Next', nextCursor, 'next')}<span class="keys"><kbd>j</kbd> <kbd>k</kbd> move, <kbd>Enter</kbd> opens</span></footer>`;
+  return html`${table(data, filter, ask, picked)}${foot}${mayOperate ? bar(queryOf(filter), base, picked) : NOTHING}`;
 }
 
-function table(purchases: readonly PurchaseBody[], ask: Ask, links: Html): Html {
-  return html`<div><table class="cards"><caption class="vh">Purchases, newest registration first</caption><thead><tr><th scope="col">Purchase</th><th scope="col">Reference</th><th scope="col" class="mid">Site</th><th scope="col">State</th><th scope="col" class="num">For</th><th scope="col" class="num">Amount</th><th scope="col" class="num mid">Polled</th><th scope="col" class="num">Next poll</th><th scope="col" class="num mid">Polls</th></tr></thead><tbody data-still>${purchases.map((each) => row(each, ask))}</tbody></table></div>
-<footer><span>${number(purchases.length)} shown</span><span><kbd>j</kbd> <kbd>k</kbd> move, <kbd>Enter</kbd> opens</span>${links}</footer>`;
+/** What can be done to the chosen ones. */
+function bar(of: string, base: string, picked: Ask['form']): Html {
+  return html`<form class="do-bar" id="choose" method="post" action="${base}/purchases/act${of}"><b data-chosen>With the ticked ones</b><button class="btn" name="act" value="poll">Poll<span class="more-words"> now</span></button><button class="btn" name="act" value="announce">Announce<span class="more-words"> again</span></button><button class="btn" name="act" value="stop">Stop<span class="more-words"> watching</span></button>
+<label class="inline"><input type="checkbox" name="all" value="on"${picked.all === 'on' ? html` checked` : NOTHING}> all that match, on all pages</label><button class="btn right" type="button" data-choose-none hidden>Choose none</button></form>`;
 }
 
-function row(purchase: PurchaseBody, { base, now }: Ask): Html {
-  const { site, reference, orderReference, stateSince, lastPolledAt, nextPollAt, polls, status } = purchase;
-  const name = reference ?? (orderReference === null ? null : valueText(orderReference));
-  const none = status === 'settled' ? 'none, final' : 'none';
-  return html`<tr id="row-${site}-${purchase.purchaseId}"><th scope="row">${purchaseLink(purchase, base)}</th><td class="end">${name === null ? html`<span class="mute">none</span>` : written(name)}</td><td class="hide mid">${site}</td><td class="wide">${stateStatus(purchase)}</td>
-<td class="num left" data-l="for">${stateSince === null ? html`<span class="mute">not known</span>` : since(stateSince, now)}</td><td class="num end">${amountOf(purchase) ?? html`<span class="mute">not known</span>`}</td>
-<td class="num hide mid mute">${when(lastPolledAt, now)}</td><td class="num hide">${nextPollAt === null ? none : when(nextPollAt, now)}</td><td class="num hide mid">${number(polls)}</td></tr>`;
+function table(purchases: readonly PurchaseBody[], filter: Filter, ask: Ask, picked: Ask['form']): Html {
+  const sort = sortOf(filter);
+  const head = (word: string, by: string, way: string): Html =>
+    sort === by
+      ? html`<th scope="col" class="num" aria-sort="${way}">${word} <span aria-hidden="true">${way === 'descending' ? '↓' : '↑'}</span></th>`
+      : html`<th scope="col" class="num"><a href="${ask.base}/purchases${queryOf({ ...filter, sort: by })}">${word}</a></th>`;
+  const amount =
+    filter.currency === ''
+      ? html`<th scope="col" class="num">Amount</th>`
+      : head('Amount', sort === 'smallest' ? 'smallest' : 'largest', sort === 'smallest' ? 'ascending' : 'descending');
+  const choose = ask.mayOperate ? html`<th scope="col"><span class="vh">Choose</span></th>` : NOTHING;
+  return html`<table class="cards pick"><caption class="vh">Purchases. ${orderWords(filter)}</caption><thead><tr>${choose}<th scope="col">Order</th>${amount}<th scope="col">What it is now</th>${head('Waited', 'waiting', 'descending')}${head('Came', 'newest', 'descending')}<th scope="col" class="num mid">Next poll</th></tr></thead><tbody data-still>${purchases.map((each) => row(each, ask, picked))}</tbody></table>`;
+}
+
+/** So many characters of an id are shown below the order. */
+const SHORT_ID = 8;
+
+const MARKS: Readonly<Record<PurchaseBody['outcome'], readonly [kind: Shape, shape: Shape]>> = {
+  stuck: ['stuck', 'stuck'],
+  waiting: ['waiting', 'waiting'],
+  paid: ['ok', 'paid'],
+  paid_late: ['ok', 'paid'],
+  not_paid: ['final', 'final'],
+  unreadable: ['warning', 'warning'],
+  expired: ['off', 'off'],
+  stopped: ['off', 'off'],
+};
+
+const tick = (name: string, called: string, picked: Ask['form']): Html =>
+  html`<td class="tick"><input type="checkbox" name="${name}" value="on" form="choose" aria-label="Choose ${called}"${picked[name] === 'on' ? html` checked` : NOTHING}></td>`;
+
+function row(purchase: PurchaseBody, { base, now, mayOperate }: Ask, picked: Ask['form']): Html {
+  const {
+    site,
+    purchaseId,
+    reference,
+    orderReference,
+    outcome,
+    state,
+    stateSince,
+    stuckSince,
+    registeredAt,
+    nextPollAt,
+    status: is,
+  } = purchase;
+  const order = orderReference === null ? reference : valueText(orderReference);
+  const short = purchaseId.length > SHORT_ID + 4 ? `${purchaseId.slice(0, SHORT_ID)}…` : purchaseId;
+  const choose = mayOperate ? tick(`pick:${site}/${purchaseId}`, order ?? purchaseId, picked) : NOTHING;
+  const words = outcome === 'paid' ? 'paid' : OUTCOME_WORDS[outcome];
+  const where = [state === null ? 'not seen yet' : (besideWords(state.value) ?? stateWords(state.value)), site].join(', ');
+  const waits = outcome === 'stuck' || outcome === 'waiting';
+  const waited =
+    stateSince === null
+      ? html`<span class="mute">not known</span>`
+      : waits
+        ? since(stateSince, now)
+        : html`<span class="mute">ended ${when(stateSince, now)}</span>`;
+  const stuck = stuckSince === null ? NOTHING : html`, found ${when(stuckSince, now)}`;
+  return html`<tr id="row-${encodeURIComponent(site)}-${encodeURIComponent(purchaseId)}">${choose}<th scope="row"><a class="ord" href="${base}${purchasePath(purchase)}"><bdi class="clip" title="${order ?? purchaseId}">${order ?? purchaseId}</bdi></a>${order === null ? html`<small class="mute">no order known</small>` : html`<small class="id" title="${purchaseId}">${short}</small>`}</th>
+<td class="num end">${amountOf(purchase) ?? html`<span class="mute">not known</span>`}</td><td class="wide">${status(MARKS[outcome][0], words, MARKS[outcome][1])}${stuck}<small class="where" title="${where}">${where}</small></td>
+<td class="num hide">${waited}</td><td class="num hide">${when(registeredAt, now)}</td><td class="num hide mid">${nextPollAt === null ? html`<span class="mute">${is === 'settled' ? 'none, final' : 'none'}</span>` : when(nextPollAt, now)}</td></tr>`;
 }

@@ -4,12 +4,14 @@ import { purchaseActions } from './actions.ts';
 import { forgetPages } from './forget.ts';
 import { invoicePage } from './invoice.ts';
 import { listPage } from './list.ts';
+import { manyAction } from './many.ts';
 import { onePage } from './one.ts';
 import { registerPages } from './register.ts';
 
 // The pages of registering come first: their addresses look like those of a purchase.
 export const purchasePages: readonly PageRoute[] = [
   listPage,
+  manyAction,
   ...registerPages,
   onePage,
   invoicePage,

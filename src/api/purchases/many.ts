@@ -1,0 +1,100 @@
+/** Doing something to many purchases: those that are named, or all that a filter lets through. */
+import { createRoute, z } from '@hono/zod-openapi';
+import { actOnMany, MANY_ACTS, type ManyResult, MOST_MATCHING, namesOfMatching } from '../../actions/purchases/many.ts';
+import { counted } from '../../domain/values/counts.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import type { PurchaseName } from '../../postgres/purchases/purchases.ts';
+import type { Secrets } from '../../runtime/secrets/secrets.ts';
+import { needs } from '../access/scopes.ts';
+import { exactJson } from '../http/body.ts';
+import { type Api, BODY_PROBLEMS, jsonAnswer, jsonBody } from '../http/definitions.ts';
+import { purchaseIdField, siteParameter, wordParameter } from '../http/fields.ts';
+import { strict } from '../http/invalid.ts';
+import { CHANGE_PROBLEMS, Problem, problems } from '../http/problems.ts';
+import { listOf, listParameters } from './list.ts';
+
+const BODY_LIMIT = 512 * 1024;
+const MOST_NAMED = 1_000;
+
+/** Mounts the call. */
+export function mountMany(app: Api, { sql, secrets }: { sql: Sql; secrets: Secrets | null }): void {
+  app.openapi(manyRoute, async (c) => {
+    const { act, purchases, matching, dryRun = false } = c.req.valid('json');
+    const names = await namesIn(sql, { purchases, matching });
+    const done = await actOnMany(sql, names, { act, dryRun, opening: { secrets } });
+    c.set('subject', { act: dryRun ? `${act}, dry run` : act, count: done.count });
+    return c.json(manyBody(done), 200);
+  });
+}
+
+async function namesIn(sql: Sql, { purchases, matching }: Wanted): Promise<readonly PurchaseName[]> {
+  if ((purchases === undefined) === (matching === undefined)) {
+    const detail = 'give either it or matching';
+    throw new Problem('invalid_request', `purchases: ${detail}.`, { errors: [{ field: 'purchases', detail }] });
+  }
+  if (purchases !== undefined) return purchases;
+  const { filter } = await listOf(sql, matching!);
+  const { names, isWhole } = await namesOfMatching(sql, filter, MOST_MATCHING);
+  if (isWhole) return names;
+  const detail = `lets more than ${counted(MOST_MATCHING, 'purchase')} through; use the command "purchase-watch purchases" with the same filter and --act`;
+  throw new Problem('invalid_request', `matching: ${detail}.`, { errors: [{ field: 'matching', detail }] });
+}
+
+const manyBody = (done: ManyResult): z.output<typeof manySchema> => ({
+  ...done,
+  deliveries: done.deliveries.map((each) => ({ ...each })),
+  sites: done.sites.map((each) => ({ ...each })),
+});
+
+const bodySchema = strict({
+  act: wordParameter(MANY_ACTS, 'act'),
+  purchases: z
+    .array(strict({ purchaseId: purchaseIdField, site: siteParameter }))
+    .min(1, 'names no purchase')
+    .max(MOST_NAMED, `has more than ${MOST_NAMED} entries`)
+    .optional(),
+  matching: strict(listParameters)
+    .optional()
+    .openapi({ description: `All that a list with these parameters has, ${MOST_MATCHING} at most.` }),
+  dryRun: z.boolean({ error: 'must be true or false' }).optional().openapi({ description: 'Changes nothing.' }),
+});
+type Wanted = Pick<z.output<typeof bodySchema>, 'purchases' | 'matching'>;
+
+const count = z.int();
+const manySchema = z
+  .object({
+    act: z.enum(MANY_ACTS),
+    dryRun: z.boolean(),
+    purchases: count.openapi({ description: 'Of the chosen ones, those that there are.' }),
+    missing: count.openapi({ description: 'Chosen, and not registered.' }),
+    count: count.openapi({ description: 'Purchases that are polled or stopped; for `announce`, deliveries.' }),
+    leftAlone: count.openapi({
+      description: 'Purchases to which nothing is done: stopped ones are not polled, and only polled ones can be stopped.',
+    }),
+    deliveries: z
+      .array(z.object({ subscriber: z.string(), count, waiting: count, waits: z.string().nullable() }))
+      .openapi({ description: '`waiting` deliveries wait in any case. `waits`: why the others do not leave at once.' }),
+    sites: z
+      .array(z.object({ site: z.string(), count, waits: z.string() }))
+      .openapi({ description: 'Sites that are not polled at present.' }),
+  })
+  .openapi('ManyDone');
+
+/** What was done to many purchases, or would be. */
+export type ManyDoneBody = z.output<typeof manySchema>;
+
+const manyRoute = createRoute({
+  method: 'post',
+  path: '/v1/purchases/act',
+  security: needs('operate'),
+  summary: 'Poll, announce or stop many purchases',
+  description:
+    '`poll`: now, as `POST /v1/purchases/{id}/poll` does. `announce`: the last event of each again, with its id and bytes, to every subscriber that wants it; Slack is sent nothing again. `stop`: no more polls. `dryRun` answers what would be done. May be repeated.',
+  tags: ['Purchases'],
+  middleware: exactJson(BODY_LIMIT),
+  request: { body: jsonBody(bodySchema) },
+  responses: {
+    200: jsonAnswer('What was done, or would be.', manySchema),
+    ...problems(...CHANGE_PROBLEMS, 'unknown_site', ...BODY_PROBLEMS),
+  },
+});

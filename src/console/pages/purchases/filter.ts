@@ -1,0 +1,173 @@
+/** What the address of the list says, and the form that writes it. */
+import type { OverviewBody } from '../../../api/health/overview.ts';
+import { OUTCOMES } from '../../../domain/purchases/outcome.ts';
+import { STATE_NAMES, stateBoth, statePlace, stateValue } from '../../../domain/purchases/states.ts';
+import { type Html, html, NOTHING, number } from '../../frame/html.ts';
+import { icon, type Shape } from '../../frame/icons.ts';
+import { instantIn } from '../../parts/local-time.ts';
+import { zoneName } from '../../parts/time.ts';
+
+const NAMES = [
+  'q',
+  'site',
+  'state',
+  'outcome',
+  'from',
+  'to',
+  'least',
+  'most',
+  'currency',
+  'sort',
+  'status',
+  'stuck',
+  'reference',
+] as const;
+
+/** As the parameters of the API are called; empty text filters nothing. Times are those of the page's zone. */
+export type Filter = Readonly<Record<(typeof NAMES)[number], string>>;
+
+/** The filter that an address asks for. */
+export function filterOf(query: Readonly<Record<string, string>>): Filter {
+  return Object.fromEntries(NAMES.map((name) => [name, (query[name] ?? '').trim()])) as unknown as Filter;
+}
+
+/** The order of the list: by waiting, and for a search the newest first, unless the address says it. */
+export const sortOf = ({ sort, q }: Filter): string => (sort !== '' ? sort : q === '' ? 'waiting' : 'newest');
+
+/** The filter as the API takes it. */
+export function asked(filter: Filter): Filter {
+  return { ...filter, sort: sortOf(filter), from: instantIn(filter.from, zoneName()), to: instantIn(filter.to, zoneName()) };
+}
+
+/** The query of an address, with its question mark; without what is empty. */
+export function queryOf(values: Readonly<Record<string, string | null | undefined>>): string {
+  const given = Object.entries(values).filter((entry): entry is [string, string] => entry[1] != null && entry[1] !== '');
+  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
+}
+
+export const OUTCOME_WORDS: Readonly<Record<(typeof OUTCOMES)[number], string>> = {
+  stuck: 'stuck',
+  waiting: 'waiting',
+  paid: 'paid, never stuck',
+  paid_late: 'paid late',
+  not_paid: 'not paid',
+  unreadable: 'unreadable',
+  expired: 'given up',
+  stopped: 'stopped',
+};
+
+const SORT_WORDS = {
+  waiting: 'longest waiting',
+  newest: 'newest',
+  largest: 'largest amount',
+  smallest: 'smallest amount',
+} as const;
+
+/** The form of all filters, folded where there is little room. */
+export function fields(
+  { overview, filter, problem }: { overview: OverviewBody; filter: Filter; problem: Problem | null },
+  base: string,
+): Html {
+  const wrong = (name: string): Html =>
+    problem?.field === name ? html` aria-invalid="true" aria-describedby="filter-problem"` : NOTHING;
+  const choice = (name: keyof Filter, label: string, values: readonly string[], word = (value: string): string => value): Html =>
+    html`<label>${label} <select name="${name}"${wrong(name)}><option value="">all</option>${options(values, filter[name], word)}</select></label>`;
+  const text = (name: keyof Filter, label: string, more: Html): Html =>
+    html`<input name="${name}" value="${filter[name]}" aria-label="${label}"${more}${wrong(name)}>`;
+  const time = (name: 'from' | 'to', label: string): Html => text(name, label, html` type="datetime-local"`);
+  const amount = (name: 'least' | 'most', label: string): Html =>
+    text(name, label, html` inputmode="decimal" size="7" placeholder="${name}" autocomplete="off"`);
+  const hidden = (['status', 'stuck', 'reference'] as const).flatMap((name) =>
+    filter[name] === '' ? [] : [html`<input type="hidden" name="${name}" value="${filter[name]}">`],
+  );
+  const isOpen = problem !== null || NAMES.some((name) => name !== 'q' && filter[name] !== '');
+  return html`<form class="body stack filter" role="search" aria-label="Filter" action="${base}/purchases">${hidden}
+<div class="fields"><label class="grow">Order, reference or id; its beginning is enough <input name="q" type="search" value="${filter.q}" placeholder="ORD-10" maxlength="200" autocomplete="off"${wrong('q')}></label><button class="btn">Show</button></div>
+<details class="fold" id="more"${isOpen ? html` open` : NOTHING}><summary>Site, state, outcome, time, amount, sort</summary><div class="stack">
+<div class="fields even">${choice(
+    'site',
+    'Site',
+    overview.sites.map(({ site }) => site),
+  )}${choice('state', 'State', STATE_NAMES, stateBoth)}${choice('outcome', 'Outcome', OUTCOMES, (value) => OUTCOME_WORDS[value as 'paid'])}<label>Sort <select name="sort"${wrong('sort')}><option value="">as usual</option>${options(Object.keys(SORT_WORDS), filter.sort, (value) => SORT_WORDS[value as 'newest'])}</select></label></div>
+<div class="fields"><fieldset class="lab times"><legend>Registered, ${zoneName}</legend><div class="pair">${time('from', 'Registered since')}<span>to</span>${time('to', 'Registered before')}</div></fieldset>
+<fieldset class="lab amounts"><legend>Amount</legend><div class="pair">${amount('least', 'Least amount')}<span>to</span>${amount('most', 'Most amount')}${text('currency', 'Currency', html` size="4" maxlength="20" placeholder="SEK" autocomplete="off"`)}</div></fieldset></div></div></details>
+${problem === null ? NOTHING : html`<p class="problem" id="filter-problem" role="alert">${icon('warning')} ${problem.says}</p>`}
+${chips(overview, filter, base)}</form>`;
+}
+
+/** What the API said of a filter. */
+export interface Problem {
+  readonly field: string | null;
+  readonly says: string;
+}
+
+/** The choices, with what the address says where that is none of them: such as the number of a state that has no name. */
+function options(values: readonly string[], chosen: string, word: (value: string) => string): Html[] {
+  const all = chosen === '' || values.includes(chosen) ? values : [...values, chosen];
+  return all.map(
+    (value) =>
+      html`<option value="${value}"${value === chosen ? html` selected` : NOTHING}>${values.includes(value) ? word(value) : value}</option>`,
+  ) as Html[];
+}
+
+/** Filters that people want most, with their counts where the counters have them. */
+function chips({ purchases }: OverviewBody, filter: Filter, base: string): Html {
+  const at = purchases.groups.filter(({ site }) => filter.site === '' || site === filter.site);
+  const sum = (of: (group: (typeof at)[number]) => number): number => at.reduce((total, group) => total + of(group), 0);
+  const chip = (word: string, outcome: string, mark: Shape | null, count: number | null): Html => {
+    const isCurrent = NAMES.every(
+      (name) => name === 'site' || name === 'sort' || filter[name] === (name === 'outcome' ? outcome : ''),
+    );
+    return html`<a class="chip" href="${base}/purchases${queryOf({ site: filter.site, outcome, sort: filter.sort })}"${isCurrent ? html` aria-current="true"` : NOTHING}>${mark === null ? NOTHING : icon(mark, mark === 'paid' ? 'ok' : mark)}${word}${count === null ? '' : ` ${number(count)}`}</a>`;
+  };
+  const withStatus = (status: string): number => sum((group) => (group.status === status ? group.count - group.stuck : 0));
+  return html`<nav class="filters" aria-label="Quick filters">${chip('all', '', null, null)}${chip(
+    'stuck',
+    'stuck',
+    'stuck',
+    sum(({ stuck }) => stuck),
+  )}${chip('waiting', 'waiting', 'waiting', withStatus('watching'))}${chip('paid late', 'paid_late', 'paid', null)}${chip('not paid', 'not_paid', 'final', null)}
+${chip('unreadable', 'unreadable', 'warning', withStatus('unreadable'))}${chip('given up', 'expired', 'off', withStatus('expired'))}${chip('stopped', 'stopped', 'off', withStatus('stopped'))}<span class="mute">The address keeps all of it.</span></nav>`;
+}
+
+/** What a filter asks for, in words: `at demo-se waiting for a Finnish bank that are stuck`; empty for no filter. */
+export function filterWords({
+  q,
+  site,
+  state,
+  outcome,
+  from,
+  to,
+  least,
+  most,
+  currency,
+  status,
+  stuck,
+  reference,
+}: Filter): string {
+  const value = stateValue(state);
+  const words: readonly (readonly [given: string, words: string])[] = [
+    [site, `at ${site}`],
+    [state, value === null ? `in ${state}` : statePlace(value)],
+    [outcome, `that are ${OUTCOME_WORDS[outcome as 'paid'] ?? outcome}`],
+    [status, `with the status ${status}`],
+    [stuck, stuck === 'true' ? 'that are stuck' : 'that are not stuck'],
+    [reference, `with the reference ${reference}`],
+    [q, `whose order, reference or id begins with “${q.length > 60 ? `${q.slice(0, 60)}…` : q}”`],
+    [from, `registered since ${from.replace('T', ' ')}`],
+    [to, `${from === '' ? 'registered ' : ''}before ${to.replace('T', ' ')}`],
+    [least, `of ${least} ${currency} or more`],
+    [most, `of ${most} ${currency} or less`],
+    [least === '' && most === '' ? currency : '', `in ${currency}`],
+  ];
+  return words.flatMap(([given, text]) => (given === '' ? [] : [text])).join(' ');
+}
+
+/** The order, as a sentence begins with it. */
+export function orderWords(filter: Filter): string {
+  const sort = sortOf(filter);
+  if (sort === 'waiting') return 'The longest waiting first, then the newest';
+  if (sort === 'largest' || sort === 'smallest')
+    return `The ${sort} amount first; purchases without an amount are not in this list`;
+  return 'The newest first';
+}
