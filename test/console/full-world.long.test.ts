@@ -1,6 +1,7 @@
 /**
  * Every page of a full and of an empty world at six widths in both themes: nothing scrolls sideways, stands over another or outside
- * its box, is cut without a way to read it, or has too little contrast; axe finds nothing. FULL_WORLD_PICTURES=folder writes each page as a picture.
+ * its box, is cut without a way to read it, or has too little contrast; axe finds nothing. FULL_WORLD_PICTURES=folder
+ * writes each page as a picture; FULL_WORLD_ONLY=^/sites looks at addresses that match alone, with what is known of them.
  */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,6 +18,7 @@ const AXE_WIDTHS = [360, 1280];
 /** Pages looked at at a time. */
 const AT_ONCE = 3;
 const PICTURES = process.env.FULL_WORLD_PICTURES;
+const ONLY = process.env.FULL_WORLD_ONLY;
 /** Rows of a list are made by one template, so axe looks at the first of them. Contrast is measured by the look. */
 const AXE = `axe.run({ exclude: [['tbody tr:nth-child(n + 9)'], ['ul.rows > li:nth-child(n + 9)']] },
   { resultTypes: ['violations'], rules: { 'color-contrast': { enabled: false } } })`;
@@ -32,20 +34,12 @@ const KNOWN: readonly { readonly route: string; readonly fault: RegExp; readonly
       ...{ route, fault: /./, because: 'being rebuilt (issue 34)' },
     }),
   ),
-  ...[
-    '/sites',
-    '/sites/:name',
-    '/subscribers',
-    '/subscribers/:name',
-    '/channels',
-    '/silences',
-    '/rehearse',
-    '/purchases/:site/:id/invoice',
-    '/purchases/:site/:id/forget',
-  ].map((route) => ({
-    ...{ route, fault: /./, because: 'being mended (issue 34)' },
-  })),
-  ...['/system', '/system/actions', '/system/doctor'].map((route) => ({ route, fault: /./, because: 'being mended (issue 34)' })),
+  ...['/sites', '/sites/:name'].map((route) => ({ route, fault: /picture/, because: 'pictures are being mended (issue 34)' })),
+  {
+    route: '/subscribers/:name',
+    fault: /deliveries >|@slack|channel/,
+    because: 'the table of deliveries is being rebuilt (issue 34)',
+  },
 ];
 
 /** Pages with lists, of which each `<tbody data-still>` keeps its rows while news come. */
@@ -79,7 +73,9 @@ describe.each(['full', 'empty'] as const)('the %s world', (name) => {
 
   test('has room for everything, at every width and in both themes', { timeout: 900_000 }, async () => {
     const world = name === 'full' ? full : empty;
-    const jobs = [...world.addresses].flatMap(([route, paths]) => paths.map((path) => ({ route, path })));
+    const jobs = [...world.addresses]
+      .flatMap(([route, paths]) => paths.map((path) => ({ route, path })))
+      .filter(({ path }) => new RegExp(ONLY ?? '').test(path));
     const found: { readonly route: string; readonly fault: string }[] = [];
     const work = async (page: Page): Promise<void> => {
       for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) {
@@ -105,7 +101,7 @@ describe.each(['full', 'empty'] as const)('the %s world', (name) => {
         await context.close();
       }),
     );
-    const known = KNOWN.map((each) => ({ ...each, isThere: false }));
+    const known = (ONLY === undefined ? KNOWN : []).map((each) => ({ ...each, isThere: false }));
     const news = found.filter(({ route, fault }) => {
       const of = known.find((each) => each.route === route && each.fault.test(fault));
       if (of !== undefined) of.isThere = true;
@@ -194,7 +190,10 @@ async function faultsOf(page: Page, path: string, world: string): Promise<Map<st
 
 async function draw(page: Page, path: string): Promise<void> {
   mkdirSync(PICTURES!, { recursive: true });
-  await page.screenshot({ path, fullPage: true, animations: 'disabled' });
+  // The first screens: more rows of the same make a picture slow to take and hard to look at.
+  const { width } = page.viewportSize()!;
+  const height = await page.evaluate<number>('Math.min(document.documentElement.scrollHeight, 2400)');
+  await page.screenshot({ path, fullPage: true, clip: { x: 0, y: 0, width, height }, animations: 'disabled' });
 }
 
 const pictureName = (path: string): string => path.replaceAll(/[^a-z0-9]+/gi, '_').slice(0, 60);

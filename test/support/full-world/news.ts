@@ -1,4 +1,4 @@
-/** What happens while somebody looks at a list: something new at the top of each, as daemons and people write it. */
+/** News that come while somebody looks at a list: a new first row of each, as daemons and people write it. */
 import type { Sql } from '../../../src/postgres/connection/database.ts';
 
 /** Writes news number `round` and wakes the open pages. */

@@ -8,7 +8,7 @@ import type { View } from '../../frame/page.ts';
 import { type Ask, action, type GoOn, page } from '../../frame/page-route.ts';
 import { below } from '../../frame/request.ts';
 import { filled, type Tried } from '../../parts/fields.ts';
-import { flash, nothingHere, panel, written } from '../../parts/lists.ts';
+import { flash, nothingHere, panel } from '../../parts/lists.ts';
 import { matching, openCount, openIncidents, scopeText } from '../../parts/silences.ts';
 import { when } from '../../parts/time.ts';
 import { addForm, FIELDS } from './add-form.ts';
@@ -96,8 +96,8 @@ function sentence(active: readonly SilenceBody[], coming: readonly SilenceBody[]
 }
 
 function table(silences: readonly SilenceBody[], ask: Ask, held: (silence: SilenceBody) => string): Html {
-  return html`<table class="cards"><thead><tr><th scope="col">About</th><th scope="col">Reason</th><th scope="col">By</th><th scope="col">From</th><th scope="col">Until</th><th scope="col">Is</th></tr></thead>
-<tbody>${silences.map((each) => row(each, ask, held))}</tbody></table>`;
+  return html`<table class="cards fits"><thead><tr><th scope="col">About</th><th scope="col">Reason</th><th scope="col">By</th><th scope="col">From</th><th scope="col">Until</th><th scope="col">Is</th></tr></thead>
+<tbody data-still>${silences.map((each) => row(each, ask, held))}</tbody></table>`;
 }
 
 function row(silence: SilenceBody, ask: Ask, held: (silence: SilenceBody) => string): Html {
@@ -109,7 +109,7 @@ function row(silence: SilenceBody, ask: Ask, held: (silence: SilenceBody) => str
       : is === 'coming'
         ? status('waiting', 'coming')
         : html`<span class="mute">over</span>`;
-  return html`<tr id="row-${id}"><th scope="row"><bdi>${scopeText(silence)}</bdi><small class="id">${id}</small></th><td class="wide">${written(reason)}</td><td data-l="by">${written(by)}</td><td data-l="from">${when(startsAt, now)}</td><td data-l="until">${when(endsAt, now)}</td><td class="wide">${shown}${is === 'over' || !ask.mayOperate ? NOTHING : ending(silence, ask, held(silence))}</td></tr>`;
+  return html`<tr id="row-${id}"><th scope="row"><bdi>${scopeText(silence)}</bdi><small class="id">${id}</small></th><td class="wide"><bdi>${reason}</bdi></td><td class="wide" data-l="by"><bdi>${by}</bdi></td><td data-l="from">${when(startsAt, now)}</td><td data-l="until">${when(endsAt, now)}</td><td class="wide">${shown}${is === 'over' || !ask.mayOperate ? NOTHING : ending(silence, ask, held(silence))}</td></tr>`;
 }
 
 /** What ending it does, before it is done. */
@@ -132,7 +132,7 @@ function nothing({ base, origin, mayOperate }: Ask): Html {
       mayOperate
         ? html`Add one below, on the page of <a href="${base}/incidents">an incident</a>, or by the API:`
         : html`A key with the scope operate adds one, here or by the API:`,
-      html`<div class="copy"><pre id="example">${command}</pre><button class="btn" type="button" data-copy="example">Copy</button></div>`,
+      html`<div class="copy"><pre id="example" tabindex="0" role="region" aria-label="A call of the API">${command}</pre><button class="btn" type="button" data-copy="example">Copy</button></div>`,
     ),
   });
 }

@@ -77,11 +77,11 @@ function table(systems: readonly SubscriberBody[], receivers: ReadonlyMap<string
     const waiting = receivers.get(name)?.waiting;
     const most = waiting?.atLeast ? html`<small>or more</small>` : NOTHING;
     const lag = waiting?.dueSince === null || waiting === undefined ? 'none' : since(waiting.dueSince, now);
-    return html`<tr><th scope="row"><a href="${base}/subscribers/${encodeURIComponent(name)}">${name}</a>${description === null ? NOTHING : html`<small>${written(description)}</small>`}</th>
+    return html`<tr id="row-${name}"><th scope="row"><a href="${base}/subscribers/${encodeURIComponent(name)}">${name}</a>${description === null ? NOTHING : html`<small>${written(description)}</small>`}</th>
 <td>${healthMark({ health })}</td><td class="num" data-l="lag">${lag}</td><td class="num" data-l="waiting">${number((waiting?.pending ?? 0) + (waiting?.inFlight ?? 0))}${most}</td><td class="num" data-l="parked">${number(waiting?.parked ?? 0)}</td>
 <td class="hide">${kind}<small>${url === null ? 'address not known here' : written(url)}</small></td><td class="wide mid">${listText(types, 'all types')}<small>${listText(sites, 'all sites')}</small></td></tr>`;
   };
-  return html`<table class="cards"><thead><tr><th scope="col">Name</th><th scope="col">Health</th><th scope="col" class="num">Lag</th><th scope="col" class="num">Waiting</th><th scope="col" class="num">Parked</th><th scope="col">Kind</th><th scope="col" class="mid">Gets</th></tr></thead><tbody>
+  return html`<table class="cards fits"><thead><tr><th scope="col">Name</th><th scope="col">Health</th><th scope="col" class="num">Lag</th><th scope="col" class="num">Waiting</th><th scope="col" class="num">Parked</th><th scope="col">Kind</th><th scope="col" class="mid">Gets</th></tr></thead><tbody data-still>
 ${systems.map(row)}</tbody></table>`;
 }
 
