@@ -25,7 +25,7 @@ export function messageCard(kind: PeopleKind, { type, body }: ShownEvent, { now,
     case 'alertmanager':
       return alertCards(alertsOf({ id: '', type, body }, { now, consoleUrl }), now);
     case 'alerts':
-      return html`<div class="body"><p class="small">The whole event as signed JSON: the program that takes it decides what people see.</p><pre class="json" tabindex="0" role="region" aria-label="The event">${JSON.stringify(JSON.parse(body), null, 2)}</pre></div>`;
+      return html`<div class="body"><p class="small">The whole event as signed JSON: the program that takes it decides what people see.</p><pre class="json" tabindex="0" role="group" aria-label="The event">${JSON.stringify(JSON.parse(body), null, 2)}</pre></div>`;
   }
 }
 
