@@ -14,6 +14,8 @@ import { when } from '../../parts/time.ts';
 import { addForm, FIELDS } from './add-form.ts';
 
 const AT_ONCE = 50;
+/** Those that hold or will are few: the sentence counts them. */
+const MOST_CURRENT = 200;
 
 export const silencePages = [
   page('/silences', (ask) => silencesView(ask, { values: { by: ask.caller.key ?? '', endsAt: '2h' }, refusal: null }, false)),
@@ -52,7 +54,7 @@ async function silencesView(ask: Ask, tried: Tried, isTried: boolean): Promise<V
     api.get<OverviewBody>('/v1/overview'),
     of === 'over'
       ? { data: [], nextCursor: null }
-      : api.get<Page>('/v1/silences', { limit: AT_ONCE, cursor: of === 'current' ? cursor : null }),
+      : api.get<Page>('/v1/silences', { limit: MOST_CURRENT, cursor: of === 'current' ? cursor : null }),
     of === 'current'
       ? { data: [], nextCursor: null }
       : api.get<Page>('/v1/silences', { status: 'over', limit: AT_ONCE, cursor: of === 'over' ? cursor : null }),
@@ -71,7 +73,7 @@ async function silencesView(ask: Ask, tried: Tried, isTried: boolean): Promise<V
   const list = (id: string, title: string, silences: readonly SilenceBody[], foot: { foot?: Html } = {}): Html =>
     silences.length === 0 ? NOTHING : panel({ id, title, body: table(silences, ask, held), ...foot });
   const isEmpty = current.data.length + over.data.length === 0;
-  const body = html`<div class="head"><h1 class="say" data-said>${sentence(active, coming)}</h1></div>
+  const body = html`<div class="head"><h1 class="say" data-said>${sentence(active, coming, current.nextCursor !== null || of !== undefined)}</h1></div>
 <div class="stack">${done === null ? NOTHING : flash(done)}
 ${list('active', 'Active', active, older(current.nextCursor, 'current'))}${list('coming', 'Coming', coming, active.length === 0 ? older(current.nextCursor, 'current') : {})}
 ${isEmpty ? nothing(ask) : NOTHING}${addForm(ask, { tried, isTried, overview })}${list('over', 'Over', over.data, older(over.nextCursor, 'over'))}</div>`;
@@ -88,7 +90,9 @@ function doneText(id: string | undefined, current: readonly SilenceBody[], open:
   return html`${added.id} was added. ${added.status === 'active' ? `It holds back messages of ${count} now.` : `It would hold back messages of ${count} now.`}`;
 }
 
-function sentence(active: readonly SilenceBody[], coming: readonly SilenceBody[]): string {
+/** `isPart`: the list goes on, so silences that hold may be on another page. */
+function sentence(active: readonly SilenceBody[], coming: readonly SilenceBody[], isPart: boolean): string {
+  if (isPart) return `Of these, ${active.length} hold and ${coming.length} are to come; other pages have more`;
   if (active.length === 0 && coming.length === 0) return 'No silence holds: people are alerted of every incident';
   const holds = active.length === 1 ? '1 silence holds' : `${active.length} silences hold`;
   if (coming.length === 0) return holds;
@@ -109,7 +113,7 @@ function row(silence: SilenceBody, ask: Ask, held: (silence: SilenceBody) => str
       : is === 'coming'
         ? status('waiting', 'coming')
         : html`<span class="mute">over</span>`;
-  return html`<tr id="row-${id}"><th scope="row"><bdi>${scopeText(silence)}</bdi><small class="id">${id}</small></th><td class="wide"><bdi>${reason}</bdi></td><td class="wide" data-l="by"><bdi>${by}</bdi></td><td data-l="from">${when(startsAt, now)}</td><td data-l="until">${when(endsAt, now)}</td><td class="wide">${shown}${is === 'over' || !ask.mayOperate ? NOTHING : ending(silence, ask, held(silence))}</td></tr>`;
+  return html`<tr id="row-${id}"><th scope="row"><bdi>${scopeText(silence)}</bdi><small class="id">${id}</small></th><td class="wide"><bdi>${reason}</bdi></td><td class="wide" data-l="by"><bdi>${by}</bdi></td><td data-l="from">${when(startsAt, now)}</td><td data-l="until">${when(endsAt, now)}</td><td class="wide ending">${shown}${is === 'over' || !ask.mayOperate ? NOTHING : ending(silence, ask, held(silence))}</td></tr>`;
 }
 
 /** What ending it does, before it is done. */

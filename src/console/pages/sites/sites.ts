@@ -26,7 +26,7 @@ type Overview = OverviewBody['sites'][number];
 export const sitePages = [
   page('/sites', async (ask) => {
     const overview = await ask.api.get<OverviewBody>('/v1/overview');
-    const sites = overview.sites.filter(({ configured, unpolled }) => configured || unpolled > 0);
+    const sites = overview.sites.filter(({ configured, unpolled }) => configured || unpolled > 0).toSorted(troubledFirst);
     const shown = sites.slice(0, MOST_PICTURED);
     const panels = await Promise.all(shown.map(async (site) => sitePanel(site, await read(site.site, ask), overview, ask)));
     const others = sites.slice(MOST_PICTURED);
@@ -56,6 +56,12 @@ export const sitePages = [
     return { title: name, place: 'sites', crumb: html`<a href="${ask.base}/sites">Sites</a> / ${written(name)}`, body };
   }),
 ];
+
+/** Those that cannot be read first, then those with open incidents. */
+function troubledFirst(a: Overview, b: Overview): number {
+  const silent = ({ answers, unpolled }: Overview): number => Number(!answers || unpolled > 0);
+  return silent(b) - silent(a) || b.openIncidents - a.openIncidents;
+}
 
 function sentence(sites: readonly Overview[]): string {
   const silent = sites.filter(({ answers, unpolled }) => !answers || unpolled > 0).map(({ site }) => site);

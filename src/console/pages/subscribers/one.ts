@@ -19,7 +19,7 @@ import { when } from '../../parts/time.ts';
 import { attemptsPicture } from '../../pictures/attempts.ts';
 import { addressOf, type DeliveryPage, deliveryTable, olderLinks } from '../deliveries/table.ts';
 import { mainActions, NOTHING_POSTED, type Posted, replayPanel, retryPanel, settingsPanel } from './forms.ts';
-import { ladder, outlookOf, sentenceOf } from './words.ts';
+import { ladder, outlookOf, sentenceOf, wholeError } from './words.ts';
 
 const PAGE_SIZE = 25;
 const MOST_DRAWN = 72;
@@ -76,7 +76,9 @@ function head(receiver: Receiver | undefined, { name, statusReason }: Subscriber
     health.status === 'paused' && health.pausedUntil !== null
       ? html` <span class="mute">until ${when(health.pausedUntil, ask.now)}</span>`
       : NOTHING;
-  return html`<div class="head"><p>${healthMark(receiver)}${until}</p><h1 class="say">${sentenceOf({ ...receiver, statusReason: receiver.statusReason ?? statusReason })}</h1><p class="sub">${outlookOf(receiver, ask.now)}</p>${ask.mayOperate ? mainActions(receiver, ask) : NOTHING}</div>`;
+  const whole = { ...receiver, statusReason: receiver.statusReason ?? statusReason };
+  const error = wholeError(whole);
+  return html`<div class="head"><p>${healthMark(receiver)}${until}</p><h1 class="say">${sentenceOf(whole)}</h1>${error === null ? NOTHING : html`<p class="sub"><bdi>${error}</bdi></p>`}<p class="sub">${outlookOf(receiver, ask.now)}</p>${ask.mayOperate ? mainActions(receiver, ask) : NOTHING}</div>`;
 }
 
 /** What was just done, by the word in the address. */
