@@ -43,12 +43,16 @@ export function wrongMarks(name: string): Html {
   return html` autofocus aria-invalid="true" aria-describedby="${name}-problem"`;
 }
 
+/** Of a longer label, its beginning names the field. */
+const LONGEST_NAME = 30;
+
 /** The API's reason to refuse a field, to stand below its control; nothing when it refused another one. */
 export function problemNote(name: string, label: string, tried: Tried): Html {
   const problem = problemOf(name, tried);
+  const called = label.length <= LONGEST_NAME ? label : label.replace(/[,(].*/, '').trim();
   return problem === null
     ? NOTHING
-    : html`<p class="problem" id="${name}-problem">${icon('warning')} <bdi>${label} ${problem}.</bdi></p>`;
+    : html`<p class="problem" id="${name}-problem">${icon('warning')} <bdi>${called} ${problem}.</bdi></p>`;
 }
 
 function control(

@@ -44,7 +44,7 @@ function alertCards(alerts: readonly Alert[], now: number): Html {
   if (alert === undefined) return html`<p class="body small">Alertmanager gets incidents alone, so it is not sent this one.</p>`;
   const { labels, annotations, startsAt, endsAt, generatorURL } = alert;
   const says = firing === undefined ? 'resolved' : 'active';
-  const ends = firing === undefined ? NOTHING : html`, unless repeated until ${when(endsAt, now)}`;
+  const ends = firing === undefined ? NOTHING : html`, ends ${when(endsAt, now)} unless it is repeated`;
   const link = generatorURL === undefined ? NOTHING : html`<a href="${generatorURL}" rel="noreferrer">Source</a>`;
   const named = Object.entries(labels).map(([name, value]) => html`<li><bdi>${name}="${value}"</bdi></li>`);
   const texts = Object.entries(annotations).map(
