@@ -1,4 +1,4 @@
-/** News that come while somebody looks at a list: a new first row of each, as daemons and people write it. */
+/** News while a list is open: a new first row of each list, as daemons and people write it. */
 import type { Sql } from '../../../src/postgres/connection/database.ts';
 
 /** Writes news number `round` and wakes the open pages. */
