@@ -41,7 +41,7 @@ async function view(ask: Ask, tried: Tried): Promise<View> {
     api.get<SubscriberPage>('/v1/subscribers', { limit: PAGE_SIZE, cursor: tried.refusal === null ? query.cursor : null }),
   ]);
   const receivers = new Map(overview.subscribers.map((each) => [each.name, each]));
-  // Subscribers that need somebody come first.
+  // A subscriber in trouble comes before the others.
   const systems = found.data
     .filter((each) => !isForPeople(each))
     .toSorted((a, b) => Number(a.health.status === 'ok') - Number(b.health.status === 'ok'));
