@@ -35,11 +35,6 @@ const KNOWN: readonly { readonly route: string; readonly fault: RegExp; readonly
     }),
   ),
   ...['/sites', '/sites/:name'].map((route) => ({ route, fault: /picture/, because: 'pictures are being mended (issue 34)' })),
-  {
-    route: '/subscribers/:name',
-    fault: /deliveries >|@slack|channel/,
-    because: 'the table of deliveries is being rebuilt (issue 34)',
-  },
 ];
 
 /** Pages with lists, of which each `<tbody data-still>` keeps its rows while news come. */
