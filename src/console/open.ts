@@ -181,6 +181,7 @@ function askOf(
     mayOperate: caller.scopes.includes('operate'),
     mayRegister: caller.scopes.includes('register'),
     origin: consoleUrl ?? new URL(c.req.url).origin,
+    consoleUrl,
     form,
   };
 }

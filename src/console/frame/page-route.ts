@@ -16,6 +16,8 @@ export interface Ask {
   readonly base: string;
   /** The daemon's address as the person reached it, for examples to copy. */
   readonly origin: string;
+  /** The address that the settings name, to which messages link; null: messages have no links. */
+  readonly consoleUrl: string | null;
   /** Parts of the address, decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;

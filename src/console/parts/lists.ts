@@ -20,7 +20,7 @@ ${body}${foot === undefined ? NOTHING : html`<footer>${foot}</footer>`}</section
 
 /** What stands where a list would be: what would be here, why it is not, and the next step. */
 export function nothingHere(...paragraphs: readonly (Html | string)[]): Html {
-  return html`<div class="none">${paragraphs.map((text) => html`<p>${text}</p>`)}</div>`;
+  return html`<div class="none">${paragraphs.map((text) => (typeof text === 'string' ? html`<p>${text}</p>` : html`<div>${text}</div>`))}</div>`;
 }
 
 /** What was just done, after a form was posted. */

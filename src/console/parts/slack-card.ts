@@ -11,7 +11,7 @@ const MARK =
 
 /** The message of a channel. */
 export function slackCard({ blocks }: SlackMessage): Html {
-  return html`<div class="slack"><div class="msg"><p class="who"><b>purchase-watch</b> <span>APP</span></p>${blocks.map(blockOf)}</div></div>`;
+  return html`<div class="message slack"><p class="who"><b>purchase-watch</b> <span>APP</span></p>${blocks.map(blockOf)}</div>`;
 }
 
 function blockOf(block: Block): Html {

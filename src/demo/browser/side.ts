@@ -46,8 +46,7 @@ function slackPanel(posts: readonly SlackPost[]): Html {
 
 /** The headline, the figures and the likely cause; the rest on demand. */
 function messageOf({ at, text, blocks }: SlackPost): Html {
-  if (blocks === null)
-    return html`<p class="at">${clockTime(at)}</p><div class="slack"><div class="msg"><p>${unmarked(text)}</p></div></div>`;
+  if (blocks === null) return html`<p class="at">${clockTime(at)}</p><div class="message slack"><p>${unmarked(text)}</p></div>`;
   const cause = blocks.findIndex((block, index) => index > 0 && block.type === 'section' && 'text' in block);
   const first = cause < 0 ? blocks.length : cause + 1;
   const rest = blocks.slice(first);

@@ -2,8 +2,8 @@
 import type { ChannelBody } from '../../../api/channels/channels.ts';
 import type { OverviewBody } from '../../../api/health/overview.ts';
 import type { SubscriberAttemptsBody } from '../../../api/subscribers/attempts.ts';
-import { exampleEvents } from '../../../channels/people/examples.ts';
-import { slackMessage } from '../../../channels/slack/message.ts';
+import { peopleKind } from '../../../channels/registry.ts';
+import { PEOPLE_KINDS } from '../../../config/kinds/people-kinds.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type JsonValue, stringifyExact } from '../../../domain/values/exact-json.ts';
 import { ApiRefusal } from '../../frame/api-calls.ts';
@@ -12,13 +12,12 @@ import { icon } from '../../frame/icons.ts';
 import type { View } from '../../frame/page.ts';
 import { type Ask, action, page } from '../../frame/page-route.ts';
 import { facts, flash, nothingHere, panel } from '../../parts/lists.ts';
+import { messageCard, SHOWN_IN } from '../../parts/message-card.ts';
 import { excerptText, healthMark, outcomeMark, type Receiver, took, waitingText } from '../../parts/receivers.ts';
-import { slackCard } from '../../parts/slack-card.ts';
 import { when } from '../../parts/time.ts';
 import { type DeliveryPage, deliveryTable } from '../deliveries/table.ts';
 
 const MOST_SENT = 5;
-const EXAMPLES = 3;
 
 /** A test that a channel did not take whole. */
 interface FailedTest {
@@ -35,7 +34,7 @@ export const channelPages = [
     if (ok) return { goTo: `/channels?${new URLSearchParams({ done: 'test', channel: name })}#channel-${name.slice(1)}` };
     return view(ask, {
       name,
-      detail: `It took ${counted(messages, 'message')} of ${EXAMPLES}: ${detail ?? 'no reason is known'}`,
+      detail: `It took ${counted(messages, 'message')}: ${detail ?? 'no reason is known'}`,
     });
   }),
 ];
@@ -47,16 +46,17 @@ async function view(ask: Ask, failed: FailedTest | null): Promise<View> {
     api.get<OverviewBody>('/v1/overview'),
   ]);
   const panels = await Promise.all(channels.map((each) => channelPanel(each, overview, ask, failed)));
+  const tested = query.done === 'test' ? channels.find(({ name }) => name === query.channel) : undefined;
   const done =
-    query.done === 'test' && channels.some(({ name }) => name === query.channel)
-      ? flash(`${query.channel} took ${EXAMPLES} messages marked as a test. Look there.`)
-      : NOTHING;
+    tested === undefined
+      ? NOTHING
+      : flash(`${tested.name} took ${counted(examplesOf(tested, ask).length, 'message')} marked as a test. Look there.`);
   const note =
     ask.mayOperate || channels.length === 0
       ? NOTHING
       : html`<p class="small">A key with the scope operate can send test messages.</p>`;
   const body = html`<div class="head"><h1 class="say">${tied(sentence(channels))}</h1><p class="sub">Channels alert people of incidents. The settings name them.</p></div>
-<div class="stack">${done}${channels.length === 0 ? empty() : panels}${channels.length === 0 ? NOTHING : examplePanel(ask)}${note}</div>`;
+<div class="stack">${done}${channels.length === 0 ? empty() : panels}${channels.length === 0 ? NOTHING : examplePanels(channels, ask)}${note}</div>`;
   return { title: 'Channels', place: 'channels', crumb: 'Channels', body, ...(failed !== null && { isLive: false }) };
 }
 
@@ -73,7 +73,7 @@ function empty(): Html {
     id: 'none',
     title: 'Channels',
     body: nothingHere(
-      'Each channel of Slack, of Microsoft Teams, and each system that pages people will be here. Until then incidents are shown on these pages and logged only.',
+      'Each channel of Slack and of Microsoft Teams, each Alertmanager, and each system that pages people will be here. Until then incidents are shown on these pages and logged only.',
       'Make an incoming webhook in Slack (Apps, Incoming Webhooks), set its address for the daemon, and start it again:',
       html`<span class="copy"><pre id="slack-example" tabindex="0"><code>export SLACK_WEBHOOK_URL=https://hooks.slack.com/services/…
 npx purchase-watch slack test</code></pre><button class="btn" type="button" data-copy="slack-example">Copy<span class="vh"> the commands</span></button></span>`,
@@ -97,14 +97,14 @@ async function channelPanel(channel: ChannelBody, overview: OverviewBody, ask: A
   const shown =
     sent.message === null
       ? NOTHING
-      : html`<details class="same" id="${id}-message"><summary>The last message, as people read it</summary>${slackCard(slackMessage(sent.message, { consoleUrl: null }))}</details>`;
+      : html`<details class="same" id="${id}-message"><summary>The last message, ${SHOWN_IN[channel.kind]}</summary>${messageCard(channel.kind, sent.message, ask)}</details>`;
   return panel({
     id,
     title: name,
     note: title,
     right: healthMark(channel),
     body: html`<div class="body stack">${facts(factsOf(channel, receiver, sent.attempt, ask))}${problem}${testForm(channel, ask)}</div>${list}${shown}`,
-    foot: html`<a href="${ask.base}/deliveries?subscriber=${encodeURIComponent(name)}">Everything that ${name} was sent</a>`,
+    foot: html`<a href="${ask.base}/deliveries?subscriber=${encodeURIComponent(name)}">Everything that it was sent<span class="vh">: ${name}</span></a>`,
   });
 }
 
@@ -117,7 +117,8 @@ async function sentLately({ api }: Ask, name: string) {
   ]);
   const [newest] = deliveries.data;
   const event = newest === undefined ? null : await api.get<JsonValue>(`/v1/deliveries/${newest.id}/event`);
-  return { deliveries, attempt: attempts.data[0], message: event === null ? null : stringifyExact(event) };
+  const message = event === null ? null : { type: newest!.event.type, body: stringifyExact(event) };
+  return { deliveries, attempt: attempts.data[0], message };
 }
 
 function noneWhereMissing(error: unknown): SubscriberAttemptsBody {
@@ -143,9 +144,13 @@ function factsOf(
   return [
     ['Incidents', severity === 'critical' ? 'critical ones alone' : 'warnings and critical ones'],
     ['Sites', sites === null ? 'all' : sites.join(', ')],
-    ['Single stuck checkouts', MODES[stuck]],
-    ['Orders paid twice', paidTwice ? 'each, once' : 'never'],
-    ['At most', maxPerHour === null ? 'no limit of messages' : `${counted(maxPerHour, 'message')} an hour`],
+    ...(PEOPLE_KINDS[channel.kind].showsPresent
+      ? ([['Again', 'each open incident every minute, until it is over: it shows what is wrong at present']] as const)
+      : ([
+          ['Single stuck checkouts', MODES[stuck]],
+          ['Orders paid twice', paidTwice ? 'each, once' : 'never'],
+          ['At most', maxPerHour === null ? 'no limit of messages' : `${counted(maxPerHour, 'message')} an hour`],
+        ] as const)),
     [
       'Last answer',
       attempt === undefined
@@ -157,19 +162,25 @@ function factsOf(
   ];
 }
 
-function testForm({ name, title }: ChannelBody, { base, mayOperate }: Ask): Html {
-  if (!mayOperate) return NOTHING;
-  return html`<form class="acts" method="post" action="${base}/channels/${encodeURIComponent(name)}/test"><button class="btn">Send ${EXAMPLES} test messages to ${name}</button><span class="small">Everybody in the channel sees them; each is marked as a test. ${title} is asked at once, which takes some seconds.</span></form>`;
+function testForm(channel: ChannelBody, ask: Ask): Html {
+  const { name, title } = channel;
+  if (!ask.mayOperate) return NOTHING;
+  return html`<form class="acts" method="post" action="${ask.base}/channels/${encodeURIComponent(name)}/test"><button class="btn">Send ${counted(examplesOf(channel, ask).length, 'test message')} to ${name}</button><span class="small">Everybody in the channel sees them; each is marked as a test. ${title} is asked at once, which takes some seconds.</span></form>`;
 }
 
 /** How the test messages look. */
-function examplePanel({ now }: Ask): Html {
-  return panel({
-    id: 'examples',
-    title: 'The test messages, as Slack shows them',
-    note: 'with made-up names and numbers',
-    body: html`${exampleEvents(now, 'typical').map(({ id, body }, at) => html`<details class="same" id="example-${id}"${at === 0 ? html` open` : NOTHING}><summary>${EXAMPLE_NAMES[at] ?? id}</summary>${slackCard(slackMessage(body, { consoleUrl: null }))}</details>`)}`,
-  });
+function examplePanels(channels: readonly ChannelBody[], ask: Ask): Html[] {
+  const kinds = [...new Map(channels.map((channel) => [channel.kind, channel])).values()];
+  return kinds.map((channel) =>
+    panel({
+      id: `examples-${channel.kind}`,
+      title: `The test messages, ${SHOWN_IN[channel.kind]}`,
+      note: 'with made-up names and numbers',
+      body: html`${examplesOf(channel, ask).map((event, at) => html`<details class="same" id="example-${channel.kind}-${at}"${at === 0 ? html` open` : NOTHING}><summary>${EXAMPLE_NAMES[at] ?? event.type}</summary>${messageCard(channel.kind, event, ask)}</details>`)}`,
+    }),
+  );
 }
+
+const examplesOf = ({ kind }: ChannelBody, { now }: Ask) => peopleKind(kind).examples(now, 'typical');
 
 const EXAMPLE_NAMES = ['An incident that has just been found', 'An incident that is over', 'Single stuck checkouts'];

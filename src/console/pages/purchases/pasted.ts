@@ -18,6 +18,8 @@ export interface Pasted {
   readonly created: number;
   readonly existing: number;
   readonly bad: readonly BadLine[];
+  /** Of the registered ones, those whose id looks like something else. */
+  readonly unlikely: readonly { readonly line: number; readonly purchaseId: string; readonly site: string }[];
   /** Columns and fields that mean nothing here. */
   readonly unused: readonly string[];
   /** The header, to stand above the bad lines when they are sent again; empty without one. */
@@ -46,10 +48,10 @@ export async function registerPasted(
   text: string,
   { site, sites }: { site: string | null; sites: readonly string[] },
 ): Promise<Pasted> {
-  const nothing = { created: 0, existing: 0, bad: [], unused: [], header: '' };
+  const nothing = { created: 0, existing: 0, bad: [], unlikely: [], unused: [], header: '' };
   const reader = registrationReader('', { site, reference: null, metadata: null, sites }, { isPasted: true });
   const bad: BadLine[] = [];
-  const good: { readonly line: number; readonly text: string; readonly body: unknown }[] = [];
+  const good: { readonly line: number; readonly text: string; readonly registration: Good }[] = [];
   try {
     for await (const { first: line, last, text: own, read } of recordsOf(
       linesOf(Readable.from(chunksOf(text), { objectMode: false })),
@@ -60,7 +62,7 @@ export async function registerPasted(
         throw new AppError('invalid', `has more than ${MOST_LINES} lines, which is the most that are taken at once; ${cure}`);
       }
       if ('problem' in read) bad.push({ line, problem: read.problem, text: own ?? '' });
-      else good.push({ line, text: own ?? '', body: bodyOf(read.registration) });
+      else good.push({ line, text: own ?? '', registration: read.registration });
     }
     if (bad.length + good.length === 0) throw new AppError('invalid', 'holds no purchase IDs');
   } catch (error) {
@@ -70,22 +72,31 @@ export async function registerPasted(
   let [created, existing] = [0, 0];
   for (let at = 0; at < good.length; at += BATCH) {
     const batch = good.slice(at, at + BATCH);
-    const answer = await api.send<BatchAnswer>('POST', '/v1/purchases/batch', { purchases: batch.map(({ body }) => body) });
+    const answer = await api.send<BatchAnswer>('POST', '/v1/purchases/batch', {
+      purchases: batch.map(({ registration }) => bodyOf(registration)),
+    });
     created += answer.created;
     existing += answer.existing;
     bad.push(
       ...answer.rejected.map(({ index, detail }) => ({ line: batch[index]!.line, problem: detail, text: batch[index]!.text })),
     );
   }
+  const isBad = new Set(bad.map(({ line }) => line));
   return {
     created,
     existing,
+    unlikely: good.flatMap(({ line, registration: { purchaseId, site: own } }) =>
+      isBad.has(line) || isLikely(purchaseId) ? [] : [{ line, purchaseId, site: own ?? site ?? sites[0] ?? '' }],
+    ),
     bad: bad.sort((a, b) => a.line - b.line),
     unused: reader.unused(),
     header: reader.header(),
     problem: null,
   };
 }
+
+/** A text that a service may give, and that people paste by mistake: a word, a title, a sum. */
+const isLikely = (id: string): boolean => /\d/.test(id) && !/\s/.test(id);
 
 function* chunksOf(text: string): Generator<Buffer> {
   const bytes = Buffer.from(text);

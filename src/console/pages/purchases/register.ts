@@ -6,10 +6,11 @@ import { counted } from '../../../domain/values/counts.ts';
 import { type JsonValue, parseExact } from '../../../domain/values/exact-json.ts';
 import { bare } from '../../../domain/values/one-line.ts';
 import { ApiRefusal } from '../../frame/api-calls.ts';
-import { type Html, html, NOTHING, number, tied, trusted } from '../../frame/html.ts';
+import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
 import { icon } from '../../frame/icons.ts';
 import type { View } from '../../frame/page.ts';
 import { type Ask, action, type GoOn, page } from '../../frame/page-route.ts';
+import { field, refusalNote, type Tried } from '../../parts/fields.ts';
 import { flash, panel, written } from '../../parts/lists.ts';
 import { purchasePath } from '../../parts/purchases.ts';
 import { length } from '../../parts/time.ts';
@@ -17,6 +18,7 @@ import { type Pasted, registerPasted } from './pasted.ts';
 
 /** Bad lines that are listed. */
 const MOST_LISTED = 200;
+const MOST_DOUBTED = 20;
 /** Characters of one of them; the field below has all. */
 const LONGEST_SHOWN = 300;
 
@@ -127,7 +129,7 @@ function firstPollsText({ firstPolls }: Shown): string {
 }
 
 /** What became of the lines, with every bad one. */
-function result({ created, existing, bad, unused, problem }: Pasted, base: string, firsts: string): Html {
+function result({ created, existing, bad, unused, unlikely, problem }: Pasted, base: string, firsts: string): Html {
   if (problem !== null) return html``;
   const done =
     created + existing === 0
@@ -139,53 +141,51 @@ function result({ created, existing, bad, unused, problem }: Pasted, base: strin
     unused.length === 0
       ? NOTHING
       : html`<p class="note">Not used, because no field is called so: ${unused.map((name) => html`${written(name)} `)}</p>`;
-  if (bad.length === 0) return html`${done}${columns}`;
+  const doubted = html`${done}${columns}${unlikelyNote(unlikely, base)}`;
+  if (bad.length === 0) return doubted;
   const row = ({ line, problem: what, text }: (typeof bad)[number]): Html =>
     html`<tr><th scope="row" class="num">${line}</th><td>${what}</td><td class="wide">${written(text.slice(0, LONGEST_SHOWN))}</td></tr>`;
   const table = html`<div><table class="cards"><thead><tr><th scope="col" class="num">Line</th><th scope="col">What is wrong</th><th scope="col">Text</th></tr></thead><tbody>${bad.slice(0, MOST_LISTED).map(row)}</tbody></table></div>`;
   const more =
     bad.length > MOST_LISTED ? html`<span>${number(bad.length - MOST_LISTED)} more are in the field below.</span>` : NOTHING;
-  return html`${done}${columns}${panel({ id: 'bad', title: counted(bad.length, 'bad line'), note: 'not registered; mend them below and send them again', body: table, ...(bad.length > MOST_LISTED && { foot: more as Html }) })}`;
+  return html`${doubted}${panel({ id: 'bad', title: counted(bad.length, 'bad line'), note: 'not registered; mend them below and send them again', body: table, ...(bad.length > MOST_LISTED && { foot: more as Html }) })}`;
 }
 
-function problemOf({ errors = [] }: Shown, field: string): Html {
-  const own = errors.filter((error) => error.field === field);
-  return own.length === 0
-    ? html``
-    : html`<span class="critical" id="${field}-problem">${icon('warning')} ${own.map(({ detail }) => detail).join('; ')}</span>`;
+/** Ids that were taken and look like something else, each with the way to stop watching it. */
+function unlikelyNote(unlikely: Pasted['unlikely'], base: string): Html {
+  if (unlikely.length === 0) return NOTHING;
+  const shown = unlikely
+    .slice(0, MOST_DOUBTED)
+    .map(
+      ({ line, purchaseId, site }) =>
+        html`<li>line ${line}: <a href="${base}${purchasePath({ purchaseId, site })}">${written(purchaseId)}</a></li>`,
+    );
+  const more = unlikely.length - shown.length;
+  return html`<div class="note warning" role="status">${icon('warning', 'warning')}<div><p><b>${counted(unlikely.length, 'line')} may hold no Purchase ID</b>: an id has digits and no spaces. ${unlikely.length === 1 ? 'It is' : 'They are'} registered all the same. If one is no id, open it and stop watching it.</p><ul>${shown}${more > 0 ? html`<li>and ${number(more)} more</li>` : NOTHING}</ul></div></div>`;
 }
 
-const described = ({ errors = [] }: Shown, field: string): Html | string =>
-  errors.some((error) => error.field === field) ? html` aria-invalid="true" aria-describedby="${field}-problem"` : '';
+/** What a form had, and the reasons why it was refused. */
+const triedOf = ({ form }: Ask, { errors = [], problem = '' }: Shown): Tried => ({
+  values: form,
+  refusal: errors.length + problem.length === 0 ? null : { message: problem, errors, status: 400 },
+});
 
-function siteChoice(sites: readonly string[], chosen: string | undefined): Html {
-  const option = (site: string): Html =>
-    html`<option value="${site}"${site === chosen ? html` selected` : NOTHING}>${site}</option>`;
-  return html`<label>Site <select name="site">${sites.map(option)}</select></label>`;
-}
+const siteField = (sites: readonly string[], tried: Tried): Html =>
+  field({ name: 'site', label: 'Site', tried, choices: sites.map((value) => ({ value, word: value })) });
 
-function oneForm({ base, form }: Ask, sites: readonly string[], shown: Shown): Html {
-  const field = (name: string, label: string, placeholder: string): Html =>
-    html`<label>${label} <input name="${name}" value="${form[name] ?? ''}" placeholder="${placeholder}" autocomplete="off"${described(shown, name)}>${problemOf(shown, name)}</label>`;
-  const known = new Set(['purchaseId', 'reference', 'metadata', 'lines']);
-  const rest =
-    (shown.errors ?? []).length === 0
-      ? shown.problem
-      : shown
-          .errors!.filter((error) => !known.has(error.field))
-          .map(({ field: name, detail }) => `${name} ${detail}`)
-          .join('; ');
-  const body = html`<form class="body stack" method="post" action="${base}${PATH}">${rest ? html`<p class="critical" role="alert">${rest}</p>` : NOTHING}${field('purchaseId', 'Purchase ID', '2f1c9a7e-51b3-4c0e-9d7a-0e6b4f1d2c11')}${siteChoice(sites, form.site)}${field('reference', 'Your reference, such as an order number (optional)', 'ORD-1')}
-<label>Metadata, a JSON object that comes back in every event (optional) <textarea name="metadata" rows="2" spellcheck="false" placeholder='{"cart": 7}'${described(shown, 'metadata')}>${form.metadata ?? ''}</textarea>${problemOf(shown, 'metadata')}</label>
+function oneForm(ask: Ask, sites: readonly string[], shown: Shown): Html {
+  const tried = triedOf(ask, ask.form.lines === undefined ? shown : {});
+  const optional = 'Your reference, such as an order number (optional)';
+  const metadata = 'Metadata, a JSON object that comes back in every event (optional)';
+  const body = html`<form class="body stack" method="post" action="${ask.base}${PATH}">${refusalNote(tried, ['purchaseId', 'site', 'reference', 'metadata'])}${field({ name: 'purchaseId', label: 'Purchase ID', tried, placeholder: '2f1c9a7e-51b3-4c0e-9d7a-0e6b4f1d2c11' })}${siteField(sites, tried)}${field({ name: 'reference', label: optional, tried, placeholder: 'ORD-1' })}
+${field({ name: 'metadata', label: metadata, tried, isLong: true, rows: 2, placeholder: '{"cart": 7}' })}
 <button class="btn${shown.pasted === undefined ? ' first' : ''}">Register 1 purchase</button></form>`;
   return panel({ id: 'one', title: 'One purchase', body });
 }
 
-/** Text within a `textarea`, where nothing but these two signs means anything. Of 1 MB the template would make 0.4 s of work. */
-const longText = (text: string): Html => trusted(text.replaceAll('&', '&amp;').replaceAll('<', '&lt;'));
-
-function linesForm({ base, form }: Ask, sites: readonly string[], shown: Shown): Html {
+function linesForm(ask: Ask, sites: readonly string[], shown: Shown): Html {
   const { pasted } = shown;
+  const { form } = ask;
   // What is good is registered: what is left to mend is what was bad.
   const left =
     pasted === undefined || pasted.problem !== null
@@ -193,8 +193,12 @@ function linesForm({ base, form }: Ask, sites: readonly string[], shown: Shown):
       : pasted.bad.length === 0
         ? ''
         : [...(pasted.header === '' ? [] : [pasted.header]), ...pasted.bad.map(({ text }) => text)].join('\n');
-  const body = html`<form class="body stack" method="post" action="${base}${PATH}"><label>One purchase a line: only ids, or id,site,reference in each line; or CSV with a header such as purchase_id,reference,metadata <textarea name="lines" rows="9" spellcheck="false" placeholder="2f1c9a7e-51b3-4c0e-9d7a-0e6b4f1d2c11,${sites[0] ?? 'default'},ORD-1"${described(shown, 'lines')}>
-${longText(left)}</textarea>${problemOf(shown, 'lines')}</label>${siteChoice(sites, form.site)}
+  const refused = triedOf(ask, form.lines === undefined ? {} : shown);
+  const tried = { ...refused, values: { ...form, lines: left } };
+  const label =
+    'One purchase a line: only ids, or id,site,reference in each line; or CSV with a header such as purchase_id,reference,metadata';
+  const placeholder = `2f1c9a7e-51b3-4c0e-9d7a-0e6b4f1d2c11,${sites[0] ?? 'default'},ORD-1`;
+  const body = html`<form class="body stack" method="post" action="${ask.base}${PATH}">${refusalNote(tried, ['lines', 'site'])}${field({ name: 'lines', label, tried, isLong: true, rows: 9, placeholder })}${siteField(sites, tried)}
 <button class="btn${pasted === undefined ? '' : ' first'}">Register these lines</button><p class="small">The site is for lines that name none. A bad line is listed with its number and what to do; the others are registered. For more than 1 MB use <code>purchase-watch watch --file</code>.</p></form>`;
   return panel({ id: 'many', title: 'Many purchases', body });
 }

@@ -34,7 +34,7 @@ export const rehearsePages = [
       const sub = html`<p class="sub">${tied(more.join(' '))} ${aboutText(body)}</p><div class="acts"><a class="btn" href="#try">Try other settings</a></div>`;
       const result = html`${timelinePanel(body)}${numbersPanel(body)}${messagesPanel(body)}`;
       return view(
-        html`<div class="two"><div class="stack">${result}</div><div class="stack">${form(null)}${basisPanel(body)}</div></div>`,
+        html`<div class="stack">${result}<div class="two even">${form(null)}${basisPanel(body)}</div></div>`,
         sentence,
         sub,
       );

@@ -49,7 +49,7 @@ function incidentTable({ rehearsed, present, from, to }: RehearsalBody): Html {
   const row =
     (side: string) =>
     (incident: ShownIncident): Html =>
-      html`<tr><th scope="row"><bdi>${incidentPlace(incident)}</bdi></th><td>${side}</td><td>${status(incident.severity, incident.severity)}</td><td data-l="opened">${time(incident.openedAt, '')}</td><td data-l="first alert">${time(incident.alertedAt, 'none')}</td><td data-l="ended">${time(incident.endedAt, 'still open')}</td><td class="num" data-l="at the worst">${number(incident.peak)}</td></tr>`;
+      html`<tr><th scope="row" class="wide"><bdi>${incidentPlace(incident)}</bdi></th><td>${side}</td><td class="end">${status(incident.severity, incident.severity)}</td><td data-l="opened">${time(incident.openedAt, '')}</td><td data-l="first alert">${time(incident.alertedAt, 'none')}</td><td data-l="ended">${time(incident.endedAt, 'still open')}</td><td class="num" data-l="at the worst">${number(incident.peak)}</td></tr>`;
   const all = [
     ...rehearsed.timeline.map(row(present === null ? PRESENT : CHANGED)),
     ...(present?.timeline ?? []).map(row(PRESENT)),
@@ -62,7 +62,7 @@ function incidentTable({ rehearsed, present, from, to }: RehearsalBody): Html {
   const table =
     rows.length === 0
       ? nothingHere('No incident would have been open.')
-      : html`<table class="cards"><thead><tr><th scope="col">Where</th><th scope="col">With</th><th scope="col">Severity</th><th scope="col">Opened</th><th scope="col">First alert</th><th scope="col">Ended</th><th scope="col" class="num">At the worst</th></tr></thead><tbody>${rows}</tbody></table>${rest}`;
+      : html`<table class="cards fits"><thead><tr><th scope="col">Where</th><th scope="col">With</th><th scope="col">Severity</th><th scope="col">Opened</th><th scope="col">First alert</th><th scope="col">Ended</th><th scope="col" class="num">At the worst</th></tr></thead><tbody>${rows}</tbody></table>${rest}`;
   return html`<details class="same" id="timeline-table"><summary>The incidents as a table</summary>${table}</details>`;
 }
 
@@ -73,10 +73,10 @@ export function numbersPanel({ rehearsed, present, really }: RehearsalBody): Htm
     [REALLY, really],
   ];
   const row = (name: string, of: (side: MessageSums) => number | null): Html =>
-    html`<tr><th scope="row">${name}</th>${sides.map(([, side]) => html`<td class="num">${shown(of(side))}</td>`)}</tr>`;
+    html`<tr><th scope="row" class="wide">${name}</th>${sides.map(([side, sums]) => html`<td class="num left" data-l="${side.toLowerCase()}">${shown(of(sums))}</td>`)}</tr>`;
   const stages = STAGES.filter((stage) => sides.some(([, side]) => side.stages[stage] > 0));
   const opened = (side: MessageSums): number | null => ('incidents' in side ? (side.incidents as number) : null);
-  const body = html`<div class="scroll" tabindex="0" role="region" aria-label="Alerts in numbers"><table><thead><tr><th scope="col"><span class="vh">What</span></th>${sides.map(([name]) => html`<th scope="col" class="num">${name}</th>`)}</tr></thead><tbody>${row('Alerts', ({ messages }) => messages)}${rehearsed.perDay === null ? NOTHING : row('Alerts a day', ({ perDay }) => perDay)}${stages.map((stage) => row(WORDS[stage], ({ stages: counts }) => counts[stage]))}${row('Incidents that opened', opened)}${row('Purchases found stuck', ({ overdue }) => overdue)}</tbody></table></div>`;
+  const body = html`<table class="cards fits"><thead><tr><th scope="col"><span class="vh">What</span></th>${sides.map(([name]) => html`<th scope="col" class="num">${name}</th>`)}</tr></thead><tbody>${row('Alerts', ({ messages }) => messages)}${rehearsed.perDay === null ? NOTHING : row('Alerts a day', ({ perDay }) => perDay)}${stages.map((stage) => row(WORDS[stage], ({ stages: counts }) => counts[stage]))}${row('Incidents that opened', opened)}${row('Purchases found stuck', ({ overdue }) => overdue)}</tbody></table>`;
   return panel({ id: 'numbers', title: 'Numbers', body });
 }
 
@@ -98,11 +98,11 @@ export function messagesPanel({ rehearsed, present, from, to }: RehearsalBody): 
   const { said, messages } = rehearsed;
   const rows = said.slice(0, MOST_MESSAGES);
   const row = ({ at, channels, stage, headline }: (typeof said)[number]): Html =>
-    html`<tr><th scope="row" class="nowrap">${momentTime(Date.parse(at), span)}</th><td>${stage}<small>${channels.join(', ')}</small></td><td class="wide"><bdi>${tied(headline)}</bdi></td></tr>`;
+    html`<tr><th scope="row" class="nowrap">${momentTime(Date.parse(at), span)}</th><td class="wide">${stage}<small>${channels.join(', ')}</small></td><td class="wide"><bdi>${tied(headline)}</bdi></td></tr>`;
   const body =
     rows.length === 0
       ? nothingHere('Nothing: no alert would have been sent in this time.')
-      : html`<table class="cards"><thead><tr><th scope="col">At</th><th scope="col">Stage</th><th scope="col">Headline</th></tr></thead><tbody>${rows.map(row)}</tbody></table>`;
+      : html`<table class="cards fits"><thead><tr><th scope="col">At</th><th scope="col">Stage</th><th scope="col">Headline</th></tr></thead><tbody>${rows.map(row)}</tbody></table>`;
   const more = messages - rows.length;
   return panel({
     id: 'messages',

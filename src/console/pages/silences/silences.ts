@@ -9,12 +9,14 @@ import type { View } from '../../frame/page.ts';
 import { type Ask, action, type GoOn, page } from '../../frame/page-route.ts';
 import { below } from '../../frame/request.ts';
 import { filled, type Tried } from '../../parts/fields.ts';
-import { flash, nothingHere, panel, written } from '../../parts/lists.ts';
+import { flash, nothingHere, panel } from '../../parts/lists.ts';
 import { matching, openCount, openIncidents, scopeText } from '../../parts/silences.ts';
 import { when } from '../../parts/time.ts';
 import { addForm, FIELDS } from './add-form.ts';
 
 const AT_ONCE = 50;
+/** Those that hold or will are few: the sentence counts them. */
+const MOST_CURRENT = 200;
 
 export const silencePages = [
   page('/silences', (ask) => silencesView(ask, { values: { by: actorOf(ask.caller), endsAt: '2h' }, refusal: null }, false)),
@@ -53,7 +55,7 @@ async function silencesView(ask: Ask, tried: Tried, isTried: boolean): Promise<V
     api.get<OverviewBody>('/v1/overview'),
     of === 'over'
       ? { data: [], nextCursor: null }
-      : api.get<Page>('/v1/silences', { limit: AT_ONCE, cursor: of === 'current' ? cursor : null }),
+      : api.get<Page>('/v1/silences', { limit: MOST_CURRENT, cursor: of === 'current' ? cursor : null }),
     of === 'current'
       ? { data: [], nextCursor: null }
       : api.get<Page>('/v1/silences', { status: 'over', limit: AT_ONCE, cursor: of === 'over' ? cursor : null }),
@@ -72,7 +74,7 @@ async function silencesView(ask: Ask, tried: Tried, isTried: boolean): Promise<V
   const list = (id: string, title: string, silences: readonly SilenceBody[], foot: { foot?: Html } = {}): Html =>
     silences.length === 0 ? NOTHING : panel({ id, title, body: table(silences, ask, held), ...foot });
   const isEmpty = current.data.length + over.data.length === 0;
-  const body = html`<div class="head"><h1 class="say" data-said>${sentence(active, coming)}</h1></div>
+  const body = html`<div class="head"><h1 class="say" data-said>${sentence(active, coming, current.nextCursor !== null || of !== undefined)}</h1></div>
 <div class="stack">${done === null ? NOTHING : flash(done)}
 ${list('active', 'Active', active, older(current.nextCursor, 'current'))}${list('coming', 'Coming', coming, active.length === 0 ? older(current.nextCursor, 'current') : {})}
 ${isEmpty ? nothing(ask) : NOTHING}${addForm(ask, { tried, isTried, overview })}${list('over', 'Over', over.data, older(over.nextCursor, 'over'))}</div>`;
@@ -89,7 +91,9 @@ function doneText(id: string | undefined, current: readonly SilenceBody[], open:
   return html`${added.id} was added. ${added.status === 'active' ? `It holds back messages of ${count} now.` : `It would hold back messages of ${count} now.`}`;
 }
 
-function sentence(active: readonly SilenceBody[], coming: readonly SilenceBody[]): string {
+/** `isPart`: the list goes on, so silences that hold may be on another page. */
+function sentence(active: readonly SilenceBody[], coming: readonly SilenceBody[], isPart: boolean): string {
+  if (isPart) return `Of these, ${active.length} hold and ${coming.length} are to come; other pages have more`;
   if (active.length === 0 && coming.length === 0) return 'No silence holds: people are alerted of every incident';
   const holds = active.length === 1 ? '1 silence holds' : `${active.length} silences hold`;
   if (coming.length === 0) return holds;
@@ -97,7 +101,7 @@ function sentence(active: readonly SilenceBody[], coming: readonly SilenceBody[]
 }
 
 function table(silences: readonly SilenceBody[], ask: Ask, held: (silence: SilenceBody) => string): Html {
-  return html`<table class="cards"><thead><tr><th scope="col">About</th><th scope="col">Reason</th><th scope="col">By</th><th scope="col">From</th><th scope="col">Until</th><th scope="col">Is</th></tr></thead>
+  return html`<table class="cards fits"><thead><tr><th scope="col">About</th><th scope="col">Reason</th><th scope="col">By</th><th scope="col">From</th><th scope="col">Until</th><th scope="col">Is</th></tr></thead>
 <tbody data-still>${silences.map((each) => row(each, ask, held))}</tbody></table>`;
 }
 
@@ -110,7 +114,7 @@ function row(silence: SilenceBody, ask: Ask, held: (silence: SilenceBody) => str
       : is === 'coming'
         ? status('waiting', 'coming')
         : html`<span class="mute">over</span>`;
-  return html`<tr id="row-${id}"><th scope="row"><bdi>${scopeText(silence)}</bdi><small class="id">${id}</small></th><td class="wide">${written(reason)}</td><td data-l="by">${written(by)}</td><td data-l="from">${when(startsAt, now)}</td><td data-l="until">${when(endsAt, now)}</td><td class="wide">${shown}${is === 'over' || !ask.mayOperate ? NOTHING : ending(silence, ask, held(silence))}</td></tr>`;
+  return html`<tr id="row-${id}"><th scope="row"><bdi>${scopeText(silence)}</bdi><small class="id">${id}</small></th><td class="wide"><bdi>${reason}</bdi></td><td class="wide" data-l="by"><bdi>${by}</bdi></td><td data-l="from">${when(startsAt, now)}</td><td data-l="until">${when(endsAt, now)}</td><td class="wide ending">${shown}${is === 'over' || !ask.mayOperate ? NOTHING : ending(silence, ask, held(silence))}</td></tr>`;
 }
 
 /** What ending it does, before it is done. */
@@ -133,7 +137,7 @@ function nothing({ base, origin, mayOperate }: Ask): Html {
       mayOperate
         ? html`Add one below, on the page of <a href="${base}/incidents">an incident</a>, or by the API:`
         : html`A key with the scope operate adds one, here or by the API:`,
-      html`<div class="copy"><pre id="example">${command}</pre><button class="btn" type="button" data-copy="example">Copy</button></div>`,
+      html`<div class="copy"><pre id="example" tabindex="0" role="region" aria-label="A call of the API">${command}</pre><button class="btn" type="button" data-copy="example">Copy</button></div>`,
     ),
   });
 }

@@ -4,7 +4,7 @@ import { counted } from '../../../domain/values/counts.ts';
 import { type Html, html, NOTHING } from '../../frame/html.ts';
 import { type Shape, status } from '../../frame/icons.ts';
 import type { Ask } from '../../frame/page-route.ts';
-import { nothingHere, panel, written } from '../../parts/lists.ts';
+import { nothingHere, panel } from '../../parts/lists.ts';
 import { since, when } from '../../parts/time.ts';
 
 type Replica = SiteBody['replicas'][number];
@@ -44,7 +44,7 @@ export function replicasPanel({ replicas }: SiteBody, { now }: Ask): Html {
     const { nextProbeAt } = breaker;
     const isDue = nextProbeAt !== null && Date.parse(nextProbeAt) <= now;
     const probe = nextProbeAt === null ? NOTHING : html`<small>next probe ${isDue ? 'is due' : when(nextProbeAt, now)}</small>`;
-    return html`<tr><th scope="row" class="id">${written(replica)}</th>
+    return html`<tr><th scope="row" class="id">${replica}</th>
 <td class="wide">${status(kind, word)}<small>for ${since(breaker.since, now)}${why}</small>${probe}</td>
 <td class="num wide left" data-l="calls a second">${calls.perSecond} of ${calls.ceiling}<small>${used(calls)}</small></td>
 <td class="wide" data-l="token">${tokenText(token, now)}</td><td data-l="as of">${when(writtenAt, now)}</td></tr>`;
@@ -52,7 +52,7 @@ export function replicasPanel({ replicas }: SiteBody, { now }: Ask): Html {
   const body =
     replicas.length === 0
       ? nothingHere('No replica has called the site yet.', 'A replica writes this within ten seconds of its first call.')
-      : html`<table class="cards"><thead><tr><th scope="col">Replica</th><th scope="col">Breaker</th><th scope="col" class="num">Calls a second</th><th scope="col">Access token</th><th scope="col">As of</th></tr></thead><tbody>${replicas.map(row)}</tbody></table>`;
+      : html`<table class="cards fits"><thead><tr><th scope="col">Replica</th><th scope="col">Breaker</th><th scope="col" class="num">Calls a second</th><th scope="col">Access token</th><th scope="col">As of</th></tr></thead><tbody>${replicas.map(row)}</tbody></table>`;
   return panel({ id: 'replicas', title: 'Replicas', note: 'how each calls the site', body });
 }
 
@@ -71,5 +71,5 @@ function tokenText(token: Replica['token'], now: number): Html | string {
       : html`fetched ${when(fetchedAt, now)}<small>${expiresAt !== null && Date.parse(expiresAt) < now ? 'ended' : 'valid until'} ${when(expiresAt, now)}</small>`;
   if (refusedAt === null) return valid;
   const isOver = fetchedAt !== null && fetchedAt > refusedAt;
-  return html`${valid}<small>${isOver ? 'last refused' : status('critical', 'refused', 'fail')} ${when(refusedAt, now)}: ${written(refusal ?? '')}</small>`;
+  return html`${valid}<small>${isOver ? 'last refused' : status('critical', 'refused', 'fail')} ${when(refusedAt, now)}: <bdi>${refusal ?? ''}</bdi></small>`;
 }

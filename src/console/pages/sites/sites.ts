@@ -26,7 +26,7 @@ type Overview = OverviewBody['sites'][number];
 export const sitePages = [
   page('/sites', async (ask) => {
     const overview = await ask.api.get<OverviewBody>('/v1/overview');
-    const sites = overview.sites.filter(({ configured, unpolled }) => configured || unpolled > 0);
+    const sites = overview.sites.filter(({ configured, unpolled }) => configured || unpolled > 0).toSorted(troubledFirst);
     const shown = sites.slice(0, MOST_PICTURED);
     const panels = await Promise.all(shown.map(async (site) => sitePanel(site, await read(site.site, ask), overview, ask)));
     const others = sites.slice(MOST_PICTURED);
@@ -56,6 +56,12 @@ export const sitePages = [
     return { title: name, place: 'sites', crumb: html`<a href="${ask.base}/sites">Sites</a> / ${written(name)}`, body };
   }),
 ];
+
+/** Those that cannot be read first, then those with open incidents. */
+function troubledFirst(a: Overview, b: Overview): number {
+  const silent = ({ answers, unpolled }: Overview): number => Number(!answers || unpolled > 0);
+  return silent(b) - silent(a) || b.openIncidents - a.openIncidents;
+}
 
 function sentence(sites: readonly Overview[]): string {
   const silent = sites.filter(({ answers, unpolled }) => !answers || unpolled > 0).map(({ site }) => site);
@@ -197,7 +203,7 @@ function counts({ site }: Overview, { purchases }: OverviewBody, { base, now }: 
       status: is,
       ...(state !== null && { state: state.name.startsWith('Unknown(') ? String(state.value) : state.name }),
     });
-    return html`<tr><th scope="row"><a href="${base}/purchases?${filters}">${state === null ? 'not seen yet' : stateWords(state.value)}</a>${beside(state)}</th><td>${is}</td><td class="num">${number(count)}</td><td class="num">${stuck > 0 ? html`<b class="stuck">${number(stuck)}</b>` : '0'}</td><td>${oldestSince === null ? '' : when(oldestSince, now)}</td></tr>`;
+    return html`<tr><th scope="row"><a href="${base}/purchases?${filters}">${state === null ? 'not seen yet' : stateWords(state.value)}</a>${beside(state)}</th><td class="end">${is}</td><td class="num left" data-l="purchases">${number(count)}</td><td class="num" data-l="stuck">${stuck > 0 ? html`<b class="stuck">${number(stuck)}</b>` : '0'}</td><td class="wide" data-l="the longest since">${oldestSince === null ? 'nobody waits' : when(oldestSince, now)}</td></tr>`;
   };
   return panel({
     id: 'counts',
@@ -208,6 +214,6 @@ function counts({ site }: Overview, { purchases }: OverviewBody, { base, now }: 
             'No purchase of this site is registered.',
             html`Register one: <code>npx ${commandLine`watch --site ${site}`} &lt;purchase id&gt;</code>`,
           )
-        : html`<div class="scroll" tabindex="0" role="region" aria-label="Counts by state and status"><table><thead><tr><th scope="col">State</th><th scope="col">Status</th><th scope="col" class="num">Purchases</th><th scope="col" class="num">Stuck</th><th scope="col">The longest since</th></tr></thead><tbody>${groups.map(row)}</tbody></table></div>`,
+        : html`<table class="cards fits"><thead><tr><th scope="col">State</th><th scope="col">Status</th><th scope="col" class="num">Purchases</th><th scope="col" class="num">Stuck</th><th scope="col">The longest since</th></tr></thead><tbody>${groups.map(row)}</tbody></table>`,
   });
 }

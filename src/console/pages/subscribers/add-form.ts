@@ -7,7 +7,7 @@ import type { Ask } from '../../frame/page-route.ts';
 import { field, refusalNote, type Tried } from '../../parts/fields.ts';
 import { tickBoxes, ticked } from '../../parts/tick-boxes.ts';
 
-const FIELDS = ['name', 'url', 'format', 'headers', 'description'];
+const FIELDS = ['name', 'url', 'format', 'headers', 'description', 'types', 'sites', 'states'];
 export const FORMATS = [
   { value: 'standard', word: 'standard, as in the feed' },
   { value: 'cloudevents', word: 'CloudEvents' },
@@ -18,7 +18,7 @@ export function addForm({ base }: Ask, { sites }: OverviewBody, tried: Tried): H
   const { values } = tried;
   const names = sites.filter(({ configured }) => configured).map(({ site }) => site);
   const boxes = (name: string, legend: string, choices: readonly string[], word?: (choice: string) => string): Html =>
-    tickBoxes({ name, legend, choices, values, ...(word && { word }) });
+    tickBoxes({ name, legend, choices, tried, ...(word && { word }) });
   // Values of headers are secrets: no page repeats them.
   const unrepeated = { ...tried, values: {} };
   return html`<form class="body stack" method="post" action="${base}/subscribers">${refusalNote(tried, FIELDS)}

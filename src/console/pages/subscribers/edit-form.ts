@@ -9,7 +9,7 @@ import { field, refusalNote, type Tried } from '../../parts/fields.ts';
 import { tickBoxes, ticked } from '../../parts/tick-boxes.ts';
 import { FORMATS, headersOf } from './add-form.ts';
 
-const FIELDS = ['url', 'format', 'headers', 'description'];
+const FIELDS = ['url', 'format', 'headers', 'description', 'types', 'sites', 'states'];
 
 /** What the form begins with: the subscriber as it is. Its address and the values of its headers are secrets, and are not there. */
 export function editBegins({ types, sites, states, format, publicKey, description }: SubscriberBody): Tried['values'] {
@@ -39,7 +39,7 @@ export function editForm({ subscriber, sites, waits, path, tried }: EditForm): H
   const boxes = (field: 'types' | 'sites' | 'states', legend: string, known: readonly string[]): Html => {
     // What it has, and is no longer known, can be taken away.
     const choices = [...new Set([...known, ...(subscriber[field] ?? []).map(String)])];
-    return tickBoxes({ name: field, legend, choices, values, ...(field === 'states' && { word: stateBoth }) });
+    return tickBoxes({ name: field, legend, choices, tried, ...(field === 'states' && { word: stateBoth }) });
   };
   const names = sites.filter(({ configured }) => configured).map(({ site }) => site);
   const isNamed = names.length > 1 || subscriber.sites !== null;
@@ -47,7 +47,7 @@ export function editForm({ subscriber, sites, waits, path, tried }: EditForm): H
     headers.length === 0
       ? 'It has none now.'
       : `It has ${headers.join(', ')} now; left empty, they stay, and an address of another origin (scheme, host, port) needs them again.`;
-  return html`<details class="same" id="edit"${tried.refusal === null ? NOTHING : html` open`}><summary>Edit</summary><form class="body stack" method="post" action="${path}/edit#edit">${refusalNote(tried, FIELDS)}
+  return html`<details class="same" id="edit"${tried.refusal === null ? NOTHING : html` open`}><summary>Edit</summary><form class="body stack" method="post" action="${path}/edit">${refusalNote(tried, FIELDS)}
 ${field({ name: 'url', label: 'Another address', tried, longest: 2_000, placeholder: url ?? 'https://shop.example/hooks', hint: 'Left empty, events go where they went.' })}
 ${boxes('types', 'Types of events; none ticked: all', EVENT_TYPES)}
 ${isNamed ? boxes('sites', 'Sites; none ticked: all', names) : NOTHING}

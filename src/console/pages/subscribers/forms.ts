@@ -49,7 +49,7 @@ export function replayPanel({ name }: SubscriberBody, ask: Ask, posted: Posted):
   return panel({
     id: 'replay',
     title: 'Replay',
-    body: html`<div class="body stack"><form class="stack" method="post" action="${pathOf(ask, name)}/replay#replay"><p class="small">Sends past events again, after all that is new. Receivers drop repeats by <code>webhook-id</code>.</p>${refusalNote(tried, ['since', 'until', 'types'])}
+    body: html`<div class="body stack"><form class="stack" method="post" action="${pathOf(ask, name)}/replay"><p class="small">Sends past events again, after all that is new. Receivers drop repeats by <code>webhook-id</code>.</p>${refusalNote(tried, ['since', 'until', 'types'])}
 ${field({ name: 'since', label: 'From', tried, isRequired: true, longest: 40, hint: 'A duration back such as 2h, or a time with its zone.' })}
 ${field({ name: 'until', label: 'To', tried, longest: 40, hint: 'Left empty: now.' })}
 ${field({ name: 'types', label: 'Types', tried, choices: types })}<button class="btn">Count first (dry run)</button></form>${dryRun === null ? NOTHING : confirmation(name, ask, dryRun)}</div>`,
@@ -68,7 +68,7 @@ export function retryPanel({ name }: SubscriberBody, ask: Ask, posted: Posted): 
   return panel({
     id: 'retry',
     title: 'Retry what was not delivered',
-    body: html`<div class="body stack"><form class="stack" method="post" action="${pathOf(ask, name)}/retry#retry">${refusalNote(tried, ['status'])}${field({ name: 'status', label: 'Which', tried, choices: GIVEN_UP })}<button class="btn">Count first (dry run)</button></form>${dryRun === null ? NOTHING : confirmation(name, ask, dryRun)}</div>`,
+    body: html`<div class="body stack"><form class="stack" method="post" action="${pathOf(ask, name)}/retry">${refusalNote(tried, ['status'])}${field({ name: 'status', label: 'Which', tried, choices: GIVEN_UP })}<button class="btn">Count first (dry run)</button></form>${dryRun === null ? NOTHING : confirmation(name, ask, dryRun)}</div>`,
   });
 }
 
@@ -79,10 +79,11 @@ function confirmation(name: string, ask: Ask, { of, found, fields }: DryRun): Ht
     waiting === 0
       ? NOTHING
       : html`<p>${tied(counted(waiting, 'of the time waits', 'of the time wait'))} in any case and ${waiting === 1 ? 'is' : 'are'} not doubled.</p>`;
-  if (count === 0) return html`<div class="confirm" role="status"><p><b>Nothing would be sent to ${name}.</b></p>${waits}</div>`;
+  if (count === 0)
+    return html`<div class="confirm" role="status" tabindex="-1" autofocus><p><b>Nothing would be sent to ${name}.</b></p>${waits}</div>`;
   const deliveries = tied(counted(count, 'delivery', 'deliveries'));
   const verb = of === 'replay' ? 'Replay' : 'Retry';
-  return html`<form class="confirm" method="post" action="${pathOf(ask, name)}/${of}">${Object.entries(fields).map(([field, value]) => html`<input type="hidden" name="${field}" value="${value}">`)}
+  return html`<form class="confirm" tabindex="-1" autofocus method="post" action="${pathOf(ask, name)}/${of}">${Object.entries(fields).map(([field, value]) => html`<input type="hidden" name="${field}" value="${value}">`)}
 <div role="status"><p><b>${deliveries} would be sent to ${name}</b>, of events that happened between ${when(oldest, ask.now)} and ${when(newest, ask.now)}.</p>${waits}
 ${expectedDrain === undefined ? NOTHING : html`<p>Until all have arrived: ${tied(expectedDrain.text)}.</p>`}${note === undefined ? NOTHING : html`<p><bdi>${note}</bdi></p>`}</div>
 <p><button class="btn heavy" name="count" value="${count}">${verb} ${deliveries}</button></p></form>`;

@@ -41,7 +41,10 @@ async function view(ask: Ask, tried: Tried): Promise<View> {
     api.get<SubscriberPage>('/v1/subscribers', { limit: PAGE_SIZE, cursor: tried.refusal === null ? query.cursor : null }),
   ]);
   const receivers = new Map(overview.subscribers.map((each) => [each.name, each]));
-  const systems = found.data.filter((each) => !isForPeople(each));
+  // A subscriber in trouble comes before the others.
+  const systems = found.data
+    .filter((each) => !isForPeople(each))
+    .toSorted((a, b) => Number(a.health.status === 'ok') - Number(b.health.status === 'ok'));
   const add = mayOperate
     ? html`<section class="panel" aria-label="Add a subscriber"><details id="add"${tried.refusal !== null ? html` open` : NOTHING}><summary>Add a subscriber</summary>${addForm(ask, overview, tried)}</details></section>`
     : html`<p class="small">A key with the scope operate can add subscribers.</p>`;
@@ -79,9 +82,10 @@ function table(systems: readonly SubscriberBody[], receivers: ReadonlyMap<string
     const lag = waiting?.dueSince === null || waiting === undefined ? 'none' : since(waiting.dueSince, now);
     return html`<tr id="row-${name}"><th scope="row"><a href="${base}/subscribers/${encodeURIComponent(name)}">${name}</a>${description === null ? NOTHING : html`<small>${written(description)}</small>`}</th>
 <td>${healthMark({ health })}</td><td class="num" data-l="lag">${lag}</td><td class="num" data-l="waiting">${number((waiting?.pending ?? 0) + (waiting?.inFlight ?? 0))}${most}</td><td class="num" data-l="parked">${number(waiting?.parked ?? 0)}</td>
-<td class="hide">${kind}<small>${url === null ? 'address not known here' : written(url)}</small></td><td class="wide mid">${listText(types, 'all types')}<small>${listText(sites, 'all sites')}</small></td></tr>`;
+<td class="hide kind">${kind}<small>${url === null ? 'address not known here' : written(url)}</small></td><td class="wide mid">${listText(types, 'all types')}<small>${listText(sites, 'all sites')}</small></td></tr>`;
   };
-  return html`<table class="cards"><thead><tr><th scope="col">Name</th><th scope="col">Health</th><th scope="col" class="num">Lag</th><th scope="col" class="num">Waiting</th><th scope="col" class="num">Parked</th><th scope="col">Kind</th><th scope="col" class="mid">Gets</th></tr></thead><tbody data-still>${systems.map(row)}</tbody></table>`;
+  return html`<table class="cards fits"><thead><tr><th scope="col">Name</th><th scope="col">Health</th><th scope="col" class="num">Lag</th><th scope="col" class="num">Waiting</th><th scope="col" class="num">Parked</th><th scope="col">Kind</th><th scope="col" class="mid">Gets</th></tr></thead><tbody data-still>
+${systems.map(row)}</tbody></table>`;
 }
 
 function empty({ origin, mayOperate, caller }: Ask): Html {

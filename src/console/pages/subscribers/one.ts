@@ -28,7 +28,7 @@ import { when } from '../../parts/time.ts';
 import { attemptsPicture } from '../../pictures/attempts.ts';
 import { addressOf, type DeliveryPage, deliveryTable, olderLinks } from '../deliveries/table.ts';
 import { mainActions, NOTHING_POSTED, type Posted, replayPanel, retryPanel, settingsPanel } from './forms.ts';
-import { ladder, outlookOf, sentenceOf } from './words.ts';
+import { ladder, outlookOf, sentenceOf, wholeError } from './words.ts';
 
 const PAGE_SIZE = 25;
 const MOST_DRAWN = 72;
@@ -56,16 +56,16 @@ export async function subscriberView(ask: Ask, posted: Posted = NOTHING_POSTED):
   // One that was taken out of the settings stays to be read.
   const receiver = overview.subscribers.find((each) => each.name === name);
   const actions = ask.mayOperate
-    ? html`${replayPanel(subscriber, ask, posted)}${retryPanel(subscriber, ask, posted)}${settingsPanel({ subscriber, receiver, sites: overview.sites }, ask, posted)}`
+    ? html`<div class="two even"><div class="stack">${replayPanel(subscriber, ask, posted)}${retryPanel(subscriber, ask, posted)}</div>${settingsPanel({ subscriber, receiver, sites: overview.sites }, ask, posted)}</div>`
     : html`<p class="small">A key with the scope operate can send tests, resume, replay, edit, rotate the secret and remove ${name}.</p>`;
   const body = html`${head(receiver, subscriber, ask)}<div class="stack">${done}${posted.at === 'other' ? refusalNote(posted, []) : NOTHING}
-<div class="two"><div class="stack">${healthPanel(receiver, attempts.data, ask)}${deliveryPanel(deliveries, receiver, ask, name)}</div>
-<div class="stack">${getsPanel(subscriber, ask)}${actions}</div></div></div>`;
+<div class="two">${healthPanel(receiver, attempts.data, ask)}${getsPanel(subscriber, ask)}</div>
+${deliveryPanel(deliveries, receiver, ask, name)}${actions}</div>`;
   const isPosted = posted !== NOTHING_POSTED;
   return {
     title: `Subscriber ${name}`,
     place: 'subscribers',
-    crumb: html`<a href="${base}/subscribers">Subscribers</a> / ${name}`,
+    crumb: html`<a href="${base}/subscribers">Subscribers</a> / ${written(name)}`,
     body,
     ...(isPosted && { isLive: false }),
     ...(posted.refusal !== null && { status: posted.refusal.status }),
@@ -85,7 +85,9 @@ function head(receiver: Receiver | undefined, { name, statusReason }: Subscriber
     health.status === 'paused' && health.pausedUntil !== null
       ? html` <span class="mute">until ${when(health.pausedUntil, ask.now)}</span>`
       : NOTHING;
-  return html`<div class="head"><p>${healthMark(receiver)}${until}</p><h1 class="say">${sentenceOf({ ...receiver, statusReason: receiver.statusReason ?? statusReason })}</h1><p class="sub">${outlookOf(receiver, ask.now)}</p>${ask.mayOperate ? mainActions(receiver, ask) : NOTHING}</div>`;
+  const whole = { ...receiver, statusReason: receiver.statusReason ?? statusReason };
+  const error = wholeError(whole);
+  return html`<div class="head"><p>${healthMark(receiver)}${until}</p><h1 class="say">${sentenceOf(whole)}</h1>${error === null ? NOTHING : html`<p class="sub"><bdi>${error}</bdi></p>`}<p class="sub">${outlookOf(receiver, ask.now)}</p>${ask.mayOperate ? mainActions(receiver, ask) : NOTHING}</div>`;
 }
 
 /** What was just done, by the word in the address. */
@@ -140,13 +142,13 @@ function healthPanel(receiver: Receiver | undefined, attempts: SubscriberAttempt
       body: nothingHere('No attempt was made yet. Each will be here with its answer and the time it took.'),
     });
   const row = ({ delivery, ...each }: SubscriberAttemptsBody['data'][number]): Html =>
-    html`<tr><th scope="row">${when(each.at, now)}</th><td><a href="${base}/deliveries/${delivery}">${delivery}</a></td><td>${outcomeMark(each)}</td><td class="num">${took(each.tookMs)}</td><td class="wide">${excerptText(each.excerpt)}</td></tr>`;
+    html`<tr><th scope="row">${when(each.at, now)}</th><td><a href="${base}/deliveries/${delivery}">${delivery}</a></td><td>${outcomeMark(each)}</td><td class="num">${took(each.tookMs)}</td><td class="wide answered">${excerptText(each.excerpt)}</td></tr>`;
   return panel({
     id: 'health',
     title: 'Health',
     note,
     body: html`<div class="body stack">${attemptsPicture(attempts.toReversed(), MOST_DRAWN)}${steps}</div>
-<div class="scroll"><table class="cards"><caption>Last attempts</caption><thead><tr><th scope="col">Ended</th><th scope="col">Delivery</th><th scope="col">Outcome</th><th scope="col" class="num">Took</th><th scope="col">Answer began</th></tr></thead><tbody>${attempts.slice(0, MOST_LISTED).map(row)}</tbody></table></div>`,
+<table class="cards fits"><caption>Last attempts</caption><thead><tr><th scope="col">Ended</th><th scope="col">Delivery</th><th scope="col">Outcome</th><th scope="col" class="num">Took</th><th scope="col">Answer began</th></tr></thead><tbody>${attempts.slice(0, MOST_LISTED).map(row)}</tbody></table>`,
   });
 }
 

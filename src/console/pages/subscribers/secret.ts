@@ -2,7 +2,7 @@
 import { type Html, html, NOTHING } from '../../frame/html.ts';
 import type { View } from '../../frame/page.ts';
 import type { Ask } from '../../frame/page-route.ts';
-import { panel } from '../../parts/lists.ts';
+import { panel, written } from '../../parts/lists.ts';
 import { when } from '../../parts/time.ts';
 
 interface NewSecret {
@@ -31,7 +31,7 @@ export function secretView({ base, now }: Ask, { name, secret, reason, oldUntil 
   return {
     title: `Secret of ${name}`,
     place: 'subscribers',
-    crumb: html`<a href="${base}/subscribers">Subscribers</a> / <a href="${path}">${name}</a> / secret`,
+    crumb: html`<a href="${base}/subscribers">Subscribers</a> / <a href="${path}">${written(name)}</a> / secret`,
     body,
     isLive: false,
   };

@@ -9,6 +9,21 @@ import { type Html, html, tied } from '../../frame/html.ts';
 import { type Receiver, waitingText } from '../../parts/receivers.ts';
 import { when } from '../../parts/time.ts';
 
+/** Characters of an error within the sentence; the page has the whole error below. */
+const LONGEST_ERROR = 160;
+
+/** What went wrong, as far as the sentence has room. */
+const shortened = (error: string | null): string => {
+  const text = error ?? 'no reason is known';
+  return tied(lower(text.length <= LONGEST_ERROR ? text : `${text.slice(0, LONGEST_ERROR - 1)}…`));
+};
+
+/** The whole error of which the sentence has the beginning; null where the sentence has all. */
+export function wholeError({ statusReason, health }: Receiver & Pick<SubscriberBody, 'statusReason'>): string | null {
+  const error = health.status === 'off' ? statusReason : health.status === 'unreached' ? health.ourError : health.lastError;
+  return health.status !== 'ok' && error !== null && error.length > LONGEST_ERROR ? error : null;
+}
+
 /** How it is, in a sentence that begins with its name. */
 export function sentenceOf({ name, statusReason, health, waiting }: Receiver & Pick<SubscriberBody, 'statusReason'>): Html {
   const waits = waitingText({ waiting });
@@ -16,13 +31,13 @@ export function sentenceOf({ name, statusReason, health, waiting }: Receiver & P
   const { failures, lastError, ourError, ourFailures } = health;
   switch (health.status) {
     case 'off':
-      return html`${name} is off: <bdi>${tied(lower(statusReason ?? 'no reason is known'))}</bdi>${tied(rest)}`;
+      return html`${name} is off: <bdi>${shortened(statusReason)}</bdi>${tied(rest)}`;
     case 'paused':
-      return html`${name} takes nothing ${afterFailures(failures)}: <bdi>${tied(lower(lastError ?? 'no reason is known'))}</bdi>${tied(rest)}`;
+      return html`${name} takes nothing ${afterFailures(failures)}: <bdi>${shortened(lastError)}</bdi>${tied(rest)}`;
     case 'unreached':
-      return html`${name} is not reached, for a reason on this side${ourFailures === 0 ? '' : tied(`, ${afterFailures(ourFailures)}`)}: <bdi>${tied(lower(ourError ?? 'no reason is known'))}</bdi>${tied(rest)}`;
+      return html`${name} is not reached, for a reason on this side${ourFailures === 0 ? '' : tied(`, ${afterFailures(ourFailures)}`)}: <bdi>${shortened(ourError)}</bdi>${tied(rest)}`;
     case 'failing':
-      return html`${name} failed lately, ${afterFailures(failures)}: <bdi>${tied(lower(lastError ?? 'no reason is known'))}</bdi>${tied(rest)}`;
+      return html`${name} failed lately, ${afterFailures(failures)}: <bdi>${shortened(lastError)}</bdi>${tied(rest)}`;
     default:
       return html`${name} takes what it is sent. ${waits === '' ? 'Nothing waits.' : `${capital(tied(waits))}.`}`;
   }

@@ -3,7 +3,7 @@ import type { ActionBody } from '../../../api/access/actions.ts';
 import { type Html, html, NOTHING } from '../../frame/html.ts';
 import { status } from '../../frame/icons.ts';
 import { type Ask, page } from '../../frame/page-route.ts';
-import { nothingHere, panel, written } from '../../parts/lists.ts';
+import { nothingHere, panel } from '../../parts/lists.ts';
 import { when } from '../../parts/time.ts';
 
 const DOORS = [
@@ -27,14 +27,14 @@ export const actionPages = [
     const isFiltered = key !== '' || via !== '' || about !== '';
     const list = data.length === 0 ? none(isFiltered) : table(data, ask);
     const body = html`<div class="head"><h1 class="say">Actions</h1><p class="sub">What people and programs changed through console, API and commands, the latest first. Registrations are not among it.</p></div>
-${filters({ key, via, about }, ask)}
-<div class="stack">${panel({ id: 'actions', title: 'Actions', body: list, foot })}</div>`;
+<div class="stack">${filters({ key, via, about }, ask)}
+${panel({ id: 'actions', title: 'Actions', body: list, foot })}</div>`;
     return { title: 'Actions', place: 'system', crumb: html`<a href="${ask.base}/system">System</a> / Actions`, body };
   }),
 ];
 
 function filters({ key, via, about }: { key: string; via: string; about: string }, { base }: Ask): Html {
-  return html`<form class="filters" action="${base}/system/actions"><label>Made through <select name="via">${DOORS.map(([value, word]) => html`<option value="${value}"${value === via ? html` selected` : NOTHING}>${word}</option>`)}</select></label>
+  return html`<form class="fields" action="${base}/system/actions"><label>Made through <select name="via">${DOORS.map(([value, word]) => html`<option value="${value}"${value === via ? html` selected` : NOTHING}>${word}</option>`)}</select></label>
 <label>Key <input name="key" value="${key}" maxlength="200"></label><label>About the id <input name="about" value="${about}" maxlength="200"></label><button class="btn">Show</button></form>`;
 }
 
@@ -48,11 +48,11 @@ function none(isFiltered: boolean): Html {
 
 function table(actions: readonly ActionBody[], { now }: Ask): Html {
   const row = ({ id, at, key, person, address, via, call, subject, outcome }: ActionBody): Html =>
-    html`<tr id="row-${id}"><td>${when(at, now)}</td><td>${person === null ? html`<span class="mute">–</span>` : written(person)}</td><td>${key === null ? html`<span class="mute">no key</span>` : written(key)}</td><td>${written(address)}</td><td>${via}</td><td><code>${call}</code></td><td>${subjectText(subject)}</td><td>${outcome === 'done' ? status('ok', 'done') : status('warning', 'failed')}</td></tr>`;
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="Table of actions"><table><thead><tr><th scope="col">When</th><th scope="col">Who</th><th scope="col">Key</th><th scope="col">From</th><th scope="col">Through</th><th scope="col">What</th><th scope="col">About</th><th scope="col">Outcome</th></tr></thead><tbody data-still>${actions.map(row)}</tbody></table></div>`;
+    html`<tr id="row-${id}"><th scope="row"><code>${call}</code></th><td class="end">${when(at, now)}</td><td data-l="about" class="wide">${subjectText(subject)}</td><td data-l="who">${person === null ? html`<span class="mute">–</span>` : html`<bdi>${person}</bdi>`}</td><td data-l="key">${key === null ? html`<span class="mute">no key</span>` : html`<bdi>${key}</bdi>`}</td><td data-l="through">${via}</td><td data-l="from" class="wide"><bdi>${address}</bdi></td><td class="word">${outcome === 'done' ? status('ok', 'done') : status('warning', 'failed')}</td></tr>`;
+  return html`<table class="cards fits"><thead><tr><th scope="col">What</th><th scope="col">When</th><th scope="col">About</th><th scope="col">Who</th><th scope="col">Key</th><th scope="col">Through</th><th scope="col">From</th><th scope="col">Outcome</th></tr></thead><tbody data-still>${actions.map(row)}</tbody></table>`;
 }
 
 function subjectText(subject: ActionBody['subject']): Html {
   const texts = Object.entries(subject).map(([name, value]) => (name === 'id' ? String(value) : `${name} ${value}`));
-  return texts.length === 0 ? html`<span class="mute">–</span>` : written(texts.join(', '));
+  return texts.length === 0 ? html`<span class="mute">–</span>` : html`<bdi>${texts.join(', ')}</bdi>`;
 }

@@ -6,7 +6,7 @@ import { type Html, html, NOTHING, number } from '../../frame/html.ts';
 import { icon } from '../../frame/icons.ts';
 import type { View } from '../../frame/page.ts';
 import { type Ask, action, page } from '../../frame/page-route.ts';
-import { flash, nothingHere, panel, written } from '../../parts/lists.ts';
+import { flash, nothingHere, panel } from '../../parts/lists.ts';
 import { when } from '../../parts/time.ts';
 
 const PAGE_SIZE = 100;
@@ -60,10 +60,10 @@ async function view(ask: Ask, refusal: ApiRefusal | null): Promise<View> {
 
 function table(sessions: readonly SessionBody[], { base, now, mayOperate }: Ask): Html {
   const button = (id: string): Html =>
-    html`<td><form method="post" action="${base}/system/sessions/end"><button class="btn" name="id" value="${id}" aria-label="Sign out ${id}">Sign out</button></form></td>`;
+    html`<td class="wide"><form method="post" action="${base}/system/sessions/end"><button class="btn" name="id" value="${id}" aria-label="Sign out ${id}">Sign out</button></form></td>`;
   const row = ({ id, key, person, address, signedInAt, lastSeenAt, expiresAt, isOwn }: SessionBody): Html =>
-    html`<tr id="row-${id}"><th scope="row">${written(person ?? key)}${person === null ? NOTHING : html`<small>key ${written(key)}</small>`}${isOwn ? html`<small>this browser</small>` : NOTHING}</th><td data-l="from">${written(address)}</td><td data-l="signed in">${when(signedInAt, now)}</td><td data-l="last seen">${when(lastSeenAt, now)}</td><td data-l="ends">${when(expiresAt, now)}</td>${mayOperate ? button(id) : NOTHING}</tr>`;
-  return html`<table class="cards"><thead><tr><th scope="col">Who</th><th scope="col">From</th><th scope="col">Signed in</th><th scope="col">Last seen</th><th scope="col">Ends</th>${mayOperate ? html`<th scope="col"><span class="vh">What may be done</span></th>` : NOTHING}</tr></thead><tbody data-still>${sessions.map(row)}</tbody></table>`;
+    html`<tr id="row-${id}"><th scope="row"><bdi>${person ?? key}</bdi>${person === null ? NOTHING : html`<small>key <bdi>${key}</bdi></small>`}${isOwn ? html`<small>this browser</small>` : NOTHING}</th><td class="wide" data-l="from"><bdi>${address}</bdi></td><td class="wide" data-l="signed in">${when(signedInAt, now)}</td><td class="wide" data-l="last seen">${when(lastSeenAt, now)}</td><td class="wide" data-l="ends">${when(expiresAt, now)}</td>${mayOperate ? button(id) : NOTHING}</tr>`;
+  return html`<table class="cards fits"><thead><tr><th scope="col">Who</th><th scope="col">From</th><th scope="col">Signed in</th><th scope="col">Last seen</th><th scope="col">Ends</th>${mayOperate ? html`<th scope="col"><span class="vh">What may be done</span></th>` : NOTHING}</tr></thead><tbody data-still>${sessions.map(row)}</tbody></table>`;
 }
 
 /** All at once; says how many, as far as the page knows. */

@@ -6,7 +6,7 @@ import { counted } from '../../../domain/values/counts.ts';
 import { type Html, html, number } from '../../frame/html.ts';
 import type { View } from '../../frame/page.ts';
 import { type Ask, action, page } from '../../frame/page-route.ts';
-import { facts, nothingHere, panel, written } from '../../parts/lists.ts';
+import { facts, nothingHere, panel } from '../../parts/lists.ts';
 import { when } from '../../parts/time.ts';
 import { doctorPanel, findingList } from './doctor.ts';
 
@@ -51,34 +51,34 @@ function findingsPanel({ findings }: SystemBody): Html {
 
 function replicasPanel(replicas: OverviewBody['replicas'], { now }: Ask): Html {
   const row = ({ id, shards, startedAt }: OverviewBody['replicas'][number]): Html =>
-    html`<tr><th scope="row"><span class="id">${id}</span></th><td class="num">${shards} of ${SHARDS}</td><td>${when(startedAt, now)}</td></tr>`;
+    html`<tr><th scope="row"><span class="id">${id}</span></th><td class="num" data-l="shards">${shards} of ${SHARDS}</td><td data-l="started">${when(startedAt, now)}</td></tr>`;
   const body =
     replicas.length === 0
       ? nothingHere('No replica runs, so nothing is polled or sent.', html`Start one: <code>npx purchase-watch start</code>`)
-      : html`<div class="scroll" tabindex="0" role="region" aria-label="Replicas and their shards"><table><thead><tr><th scope="col">Replica</th><th scope="col" class="num">Shards</th><th scope="col">Started</th></tr></thead><tbody>${replicas.map(row)}</tbody></table></div>`;
+      : html`<table class="cards fits"><thead><tr><th scope="col">Replica</th><th scope="col" class="num">Shards</th><th scope="col">Started</th></tr></thead><tbody>${replicas.map(row)}</tbody></table>`;
   return panel({ id: 'replicas', title: 'Replicas', body });
 }
 
 function keysPanel({ keys }: SystemBody, { now }: Ask): Html {
   const row = ({ name, scopes, expiresAt }: SystemBody['keys'][number]): Html =>
-    html`<tr><th scope="row">${written(name)}</th><td>${scopes.join(', ')}</td><td>${when(expiresAt, now)}</td></tr>`;
+    html`<tr><th scope="row"><bdi>${name}</bdi></th><td data-l="may">${scopes.join(', ')}</td><td data-l="ends">${when(expiresAt, now)}</td></tr>`;
   const body =
     keys.length === 0
       ? nothingHere(
           'No keys are set: programs on this machine call with the file authorization in DATA_DIR, and people come by the link of purchase-watch open.',
           html`For others, set <code>API_KEY</code>, or <code>api.keys</code> in the settings file.`,
         )
-      : html`<div class="scroll" tabindex="0" role="region" aria-label="Keys and their scopes"><table><thead><tr><th scope="col">Key</th><th scope="col">May</th><th scope="col">Ends</th></tr></thead><tbody>${keys.map(row)}</tbody></table></div>`;
+      : html`<table class="cards fits"><thead><tr><th scope="col">Key</th><th scope="col">May</th><th scope="col">Ends</th></tr></thead><tbody>${keys.map(row)}</tbody></table>`;
   return panel({ id: 'api-keys', title: 'Keys of the API', body });
 }
 
 function settingsPanel({ settings }: SystemBody): Html {
   const row = ({ name, text, origin }: SystemBody['settings'][number]): Html =>
-    html`<tr><th scope="row"><code>${name}</code></th><td>${text}</td><td class="mute">${origin}</td></tr>`;
+    html`<tr><th scope="row" class="wide"><code>${name}</code></th><td class="wide">${text}</td><td class="mute wide">${origin}</td></tr>`;
   return panel({
     id: 'settings',
     title: 'Settings',
     note: 'as purchase-watch config shows them, without secrets; changed in the environment or the settings file, then a restart',
-    body: html`<div class="scroll" tabindex="0" role="region" aria-label="Settings with their origin"><table><thead><tr><th scope="col">Setting</th><th scope="col">Value</th><th scope="col">From</th></tr></thead><tbody>${settings.map(row)}</tbody></table></div>`,
+    body: html`<table class="cards fits"><thead><tr><th scope="col">Setting</th><th scope="col">Value</th><th scope="col">From</th></tr></thead><tbody>${settings.map(row)}</tbody></table>`,
   });
 }
