@@ -38,7 +38,7 @@ test.each([true, false])('shows who did what, by door and id (script: %s)', asyn
   await page.getByLabel('Made through').selectOption('console');
   await page.getByRole('button', { name: 'Show' }).click();
   await page.waitForURL(/via=console/);
-  expect(await page.locator('tbody td:nth-child(4)').allTextContents()).toEqual(Array(50).fill('console'));
+  expect(await page.locator('tbody td[data-l=through]').allTextContents()).toEqual(Array(50).fill('console'));
   await page.getByRole('link', { name: 'Older' }).click();
   await page.waitForURL(/cursor=/);
   expect(await page.locator('tbody tr').count()).toBe(10);

@@ -29,21 +29,20 @@ const MOST_SHOWN = 4;
 
 /** What is known and not mended yet, by route; the aim is that this is empty. A fault that is gone must leave the table, too. */
 const KNOWN: readonly { readonly route: string; readonly fault: RegExp; readonly because: string }[] = [
-  ...['/', '/incidents', '/incidents/:id', '/purchases', '/purchases/:site/:id', '/deliveries', '/deliveries/:id'].map(
-    (route) => ({
-      ...{ route, fault: /./, because: 'being rebuilt (issue 34)' },
-    }),
-  ),
-  ...['/sites', '/sites/:name'].map((route) => ({ route, fault: /picture/, because: 'pictures are being mended (issue 34)' })),
+  {
+    route: '/',
+    fault: /a table scrolls sideways/,
+    because: 'the table beside a picture has more columns than a phone; it scrolls within itself',
+  },
 ];
 
 /** Pages with lists, of which each `<tbody data-still>` keeps its rows while news come. */
 const STILL = [
-  ...['/', '/incidents', '/incidents?status=ended', '/purchases', '/purchases?stuck=true', '/deliveries'],
+  ...['/incidents', '/incidents?status=ended', '/purchases', '/purchases?stuck=true', '/deliveries'],
   ...['/subscribers', '/subscribers/default', '/silences', '/system/actions'],
 ];
 /** Those that do not hold still yet; the aim is that this is empty. */
-const MOVING: ReadonlyMap<string, string> = new Map(STILL.map((path) => [path, 'lists do not hold still yet (issue 34)']));
+const MOVING: ReadonlyMap<string, string> = new Map();
 const NEWS = 10;
 
 let browser: Browser;
@@ -128,35 +127,43 @@ async function openList(page: Page, path: string): Promise<string | null> {
   const { x, y, height } = (await row.boundingBox())!;
   const pointed = [x + 12, y + height / 2] as const;
   await page.mouse.move(...pointed);
-  await page.locator('tbody[data-still] > tr').nth(1).locator('a').first().focus();
+  const focusable = page.locator('tbody[data-still] > tr').nth(1).locator('a, button, input').first();
+  if ((await focusable.count()) > 0) await focusable.focus();
   await page.evaluate(`globalThis.pointed = ${JSON.stringify(pointed)}; ${REFRESHED}`);
   return page.evaluate<string>(ROWS);
 }
 
+/** Pages that are open in one context: a browser has six connections to a daemon, and each page keeps one for its news. */
+const IN_ONE_CONTEXT = 4;
+
 test('rows stay where they are while news come', { timeout: 600_000 }, async () => {
   const { t, origin } = full;
-  const { page: first, context } = await openSignedIn(browser, { origin, key: OPERATOR, to: '/sign-in' });
-  const paths = STILL.filter((path) => !MOVING.has(path));
-  const pages = await Promise.all(paths.map((_, at) => (at === 0 ? first : context.newPage())));
+  const left = STILL.filter((path) => !MOVING.has(path));
   const before = new Map<string, string | null>();
-  for (const [at, path] of paths.entries()) before.set(path, await openList(pages[at]!, path));
   const moved: string[] = [];
-  for (let round = 1; round <= NEWS && paths.length > 0; round++) {
-    await addNews(t.database.sql, round);
-    for (const [at, path] of paths.entries()) {
-      await pages[at]!.bringToFront();
-      await pages[at]!.waitForFunction(`globalThis.refreshed >= ${round}`);
-      const now = await pages[at]!.evaluate<string>(ROWS);
-      if (now !== before.get(path))
-        moved.push(`${path} in refresh ${round}: ${now.slice(0, 300)} instead of ${before.get(path)?.slice(0, 300)}`);
+  for (let round = 1; left.length > 0; round += NEWS) {
+    const paths = left.splice(0, IN_ONE_CONTEXT);
+    const { page: first, context } = await openSignedIn(browser, { origin, key: OPERATOR, to: '/sign-in' });
+    const pages = await Promise.all(paths.map((_, at) => (at === 0 ? first : context.newPage())));
+    for (const [at, path] of paths.entries()) before.set(path, await openList(pages[at]!, path));
+    for (let news = 1; news <= NEWS; news++) {
+      await addNews(t.database.sql, round + news);
+      for (const [at, path] of paths.entries()) {
+        if (before.get(path) === null) continue;
+        await pages[at]!.bringToFront();
+        await expect.poll(() => pages[at]!.evaluate<number>('globalThis.refreshed')).toBeGreaterThanOrEqual(news);
+        const now = await pages[at]!.evaluate<string>(ROWS);
+        if (now !== before.get(path))
+          moved.push(`${path} in refresh ${news}: ${now.slice(0, 300)} instead of ${before.get(path)?.slice(0, 300)}`);
+      }
     }
+    await context.close();
   }
   expect(moved).toEqual([]);
   expect(
-    paths.filter((path) => before.get(path) === null),
+    [...before].flatMap(([path, rows]) => (rows === null ? [path] : [])),
     'no list of three rows that holds still',
   ).toEqual([]);
-  await context.close();
 });
 
 /** Faults of a page, each with the widths and themes at which it is there. */
@@ -166,7 +173,7 @@ async function faultsOf(page: Page, path: string, world: string): Promise<Map<st
   await page.emulateMedia({ colorScheme: 'light' });
   await page.goto(path);
   // Forms are folded: unfolded they need the most room.
-  await page.evaluate(`for (const each of document.querySelectorAll('details')) each.open = true`);
+  await page.evaluate(`for (const each of document.querySelectorAll('details:not(.zone)')) each.open = true`);
   const widths = { light: WIDTHS, dark: PICTURES === undefined ? AXE_WIDTHS : WIDTHS };
   for (const theme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme: theme });

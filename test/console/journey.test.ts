@@ -62,7 +62,7 @@ async function findTheIncident(page: Page): Promise<void> {
   await page.getByRole('searchbox', { name: 'Find a purchase' }).fill('ORD-3');
   await page.keyboard.press('Enter');
   await page.waitForURL('**/purchases/default/*');
-  expect(await heading(page).textContent()).toContain('waiting for the card provider');
+  expect(await heading(page).textContent()).toMatch(/^Waiting for the card provider .*100\.10\sSEK/);
   await page.getByText('part of').getByRole('link', { name: stuck }).click();
   await page.waitForURL(`${origin}/incidents/${stuck}`);
   expect(await heading(page).textContent()).toContain('5 customers stuck');
@@ -172,7 +172,7 @@ test.each([true, false])(
     if (javaScriptEnabled) await page.getByText('Live, updated').waitFor(SLOWLY);
     // The session outlives the daemon.
     await page.goto('/purchases?q=ORD-5');
-    expect(await heading(page).textContent()).toContain('waiting for the card provider');
+    expect(await heading(page).textContent()).toContain('Waiting for the card provider');
     await page.getByRole('button', { name: 'Poll now' }).click();
     await page.getByText('The purchase is polled in a moment.').waitFor();
     await context.close();

@@ -21,16 +21,17 @@ test('a page follows what happens without being loaded again, unless its reader 
   const t = await startTestApp({ realClock: true });
   await t.app.start();
   const { page, context, misdeeds } = await openByLink(browser, { origin: t.app.url()! });
+  await t.watch();
   await page.goto('/');
+  await expect.poll(async () => (await page.reload()) && watched(page)).toContain('1 purchase is watched');
   await page.evaluate("document.documentElement.dataset.loaded = 'once'");
   await page.getByText('Live, updated').waitFor();
-  expect(await watched(page)).toContain('0 purchases are watched');
   const places = page.getByRole('navigation', { name: 'Pages' });
   expect(await places.textContent()).not.toContain('not getting events');
 
   t.receiver.respondAlways({ status: 503, headers: { 'retry-after': '600' } });
   await t.watch();
-  await expect.poll(() => watched(page)).toContain('1 purchase is watched');
+  await expect.poll(() => watched(page)).toContain('2 purchases are watched');
   await expect.poll(() => places.textContent()).toContain('1 not getting events as usual');
   expect(await page.locator('html').getAttribute('data-loaded')).toBe('once');
 
@@ -38,19 +39,19 @@ test('a page follows what happens without being loaded again, unless its reader 
   await page.getByText('Paused by you').waitFor();
   await t.watch();
   await page.getByText('1 change since').waitFor();
-  expect(await watched(page)).toContain('1 purchase is watched');
+  expect(await watched(page)).toContain('2 purchases are watched');
   await page.getByRole('button', { name: 'Go on' }).click();
-  await expect.poll(() => watched(page)).toContain('2 purchases are watched');
+  await expect.poll(() => watched(page)).toContain('3 purchases are watched');
   expect(misdeeds.found).toEqual([]);
 
   // What a proxy answers while it reaches no daemon takes the place of nothing.
   await page.route('**/', (route) => route.fulfill({ status: 503, body: '<main id="main">from the proxy</main>' }));
   await t.watch();
   await page.getByText('No answer from the daemon since').waitFor();
-  expect(await watched(page)).toContain('2 purchases are watched');
+  expect(await watched(page)).toContain('3 purchases are watched');
   await page.unroute('**/');
   await t.watch();
-  await expect.poll(() => watched(page)).toContain('4 purchases are watched');
+  await expect.poll(() => watched(page)).toContain('5 purchases are watched');
   await context.close();
   await t.stop();
 });

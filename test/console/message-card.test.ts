@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { peopleKind } from '../../src/channels/registry.ts';
 import type { Ask } from '../../src/console/frame/page-route.ts';
-import { messageCard } from '../../src/console/parts/message-card.ts';
+import { messageCard } from '../../src/console/parts/messages/message-card.ts';
 
 const NOW = Date.parse('2026-11-20T09:15:00Z');
 const drawn = async (

@@ -4,7 +4,15 @@
  */
 const OF_SITES = {
   ...{ purchases: 'site', purchase_details: 'purchase', purchase_transitions: 'purchase', order_payments: 'purchase' },
-  ...{ events: 'site', deliveries: 'event', attempts: 'delivery', under_way: 'delivery', nudges: 'site', stays: 'site' },
+  ...{
+    events: 'site',
+    deliveries: 'event',
+    attempts: 'delivery',
+    under_way: 'delivery',
+    receiver_answers: 'delivery',
+    nudges: 'site',
+    stays: 'site',
+  },
   ...{ incidents: 'site', silences: 'site', detections: 'site', stuck_alerts: 'site', unknown_states: 'site', forgotten: 'site' },
   ...{ site_calls: 'site', site_reach: 'site', sites: 'name', order_counts: 'site', dwell_days: 'site', stay_days: 'site' },
   ...{ activity: 'site', purchase_counts: 'site', count_changes: 'site' },

@@ -18,6 +18,7 @@ const KEYS: Readonly<Record<string, string>> = {
   'silences (id)': 'a number of this database',
   'stays (id)': 'a number of this database',
   'stuck_alerts (id)': 'a number of this database',
+  'receiver_answers (subscriber, slot)': 'a ring of each subscriber, which each cell has of its own',
 };
 /** References between rows of sites that do not follow the row which names the site, by table, columns and target. */
 const REFERENCES: Readonly<Record<string, string>> = {

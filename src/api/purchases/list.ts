@@ -11,6 +11,7 @@ import type { Api } from '../http/definitions.ts';
 import {
   lineParameter,
   momentParameter,
+  notText,
   parameter,
   referenceField,
   siteParameter,
@@ -133,7 +134,7 @@ const listRoute = createRoute({
   request: {
     query: strict({
       ...listParameters,
-      cursor: z.string().openapi({ description: '`nextCursor` of the page before.' }).optional(),
+      cursor: z.string({ error: notText }).openapi({ description: '`nextCursor` of the page before.' }).optional(),
       limit: pageParameters.limit,
     }),
   },

@@ -52,7 +52,8 @@ const bodySchema = strict({
     .array(strict({ purchaseId: purchaseIdField, site: siteParameter }))
     .min(1, 'names no purchase')
     .max(MOST_NAMED, `has more than ${MOST_NAMED} entries`)
-    .optional(),
+    .optional()
+    .openapi({ example: [{ purchaseId: '3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11', site: 'default' }] }),
   matching: strict(listParameters)
     .optional()
     .openapi({ description: `All that a list with these parameters has, ${MOST_MATCHING} at most.` }),

@@ -7,7 +7,6 @@ import { Problem } from '../../api/http/problems.ts';
 import { listOf, listParameters } from '../../api/purchases/list.ts';
 import { purchaseBody } from '../../api/purchases/purchase-body.ts';
 import { PURCHASE_STATUSES } from '../../domain/purchases/purchase.ts';
-import { STATE_NAMES } from '../../domain/purchases/states.ts';
 import { apart } from '../../domain/values/counts.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { isDecimal, type JsonValue } from '../../domain/values/exact-json.ts';
@@ -167,7 +166,7 @@ export function register(command: Command, context: CliContext): void {
     .option('--site <name>', 'of one site')
     .addOption(new Option('--outcome <outcome>', 'what they have come to').choices(OUTCOMES))
     .addOption(new Option('--status <status>', 'how they are polled').choices(PURCHASE_STATUSES))
-    .option('--state <state>', `a state by name or number, such as ${STATE_NAMES[6]}`)
+    .option('--state <state>', 'a state by name or number')
     .option('--reference <text>', 'this reference, as a whole')
     .option('--from <moment>', 'registered since: a duration back such as 2h, or a time with its zone')
     .option('--to <moment>', 'registered before')

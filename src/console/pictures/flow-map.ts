@@ -129,7 +129,7 @@ function firstInside({ words, state, x, y, w, h }: PlacedNode): Html {
     state.stuck > 0
       ? html`<text class="q" x="${x + 12}" y="${round(middle + 39)}"><tspan class="over">${shortNumber(state.stuck)} stuck</tspan></text>`
       : NOTHING;
-  return html`<text class="nm" x="${x + 12}" y="${round(middle - 14)}"${fitted(words, w - 20)}>${words}</text>
+  return html`<text class="nm" x="${x + 12}" y="${round(middle - 14)}"${fitted(words, w - 26)}>${words}</text>
 <text class="q" x="${x + 12}" y="${round(middle + 5)}"><tspan class="b">${shortNumber(state.watching)}</tspan> now</text>
 <text class="q" x="${x + 12}" y="${round(middle + 22)}">${shortNumber(state.came)} came</text>${over}`;
 }

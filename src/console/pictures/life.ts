@@ -86,7 +86,7 @@ function frameOf({ from, to, now }: Life, form: Form, { rows, isPart }: { rows: 
 
 function axis({ from, to }: Life, frame: Frame, isPart: boolean): Html {
   const grid = (at: Instant, word: string): Html =>
-    html`<path class="c-grid" d="M${px(frame.x(at))} 22V${frame.height - 6}"/><text x="${px(frame.x(at))}" y="14" text-anchor="middle">${word}</text>`;
+    html`<path class="c-grid" d="M${px(frame.x(at))} 22V${frame.height - 6}"/><text x="${px(Math.min(frame.x(at), frame.width - (word.length * LETTER) / 2))}" y="14" text-anchor="middle">${word}</text>`;
   const room = frame.isNarrow ? 40 : 46;
   const ticks = ticksOf(from, to, frame.ticks).filter(({ at }) => {
     const place = frame.x(at);

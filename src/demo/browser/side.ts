@@ -3,7 +3,7 @@ import { unmarked } from '../../channels/people/messages/mrkdwn.ts';
 import { type Html, html, NOTHING, number } from '../../console/frame/html.ts';
 import { status } from '../../console/frame/icons.ts';
 import { nothingHere } from '../../console/parts/lists.ts';
-import { slackCard } from '../../console/parts/slack-card.ts';
+import { slackCard } from '../../console/parts/messages/slack-card.ts';
 import { clockTime } from '../../console/parts/time.ts';
 import { counted } from '../../domain/values/counts.ts';
 import { wordsFor } from '../cast/event-words.ts';

@@ -40,6 +40,7 @@ describe('one purchase', () => {
       price: null,
       currency: null,
       orderReference: null,
+      outcome: 'waiting',
       details: {},
     });
     const second = await post({ ...json, reference: 'ORD-2' });

@@ -97,8 +97,8 @@ describe('the log says in a sentence', () => {
       'shop takes nothing since 2026-11-20T09:00:00.000Z (failures in a row: 12); 1 delivery waits.',
     ],
     [
-      { ...failing, waiting: 1_000, givenUp: 3 },
-      'shop takes nothing since 2026-11-20T09:00:00.000Z (failures in a row: 12); at least 1 000 deliveries wait, 3 deliveries were given up. The last error: The receiver answered 503.',
+      { ...failing, waiting: 100_000, givenUp: 3 },
+      'shop takes nothing since 2026-11-20T09:00:00.000Z (failures in a row: 12); at least 100 000 deliveries wait, 3 deliveries were given up. The last error: The receiver answered 503.',
     ],
     [
       { ...WELL, givenUp: 1, lastError: 'The receiver answered 422.' },

@@ -12,7 +12,7 @@ import { icon } from '../../frame/icons.ts';
 import type { View } from '../../frame/page.ts';
 import { type Ask, action, page } from '../../frame/page-route.ts';
 import { facts, flash, nothingHere, panel } from '../../parts/lists.ts';
-import { messageCard, SHOWN_IN } from '../../parts/message-card.ts';
+import { messageCard, SHOWN_IN } from '../../parts/messages/message-card.ts';
 import { excerptText, healthMark, outcomeMark, type Receiver, took, waitingText } from '../../parts/receivers.ts';
 import { when } from '../../parts/time.ts';
 import { type DeliveryPage, deliveryTable } from '../deliveries/table.ts';

@@ -28,7 +28,7 @@ export function attemptsPanel({ attempts, tries }: DeliveryDetailsBody, now: num
     id: 'attempts',
     title: 'Attempts',
     note: counted(attempts.length, 'attempt'),
-    body: html`${picture}<table class="cards attempts"><thead><tr><th scope="col" class="num left">No.</th><th scope="col">Ended</th><th scope="col">Outcome</th><th scope="col" class="num">Took</th><th scope="col">Answer began</th></tr></thead><tbody>
+    body: html`${picture}<table class="cards fits attempts"><thead><tr><th scope="col" class="num left">No.</th><th scope="col">Ended</th><th scope="col">Outcome</th><th scope="col" class="num">Took</th><th scope="col">Answer began</th></tr></thead><tbody>
 ${alike(attempts).map((group) => row(group, span, now))}</tbody></table>`,
   });
 }
@@ -41,6 +41,6 @@ function row(group: readonly Attempt[], span: number, now: number): Html {
   const [least, most] = [took(Math.min(...times)), took(Math.max(...times))];
   const each = html`<details id="each-${first.number}"><summary>each of them</summary><ol class="each">${group.map((one) => html`<li>${one.number}: ${at(one)}, ${took(one.tookMs)}</li>`)}</ol></details>`;
   return html`<tr id="row-attempt-${first.number}"><th scope="row" class="num left">${isOne ? first.number : html`${first.number} to ${last.number}`}</th>
-<td>${isOne ? when(first.at, now) : html`the same ${group.length} times in a row, ${at(first)} to ${at(last)}${each}`}</td>
-<td>${outcomeMark(last)}</td><td class="num" data-l="took">${least === most ? least : html`${least} to ${most}`}</td><td class="wide">${excerptText(last.excerpt)}</td></tr>`;
+<td class="wide">${isOne ? when(first.at, now) : html`the same ${group.length} times in a row, ${at(first)} to ${at(last)}${each}`}</td>
+<td class="word">${outcomeMark(last)}</td><td class="num" data-l="took">${least === most ? least : html`${least} to ${most}`}</td><td class="wide">${excerptText(last.excerpt)}</td></tr>`;
 }

@@ -12,8 +12,8 @@ import { type Ask, action, page } from '../../frame/page-route.ts';
 import { answerPanel } from '../../parts/answers.ts';
 import { heldText, RESUMED, resumeForm } from '../../parts/held.ts';
 import { facts, flash, panel, written } from '../../parts/lists.ts';
+import { slackCard } from '../../parts/messages/slack-card.ts';
 import { deliveryMark, isHeld, type Receiver, took } from '../../parts/receivers.ts';
-import { slackCard } from '../../parts/slack-card.ts';
 import { length, when } from '../../parts/time.ts';
 import { attemptsPanel } from './attempts.ts';
 

@@ -59,7 +59,7 @@ export function customers(incident: IncidentDetailsBody, body: IncidentCustomers
   const total = chosen === undefined ? counted + gone : chosen === 'stuck' ? counted : left.counts[chosen];
   const shown = ask.query.show === 'more' ? rows : rows.slice(0, MOST_SHOWN);
   const of = { isOneSite: site !== null, isOneState: state !== null, ask };
-  const table = html`<table class="cards people"><thead><tr><th scope="col">Order</th><th scope="col" class="num">Amount</th><th scope="col">Is now</th><th scope="col" class="num">Came</th></tr></thead>
+  const table = html`<table class="cards fits people"><thead><tr><th scope="col">Order</th><th scope="col" class="num">Amount</th><th scope="col">Is now</th><th scope="col" class="num">Came</th></tr></thead>
 <tbody data-still>${shown.map((each) => customerRow(each, of))}</tbody></table>`;
   const more =
     rows.length > shown.length ? html`<a href="${address(ask, chosen, true)}">Show ${number(rows.length)}</a>` : NOTHING;

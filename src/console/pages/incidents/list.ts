@@ -109,7 +109,7 @@ function worstWithParts(open: readonly ListedIncidentBody[]): ListedIncidentBody
 }
 
 function table(incidents: readonly ListedIncidentBody[], ask: Ask, time: string): Html {
-  return html`<table class="cards incidents"><thead><tr><th scope="col">Where and what</th><th scope="col">${time === 'Lasted' ? 'It was' : 'Waits'}</th><th scope="col">Severity</th><th scope="col">${time}</th><th scope="col">Looked after by</th></tr></thead>
+  return html`<table class="cards fits incidents"><thead><tr><th scope="col">Where and what</th><th scope="col">${time === 'Lasted' ? 'It was' : 'Waits'}</th><th scope="col">Severity</th><th scope="col">${time}</th><th scope="col">Looked after by</th></tr></thead>
 <tbody data-still>${incidents.map((incident) => row(incident, ask))}</tbody></table>`;
 }
 

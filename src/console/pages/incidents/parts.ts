@@ -15,7 +15,7 @@ type Part = IncidentCustomersBody['places'][number];
 export function parts({ places }: IncidentCustomersBody, ask: Ask): Html {
   if (places.length < 2) return NOTHING;
   const isOneState = new Set(places.map(({ state }) => state.value)).size === 1;
-  const body = html`<table class="cards parts"><thead><tr><th scope="col">Site</th><th scope="col" class="num">Stuck</th><th scope="col">Share that did not get on</th><th scope="col">Waits</th><th scope="col">Looked after by</th></tr></thead>
+  const body = html`<table class="cards fits parts"><thead><tr><th scope="col">Site</th><th scope="col" class="num">Stuck</th><th scope="col">Share that did not get on</th><th scope="col">Waits</th><th scope="col">Looked after by</th></tr></thead>
 <tbody data-still>${places.map((part) => row(part, isOneState, ask))}</tbody></table>`;
   const legend = html`<div class="legend"><span><i class="k stuck"></i>did not get on in time</span><span><i class="k tick"></i>usual</span></div>`;
   return panel({ id: 'parts', title: 'Its parts', note: 'people are alerted of all together', body, foot: legend });

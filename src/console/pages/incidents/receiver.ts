@@ -181,7 +181,7 @@ function parked({ waiting, receiver }: TroubledReceiver, { base, now }: Ask): Ht
     title: isHeld(receiver) ? 'What is parked' : 'What waits',
     note: html`${atLeast ? 'at least ' : ''}${number(count)} at ${clockTime(now)}`,
     right: html`<a href="${base}/deliveries?${query.toString()}">Open as a list</a>`,
-    body: html`<table class="cards parked-types"><thead><tr><th scope="col">Event</th><th scope="col" class="num">Number</th><th scope="col">Share</th><th scope="col" class="num">Oldest</th></tr></thead><tbody data-still>${types.map(row)}</tbody></table>`,
+    body: html`<table class="cards fits parked-types"><thead><tr><th scope="col">Event</th><th scope="col" class="num">Number</th><th scope="col">Share</th><th scope="col" class="num">Oldest</th></tr></thead><tbody data-still>${types.map(row)}</tbody></table>`,
     foot: rest,
   });
 }

@@ -15,5 +15,5 @@ ${example('HTTP', 'example-http', http)}${example('Command line', 'example-comma
 }
 
 function example(title: string, id: string, code: string): Html {
-  return html`<div><h3>${title}</h3><div class="copy"><pre id="${id}" tabindex="0"><code>${code}</code></pre><button class="btn" type="button" data-copy="${id}">Copy<span class="vh"> the example for ${title}</span></button></div></div>`;
+  return html`<div><h2>${title}</h2><div class="copy"><pre id="${id}" tabindex="0"><code>${code}</code></pre><button class="btn" type="button" data-copy="${id}">Copy<span class="vh"> the example for ${title}</span></button></div></div>`;
 }

@@ -89,7 +89,7 @@ export function fields(
     'Site',
     overview.sites.map(({ site }) => site),
   )}${choice('state', 'State', STATE_NAMES, stateBoth)}${choice('outcome', 'Outcome', OUTCOMES, (value) => OUTCOME_WORDS[value as 'paid'])}<label>Sort <select name="sort"${wrong('sort')}><option value="">as usual</option>${options(Object.keys(SORT_WORDS), filter.sort, (value) => SORT_WORDS[value as 'newest'])}</select></label></div>
-<div class="fields"><fieldset class="lab times"><legend>Registered, ${zoneName}</legend><div class="pair">${time('from', 'Registered since')}<span>to</span>${time('to', 'Registered before')}</div></fieldset>
+<div class="fields"><fieldset class="lab times"><legend>Registered, ${zoneName()}</legend><div class="pair">${time('from', 'Registered since')}<span>to</span>${time('to', 'Registered before')}</div></fieldset>
 <fieldset class="lab amounts"><legend>Amount</legend><div class="pair">${amount('least', 'Least amount')}<span>to</span>${amount('most', 'Most amount')}${text('currency', 'Currency', html` size="4" maxlength="20" placeholder="SEK" autocomplete="off"`)}</div></fieldset></div></div></details>
 ${problem === null ? NOTHING : html`<p class="problem" id="filter-problem" role="alert">${icon('warning')} ${problem.says}</p>`}
 ${chips(overview, filter, base)}</form>`;

@@ -35,7 +35,7 @@ export function eventsPanel({ why, deliveries, purchase }: Known, ask: Ask): Htm
   const body =
     rows.length === 0
       ? nothingHere('No event yet: the first good poll makes one.')
-      : html`<div><table class="cards"><thead><tr><th scope="col" class="num">#</th><th scope="col">Event</th><th scope="col">At</th><th scope="col">Deliveries</th></tr></thead><tbody>${rows.map((step) => eventRow(step, byEvent.get(step.eventId ?? '') ?? [], ask))}</tbody></table></div>`;
+      : html`<div><table class="cards fits"><thead><tr><th scope="col" class="num">#</th><th scope="col">Event</th><th scope="col">At</th><th scope="col">Deliveries</th></tr></thead><tbody>${rows.map((step) => eventRow(step, byEvent.get(step.eventId ?? '') ?? [], ask))}</tbody></table></div>`;
   const path = `${ask.base}${purchasePath(purchase)}`;
   const again = ask.mayOperate && deliveries.length > 0 ? sendAgain(deliveries, path) : NOTHING;
   const note = rows.length < events.length ? `the latest ${number(MOST_ROWS)}` : counted(events.length, 'event');
@@ -85,7 +85,7 @@ export function statesPanel({ why, purchase }: Known, { now }: Ask): Html {
   const body =
     stays.length === 0
       ? nothingHere('No state was seen yet.')
-      : html`<div><table class="cards"><thead><tr><th scope="col">State</th><th scope="col">Not before</th><th scope="col">Not after</th><th scope="col" class="num">Stayed</th></tr></thead><tbody>${stays.map(row)}</tbody></table></div>`;
+      : html`<div><table class="cards fits"><thead><tr><th scope="col">State</th><th scope="col">Not before</th><th scope="col">Not after</th><th scope="col" class="num">Stayed</th></tr></thead><tbody>${stays.map(row)}</tbody></table></div>`;
   const note = `when each change can have happened${stays.length < all.length ? `; the latest ${number(MOST_ROWS)}` : ''}`;
   return panel({ id: 'states', title: 'States', note, body });
 }

@@ -1,7 +1,7 @@
 /** The list of purchases: found by how a name begins, filtered by what the address says, page by page, with a choice of rows. */
 import type { OverviewBody } from '../../../api/health/overview.ts';
 import type { PurchaseBody } from '../../../api/purchases/purchase-body.ts';
-import { besideWords, stateWords } from '../../../domain/purchases/states.ts';
+import { stateBoth, stateWords } from '../../../domain/purchases/states.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { ApiRefusal } from '../../frame/api-calls.ts';
 import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
@@ -200,7 +200,8 @@ function row(purchase: PurchaseBody, { base, now, mayOperate }: Ask, picked: Ask
   const short = purchaseId.length > SHORT_ID + 4 ? `${purchaseId.slice(0, SHORT_ID)}…` : purchaseId;
   const choose = mayOperate ? tick(`pick:${site}/${purchaseId}`, order ?? purchaseId, picked) : NOTHING;
   const words = outcome === 'paid' ? 'paid' : OUTCOME_WORDS[outcome];
-  const where = [state === null ? 'not seen yet' : (besideWords(state.value) ?? stateWords(state.value)), site].join(', ');
+  const where = `${state === null ? 'not seen yet' : stateWords(state.value)}, ${site}`;
+  const whole = `${state === null ? 'not seen yet' : stateBoth(state.name)}, ${site}`;
   const waits = outcome === 'stuck' || outcome === 'waiting';
   const waited =
     stateSince === null
@@ -210,6 +211,6 @@ function row(purchase: PurchaseBody, { base, now, mayOperate }: Ask, picked: Ask
         : html`<span class="mute">ended ${when(stateSince, now)}</span>`;
   const stuck = stuckSince === null ? NOTHING : html`, found ${when(stuckSince, now)}`;
   return html`<tr id="row-${encodeURIComponent(site)}-${encodeURIComponent(purchaseId)}">${choose}<th scope="row"><a class="ord" href="${base}${purchasePath(purchase)}"><bdi class="clip" title="${order ?? purchaseId}">${order ?? purchaseId}</bdi></a>${order === null ? html`<small class="mute">no order known</small>` : html`<small class="id" title="${purchaseId}">${short}</small>`}</th>
-<td class="num end">${amountOf(purchase) ?? html`<span class="mute">not known</span>`}</td><td class="wide">${status(MARKS[outcome][0], words, MARKS[outcome][1])}${stuck}<small class="where" title="${where}">${where}</small></td>
+<td class="num end">${amountOf(purchase) ?? html`<span class="mute">not known</span>`}</td><td class="wide">${status(MARKS[outcome][0], words, MARKS[outcome][1])}${stuck}<small class="where" title="${whole}">${where}</small></td>
 <td class="num hide">${waited}</td><td class="num hide">${when(registeredAt, now)}</td><td class="num hide mid">${nextPollAt === null ? html`<span class="mute">${is === 'settled' ? 'none, final' : 'none'}</span>` : when(nextPollAt, now)}</td></tr>`;
 }

@@ -6,7 +6,7 @@ import { invoicePage } from './invoice.ts';
 import { listPage } from './list.ts';
 import { manyAction } from './many.ts';
 import { onePage } from './one.ts';
-import { registerPages } from './register.ts';
+import { registerPages } from './register/register.ts';
 
 // The pages of registering come first: their addresses look like those of a purchase.
 export const purchasePages: readonly PageRoute[] = [

@@ -48,7 +48,7 @@ function none(isFiltered: boolean): Html {
 
 function table(actions: readonly ActionBody[], { now }: Ask): Html {
   const row = ({ id, at, key, person, address, via, call, subject, outcome }: ActionBody): Html =>
-    html`<tr id="row-${id}"><th scope="row"><code>${call}</code></th><td class="end">${when(at, now)}</td><td data-l="about" class="wide">${subjectText(subject)}</td><td data-l="who">${person === null ? html`<span class="mute">–</span>` : html`<bdi>${person}</bdi>`}</td><td data-l="key">${key === null ? html`<span class="mute">no key</span>` : html`<bdi>${key}</bdi>`}</td><td data-l="through">${via}</td><td data-l="from" class="wide"><bdi>${address}</bdi></td><td class="word">${outcome === 'done' ? status('ok', 'done') : status('warning', 'failed')}</td></tr>`;
+    html`<tr id="row-${id}"><th scope="row"><code>${call}</code></th><td class="end">${when(at, now)}</td><td data-l="about" class="wide">${subjectText(subject)}</td><td data-l="who" class="wide">${person === null ? html`<span class="mute">–</span>` : html`<bdi>${person}</bdi>`}</td><td data-l="key" class="wide">${key === null ? html`<span class="mute">no key</span>` : html`<bdi>${key}</bdi>`}</td><td data-l="through" class="wide">${via}</td><td data-l="from" class="wide"><bdi>${address}</bdi></td><td class="word">${outcome === 'done' ? status('ok', 'done') : status('warning', 'failed')}</td></tr>`;
   return html`<table class="cards fits"><thead><tr><th scope="col">What</th><th scope="col">When</th><th scope="col">About</th><th scope="col">Who</th><th scope="col">Key</th><th scope="col">Through</th><th scope="col">From</th><th scope="col">Outcome</th></tr></thead><tbody data-still>${actions.map(row)}</tbody></table>`;
 }
 

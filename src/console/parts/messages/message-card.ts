@@ -1,13 +1,13 @@
 /** An event for people as its channel shows it: in Slack, in Teams, in Alertmanager, or as the program that pages people gets it. */
-import { type Alert, alertsOf } from '../../channels/alertmanager/alerts.ts';
-import { slackMessage } from '../../channels/slack/message.ts';
-import { teamsMessage } from '../../channels/teams/card.ts';
-import type { PeopleKind } from '../../config/kinds/people-kinds.ts';
-import { type Html, html, NOTHING } from '../frame/html.ts';
-import type { Ask } from '../frame/page-route.ts';
+import { type Alert, alertsOf } from '../../../channels/alertmanager/alerts.ts';
+import { slackMessage } from '../../../channels/slack/message.ts';
+import { teamsMessage } from '../../../channels/teams/card.ts';
+import type { PeopleKind } from '../../../config/kinds/people-kinds.ts';
+import { type Html, html, NOTHING } from '../../frame/html.ts';
+import type { Ask } from '../../frame/page-route.ts';
+import { when } from '../time.ts';
 import { slackCard } from './slack-card.ts';
 import { teamsCard } from './teams-card.ts';
-import { when } from './time.ts';
 
 export interface ShownEvent {
   readonly type: string;

@@ -1,19 +1,19 @@
 /** Registering purchases: one by a form, or many by pasting their lines. */
-import type { OverviewBody } from '../../../api/health/overview.ts';
-import type { FieldError } from '../../../api/http/problems.ts';
-import { SINGLES_FIRST } from '../../../domain/polling/first-polls.ts';
-import { counted } from '../../../domain/values/counts.ts';
-import { type JsonValue, parseExact } from '../../../domain/values/exact-json.ts';
-import { bare } from '../../../domain/values/one-line.ts';
-import { ApiRefusal } from '../../frame/api-calls.ts';
-import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
-import { icon } from '../../frame/icons.ts';
-import type { View } from '../../frame/page.ts';
-import { type Ask, action, type GoOn, page } from '../../frame/page-route.ts';
-import { field, refusalNote, type Tried } from '../../parts/fields.ts';
-import { flash, panel, written } from '../../parts/lists.ts';
-import { purchasePath } from '../../parts/purchases.ts';
-import { length } from '../../parts/time.ts';
+import type { OverviewBody } from '../../../../api/health/overview.ts';
+import type { FieldError } from '../../../../api/http/problems.ts';
+import { SINGLES_FIRST } from '../../../../domain/polling/first-polls.ts';
+import { counted } from '../../../../domain/values/counts.ts';
+import { type JsonValue, parseExact } from '../../../../domain/values/exact-json.ts';
+import { bare } from '../../../../domain/values/one-line.ts';
+import { ApiRefusal } from '../../../frame/api-calls.ts';
+import { type Html, html, NOTHING, number, tied } from '../../../frame/html.ts';
+import { icon } from '../../../frame/icons.ts';
+import type { View } from '../../../frame/page.ts';
+import { type Ask, action, type GoOn, page } from '../../../frame/page-route.ts';
+import { field, refusalNote, type Tried } from '../../../parts/fields.ts';
+import { flash, panel, written } from '../../../parts/lists.ts';
+import { purchasePath } from '../../../parts/purchases.ts';
+import { length } from '../../../parts/time.ts';
 import { type Pasted, registerPasted } from './pasted.ts';
 
 /** Bad lines that are listed. */

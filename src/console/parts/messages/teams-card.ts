@@ -1,6 +1,6 @@
 /** An Adaptive Card as Teams shows it, with markup of this console's own: nothing of it is trusted. */
-import type { TeamsMessage } from '../../channels/teams/card.ts';
-import { type Html, html, NOTHING } from '../frame/html.ts';
+import type { TeamsMessage } from '../../../channels/teams/card.ts';
+import { type Html, html, NOTHING } from '../../frame/html.ts';
 
 type Block = TeamsMessage['attachments'][0]['content']['body'][number];
 type Text = Extract<Block, { type: 'TextBlock' }>;

@@ -1,7 +1,7 @@
 /** A message as Slack shows it, with markup of this console's own: nothing of it is trusted. */
-import type { SlackMessage } from '../../channels/slack/message.ts';
-import { type Html, html, NOTHING } from '../frame/html.ts';
-import { exactTime } from './time.ts';
+import type { SlackMessage } from '../../../channels/slack/message.ts';
+import { type Html, html, NOTHING } from '../../frame/html.ts';
+import { exactTime } from '../time.ts';
 
 type Block = SlackMessage['blocks'][number];
 
