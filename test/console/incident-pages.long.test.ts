@@ -101,7 +101,7 @@ test('the money is the same on Now, in the list, on the incident and in Slack, a
     where p.site = 'shop-dk' and p.stuck_since is not null group by d.fields ->> 'CurrencyCode'`;
   const known = rows.map(({ sum }) => sum).sort();
   expect(known).toHaveLength(3);
-  const figure = page.locator('.inc', { hasText: '1 000' }).locator('.figs');
+  const figure = page.locator('.needs > li', { hasText: '1 000 customers' }).locator('.money');
   expect(sums(await figure.innerText())).toEqual(known);
   expect(await page.locator('main').innerText()).not.toContain('at least');
   await page.goto('/incidents');

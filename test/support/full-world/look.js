@@ -79,7 +79,8 @@ globalThis.look = () => {
     const scrolls = own !== null && element.closest('.scroll, pre') !== null && own.contains(element.closest('.scroll, pre'));
     const clip = clipOf(element);
     const spot = element.closest('.node')?.querySelector('rect.box')?.getBoundingClientRect();
-    for (const line of range.getClientRects()) {
+    // A range has the natural width of a text that is fitted to a length.
+    for (const line of element.hasAttribute('textLength') ? [element.getBoundingClientRect()] : range.getClientRects()) {
       if (line.width < 1 || line.height < 1) continue;
       if (
         picture !== null &&
