@@ -1,11 +1,9 @@
-/** The list of purchases when it is full: at every width, with keyboard and without script, and what is done to many of them. */
-import axe from 'axe-core';
+/** The list of purchases when it is full: with keyboard and without script, and what is done to many of them. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { KEYS, OPERATOR, openSignedIn, startBrowser, TOO_WIDE } from '../support/browser.ts';
+import { KEYS, OPERATOR, openSignedIn, startBrowser } from '../support/browser.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
-const WIDTHS = [360, 768, 800, 1024, 1280, 1440];
 const COUNT = 220;
 
 let browser: Browser;
@@ -46,62 +44,8 @@ afterAll(async () => {
 const opened = (options: { javaScriptEnabled?: boolean; colorScheme?: 'light' | 'dark'; bypassCSP?: boolean } = {}) =>
   openSignedIn(browser, { origin, key: OPERATOR, to: '/purchases', ...options });
 
-/** Boxes of cells and of controls that lie over each other, and texts that are cut without a title. */
-const FAULTS = `(() => {
-  const seen = (each) => each.getClientRects().length > 0;
-  const over = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1;
-  const found = [];
-  for (const row of document.querySelectorAll('table.pick tr, .fields, .pair, .do-bar')) {
-    const boxes = [...row.querySelectorAll(':scope > *, :scope .ord, :scope > fieldset :is(input, select)')].filter(seen);
-    for (const [at, a] of boxes.entries()) for (const b of boxes.slice(at + 1))
-      if (!a.contains(b) && over(a.getBoundingClientRect(), b.getBoundingClientRect())) found.push('over: ' + a.outerHTML.slice(0, 80) + ' and ' + b.outerHTML.slice(0, 80));
-  }
-  for (const each of document.querySelectorAll('#main :is(td, th, small, span, bdi, a, button, label, legend)'))
-    if (seen(each) && each.scrollWidth > each.clientWidth + 1 && getComputedStyle(each).display !== 'inline' && !each.closest('.vh') && !each.closest('[title]') && !each.querySelector('[title]')) found.push('cut: ' + each.outerHTML.slice(0, 120));
-  return found.slice(0, 5);
-})()`;
-
-async function faults(page: Page, what: string): Promise<string[]> {
-  const found = (await page.evaluate(FAULTS)) as string[];
-  const isWide = await page.locator('html').evaluate(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth);
-  if (isWide) found.push(`scrolls sideways: ${await page.evaluate(TOO_WIDE)}`);
-  const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run());
-  found.push(...violations.map(({ id, nodes }) => `${id} ${nodes[0]?.html}`));
-  return found.map((each) => `${what}: ${each}`);
-}
-
-test.each(['light', 'dark'] as const)('fits at every width, in %s', { timeout: 240_000 }, async (colorScheme) => {
-  const { page, context, misdeeds } = await opened({ colorScheme, bypassCSP: true });
-  const found: string[] = [];
-  for (const path of [
-    '/purchases',
-    '/purchases?outcome=stuck',
-    '/purchases?q=nothing-is-called-so&outcome=paid',
-    '/purchases?least=1&sort=largest&currency=SEK&from=2020-01-01T00:00',
-  ]) {
-    await page.goto(path);
-    await page.evaluate(axe.source);
-    for (const width of WIDTHS) {
-      await page.setViewportSize({ width, height: 900 });
-      found.push(...(await faults(page, `${path} at ${width}`)));
-    }
-  }
-  await page.goto('/purchases');
-  await page.locator('table.pick input').first().check();
-  await page.getByRole('button', { name: 'Announce' }).click();
-  await page.getByText('Nothing has been done yet').waitFor();
-  await page.evaluate(axe.source);
-  for (const width of WIDTHS) {
-    await page.setViewportSize({ width, height: 900 });
-    found.push(...(await faults(page, `dry run at ${width}`)));
-  }
-  expect(found).toEqual([]);
-  expect(misdeeds.found).toEqual([]);
-  await context.close();
-});
-
-const heading = (page: Page) => page.getByRole('heading', { level: 1 }).textContent();
 const orders = (page: Page) => page.locator('tbody .ord').allTextContents();
+const heading = (page: Page) => page.getByRole('heading', { level: 1 }).textContent();
 
 test('a page holds as much as it says, in the order that it says, and the next one goes on', async () => {
   const { page, context } = await opened();

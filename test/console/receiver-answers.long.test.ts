@@ -1,8 +1,7 @@
 /** A receiver that fails at night: what it answered, what waits, and what Resume does, on the pages of its incident, its deliveries and a purchase. */
-import axe from 'axe-core';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { OPERATOR, openSignedIn, READER, startBrowser, TOO_WIDE } from '../support/browser.ts';
+import { OPERATOR, openSignedIn, READER, startBrowser } from '../support/browser.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
@@ -216,43 +215,6 @@ test('a purchase has one line for a receiver that is paused, with Resume; a read
   expect(await page.locator('h1').textContent()).toMatch(/^Waiting for the card provider for .*, with [\d.]+ EUR\.$|^Waiting/);
   await context.close();
 });
-
-test.each(['light', 'dark'] as const)('all of it fits at every width, in %s', { timeout: 180_000 }, async (colorScheme) => {
-  const { page, context } = await openSignedIn(browser, { origin, key: OPERATOR, to: '/', colorScheme, bypassCSP: true });
-  const faults: string[] = [];
-  for (const path of PAGES()) {
-    await page.goto(path);
-    await page.evaluate(axe.source);
-    for (const width of [360, 768, 800, 1024, 1280, 1440]) {
-      await page.setViewportSize({ width, height: 900 });
-      if (process.env.SHOTS !== undefined)
-        await page.screenshot({
-          path: `${process.env.SHOTS}/${path.replace(/\W+/g, '-')}-${colorScheme}-${width}.png`,
-          fullPage: true,
-        });
-      const isWide = await page.locator('html').evaluate(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth);
-      if (isWide) faults.push(`${path} at ${width} scrolls sideways: ${await page.evaluate(TOO_WIDE)}`);
-      const out = await page.evaluate(OUTSIDE);
-      if (out !== '') faults.push(`${path} at ${width}: outside of its box: ${out}`);
-    }
-    for (const width of path.includes(LONG_ID) ? [] : [360, 1280]) {
-      await page.setViewportSize({ width, height: 900 });
-      const found = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run());
-      faults.push(
-        ...found.violations.map(({ id, nodes }) => `${path} at ${width}: ${id} ${nodes.map(({ html }) => html).join(' ')}`),
-      );
-    }
-  }
-  expect(faults).toEqual([]);
-  await context.close();
-});
-
-/** Script: cells and texts of panels that end beyond their panel, and cells that lie over their neighbours. */
-const OUTSIDE = `[...document.querySelectorAll('.panel')].flatMap((panel) => {
-  const { right } = panel.getBoundingClientRect();
-  const cells = [...panel.querySelectorAll('th, td, dd, pre, summary')].filter((each) => each.getBoundingClientRect().width > 0);
-  return cells.filter((each) => each.getBoundingClientRect().right > right + 1 || (each.scrollWidth > each.clientWidth + 1 && each.clientWidth > 0 && getComputedStyle(each).display !== 'inline'));
-}).slice(0, 3).map((each) => each.outerHTML.slice(0, 160)).join(' ')`;
 
 test('Resume on the incident tries one event, with the keyboard alone, and what is parked follows', async () => {
   receiver.respondAlways({ status: 200, body: 'ok' });
