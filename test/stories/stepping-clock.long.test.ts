@@ -53,7 +53,7 @@ const arrived = (ids: readonly string[], state: string) => (): number =>
 
 async function begin(): Promise<void> {
   postgres = await startSteppingPostgres();
-  sql = connect(postgres.url, { max: 2 });
+  sql = connect(postgres.url, { max: 3 });
   await migrate(sql, MIGRATIONS);
   simulator = createSimulator();
   await simulator.start();
