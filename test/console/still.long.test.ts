@@ -52,7 +52,7 @@ test('rows stay put over ten refreshes while purchases come, and the key n shows
     cell.insertAdjacentHTML('beforeend', '<input type="checkbox" aria-label="Choose">');
   });
   const focused = page.locator(`tr[id="${before[1]!.id}"] a`).first();
-  await ticked.getByRole('checkbox').check();
+  await ticked.getByRole('checkbox').first().check();
   await focused.focus();
   await page.locator(`tr[id="${before[2]!.id}"] td`).first().hover();
   const held = await rows(page);
@@ -61,7 +61,7 @@ test('rows stay put over ten refreshes while purchases come, and the key n shows
     expect(await rows(page)).toEqual(held);
     expect(await focused.evaluate((link) => link.matches(':focus'))).toBe(true);
   }
-  expect(await ticked.getByRole('checkbox').isChecked()).toBe(true);
+  expect(await ticked.getByRole('checkbox').first().isChecked()).toBe(true);
   await expect.poll(() => page.locator('.new-rows').textContent()).toMatch(new RegExp(`${REFRESHES} new.* since`));
   expect(await page.locator('#said').textContent()).toContain('the key n shows them');
   expect(

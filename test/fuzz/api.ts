@@ -81,7 +81,7 @@ export async function openApi(origin: string, found: (fault: string) => void): P
     const cursors: string[] = [];
     const collections = new Set(targets.map(({ path }) => path.split('/{')[0]!));
     for (const path of collections) {
-      if (!path.startsWith('/v1/') || !('get' in (document.paths[path] ?? {})) || path.endsWith('/stream')) continue;
+      if (!path.startsWith('/v1/') || !('get' in (document.paths[path] ?? {})) || /\/stream$|\.csv$/.test(path)) continue;
       const { data, nextCursor } = JSON.parse((await call('GET', path)).text) as { data?: unknown; nextCursor?: unknown };
       if (typeof nextCursor === 'string') cursors.push(nextCursor);
       if (!Array.isArray(data)) continue;

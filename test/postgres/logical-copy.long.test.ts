@@ -24,7 +24,7 @@ test('the copy has every stay, follows changes and erasures, and answers the que
   const [primary, copy] = await Promise.all([startKillablePostgres(['wal_level=logical']), startKillablePostgres()]);
   const simulator = createSimulator();
   await simulator.start();
-  const [here, there] = [connect(primary.url, { max: 2 }), connect(copy.url, { max: 2 })];
+  const [here, there] = [connect(primary.url, { max: 3 }), connect(copy.url, { max: 3 })];
   onTestFinished(async () => {
     await Promise.all([here.end({ timeout: 0 }), there.end({ timeout: 0 }), simulator.stop()]);
     await copy.stop();

@@ -547,7 +547,13 @@ test.runIf(nobodyCanRun)("somebody else's data folder is refused with the reason
 describe('a copy of the project', () => {
   function copyProject(parent: string, packages: string[]): string {
     const copy = join(parent, 'project');
-    for (const part of ['src/postgres', 'src/domain', 'src/runtime', 'src/config/sources', ...packages.map((name) => `node_modules/${name}`)]) {
+    for (const part of [
+      'src/postgres',
+      'src/domain',
+      'src/runtime',
+      'src/config/sources',
+      ...packages.map((name) => `node_modules/${name}`),
+    ]) {
       // Without the links between libraries, which only some installations make.
       cpSync(join(PROJECT, part), join(copy, part), { recursive: true, filter: (source) => !lstatSync(source).isSymbolicLink() });
     }

@@ -6,6 +6,7 @@ import { counted } from '../../../domain/values/counts.ts';
 import { type Html, html, NOTHING } from '../../frame/html.ts';
 import type { Ask } from '../../frame/page-route.ts';
 import { panel } from '../../parts/lists.ts';
+import { exactTime } from '../../parts/time.ts';
 
 const MOST_IDS = 3;
 
@@ -16,7 +17,7 @@ export function forDeveloper(incident: IncidentDetailsBody, customers: IncidentC
   const { places, data } = customers;
   const lines = places.map(({ site, state, since, came, usualShare }) => {
     const share = came === null ? '' : `: ${came.overdue} of ${counted(came.of, 'customer')} did not get on in time`;
-    return `${site}, ${state.name}, since ${utc(since)}${share}${share === '' || usualShare === null ? '' : `, usually ${Math.round(usualShare * 1_000) / 10} in 100`}`;
+    return `${site}, ${state.name}, since ${atTime(since)}${share}${share === '' || usualShare === null ? '' : `, usually ${Math.round(usualShare * 1_000) / 10} in 100`}`;
   });
   const [cause] = causes;
   const known = cause !== undefined && isCauseKey(cause.cause) ? CAUSES[cause.cause] : null;
@@ -40,4 +41,6 @@ export function forDeveloper(incident: IncidentDetailsBody, customers: IncidentC
 }
 
 /** As logs have it. */
-const utc = (iso: string): string => `${iso.slice(0, 19).replace('T', ' ')} UTC`;
+
+/** The moment in the zone of the page, which it names. */
+const atTime = (iso: string): string => exactTime(Date.parse(iso));
