@@ -44,7 +44,7 @@ const FORMS: readonly (readonly [path: string, field: string, says: RegExp, fill
     /^Address must/,
     async (page) => {
       await page.locator('summary', { hasText: 'Add a subscriber' }).click();
-      await page.getByLabel('Name', { exact: false }).first().fill('shop');
+      await page.getByRole('main').getByLabel('Name').first().fill('shop');
       await page.getByLabel('Address').fill('nowhere');
       await page.getByRole('button', { name: 'Add the subscriber' }).click();
     },

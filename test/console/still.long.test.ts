@@ -42,7 +42,7 @@ test('rows stay put over ten refreshes while purchases come, and the key n shows
   timeout: 180_000,
 }, async () => {
   const { page, context, misdeeds } = await openByLink(browser, { origin: t.app.url()! });
-  await page.goto('/purchases');
+  await page.goto('/purchases?sort=newest');
   await page.getByText('What is new is offered here').waitFor();
   await page.getByText('Live, updated').waitFor();
   const before = await rows(page);
