@@ -2,7 +2,7 @@
 -- needed: no
 
 -- Lists of purchases by time, by the beginning of a name, and by amount. No column of these indexes changes with a poll that
--- finds nothing new. What waits longest is found by purchases_oldest and purchases_stuck.
+-- finds nothing new. The longest waiting purchases are found by purchases_oldest and purchases_stuck.
 create index concurrently purchases_registered on purchase_watch.purchases (site, registered_at, id);
 
 -- A name is found by its beginning, in any case and in a database of any collation: of "C", an index compares bytes, and lower()

@@ -1,6 +1,6 @@
 -- serves: 25
 
--- People who share a key of the API are told apart by the names that they say.
+-- The name that a person gives, so that actions of people who share a key of the API can be told apart.
 alter table purchase_watch_internal.console_sessions add column person text;
 alter table purchase_watch_internal.actions add column person text;
 

@@ -93,14 +93,14 @@ test('the page, the API and the command say the same, the sentence is the first 
     const words = (await onDatabase(full.database, ['status'])).stdout.replaceAll(/\s+/g, ' ');
     expect(words).toContain(text);
     expect(words).toMatch(
-      /Alerts are silenced for .* more\. Nobody looks after it yet\. For 2\d min.*\. What to do: see "purchase-watch/,
+      /Alerts are silenced for .* more\. No person looks after it yet\. For 2\d min.*\. What to do: see "purchase-watch/,
     );
   }, 30_000);
   expect(text).toBe(`${needs[0]!.text}. ${needs.length - 1} more things need somebody.`);
   // No channel takes messages while incidents are open: that is as bad as they are.
   expect(needs.find(({ kind }) => kind === 'channel')).toMatchObject({ severity: 'critical', action: { path: '/channels' } });
   expect(needs.find(({ kind }) => kind === 'incident')!.why).toMatch(
-    /^Alerts are silenced for (2 h|1 h 5\d min) more\. Nobody looks after it yet$/,
+    /^Alerts are silenced for (2 h|1 h 5\d min) more\. No person looks after it yet$/,
   );
   expect(needs.find(({ kind }) => kind === 'stuck')!.why).toMatch(/^ORD-3 waiting for the card provider for [34] min/);
   for (const kind of ['incident', 'channel', 'subscriber', 'stuck']) {

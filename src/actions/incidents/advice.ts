@@ -29,7 +29,7 @@ export interface Advice {
 const NONE: Advice = { wrong: [], todo: [], meanwhile: [] };
 
 const SINGLES = {
-  rest: 'Single stuck checkouts alert nobody here until this is over.',
+  rest: 'Until this incident is over, single stuck checkouts alert no person here.',
   replaced: 'From now on incidents are alerted here in the place of single stuck checkouts.',
 };
 

@@ -32,7 +32,7 @@ export interface Tested {
 /** What facts of the database show, by what it is about; findings that are `ok` among them. Pure. */
 export function daemonFindings(report: Reporter, facts: Facts, tested: Tested) {
   return {
-    daemons: [facts.daemons.length === 0 ? nobody(report, facts) : owning(report, facts)],
+    daemons: [facts.daemons.length === 0 ? noDaemon(report, facts) : owning(report, facts)],
     replicas: [...otherSettings(report, facts.daemons), ...troubles(report, facts)],
     database: databaseChanges(facts),
     sites: [...lateness(facts), ...failingSites(facts)],
@@ -40,7 +40,7 @@ export function daemonFindings(report: Reporter, facts: Facts, tested: Tested) {
   };
 }
 
-function nobody(report: Reporter, { silence, now }: Facts): Finding {
+function noDaemon(report: Reporter, { silence, now }: Facts): Finding {
   const since = silence.silentMs === null ? null : now - silence.silentMs;
   if (!silence.takesWrites)
     return report.failed(
@@ -49,7 +49,7 @@ function nobody(report: Reporter, { silence, now }: Facts): Finding {
       { what: 'No daemon works: the database takes no writes', since, why: 'Nothing is polled, recorded or sent' },
     );
   return report.warning('none is running on this database', 'nothing is polled or sent until you run "purchase-watch start"', {
-    ...{ what: 'No daemon runs on this database', since, why: 'Nothing is polled and nobody is alerted' },
+    ...{ what: 'No daemon runs on this database', since, why: 'No purchase is polled and no person is alerted' },
   });
 }
 

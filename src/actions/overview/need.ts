@@ -63,7 +63,7 @@ export function incidentNeed(incident: IncidentRow, { now }: Facts, findings: re
   const brief = findings.find(({ about, verdict }) => about === of && verdict !== 'ok')?.brief ?? null;
   const silence =
     silencedUntil === null ? null : `Alerts are silenced for ${humanDuration(Math.max(silencedUntil - now, 0))} more`;
-  const owner = acknowledgedAt === null ? 'Nobody looks after it yet' : `${acknowledgedBy ?? 'Somebody'} looks after it`;
+  const owner = acknowledgedAt === null ? 'No person looks after it yet' : `${acknowledgedBy ?? 'A person'} looks after it`;
   return {
     kind: 'incident',
     about: `incident ${id}`,

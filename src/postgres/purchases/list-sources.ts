@@ -1,7 +1,7 @@
 /**
  * Where the rows of a list come from. A filter that few purchases pass gives all of them, which are then put into any order. Otherwise
- * the index that has the list's order is walked, and what the index does not show of the filter is asked of each row; after so many
- * rows the page ends, however few were found, and the next page goes on there. So no combination reads more than a page can.
+ * the index that has the list's order is walked, and the rest of the filter is asked of each row; after so many rows the page ends,
+ * however few were found, and the next page goes on there. So no combination reads more than a page can.
  */
 import type { Fragment, Queries } from '../connection/database.ts';
 import {
@@ -82,10 +82,7 @@ function isExact({ filter, part, order }: Stretch): boolean {
   return !has(from, to, stuck) && (outcome === undefined || outcome === 'stuck' || outcome === 'waiting');
 }
 
-/**
- * Statements for the ids that a part of the filter lets through, of those that let few through; none when no part is so rare. In an
- * array, because a statement that a promise answers is run by it.
- */
+/** A statement for the ids of a part of the filter that few pass; empty without one. In an array: a promise's answer that is a statement runs. */
 async function fewIds(sql: Queries, { filter, part }: Stretch): Promise<readonly Fragment[]> {
   const { reference, text, from, to, least, most } = filter;
   const enough = FEW + 1;

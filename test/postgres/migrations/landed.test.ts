@@ -33,9 +33,9 @@ const LANDED: Readonly<Record<string, string>> = {
   '0024_unreadable_alerts.sql': '855a93ea3e72d60f8951e81b6069ce43278cb2f9e04bf3a3de9cc5fce89db05b',
   '0025_order_payments.sql': 'ad29a15df23000ca1f83e222c5991914db9d1e27b18bac769c2e0d9c632cebb6',
   '0026_stays.sql': '6189322dccae6cb31f1b0c53aa31d9c46fa188bae48adba8144f045fe7e56259',
-  '0027_purchase_list.sql': '4e2cfe45df4c5ac21abe7116f0e49e124e19c3d91fa2ac550dbdc1101d13a699',
+  '0027_purchase_list.sql': '083a7c39387b6625418ba3ee22f1752b90065590ede1f2b810a14f4f2fc9cc22',
   '0028_receiver_answers.sql': 'b08e9b99f8086c8572be714396ae6783bb9eaf6c4c9b6879f55ce27e7595b94d',
-  '0029_names.sql': '163955b8583ad46ae0cf169487b6497420e9205a951bbfc946233b8ebd1dfe5f',
+  '0029_names.sql': '3ad93bbe5252712e4ff8dce3ac027d932eccfd4c4de787eb04af76041a4720c5',
 };
 
 const hashOf = (name: string): string =>
