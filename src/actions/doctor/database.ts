@@ -31,7 +31,7 @@ export async function checkDatabase(
   report: Reporter,
   { sql, url, settings, migrations }: { sql: Sql; url: string; settings: Settings; migrations: string },
 ): Promise<Finding[]> {
-  const facts = await serverFacts(sql);
+  const facts = await factsBesideOthers(sql);
   const wrong = wrongEncoding(facts);
   if (wrong !== null) return [version(report, facts, describeTarget(url)), report.failed(wrong.found, wrong.todo)];
   try {
@@ -54,6 +54,17 @@ export async function checkDatabase(
     const found = [version(report, facts, describeTarget(url)), report.failed(describeConnectionError(url, error), UNCHECKED)];
     const limit = limitReached(report, facts, { replicas: LEAST_REPLICAS, each: settings.connections });
     return limit === null ? found : [...found, limit];
+  }
+}
+
+/** The other checks of doctor run at the same time, and may have the last connection for a moment. */
+async function factsBesideOthers(sql: Sql, tries = 10): Promise<ServerFacts> {
+  try {
+    return await serverFacts(sql);
+  } catch (error) {
+    if (tries <= 1 || !hasNoConnections(error)) throw error;
+    await delay(200);
+    return factsBesideOthers(sql, tries - 1);
   }
 }
 
