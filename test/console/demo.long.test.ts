@@ -168,7 +168,10 @@ test('the service is slow, throttles and refuses, one fault at a time; customers
   expect(await kinds()).toEqual(['503']);
   await page.getByRole('button', { name: 'Throttle', pressed: false }).waitFor(WITHIN);
   await happened(page, /an incident opens/);
-  await page.getByRole('heading', { level: 1 }).getByText('no purchase can be read').waitFor(WITHIN);
+  await page
+    .getByRole('heading', { level: 1 })
+    .getByText(/No purchase of .* can be read/)
+    .waitFor(WITHIN);
   expect((await overview()).purchases.stuck).toBe(0);
   await turn(page, 'Refuse', false);
   expect(await kinds()).toEqual([]);

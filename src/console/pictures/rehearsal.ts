@@ -65,7 +65,8 @@ function drawn(timeline: Timeline, width: number): Html {
     y += height + GAP;
   }
   const ticks = ticksOf(from, to, width < 500 ? 3 : 7).map(({ at, word }) => {
-    const x = Math.min(Math.max(scale.x(at), 28), width - 34);
+    const half = (word.length * LETTER) / 2;
+    const x = Math.min(Math.max(scale.x(at), half), width - half);
     return html`<path class="c-grid" d="M${px(scale.x(at))} 18V${y}"/><text x="${px(x)}" y="12" text-anchor="middle">${word}</text>`;
   });
   return html`<svg viewBox="0 0 ${width} ${y}" role="img" aria-label="${timelineText(timeline)}">${ticks}${parts}</svg>`;
