@@ -7,7 +7,7 @@ import { isKeyless } from '../config/api-keys.ts';
 import { channelRules } from '../config/channels.ts';
 import type { DescribedSetting } from '../config/describe.ts';
 import type { Settings } from '../config/settings.ts';
-import type { Milliseconds } from '../domain/values/time.ts';
+import { DAY, type Milliseconds } from '../domain/values/time.ts';
 import type { Sql } from '../postgres/connection/database.ts';
 import { recordAction } from '../postgres/console/actions.ts';
 import { createLimits, type Limits } from '../postgres/stays/limits.ts';
@@ -111,7 +111,8 @@ export function createApi({ sql, settings, secrets = null, health, log, feed = c
   mountPoll(app, { sql, changes });
   mountEvents(app, { feed });
   mountStream(app, { feed, log, lines, places, silence: parts.silence });
-  const own = () => ownFindings(sql, settings, [...engine.certificates(), ...seenCertificates()]);
+  // A host that is in use is dialled each day; of one that left the settings, nothing needs a person after a day.
+  const own = () => ownFindings(sql, settings, [...engine.certificates(), ...seenCertificates(DAY)]);
   mountOverview(app, { sql, own });
   mountFlow(app, { sql, limits });
   mountActivity(app, { sql });

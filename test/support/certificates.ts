@@ -43,7 +43,7 @@ export function makeAuthority(): Authority {
   });
   const fresh = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', 'key.pem'];
   const authority = inFolder((folder, openssl) => {
-    openssl('req', '-x509', ...fresh, '-out', 'cert.pem', '-subj', '/CN=authority of a test', '-days', '1');
+    openssl('req', '-x509', ...fresh, '-out', 'cert.pem', '-subj', '/CN=authority of a test', '-days', '60');
     return read(folder);
   });
   return {
@@ -55,7 +55,7 @@ export function makeAuthority(): Authority {
         writeFileSync(join(folder, 'names'), `subjectAltName=DNS:${name}`);
         openssl('req', ...fresh, '-out', 'request.pem', '-subj', `/CN=${name}`);
         const by = ['-CA', 'ca.pem', '-CAkey', 'ca-key.pem', '-CAcreateserial', '-extfile', 'names'];
-        openssl('x509', '-req', '-in', 'request.pem', '-out', 'cert.pem', '-days', '1', ...by);
+        openssl('x509', '-req', '-in', 'request.pem', '-out', 'cert.pem', '-days', '60', ...by);
         return read(folder);
       }),
   };

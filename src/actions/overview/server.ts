@@ -30,7 +30,7 @@ export function serverFindings({ clockOffset, notificationQueue }: Facts): Findi
   return [...clock, ...(queue === null ? [] : [report.warning(queue.found, queue.advice)])];
 }
 
-/** What ends soon: keys of the API, and certificates, each once however many hosts show it. */
+/** Keys of the API and certificates that end soon. */
 export function endingFindings(keys: readonly ApiKey[], certificates: readonly Expiry[], now: Instant): Finding[] {
   const report = reporterOf('settings');
   const ofKeys = endingKeys(keys, now).map(({ name, detail, at }) =>

@@ -30,11 +30,11 @@ export function noteCertificate(host: string, port: number | string, socket: TLS
   if (seen.size > MOST) seen.delete(seen.keys().next().value!);
 }
 
-/** The certificates that other ends have shown within a week. */
-export function seenCertificates(): Expiry[] {
-  const since = Date.now() - KEPT;
-  for (const [name, { seenAt }] of seen) if (seenAt < since) seen.delete(name);
-  return [...seen].map(([name, { at }]) => ({ name, at }));
+/** The certificates that other ends have shown within a time, a week unless given. */
+export function seenCertificates(within = KEPT): Expiry[] {
+  const now = Date.now();
+  for (const [name, { seenAt }] of seen) if (seenAt < now - KEPT) seen.delete(name);
+  return [...seen].filter(([, { seenAt }]) => seenAt >= now - within).map(([name, { at }]) => ({ name, at }));
 }
 
 /** When a certificate in PEM expires; the first of a chain. */
