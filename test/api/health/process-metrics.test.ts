@@ -96,7 +96,7 @@ test('says when keys and certificates expire, ours and those that other ends sho
   });
   const named = subscribers.map((each) => ({ ...each, clientCertificate: pair.certificate, clientKey: pair.key }));
   const [own, ...others] = clientCertificates({ subscribers: named as typeof subscribers }, 'postgres://127.0.0.1/shop')();
-  expect([own?.name, Math.round((own!.at - Date.now()) / DAY), others]).toEqual(['default', 1, []]);
+  expect([own?.name, Math.round((own!.at - Date.now()) / DAY), others]).toEqual(['default', 60, []]);
 });
 
 test('says how long the oldest transaction has been open, and when retention ran last', async () => {
