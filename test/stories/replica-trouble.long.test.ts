@@ -184,10 +184,8 @@ test('a database that cannot be reached for a minute is posted straight to Slack
   };
   await wire.spoil({ kind: 'refused' });
   await pass(1);
-  // Both loops lose the database; the alert begins with the one that noticed first.
-  expect(t.slack.received[0]!.text).toMatch(
-    /^🔴 purchase-watch: (polls|results of deliveries) are not recorded for .*(.|\n)*DATABASE_URL/,
-  );
+  // All loops lose the database. The judge's failures are long first on a slow machine; the alert begins with the worst all the same.
+  expect(t.slack.received[0]!.text).toMatch(/^🔴 purchase-watch: polls are not recorded for .*(.|\n)*DATABASE_URL/);
   expect(t.slack.received[0]!.text).toMatch(/The daemon on .* posted this itself/);
   await wire.spoil(null);
   await pass(2);

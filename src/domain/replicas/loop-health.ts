@@ -19,7 +19,7 @@ export interface LoopSeen {
   readonly name: string;
   /** How long ago a round of it ended well while nothing that it writes failed for long; null while none ever did. */
   readonly goodAgo: Milliseconds | null;
-  /** For how long its work has been failing, and the last error; null unless that is a minute at least. */
+  /** For how long its work has been failing, and the last error; null unless that is a minute at least (half of it beside another such loop). */
   readonly failing: { readonly for: Milliseconds; readonly error: string } | null;
 }
 
@@ -36,9 +36,12 @@ export function failedAgain(before: Failing | undefined, error: string, now: Mil
   return { since: isNew ? now : before.since, last: now, error };
 }
 
-/** The failures that have lasted for a minute and go on, of all kinds of work the oldest; null when there are none. */
-export function longFailure(kinds: Iterable<Failing>, now: Milliseconds): Failing | null {
-  const long = [...kinds].filter(({ since, last }) => last - since >= LONG && now - last <= OUTDATED);
+/** Enough for a loop beside another whose failures are long: one cause stops both, and people are told of all that it stops. */
+export const LONG_BESIDE: Milliseconds = LONG / 2;
+
+/** The failures that have lasted for `least` and go on, of all kinds of work the oldest; null when there are none. */
+export function longFailure(kinds: Iterable<Failing>, now: Milliseconds, least = LONG): Failing | null {
+  const long = [...kinds].filter(({ since, last }) => last - since >= least && now - last <= OUTDATED);
   return long.sort((one, other) => one.since - other.since)[0] ?? null;
 }
 

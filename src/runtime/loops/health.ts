@@ -1,6 +1,6 @@
 /** Which loops run and which failed, for /readyz, the dead man's switch and people. */
 
-import { type Failing, failedAgain, type LoopSeen, longFailure } from '../../domain/replicas/loop-health.ts';
+import { type Failing, failedAgain, LONG_BESIDE, type LoopSeen, longFailure } from '../../domain/replicas/loop-health.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 
 export interface LoopHealth {
@@ -86,15 +86,18 @@ export function createHealth(now: () => number, monotonic: () => Milliseconds = 
       },
     }),
     loops: shown,
-    seen: () =>
-      [...loops].map(([name, { goodAt, failing }]) => {
-        const long = longFailure(failing.values(), monotonic());
+    seen: () => {
+      const at = monotonic();
+      const isLong = [...loops.values()].some(({ failing }) => longFailure(failing.values(), at) !== null);
+      return [...loops].map(([name, { goodAt, failing }]) => {
+        const long = longFailure(failing.values(), at, isLong ? LONG_BESIDE : undefined);
         return {
           name,
-          goodAgo: goodAt === null ? null : monotonic() - goodAt,
-          failing: long === null ? null : { for: monotonic() - long.since, error: long.error },
+          goodAgo: goodAt === null ? null : at - goodAt,
+          failing: long === null ? null : { for: at - long.since, error: long.error },
         };
-      }),
+      });
+    },
     ok: () => shown().every((loop) => loop.ok),
   };
 }

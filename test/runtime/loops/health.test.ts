@@ -66,3 +66,20 @@ test('an error of the database that may cite data is shown by its code alone', (
   health.bad('poller', Object.assign(new Error('invalid input syntax: "secret"'), { code: '22P02' }));
   expect(health.loops()[0]?.error).toBe('The database refuses the data (22P02).');
 });
+
+test('beside a loop that has failed for a minute, one that has failed for half a minute is failing, too', () => {
+  let now = 0;
+  const health = createHealth(() => now);
+  const fail = (seconds: number, ...loops: string[]): void => {
+    now = seconds * 1000;
+    for (const loop of loops) health.bad(loop, 'connection refused');
+  };
+  const failing = () => health.seen().flatMap(({ name, failing }) => (failing === null ? [] : [name]));
+  fail(0, 'judge');
+  fail(20, 'poller');
+  fail(40, 'notifier');
+  fail(55, 'judge', 'poller', 'notifier');
+  expect(failing()).toEqual([]);
+  fail(60, 'judge');
+  expect(failing()).toEqual(['judge', 'poller']);
+});
