@@ -120,7 +120,7 @@ export async function openLab(databaseUrl: string | null): Promise<Lab> {
         await root`create database ${root(name)}`;
         const url = new URL(serverUrl);
         url.pathname = `/${name}`;
-        const sql = connect(url.href, { max: 2, name: 'bench' });
+        const sql = connect(url.href, { max: 3, name: 'bench' });
         const database: Database = {
           url: url.href,
           sql,

@@ -14,15 +14,15 @@ export async function fillRecent(sql: Sql, say: (line: string) => void): Promise
   }
 }
 
-/** A day of minutes, fifteen days of transitions, and a fortnight of dwell times. */
+/** Fifteen days of minutes and transitions, and a fortnight of dwell times. */
 async function fillCounts(sql: Sql): Promise<void> {
   await sql`
     insert into purchase_watch_internal.activity (site, minute, polls, failed_polls, changes, greatest_lag_ms)
     select name, date_trunc('minute', now()) - n * interval '1 minute', 300 + n % 60, n % 3, 20, 40
-    from purchase_watch_internal.sites cross join generate_series(0, 1439) n`;
+    from purchase_watch_internal.sites cross join generate_series(0, 15 * 1440) n`;
   await sql`
     insert into purchase_watch_internal.delivery_activity (minute, subscriber, delivered, failed_attempts)
-    select date_trunc('minute', now()) - n * interval '1 minute', 'archive', 40 + n % 20, n % 2 from generate_series(0, 1439) n`;
+    select date_trunc('minute', now()) - n * interval '1 minute', 'archive', 40 + n % 20, n % 2 from generate_series(0, 15 * 1440) n`;
   await sql`
     insert into purchase_watch_internal.transition_counts (site, bucket, from_state, to_state, count)
     select s.name, date_bin('10 minutes', now(), '2000-01-01') - n * interval '10 minutes', e.from_state, e.to_state, 5 + n % 7

@@ -64,7 +64,8 @@ export async function writeHistory(dataDir: string): Promise<void> {
       insert into purchase_watch_internal.transition_counts (site, bucket, from_state, to_state, count)
       select * from json_to_recordset(${JSON.stringify(counts)}::text::json) as r (site text, bucket timestamptz, from_state integer, to_state integer, count bigint)
       on conflict do nothing`;
-    const minutes = Array.from({ length: 61 }, (_, place) => Math.floor(now / MINUTE) * MINUTE - place * MINUTE).slice(1);
+    const minute = Math.floor(now / MINUTE) * MINUTE;
+    const minutes = Array.from({ length: DAYS * 1_440 }, (_, place) => minute - (place + 1) * MINUTE);
     const work = minutes.flatMap((at, place) => SITES.map((site, of) => workAt(site, at, place * 2 + of)));
     await sql`
       insert into purchase_watch_internal.activity (site, minute, polls, failed_polls, changes, greatest_lag_ms)

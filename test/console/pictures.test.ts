@@ -114,7 +114,7 @@ function activity(n: number): Html {
     ...{ failedPolls: place === 40 ? Math.min(2, n) : 0, greatestLagMs: n === 0 ? null : n * 3 },
     ...{ delivered: n, failedAttempts: n },
   }));
-  return activityCharts(minutes, null);
+  return activityCharts({ minutes, usual: { polls: n, failedPolls: 0, greatestLagMs: n, delivered: null }, site: null });
 }
 
 function share(n: number, isMarked: boolean): Html {
@@ -305,10 +305,11 @@ test('two failures of 142 000 are a line, and 171 of 60 540 are seen', async () 
   });
   const heights = async (polls: number, failed: number): Promise<number[]> => {
     const picture = String(
-      await activityCharts(
-        Array.from({ length: 61 }, () => minute(polls, failed)),
-        null,
-      ),
+      await activityCharts({
+        minutes: Array.from({ length: 61 }, () => minute(polls, failed)),
+        usual: { polls: null, failedPolls: null, greatestLagMs: null, delivered: null },
+        site: null,
+      }),
     );
     return [...picture.matchAll(/class="c-bar bad"[^>]* height="([\d.]+)"/g)].map(([, height]) => Number(height));
   };

@@ -4,10 +4,12 @@ import { type Instant, isoTime, MINUTE } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
 import { type DeliveredMinute, deliveredMinutes, type PolledMinute, polledMinutes } from '../../postgres/shards/activity.ts';
+import { usualDelivered, usualPolled } from '../../postgres/shards/usual-activity.ts';
 
-/** Upkeep keeps a day of minutes. */
+/** A day of them; upkeep keeps as many days as say what is usual. */
 export const MOST_MINUTES = 1_440;
 export const DEFAULT_MINUTES = 60;
+const USUAL_MINUTES = 60;
 
 export interface ActivityWanted {
   /** Polls at one site; null: at all. */
@@ -18,14 +20,21 @@ export interface ActivityWanted {
   readonly minutes: number;
 }
 
-/** Reads each minute, the oldest first; minutes in which nothing was done are there with zeros. */
+/**
+ * Reads each minute, the oldest first; minutes in which nothing was done are there with zeros. `usual`: a minute of the hour up to now on
+ * the days before, on average; null until enough days are kept.
+ */
 export async function readActivity(sql: Sql, { site, subscriber, minutes }: ActivityWanted) {
   const now = await databaseNow(sql);
   const last = Math.floor(now / MINUTE) * MINUTE;
   const first = last - (minutes - 1) * MINUTE;
-  const [polled, delivered] = await Promise.all([
+  // The hour up to the present minute, which is not over.
+  const hour = { first: last - USUAL_MINUTES * MINUTE, last: last - MINUTE };
+  const [polled, delivered, usualPolls, usualDeliveries] = await Promise.all([
     polledMinutes(sql, { first, last }, site),
     deliveredMinutes(sql, { first, last }, subscriber),
+    usualPolled(sql, hour, site),
+    usualDelivered(sql, hour, subscriber),
   ]);
   const polls = new Map(polled.map((row) => [row.minute, row]));
   const deliveries = new Map(delivered.map((row) => [row.minute, row]));
@@ -33,6 +42,7 @@ export async function readActivity(sql: Sql, { site, subscriber, minutes }: Acti
     at: isoTime(now),
     site,
     subscriber,
+    usual: { polls: null, failedPolls: null, greatestLagMs: null, delivered: null, ...usualPolls, ...usualDeliveries },
     minutes: Array.from({ length: minutes }, (_, place) => {
       const minute = first + place * MINUTE;
       return minuteBody(minute, polls.get(minute), deliveries.get(minute));

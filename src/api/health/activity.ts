@@ -39,6 +39,21 @@ const minuteSchema = z
 /** What was done in one minute. */
 export type ActivityMinute = z.output<typeof minuteSchema>;
 
+const usualSchema = z
+  .object({
+    polls: z.number().nullable(),
+    failedPolls: z.number().nullable(),
+    greatestLagMs: z.number().nullable(),
+    delivered: z.number().nullable(),
+  })
+  .openapi('ActivityUsual', {
+    description:
+      'A minute of the hour up to now on the days before (14 at most), on average; null until counts of three days are kept, and of lag where no poll was made.',
+  });
+
+/** A usual minute of this hour. */
+export type ActivityUsual = z.output<typeof usualSchema>;
+
 const activityRoute = createRoute({
   method: 'get',
   path: '/v1/activity',
@@ -64,6 +79,7 @@ const activityRoute = createRoute({
           at: timeSchema,
           site: z.string().nullable(),
           subscriber: z.string().nullable(),
+          usual: usualSchema,
           minutes: z.array(minuteSchema).openapi({ description: 'Each minute, those in which nothing was done, too.' }),
         })
         .openapi('Activity'),

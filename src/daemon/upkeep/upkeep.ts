@@ -56,11 +56,11 @@ const RETIRE_EVERY: Milliseconds = 60_000;
 const SOON: Milliseconds = 50;
 /** More than one fold takes at once would be a reason to go on. */
 const MANY = 10_000;
-/** Old minutes and old answers go every hour, whatever the settings say. */
+/** Old counts and old answers go every hour, whatever the settings say. */
 const SMALL_TABLES_EVERY: Milliseconds = 3_600_000;
 const SMALL_TABLES_KEPT: Milliseconds = 86_400_000;
 /** The days that say what is usual (domain/flow/flow.ts), and the day on which they are read. */
-const TRANSITION_COUNTS_KEPT: Milliseconds = (USUAL_DAYS + 1) * DAY;
+const COUNTS_KEPT: Milliseconds = (USUAL_DAYS + 1) * DAY;
 /** By its count of renewals a replica knows that the database went back; one that was suspended for so long would be mistaken. */
 const RENEWALS_KEPT: Milliseconds = 30 * DAY;
 const ROWS_AT_ONCE = 5_000;
@@ -101,9 +101,9 @@ export function createUpkeep({ sql, clock, skipped, log, replica, retention, res
   const sweepSmallTables = async (): Promise<void> => {
     if (clock.monotonic() < smallTablesAt) return;
     const before = ago(SMALL_TABLES_KEPT);
-    while ((await removeActivity(sql, { before, limit: ROWS_AT_ONCE })) >= ROWS_AT_ONCE);
-    while ((await removeDeliveryActivity(sql, { before, limit: ROWS_AT_ONCE })) >= ROWS_AT_ONCE);
-    const counts = { before: ago(TRANSITION_COUNTS_KEPT), limit: ROWS_AT_ONCE };
+    const counts = { before: ago(COUNTS_KEPT), limit: ROWS_AT_ONCE };
+    while ((await removeActivity(sql, counts)) >= ROWS_AT_ONCE);
+    while ((await removeDeliveryActivity(sql, counts)) >= ROWS_AT_ONCE);
     while ((await removeTransitionCounts(sql, counts)) >= ROWS_AT_ONCE);
     while ((await removeAnswers(sql, { before, limit: ROWS_AT_ONCE })) >= ROWS_AT_ONCE);
     while ((await removeRenewals(sql, { before: ago(RENEWALS_KEPT), limit: ROWS_AT_ONCE })) >= ROWS_AT_ONCE);

@@ -130,4 +130,5 @@ export const LOCKS: ReadonlyMap<string, readonly LockTaken[]> = new Map([
       { statement: 'alter table', table: 'purchase_watch_internal.actions', lock: 'AccessExclusiveLock', work: 'none' },
     ],
   ],
+  ['0030_minutes_kept.sql', []],
 ]);

@@ -109,24 +109,27 @@ export async function removeDays(sql: Queries, { before, limit }: Batch): Promis
 }
 
 /** Deletes the counts of minutes before a moment. */
-export async function removeActivity(sql: Queries, { before, limit }: Batch): Promise<number> {
-  return (await batchOf(sql, 'activity', { condition: olderThan(sql, 'minute', before), limit })).count;
-}
+export const removeActivity = (sql: Queries, batch: Batch): Promise<number> => removeCounts(sql, ['activity', 'minute'], batch);
 
 /** Deletes the counts of attempts in minutes before a moment. */
 export async function removeDeliveryActivity(sql: Queries, { before, limit }: Batch): Promise<number> {
   return (await batchOf(sql, 'delivery_activity', { condition: olderThan(sql, 'minute', before), limit })).count;
 }
 
-/** Deletes counts of transitions before a moment. Reads them by site, the order of the index, because the table holds weeks. */
-export async function removeTransitionCounts(sql: Queries, { before, limit }: Batch): Promise<number> {
+/** Deletes counts of transitions before a moment. */
+export const removeTransitionCounts = (sql: Queries, batch: Batch): Promise<number> =>
+  removeCounts(sql, ['transition_counts', 'bucket'], batch);
+
+/** Deletes counts of a table with a column of times before a moment. Reads them by site, the order of the index, because the table holds weeks. */
+async function removeCounts(sql: Queries, [name, column]: readonly [string, string], { before, limit }: Batch): Promise<number> {
+  const table = sql(`purchase_watch_internal.${name}`);
   const rows = await sql`
     with old as materialized (
       select c.at from purchase_watch_internal.sites s cross join lateral (
-        select ctid as at from purchase_watch_internal.transition_counts
-        where site = s.name and ${olderThan(sql, 'bucket', before)} order by bucket limit ${limit} for update skip locked) c
+        select ctid as at from ${table}
+        where site = s.name and ${olderThan(sql, column, before)} order by ${sql(column)} limit ${limit} for update skip locked) c
       limit ${limit})
-    delete from purchase_watch_internal.transition_counts where ctid = any(array(select at from old))`;
+    delete from ${table} where ctid = any(array(select at from old))`;
   return rows.count;
 }
 

@@ -76,3 +76,34 @@ test('what is asked for in vain is refused with what there is', async () => {
     expect([status, body.code, JSON.stringify(body).includes(detail)], JSON.stringify(body)).toEqual([400, code, true]);
   }
 });
+
+test('says what is usual at this time of day once three days before are kept', async () => {
+  const none = { polls: null, failedPolls: null, greatestLagMs: null, delivered: null };
+  await api.sql`insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash) values ('books', 'webhook', 'systems', 'y')`;
+  // Each day's hour up to now had 120 polls of each of two sites in its busiest minutes; the hours beside it had far more.
+  const days = (count: number) =>
+    api.sql.begin(async (tx) => {
+      await tx`delete from purchase_watch_internal.activity`;
+      await tx`delete from purchase_watch_internal.delivery_activity`;
+      await tx`
+      insert into purchase_watch_internal.activity (site, minute, polls, failed_polls, greatest_lag_ms)
+      select site, date_trunc('minute', now()) - day * interval '24 hours' - back * interval '1 minute',
+        case when back between 1 and 60 then 60 else 9000 end, 6, case site when 'se' then 300 else 200 end
+      from unnest(array['default', 'se']) site, generate_series(1, ${count}::integer) day, unnest(array[-5, 0, 10, 60, 61, 100]) back`;
+      await tx`
+      insert into purchase_watch_internal.delivery_activity (subscriber, minute, delivered)
+      select 'shop', date_trunc('minute', now()) - day * interval '24 hours' - back * interval '1 minute', 30
+      from generate_series(1, ${count}::integer) day, unnest(array[10, 20, 60, 61]) back`;
+    });
+  await days(2);
+  expect((await activity()).usual).toEqual(none);
+  await days(4);
+  expect((await activity()).usual).toEqual({ polls: 4, failedPolls: 0.4, greatestLagMs: 300, delivered: 1.5 });
+  expect((await activity('?site=default&subscriber=books')).usual).toEqual({
+    polls: 2,
+    failedPolls: 0.2,
+    greatestLagMs: 200,
+    delivered: 0,
+  });
+  expect((await activity('?site=default&minutes=1440')).usual.polls).toBe(2);
+});

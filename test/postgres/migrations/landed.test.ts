@@ -36,6 +36,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0027_purchase_list.sql': '083a7c39387b6625418ba3ee22f1752b90065590ede1f2b810a14f4f2fc9cc22',
   '0028_receiver_answers.sql': 'b08e9b99f8086c8572be714396ae6783bb9eaf6c4c9b6879f55ce27e7595b94d',
   '0029_names.sql': '3ad93bbe5252712e4ff8dce3ac027d932eccfd4c4de787eb04af76041a4720c5',
+  '0030_minutes_kept.sql': '474f0851d2eefe407f3cb843c876c83c8099d6d8d3c1ec2790b57c9c922ecda7',
 };
 
 const hashOf = (name: string): string =>

@@ -20,7 +20,7 @@ export async function addCounts(sql: Sql): Promise<void> {
   await sql`
     insert into purchase_watch_internal.activity (site, minute, polls, failed_polls, changes, greatest_lag_ms)
     select name, date_trunc('minute', now()) - n * interval '1 minute', 100 + n % 60, case when n % 700 = 0 then 1 else 0 end, 20, 40 + n % 2000
-    from unnest(${[...SITES]}::text[]) as s (name) cross join generate_series(0, 1439) n`;
+    from unnest(${[...SITES]}::text[]) as s (name) cross join generate_series(0, 5 * 1440) n`;
   await sql`
     insert into purchase_watch_internal.transition_counts (site, bucket, from_state, to_state, count)
     select s.name, date_bin('10 minutes', now(), '2000-01-01') - n * interval '10 minutes', e.from_state, e.to_state, 5 + n % 7

@@ -49,7 +49,7 @@ export async function addDeliveries(sql: Sql): Promise<void> {
   await sql`
     insert into purchase_watch_internal.delivery_activity (minute, subscriber, delivered, failed_attempts)
     select date_trunc('minute', now()) - n * interval '1 minute', name, 40 + n % 20, case when n % 400 = 0 then 1 else 0 end
-    from (values ('default'), (${PAUSED})) s (name) cross join generate_series(0, 1439) n`;
+    from (values ('default'), (${PAUSED})) s (name) cross join generate_series(0, 5 * 1440) n`;
 }
 
 /** Writes what channels for people were sent: the longest messages that there are, of which some were refused. */

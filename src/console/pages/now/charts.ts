@@ -1,5 +1,5 @@
 /** What was done in each minute of the last hour: polls, those that failed, lag, and deliveries. */
-import type { ActivityMinute } from '../../../api/health/activity.ts';
+import type { ActivityMinute, ActivityUsual } from '../../../api/health/activity.ts';
 import { type Html, html, number, tied } from '../../frame/html.ts';
 import { clockTime, length } from '../../parts/time.ts';
 import { chart } from '../../pictures/chart.ts';
@@ -11,8 +11,16 @@ export const MINUTES_ASKED = 61;
 /** Failures are drawn on at least this share of all polls: two of 142 000 are a line, and no red bar. */
 const FAILED_SCALE = 0.05;
 
-/** Four figures and their table; `site`: whose polls they are, null: all. */
-export function activityCharts(asked: readonly ActivityMinute[], site: string | null): Html {
+/** What the charts are of, as the API answers it. */
+export interface ActivityAnswer {
+  readonly minutes: readonly ActivityMinute[];
+  readonly usual: ActivityUsual;
+  /** Whose polls they are; null: all. */
+  readonly site: string | null;
+}
+
+/** Four figures and their table. */
+export function activityCharts({ minutes: asked, usual, site }: ActivityAnswer): Html {
   const minutes = asked.slice(0, -1);
   const last = minutes.at(-1)!;
   const times = minutes.map(({ at }) => clockTime(Date.parse(at)).slice(0, 5));
@@ -30,12 +38,12 @@ export function activityCharts(asked: readonly ActivityMinute[], site: string | 
   const figures = [
     chart({
       ...{ title: 'Polls a minute', now: number(last.polls), kind: 'line', times },
-      values: minutes.map((minute) => minute.polls),
+      ...{ values: minutes.map((minute) => minute.polls), usual: usual.polls },
       says: `${number(polls)} in the hour${site === null ? '' : `, of ${site}`}`,
     }),
     chart({
       ...{ title: 'Polls without an answer', now: number(last.failedPolls), kind: 'bad', times },
-      ...{ values: minutes.map((minute) => minute.failedPolls), least: most * FAILED_SCALE },
+      ...{ values: minutes.map((minute) => minute.failedPolls), usual: usual.failedPolls, least: most * FAILED_SCALE },
       says:
         failed === 0
           ? 'none in the hour'
@@ -43,12 +51,12 @@ export function activityCharts(asked: readonly ActivityMinute[], site: string | 
     }),
     chart({
       ...{ title: 'Polled late by, at most', now: lag === null ? 'no poll' : length(lag), kind: 'line', times },
-      ...{ values: lags, valueText: length, axisFor: lengthAxis },
+      ...{ values: lags, usual: usual.greatestLagMs, valueText: length, axisFor: lengthAxis },
       says: polls === 0 ? 'no poll in the hour' : tied(`at most ${length(greatest)} in the hour`),
     }),
     chart({
       ...{ title: 'Events delivered, a minute', now: number(last.delivered), kind: 'good', times },
-      values: minutes.map((minute) => minute.delivered),
+      ...{ values: minutes.map((minute) => minute.delivered), usual: usual.delivered },
       says: `${number(delivered)} in the hour; ${refused === 0 ? 'no attempt failed' : `${number(refused)} attempts failed`}`,
     }),
   ];

@@ -1,5 +1,4 @@
 /** How everything is now: one sentence, what needs a person, the flow of purchases, polls and deliveries, and the health of each part. */
-import type { ActivityMinute } from '../../../api/health/activity.ts';
 import type { FlowBody } from '../../../api/health/flow.ts';
 import type { OverviewBody } from '../../../api/health/overview.ts';
 import type { ListedIncidentBody } from '../../../api/incidents/fields.ts';
@@ -9,7 +8,7 @@ import { icon } from '../../frame/icons.ts';
 import { type Ask, page } from '../../frame/page-route.ts';
 import { length } from '../../parts/time.ts';
 import { flowPicture } from '../../pictures/flow-model.ts';
-import { activityCharts, MINUTES_ASKED } from './charts.ts';
+import { type ActivityAnswer, activityCharts, MINUTES_ASKED } from './charts.ts';
 import { checklist } from './checklist.ts';
 import { flowPanel, flowText } from './flow-panel.ts';
 import { healthStrip } from './health.ts';
@@ -25,7 +24,7 @@ export const nowPages = [
       ask.api.get<OverviewBody>('/v1/overview'),
       ask.api.get<{ data: ListedIncidentBody[] }>('/v1/incidents', { status: 'open', limit: MOST_INCIDENTS }),
       ask.api.get<FlowBody>('/v1/flow', { site }),
-      ask.api.get<{ minutes: ActivityMinute[] }>('/v1/activity', { site, minutes: MINUTES_ASKED }),
+      ask.api.get<ActivityAnswer>('/v1/activity', { site, minutes: MINUTES_ASKED }),
     ]);
     const { title, text, needs } = overview.headline;
     const isEmpty = overview.purchases.total === 0 && flow.edges.length === 0;
@@ -46,12 +45,12 @@ function mark({ headline: { severity, needs } }: OverviewBody): Html {
 interface Read {
   readonly overview: OverviewBody;
   readonly flow: FlowBody;
-  readonly activity: { readonly minutes: readonly ActivityMinute[] };
+  readonly activity: ActivityAnswer;
 }
 
 function pictures({ overview, flow, activity }: Read, ask: Ask): Html {
   const sites = overview.sites.filter(({ configured }) => configured).map((each) => each.site);
-  return html`${flowPanel(flow, sites, ask)}${activityCharts(activity.minutes, flow.site)}`;
+  return html`${flowPanel(flow, sites, ask)}${activityCharts(activity)}`;
 }
 
 function second({ purchases, polling }: OverviewBody, flow: FlowBody): string {
