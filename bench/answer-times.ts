@@ -30,7 +30,7 @@ export async function timesOf(
     const begun = performance.now();
     const { statusCode, body } = await request(url(), { dispatcher, headers });
     const text = await body.text();
-    if (statusCode !== status) throw new Error(`${what}: HTTP ${statusCode}: ${text}`);
+    if (statusCode !== status) throw new Error(`${what}: HTTP ${statusCode}: ${text.slice(0, 500)}`);
     if (asked >= WARMING) took.push(performance.now() - begun);
   }
   say(`${what}: p50 ${percentile(took, 0.5).toFixed(1)} ms`);

@@ -24,6 +24,10 @@ const PAGES: Readonly<Record<string, (size: ArchiveSize) => string>> = {
   purchases: () => '/purchases',
   'purchases, stuck': () => '/purchases?stuck=true',
   'purchases, one site and state': () => '/purchases?site=no&state=Completed',
+  'purchases, one site and amount': () => '/purchases?site=no&least=200',
+  'purchases, one state and amount, the largest first': () => '/purchases?state=Completed&least=200&sort=largest',
+  'purchases, waiting, by text': () => '/purchases?outcome=waiting&q=ORD-1',
+  'purchases, of a time, by text': () => '/purchases?from=2026-01-01&q=ORD-1',
   'purchases, found by reference': (size) => `/purchases?q=ORD-${anyPurchase(size).number}`,
   'purchases, found by id': (size) => `/purchases?q=${anyPurchase(size).id}`,
   'register a purchase': () => '/purchases/register',
@@ -45,7 +49,7 @@ const PAGES: Readonly<Record<string, (size: ArchiveSize) => string>> = {
   actions: () => '/system/actions',
 };
 /** What leads to the page of a purchase where it finds one. */
-const REDIRECTED: ReadonlySet<string> = new Set(['purchases, found by reference', 'purchases, found by id']);
+const REDIRECTED: ReadonlySet<string> = new Set(['purchases, found by id']);
 const PAINTS = 5;
 
 export const pages: Bench = async (lab, options) => {

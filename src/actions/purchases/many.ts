@@ -2,6 +2,7 @@
 import { sentence } from '../../domain/incidents/replica-trouble.ts';
 import { usableAnswers } from '../../domain/polling/reach.ts';
 import { unnamedSiteText, unpolledAdvice } from '../../domain/polling/unpolled.ts';
+import { counted } from '../../domain/values/counts.ts';
 import { isoTime } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
 import { announceAgain } from '../../postgres/deliveries/deliveries-again.ts';
@@ -11,7 +12,7 @@ import type { PurchaseFilter } from '../../postgres/purchases/list-filter.ts';
 import type { Position } from '../../postgres/purchases/list-sources.ts';
 import { type Chosen, findNamed, requestPolls, stopPurchases } from '../../postgres/purchases/many.ts';
 import type { PurchaseName } from '../../postgres/purchases/purchases.ts';
-import { databaseNow } from '../../postgres/reports/overview.ts';
+import { databaseNow, waitingDeliveries, waitingOf } from '../../postgres/reports/overview.ts';
 import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
 import { type Opening, waitAdvice } from '../subscribers/outlook.ts';
 
@@ -115,9 +116,19 @@ async function announced(
       count += step.count;
       waiting += step.waiting;
     }
+    if (count + waiting === 0) continue;
     const advice = waitAdvice(subscriber, now, opening);
-    if (count + waiting > 0)
-      answers.push({ subscriber: subscriber.name, count, waiting, waits: advice === null ? null : `${sentence(advice)}.` });
+    const { parked, atLeast } = waitingOf(advice === null ? [] : await waitingDeliveries(sql), subscriber.id);
+    // Once it is done, these are among them.
+    const before = dryRun ? parked : parked - count;
+    const behind =
+      before > 0 ? ` ${atLeast ? 'At least ' : ''}${counted(before, 'delivery is', 'deliveries are')} parked before them.` : '';
+    answers.push({
+      subscriber: subscriber.name,
+      count,
+      waiting,
+      waits: advice === null ? null : `${sentence(advice)}.${behind}`,
+    });
   }
   return answers;
 }

@@ -185,3 +185,23 @@ describe('one', () => {
     },
   );
 });
+
+test('a dry run of announcing says how many deliveries are parked before those of a paused subscriber', async () => {
+  await api.sql`
+    insert into purchase_watch_internal.subscriber_health (subscriber, failures, failing_since, paused_until, last_error)
+    select id, 12, now(), now() + interval '1 hour', 'The receiver answered 503.' from purchase_watch_internal.subscribers where name = 'shop'`;
+  const purchases = ['p-1', 'p-2'].map((purchaseId) => ({ purchaseId, site: 'se' }));
+  const announce = async (dryRun: boolean) =>
+    (await api.call('POST', '/v1/purchases/act', { json: { act: 'announce', purchases, dryRun } })).body.deliveries;
+  const says = [
+    {
+      subscriber: 'shop',
+      count: 2,
+      waiting: 0,
+      waits: expect.stringMatching(/^Shop is paused .* 2 deliveries are parked before them\.$/),
+    },
+    { subscriber: 'books', count: 2, waiting: 0, waits: null },
+  ];
+  expect(await announce(true)).toEqual(says);
+  expect(await announce(false)).toEqual(says);
+});
