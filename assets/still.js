@@ -1,6 +1,7 @@
 /*
  * Lists that are looked at hold still: children of [data-still] keep their place through refreshes. Their texts change by the ids of
- * the rows, except in a row that is pointed at, has the focus or is ticked. New rows, and the order, wait until a person asks.
+ * the rows, except in a row that is pointed at, has the focus or is ticked. New rows, and the order, wait until a person asks; in a list
+ * that says "looked-at", whose news must not wait, only while one of its rows is pointed at or has the focus.
  */
 (() => {
   const main = () => document.getElementById('main');
@@ -8,6 +9,7 @@
     document.getElementById('said').textContent = text;
   };
   const listsOf = (part) => [...part.querySelectorAll('[data-still]')].filter((list) => [...list.children].every(({ id }) => id));
+  const isBrief = (list) => list.dataset.still === 'looked-at';
   const isLookedAt = (row) => row.matches(':hover, :focus-within');
   const isHeld = (row) => isLookedAt(row) || row.querySelector('[type=checkbox]:checked') !== null;
   /** Without times, which change by themselves. */
@@ -97,16 +99,21 @@
     isBehind = false;
     let text = '';
     for (const [at, list] of lists.entries()) {
-      const next = list.children.length === 0 || isShowing ? undefined : nextOf(list, at, fresh, lists);
+      if (list.children.length === 0 || isShowing || (isBrief(list) && ![...list.children].some(isLookedAt))) continue;
+      const next = nextOf(list, at, fresh, lists);
       const found = next === undefined ? '' : words(arrange(list, next));
       if (found === '') continue;
+      if (isBrief(list)) {
+        isBehind = true;
+        continue;
+      }
       text ||= found;
       const bar = barOf(next);
       bar.classList.add('offer');
       bar.firstChild.textContent = `${found} since ${since}.`;
       bar.lastChild.hidden = false;
     }
-    for (const list of listsOf(fresh)) barOf(list);
+    for (const list of listsOf(fresh)) if (!isBrief(list)) barOf(list);
     if (text === '') since = fresh.dataset.at;
     else if (!isOffered) say(`${text}. Rows stay where they are; the key n shows them.`);
     isOffered = text !== '';
@@ -145,7 +152,7 @@
     document.dispatchEvent(new CustomEvent('pw:look'));
   };
   if (main()?.dataset.live !== 'yes') return;
-  for (const list of listsOf(main())) barOf(list);
+  for (const list of listsOf(main())) if (!isBrief(list)) barOf(list);
   document.addEventListener('click', ({ target }) => target.closest('.new-rows button') && show());
   document.addEventListener('pw:show', show);
   for (const type of ['mouseout', 'focusout']) document.addEventListener(type, () => setTimeout(catchUp, 100));

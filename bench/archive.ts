@@ -56,7 +56,7 @@ export async function fillArchive(sql: Sql, { purchases, events }: ArchiveSize, 
       where p.id > (select max(id) - ${to - from + 1} from purchase_watch.purchases) order by p.id, s`;
     await sql`
       insert into purchase_watch_internal.purchase_details (purchase, fields)
-      select id, '{"Price":249.50,"CurrencyCode":"SEK","OrderReference":"ORD-004711"}'::json from purchase_watch.purchases
+      select id, format('{"Price":%s.50,"CurrencyCode":"SEK","OrderReference":"%s"}', 50 + abs(hashint8(id)) % 900, reference)::json from purchase_watch.purchases
       where id > (select max(id) - ${to - from + 1} from purchase_watch.purchases)`;
     await sql`
       insert into purchase_watch_internal.deliveries (event, lane, due_at, settled_at, subscriber, attempts, shard, status)

@@ -92,7 +92,7 @@ const rowsOf = (page: Page) => page.locator('table.people tbody tr');
 test('customers: order and amount first, what each is now, and as many as the number says', async () => {
   const { page, context } = await signedIn(`/incidents/${world.cards}`, { viewport: { width: 360, height: 800 } });
   const first = rowsOf(page).first();
-  expect((await first.innerText()).split('\n').slice(0, 3).join(' ')).toMatch(/^ORD-1001-dk \w{8}…\w{4} 136\.5\sEUR/);
+  expect((await first.innerText()).split('\n').slice(0, 3).join(' ')).toMatch(/^ORD-1001-dk \w{8}…\w{4} 136\.50\sEUR/);
   expect(await first.innerText()).toMatch(/stuck for\s/);
   expect(await first.locator('.id').getAttribute('title')).toHaveLength(36);
   for (const [word, count] of [
@@ -138,7 +138,7 @@ test('acknowledged with one tap, the note afterwards; the whole keeps who looks 
   await page.getByText('Acknowledging the whole keeps who looks after shop-no.').waitFor();
   const part = (site: string) => page.locator('table.parts tr', { hasText: site });
   expect(await part('shop-no').innerText()).toMatch(/15 of the latest 20; usually 1\.3 in 100/);
-  expect(sums(await part('shop-fi').innerText())).toEqual(['520.5 EUR']);
+  expect(sums(await part('shop-fi').innerText())).toEqual(['520.50 EUR']);
   await page.getByRole('button', { name: 'Acknowledge' }).tap();
   await page.getByText('acknowledged by API_KEY').waitFor();
   expect(await part('shop-no').innerText()).toMatch(/Kim[\s\S]*bank called/);

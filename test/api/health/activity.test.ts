@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { addActivity, addDeliveryActivity } from '../../../src/postgres/shards/activity.ts';
+import { usualDelivered, usualPolled } from '../../../src/postgres/shards/usual-activity.ts';
 import { onDatabase } from '../../cli/command.ts';
+import { rowsRead } from '../../support/rows-read.ts';
 import { startTestApi, type TestApi } from '../api.ts';
 
 let api: TestApi;
@@ -106,4 +108,22 @@ test('says what is usual at this time of day once three days before are kept', a
     delivered: 0,
   });
   expect((await activity('?site=default&minutes=1440')).usual.polls).toBe(2);
+});
+
+test('reads of weeks of minutes those of this hour alone', async () => {
+  await api.sql`
+    insert into purchase_watch_internal.activity (site, minute, polls)
+    select site, date_trunc('minute', now()) - n * interval '1 minute', 1 from unnest(array['default', 'se']) site, generate_series(1, 15 * 1440) n`;
+  await api.sql`
+    insert into purchase_watch_internal.delivery_activity (subscriber, minute, delivered)
+    select 'shop', date_trunc('minute', now()) - n * interval '1 minute', 1 from generate_series(1, 15 * 1440) n`;
+  await api.sql`analyze purchase_watch_internal.activity, purchase_watch_internal.delivery_activity`;
+  const last = Math.floor(Date.now() / 60_000) * 60_000 - 60_000;
+  const range = { first: last - 59 * 60_000, last };
+  const polled = await rowsRead(api.sql, 'activity', (tx) => usualPolled(tx, range, null));
+  expect(polled.scanned).toBe(0);
+  expect(polled.fetched).toBeLessThan(14 * 60 * 2 + 10);
+  const delivered = await rowsRead(api.sql, 'delivery_activity', (tx) => usualDelivered(tx, range, null));
+  expect(delivered.scanned).toBe(0);
+  expect(delivered.fetched).toBeLessThan(14 * 60 + 10);
 });

@@ -68,7 +68,7 @@ function filter(site: string | null, sites: readonly string[], base: string): Ht
   if (!isShort) {
     const option = (name: string): Html =>
       html`<option value="${name}"${name === site ? html` selected` : NOTHING}>${name}</option>`;
-    return html`<form class="fields" action="${base}/"><label for="flow-site">Site</label><select class="clip" id="flow-site" name="site"><option value="">All sites</option>${sites.map(option)}</select><button class="btn" id="flow-show">Show</button></form>`;
+    return html`<form class="fields" action="${base}/"><select class="clip" id="flow-site" name="site" aria-label="Site"><option value="">All sites</option>${sites.map(option)}</select><button class="btn" id="flow-show">Show</button></form>`;
   }
   const link = (name: string | null): Html => {
     const address = name === null ? `${base}/` : `${base}/?site=${encodeURIComponent(name)}`;

@@ -44,7 +44,7 @@ function firstOf(items: readonly Html[], id: string): Html {
     rest.length === 0
       ? NOTHING
       : html`<details class="same" id="${id}"><summary>${counted(rest.length, 'more thing', 'more things')}</summary><ul class="needs">${rest}</ul></details>`;
-  return html`<ul class="needs">${items.slice(0, MOST_OPEN)}</ul>${more}`;
+  return html`<ul class="needs" data-still="looked-at">${items.slice(0, MOST_OPEN)}</ul>${more}`;
 }
 
 function needItem(
@@ -58,7 +58,7 @@ function needItem(
   const long = from === null ? NOTHING : html`<span>For ${since(from, now)}.</span> `;
   const label = mayOperate ? action.label : 'Look';
   // What to do is in the page of an incident, which knows more of it.
-  const advice = kind === 'incident' ? NOTHING : html`<p class="small"><bdi>What to do: ${todo}.</bdi></p>`;
+  const advice = kind === 'incident' ? NOTHING : html`<p class="small"><bdi>What to do: ${todo.replace(/\.$/, '')}.</bdi></p>`;
   return html`<li id="row-${rowId(about, kind)}">${icon(shape, shape)}<div class="what"><a href="${to}"><span class="vh">${severity}: </span><bdi>${tied(text)}</bdi></a><p>${long}${why === null ? NOTHING : html`<bdi>${tied(why)}.</bdi> `}${incident === undefined ? NOTHING : figures(incident)}</p>${advice}</div><div class="act"><a class="btn${isFirst ? ' first' : ''}" href="${to}">${label}<span class="vh">: ${text}</span></a></div></li>`;
 }
 

@@ -66,7 +66,7 @@ function second({ purchases, polling }: OverviewBody, flow: FlowBody): string {
     flow.edges.length === 0
       ? ''
       : ` ${flow.site === null ? 'Since' : `At ${flow.site} since`} ${flowText(flow, flowPicture(flow))}.`;
-  return `${counted(purchases.watching, 'purchase is', 'purchases are')} watched, ${purchases.stuck} stuck. In the last 5 min: ${rate(polls)} polls a minute (${failed}), ${rate(changes)} changes a minute${late}.${firsts}${hour}`;
+  return `${counted(purchases.watching, 'purchase is', 'purchases are')} watched, ${number(purchases.stuck)} stuck. In the last 5 min: ${rate(polls)} polls a minute (${failed}), ${rate(changes)} changes a minute${late}.${firsts}${hour}`;
 }
 
 const rate = (value: number): string => number(value < 10 ? Math.round(value * 10) / 10 : Math.round(value));

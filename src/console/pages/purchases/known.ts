@@ -1,5 +1,6 @@
 /** Why a purchase is (not) polled, flagged or announced, in the order in which the API explains it, and what is known of it. */
 import type { ExplanationBody } from '../../../api/purchases/explanation-body.ts';
+import { counted } from '../../../domain/values/counts.ts';
 import type { JsonValue } from '../../../domain/values/exact-json.ts';
 import { type Html, html, NOTHING, tied } from '../../frame/html.ts';
 import { icon } from '../../frame/icons.ts';
@@ -12,6 +13,9 @@ import type { Known } from './read.ts';
 
 type Step = ExplanationBody['steps'][number];
 
+/** Of more receivers with nothing wrong, each has its line when a person asks for them. */
+const MOST_CALM = 4;
+
 /** What comes and why then, and how things stand. */
 export function nextPanel({ why, purchase, receivers }: Known, { base, now }: Ask): Html {
   // A receiver that gets nothing has a line of its own above.
@@ -21,11 +25,17 @@ export function nextPanel({ why, purchase, receivers }: Known, { base, now }: As
   const coming = ({ at, ...step }: Step): Html =>
     html`<li>${at === null ? NOTHING : html`${when(at, now)}: `}${text(step, base)}</li>`;
   const standing = (step: Step): Html => html`<li>${text(step, base)}</li>`;
+  const calm = stands.filter(({ kind, wrong }) => kind === 'subscriber' && !wrong);
+  const isLong = calm.length > MOST_CALM;
+  const shown = isLong ? stands.filter((step) => !calm.includes(step)) : stands;
+  const rest = isLong
+    ? html`<details class="same" id="calm"><summary>${counted(calm.length, 'receiver')} with nothing wrong</summary><ol class="why">${calm.map(standing)}</ol></details>`
+    : NOTHING;
   return panel({
     id: 'next',
     title: 'Next poll and why',
     note: next,
-    body: html`<ol class="why">${why.next.map(coming)}${stands.map(standing)}</ol>`,
+    body: html`<ol class="why">${why.next.map(coming)}${shown.map(standing)}</ol>${rest}`,
   });
 }
 
