@@ -131,6 +131,19 @@ const FIRST_CHANGES: readonly (readonly [row: RegExp, file: string])[] = [
   [/migration/, 'test/postgres/migrations/landed.test.ts'],
   [/simulator/, 'src/simulator/values/states.ts'],
   [/probe/, 'src/domain/polling/breaker.ts'],
+  [/session/, 'src/console/access/sessions.ts'],
+  [/without secrets/, 'src/runtime/logger.ts'],
+  [/pauses between attempts/, 'src/config/schema/file-schema.ts'],
+  [/Retry-After/, 'src/domain/deliveries/retry-after.ts'],
+  [/several messages/, 'src/channels/people/messages/together.ts'],
+  [/hash of a key/, 'src/config/api-keys.ts'],
+  [/leases/, 'src/daemon/shards/lease.ts'],
+  [/lag of polls/, 'src/runtime/meters.ts'],
+  [/doctor/, 'src/actions/doctor/'],
+  [/forget/, 'src/postgres/purchases/erase.ts'],
+  [/page of the console/, 'src/console/pages/pages.ts'],
+  [/chart/, 'src/console/pictures/'],
+  [/runbook/, 'docs/runbooks.md'],
 ];
 test.each(FIRST_CHANGES)('CONTRIBUTING.md says where to change what %s matches', (row, file) => {
   const rows = [...read('CONTRIBUTING.md').matchAll(/^\| ([^|]+) \| ([^|]+) \|$/gm)].filter(([, what]) => row.test(what!));
