@@ -19,6 +19,12 @@ import { environmentProxies } from './ways.ts';
 function databaseUrl(environment: Environment, env: NodeJS.ProcessEnv, problems: string[]): string | null {
   const url = environment.read('DATABASE_URL', problems);
   const password = environment.read('DATABASE_PASSWORD', problems);
+  const named = ['PGHOST', 'PGSERVICE'].find((name) => (env[name] ?? '') !== '');
+  // Every command: one that goes on in silence uses another database than the operator named.
+  if (named !== undefined && !environment.isSet('DATABASE_URL'))
+    problems.push(
+      `${named}: names a database, and is used only together with DATABASE_URL; set DATABASE_URL=postgres:/// too, or take ${named} away for the Postgres that comes along`,
+    );
   if (url === null) return null;
   const passwordFile = environment.fileOf('DATABASE_PASSWORD');
   const urlFile = environment.fileOf('DATABASE_URL');

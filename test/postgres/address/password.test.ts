@@ -104,6 +104,7 @@ test('the address is completed as libpq does: by itself, by its service, by vari
   const problem = (env: Record<string, string>) => () => target({ DATABASE_URL: 'postgres://u:p@h/d', ...env });
   expect(problem({ PGSERVICE: 'none', PGSERVICEFILE: services })).toThrow(/PGSERVICE: there is no service "none" in .*services/);
   expect(problem({ PGREQUIREAUTH: 'scram-sha-256' })).toThrow(/PGREQUIREAUTH: is not obeyed here/);
+  expect(() => target({ PGHOST: 'db' })).toThrow(/PGHOST: names a database, and is used only together with DATABASE_URL/);
   expect(problem({ DATABASE_PASSWORD: 'x' })).toThrow(/DATABASE_PASSWORD: DATABASE_URL has a password, too/);
 });
 
