@@ -1,10 +1,28 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const LONG = 'test/**/*.long.test.ts';
 /** Packages that a test installs bring tests of their own. */
 const OF_PACKAGES = '**/node_modules/**';
 /** Tests without database, connections and timers. */
 const PURE = ['test/{config,domain,simulator}/**/*.test.ts'];
+
+/** Tests of minutes, most of which they wait: the longest first. */
+const LONGEST = [
+  ...['stories/lost-with-the-judge', 'stories/hostile-connections', 'api/property', 'stories/patroni', 'stories/failover'],
+  ...['console/full-world', 'demo/demo', 'prometheus/alertmanager', 'docs/examples', 'demo/terminal/screen', 'console/demo'],
+].map((name) => `test/${name}.long.test.ts`);
+
+/** Begins with the longest, so that none of them is left alone at the end. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const placeOf = ({ moduleId }: TestSpecification): number => {
+      const at = LONGEST.findIndex((name) => moduleId.endsWith(name));
+      return at === -1 ? LONGEST.length : at;
+    };
+    return (await super.sort(files)).toSorted((a, b) => placeOf(a) - placeOf(b));
+  }
+}
 
 export default defineConfig({
   test: {
@@ -17,6 +35,7 @@ export default defineConfig({
     expect: { poll: { timeout: 60_000 } },
     // Most stories wait for a database, another process or a timer most of the time, so two cores carry more workers than two.
     maxWorkers: 4,
+    sequence: { sequencer: LongestFirst },
     projects: [
       { extends: true, test: { name: 'pure', include: PURE, exclude: [LONG, OF_PACKAGES], isolate: false } },
       // A process loads the product once for all its files: to load it for each took a third of the processor time.
