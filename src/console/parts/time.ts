@@ -77,6 +77,13 @@ export function exactTime(at: Instant): string {
   return `${exact.format(at)} ${zone}`;
 }
 
+/** A sentence whose moments are of UTC (`2026-11-22 14:22 UTC`), with those of the page's zone in their place. */
+export function inPageZone(text: string): string {
+  return text.replace(/\b(\d{4}-\d\d-\d\d) (\d\d:\d\d) UTC\b/g, (_, day: string, time: string) =>
+    exactTime(Date.parse(`${day}T${time}Z`)),
+  );
+}
+
 /** A moment of an answer of the API as relative words; null is `never`. */
 export function when(iso: string | null, now: Instant): Html | string {
   if (iso === null) return 'never';

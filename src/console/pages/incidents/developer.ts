@@ -6,7 +6,7 @@ import { counted } from '../../../domain/values/counts.ts';
 import { type Html, html, NOTHING } from '../../frame/html.ts';
 import type { Ask } from '../../frame/page-route.ts';
 import { panel } from '../../parts/lists.ts';
-import { exactTime } from '../../parts/time.ts';
+import { exactTime, inPageZone } from '../../parts/time.ts';
 
 const MOST_IDS = 3;
 
@@ -27,7 +27,7 @@ export function forDeveloper(incident: IncidentDetailsBody, customers: IncidentC
     ...lines,
     ...(ids.length === 0 ? [] : ['', 'Purchases that wait longest:', ...ids]),
     '',
-    ...(cause === undefined ? wrong : [`${cause.title}. ${known?.cause ?? ''}`.trim(), `Why: ${cause.why}`]),
+    ...(cause === undefined ? wrong : [`${cause.title}. ${known?.cause ?? ''}`.trim(), `Why: ${inPageZone(cause.why)}`]),
     ...(cause === undefined ? todo : [cause.remedy ?? '']).map((remedy) => `Try: ${remedy}`),
     '',
     `${origin}/incidents/${id}`,

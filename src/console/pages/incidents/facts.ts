@@ -11,7 +11,7 @@ import type { Ask } from '../../frame/page-route.ts';
 import { comingEnd } from '../../parts/incidents.ts';
 import { facts, panel } from '../../parts/lists.ts';
 import { stateCell } from '../../parts/states.ts';
-import { clockTime, length, when } from '../../parts/time.ts';
+import { clockTime, inPageZone, length, when } from '../../parts/time.ts';
 import { moneyLines } from './money.ts';
 
 /** What the incident rests on, as a sentence below the first one. */
@@ -159,7 +159,7 @@ export function causes(incident: IncidentDetailsBody, { now, base }: Ask): Html 
   const one = ({ cause, title, why, remedy, likely: isLikely }: IncidentDetailsBody['causes'][number], index: number): Html => {
     const known = isCauseKey(cause) ? CAUSES[cause] : null;
     const more = known === null ? NOTHING : html` <a href="${base}/docs/alerts.html#${known.anchor}">More of this cause</a>`;
-    return html`<li><h3>${index > 0 ? 'Or: ' : isLikely ? 'Likely: ' : 'Possible: '}${title}</h3>${remedy === null ? NOTHING : html`<p class="cause">${remedy}</p>`}<p class="cause mute">Why: ${tied(why)}${known === null ? NOTHING : html` ${known.cause}`}${more}</p></li>`;
+    return html`<li><h3>${index > 0 ? 'Or: ' : isLikely ? 'Likely: ' : 'Possible: '}${title}</h3>${remedy === null ? NOTHING : html`<p class="cause">${remedy}</p>`}<p class="cause mute">Why: ${tied(inPageZone(why))}${known === null ? NOTHING : html` ${known.cause}`}${more}</p></li>`;
   };
   // The reasons name those who were stuck then.
   const asOf = count > 0 || saidAt === null ? {} : { note: html`as it was ${when(saidAt, now)}` };
