@@ -2,13 +2,11 @@
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Command } from 'commander';
 import { request } from 'undici';
 import { loadSettings } from '../../config/load-settings.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import { examples } from '../terminal/arguments.ts';
-import type { CliContext } from '../terminal/context.ts';
+import { declare } from '../terminal/command.ts';
 import { printLine, printRemark } from '../terminal/output.ts';
 import { addressOf, linkOf } from './address.ts';
 
@@ -17,28 +15,39 @@ const PATIENCE: Milliseconds = 3_000;
 /** Some openers end when they have handed the address on, others with the browser. */
 const HANDED_ON: Milliseconds = 2_000;
 
-async function openConsole(context: CliContext, { print }: { readonly print?: true }): Promise<void> {
-  const settings = loadSettings(context.env);
-  const address = addressOf(settings);
-  const link = linkOf(settings, address);
-  const origin = settings.consoleUrl === null ? 'HOST and PORT' : 'CONSOLE_URL';
-  // Not among the results: the address may be read by a program.
-  printRemark(
-    context,
-    `The address comes from ${origin} in the settings of this terminal; a daemon with other settings has another one.`,
-  );
-  if (link !== null) printRemark(context, 'The link works once, within ten minutes; then the browser is signed in.');
-  else if (settings.apiKeys.length === 0)
+export const register = declare(
+  {
+    description:
+      'Opens the console in a browser, and prints its address: CONSOLE_URL, or HOST and PORT. Without API_KEY the address is a link that signs one browser in: it works once, within ten minutes, and is made with the key in DATA_DIR. Where no browser can be opened, only prints the address.',
+    options: [['--print', 'only print the address']],
+    examples: [
+      ['open', 'the console of the daemon on this machine'],
+      ['open --print', 'for a program, or a browser elsewhere'],
+    ],
+  },
+  async (context, { print }) => {
+    const settings = loadSettings(context.env);
+    const address = addressOf(settings);
+    const link = linkOf(settings, address);
+    const origin = settings.consoleUrl === null ? 'HOST and PORT' : 'CONSOLE_URL';
+    // Not among the results: the address may be read by a program.
     printRemark(
       context,
-      `There is no link: no daemon without API_KEY has kept its key in ${resolve(settings.dataDir)} yet; name the daemon's folder with DATA_DIR.`,
+      `The address comes from ${origin} in the settings of this terminal; a daemon with other settings has another one.`,
     );
-  if (!print && settings.consoleUrl === null) await requireDaemon(address);
-  printLine(context, link ?? address);
-  if (!print && !(await openedBrowser(context.env, link ?? address))) {
-    printRemark(context, 'No browser could be opened here: open the address yourself.');
-  }
-}
+    if (link !== null) printRemark(context, 'The link works once, within ten minutes; then the browser is signed in.');
+    else if (settings.apiKeys.length === 0)
+      printRemark(
+        context,
+        `There is no link: no daemon without API_KEY has kept its key in ${resolve(settings.dataDir)} yet; name the daemon's folder with DATA_DIR.`,
+      );
+    if (!print && settings.consoleUrl === null) await requireDaemon(address);
+    printLine(context, link ?? address);
+    if (!print && !(await openedBrowser(context.env, link ?? address))) {
+      printRemark(context, 'No browser could be opened here: open the address yourself.');
+    }
+  },
+);
 
 async function requireDaemon(address: string): Promise<void> {
   try {
@@ -77,18 +86,4 @@ async function openedBrowser(env: NodeJS.ProcessEnv, address: string): Promise<b
     waiting.abort();
     opener.unref();
   }
-}
-
-/** Declares the command. */
-export function register(command: Command, context: CliContext): void {
-  command
-    .description(
-      'Opens the console in a browser, and prints its address: CONSOLE_URL, or HOST and PORT. Without API_KEY the address is a link that signs one browser in: it works once, within ten minutes, and is made with the key in DATA_DIR. Where no browser can be opened, only prints the address.',
-    )
-    .option('--print', 'only print the address')
-    .action((options: { readonly print?: true }) => openConsole(context, options));
-  examples(command, [
-    ['open', 'the console of the daemon on this machine'],
-    ['open --print', 'for a program, or a browser elsewhere'],
-  ]);
 }

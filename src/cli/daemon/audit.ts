@@ -1,34 +1,23 @@
 /** `audit`: proves that what happened was announced, to everybody who wants it. */
 
-import { type Command, Option } from 'commander';
 import { compareLog, loggedSubscriber, type SentResult } from '../../actions/audit-sent.ts';
 import { changeBody, changeSentences, markCompared, openChanges } from '../../actions/database-changes.ts';
-import type { DatabaseChange } from '../../domain/incidents/database-loss.ts';
 import { counted, grouped } from '../../domain/values/counts.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
-import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import { readClock, type Sql } from '../../postgres/connection/database.ts';
-import { listSites } from '../../postgres/polling/sites.ts';
 import { type AuditResult, audit, type CheckResult, type Gap } from '../../postgres/upkeep/audit.ts';
 import type { AuditCheck } from '../../postgres/upkeep/audit-checks.ts';
-import { durationArgument, examples } from '../terminal/arguments.ts';
+import { durationArgument, JSON_OPTION } from '../terminal/arguments.ts';
+import { declare } from '../terminal/command.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
 import { printable, printJson, printLine, styled } from '../terminal/output.ts';
 import { countOn } from '../terminal/progress.ts';
 import { recordCommand } from '../terminal/record.ts';
-import { knownSite } from '../terminal/site.ts';
+import { requireSite } from '../terminal/site.ts';
 import { readLog } from './received-log.ts';
-
-interface Options {
-  readonly site?: string;
-  readonly since?: Milliseconds;
-  readonly sent?: string;
-  readonly subscriber?: string;
-  readonly compared?: true;
-  readonly json?: true;
-}
 
 /** What each check proves, printed after the count of what it looked at. */
 const PROVEN: Readonly<Record<AuditCheck | keyof SentResult, (checked: number) => string>> = {
@@ -48,49 +37,76 @@ const PROVEN: Readonly<Record<AuditCheck | keyof SentResult, (checked: number) =
 /** On no terminal a line for so many rows. */
 const LINE_EVERY = 100_000;
 
-async function auditCommand(context: CliContext, options: Options): Promise<void> {
-  const { site, since, sent, json, compared } = options;
-  if (compared) return noteCompared(context, json === true);
-  if (options.subscriber !== undefined && sent === undefined) throw new AppError('invalid', '--subscriber: only with --sent');
-  await withDatabase(context, async ({ sql }) => {
-    if (site !== undefined)
-      knownSite(
-        site,
-        (await listSites(sql)).map(({ name }) => name),
-      );
-    const begun = performance.now();
-    const moment = since === undefined ? null : (await readClock(sql)).now - since;
-    const checks =
-      sent === undefined ? await auditRows(context, sql, site, moment) : await auditLog(context, sql, options, moment);
-    const tookMs = Math.round(performance.now() - begun);
-    const gaps = Object.values(checks).reduce((sum, check) => sum + check.gaps, 0);
-    const changes = (await openChanges(sql)).filter(({ noticedAt }) => moment === null || noticedAt > moment);
-    const whole = gaps === 0 && changes.length === 0;
-    if (json) printJson(context, { whole, gaps, tookMs, checks, databaseChanges: changes.map(changeBody) });
-    else {
-      printAudit(context, checks);
-      for (const change of changes) printUnknown(context, change);
-      printLine(context, styled(context, 'gray', `looked at in ${humanDuration(tookMs)}`));
-    }
-    if (gaps > 0) throw new AppError('conflict', `${counted(gaps, 'gap')} found; docs/troubleshooting.md says what to do`);
-    if (!whole) throw new AppError('conflict', 'what the database lost is not compared yet; docs/troubleshooting.md says how');
-  });
-}
+export const register = declare(
+  {
+    description:
+      'Checks that every change of state has its event, that events are numbered without gaps, and that each has exactly one delivery for each subscriber that wants it; lists the gaps (exit code 1). Only reads, while daemons run, too. After a database went back, audit fails until a person has compared.',
+    options: [
+      ['--site <name>', 'only this site'],
+      ['--since <duration>', 'only purchases that were registered or changed within this time', { read: durationArgument }],
+      [
+        '--sent <file>',
+        "compares a receiver's own log instead: ids (webhook-id), one in each line, or JSON as listen writes it; - reads standard input",
+      ],
+      ['--subscriber <name>', 'whose log it is, when there are several subscribers'],
+      [
+        '--compared',
+        'notes that what the database lost was compared and registered again; doctor, status and audit are silent about it then',
+        { conflicts: ['sent', 'site', 'since'] },
+      ],
+      JSON_OPTION,
+    ],
+    examples: [
+      ['audit', 'everything'],
+      ['audit --since 24h', 'what happened in the last day'],
+      ['audit --sent received.log --subscriber shop', 'what shop took beside what the database says'],
+      ['audit --json | jq .whole', 'for programs'],
+    ],
+  },
+  async (context, { site, since, sent, subscriber, compared, json }) => {
+    if (compared) return noteCompared(context, json);
+    if (subscriber !== undefined && sent === undefined) throw new AppError('invalid', '--subscriber: only with --sent');
+    await withDatabase(context, async ({ sql }) => {
+      await requireSite(sql, site);
+      const begun = performance.now();
+      const moment = since === undefined ? null : (await readClock(sql)).now - since;
+      const checks =
+        sent === undefined
+          ? await auditRows(context, sql, site ?? null, moment)
+          : await auditLog(context, sql, sent, { name: subscriber, since: moment });
+      const tookMs = Math.round(performance.now() - begun);
+      const gaps = Object.values(checks).reduce((sum, check) => sum + check.gaps, 0);
+      const changes = (await openChanges(sql)).filter(({ noticedAt }) => moment === null || noticedAt > moment);
+      const whole = gaps === 0 && changes.length === 0;
+      if (json) printJson(context, { whole, gaps, tookMs, checks, databaseChanges: changes.map(changeBody) });
+      else {
+        printAudit(context, checks);
+        // No audit of this database can prove that these lost nothing.
+        for (const change of changes) printLine(context, `${styled(context, 'red', 'open ')}  ${changeSentences(change)}`);
+        printLine(context, styled(context, 'gray', `looked at in ${humanDuration(tookMs)}`));
+      }
+      if (gaps > 0) throw new AppError('conflict', `${counted(gaps, 'gap')} found; docs/troubleshooting.md says what to do`);
+      if (!whole) throw new AppError('conflict', 'what the database lost is not compared yet; docs/troubleshooting.md says how');
+    });
+  },
+);
 
-async function auditRows(context: CliContext, sql: Sql, site: string | undefined, since: Instant | null): Promise<AuditResult> {
+async function auditRows(context: CliContext, sql: Sql, site: string | null, since: Instant | null): Promise<AuditResult> {
   const progress = countOn(context, LINE_EVERY);
-  const result = await audit(sql, {
-    site: site ?? null,
-    since,
-    onProgress: (kind, count) => progress.show(count, `${grouped(count)} ${kind} …`),
-  });
+  const onProgress = (kind: string, count: number): void => progress.show(count, `${grouped(count)} ${kind} …`);
+  const result = await audit(sql, { site, since, onProgress });
   progress.clear();
   return result;
 }
 
-async function auditLog(context: CliContext, sql: Sql, { sent, subscriber: name }: Options, since: Instant | null) {
+async function auditLog(
+  context: CliContext,
+  sql: Sql,
+  sent: string,
+  { name, since }: { name: string | undefined; since: Instant | null },
+) {
   const subscriber = await loggedSubscriber(sql, name);
-  return compareLog(sql, await readLog(context, sent!), { subscriber, since });
+  return compareLog(sql, await readLog(context, sent), { subscriber, since });
 }
 
 async function noteCompared(context: CliContext, json: boolean): Promise<void> {
@@ -101,11 +117,6 @@ async function noteCompared(context: CliContext, json: boolean): Promise<void> {
     if (noted === 0) return printLine(context, 'Nothing to note: no change of the database waits for a comparison.');
     printLine(context, `Noted that ${counted(noted, 'change')} of the database ${noted === 1 ? 'was' : 'were'} compared.`);
   });
-}
-
-/** What no audit of this database can prove. */
-function printUnknown(context: CliContext, change: DatabaseChange): void {
-  printLine(context, `${styled(context, 'red', 'open ')}  ${changeSentences(change)}`);
 }
 
 function printAudit(context: CliContext, result: AuditResult | SentResult): void {
@@ -122,33 +133,4 @@ function printAudit(context: CliContext, result: AuditResult | SentResult): void
 function gapText({ site, purchaseId, sequence, detail }: Gap): string {
   const place = [site, purchaseId, sequence === null ? null : `#${sequence}`].filter((part) => part !== null).join(' ');
   return place === '' ? detail : `${place}: ${detail}`;
-}
-
-/** Declares the command. */
-export function register(command: Command, context: CliContext): void {
-  command
-    .description(
-      'Checks that every change of state has its event, that events are numbered without gaps, and that each has exactly one delivery for each subscriber that wants it; lists the gaps (exit code 1). Only reads, while daemons run, too. After a database went back, audit fails until a person has compared.',
-    )
-    .option('--site <name>', 'only this site')
-    .option('--since <duration>', 'only purchases that were registered or changed within this time', durationArgument)
-    .option(
-      '--sent <file>',
-      "compares a receiver's own log instead: ids (webhook-id), one in each line, or JSON as listen writes it; - reads standard input",
-    )
-    .option('--subscriber <name>', 'whose log it is, when there are several subscribers')
-    .addOption(
-      new Option(
-        '--compared',
-        'notes that what the database lost was compared and registered again; doctor, status and audit are silent about it then',
-      ).conflicts(['sent', 'site', 'since']),
-    )
-    .option('--json', 'write JSON')
-    .action((options: Options) => auditCommand(context, options));
-  examples(command, [
-    ['audit', 'everything'],
-    ['audit --since 24h', 'what happened in the last day'],
-    ['audit --sent received.log --subscriber shop', 'what shop took beside what the database says'],
-    ['audit --json | jq .whole', 'for programs'],
-  ]);
 }

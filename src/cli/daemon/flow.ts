@@ -1,45 +1,43 @@
 /** `flow`: how purchases went from state to state in the last hour, and how long they wait in each. */
 
-import type { Command } from 'commander';
 import { type Flow, readFlow } from '../../actions/flow/flow.ts';
 import { besideWords, stateBoth, statePlace, stateWords } from '../../domain/purchases/states.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { relative } from '../../domain/values/relative-time.ts';
 import { SECOND } from '../../domain/values/time.ts';
-import { listSites } from '../../postgres/polling/sites.ts';
 import { learnedLimits } from '../../postgres/stays/limits.ts';
-import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
-import { withDatabase } from '../terminal/database.ts';
+import { onDatabase } from '../terminal/database.ts';
 import { printJson, printLine, printText, styled } from '../terminal/output.ts';
-import { knownSite } from '../terminal/site.ts';
+import { requireSite } from '../terminal/site.ts';
 import { printTable } from '../terminal/table.ts';
 
-interface FlowOptions {
-  readonly site?: string;
-  readonly json?: true;
-}
-
-async function flow(context: CliContext, { site, json }: FlowOptions): Promise<void> {
-  await withDatabase(
-    context,
-    async ({ sql, settings: { policy } }) => {
-      if (site !== undefined)
-        knownSite(
-          site,
-          (await listSites(sql)).map(({ name }) => name),
-        );
-      const found = await readFlow(sql, { site: site ?? null, limits: await learnedLimits(sql, policy) });
-      if (json) return printJson(context, found);
-      printEdges(context, found);
-      printStates(context, found);
-      printWaiting(context, found);
-      printIncidents(context, found);
-      printNames(context, found);
-    },
-    { restsOn: ['polling'] },
-  );
-}
+export const register = onDatabase(
+  {
+    description:
+      'The changes of state of the last hour beside what is usual at this time of day; for each state how many purchases are there, are stuck and came, the usual time and the limit; how long purchases have waited; open incidents.',
+    options: [
+      ['--site <name>', 'only this site'],
+      ['--json', 'write JSON, as GET /v1/flow answers'],
+    ],
+    examples: [
+      ['flow', 'of all sites'],
+      ['flow --site se', 'of one'],
+      ["flow --json | jq '.states[] | select(.stuck > 0)'", 'for programs'],
+    ],
+    restsOn: ['polling'],
+  },
+  async (context, { site, json }, { sql, settings }) => {
+    await requireSite(sql, site);
+    const found = await readFlow(sql, { site: site ?? null, limits: await learnedLimits(sql, settings.policy) });
+    if (json) return printJson(context, found);
+    printEdges(context, found);
+    printStates(context, found);
+    printWaiting(context, found);
+    printIncidents(context, found);
+    printNames(context, found);
+  },
+);
 
 function printEdges(context: CliContext, { site, from, to, usualDays, edges }: Flow): void {
   const where = site === null ? 'all sites' : `site ${site}`;
@@ -52,33 +50,25 @@ function printEdges(context: CliContext, { site, from, to, usualDays, edges }: F
   );
   printLine(context);
   if (edges.length === 0) return void printLine(context, 'No purchase changed its state.');
-  printTable(
-    context,
-    ['from', 'to', 'count', 'usual'],
-    edges.map(({ from: before, to: after, count, usual }) => [
-      before === null ? 'first seen' : stateWords(before.value),
-      stateWords(after.value),
-      count,
-      usual === null ? '-' : Math.round(usual * 10) / 10,
-    ]),
-  );
+  printTable(context, edges, {
+    from: (edge) => (edge.from === null ? 'first seen' : stateWords(edge.from.value)),
+    to: (edge) => stateWords(edge.to.value),
+    count: ({ count }) => count,
+    usual: ({ usual }) => (usual === null ? '-' : Math.round(usual * 10) / 10),
+  });
 }
 
 function printStates(context: CliContext, { states, notSeenYet }: Flow): void {
   if (states.length > 0) {
     printLine(context);
-    printTable(
-      context,
-      ['state', 'now', 'stuck', 'came', 'usual', 'limit'],
-      states.map((each) => [
-        stateWords(each.state.value),
-        each.watching,
-        each.stuck,
-        each.came,
-        each.usual === null ? '' : humanDuration(each.usual.usualMs),
-        each.final ? 'final' : limitText(each),
-      ]),
-    );
+    printTable(context, states, {
+      state: ({ state }) => stateWords(state.value),
+      now: ({ watching }) => watching,
+      stuck: ({ stuck }) => stuck,
+      came: ({ came }) => came,
+      usual: ({ usual }) => (usual === null ? '' : humanDuration(usual.usualMs)),
+      limit: (each) => (each.final ? 'final' : limitText(each)),
+    });
   }
   if (notSeenYet > 0) printLine(context, `\nNot seen yet: ${notSeenYet}`);
 }
@@ -86,9 +76,8 @@ function printStates(context: CliContext, { states, notSeenYet }: Flow): void {
 type FlowState = Flow['states'][number];
 
 function limitText({ limits }: FlowState): string {
-  const lengths = new Set(limits.map(({ limit }) => limit.limitMs));
-  const [only] = lengths;
-  return only === undefined ? 'none' : lengths.size === 1 ? humanDuration(only) : 'by site';
+  const [first, ...others] = new Set(limits.map(({ limit }) => limit.limitMs));
+  return first === undefined ? 'none' : others.length === 0 ? humanDuration(first) : 'by site';
 }
 
 /** States whose purchases wait; the counts of those that wait long are least numbers where not all purchases were read. */
@@ -96,13 +85,18 @@ function printWaiting(context: CliContext, { states }: Flow): void {
   const rows = states.flatMap(({ state, usual, limits, ages }) => {
     const [longest] = ages?.oldest ?? [];
     if (ages === null || longest === undefined) return [];
-    const p95 = usual === null ? '' : humanDuration(usual.p95Ms);
     const past = (share: number) => (limits.length === 0 ? '' : pastText(ages, share));
-    return [[stateWords(state.value), humanDuration(Math.floor(longest.ageMs / SECOND) * SECOND), p95, past(0.5), past(1)]];
+    return [{ state, usual, longest, past }];
   });
   if (rows.length === 0) return;
   printLine(context);
-  printTable(context, ['state', 'longest', '95 % under', 'past half', 'past limit'], rows);
+  printTable(context, rows, {
+    state: ({ state }) => stateWords(state.value),
+    longest: ({ longest }) => humanDuration(Math.floor(longest.ageMs / SECOND) * SECOND),
+    '95 % under': ({ usual }) => (usual === null ? '' : humanDuration(usual.p95Ms)),
+    'past half': ({ past }) => past(0.5),
+    'past limit': ({ past }) => past(1),
+  });
 }
 
 function pastText({ oldest, buckets, unread }: NonNullable<FlowState['ages']>, share: number): string {
@@ -131,20 +125,4 @@ function printNames(context: CliContext, { states, edges }: Flow): void {
   if (named.length === 0) return;
   printLine(context);
   printText(context, `Names of these states: ${named.map(stateBoth).join(', ')}`);
-}
-
-/** Declares the command. */
-export function register(command: Command, context: CliContext): void {
-  command
-    .description(
-      'The changes of state of the last hour beside what is usual at this time of day; for each state how many purchases are there, are stuck and came, the usual time and the limit; how long purchases have waited; open incidents.',
-    )
-    .option('--site <name>', 'only this site')
-    .option('--json', 'write JSON, as GET /v1/flow answers')
-    .action((options: FlowOptions) => flow(context, options));
-  examples(command, [
-    ['flow', 'of all sites'],
-    ['flow --site se', 'of one'],
-    ["flow --json | jq '.states[] | select(.stuck > 0)'", 'for programs'],
-  ]);
 }

@@ -1,33 +1,19 @@
 /** `plan`: what the poll plan will do, before it does it. */
 
-import { type Command, Option } from 'commander';
 import { forecast, pollsToSee, pollsUntil } from '../../domain/polling/poll-forecast.ts';
 import { type PollPolicy, policyOf } from '../../domain/polling/poll-plan.ts';
-import {
-  type NamedState,
-  namedState,
-  numberOf,
-  STATE_NAMES,
-  stateBoth,
-  stateName,
-  stateValue,
-} from '../../domain/purchases/states.ts';
+import { namedState, numberOf, STATE_NAMES, stateBoth, stateName, stateValue } from '../../domain/purchases/states.ts';
 import { type ShownLimit, shownLimit } from '../../domain/stays/dwell.ts';
 import { grouped } from '../../domain/values/counts.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { DAY, HOUR, type Milliseconds } from '../../domain/values/time.ts';
 import type { Limits } from '../../postgres/stays/limits.ts';
-import { durationArgument, examples, numberArgument } from '../terminal/arguments.ts';
+import { durationArgument, JSON_OPTION, numberArgument } from '../terminal/arguments.ts';
+import { declare } from '../terminal/command.ts';
 import type { CliContext } from '../terminal/context.ts';
 import type { OpenDatabase } from '../terminal/database.ts';
 import { printFacts, printJson, printLine, printText, styled } from '../terminal/output.ts';
-
-interface PlanOptions {
-  readonly json?: true;
-  readonly purchasesPerHour?: number;
-  readonly settleAfter: Milliseconds;
-}
 
 /** Polls that are spelled out, before the plan is summed up. */
 const LISTED = 10;
@@ -35,44 +21,66 @@ const LISTED = 10;
 const USUAL_STATE = numberOf('BeingProcessed');
 const COMPLETED = numberOf('Completed');
 
-interface LearnedLimit extends ShownLimit {
-  readonly site: string;
-}
-
 interface SiteLimits {
   readonly sites: readonly string[];
   readonly limits: Limits;
 }
 
-interface WaitingPlan {
-  readonly state: NamedState;
-  readonly final: false;
-  readonly pollsMs: readonly Milliseconds[];
-  readonly steady: { readonly fromMs: Milliseconds; readonly everyMs: Milliseconds } | null;
-  /** Where it is learned, what holds until then. */
-  readonly stuckAfterMs: Milliseconds | null;
-  readonly stuckAfterIsAuto: boolean;
-  /** What is learned at each site; null where nothing is, and without a database. */
-  readonly learned: readonly LearnedLimit[] | null;
-  readonly counts: { readonly firstHour: number; readonly firstDay: number; readonly untilGivenUp: number };
-  readonly giveUpAfterMs: Milliseconds;
-}
+export const register = declare(
+  {
+    description:
+      'Shows for each state when a purchase will be polled, how often in all, and when it counts as stuck; for a given traffic also how many calls that makes beside the ceiling of each site.',
+    arguments: [['[state]', 'only this state, by name or number']],
+    options: [
+      ['--purchases-per-hour <count>', 'reckon the calls of this many purchases', { read: numberArgument }],
+      [
+        '--settle-after <duration>',
+        'time from registration until a purchase settles',
+        { read: durationArgument, usual: durationArgument('3m'), shown: '3m' },
+      ],
+      JSON_OPTION,
+    ],
+    examples: [
+      ['plan', 'all states'],
+      ['plan WaitingForCardPayments', 'one state'],
+      ['plan --purchases-per-hour 200 --settle-after 3m', 'the calls of a shop'],
+    ],
+  },
+  async (context, { state, purchasesPerHour, settleAfter, json }) => {
+    const [{ loadSettings }, { suggestion }] = await Promise.all([
+      import('../../config/load-settings.ts'),
+      import('../../config/kinds/nearest.ts'),
+    ]);
+    const { policy, sites } = loadSettings(context.env);
+    const chosen = state === undefined ? null : stateArgument(state, suggestion);
+    const values = chosen === null ? [...policy.states.keys()].sort((a, b) => a - b) : [chosen];
+    const names = sites.map(({ name }) => name);
+    const limits = await limitsAt(context, names);
+    const states = values.map((value) => statePlan(policy, value, limits));
+    const calls =
+      purchasesPerHour === undefined
+        ? null
+        : traffic(policy, sites, { purchasesPerHour, settleAfter, value: chosen ?? USUAL_STATE });
+    if (json) return printJson(context, { states, traffic: calls });
 
-interface FinalPlan {
-  readonly state: NamedState;
-  readonly final: true;
-  readonly rechecksMs: readonly Milliseconds[];
-}
+    if (calls !== null) printTraffic(context, calls);
+    // Who asked for the calls of a traffic has the answer; the plans of all states would push it off the screen.
+    if (calls !== null && chosen === null) return printLine(context, '\nThe plan of each state: purchase-watch plan');
+    if (calls !== null) printLine(context);
+    printPlans(context, states);
+  },
+);
 
-function statePlan(policy: PollPolicy, value: number, limits: SiteLimits | null): WaitingPlan | FinalPlan {
+/** `stuckAfterMs`: where it is learned, the limit until then. `learned`: limits of each site; null where none is learned, and without a database. */
+function statePlan(policy: PollPolicy, value: number, limits: SiteLimits | null) {
   const ofState = policyOf(policy, value);
   const state = namedState(value);
-  if (ofState.final) return { state, final: true, rechecksMs: ofState.recheck };
+  if (ofState.final) return { state, final: true as const, rechecksMs: ofState.recheck };
   const stay = { policy: ofState, giveUpAfter: policy.giveUpAfter };
   const { polls, steady, stuckAt } = forecast(stay, LISTED);
   return {
     state,
-    final: false,
+    final: false as const,
     pollsMs: polls,
     steady: steady === null ? null : { fromMs: steady.from, everyMs: steady.every },
     stuckAfterMs: stuckAt,
@@ -87,12 +95,15 @@ function statePlan(policy: PollPolicy, value: number, limits: SiteLimits | null)
   };
 }
 
+type Plan = ReturnType<typeof statePlan>;
+
 /**
  * The calls that a steady stream of purchases causes. The model: the first poll is made at registration, all the time
  * until the purchase settles is one stay in one state, the first poll after that sees it, rechecks of Completed follow.
  */
 function traffic(
   policy: PollPolicy,
+  sites: readonly { readonly name: string; readonly maxRps: number }[],
   { purchasesPerHour, settleAfter, value }: { purchasesPerHour: number; settleAfter: Milliseconds; value: number },
 ) {
   const stay = { policy: policyOf(policy, value), giveUpAfter: policy.giveUpAfter };
@@ -106,15 +117,12 @@ function traffic(
     callsPerPurchase,
     callsPerHour,
     watchedAtOnce,
+    sites: sites.map(({ name, maxRps }) => ({ site: name, maxRps, shareOfCeiling: callsPerHour / (maxRps * 3_600) })),
   };
 }
 
-function comparedWith(callsPerHour: number, sites: readonly { name: string; maxRps: number }[]) {
-  return sites.map(({ name, maxRps }) => ({ site: name, maxRps, shareOfCeiling: callsPerHour / (maxRps * 3_600) }));
-}
-
 /** Prints the plans, those that are alike once below the names of their states. */
-function printPlans(context: CliContext, plans: readonly (WaitingPlan | FinalPlan)[]): void {
+function printPlans(context: CliContext, plans: readonly Plan[]): void {
   printText(
     context,
     'Times count from the first observation of the state. Each poll is moved by up to 10 %, so that purchases drift apart.',
@@ -129,32 +137,28 @@ function printPlans(context: CliContext, plans: readonly (WaitingPlan | FinalPla
 
 type Facts = Parameters<typeof printFacts>[1];
 
-const factsOf = (plan: WaitingPlan | FinalPlan): Facts => (plan.final ? finalFacts(plan) : waitingFacts(plan));
-
-function waitingFacts(plan: WaitingPlan): Facts {
-  const { pollsMs, steady, counts, giveUpAfterMs } = plan;
+function factsOf(plan: Plan): Facts {
+  if (plan.final) {
+    const again = plan.rechecksMs.map(humanDuration).join(', ');
+    return [['  final', again === '' ? 'no polls' : `polled again after ${again}`]];
+  }
+  const { stuckAfterMs, pollsMs, steady, counts, giveUpAfterMs } = plan;
   const from = steady?.fromMs === 0 ? 'from the start' : `once it has been there for ${humanDuration(steady?.fromMs ?? 0)}`;
   const givenUp = `${grouped(counts.untilGivenUp)} until it is given up after ${humanDuration(giveUpAfterMs)}`;
   return [
     ['  polls', `after ${pollsMs.map(humanDuration).join(', ')}${pollsMs.length === LISTED ? ' …' : ''}`],
     ['  then', steady === null ? null : `every ${humanDuration(steady.everyMs)}, ${from}`],
     ['  in all', `${grouped(counts.firstHour)} in the first hour, ${grouped(counts.firstDay)} in 24 h, ${givenUp}`],
-    ['  stuck', stuckText(plan)],
+    [
+      '  stuck',
+      stuckAfterMs === null ? 'never' : `after ${humanDuration(stuckAfterMs)}: a poll is made at that moment and confirms it`,
+    ],
     ['', plan.stuckAfterIsAuto ? LEARNED : null],
     ...(plan.learned ?? []).map(({ site, text }) => ['', `${site}: ${text}`] as const),
   ];
 }
 
 const LEARNED = 'That limit is learned for each site from customers who got on (stuckAfter: auto); until it is, it is this one.';
-
-function stuckText({ stuckAfterMs }: WaitingPlan): string {
-  return stuckAfterMs === null ? 'never' : `after ${humanDuration(stuckAfterMs)}: a poll is made at that moment and confirms it`;
-}
-
-function finalFacts({ rechecksMs }: FinalPlan): Facts {
-  const rechecks = rechecksMs.length === 0 ? 'no polls' : `polled again after ${rechecksMs.map(humanDuration).join(', ')}`;
-  return [['  final', rechecks]];
-}
 
 function stateArgument(text: string, suggest: (given: string, known: readonly string[]) => string): number {
   const value = stateValue(text);
@@ -180,40 +184,15 @@ async function limitsAt(context: CliContext, sites: readonly string[]): Promise<
   }
 }
 
-function learnedAt({ sites, limits }: SiteLimits, state: number): LearnedLimit[] {
+function learnedAt({ sites, limits }: SiteLimits, state: number): (ShownLimit & { readonly site: string })[] {
   return sites.flatMap((site) => {
     const limit = shownLimit(limits.limitOf(site, state), null);
     return limit === null ? [] : [{ site, ...limit }];
   });
 }
 
-async function plan(context: CliContext, given: string | undefined, options: PlanOptions): Promise<void> {
-  const [{ loadSettings }, { suggestion }] = await Promise.all([
-    import('../../config/load-settings.ts'),
-    import('../../config/kinds/nearest.ts'),
-  ]);
-  const { policy, sites } = loadSettings(context.env);
-  const chosen = given === undefined ? null : stateArgument(given, suggestion);
-  const values = chosen === null ? [...policy.states.keys()].sort((a, b) => a - b) : [chosen];
-  const names = sites.map(({ name }) => name);
-  const limits = await limitsAt(context, names);
-  const plans = values.map((value) => statePlan(policy, value, limits));
-
-  const { purchasesPerHour, settleAfter } = options;
-  const ofTraffic =
-    purchasesPerHour === undefined ? null : traffic(policy, { purchasesPerHour, settleAfter, value: chosen ?? USUAL_STATE });
-  const shares = ofTraffic === null ? [] : comparedWith(ofTraffic.callsPerHour, sites);
-  if (options.json) return printJson(context, { states: plans, traffic: ofTraffic && { ...ofTraffic, sites: shares } });
-
-  if (ofTraffic !== null) printTraffic(context, ofTraffic, shares);
-  // Who asked for the calls of a traffic has the answer; the plans of all states would push it off the screen.
-  if (ofTraffic !== null && chosen === null) return printLine(context, '\nThe plan of each state: purchase-watch plan');
-  if (ofTraffic !== null) printLine(context);
-  printPlans(context, plans);
-}
-
-function printTraffic(context: CliContext, calls: ReturnType<typeof traffic>, shares: ReturnType<typeof comparedWith>): void {
-  const { purchasesPerHour, settleAfterMs, modelledAs, callsPerPurchase, callsPerHour, watchedAtOnce } = calls;
+function printTraffic(context: CliContext, calls: ReturnType<typeof traffic>): void {
+  const { purchasesPerHour, settleAfterMs, modelledAs, callsPerPurchase, callsPerHour, watchedAtOnce, sites } = calls;
   const perSecond = (callsPerHour / 3_600).toFixed(callsPerHour < 36_000 ? 2 : 0);
   printLine(
     context,
@@ -222,8 +201,8 @@ function printTraffic(context: CliContext, calls: ReturnType<typeof traffic>, sh
   printFacts(context, [
     ['  calls', `${callsPerPurchase} for a purchase, ${grouped(callsPerHour)} an hour (${perSecond} a second)`],
     ['  open', `about ${grouped(watchedAtOnce)} at any moment`],
-    ...shares.map((each) => ['  share', ...shareText(each)] as const),
-    ['  share', shares.length === 0 ? 'there is no site yet to compare with' : null],
+    ...sites.map((each) => ['  share', ...shareText(each)] as const),
+    ['  share', sites.length === 0 ? 'there is no site yet to compare with' : null],
     [
       '  model',
       `one call at registration, then one stay in the state ${stateBoth(stateValue(modelledAs) ?? 0)} until the purchase settles; the first poll after that sees it, and the rechecks of completed purchases follow. Changes of state in between start a plan again: some calls more.`,
@@ -231,29 +210,7 @@ function printTraffic(context: CliContext, calls: ReturnType<typeof traffic>, sh
   ]);
 }
 
-function shareText({ site, maxRps, shareOfCeiling }: ReturnType<typeof comparedWith>[number]): [text: string, style?: 'red'] {
+function shareText({ site, maxRps, shareOfCeiling }: ReturnType<typeof traffic>['sites'][number]): [text: string, style?: 'red'] {
   const share = `${(shareOfCeiling * 100).toFixed(shareOfCeiling < 0.1 ? 1 : 0)} % of the ceiling of site ${site} (${maxRps} calls a second)`;
   return shareOfCeiling > 1 ? [`${share}: too much, polls will be late`, 'red'] : [share];
-}
-
-/** Declares the command. */
-export function register(command: Command, context: CliContext): void {
-  command
-    .description(
-      'Shows for each state when a purchase will be polled, how often in all, and when it counts as stuck; for a given traffic also how many calls that makes beside the ceiling of each site.',
-    )
-    .argument('[state]', 'only this state, by name or number')
-    .option('--purchases-per-hour <count>', 'reckon the calls of this many purchases', numberArgument)
-    .addOption(
-      new Option('--settle-after <duration>', 'time from registration until a purchase settles')
-        .argParser(durationArgument)
-        .default(durationArgument('3m'), '3m'),
-    )
-    .option('--json', 'write JSON')
-    .action((state: string | undefined, options: PlanOptions) => plan(context, state, options));
-  examples(command, [
-    ['plan', 'all states'],
-    ['plan WaitingForCardPayments', 'one state'],
-    ['plan --purchases-per-hour 200 --settle-after 3m', 'the calls of a shop'],
-  ]);
 }

@@ -19,7 +19,6 @@ import { type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.t
 import type { Sql } from '../../postgres/connection/database.ts';
 import type { IncidentRow } from '../../postgres/incidents/list.ts';
 import { orderCounts } from '../../postgres/incidents/paid-twice.ts';
-import { listSites } from '../../postgres/polling/sites.ts';
 import { totalLag, type WaitingDeliveries, waitingOf } from '../../postgres/reports/overview.ts';
 import { troubledSubscribers } from '../../postgres/subscribers/trouble.ts';
 import { printUnreadable } from '../purchases/show-unreadable.ts';
@@ -27,7 +26,7 @@ import { statusWord } from '../subscribers/show-health.ts';
 import { printTrouble } from '../subscribers/show-trouble.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { counted, printJson, printLine, printText, styled } from '../terminal/output.ts';
-import { knownSite } from '../terminal/site.ts';
+import { requireSite } from '../terminal/site.ts';
 import { printTable } from '../terminal/table.ts';
 import { printSiteCalls, printSites } from './show-sites.ts';
 
@@ -46,11 +45,7 @@ async function readShown(sql: Sql, { site, settings, url }: Pick<OverviewOptions
     troubledSubscribers(sql),
     orderCounts(sql),
   ]);
-  if (site !== undefined && facts.sites.length === 0)
-    knownSite(
-      site,
-      (await listSites(sql)).map(({ name }) => name),
-    );
+  if (facts.sites.length === 0) await requireSite(sql, site);
   const isPolled = (name: string): boolean => facts.sites.some((row) => row.name === name && row.unpolled === 0);
   return {
     ...facts,
@@ -64,7 +59,7 @@ async function readShown(sql: Sql, { site, settings, url }: Pick<OverviewOptions
   };
 }
 
-export interface OverviewOptions {
+interface OverviewOptions {
   /** Only this site; the headline is about everything all the same. */
   readonly site: string | undefined;
   readonly json: boolean;
@@ -133,18 +128,14 @@ function printHeadline(context: CliContext, { headline, now }: Overview): void {
 function printPurchases(context: CliContext, { counts, oldest: longest, now }: Overview): void {
   printLine(context);
   if (counts.length === 0) return void printLine(context, 'No purchases yet. Register one with: purchase-watch watch <id>');
-  printTable(
-    context,
-    ['site', 'status', 'state', 'purchases', 'stuck', 'oldest since'],
-    counts.map(({ site, status, state, count, stuck, oldest }) => [
-      site,
-      status,
-      state === null ? 'not seen yet' : stateBoth(state),
-      count,
-      stuck,
-      oldest === null ? '' : relative(oldest, now),
-    ]),
-  );
+  printTable(context, counts, {
+    site: ({ site }) => site,
+    status: ({ status }) => status,
+    state: ({ state }) => (state === null ? 'not seen yet' : stateBoth(state)),
+    purchases: ({ count }) => count,
+    stuck: ({ stuck }) => stuck,
+    'oldest since': ({ oldest }) => (oldest === null ? '' : relative(oldest, now)),
+  });
   const stuck = counts.reduce((sum, row) => sum + row.stuck, 0);
   if (stuck === 0) return;
   printLine(context);
@@ -205,20 +196,14 @@ function printSubscribers(context: CliContext, { subscribers, waiting, troubled,
   printLine(context);
   if (subscribers.length === 0)
     return void printLine(context, 'No subscribers: nothing is sent. Set WEBHOOK_URL or SLACK_WEBHOOK_URL.');
-  printTable(
-    context,
-    ['subscriber', 'kind', 'status', 'waiting', 'due since'],
-    subscribers.map((row) => {
-      const waits = waitingOf(waiting, row.id);
-      return [
-        row.name,
-        row.kind,
-        statusWord({ status: row.status, health: healthBody(row) }),
-        waitingText(waits),
-        waits.dueSince === null ? '' : relative(waits.dueSince, now),
-      ];
-    }),
-  );
+  const dueSince = (at: Instant | null): string => (at === null ? '' : relative(at, now));
+  printTable(context, subscribers, {
+    subscriber: ({ name }) => name,
+    kind: ({ kind }) => kind,
+    status: (row) => statusWord({ status: row.status, health: healthBody(row) }),
+    waiting: ({ id }) => waitingText(waitingOf(waiting, id)),
+    'due since': ({ id }) => dueSince(waitingOf(waiting, id).dueSince),
+  });
   printTrouble(context, troubled, now);
 }
 

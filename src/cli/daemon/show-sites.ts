@@ -19,11 +19,13 @@ interface Sites {
 /** The sites as a table. */
 export function printSites(context: CliContext, { sites, orders, now }: Sites): void {
   if (sites.length === 0) return void printLine(context, 'There are no sites yet: start the daemon once with your settings.');
-  printTable(
-    context,
-    ['site', 'answers', 'last answer', 'trouble'],
-    sites.map((site) => [site.name, answers(site, now), relative(site.lastSuccessAt, now), trouble(site)]),
-  );
+  printTable(context, sites, {
+    site: ({ name }) => name,
+    answers: (site) => answers(site, now),
+    'last answer': ({ lastSuccessAt }) => relative(lastSuccessAt, now),
+    // The last error stays in the row when the site answers again.
+    trouble: ({ failingSince, lastError }) => (failingSince === null ? '' : (lastError ?? '')),
+  });
   for (const { name } of sites) {
     const counts = orders.get(name);
     if (counts === undefined || !reusesReferences(counts)) continue;
@@ -38,11 +40,6 @@ function answers({ configured, unpolled, renamedTo, failingSince, lastSuccessAt 
   return lastSuccessAt === null ? 'not asked yet' : 'yes';
 }
 
-/** The last error stays in the row when the site answers again; then it is past. */
-function trouble({ failingSince, lastError }: SiteRow): string {
-  return failingSince === null ? '' : (lastError ?? '');
-}
-
 /** Of all sites only those whose calls are held back, or whose token was refused. */
 export function printSiteCalls(
   context: CliContext,
@@ -51,18 +48,15 @@ export function printSiteCalls(
   const shown = calls.filter((row) => isOneSite || row.breaker !== 'closed' || isRefused(row));
   if (shown.length === 0) return;
   printLine(context);
-  printTable(
-    context,
-    ['site', 'replica', 'breaker', 'next probe', 'calls a second', 'token'],
-    shown.map((row) => [
-      row.site,
-      row.replica,
-      `${row.breaker} since ${relative(row.since, now).replace(/ ago$/, '')}${row.cause === null ? '' : `, ${row.cause}`}`,
-      row.nextProbeAt === null ? '-' : row.nextProbeAt <= now ? 'due' : relative(row.nextProbeAt, now),
-      `${row.callsPerSecond} of ${row.ceiling}`,
-      tokenText(row, now),
-    ]),
-  );
+  printTable(context, shown, {
+    site: ({ site }) => site,
+    replica: ({ replica }) => replica,
+    breaker: ({ breaker, since, cause }) =>
+      `${breaker} since ${relative(since, now).replace(/ ago$/, '')}${cause === null ? '' : `, ${cause}`}`,
+    'next probe': ({ nextProbeAt: at }) => (at === null ? '-' : at <= now ? 'due' : relative(at, now)),
+    'calls a second': ({ callsPerSecond, ceiling }) => `${callsPerSecond} of ${ceiling}`,
+    token: (row) => tokenText(row, now),
+  });
 }
 
 const isRefused = ({ token }: SiteCallsRow): boolean =>

@@ -2,7 +2,6 @@
 
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Command } from 'commander';
 import { secretsOf } from '../../actions/subscribers/secrets.ts';
 import { openFront } from '../../api/access/front.ts';
 import { type App, createApp } from '../../app.ts';
@@ -25,9 +24,34 @@ import { createServiceManager } from '../../runtime/process/service-manager.ts';
 import { untilStopSignal } from '../../runtime/process/signals.ts';
 import { linkOf } from '../console/address.ts';
 import { createReloader, type Reloader } from '../settings/reload-settings.ts';
-import { examples } from '../terminal/arguments.ts';
+import { declare, type Register } from '../terminal/command.ts';
 import { type CliContext, variablesNow } from '../terminal/context.ts';
 import { printFacts, printLine, styled } from '../terminal/output.ts';
+
+const declared = declare(
+  {
+    description:
+      'Runs the daemon: brings the schema up to date, polls, decides, delivers and serves the API. Ctrl-C or SIGTERM ends it after what is under way; a second one at once.',
+    options: [['--worker', 'without the API, only /healthz, /readyz and /metrics: for replicas that only poll and deliver']],
+    examples: [
+      ['start', 'with the settings of the environment; "purchase-watch config" shows them'],
+      ['start --worker', 'a further replica on the same DATABASE_URL; on the same machine with another PORT'],
+    ],
+  },
+  (context, { worker }) => start(context, worker),
+);
+
+export const register: Register = (command, context) => {
+  const { outputError } = command.configureOutput();
+  command.configureOutput({
+    outputError: (text, write) => {
+      const said = withVariable(text);
+      outputError!(said, write);
+      logRefused(context, new AppError('invalid', said.trim().replace(/^error: /, '')));
+    },
+  });
+  declared(command, context);
+};
 
 async function start(context: CliContext, worker: boolean): Promise<void> {
   const settings = settingsOf(context);
@@ -70,7 +94,7 @@ async function start(context: CliContext, worker: boolean): Promise<void> {
       serviceManager.watch(app.hanging);
       // Asks the database for nothing: from here on it may fail or hang, and a stop must not wait for it.
       await warn(settings, stored, log);
-      reloader = createReloader({ app, settings, env: () => variablesNow(context), log });
+      reloader = createReloader(app, settings, { env: () => variablesNow(context), log });
       await stop;
       reloader.stop();
       return await app.stop();
@@ -201,26 +225,4 @@ function withVariable(error: string): string {
     const variable = VARIABLE_NAMES.find((name) => name === option.toUpperCase().replaceAll('-', '_'));
     return variable === undefined ? said : `unknown option '--${option}'\n(It is a setting: set ${variable})`;
   });
-}
-
-/** Declares the command. */
-export function register(command: Command, context: CliContext): void {
-  const { outputError } = command.configureOutput();
-  command
-    .configureOutput({
-      outputError: (text, write) => {
-        const said = withVariable(text);
-        outputError!(said, write);
-        logRefused(context, new AppError('invalid', said.trim().replace(/^error: /, '')));
-      },
-    })
-    .description(
-      'Runs the daemon: brings the schema up to date, polls, decides, delivers and serves the API. Ctrl-C or SIGTERM ends it after what is under way; a second one at once.',
-    )
-    .option('--worker', 'without the API, only /healthz, /readyz and /metrics: for replicas that only poll and deliver')
-    .action(({ worker = false }: { worker?: boolean }) => start(context, worker));
-  examples(command, [
-    ['start', 'with the settings of the environment; "purchase-watch config" shows them'],
-    ['start --worker', 'a further replica on the same DATABASE_URL; on the same machine with another PORT'],
-  ]);
 }

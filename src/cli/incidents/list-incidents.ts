@@ -10,20 +10,19 @@ import { apart, counted } from '../../domain/values/counts.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import { readClock, type Sql } from '../../postgres/connection/database.ts';
 import { type IncidentRow, listIncidents } from '../../postgres/incidents/list.ts';
-import { listSites } from '../../postgres/polling/sites.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { printJson, printLine } from '../terminal/output.ts';
-import { knownSite } from '../terminal/site.ts';
+import { requireSite } from '../terminal/site.ts';
 import { printTable } from '../terminal/table.ts';
 
 interface Wanted {
-  readonly all?: true;
+  readonly all: boolean;
   readonly site?: string;
   readonly kind?: IncidentKind;
   readonly limit: number;
   /** The id of the one before. */
   readonly cursor?: string;
-  readonly json?: true;
+  readonly json: boolean;
 }
 
 /** Prints a page, the latest opened first. */
@@ -32,11 +31,7 @@ export async function printIncidents(
   sql: Sql,
   { all, site, kind, limit, cursor, json }: Wanted,
 ): Promise<void> {
-  if (site !== undefined)
-    knownSite(
-      site,
-      (await listSites(sql)).map(({ name }) => name),
-    );
+  await requireSite(sql, site);
   const before = cursor === undefined ? null : (await requireIncident(sql, cursor)).position;
   const filter = { status: all ? ('all' as const) : ('open' as const), site, kind };
   const rows = await listIncidents(sql, { filter, before, limit: limit + 1 });
@@ -51,16 +46,16 @@ export async function printIncidents(
   const { now } = await readClock(sql);
   printTable(
     context,
-    ['incident', 'severity', 'where', 'what', 'money waiting', 'status', 'owner'],
-    page.map((row) => [
-      row.id,
-      levelOf(row),
-      placeOf(row),
-      whatOf(row),
-      moneyText(row.money),
-      statusOf(row, now),
-      row.acknowledgedBy ?? '-',
-    ]),
+    page,
+    {
+      incident: ({ id }) => id,
+      severity: levelOf,
+      where: placeOf,
+      what: whatOf,
+      'money waiting': ({ money }) => moneyText(money),
+      status: (row) => statusOf(row, now),
+      owner: ({ acknowledgedBy }) => acknowledgedBy,
+    },
     { whole: ['what', 'status'] },
   );
   if (context.isTTY) printLine(context, '\nOne of them: purchase-watch incidents show <incident>');

@@ -20,19 +20,15 @@ export async function showCustomers(context: CliContext, sql: Sql, { id, json }:
   else {
     const { now } = await readClock(sql);
     printLine(context, `${counted(count, 'purchase')}${atLeast ? ' or more' : ''} stuck now, the longest waiting first`);
-    printTable(
-      context,
-      ['purchase', 'site', 'state', 'order', 'amount', 'there since', 'stuck since'],
-      data.map((each) => [
-        each.purchaseId,
-        each.site,
-        stateBoth(each.state.value),
-        each.reference ?? each.orderReference,
-        each.price === null ? null : `${apart(each.price)} ${each.currency ?? ''}`.trim(),
-        relative(Date.parse(each.stateSince), now),
-        relative(Date.parse(each.stuckSince), now),
-      ]),
-    );
+    printTable(context, data, {
+      purchase: ({ purchaseId }) => purchaseId,
+      site: ({ site }) => site,
+      state: ({ state }) => stateBoth(state.value),
+      order: ({ reference, orderReference }) => reference ?? orderReference,
+      amount: ({ price, currency }) => (price === null ? null : `${apart(price)} ${currency ?? ''}`.trim()),
+      'there since': ({ stateSince }) => relative(Date.parse(stateSince), now),
+      'stuck since': ({ stuckSince }) => relative(Date.parse(stuckSince), now),
+    });
     const sums = waiting.map(({ amount, currency }) => `${apart(amount)} ${currency}`).join(', ');
     const unknown = unpriced === 0 ? '' : `; ${counted(unpriced, 'order')} without a known amount`;
     printLine(context, `\nMoney waiting: ${atLeast ? 'at least ' : ''}${sums === '' ? 'not known' : sums}${unknown}`);

@@ -12,12 +12,12 @@ import { listSubscribers } from '../../postgres/subscribers/subscribers.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { nameOf } from './care-options.ts';
 
-export interface SilenceOptions {
+interface SilenceOptions {
   readonly site?: string;
   readonly state?: string;
   readonly kind?: string;
   readonly subscriber?: string;
-  readonly everything?: true;
+  readonly everything: boolean;
   /** From its beginning. */
   readonly for?: Milliseconds;
   readonly until?: string;

@@ -1,6 +1,5 @@
 /** `events`: the latest events, and those that come. */
 
-import type { Command } from 'commander';
 import { createFeedHub, type FeedHub } from '../../actions/events/feed-hub.ts';
 import { followFeed } from '../../actions/events/follow-feed.ts';
 import { EVENT_TYPES, type EventType } from '../../domain/events/system-event-types.ts';
@@ -22,18 +21,11 @@ import type { ArrivedEvent } from '../../receiver/genuine.ts';
 import { untilStopSignal } from '../../runtime/process/signals.ts';
 import { eventLines } from '../purchases/show-event.ts';
 import { typesOption } from '../subscribers/subscriber-options.ts';
-import { examples, limitOption } from '../terminal/arguments.ts';
+import { limitOption } from '../terminal/arguments.ts';
+import { declare } from '../terminal/command.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { missingDaemon, withDatabase } from '../terminal/database.ts';
 import { harmlessJson, printLine, printRemark } from '../terminal/output.ts';
-
-interface EventsOptions {
-  readonly types?: string;
-  readonly after?: string;
-  readonly limit: number;
-  readonly follow?: true;
-  readonly json?: true;
-}
 
 interface Wanted {
   readonly types: readonly EventType[];
@@ -45,28 +37,46 @@ const WITHIN: Milliseconds = 60_000;
 /** Of bodies in one read. */
 const MOST_BYTES = 4_000_000;
 
-async function events(context: CliContext, { types: wanted, after, limit, follow, json }: EventsOptions): Promise<void> {
-  const types = (typesOption(wanted) ?? EVENT_TYPES) as readonly EventType[];
-  const ending = new AbortController();
-  void untilStopSignal(context.takeSignals).then(() => ending.abort());
-  const print = json ? (event: FedEvent) => printLine(context, harmlessJson(context, event.body)) : linesOf(context);
-  await withDatabase(context, async ({ sql, url }) => {
-    const from = after === undefined ? null : await placeOf(sql, after);
-    const found = from === null ? await latest(sql, { types, limit }) : await next(sql, { types, limit }, from);
-    for (const event of found) print(event);
-    if (!follow) {
-      if (found.length === 0 && !json) printLine(context, after === undefined ? 'No events yet.' : `No events after ${after}.`);
-      return;
-    }
-    const missing = await missingDaemon(sql);
-    if (missing !== null) printRemark(context, missing);
-    const last = found.at(-1)?.place ?? from ?? FEED_START;
-    const hub = createFeedHub(sql);
-    const { wake } = hub;
-    const listener = listen(url, ['purchase_watch_events'], { onNotify: wake, onListening: wake });
-    await followFrom(hub, { types, limit }, { last, print, signal: ending.signal }).finally(listener.stop);
-  });
-}
+export const register = declare(
+  {
+    description:
+      'The latest events, the oldest of them first, as subscribers get them; with --follow also those that come, until Ctrl-C. Reads the database, and needs no subscriber and no API.',
+    options: [
+      ['--types <list>', 'only these types of events, separated by commas'],
+      ['--after <event>', 'those that came after this event, in place of the latest'],
+      limitOption(),
+      ['-f, --follow', 'go on with events that come'],
+      ['--json', 'write the bodies byte for byte, one on each line'],
+    ],
+    examples: [
+      ['events', 'what happened last'],
+      ['events --follow --types purchase.stuck,site.unreachable', 'watch for trouble'],
+      ['events --json --limit 1000 | jq -r .data.purchaseId', 'for programs'],
+    ],
+  },
+  async (context, { types: wanted, after, limit, follow, json }) => {
+    const types = (typesOption(wanted) ?? EVENT_TYPES) as readonly EventType[];
+    const ending = new AbortController();
+    void untilStopSignal(context.takeSignals).then(() => ending.abort());
+    const print = json ? (event: FedEvent) => printLine(context, harmlessJson(context, event.body)) : linesOf(context);
+    await withDatabase(context, async ({ sql, url }) => {
+      const from = after === undefined ? null : await placeOf(sql, after);
+      const found = from === null ? await latest(sql, { types, limit }) : await next(sql, { types, limit }, from);
+      for (const event of found) print(event);
+      if (!follow) {
+        if (found.length === 0 && !json) printLine(context, after === undefined ? 'No events yet.' : `No events after ${after}.`);
+        return;
+      }
+      const missing = await missingDaemon(sql);
+      if (missing !== null) printRemark(context, missing);
+      const last = found.at(-1)?.place ?? from ?? FEED_START;
+      const hub = createFeedHub(sql);
+      const { wake } = hub;
+      const listener = listen(url, ['purchase_watch_events'], { onNotify: wake, onListening: wake });
+      await followFrom(hub, { types, limit }, { last, print, signal: ending.signal }).finally(listener.stop);
+    });
+  },
+);
 
 async function followFrom(
   hub: FeedHub,
@@ -108,23 +118,4 @@ function linesOf(context: CliContext): (event: FedEvent) => void {
     const place = { time: 1, wasTaken: false, order: 'follows', before: null } as const;
     printLine(context, line({ event, place, at: Date.parse(timestamp ?? ''), status: 200, why: null, failed: false }));
   };
-}
-
-/** Declares the command. */
-export function register(command: Command, context: CliContext): void {
-  command
-    .description(
-      'The latest events, the oldest of them first, as subscribers get them; with --follow also those that come, until Ctrl-C. Reads the database, and needs no subscriber and no API.',
-    )
-    .option('--types <list>', 'only these types of events, separated by commas')
-    .option('--after <event>', 'those that came after this event, in place of the latest')
-    .addOption(limitOption())
-    .option('-f, --follow', 'go on with events that come')
-    .option('--json', 'write the bodies byte for byte, one on each line')
-    .action((options: EventsOptions) => events(context, options));
-  examples(command, [
-    ['events', 'what happened last'],
-    ['events --follow --types purchase.stuck,site.unreachable', 'watch for trouble'],
-    ['events --json --limit 1000 | jq -r .data.purchaseId', 'for programs'],
-  ]);
 }

@@ -87,16 +87,12 @@ function text(value: JsonValue): string {
 function printTransitions(context: CliContext, transitions: readonly TransitionRow[], now: Instant): void {
   if (transitions.length === 0) return void printLine(context, '\nNo change was seen yet.');
   printLine(context);
-  printTable(
-    context,
-    ['sequence', 'change', 'seen', 'at'],
-    transitions.map(({ sequence, from, to, notAfter }) => [
-      sequence,
-      `${from === null ? '(first seen)' : stateWords(from)} → ${stateBoth(to)}`,
-      relative(notAfter, now),
-      isoTime(notAfter),
-    ]),
-  );
+  printTable(context, transitions, {
+    sequence: ({ sequence }) => sequence,
+    change: ({ from, to }) => `${from === null ? '(first seen)' : stateWords(from)} → ${stateBoth(to)}`,
+    seen: ({ notAfter }) => relative(notAfter, now),
+    at: ({ notAfter }) => isoTime(notAfter),
+  });
   const first = transitions[0]!.sequence;
   if (transitions.at(-1)!.sequence - first >= transitions.length)
     printLine(context, 'Numbers between them are of events without a change, such as purchase.stuck.');
@@ -106,17 +102,14 @@ function printDeliveries(context: CliContext, deliveries: readonly PurchaseDeliv
   if (deliveries.length === 0)
     return void printLine(context, '\nNo subscriber gets events of it so far. Who gets events: purchase-watch subscribers');
   printLine(context);
-  printTable(
-    context,
-    ['sequence', 'event', 'subscriber', 'delivery', 'tries', 'when', 'trouble'],
-    deliveries.map(({ sequence, type, subscriber, status, reason, attempts, dueAt, settledAt, lastError }) => [
-      sequence,
-      type,
-      subscriber,
-      status,
-      attempts,
+  printTable(context, deliveries, {
+    sequence: ({ sequence }) => sequence,
+    event: ({ type }) => type,
+    subscriber: ({ subscriber }) => subscriber,
+    delivery: ({ status }) => status,
+    tries: ({ attempts }) => attempts,
+    when: ({ settledAt, status, dueAt }) =>
       settledAt !== null ? relative(settledAt, now) : status === 'pending' ? `next ${relative(dueAt, now)}` : '',
-      reason ?? lastError ?? '',
-    ]),
-  );
+    trouble: ({ reason, lastError }) => reason ?? lastError ?? '',
+  });
 }

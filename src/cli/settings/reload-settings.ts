@@ -10,21 +10,7 @@ import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Logger } from '../../runtime/logger.ts';
 
-export interface Reloader {
-  /** Reads the settings again, and has the daemon go on with them; logs what changed, or every problem. Never rejects. */
-  reload(reason: 'SIGHUP' | 'a file of a secret changed'): Promise<void>;
-  /** Looks at no file any more. */
-  stop(): void;
-}
-
-export interface ReloaderOptions {
-  readonly app: Pick<App, 'reload'>;
-  /** Those with which the daemon was started. */
-  readonly settings: Settings;
-  /** The variables as they are now. */
-  readonly env: () => NodeJS.ProcessEnv;
-  readonly log: Logger;
-}
+export type Reloader = ReturnType<typeof createReloader>;
 
 /** How often files are looked at. A pair of files may be replaced one after the other, so a change counts once it has lasted as long. */
 const LOOK_EVERY: Milliseconds = 5_000;
@@ -39,11 +25,17 @@ const OF_RESTART = [
   'PORT',
 ];
 
-export function createReloader({ app, env, log, ...given }: ReloaderOptions): Reloader {
-  let { settings } = given;
+/** `started`: the settings with which the daemon was started; `env` answers the variables as they are now. */
+export function createReloader(
+  app: Pick<App, 'reload'>,
+  started: Settings,
+  { env, log }: { readonly env: () => NodeJS.ProcessEnv; readonly log: Logger },
+) {
+  let settings = started;
   let seen = digestOf(settings.secretFiles);
   let last = seen;
-  const reload: Reloader['reload'] = async (reason) => {
+  /** Reads the settings again, and has the daemon go on with them; logs what changed, or every problem. Never rejects. */
+  const reload = async (reason: 'SIGHUP' | 'a file of a secret changed'): Promise<void> => {
     seen = digestOf(settings.secretFiles);
     try {
       const next = loadSettings(env(), { requireSite: true });
@@ -67,7 +59,11 @@ export function createReloader({ app, env, log, ...given }: ReloaderOptions): Re
     if (isStable && now !== seen) void reload('a file of a secret changed');
   }, LOOK_EVERY);
   timer.unref();
-  return { reload, stop: () => clearInterval(timer) };
+  return {
+    reload,
+    /** Looks at no file any more. */
+    stop: () => clearInterval(timer),
+  };
 }
 
 const REFUSED =

@@ -7,7 +7,7 @@ import { formatDuration } from '../../domain/values/duration.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Control } from '../../simulator/contract/control.ts';
 
-export interface RegistrarParts {
+interface RegistrarParts {
   readonly control: Pick<Control, 'onPurchase'>;
   /** The address of the daemon's API. */
   readonly daemonUrl: string;
@@ -15,11 +15,6 @@ export interface RegistrarParts {
   readonly apiKey: () => string | undefined;
   /** Writes one line for people. */
   readonly write: (line: string) => void;
-}
-
-export interface Registrar {
-  /** Ends it; what still waits is not registered. */
-  close(): Promise<void>;
 }
 
 /** So long purchases gather for one call. */
@@ -45,7 +40,7 @@ const ADVICE: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Registers what comes from now on. Throws TypeError for an address that cannot be right; failures are written, and tried again. */
-export function createRegistrar({ control, daemonUrl, apiKey, write }: RegistrarParts): Registrar {
+export function createRegistrar({ control, daemonUrl, apiKey, write }: RegistrarParts) {
   const client = () => createPurchaseWatchClient({ baseUrl: daemonUrl, apiKey: apiKey() });
   client();
   const ending = new AbortController();
@@ -105,6 +100,7 @@ export function createRegistrar({ control, daemonUrl, apiKey, write }: Registrar
 
   const ended = run();
   return {
+    /** Ends it; what still waits is not registered. */
     async close() {
       ignore();
       ending.abort();

@@ -1,7 +1,7 @@
 /** `simulate`: the checkout service of the specification as a stand-in server. */
 
 import { randomInt } from 'node:crypto';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { environmentOf } from '../../config/sources/environment.ts';
 import { shellWord } from '../../domain/values/command-line.ts';
 import { AppError } from '../../domain/values/errors.ts';
@@ -12,74 +12,113 @@ import type { Site } from '../../simulator/contract/purchases.ts';
 import { settleSite } from '../../simulator/options.ts';
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../simulator/simulator.ts';
 import { withoutLocalhost } from '../console/address.ts';
-import { examples, numberArgument } from '../terminal/arguments.ts';
+import { numberArgument, several } from '../terminal/arguments.ts';
+import { declare } from '../terminal/command.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { printable, printFacts, printJson, printLine, toStandardError } from '../terminal/output.ts';
-import { SecretOption } from '../terminal/secret-option.ts';
 import { FAST, refuseForeign, writeFastSettings } from './fast-settings.ts';
-import { createRegistrar, type Registrar } from './registrar.ts';
+import { createRegistrar } from './registrar.ts';
 
-interface SimulateOptions {
-  readonly port: number;
-  readonly host: string;
-  readonly allowHost?: readonly string[];
-  readonly load?: number;
-  readonly timeScale?: number;
-  readonly seed?: number;
+export const register = declare(
+  {
+    description:
+      'Runs a stand-in for the checkout service, complete as its specification has it, with a page and an API to disturb it: break a page, let calls fail, set a state.',
+    options: [
+      ['--port <port>', 'where it listens; 0 takes a free port', { read: portArgument, usual: 8090 }],
+      ['--host <address>', 'on which address; anybody who reaches it can control it', { usual: '127.0.0.1' }],
+      [
+        '--allow-host <name>',
+        'a name with a dot under which programs call it; calls by other such names are refused; repeat it for more',
+        { read: several },
+      ],
+      ['--load <count>', 'new purchases a minute; 0 unless given, 30 with --fast', { read: numberArgument }],
+      [
+        '--time-scale <factor>',
+        'how much faster than life; at 60 a minute is a second; 1 unless given, 25 with --fast',
+        { read: scaleArgument },
+      ],
+      ['--seed <number>', 'the same seed makes the same purchases; a new one each time by default', { read: seedArgument }],
+      ['--auth <kind>', 'what it accepts', { choices: ['oauth2', 'basic', 'both'], usual: 'both' }],
+      [
+        '--site <site>',
+        'a merchant account as code:currency:country[:zone], instead of demo-se:SEK:SWE and demo-fi:EUR:FIN; repeat it for more',
+        { read: siteArgument },
+      ],
+      ['--client-id <id>', 'the client id that it knows; demo-client unless given'],
+      ['--client-secret <secret>', 'its secret; demo-secret unless given', { isSecret: () => false }],
+      [
+        '--register <url>',
+        'register each new purchase at the daemon whose API is there, with API_KEY (or the file of API_KEY_FILE); without either, with the key of this machine in DATA_DIR, which only 127.0.0.1 and [::1] get; http://localhost is taken as http://127.0.0.1',
+        { read: addressArgument },
+      ],
+      [
+        '--fast <file>',
+        'short lives, 30 new customers a minute, and settings for a daemon that finds one stuck within a minute, written to this file',
+      ],
+      ['--json', 'write its address and settings as JSON'],
+    ],
+    examples: [
+      ['simulate', 'nothing happens until you say so'],
+      ['simulate --load 30 --time-scale 20', 'lively traffic'],
+      ['simulate --site my-shop:NOK:NOR:Europe/Oslo', 'with a site of your own'],
+      ['simulate --fast fast.yaml --register http://127.0.0.1:8080', 'with PURCHASE_WATCH_CONFIG=fast.yaml for the daemon'],
+      ['simulate --port 0 --json', 'for scripts'],
+    ],
+  },
+  async (context, { json, ...options }) => {
+    const { port, host, allowHost: allowHosts, auth, site: sites, clientId, clientSecret, register: daemonUrl, fast } = options;
+    const pace = fast === undefined ? { load: 0, timeScale: 1 } : FAST;
+    const { load = pace.load, timeScale = pace.timeScale } = options;
+    if (fast !== undefined) refuseForeign(fast);
+    // A database that is kept remembers the ids of earlier runs.
+    const seed = options.seed ?? randomInt(2 ** 31);
+    const apiKey = daemonUrl === undefined ? () => undefined : apiKeyIn(context, daemonUrl);
+    const stop = untilStopSignal(context.takeSignals);
+    const simulator = built({ port, host, allowHosts, auth, sites, clientId, clientSecret, load, timeScale, seed });
+    const write = (line: string) => printLine(toStandardError(context), printable(line));
+    const registrar = daemonUrl === undefined ? null : createRegistrar({ control: simulator.control, daemonUrl, apiKey, write });
+    await simulator.start().catch((cause: unknown) => {
+      const { code } = cause as { code?: string };
+      const why =
+        code === 'EADDRINUSE'
+          ? `port ${port} is in use; choose another one with --port, or 0 for any that is free`
+          : String(code);
+      throw new AppError('conflict', `cannot listen on ${host}, port ${port}: ${why}`, { cause });
+    });
+    try {
+      if (fast !== undefined) writeFastSettings(fast, simulator, auth);
+      show(context, simulator, { load, timeScale, seed, auth, json, fast, daemonUrl });
+      await stop;
+    } finally {
+      await registrar?.close();
+      await simulator.stop();
+    }
+  },
+);
+
+interface Shown {
+  readonly load: number;
+  readonly timeScale: number;
+  readonly seed: number;
   readonly auth: 'oauth2' | 'basic' | 'both';
-  readonly site?: readonly Site[];
-  readonly clientId?: string;
-  readonly clientSecret?: string;
-  readonly register?: string;
-  /** Where the settings of a daemon go. */
-  readonly fast?: string;
-  readonly json?: true;
-}
-
-async function simulate(context: CliContext, options: SimulateOptions): Promise<void> {
-  const { port, host, allowHost: allowHosts, auth, site: sites, clientId, clientSecret, register: daemonUrl, fast } = options;
-  const pace = fast === undefined ? { load: 0, timeScale: 1 } : FAST;
-  const { load = pace.load, timeScale = pace.timeScale } = options;
-  if (fast !== undefined) refuseForeign(fast);
-  // A database that is kept remembers the ids of earlier runs.
-  const seed = options.seed ?? randomInt(2 ** 31);
-  const apiKey = daemonUrl === undefined ? () => undefined : apiKeyIn(context, daemonUrl);
-  const stop = untilStopSignal(context.takeSignals);
-  const simulator = built({ port, host, allowHosts, auth, sites, clientId, clientSecret, load, timeScale, seed });
-  const registrar = daemonUrl === undefined ? null : registrarAt(context, { simulator, daemonUrl, apiKey });
-  await simulator.start().catch((cause: unknown) => {
-    const { code } = cause as { code?: string };
-    const why =
-      code === 'EADDRINUSE' ? `port ${port} is in use; choose another one with --port, or 0 for any that is free` : String(code);
-    throw new AppError('conflict', `cannot listen on ${host}, port ${port}: ${why}`, { cause });
-  });
-  try {
-    if (fast !== undefined) writeFastSettings(fast, simulator, auth);
-    show(context, options, { simulator, load, timeScale, seed });
-    await stop;
-  } finally {
-    await registrar?.close();
-    await simulator.stop();
-  }
+  readonly json: boolean;
+  readonly fast: string | undefined;
+  readonly daemonUrl: string | undefined;
 }
 
 /** Writes where the simulator is, and what a daemon needs to watch it. */
 function show(
   context: CliContext,
-  { auth, json, fast, register: daemonUrl }: SimulateOptions,
-  { simulator, load, timeScale, seed }: { simulator: Simulator; load: number; timeScale: number; seed: number },
+  { url, clientId, clientSecret }: Simulator,
+  { load, timeScale, seed, auth, json, fast, daemonUrl }: Shown,
 ): void {
-  const { url, clientId, clientSecret } = simulator;
   const environment = {
     CHECKOUT_BASE_URL: url,
     CHECKOUT_CLIENT_ID: clientId,
     CHECKOUT_CLIENT_SECRET: clientSecret,
     ...(auth === 'basic' ? { CHECKOUT_AUTH: 'basic' } : {}),
   };
-  if (json) {
-    printJson(context, { url, controlPage: `${url}/control`, seed, environment, settingsFile: fast ?? null });
-    return;
-  }
+  if (json) return void printJson(context, { url, controlPage: `${url}/control`, seed, environment, settingsFile: fast ?? null });
   printFacts(context, [
     ['checkout service', url],
     ['control page', `${url}/control`],
@@ -112,14 +151,6 @@ function apiKeyIn({ env }: CliContext, daemonUrl: string): () => string | undefi
   if (problems.length > 0) throw new AppError('configuration', problems.join('\n'));
   if (key !== undefined || !LOOPBACK_ADDRESS.test(new URL(daemonUrl).hostname)) return () => key?.trim().split(/[\s,]+/)[0];
   return () => machineKeyIfAny(dataDir) ?? undefined;
-}
-
-function registrarAt(
-  context: CliContext,
-  { simulator, daemonUrl, apiKey }: { simulator: Simulator; daemonUrl: string; apiKey: () => string | undefined },
-): Registrar {
-  const write = (line: string) => printLine(toStandardError(context), printable(line));
-  return createRegistrar({ control: simulator.control, daemonUrl, apiKey, write });
 }
 
 /** The simulator with these options. Throws AppError for what it refuses. */
@@ -166,53 +197,4 @@ function seedArgument(text: string): number {
   const seed = numberArgument(text);
   if (!Number.isSafeInteger(seed)) throw new InvalidArgumentError('Expected a whole number.');
   return seed;
-}
-
-/** Declares the command. */
-export function register(command: Command, context: CliContext): void {
-  command
-    .description(
-      'Runs a stand-in for the checkout service, complete as its specification has it, with a page and an API to disturb it: break a page, let calls fail, set a state.',
-    )
-    .addOption(new Option('--port <port>', 'where it listens; 0 takes a free port').argParser(portArgument).default(8090))
-    .option('--host <address>', 'on which address; anybody who reaches it can control it', '127.0.0.1')
-    .option(
-      '--allow-host <name>',
-      'a name with a dot under which programs call it; calls by other such names are refused; repeat it for more',
-      (name: string, before: readonly string[] = []) => [...before, name],
-    )
-    .addOption(new Option('--load <count>', 'new purchases a minute; 0 unless given, 30 with --fast').argParser(numberArgument))
-    .addOption(
-      new Option(
-        '--time-scale <factor>',
-        'how much faster than life; at 60 a minute is a second; 1 unless given, 25 with --fast',
-      ).argParser(scaleArgument),
-    )
-    .option('--seed <number>', 'the same seed makes the same purchases; a new one each time by default', seedArgument)
-    .addOption(new Option('--auth <kind>', 'what it accepts').choices(['oauth2', 'basic', 'both']).default('both'))
-    .option(
-      '--site <site>',
-      'a merchant account as code:currency:country[:zone], instead of demo-se:SEK:SWE and demo-fi:EUR:FIN; repeat it for more',
-      siteArgument,
-    )
-    .option('--client-id <id>', 'the client id that it knows; demo-client unless given')
-    .addOption(new SecretOption('--client-secret <secret>', 'its secret; demo-secret unless given', () => false))
-    .option(
-      '--register <url>',
-      'register each new purchase at the daemon whose API is there, with API_KEY (or the file of API_KEY_FILE); without either, with the key of this machine in DATA_DIR, which only 127.0.0.1 and [::1] get; http://localhost is taken as http://127.0.0.1',
-      addressArgument,
-    )
-    .option(
-      '--fast <file>',
-      'short lives, 30 new customers a minute, and settings for a daemon that finds one stuck within a minute, written to this file',
-    )
-    .option('--json', 'write its address and settings as JSON')
-    .action((options: SimulateOptions) => simulate(context, options));
-  examples(command, [
-    ['simulate', 'nothing happens until you say so'],
-    ['simulate --load 30 --time-scale 20', 'lively traffic'],
-    ['simulate --site my-shop:NOK:NOR:Europe/Oslo', 'with a site of your own'],
-    ['simulate --fast fast.yaml --register http://127.0.0.1:8080', 'with PURCHASE_WATCH_CONFIG=fast.yaml for the daemon'],
-    ['simulate --port 0 --json', 'for scripts'],
-  ]);
 }

@@ -53,6 +53,14 @@ export function printLine(context: CliContext, line = ''): void {
   context.stdout.write(`${line}\n`);
 }
 
+/**
+ * Writes a text, and answers whether it was taken, once it was: a next page is read when the reader of the output has taken this one,
+ * and a reader that has seen enough ends the command.
+ */
+export function isTaken({ stdout }: CliContext, text: string): Promise<boolean> {
+  return new Promise((resolve) => stdout.write(text, (error) => resolve(error == null)));
+}
+
 /** Writes data for programs; amounts keep their digits. */
 export function printJson(context: CliContext, value: unknown): void {
   printLine(context, harmlessJson(context, JSON.stringify(value, null, 2)));

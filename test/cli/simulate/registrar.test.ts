@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createRegistrar, type Registrar } from '../../../src/cli/simulate/registrar.ts';
+import { createRegistrar } from '../../../src/cli/simulate/registrar.ts';
 import { freePort } from '../../../src/demo/cast/free-port.ts';
 import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
 import { KEYS, OPERATOR, READER } from '../../support/browser.ts';
@@ -8,9 +8,9 @@ import { startTestApp, type TestApp } from '../../support/test-app.ts';
 let daemon: TestApp;
 let simulator: Simulator;
 let daemonUrl: string;
-let registrar: Registrar;
+let registrar: ReturnType<typeof createRegistrar>;
 const lines: string[] = [];
-const registrarWith = (apiKey: string | undefined, write = (line: string) => void lines.push(line)): Registrar =>
+const registrarWith = (apiKey: string | undefined, write = (line: string) => void lines.push(line)) =>
   createRegistrar({ control: simulator.control, daemonUrl, apiKey: () => apiKey, write });
 const registered = async (id: string): Promise<object | undefined> => {
   const [row] = await daemon.app.sql`select site, reference from purchase_watch.purchases where purchase_id = ${id}`;
