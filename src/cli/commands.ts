@@ -1,6 +1,7 @@
 /**
  * The commands in the order of the help. The file of a command is loaded when that command runs, so that `--help` starts
- * without the database driver, the HTTP client and the schema, and no command with what only others need.
+ * without the database driver, the HTTP client and the schema, and no command with what only others need. The folders follow the
+ * headings of the help.
  */
 import { PEOPLE_KIND_NAMES, PEOPLE_KINDS } from '../config/kinds/people-kinds.ts';
 import type { Register } from './terminal/command.ts';
@@ -21,15 +22,15 @@ const forPeople = PEOPLE_KIND_NAMES.map(
 
 export const COMMAND_GROUPS = [
   under('Run:', [
-    ['start [options]', 'run the daemon', () => import('./daemon/start.ts')],
-    ['demo [options]', 'see the whole product at work, on this machine', () => import('./daemon/demo.ts')],
-    ['open [options]', 'open the console in a browser', () => import('./console/open.ts')],
-    ['simulate [options]', 'run a stand-in for the checkout service', () => import('./simulate/simulate.ts')],
+    ['start [options]', 'run the daemon', () => import('./run/start.ts')],
+    ['demo [options]', 'see the whole product at work, on this machine', () => import('./run/demo.ts')],
+    ['open [options]', 'open the console in a browser', () => import('./run/open.ts')],
+    ['simulate [options]', 'run a stand-in for the checkout service', () => import('./run/simulate.ts')],
   ]),
   under('Watch purchases:', [
     ['watch [options] [id...]', 'register purchases', () => import('./purchases/watch.ts')],
     ['unwatch [options] <id>', 'stop watching a purchase', () => import('./purchases/unwatch.ts')],
-    ['status|purchase [options] [id]', 'show how everything is, or one purchase', () => import('./daemon/status.ts')],
+    ['status|purchase [options] [id]', 'show how everything is, or one purchase', () => import('./look/status.ts')],
     ['purchases [options] [text]', 'find and list purchases, or act on many', () => import('./purchases/purchases.ts')],
     ['poll [options] <id>', 'ask for a purchase now', () => import('./purchases/poll.ts')],
     ['why [options] <id>', 'why a purchase has (not) been polled, flagged or announced', () => import('./purchases/why.ts')],
@@ -37,17 +38,17 @@ export const COMMAND_GROUPS = [
     ['forget [options] <id>', "erase a purchase, and a person's data with it", () => import('./purchases/forget.ts')],
   ]),
   under('Look:', [
-    ['events|event [options]', 'show what happened last, and what happens', () => import('./listen/events.ts')],
-    ['export [options] <what>', 'write rows for spreadsheets and warehouses', () => import('./listen/export.ts')],
-    ['flow [options]', 'show how purchases go from state to state, and where they wait', () => import('./daemon/flow.ts')],
-    ['activity [options]', 'show polls, lag and deliveries of each of the last minutes', () => import('./daemon/activity.ts')],
+    ['events|event [options]', 'show what happened last, and what happens', () => import('./look/events.ts')],
+    ['export [options] <what>', 'write rows for spreadsheets and warehouses', () => import('./look/export.ts')],
+    ['flow [options]', 'show how purchases go from state to state, and where they wait', () => import('./look/flow.ts')],
+    ['activity [options]', 'show polls, lag and deliveries of each of the last minutes', () => import('./look/activity.ts')],
     [
       'plan [options] [state]',
       'show when purchases will be polled, and how many calls that makes',
-      () => import('./daemon/plan.ts'),
+      () => import('./look/plan.ts'),
     ],
-    ['audit [options]', 'prove that every change was announced to everybody who wants it', () => import('./daemon/audit.ts')],
-    ['actions|action [options]', 'show what was changed, by whom and from where', () => import('./daemon/actions.ts')],
+    ['audit [options]', 'prove that every change was announced to everybody who wants it', () => import('./look/audit.ts')],
+    ['actions|action [options]', 'show what was changed, by whom and from where', () => import('./look/actions.ts')],
   ]),
   under('Alert people:', [
     ['incidents|incident', 'show what is wrong, look after it, say what it was', () => import('./incidents/incidents.ts')],
@@ -66,16 +67,16 @@ export const COMMAND_GROUPS = [
     ['listen [options]', 'show verified events as they come, on this machine', () => import('./listen/listen.ts')],
   ]),
   under('Set up:', [
-    ['init [options]', 'write the first settings, and try the credentials', () => import('./init/init.ts')],
-    ['config [options]', 'show every setting and where it came from, without secrets', () => import('./settings/config.ts')],
-    ['doctor [options]', 'check credentials, clocks, database and receivers', () => import('./daemon/doctor.ts')],
-    ['migrate [options]', 'bring the database schema up to date', () => import('./daemon/migrate.ts')],
-    ['key|keys', 'make keys of the API', () => import('./daemon/key.ts')],
-    ['sessions|session', 'show who is signed in to the console, and sign browsers out', () => import('./console/sessions.ts')],
+    ['init [options]', 'write the first settings, and try the credentials', () => import('./setup/init.ts')],
+    ['config [options]', 'show every setting and where it came from, without secrets', () => import('./setup/config.ts')],
+    ['doctor [options]', 'check credentials, clocks, database and receivers', () => import('./setup/doctor.ts')],
+    ['migrate [options]', 'bring the database schema up to date', () => import('./setup/migrate.ts')],
+    ['key|keys', 'make keys of the API', () => import('./setup/key.ts')],
+    ['sessions|session', 'show who is signed in to the console, and sign browsers out', () => import('./setup/sessions.ts')],
     [
       'completion <shell>',
       'write what lets bash, zsh or fish complete commands and options',
-      () => import('./completion/completion.ts'),
+      () => import('./setup/completion.ts'),
     ],
   ]),
 ];

@@ -71,8 +71,8 @@ function createBodies(): <Result>(request: IncomingMessage, use: (body: Buffer) 
 }
 
 /**
- * Starts a server that answers every POST with what `receive` says, at any free port unless one is given. `onRefused` hears of requests
- * that were answered without asking `receive`, with the reason for people. Rejects with what `listen` complains of.
+ * Starts a server that answers every POST with what `receive` says, at any free port unless one is given. `onRefused` gets the reason
+ * for people where a request is answered without `receive`. Rejects with what `listen` complains of.
  */
 export async function listenForPosts(
   receive: Receive,

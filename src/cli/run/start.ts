@@ -22,11 +22,11 @@ import { readSubscribers, type StoredSubscriber } from '../../postgres/subscribe
 import { createLogger, type Logger } from '../../runtime/logger.ts';
 import { createServiceManager } from '../../runtime/process/service-manager.ts';
 import { untilStopSignal } from '../../runtime/process/signals.ts';
-import { linkOf } from '../console/address.ts';
-import { createReloader, type Reloader } from '../settings/reload-settings.ts';
 import { declare, type Register } from '../terminal/command.ts';
 import { type CliContext, variablesNow } from '../terminal/context.ts';
 import { printFacts, printLine, styled } from '../terminal/output.ts';
+import { linkOf } from './address.ts';
+import { createReloader, type Reloader } from './reload-settings.ts';
 
 const declared = declare(
   {

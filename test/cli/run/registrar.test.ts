@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createRegistrar } from '../../../src/cli/simulate/registrar.ts';
+import { createRegistrar } from '../../../src/cli/run/registrar.ts';
 import { freePort } from '../../../src/demo/cast/free-port.ts';
 import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
 import { KEYS, OPERATOR, READER } from '../../support/browser.ts';

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { refuseForeign, writeFastSettings } from '../../../src/cli/simulate/fast-settings.ts';
+import { refuseForeign, writeFastSettings } from '../../../src/cli/run/fast-settings.ts';
 import { loadSettings } from '../../../src/config/load-settings.ts';
 import { createSimulator } from '../../../src/simulator/simulator.ts';
 import { MACHINE_DIR, MACHINE_KEY } from '../../support/machine.ts';

@@ -11,11 +11,11 @@ import { SimulatorError } from '../../simulator/contract/error.ts';
 import type { Site } from '../../simulator/contract/purchases.ts';
 import { settleSite } from '../../simulator/options.ts';
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../simulator/simulator.ts';
-import { withoutLocalhost } from '../console/address.ts';
 import { numberArgument, several } from '../terminal/arguments.ts';
 import { declare } from '../terminal/command.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { printable, printFacts, printJson, printLine, toStandardError } from '../terminal/output.ts';
+import { withoutLocalhost } from './address.ts';
 import { FAST, refuseForeign, writeFastSettings } from './fast-settings.ts';
 import { createRegistrar } from './registrar.ts';
 
