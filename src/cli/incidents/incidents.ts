@@ -2,65 +2,25 @@
 
 import { incidentBody } from '../../actions/incidents/body.ts';
 import { release as giveUp, acknowledge as lookAfter, remindingOf, answer as say } from '../../actions/incidents/incidents.ts';
-import { CAUSE_KEYS, INCIDENT_KINDS, readCause, readIncidentId, readWord } from '../../actions/incidents/rules.ts';
+import { CAUSE_KEYS, readCause } from '../../actions/incidents/rules.ts';
 import { CAUSES } from '../../domain/incidents/causes.ts';
 import { commandLine } from '../../domain/values/command-line.ts';
-import { JSON_OPTION, limitOption, ruled } from '../terminal/arguments.ts';
+import { JSON_OPTION, ruled } from '../terminal/arguments.ts';
 import { declare, group } from '../terminal/command.ts';
 import { onDatabase, withDatabase } from '../terminal/database.ts';
 import { printJson, printLine } from '../terminal/output.ts';
 import { recordCommand } from '../terminal/record.ts';
-import { BY, nameOf, noteOf } from './care-options.ts';
-import { printIncidents } from './list-incidents.ts';
-import { showCustomers } from './show-customers.ts';
-import { showIncident } from './show-incident.ts';
+import { BY, INCIDENT_ID, nameOf, noteOf } from './care-options.ts';
+import { list } from './list-incidents.ts';
+import { customers } from './show-customers.ts';
+import { show } from './show-incident.ts';
 
-const ID = ['<id>', 'its id, such as inc_01JD0M9Q2V6QW3E7T8Y9Z0A1B2', { read: ruled(readIncidentId) }] as const;
 const BY_OPTION = ['--by <name>', BY] as const;
-
-const list = onDatabase(
-  {
-    summary: 'list those that are open, the latest first',
-    options: [
-      JSON_OPTION,
-      ['--open', 'only open ones, as without it'],
-      ['--all', 'also those that are over', { conflicts: ['open'] }],
-      ['--site <name>', 'only of this site'],
-      [
-        '--kind <kind>',
-        'only these',
-        { choices: INCIDENT_KINDS, read: ruled((text) => readWord(text, INCIDENT_KINDS, 'kind of incident')) },
-      ],
-      limitOption(),
-      ['--cursor <incident>', 'go on after this one', { read: ruled(readIncidentId) }],
-    ],
-  },
-  (context, given, { sql }) => printIncidents(context, sql, given),
-);
-
-const show = onDatabase(
-  {
-    summary: 'show one: what it rests on, likely causes, who was alerted of what, who looks after it',
-    arguments: [ID],
-    options: [JSON_OPTION],
-    restsOn: ['polling', 'alerts'],
-  },
-  (context, { id, json }, database) => showIncident(context, database, id, { json }),
-);
-
-const customers = onDatabase(
-  {
-    summary: 'show who waits in one, with the money that waits, and what became of those who came',
-    arguments: [ID],
-    options: [JSON_OPTION],
-  },
-  (context, { id, json }, { sql }) => showCustomers(context, sql, { id, json }),
-);
 
 const acknowledge = declare(
   {
     summary: 'say that you look after it: no more reminders are sent',
-    arguments: [ID],
+    arguments: [INCIDENT_ID],
     options: [JSON_OPTION, BY_OPTION, ['--note <text>', 'for the others']],
   },
   async (context, { id, json, ...options }) => {
@@ -82,7 +42,7 @@ const acknowledge = declare(
 );
 
 const release = onDatabase(
-  { summary: 'give it up again, so that reminders go on', arguments: [ID], options: [JSON_OPTION] },
+  { summary: 'give it up again, so that reminders go on', arguments: [INCIDENT_ID], options: [JSON_OPTION] },
   async (context, { id, json }, { sql }) => {
     const incident = await giveUp(sql, id);
     await recordCommand(sql, 'incidents release', { id });
@@ -100,7 +60,7 @@ const release = onDatabase(
 const answer = declare(
   {
     summary: 'say what it was, while it is open or afterwards; cited when customers get stuck there again',
-    arguments: [ID],
+    arguments: [INCIDENT_ID],
     options: [
       JSON_OPTION,
       ['--cause <cause>', 'what it was', { choices: CAUSE_KEYS, read: ruled(readCause), isNeeded: true }],

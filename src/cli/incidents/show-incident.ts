@@ -16,37 +16,41 @@ import { readClock } from '../../postgres/connection/database.ts';
 import type { IncidentRow } from '../../postgres/incidents/list.ts';
 import { learnedLimits } from '../../postgres/stays/limits.ts';
 import { peopleChannels } from '../../postgres/subscribers/subscribers.ts';
+import { JSON_OPTION } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
-import type { OpenDatabase } from '../terminal/database.ts';
+import { onDatabase } from '../terminal/database.ts';
 import { counted, printable, printFacts, printJson, printLine, printText, styled } from '../terminal/output.ts';
 import { printTable } from '../terminal/table.ts';
+import { INCIDENT_ID } from './care-options.ts';
 
-/** Reads and prints it. */
-export async function showIncident(
-  context: CliContext,
-  { sql, settings }: OpenDatabase,
-  id: string,
-  { json }: { json: boolean },
-): Promise<void> {
-  const story = await storyOf(sql, id);
-  if (json) return printJson(context, incidentDetails(story, settings.slack));
-  const [{ now }, limits, channels] = await Promise.all([
-    readClock(sql),
-    learnedLimits(sql, settings.policy),
-    // Of the database: the daemon may have a channel that is not in the settings of this terminal.
-    peopleChannels(sql),
-  ]);
-  const { incident } = story;
-  const { kind, site, state } = incident;
-  const isLeaf = kind === 'stuck' && site !== null && state !== null;
-  printHead(context, incident, { now, limit: isLeaf ? workingText(limits.limitOf(site, state), null) : null });
-  printParts(context, incident, now);
-  printAdvice(context, story);
-  printCauses(context, story, settings.consoleUrl);
-  printWaiting(context, story, now);
-  printMessages(context, story, { now, hasChannel: channels.length > 0 });
-  printHint(context, incident);
-}
+export const show = onDatabase(
+  {
+    summary: 'show one: what it rests on, likely causes, who was alerted of what, who looks after it',
+    arguments: [INCIDENT_ID],
+    options: [JSON_OPTION],
+    restsOn: ['polling', 'alerts'],
+  },
+  async (context, { id, json }, { sql, settings }) => {
+    const story = await storyOf(sql, id);
+    if (json) return printJson(context, incidentDetails(story, settings.slack));
+    const [{ now }, limits, channels] = await Promise.all([
+      readClock(sql),
+      learnedLimits(sql, settings.policy),
+      // Of the database: the daemon may have a channel that is not in the settings of this terminal.
+      peopleChannels(sql),
+    ]);
+    const { incident } = story;
+    const { kind, site, state } = incident;
+    const isLeaf = kind === 'stuck' && site !== null && state !== null;
+    printHead(context, incident, { now, limit: isLeaf ? workingText(limits.limitOf(site, state), null) : null });
+    printParts(context, incident, now);
+    printAdvice(context, story);
+    printCauses(context, story, settings.consoleUrl);
+    printWaiting(context, story, now);
+    printMessages(context, story, { now, hasChannel: channels.length > 0 });
+    printHint(context, incident);
+  },
+);
 
 function printHead(context: CliContext, incident: IncidentRow, { now, limit }: { now: Instant; limit: string | null }): void {
   const { id, since, peak, count, openedAt, endedAt, reopenedAt, quietSince, parent, silencedUntil, kind, state } = incident;

@@ -8,7 +8,6 @@ import { grouped } from '../../domain/values/counts.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { DAY, HOUR, type Milliseconds } from '../../domain/values/time.ts';
-import type { Limits } from '../../postgres/stays/limits.ts';
 import { durationArgument, JSON_OPTION, numberArgument } from '../terminal/arguments.ts';
 import { declare } from '../terminal/command.ts';
 import type { CliContext } from '../terminal/context.ts';
@@ -20,11 +19,6 @@ const LISTED = 10;
 /** Where customers spend their time, and so the state whose plan stands for a whole checkout. */
 const USUAL_STATE = numberOf('BeingProcessed');
 const COMPLETED = numberOf('Completed');
-
-interface SiteLimits {
-  readonly sites: readonly string[];
-  readonly limits: Limits;
-}
 
 export const register = declare(
   {
@@ -72,7 +66,7 @@ export const register = declare(
 );
 
 /** `stuckAfterMs`: where it is learned, the limit until then. `learned`: limits of each site; null where none is learned, and without a database. */
-function statePlan(policy: PollPolicy, value: number, limits: SiteLimits | null) {
+function statePlan(policy: PollPolicy, value: number, learnedAt: LearnedAt | null) {
   const ofState = policyOf(policy, value);
   const state = namedState(value);
   if (ofState.final) return { state, final: true as const, rechecksMs: ofState.recheck };
@@ -85,7 +79,7 @@ function statePlan(policy: PollPolicy, value: number, limits: SiteLimits | null)
     steady: steady === null ? null : { fromMs: steady.from, everyMs: steady.every },
     stuckAfterMs: stuckAt,
     stuckAfterIsAuto: ofState.auto,
-    learned: limits === null || limits.sites.length === 0 || !ofState.auto ? null : learnedAt(limits, value),
+    learned: learnedAt === null || !ofState.auto ? null : learnedAt(value),
     counts: {
       firstHour: pollsUntil(stay, HOUR),
       firstDay: pollsUntil(stay, DAY),
@@ -95,6 +89,7 @@ function statePlan(policy: PollPolicy, value: number, limits: SiteLimits | null)
   };
 }
 
+type LearnedAt = (state: number) => (ShownLimit & { readonly site: string })[];
 type Plan = ReturnType<typeof statePlan>;
 
 /**
@@ -170,25 +165,24 @@ function stateArgument(text: string, suggest: (given: string, known: readonly st
  * Limits as they are learned now at these sites; null where there is no database, or none that can be read. A database also shows
  * whether a daemon polls by other settings.
  */
-async function limitsAt(context: CliContext, sites: readonly string[]): Promise<SiteLimits | null> {
+async function limitsAt(context: CliContext, sites: readonly string[]): Promise<LearnedAt | null> {
   const [{ withDatabase }, { learnedLimits }] = await Promise.all([
     import('../terminal/database.ts'),
     import('../../postgres/stays/limits.ts'),
   ]);
   try {
     const work = ({ sql, settings }: OpenDatabase) => learnedLimits(sql, settings.policy);
-    return { sites, limits: await withDatabase(context, work, { restsOn: ['sites', 'polling'] }) };
+    const limits = await withDatabase(context, work, { restsOn: ['sites', 'polling'] });
+    if (sites.length === 0) return null;
+    return (state) =>
+      sites.flatMap((site) => {
+        const limit = shownLimit(limits.limitOf(site, state), null);
+        return limit === null ? [] : [{ site, ...limit }];
+      });
   } catch (error) {
     if (error instanceof AppError) return null;
     throw error;
   }
-}
-
-function learnedAt({ sites, limits }: SiteLimits, state: number): (ShownLimit & { readonly site: string })[] {
-  return sites.flatMap((site) => {
-    const limit = shownLimit(limits.limitOf(site, state), null);
-    return limit === null ? [] : [{ site, ...limit }];
-  });
 }
 
 function printTraffic(context: CliContext, calls: ReturnType<typeof traffic>): void {

@@ -9,15 +9,11 @@ import type { CliContext } from '../terminal/context.ts';
 import { printLine, printText } from '../terminal/output.ts';
 import { printTable } from '../terminal/table.ts';
 
-interface Sites {
-  readonly now: Instant;
-  readonly sites: readonly SiteRow[];
-  /** How often orders repeat, by site. */
-  readonly orders: ReadonlyMap<string, OrderCounts>;
-}
-
-/** The sites as a table. */
-export function printSites(context: CliContext, { sites, orders, now }: Sites): void {
+/** The sites as a table; `orders`: how often orders repeat, by site. */
+export function printSites(
+  context: CliContext,
+  { sites, orders, now }: { sites: readonly SiteRow[]; orders: ReadonlyMap<string, OrderCounts>; now: Instant },
+): void {
   if (sites.length === 0) return void printLine(context, 'There are no sites yet: start the daemon once with your settings.');
   printTable(context, sites, {
     site: ({ name }) => name,

@@ -134,7 +134,7 @@ async function watchFile(
   { file, defaults, silent }: { file: string; defaults: Defaults; silent: boolean },
 ) {
   const stderr: NodeJS.WritableStream & { isTTY?: boolean } = context.stderr;
-  const progress = progressOn({ stream: stderr, inPlace: stderr.isTTY === true && context.env.TERM !== 'dumb' });
+  const progress = progressOn(stderr, { inPlace: stderr.isTTY === true && context.env.TERM !== 'dumb' });
   const problems: { readonly line: number; readonly problem: string }[] = [];
   let soFar = 'Nothing was registered.';
   try {

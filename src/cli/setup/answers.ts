@@ -122,12 +122,9 @@ async function untilRight(
   }
 }
 
-interface Person {
-  ask(question: string, isHidden?: boolean): Promise<string>;
-  close(): void;
-}
+type Person = ReturnType<typeof atTerminal>;
 
-function atTerminal({ stdin, stdout }: CliContext): Person {
+function atTerminal({ stdin, stdout }: CliContext) {
   let isHidden = false;
   const output = new Writable({
     write(chunk, _encoding, done) {
@@ -142,7 +139,7 @@ function atTerminal({ stdin, stdout }: CliContext): Person {
   });
   ended.catch(() => undefined);
   return {
-    ask: async (question, hides = false) => {
+    ask: async (question: string, hides = false): Promise<string> => {
       // readline erases the line before it asks, so it has to write a question itself, but for one whose answer it must not show.
       if (hides) stdout.write(question);
       isHidden = hides;
