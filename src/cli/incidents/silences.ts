@@ -1,7 +1,6 @@
 /** `silences`: times in which people want no alerts about some incidents. */
 
 import { silenceBody, silenceName } from '../../actions/incidents/body.ts';
-import { INCIDENT_KINDS } from '../../actions/incidents/rules.ts';
 import { lift, requireSilence, silence } from '../../actions/incidents/silences.ts';
 import { rowIdOf } from '../../actions/row-ids.ts';
 import { policyOf } from '../../domain/polling/poll-plan.ts';
@@ -9,14 +8,13 @@ import { statePlace } from '../../domain/purchases/states.ts';
 import { commandLine } from '../../domain/values/command-line.ts';
 import { listSilences } from '../../postgres/incidents/silences.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
-import { durationArgument, JSON_OPTION, limitOption, ruled } from '../terminal/arguments.ts';
+import { JSON_OPTION, limitOption, ruled } from '../terminal/arguments.ts';
 import { group } from '../terminal/command.ts';
 import { onDatabase } from '../terminal/database.ts';
 import { printJson, printLine } from '../terminal/output.ts';
 import { recordCommand } from '../terminal/record.ts';
 import { printTable } from '../terminal/table.ts';
-import { BY } from './care-options.ts';
-import { silenceOf } from './silence-options.ts';
+import { SILENCE_OPTIONS, silenceOf } from './silence-options.ts';
 import { matterOf, spanOf } from './silence-words.ts';
 
 const list = onDatabase(
@@ -55,20 +53,7 @@ const list = onDatabase(
 const add = onDatabase(
   {
     summary: 'add one; what it does not name matches everything',
-    options: [
-      JSON_OPTION,
-      ['--site <name>', 'only incidents of this site'],
-      ['--state <state>', 'only of this state, by name or number'],
-      // All that is wrong is listed at once, so the value is checked with the others.
-      ['--kind <kind>', 'only these', { choices: INCIDENT_KINDS, read: (text: string) => text }],
-      ['--subscriber <name>', 'only about this subscriber'],
-      ['--everything', 'all incidents: needed when none of these is given'],
-      ['--for <duration>', 'how long it lasts, from its beginning', { read: durationArgument }],
-      ['--until <time>', 'when it ends: a time with its zone, or a duration from now', { conflicts: ['for'] }],
-      ['--from <time>', 'when it begins: a time with its zone, or a duration from now; now, without it'],
-      ['--reason <text>', 'why, for the others'],
-      ['--by <name>', BY],
-    ],
+    options: [JSON_OPTION, ...SILENCE_OPTIONS],
     restsOn: ['polling'],
   },
   async (context, { json, ...options }, { sql, settings }) => {

@@ -8,7 +8,6 @@ import { purchaseBody } from '../../api/purchases/purchase-body.ts';
 import { PURCHASE_STATUSES } from '../../domain/purchases/purchase.ts';
 import { apart } from '../../domain/values/counts.ts';
 import { AppError } from '../../domain/values/errors.ts';
-import { isDecimal, type JsonValue } from '../../domain/values/exact-json.ts';
 import { relative } from '../../domain/values/relative-time.ts';
 import { readClock, type Sql } from '../../postgres/connection/database.ts';
 import { listPurchases, type Sort } from '../../postgres/purchases/list.ts';
@@ -19,7 +18,7 @@ import { declare } from '../terminal/command.ts';
 import { confirm } from '../terminal/confirm.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
-import { counted, isTaken, printJson, printLine, printText } from '../terminal/output.ts';
+import { counted, isTaken, printJson, printLine, printText, textOf } from '../terminal/output.ts';
 import { recordCommand } from '../terminal/record.ts';
 import { printTable } from '../terminal/table.ts';
 
@@ -109,10 +108,6 @@ async function printList(
   if (nextCursor === null) return;
   const rest = rows.length < limit ? 'Not all were looked at' : 'There are more';
   printLine(context, `\n${rest}: --cursor ${nextCursor}`);
-}
-
-function textOf(value: JsonValue): string {
-  return isDecimal(value) ? value.rawJSON : typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 async function doIt(

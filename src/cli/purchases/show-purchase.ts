@@ -4,7 +4,6 @@ import { purchaseBody, transitionBody } from '../../api/purchases/purchase-body.
 import type { PollPolicy } from '../../domain/polling/poll-plan.ts';
 import { stateBoth, stateWords } from '../../domain/purchases/states.ts';
 import type { ShownLimit } from '../../domain/stays/dwell.ts';
-import { isDecimal, type JsonValue } from '../../domain/values/exact-json.ts';
 import { relative } from '../../domain/values/relative-time.ts';
 import { type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import { readClock, type Sql } from '../../postgres/connection/database.ts';
@@ -14,7 +13,7 @@ import { deliveriesOfPurchase, type PurchaseDelivery } from '../../postgres/repo
 import { limitOfPurchase } from '../../postgres/reports/shown.ts';
 import { learnedLimits } from '../../postgres/stays/limits.ts';
 import type { CliContext } from '../terminal/context.ts';
-import { counted, printFacts, printJson, printLine, styled } from '../terminal/output.ts';
+import { counted, printFacts, printJson, printLine, styled, textOf } from '../terminal/output.ts';
 import { printTable } from '../terminal/table.ts';
 
 /** Prints the purchase with its transitions and deliveries. */
@@ -64,8 +63,8 @@ function printHead(context: CliContext, row: PurchaseRow, { now, limit }: { now:
     ['limit', limit?.text ?? null],
     ['reference', row.reference],
     ['metadata', metadata === null ? null : JSON.stringify(metadata)],
-    ['price', price === null ? null : `${text(price)} ${currency === null ? '' : text(currency)}`.trimEnd()],
-    ['order', orderReference === null ? null : text(orderReference)],
+    ['price', price === null ? null : `${textOf(price)} ${currency === null ? '' : textOf(currency)}`.trimEnd()],
+    ['order', orderReference === null ? null : textOf(orderReference)],
     ['added', relative(row.registeredAt, now)],
     ['asked', row.lastPolledAt === null ? 'not yet' : `${counted(row.polls, 'time')}, last ${relative(row.lastPolledAt, now)}`],
     ['next', nextPoll(row.nextPollAt, now)],
@@ -78,10 +77,6 @@ function nextPoll(at: Instant | null, now: Instant): string {
   if (at === null) return 'not asked any more';
   const when = relative(at, now);
   return when.endsWith(' ago') ? `due since ${when.replace(/ ago$/, '')}` : when;
-}
-
-function text(value: JsonValue): string {
-  return isDecimal(value) ? value.rawJSON : String(value);
 }
 
 function printTransitions(context: CliContext, transitions: readonly TransitionRow[], now: Instant): void {

@@ -1,6 +1,5 @@
 /** `subscribers`: who gets events, and which. */
 
-import { InvalidArgumentError } from 'commander';
 import { subscriberBody } from '../../actions/subscribers/body.ts';
 import { resumeSubscriber } from '../../actions/subscribers/outlook.ts';
 import { readName, readSecret } from '../../actions/subscribers/rules.ts';
@@ -30,7 +29,7 @@ import { FROM_ELSEWHERE, hasQuery, secretValue } from '../terminal/secret-option
 import { printTable } from '../terminal/table.ts';
 import { printReasons, statusWord } from './show-health.ts';
 import { listed, printSubscriber } from './show-subscriber.ts';
-import { checked, extrasOf, urlArgument, wishesOf } from './subscriber-options.ts';
+import { checked, extrasOf, NO_HEADER_OPTION, urlArgument, WISH_OPTIONS, wishesOf } from './subscriber-options.ts';
 import { test } from './test-subscriber.ts';
 
 /** With what subscribers are changed, and what is needed to show their addresses. */
@@ -71,34 +70,12 @@ const show = onDatabase(
   },
 );
 
-const EITHER_HEADERS = 'Give headers or take them away, not both.';
-
-/** Which events are wanted, and in which form. */
-const WISHES = [
-  ['--types <list>', 'types of events, separated by commas, or all'],
-  ['--sites <list>', 'sites, separated by commas, or all'],
-  ['--states <list>', 'states a purchase changed to, by name or number, or all'],
-  ['--description <text>', 'what it is, for people'],
-  ['--format <format>', 'what the body is', { choices: ['standard', 'cloudevents'] }],
-  [
-    '--header <name: value>',
-    'a header of its own, sent with every request; may be given again and replaces those there were',
-    {
-      read: (line: string, before: readonly string[] | false | undefined): readonly string[] => {
-        if (before === false) throw new InvalidArgumentError(EITHER_HEADERS);
-        return [...(before ?? []), line];
-      },
-      isSecret: (line: string) => /auth|token|secret|key|password|signature/i.test(line.split(':', 1)[0]!),
-    },
-  ],
-] as const;
-
 const add = onDatabase(
   {
     summary: 'add one; its secret is shown once',
     arguments: [NAME, ['<url>', `its address; ${FROM_ELSEWHERE}`]],
     options: [
-      ...WISHES,
+      ...WISH_OPTIONS,
       ['--asymmetric', 'sign with an ed25519 key beside the secret, and show its public key'],
       ['--secret <whsec>', 'a signing secret of your own', { isSecret: () => true }],
       JSON_OPTION,
@@ -135,19 +112,8 @@ const change = onDatabase(
     arguments: [NAME],
     options: [
       ['--url <url>', 'another address', { isSecret: hasQuery }],
-      ...WISHES,
-      [
-        '--no-header',
-        'no headers of its own any more',
-        {
-          // With a value to read, so that it learns of the other one.
-          preset: '',
-          read: (_: string, before: readonly string[] | false | undefined): false => {
-            if (before) throw new InvalidArgumentError(EITHER_HEADERS);
-            return false;
-          },
-        },
-      ],
+      ...WISH_OPTIONS,
+      NO_HEADER_OPTION,
       ['--asymmetric', 'sign with an ed25519 key beside the secret'],
       ['--no-asymmetric', 'sign with the secret only'],
       ['--status <status>', 'switch it off, or on again', { choices: ['active', 'off'] }],

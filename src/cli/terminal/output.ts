@@ -1,6 +1,7 @@
 /** How commands write: tables for people, JSON for programs, colours where they are wanted. */
 import { WriteStream } from 'node:tty';
 import { styleText } from 'node:util';
+import { isDecimal, type JsonValue } from '../../domain/values/exact-json.ts';
 import { textWidth, wrapToWidth } from '../../domain/values/text-width.ts';
 import type { CliContext } from './context.ts';
 
@@ -31,6 +32,11 @@ export function printRemark(context: CliContext, line: string): void {
 /** What is written to standard error, with its `error:` in red where that is a terminal. */
 export function errorLines(context: CliContext, text: string): string {
   return text.replace(/^error:/, (word) => styled(toStandardError(context), 'red', word));
+}
+
+/** A value as it came: amounts keep their digits. */
+export function textOf(value: JsonValue): string {
+  return isDecimal(value) ? value.rawJSON : typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /** Text from outside on one line: a terminal obeys control characters, and invisible marks change what is read. */
