@@ -21,7 +21,7 @@ const said = ({ file, target }: (typeof imports)[number]): string => `${file} im
 
 test('imports are found at all, those inside functions too', () => {
   expect(imports.length).toBeGreaterThan(300);
-  expect(imports.map(said)).toContain('cli/daemon/demo.ts imports demo/demo.ts');
+  expect(imports.map(said)).toContain('cli/run/demo.ts imports demo/demo.ts');
 });
 
 test('every part of src has its ring, and every ring its part', () => {

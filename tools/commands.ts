@@ -64,8 +64,8 @@ export async function commandsPage(): Promise<string> {
   const known = new Map<string, string>();
   for (const { heading, commands } of COMMAND_GROUPS) {
     all.push(`## ${heading.replace(/:$/, '')}\n`);
-    for (const { usage, summary, load } of commands) {
-      const command = new Command(usage.split(' ', 1)[0]).summary(summary);
+    for (const { name, summary, load } of commands) {
+      const command = new Command(name).summary(summary);
       (await load()).register(command, CONTEXT);
       all.push(sections(command, command.createHelp(), command.name(), { level: 3, known }));
       for (const { path, command: each } of runnable(command, command.name()))

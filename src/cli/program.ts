@@ -18,8 +18,7 @@ export async function createProgram(argv: readonly string[], context: CliContext
   const wanted = argv.find((each, at) => !each.startsWith('-') && each !== 'help' && argv[at - 1] !== ENV_FILE);
   for (const { heading, commands } of COMMAND_GROUPS) {
     program.commandsGroup(heading);
-    for (const { usage, summary, aliases = [], load } of commands) {
-      const name = usage.split(' ', 1)[0]!;
+    for (const { name, usage, summary, aliases, load } of commands) {
       const command = program.command(name).summary(summary).aliases(aliases);
       usages.set(command, usage);
       // The scripts of completion are made from all of them.

@@ -148,8 +148,8 @@ function claim(home: string): () => Promise<void> {
 
 function recap(progress: Progress, { messages, took }: { messages: number; took: string }): string[] {
   return [
-    `In ${took}: ${progress.purchases.size} purchases watched, ${progress.changes()} changes announced, each once.`,
-    `${progress.webhooks()} webhooks: changes, who got stuck, and who got on again.`,
+    `In ${took}: ${progress.purchases.size} purchases watched, ${progress.changes} changes announced, each once.`,
+    `${progress.webhooks} webhooks: changes, who got stuck, and who got on again.`,
     `Every signature was good; half of them came within ${progress.medianTook()} ms of the poll.`,
     `${progress.everStuck.size} customers were stuck, and all of them moved on.`,
     `Slack got ${messages} messages: one when a trouble begins, and one when it is over.`,

@@ -6,7 +6,7 @@ import { AppError } from '../domain/values/errors.ts';
 import { HOUR } from '../domain/values/time.ts';
 import type { Sql } from '../postgres/connection/database.ts';
 import { connect } from '../postgres/connection/database.ts';
-import { type EmbeddedPostgres, startEmbedded } from '../postgres/embedded/embedded.ts';
+import { startEmbedded } from '../postgres/embedded/embedded.ts';
 import { migrateOrExplain } from '../postgres/migrations/migrate-or-explain.ts';
 import { retireEverything } from '../postgres/polling/retire.ts';
 import { register } from '../postgres/purchases/purchases.ts';
@@ -14,18 +14,17 @@ import type { Logger } from '../runtime/logger.ts';
 import { machineKey } from '../runtime/secrets/kept-key.ts';
 import { linkTo } from '../runtime/secrets/one-time-links.ts';
 import { createSimulator, type Simulator } from '../simulator/simulator.ts';
-import { type Auditor, createAuditor } from './browser/auditor.ts';
-import { type Board, createBoard } from './browser/board.ts';
+import { createAuditor } from './browser/auditor.ts';
+import { createBoard } from './browser/board.ts';
 import { readFacts } from './browser/facts.ts';
 import { openFront } from './browser/front.ts';
-import type { SideParts } from './browser/side.ts';
 import { switchesOf } from './browser/switches.ts';
 import { createDaemon } from './cast/daemon.ts';
 import { freePort, freePortOrAny } from './cast/free-port.ts';
-import { createProgress, type Progress } from './cast/progress.ts';
+import { createProgress } from './cast/progress.ts';
 import { CREDENTIALS, demoSettings, newSecret } from './cast/settings.ts';
-import { openShop, type Shop } from './cast/shop.ts';
-import { openSlack, type SlackPost } from './cast/slack.ts';
+import { openShop } from './cast/shop.ts';
+import { openSlack } from './cast/slack.ts';
 import { isLeftToTheReader, typed } from './terminal/hints.ts';
 import type { Narrator } from './terminal/narrator.ts';
 import type { Stage } from './terminal/stage.ts';
@@ -43,7 +42,7 @@ export interface Story {
   readonly ended: AbortController;
 }
 
-export interface ProductParts {
+interface ProductParts {
   readonly home: string;
   readonly isFirst: boolean;
   readonly stage: Stage;
@@ -100,7 +99,7 @@ export async function openProduct({ home, isFirst, stage, narrator, log, logFile
     switches: switchesOf({ control: simulator.control, daemon, shop }),
     readFacts: () => readFacts(daemon.url, key),
     since: (moment) => ({
-      arrivals: progress.arrivals().filter(({ at }) => at >= moment),
+      arrivals: progress.arrivals.filter(({ at }) => at >= moment),
       posts: slack.posts().filter(({ at }) => at >= moment),
     }),
     onPerson: () => story.ended.abort(),
@@ -110,7 +109,13 @@ export async function openProduct({ home, isFirst, stage, narrator, log, logFile
     port: consolePort,
     daemonUrl: () => daemon.url,
     board,
-    side: () => sideParts({ board, shop, auditor, progress, posts: slack.posts }),
+    side: () => ({
+      facts: board.facts(),
+      isShopOpen: shop.isOpen(),
+      verdict: auditor(),
+      progress,
+      posts: slack.posts(),
+    }),
     isStory: () => story.isRunning,
   });
   closers.push(front.close);
@@ -121,29 +126,8 @@ export async function openProduct({ home, isFirst, stage, narrator, log, logFile
   return { simulator, progress, slack, postgres, board, story, file, apiUrl, link, port };
 }
 
-interface SideSources {
-  readonly board: Board;
-  readonly shop: Shop;
-  readonly auditor: Auditor;
-  readonly progress: Progress;
-  posts(): readonly SlackPost[];
-}
-
-/** What stands beside the pages now. */
-function sideParts({ board, shop, auditor, progress, posts }: SideSources): SideParts {
-  return { facts: board.facts(), isShopOpen: shop.isOpen(), verdict: auditor.verdict(), progress, posts: posts() };
-}
-
 /** Starts the database and brings its schema up to date: what changes at the service is registered while the daemon is dead, too. */
-async function startDatabase({
-  home,
-  isFirst,
-  stage,
-}: {
-  home: string;
-  isFirst: boolean;
-  stage: Stage;
-}): Promise<EmbeddedPostgres> {
+async function startDatabase({ home, isFirst, stage }: Pick<ProductParts, 'home' | 'isFirst' | 'stage'>) {
   if (isFirst) stage.write(stage.paint('gray', '    making the database, which takes a few seconds the first time …'));
   const postgres = await startEmbedded({ dataDir: home });
   try {

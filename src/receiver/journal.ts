@@ -13,24 +13,19 @@ export interface Place {
   readonly before: number | null;
 }
 
-export interface Journal {
-  /** Enters an event and answers its place. */
-  enter(event: Pick<ArrivedEvent, 'id' | 'data'>): Place;
-  /** The event was answered with yes. */
-  taken(id: string): void;
-}
-
 /** A run that goes on for weeks must not fill the memory. */
 const REMEMBERED = 100_000;
 
 /** Starts with nothing known. */
-export function createJournal(): Journal {
+export function createJournal() {
   const times = new Map<string, number>();
   const sequences = new Map<string, number>();
   const takenIds = new Map<string, number>();
   return {
-    taken: (id) => keep(takenIds, id, 1),
-    enter({ id, data: { site, purchaseId, sequence } }) {
+    /** The event was answered with yes. */
+    taken: (id: string): void => keep(takenIds, id, 1),
+    /** Enters an event and answers its place. */
+    enter({ id, data: { site, purchaseId, sequence } }: Pick<ArrivedEvent, 'id' | 'data'>): Place {
       const time = (times.get(id) ?? 0) + 1;
       keep(times, id, time);
       const wasTaken = takenIds.has(id);

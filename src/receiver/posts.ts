@@ -28,22 +28,7 @@ export interface PostAnswer {
 /** What answers a request. */
 export type Receive = (posted: Posted) => PostAnswer | Promise<PostAnswer>;
 
-export interface PostOptions {
-  /** 127.0.0.1 by default. */
-  readonly host?: string;
-  /** 0 by default: any that is free. */
-  readonly port?: number;
-  /** Hears of requests that were answered without asking `receive`, with the reason for people. */
-  onRefused?(detail: string): void;
-}
-
-export interface PostListener {
-  /** `http://host:port` */
-  readonly origin: string;
-  readonly port: number;
-  /** Takes no more requests, aborts the signals of those under way and waits for their answers, for a moment. */
-  close(): Promise<void>;
-}
+export type PostListener = Awaited<ReturnType<typeof listenForPosts>>;
 
 /** Larger than any event. */
 const MOST_BYTES = 1024 * 1024;
@@ -85,11 +70,18 @@ function createBodies(): <Result>(request: IncomingMessage, use: (body: Buffer) 
   };
 }
 
-/** Starts a server that answers every POST with what `receive` says. Rejects with what `listen` complains of. */
+/**
+ * Starts a server that answers every POST with what `receive` says, at any free port unless one is given. `onRefused` gets the reason
+ * for people where a request is answered without `receive`. Rejects with what `listen` complains of.
+ */
 export async function listenForPosts(
   receive: Receive,
-  { host = '127.0.0.1', port = 0, onRefused = () => undefined }: PostOptions = {},
-): Promise<PostListener> {
+  {
+    host = '127.0.0.1',
+    port = 0,
+    onRefused = () => undefined,
+  }: { host?: string; port?: number; onRefused?: (detail: string) => void } = {},
+) {
   const closing = new AbortController();
   const withBody = createBodies();
   const send = (response: ServerResponse, { status, headers = {}, body }: PostAnswer): void => {
@@ -143,9 +135,11 @@ export async function listenForPosts(
   const taken = (server.address() as AddressInfo).port;
 
   return {
+    /** `http://host:port` */
     origin: `http://${isIPv6(host) ? `[${host}]` : host}:${taken}`,
     port: taken,
-    close: async () => {
+    /** Takes no more requests, aborts the signals of those under way and waits for their answers, for a moment. */
+    close: async (): Promise<void> => {
       const closed = once(server, 'close');
       server.close();
       closing.abort();

@@ -1,8 +1,9 @@
 /** What people say of incidents, as options take it: who they are, and some words. Checked by the rules of the API. */
 
-import { LONGEST_NAME, LONGEST_NOTE, readWords } from '../../actions/incidents/rules.ts';
+import { LONGEST_NAME, LONGEST_NOTE, readIncidentId, readWords } from '../../actions/incidents/rules.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { checked } from '../subscribers/subscriber-options.ts';
+import { ruled } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 
 /** Accounts that several people share: their names do not say which person it was. */
@@ -17,6 +18,8 @@ const SHARED: ReadonlySet<string> = new Set([
   'nobody',
   'postgres',
 ]);
+
+export const INCIDENT_ID = ['<id>', 'its id, such as inc_01JD0M9Q2V6QW3E7T8Y9Z0A1B2', { read: ruled(readIncidentId) }] as const;
 
 /** The help of `--by`. */
 export const BY = 'your name; unless given, that of your account ($USER), where one person alone has the account';

@@ -3,69 +3,68 @@
 import { listedIncidentBody } from '../../actions/incidents/body.ts';
 import { requireIncident } from '../../actions/incidents/incidents.ts';
 import { type ListedIncident, withMoney } from '../../actions/incidents/money.ts';
+import { INCIDENT_KINDS, readIncidentId, readWord } from '../../actions/incidents/rules.ts';
 import { comingEnd, lengthOf, placeOf, whatOf } from '../../actions/incidents/words.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
-import type { IncidentKind } from '../../domain/incidents/symptom.ts';
 import { apart, counted } from '../../domain/values/counts.ts';
 import type { Instant } from '../../domain/values/time.ts';
-import { readClock, type Sql } from '../../postgres/connection/database.ts';
+import { readClock } from '../../postgres/connection/database.ts';
 import { type IncidentRow, listIncidents } from '../../postgres/incidents/list.ts';
-import { listSites } from '../../postgres/polling/sites.ts';
-import type { CliContext } from '../terminal/context.ts';
+import { JSON_OPTION, limitOption, ruled } from '../terminal/arguments.ts';
+import { onDatabase } from '../terminal/database.ts';
 import { printJson, printLine } from '../terminal/output.ts';
-import { knownSite } from '../terminal/site.ts';
+import { requireSite } from '../terminal/site.ts';
 import { printTable } from '../terminal/table.ts';
 
-interface Wanted {
-  readonly all?: true;
-  readonly site?: string;
-  readonly kind?: IncidentKind;
-  readonly limit: number;
-  /** The id of the one before. */
-  readonly cursor?: string;
-  readonly json?: true;
-}
-
-/** Prints a page, the latest opened first. */
-export async function printIncidents(
-  context: CliContext,
-  sql: Sql,
-  { all, site, kind, limit, cursor, json }: Wanted,
-): Promise<void> {
-  if (site !== undefined)
-    knownSite(
-      site,
-      (await listSites(sql)).map(({ name }) => name),
-    );
-  const before = cursor === undefined ? null : (await requireIncident(sql, cursor)).position;
-  const filter = { status: all ? ('all' as const) : ('open' as const), site, kind };
-  const rows = await listIncidents(sql, { filter, before, limit: limit + 1 });
-  const page = await withMoney(sql, rows.slice(0, limit));
-  const next = rows.length > limit ? page.at(-1)!.id : null;
-  if (json) return printJson(context, { data: page.map(listedIncidentBody), nextCursor: next });
-  if (page.length === 0)
-    return void printLine(
+export const list = onDatabase(
+  {
+    summary: 'list those that are open, the latest first',
+    options: [
+      JSON_OPTION,
+      ['--open', 'only open ones, as without it'],
+      ['--all', 'also those that are over', { conflicts: ['open'] }],
+      ['--site <name>', 'only of this site'],
+      [
+        '--kind <kind>',
+        'only these',
+        { choices: INCIDENT_KINDS, read: ruled((text) => readWord(text, INCIDENT_KINDS, 'kind of incident')) },
+      ],
+      limitOption(),
+      ['--cursor <incident>', 'go on after this one', { read: ruled(readIncidentId) }],
+    ],
+  },
+  async (context, { all, site, kind, limit, cursor, json }, { sql }) => {
+    await requireSite(sql, site);
+    const before = cursor === undefined ? null : (await requireIncident(sql, cursor)).position;
+    const filter = { status: all ? ('all' as const) : ('open' as const), site, kind };
+    const rows = await listIncidents(sql, { filter, before, limit: limit + 1 });
+    const page = await withMoney(sql, rows.slice(0, limit));
+    const next = rows.length > limit ? page.at(-1)!.id : null;
+    if (json) return printJson(context, { data: page.map(listedIncidentBody), nextCursor: next });
+    if (page.length === 0)
+      return void printLine(
+        context,
+        all ? 'No incidents.' : 'No incident is open. Those that are over: purchase-watch incidents --all',
+      );
+    const { now } = await readClock(sql);
+    printTable(
       context,
-      all ? 'No incidents.' : 'No incident is open. Those that are over: purchase-watch incidents --all',
+      page,
+      {
+        incident: ({ id }) => id,
+        severity: levelOf,
+        where: placeOf,
+        what: whatOf,
+        'money waiting': ({ money }) => moneyText(money),
+        status: (row) => statusOf(row, now),
+        owner: ({ acknowledgedBy }) => acknowledgedBy,
+      },
+      { whole: ['what', 'status'] },
     );
-  const { now } = await readClock(sql);
-  printTable(
-    context,
-    ['incident', 'severity', 'where', 'what', 'money waiting', 'status', 'owner'],
-    page.map((row) => [
-      row.id,
-      levelOf(row),
-      placeOf(row),
-      whatOf(row),
-      moneyText(row.money),
-      statusOf(row, now),
-      row.acknowledgedBy ?? '-',
-    ]),
-    { whole: ['what', 'status'] },
-  );
-  if (context.isTTY) printLine(context, '\nOne of them: purchase-watch incidents show <incident>');
-  if (next !== null) printLine(context, `\nThere are more: --cursor ${next}`);
-}
+    if (context.isTTY) printLine(context, '\nOne of them: purchase-watch incidents show <incident>');
+    if (next !== null) printLine(context, `\nThere are more: --cursor ${next}`);
+  },
+);
 
 /** `16 482.50 SEK and 2 orders without an amount`. */
 function moneyText(money: ListedIncident['money']): string {

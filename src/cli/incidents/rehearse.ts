@@ -1,6 +1,5 @@
 /** `rehearse`: which alerts would have been sent in a past time under other settings. */
 
-import type { Command } from 'commander';
 import { rehearsalBody } from '../../actions/rehearse/body.ts';
 import { rehearse } from '../../actions/rehearse/rehearse.ts';
 import { alertRules } from '../../actions/rehearse/rules.ts';
@@ -9,57 +8,60 @@ import { changedSettings, loadAlertSettings, shownAlertSettings } from '../../co
 import { AppError } from '../../domain/values/errors.ts';
 import { readClock, type Sql } from '../../postgres/connection/database.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
-import { examples } from '../terminal/arguments.ts';
-import type { CliContext } from '../terminal/context.ts';
-import { withDatabase } from '../terminal/database.ts';
+import { JSON_OPTION } from '../terminal/arguments.ts';
+import { onDatabase } from '../terminal/database.ts';
 import { counted, printJson } from '../terminal/output.ts';
 import { countOn } from '../terminal/progress.ts';
 import { knownSite } from '../terminal/site.ts';
 import { showRehearsal } from './show-rehearsal.ts';
 
-interface Options {
-  readonly from: string;
-  readonly to?: string;
-  readonly config?: string;
-  readonly site?: string;
-  readonly ignoreSilences?: true;
-  readonly json?: true;
-}
-
 /** On no terminal a line for so many stays. */
 const LINE_EVERY = 100_000;
 
-async function rehearseCommand(context: CliContext, options: Options): Promise<void> {
-  await withDatabase(
-    context,
-    async ({ sql, settings }) => {
-      const { config = null, ignoreSilences = false } = options;
-      const sites = (await listSites(sql)).filter(({ configured }) => configured).map(({ name }) => name);
-      const tried = config === null ? settings : loadAlertSettings(context.env, config, sites);
-      const site = options.site === undefined ? null : knownSite(options.site, sites);
-      const span = await spanOf(sql, options);
-      const shown = shownAlertSettings(tried);
-      const progress = countOn(context, LINE_EVERY);
-      const { invented, ...rules } = alertRules(tried);
-      const rehearsed = await rehearse(sql, {
-        ...span,
-        ...rules,
-        present: config === null ? null : alertRules(settings),
-        site,
-        silences: !ignoreSilences,
-        onProgress: (stays, share) => progress.show(stays, `${Math.floor(share * 100)} %, ${counted(stays, 'stay')} …`),
-      }).finally(progress.clear);
-      const asked = { ...span, site, ignoreSilences, invented, settings: shown, config: config ?? settings.configFile };
-      const body = rehearsalBody(rehearsed, { ...asked, changed: changedSettings(shownAlertSettings(settings), shown) });
-      if (options.json) printJson(context, body);
-      else showRehearsal(context, body);
-    },
-    { restsOn: ['polling', 'alerts'] },
-  );
-}
+export const register = onDatabase(
+  {
+    description:
+      'Goes through the recorded changes of state of a past time again and prints which messages about incidents, single stuck checkouts and orders paid twice would have been sent, when and to which channel, beside what was sent. With --config, states, polling and slack of that file are tried, beside the present ones: those of this terminal (POST /v1/rehearsals and the page /rehearse of the console take those of the daemon). The 14 days before teach what is usual. Only reads, while daemons run, too.',
+    options: [
+      ['--from <moment>', 'from when: a duration back such as 7d, or a time with its zone', { isNeeded: true }],
+      ['--to <moment>', 'up to when; by default now'],
+      ['--config <file>', 'settings to try; by default the present ones'],
+      ['--site <name>', 'only this site'],
+      ['--ignore-silences', 'as if there had been no silences'],
+      JSON_OPTION,
+    ],
+    examples: [
+      ['rehearse --from 7d', 'the last week under the present settings'],
+      ['rehearse --from 7d --config new.yaml', 'the same week under settings to try'],
+      ['rehearse --from 2026-11-20T00:00:00Z --to 2026-11-21T00:00:00Z --json', 'one day, for programs'],
+    ],
+    restsOn: ['polling', 'alerts'],
+  },
+  async (context, { from, to, config = null, site = null, ignoreSilences, json }, { sql, settings }) => {
+    const sites = (await listSites(sql)).filter(({ configured }) => configured).map(({ name }) => name);
+    const tried = config === null ? settings : loadAlertSettings(context.env, config, sites);
+    if (site !== null) knownSite(site, sites);
+    const span = await spanOf(sql, { from, to });
+    const shown = shownAlertSettings(tried);
+    const progress = countOn(context, LINE_EVERY);
+    const { invented, ...rules } = alertRules(tried);
+    const rehearsed = await rehearse(sql, {
+      ...span,
+      ...rules,
+      present: config === null ? null : alertRules(settings),
+      site,
+      silences: !ignoreSilences,
+      onProgress: (stays, share) => progress.show(stays, `${Math.floor(share * 100)} %, ${counted(stays, 'stay')} …`),
+    }).finally(progress.clear);
+    const asked = { ...span, site, ignoreSilences, invented, settings: shown, config: config ?? settings.configFile };
+    const body = rehearsalBody(rehearsed, { ...asked, changed: changedSettings(shownAlertSettings(settings), shown) });
+    if (json) printJson(context, body);
+    else showRehearsal(context, body);
+  },
+);
 
 /** The time to go through, by the database's clock. */
-async function spanOf(sql: Sql, { from, to }: Options): Promise<RehearsedSpan> {
+async function spanOf(sql: Sql, { from, to }: { from: string; to: string | undefined }): Promise<RehearsedSpan> {
   const { now } = await readClock(sql);
   const read = readSpan({ from, to }, { now });
   if (!('problems' in read)) return read;
@@ -68,24 +70,4 @@ async function spanOf(sql: Sql, { from, to }: Options): Promise<RehearsedSpan> {
     ({ field, problem }) => `--${field} ${JSON.stringify(given[field].slice(0, 100))}: ${problem}`,
   );
   throw new AppError('invalid', problems.join('\n'));
-}
-
-/** Declares the command. */
-export function register(command: Command, context: CliContext): void {
-  command
-    .description(
-      'Goes through the recorded changes of state of a past time again and prints which messages about incidents, single stuck checkouts and orders paid twice would have been sent, when and to which channel, beside what was sent. With --config, states, polling and slack of that file are tried, beside the present ones: those of this terminal (POST /v1/rehearsals and the page /rehearse of the console take those of the daemon). The 14 days before teach what is usual. Only reads, while daemons run, too.',
-    )
-    .requiredOption('--from <moment>', 'from when: a duration back such as 7d, or a time with its zone')
-    .option('--to <moment>', 'up to when; by default now')
-    .option('--config <file>', 'settings to try; by default the present ones')
-    .option('--site <name>', 'only this site')
-    .option('--ignore-silences', 'as if there had been no silences')
-    .option('--json', 'write JSON')
-    .action((options: Options) => rehearseCommand(context, options));
-  examples(command, [
-    ['rehearse --from 7d', 'the last week under the present settings'],
-    ['rehearse --from 7d --config new.yaml', 'the same week under settings to try'],
-    ['rehearse --from 2026-11-20T00:00:00Z --to 2026-11-21T00:00:00Z --json', 'one day, for programs'],
-  ]);
 }

@@ -5,41 +5,47 @@ import { STAY_FATES, type StayFate } from '../../domain/incidents/customers.ts';
 import { stateBoth } from '../../domain/purchases/states.ts';
 import { apart, counted } from '../../domain/values/counts.ts';
 import { relative } from '../../domain/values/relative-time.ts';
-import { readClock, type Sql } from '../../postgres/connection/database.ts';
+import { readClock } from '../../postgres/connection/database.ts';
+import { JSON_OPTION } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
+import { onDatabase } from '../terminal/database.ts';
 import { printJson, printLine } from '../terminal/output.ts';
 import { printTable } from '../terminal/table.ts';
+import { INCIDENT_ID } from './care-options.ts';
 
 type Customers = Awaited<ReturnType<typeof customersIn>>;
 
-export async function showCustomers(context: CliContext, sql: Sql, { id, json }: { id: string; json: boolean }): Promise<void> {
-  const customers = await customersIn(sql, id);
-  if (json) return printJson(context, customers);
-  const { data, counted: count, atLeast, waiting, unpriced } = customers;
-  if (count === 0) printLine(context, `No purchase is stuck in ${id} now.`);
-  else {
-    const { now } = await readClock(sql);
-    printLine(context, `${counted(count, 'purchase')}${atLeast ? ' or more' : ''} stuck now, the longest waiting first`);
-    printTable(
-      context,
-      ['purchase', 'site', 'state', 'order', 'amount', 'there since', 'stuck since'],
-      data.map((each) => [
-        each.purchaseId,
-        each.site,
-        stateBoth(each.state.value),
-        each.reference ?? each.orderReference,
-        each.price === null ? null : `${apart(each.price)} ${each.currency ?? ''}`.trim(),
-        relative(Date.parse(each.stateSince), now),
-        relative(Date.parse(each.stuckSince), now),
-      ]),
-    );
-    const sums = waiting.map(({ amount, currency }) => `${apart(amount)} ${currency}`).join(', ');
-    const unknown = unpriced === 0 ? '' : `; ${counted(unpriced, 'order')} without a known amount`;
-    printLine(context, `\nMoney waiting: ${atLeast ? 'at least ' : ''}${sums === '' ? 'not known' : sums}${unknown}`);
-    if (count > data.length) printLine(context, `${count - data.length}${atLeast ? ' or more' : ''} more are not listed.`);
-  }
-  printFates(context, customers);
-}
+export const customers = onDatabase(
+  {
+    summary: 'show who waits in one, with the money that waits, and what became of those who came',
+    arguments: [INCIDENT_ID],
+    options: [JSON_OPTION],
+  },
+  async (context, { id, json }, { sql }) => {
+    const found = await customersIn(sql, id);
+    if (json) return printJson(context, found);
+    const { data, counted: count, atLeast, waiting, unpriced } = found;
+    if (count === 0) printLine(context, `No purchase is stuck in ${id} now.`);
+    else {
+      const { now } = await readClock(sql);
+      printLine(context, `${counted(count, 'purchase')}${atLeast ? ' or more' : ''} stuck now, the longest waiting first`);
+      printTable(context, data, {
+        purchase: ({ purchaseId }) => purchaseId,
+        site: ({ site }) => site,
+        state: ({ state }) => stateBoth(state.value),
+        order: ({ reference, orderReference }) => reference ?? orderReference,
+        amount: ({ price, currency }) => (price === null ? null : `${apart(price)} ${currency ?? ''}`.trim()),
+        'there since': ({ stateSince }) => relative(Date.parse(stateSince), now),
+        'stuck since': ({ stuckSince }) => relative(Date.parse(stuckSince), now),
+      });
+      const sums = waiting.map(({ amount, currency }) => `${apart(amount)} ${currency}`).join(', ');
+      const unknown = unpriced === 0 ? '' : `; ${counted(unpriced, 'order')} without a known amount`;
+      printLine(context, `\nMoney waiting: ${atLeast ? 'at least ' : ''}${sums === '' ? 'not known' : sums}${unknown}`);
+      if (count > data.length) printLine(context, `${count - data.length}${atLeast ? ' or more' : ''} more are not listed.`);
+    }
+    printFates(context, found);
+  },
+);
 
 const FATES: Readonly<Record<StayFate, string>> = {
   well: 'got on in time',

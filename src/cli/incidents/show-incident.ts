@@ -16,37 +16,41 @@ import { readClock } from '../../postgres/connection/database.ts';
 import type { IncidentRow } from '../../postgres/incidents/list.ts';
 import { learnedLimits } from '../../postgres/stays/limits.ts';
 import { peopleChannels } from '../../postgres/subscribers/subscribers.ts';
+import { JSON_OPTION } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
-import type { OpenDatabase } from '../terminal/database.ts';
+import { onDatabase } from '../terminal/database.ts';
 import { counted, printable, printFacts, printJson, printLine, printText, styled } from '../terminal/output.ts';
 import { printTable } from '../terminal/table.ts';
+import { INCIDENT_ID } from './care-options.ts';
 
-/** Reads and prints it. */
-export async function showIncident(
-  context: CliContext,
-  { sql, settings }: OpenDatabase,
-  id: string,
-  { json }: { json: boolean },
-): Promise<void> {
-  const story = await storyOf(sql, id);
-  if (json) return printJson(context, incidentDetails(story, settings.slack));
-  const [{ now }, limits, channels] = await Promise.all([
-    readClock(sql),
-    learnedLimits(sql, settings.policy),
-    // Of the database: the daemon may have a channel that is not in the settings of this terminal.
-    peopleChannels(sql),
-  ]);
-  const { incident } = story;
-  const { kind, site, state } = incident;
-  const isLeaf = kind === 'stuck' && site !== null && state !== null;
-  printHead(context, incident, { now, limit: isLeaf ? workingText(limits.limitOf(site, state), null) : null });
-  printParts(context, incident, now);
-  printAdvice(context, story);
-  printCauses(context, story, settings.consoleUrl);
-  printWaiting(context, story, now);
-  printMessages(context, story, { now, hasChannel: channels.length > 0 });
-  printHint(context, incident);
-}
+export const show = onDatabase(
+  {
+    summary: 'show one: what it rests on, likely causes, who was alerted of what, who looks after it',
+    arguments: [INCIDENT_ID],
+    options: [JSON_OPTION],
+    restsOn: ['polling', 'alerts'],
+  },
+  async (context, { id, json }, { sql, settings }) => {
+    const story = await storyOf(sql, id);
+    if (json) return printJson(context, incidentDetails(story, settings.slack));
+    const [{ now }, limits, channels] = await Promise.all([
+      readClock(sql),
+      learnedLimits(sql, settings.policy),
+      // Of the database: the daemon may have a channel that is not in the settings of this terminal.
+      peopleChannels(sql),
+    ]);
+    const { incident } = story;
+    const { kind, site, state } = incident;
+    const isLeaf = kind === 'stuck' && site !== null && state !== null;
+    printHead(context, incident, { now, limit: isLeaf ? workingText(limits.limitOf(site, state), null) : null });
+    printParts(context, incident, now);
+    printAdvice(context, story);
+    printCauses(context, story, settings.consoleUrl);
+    printWaiting(context, story, now);
+    printMessages(context, story, { now, hasChannel: channels.length > 0 });
+    printHint(context, incident);
+  },
+);
 
 function printHead(context: CliContext, incident: IncidentRow, { now, limit }: { now: Instant; limit: string | null }): void {
   const { id, since, peak, count, openedAt, endedAt, reopenedAt, quietSince, parent, silencedUntil, kind, state } = incident;
@@ -115,19 +119,15 @@ function alarmText({
 
 function printParts(context: CliContext, { parts }: IncidentRow, now: Instant): void {
   if (parts.length === 0) return;
-  printLine(context, '');
-  printTable(
-    context,
-    ['part', 'site', 'state', 'stuck', 'at worst', 'status'],
-    parts.map(({ id, site, state, count, peak, endedAt }) => [
-      id,
-      site ?? 'several',
-      state === null ? 'several' : stateBoth(state),
-      count,
-      peak,
-      endedAt === null ? 'open' : `over since ${relative(endedAt, now).replace(/ ago$/, '')}`,
-    ]),
-  );
+  printLine(context);
+  printTable(context, parts, {
+    part: ({ id }) => id,
+    site: ({ site }) => site ?? 'several',
+    state: ({ state }) => (state === null ? 'several' : stateBoth(state)),
+    stuck: ({ count }) => count,
+    'at worst': ({ peak }) => peak,
+    status: ({ endedAt }) => (endedAt === null ? 'open' : `over since ${relative(endedAt, now).replace(/ ago$/, '')}`),
+  });
 }
 
 function printAdvice(context: CliContext, { advice }: IncidentStory): void {
@@ -136,7 +136,7 @@ function printAdvice(context: CliContext, { advice }: IncidentStory): void {
     ['What to do', advice.todo],
   ] as const) {
     if (texts.length === 0) continue;
-    printLine(context, '');
+    printLine(context);
     printLine(context, styled(context, 'bold', title));
     for (const text of texts) printText(context, text, { indent: '  ' });
   }
@@ -146,7 +146,7 @@ function printCauses(context: CliContext, { causes, incident, lastAlert }: Incid
   // The reasons name those who were stuck when people were last alerted.
   const asOf = incident.count > 0 || lastAlert === null ? '' : `, as it was at ${isoTime(lastAlert.at).slice(11, 19)}Z`;
   for (const [index, { cause, why, likely }] of causes.entries()) {
-    printLine(context, '');
+    printLine(context);
     const title = styled(
       context,
       'bold',
@@ -174,7 +174,7 @@ function printWaiting(context: CliContext, { incident, lastAlert, messages }: In
       ? null
       : `${earlier.cause} (${titleOf(earlier.cause)}), said ${earlier.by}${noteText(earlier.note)}`;
   if (ids.length === 0 && sums.length === 0 && before === null) return;
-  printLine(context, '');
+  printLine(context);
   printFacts(context, [
     [messages.length === 0 ? 'as it was' : 'as alerted', when(lastAlert.at, now)],
     ['waiting', sums.length === 0 ? null : sums.join(', ')],
@@ -188,17 +188,18 @@ function printMessages(
   { incident, messages }: IncidentStory,
   { now, hasChannel }: { readonly now: Instant; readonly hasChannel: boolean },
 ): void {
-  printLine(context, '');
+  printLine(context);
   if (messages.length === 0) {
     if (!hasChannel && incident.endedAt === null) return void printLine(context, `${NO_CHANNEL}.`);
     const through = incident.parent === null ? '' : `; it is part of ${incident.parent}`;
     return void printLine(context, `Nobody was alerted${incident.endedAt === null ? ' yet' : ''}${through}.`);
   }
-  printTable(
-    context,
-    ['alerted', 'what', 'when', 'status'],
-    messages.map(({ channel, stage, at, status }) => [channel, stage, when(at, now), status]),
-  );
+  printTable(context, messages, {
+    alerted: ({ channel }) => channel,
+    what: ({ stage }) => stage,
+    when: ({ at }) => when(at, now),
+    status: ({ status }) => status,
+  });
 }
 
 /** What is to be done next. */
@@ -208,7 +209,7 @@ function printHint(context: CliContext, { id, endedAt, acknowledgedAt, answer }:
     answer === null ? ['You know what it was?', commandLine`incidents answer ${id} --cause …`] : null,
   ].filter((hint) => hint !== null);
   if (hints.length === 0) return;
-  printLine(context, '');
+  printLine(context);
   // A command stands on a line of its own, so that it can be copied whole.
   for (const [question, command] of hints) {
     printLine(context, question);

@@ -44,20 +44,16 @@ function numbers(context: CliContext, { rehearsed, present, really }: RehearsalB
     ...(present === null ? [] : [['under the present ones', present] as const]),
     ['really', really],
   ];
-  const row = (name: string, of: (side: MessageSums) => string | number): string[] => [
-    name,
-    ...sides.map(([, side]) => String(of(side))),
-  ];
   const stages = STAGES.filter((stage) => sides.some(([, side]) => side.stages[stage] !== 0));
-  printTable(
-    context,
-    ['', ...sides.map(([title]) => title)],
-    [
-      row('messages', rate),
-      ...stages.map((stage) => row(`  ${stage}`, ({ stages: counts }) => counts[stage] ?? 0)),
-      row('purchases found stuck', ({ overdue }) => overdue),
-    ],
-  );
+  const rows: readonly (readonly [string, (side: MessageSums) => string | number])[] = [
+    ['messages', rate],
+    ...stages.map((stage) => [`  ${stage}`, (side: MessageSums) => side.stages[stage] ?? 0] as const),
+    ['purchases found stuck', ({ overdue }) => overdue],
+  ];
+  printTable(context, rows, {
+    '': ([name]) => name,
+    ...Object.fromEntries(sides.map(([title, side]) => [title, ([, of]: (typeof rows)[number]) => String(of(side))])),
+  });
 }
 
 const rate = ({ messages: said, perDay }: MessageSums): string => (perDay === null ? String(said) : `${said} (${perDay} a day)`);
@@ -66,11 +62,12 @@ function messages(context: CliContext, title: string, said: readonly ShownMessag
   printLine(context);
   if (said.length === 0) return void printLine(context, `${title}: nothing`);
   printLine(context, styled(context, 'bold', `${title}:`));
-  printTable(
-    context,
-    ['at (UTC)', 'channels', 'stage', 'headline'],
-    said.map(({ at, channels, stage, headline }) => [day(at), channels.join(', ') || 'none', stage, headline]),
-  );
+  printTable(context, said, {
+    'at (UTC)': ({ at }) => day(at),
+    channels: ({ channels }) => channels.join(', ') || 'none',
+    stage: ({ stage }) => stage,
+    headline: ({ headline }) => headline,
+  });
 }
 
 /** `2026-11-20 09:15:02` */

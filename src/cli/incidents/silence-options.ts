@@ -5,26 +5,30 @@ import { type CheckedSilence, type SilenceField, silenceProblems } from '../../a
 import { type Checked, readState } from '../../actions/subscribers/rules.ts';
 import { siteProblem } from '../../api/registrations/site-problem.ts';
 import { AppError } from '../../domain/values/errors.ts';
-import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
 import { listSubscribers } from '../../postgres/subscribers/subscribers.ts';
+import { durationArgument } from '../terminal/arguments.ts';
+import type { Given } from '../terminal/command.ts';
 import type { CliContext } from '../terminal/context.ts';
-import { nameOf } from './care-options.ts';
+import { BY, nameOf } from './care-options.ts';
 
-export interface SilenceOptions {
-  readonly site?: string;
-  readonly state?: string;
-  readonly kind?: string;
-  readonly subscriber?: string;
-  readonly everything?: true;
-  /** From its beginning. */
-  readonly for?: Milliseconds;
-  readonly until?: string;
-  readonly from?: string;
-  readonly reason?: string;
-  readonly by?: string;
-}
+export const SILENCE_OPTIONS = [
+  ['--site <name>', 'only incidents of this site'],
+  ['--state <state>', 'only of this state, by name or number'],
+  // All that is wrong is listed at once, so the value is checked with the others.
+  ['--kind <kind>', 'only these', { choices: INCIDENT_KINDS, read: (text: string) => text }],
+  ['--subscriber <name>', 'only about this subscriber'],
+  ['--everything', 'all incidents: needed when none of these is given'],
+  ['--for <duration>', 'how long it lasts, from its beginning', { read: durationArgument }],
+  ['--until <time>', 'when it ends: a time with its zone, or a duration from now', { conflicts: ['for'] }],
+  ['--from <time>', 'when it begins: a time with its zone, or a duration from now; now, without it'],
+  ['--reason <text>', 'why, for the others'],
+  ['--by <name>', BY],
+] as const;
+
+type SilenceOptions = Given<typeof SILENCE_OPTIONS>;
 
 /** What the options ask for; throws AppError `invalid` with a line for each that is wrong. */
 export async function silenceOf(context: CliContext, sql: Sql, options: SilenceOptions, now: Instant): Promise<CheckedSilence> {

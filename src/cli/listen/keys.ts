@@ -8,25 +8,16 @@ import type { Keys } from '../../receiver/genuine.ts';
 import { checked } from '../subscribers/subscriber-options.ts';
 import type { CliContext } from '../terminal/context.ts';
 
-export interface KeyOptions {
-  readonly secret?: readonly string[];
-  readonly publicKey?: readonly string[];
-}
-
-export interface FoundKeys extends Keys {
-  /** A secret that was made now, because none was given; the screen must show it. */
-  readonly made: string | null;
-}
-
 /**
  * The keys of the options; else of WEBHOOK_SECRET or the file it is in; else a new secret, which a subscriber of one's own
- * needs beside a public key, too. The first secret is the newest. Throws AppError that names the option or variable, without its value.
+ * needs beside a public key, too. The first secret is the newest. Throws AppError that names the option or variable, without its value. `made` is
+ * a secret that was made now, because none was given; the screen must show it.
  */
 export async function findKeys(
   context: CliContext,
-  { secret, publicKey }: KeyOptions,
+  { secret, publicKey }: { readonly secret?: readonly string[]; readonly publicKey?: readonly string[] },
   { needsSecret }: { needsSecret: boolean },
-): Promise<FoundKeys> {
+): Promise<Keys & { readonly made: string | null }> {
   const publicKeys = (publicKey ?? []).map((text) => {
     if (/^whpk_[A-Za-z0-9+/]{43}=$/.test(text)) return text;
     // Nothing of it is quoted: a private key is put here by mistake.

@@ -10,33 +10,16 @@ import { eventLines } from '../purchases/show-event.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { counted, harmlessJson, printable, printLine, styled, toStandardError } from '../terminal/output.ts';
 
-export interface Screen {
-  event(taken: Taken): void;
-  /** A request that was not taken, and why. */
-  refused(detail: string): void;
-  /** A line beside the events. */
-  say(text?: string): void;
-  /** Where it listens, and the settings with which a daemon sends here; `made` is a secret that no sender knows yet. */
-  introduce(here: { readonly url: string; readonly made: string | null }): void;
-  /** Says at the end what came. */
-  sum(): void;
-  /** Shows nothing any more: the terminal is gone. */
-  mute(): void;
-}
-
-export interface ScreenOptions {
-  /** The body as one line, and nothing else. */
-  readonly json?: true;
-  /** The body below each line. */
-  readonly full?: true;
-  readonly forward?: string;
-}
+export type Screen = ReturnType<typeof createScreen>;
 
 /** A refused request is shown in a line; it may hold anything. */
 const LONGEST_REFUSAL = 300;
 
-/** Begins to count. */
-export function createScreen(outside: CliContext, { json, full, forward }: ScreenOptions): Screen {
+/** Begins to count. With `json` a body is one line, and nothing else; with `full` it stands below each line. */
+export function createScreen(
+  outside: CliContext,
+  { json = false, full = false, forward }: { json?: boolean; full?: boolean; forward?: string },
+) {
   const context = { ...outside };
   const beside = { ...toStandardError(outside) };
   const say = (text = ''): void => printLine(beside, text);
@@ -44,7 +27,7 @@ export function createScreen(outside: CliContext, { json, full, forward }: Scree
   const began = performance.now();
   let [events, repeats, tries, refusals] = [0, 0, 0, 0];
   return {
-    event: (taken) => {
+    event: (taken: Taken): void => {
       const { text, body } = taken.event;
       if (taken.place.time === 1) events += 1;
       else if (taken.place.wasTaken) repeats += 1;
@@ -55,14 +38,17 @@ export function createScreen(outside: CliContext, { json, full, forward }: Scree
       if (!full) return;
       for (const line of JSON.stringify(body, null, 2).split('\n')) printLine(context, `    ${printable(line)}`);
     },
-    refused: (detail) => {
+    /** A request that was not taken, and why. */
+    refused: (detail: string): void => {
       refusals += 1;
       say(
         `${isoTime(Date.now()).slice(11)}  ${styled(beside, 'red', 'refused')}  ${printable(detail).slice(0, LONGEST_REFUSAL)}`,
       );
     },
+    /** Writes a line beside the events. */
     say,
-    introduce: ({ url, made }) => {
+    /** Where it listens, and the settings with which a daemon sends here; `made` is a secret that no sender knows yet. */
+    introduce: ({ url, made }: { readonly url: string; readonly made: string | null }): void => {
       const passing = forward === undefined ? '' : `, and passing on to ${forward}`;
       const allowing = refusedUrl(url, [])?.allowing;
       const lines = [
@@ -77,12 +63,14 @@ export function createScreen(outside: CliContext, { json, full, forward }: Scree
       ];
       say(lines.filter((line) => line !== null).join('\n'));
     },
-    mute: () => {
+    /** Shows nothing any more: the terminal is gone. */
+    mute: (): void => {
       const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
       context.stdout = nowhere;
       beside.stdout = nowhere;
     },
-    sum: () => {
+    /** Says at the end what came. */
+    sum: (): void => {
       const came = [
         counted(events, 'event'),
         ...(tries === 0 ? [] : [counted(tries, 'further try', 'further tries')]),

@@ -18,15 +18,6 @@ import { checked, urlArgument, type WishOptions, wishesOf } from '../subscribers
 import type { CliContext } from '../terminal/context.ts';
 import { missingDaemon, withDatabase } from '../terminal/database.ts';
 
-export interface Subscription {
-  /** What to do about subscribers of earlier runs that were killed; a line each. */
-  readonly leftOver: readonly string[];
-  /** Has a test sent, and answers in a sentence how that went. */
-  test(signal: AbortSignal): Promise<string>;
-  /** Takes the subscriber away again. */
-  end(): Promise<void>;
-}
-
 export interface Subscribed {
   readonly name: string;
   readonly url: string;
@@ -52,7 +43,7 @@ export async function subscriberName(given: string | true): Promise<string> {
 }
 
 /** Adds the subscriber. Throws AppError when it may not be called, or cannot be added; nothing is left behind then. */
-export async function subscribe(context: CliContext, { name, url, secret, wishes }: Subscribed): Promise<Subscription> {
+export async function subscribe(context: CliContext, { name, url, secret, wishes }: Subscribed) {
   const leftOver = await withDatabase(context, async ({ sql, settings }) => {
     const refused = refusedUrl(url, settings.webhooks.apiAllowAddresses, 'api');
     if (refused !== null) {
@@ -69,7 +60,14 @@ export async function subscribe(context: CliContext, { name, url, secret, wishes
   });
   const remedy = (left: string): string =>
     `${left} is left over from a run that was killed; remove it with: ${commandLine`subscribers remove ${left} --yes`}`;
-  return { leftOver: leftOver.map(remedy), test: (signal) => test(context, name, signal), end: () => end(context, name) };
+  return {
+    /** Advice about subscribers of earlier runs that were killed; a line each. */
+    leftOver: leftOver.map(remedy),
+    /** Has a test sent, and answers in a sentence how that went. */
+    test: (signal: AbortSignal) => test(context, name, signal),
+    /** Takes the subscriber away again. */
+    end: () => end(context, name),
+  };
 }
 
 /** Whether a listener on this machine was killed before it could take its subscriber away. */

@@ -1,7 +1,5 @@
 /** `forget`: erases a purchase and everything that is known of it. */
 
-import { userInfo } from 'node:os';
-import type { Command } from 'commander';
 import { type ErasePlan, erasePurchase, OUT_OF_REACH, planErasing, whyNotErased } from '../../actions/purchases/forget.ts';
 import { commandLine } from '../../domain/values/command-line.ts';
 import { AppError } from '../../domain/values/errors.ts';
@@ -10,29 +8,38 @@ import type { Sql } from '../../postgres/connection/database.ts';
 import { type ErasedCounts, erasures } from '../../postgres/purchases/erase.ts';
 import type { PurchaseRow } from '../../postgres/purchases/purchases.ts';
 import type { Remark } from '../../postgres/purchases/remarks.ts';
-import { examples } from '../terminal/arguments.ts';
-import { confirmed } from '../terminal/confirm.ts';
+import { JSON_OPTION } from '../terminal/arguments.ts';
+import { confirm } from '../terminal/confirm.ts';
 import type { CliContext } from '../terminal/context.ts';
-import { withDatabase } from '../terminal/database.ts';
+import { onDatabase } from '../terminal/database.ts';
 import { counted, printable, printJson, printLine } from '../terminal/output.ts';
-import { recordCommand } from '../terminal/record.ts';
+import { accountName, recordCommand } from '../terminal/record.ts';
 import { findPurchase } from './purchase.ts';
-
-interface ForgetOptions {
-  readonly site?: string;
-  readonly yes?: true;
-  readonly dryRun?: true;
-  readonly json?: true;
-}
 
 const ASKING = {
   question: 'Erase all this? It cannot be undone.',
   otherwise: 'erasing cannot be undone: say --yes to do it, or --dry-run to see what would be erased',
+  refused: 'nothing was erased',
 };
 
-async function forget(context: CliContext, purchaseId: string, options: ForgetOptions): Promise<void> {
-  const { site, yes, dryRun, json } = options;
-  await withDatabase(context, async ({ sql }) => {
+export const register = onDatabase(
+  {
+    description:
+      'Erases a purchase: its row, fields, transitions, events, deliveries and attempts, and what else names its id. One row of purchase_watch_internal.forgotten keeps when and by whom, without the id. Works while daemons run.',
+    arguments: [['<id>', 'its Purchase ID']],
+    options: [
+      ['--site <name>', 'the site, when several have this id'],
+      ['--yes', 'do not ask'],
+      ['--dry-run', 'show what would be erased, and erase nothing'],
+      JSON_OPTION,
+    ],
+    examples: [
+      ['forget 3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11 --dry-run', 'what there is'],
+      ['forget 3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11', 'asks first'],
+      ['forget 3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11 --yes', 'for scripts'],
+    ],
+  },
+  async (context, { id: purchaseId, site, yes, dryRun, json }, { sql }) => {
     const purchase = await findOrSayErased(sql, purchaseId, site);
     const plan = await planErasing(sql, purchase);
     const { counts } = plan;
@@ -45,9 +52,8 @@ async function forget(context: CliContext, purchaseId: string, options: ForgetOp
       if (json) return printJson(context, { purchaseId, site: purchase.site, erased: false, counts, remarks });
       return printLine(context, 'Nothing was erased (--dry-run).');
     }
-    if (!yes && !(await confirmed(context, { ...ASKING, forPrograms: json === true })))
-      throw new AppError('conflict', 'nothing was erased');
-    const at = await erasePurchase(sql, purchase, { by: whoAsks(), counts });
+    if (!yes) await confirm(context, { ...ASKING, json });
+    const at = await erasePurchase(sql, purchase, { by: `user ${accountName()}`, counts });
     if (at === null) {
       const text = (await whyNotErased(sql, purchase)) ?? `${purchaseId} was erased or deleted by another command meanwhile`;
       throw new AppError('unavailable', text);
@@ -66,8 +72,8 @@ async function forget(context: CliContext, purchaseId: string, options: ForgetOp
     printLine(context, `Erased at ${isoTime(at)}. One line in purchase_watch_internal.forgotten says so, without the id.`);
     printLine(context, 'Out of reach of this command:');
     for (const place of OUT_OF_REACH) printLine(context, `- ${place}`);
-  });
-}
+  },
+);
 
 /** The purchase; or an AppError that says when it was erased, or why there is none. */
 async function findOrSayErased(sql: Sql, purchaseId: string, site: string | undefined): Promise<PurchaseRow> {
@@ -113,32 +119,4 @@ function printRemarks(context: CliContext, { remarks, isWhole }: ErasePlan): voi
     printLine(context, printable(`  ${CHANGED_BY[field](id)}`));
   }
   if (!isWhole) printLine(context, '- and more, which are not listed');
-}
-
-function whoAsks(): string {
-  try {
-    return `user ${userInfo().username}`;
-  } catch {
-    // In a container the number of the user often has no name.
-    return `user ${process.getuid?.() ?? 'unknown'}`;
-  }
-}
-
-/** Declares the command. */
-export function register(command: Command, context: CliContext): void {
-  command
-    .description(
-      'Erases a purchase: its row, fields, transitions, events, deliveries and attempts, and what else names its id. One row of purchase_watch_internal.forgotten keeps when and by whom, without the id. Works while daemons run.',
-    )
-    .argument('<id>', 'its Purchase ID')
-    .option('--site <name>', 'the site, when several have this id')
-    .option('--yes', 'do not ask')
-    .option('--dry-run', 'show what would be erased, and erase nothing')
-    .option('--json', 'write JSON')
-    .action((id: string, options: ForgetOptions) => forget(context, id, options));
-  examples(command, [
-    ['forget 3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11 --dry-run', 'what there is'],
-    ['forget 3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11', 'asks first'],
-    ['forget 3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11 --yes', 'for scripts'],
-  ]);
 }

@@ -1,6 +1,5 @@
 /** `invoice`: asks the checkout service for the invoice of a purchase. */
 
-import type { Command } from 'commander';
 import { invoiceBody } from '../../api/purchases/invoice-body.ts';
 import { createCheckoutClient } from '../../checkout/client.ts';
 import type { Invoice, InvoiceAnswer, InvoiceItem } from '../../checkout/invoice-details.ts';
@@ -12,33 +11,41 @@ import { stateBoth, statePlace } from '../../domain/purchases/states.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Decimal } from '../../domain/values/exact-json.ts';
 import { findPurchases } from '../../postgres/purchases/purchases.ts';
-import { examples } from '../terminal/arguments.ts';
+import { declare } from '../terminal/command.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
 import { printFacts, printJson, printLine, styled } from '../terminal/output.ts';
 import { knownSite } from '../terminal/site.ts';
 import { printTable } from '../terminal/table.ts';
 
-interface InvoiceOptions {
-  readonly site?: string;
-  readonly json?: true;
-}
-
-async function invoice(context: CliContext, purchaseId: string, { site: wanted, json }: InvoiceOptions): Promise<void> {
-  const settings = loadSettings(context.env, { requireSite: true });
-  const site = await siteOf(context, settings, { purchaseId, wanted });
-  const client = createCheckoutClient({ ...site, way: wayToSite(site, settings) }, { fields: [] });
-  try {
-    const answer = await client.invoiceDetails(purchaseId);
-    if (answer.kind !== 'invoice') throw whyNone(purchaseId, site, answer);
-    if (json === true) {
-      return printJson(context, invoiceBody(site.name, answer.invoice));
+export const register = declare(
+  {
+    description:
+      'Asks the checkout service for the invoice of a completed purchase, once and now, and shows all of it: with a name and an address. Nothing is stored, and the purchase need not be registered.',
+    arguments: [['<id>', 'its Purchase ID']],
+    options: [
+      ['--site <name>', 'the site to ask, when there are several'],
+      ['--json', 'write JSON, as the API does'],
+    ],
+    examples: [
+      ['invoice 3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11', 'ask and show'],
+      ['invoice 3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11 --json | jq .totalAmount', 'for programs'],
+    ],
+  },
+  async (context, { id: purchaseId, site: wanted, json }) => {
+    const settings = loadSettings(context.env, { requireSite: true });
+    const site = await siteOf(context, settings, { purchaseId, wanted });
+    const client = createCheckoutClient({ ...site, way: wayToSite(site, settings) }, { fields: [] });
+    try {
+      const answer = await client.invoiceDetails(purchaseId);
+      if (answer.kind !== 'invoice') throw whyNone(purchaseId, site, answer);
+      if (json) printJson(context, invoiceBody(site.name, answer.invoice));
+      else printInvoice(context, site.name, answer.invoice);
+    } finally {
+      await client.close();
     }
-    printInvoice(context, site.name, answer.invoice);
-  } finally {
-    await client.close();
-  }
-}
+  },
+);
 
 /** The site to ask: the one named, the only one, the one named `default`, or the one where the purchase is registered. */
 async function siteOf(
@@ -114,24 +121,20 @@ function printInvoice(context: CliContext, site: string, shown: Invoice): void {
 
 function printItems(context: CliContext, title: string, items: readonly InvoiceItem[]): void {
   if (items.length === 0) return;
-  const columns = items.map(({ Description, Notes, Amount, TaxAmount, TaxCode }) => ({
-    texts: [Description, Notes],
-    amounts: [digits(Amount) ?? '-', digits(TaxAmount) ?? '-'],
-    taxCode: TaxCode === null ? null : JSON.stringify(TaxCode),
-  }));
-  // Amounts stay texts, for a number of JavaScript would lose digits; so they are brought below each other here.
-  const widths = [0, 1].map((column) => Math.max(...columns.map(({ amounts }) => amounts[column]!.length)));
   printLine(context);
   printLine(context, styled(context, 'bold', title));
-  printTable(
-    context,
-    ['description', 'notes', 'amount', 'tax in it', 'tax code'],
-    columns.map(({ texts, amounts, taxCode }) => [
-      ...texts,
-      ...amounts.map((amount, column) => amount.padStart(widths[column]!)),
-      taxCode,
-    ]),
-  );
+  // Amounts stay texts, for a number of JavaScript would lose digits; so they are brought below each other here.
+  const aligned = (amountOf: (item: InvoiceItem) => Decimal | null) => {
+    const width = Math.max(...items.map((item) => digits(amountOf(item))?.length ?? 1));
+    return (item: InvoiceItem) => (digits(amountOf(item)) ?? '-').padStart(width);
+  };
+  printTable(context, items, {
+    description: ({ Description }) => Description,
+    notes: ({ Notes }) => Notes,
+    amount: aligned(({ Amount }) => Amount),
+    'tax in it': aligned(({ TaxAmount }) => TaxAmount),
+    'tax code': ({ TaxCode }) => (TaxCode === null ? null : JSON.stringify(TaxCode)),
+  });
 }
 
 function digits(amount: Decimal | null): string | null {
@@ -146,20 +149,4 @@ function day(time: LocalTime | null): string | null {
 function moment(time: LocalTime | null): string | null {
   if (time === null) return null;
   return time.instant === null ? time.text : `${new Date(time.instant).toISOString()} (${time.text} there)`;
-}
-
-/** Declares the command. */
-export function register(command: Command, context: CliContext): void {
-  command
-    .description(
-      'Asks the checkout service for the invoice of a completed purchase, once and now, and shows all of it: with a name and an address. Nothing is stored, and the purchase need not be registered.',
-    )
-    .argument('<id>', 'its Purchase ID')
-    .option('--site <name>', 'the site to ask, when there are several')
-    .option('--json', 'write JSON, as the API does')
-    .action((id: string, options: InvoiceOptions) => invoice(context, id, options));
-  examples(command, [
-    ['invoice 3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11', 'ask and show'],
-    ['invoice 3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11 --json | jq .totalAmount', 'for programs'],
-  ]);
 }

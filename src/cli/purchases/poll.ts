@@ -1,7 +1,6 @@
 /** `poll`: asks for a purchase now. */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Command, Option } from 'commander';
 import { daemonsDiffer, livingDaemons } from '../../actions/running-daemons.ts';
 import { unnamedSiteText, unpolledAdvice } from '../../domain/polling/unpolled.ts';
 import { longestTurn, turnsText } from '../../domain/replicas/named.ts';
@@ -13,42 +12,45 @@ import type { Milliseconds } from '../../domain/values/time.ts';
 import { readClock, type Sql } from '../../postgres/connection/database.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
 import { findPurchases, type PurchaseRow, requestPoll } from '../../postgres/purchases/purchases.ts';
-import { durationArgument, examples } from '../terminal/arguments.ts';
-import type { CliContext } from '../terminal/context.ts';
-import { missingDaemon, withDatabase } from '../terminal/database.ts';
+import { durationArgument, JSON_OPTION } from '../terminal/arguments.ts';
+import { missingDaemon, onDatabase } from '../terminal/database.ts';
 import { recordCommand } from '../terminal/record.ts';
 import { findPurchase } from './purchase.ts';
 import { showPurchase } from './show-purchase.ts';
 
-interface PollOptions {
-  readonly site?: string;
-  readonly wait: Milliseconds;
-  readonly json?: true;
-}
-
 const LOOK_AGAIN: Milliseconds = 50;
 
-async function poll(context: CliContext, purchaseId: string, { site, wait, json }: PollOptions): Promise<void> {
-  await withDatabase(
-    context,
-    async ({ sql, settings: { policy } }) => {
-      const before = await findPurchase(sql, { purchaseId, site });
-      if (before.status === 'stopped') {
-        throw new AppError(
-          'conflict',
-          `${purchaseId} is not watched any more; take it up again with: ${commandLine`watch ${purchaseId} --site ${before.site}`}`,
-        );
-      }
-      const missing = (await missingDaemon(sql)) ?? (await unpolledSite(sql, before.site));
-      if (missing !== null) throw new AppError('unavailable', missing);
-      await requestPoll(sql, before);
-      await recordCommand(sql, 'poll', { id: purchaseId, site: before.site });
-      const after = await waitForPoll(sql, before, wait);
-      await showPurchase(context, sql, after, { json: json === true, policy });
-    },
-    { restsOn: ['polling'] },
-  );
-}
+export const register = onDatabase(
+  {
+    description: 'Has the running daemon ask for a purchase now, waits for the answer and shows the purchase.',
+    arguments: [['<id>', 'its Purchase ID']],
+    options: [
+      ['--site <name>', 'the site, when several have this id'],
+      ['--wait <duration>', 'how long to wait for the answer', { read: durationArgument, usual: 10_000, shown: '10s' }],
+      JSON_OPTION,
+    ],
+    examples: [
+      ['poll 3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11', 'ask and show'],
+      ['poll 3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11 --json | jq .state.name', 'for programs'],
+    ],
+    restsOn: ['polling'],
+  },
+  async (context, { id: purchaseId, site, wait, json }, { sql, settings }) => {
+    const before = await findPurchase(sql, { purchaseId, site });
+    if (before.status === 'stopped') {
+      throw new AppError(
+        'conflict',
+        `${purchaseId} is not watched any more; take it up again with: ${commandLine`watch ${purchaseId} --site ${before.site}`}`,
+      );
+    }
+    const missing = (await missingDaemon(sql)) ?? (await unpolledSite(sql, before.site));
+    if (missing !== null) throw new AppError('unavailable', missing);
+    await requestPoll(sql, before);
+    await recordCommand(sql, 'poll', { id: purchaseId, site: before.site });
+    const after = await waitForPoll(sql, before, wait);
+    await showPurchase(context, sql, after, { json, policy: settings.policy });
+  },
+);
 
 /** The purchase once a poll was recorded; throws AppError with the likely reason when none was in time. */
 async function waitForPoll(sql: Sql, before: PurchaseRow, wait: Milliseconds): Promise<PurchaseRow> {
@@ -82,21 +84,4 @@ async function whyNot(sql: Sql, { site, purchaseId }: PurchaseRow, wait: Millise
   const answered =
     lastSuccessAt === null ? 'has not answered yet' : `last answered ${relative(lastSuccessAt, now).replace('now', 'just now')}`;
   return `${none}; site ${site} ${answered}, and the request stands: look again with "${commandLine`status ${purchaseId} --site ${site}`}", wait longer with --wait, or see whether the site answers with "purchase-watch doctor"`;
-}
-
-/** Declares the command. */
-export function register(command: Command, context: CliContext): void {
-  command
-    .description('Has the running daemon ask for a purchase now, waits for the answer and shows the purchase.')
-    .argument('<id>', 'its Purchase ID')
-    .option('--site <name>', 'the site, when several have this id')
-    .addOption(
-      new Option('--wait <duration>', 'how long to wait for the answer').argParser(durationArgument).default(10_000, '10s'),
-    )
-    .option('--json', 'write JSON')
-    .action((id: string, options: PollOptions) => poll(context, id, options));
-  examples(command, [
-    ['poll 3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11', 'ask and show'],
-    ['poll 3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11 --json | jq .state.name', 'for programs'],
-  ]);
 }

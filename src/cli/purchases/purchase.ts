@@ -2,10 +2,9 @@
 import { nearest } from '../../config/kinds/nearest.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
-import { listSites } from '../../postgres/polling/sites.ts';
 import { findPurchases, type PurchaseRow } from '../../postgres/purchases/purchases.ts';
 import { idsFrom } from '../../postgres/reports/overview.ts';
-import { knownSite } from '../terminal/site.ts';
+import { requireSite } from '../terminal/site.ts';
 
 /** So much of an id must be right for a suggestion; lists and the demo shorten ids to no less. */
 const PREFIX = 6;
@@ -16,11 +15,7 @@ export async function findPurchase(
   sql: Sql,
   { purchaseId, site }: { purchaseId: string; site: string | undefined },
 ): Promise<PurchaseRow> {
-  if (site !== undefined)
-    knownSite(
-      site,
-      (await listSites(sql)).map(({ name }) => name),
-    );
+  await requireSite(sql, site);
   const found = await findPurchases(sql, { purchaseId, site: site ?? null });
   if (found.length > 1) {
     const sites = found.map((row) => row.site).join(', ');

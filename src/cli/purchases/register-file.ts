@@ -112,13 +112,8 @@ function isRefusal(error: unknown): error is Error {
   return error instanceof Error && error.name === 'PostgresError' && /^2[23]/.test(String((error as { code?: unknown }).code));
 }
 
-interface Input {
-  readonly stream: NodeJS.ReadableStream & { readonly bytesRead?: number };
-  /** In bytes; null for a pipe. */
-  readonly size: number | null;
-}
-
-async function openInput(file: string, stdin: NodeJS.ReadableStream): Promise<Input> {
+/** `size` in bytes; null for a pipe. */
+async function openInput(file: string, stdin: NodeJS.ReadableStream & { readonly bytesRead?: number }) {
   if (file === '-') return { stream: stdin, size: sizeOf((stdin as Partial<ReadStream> & { fd?: number }).fd) };
   try {
     // Opened first: a stream would report a missing file when it is too late to say it well.

@@ -1,39 +1,15 @@
 /** Shows an explanation: the sentence that matters first, then what happened, how things stand and what comes. */
 
-import { explanationBody } from '../../api/purchases/explanation-body.ts';
-import { suggestion } from '../../config/kinds/nearest.ts';
-import { type ExplainPolicy, explainPurchase } from '../../domain/explain/explain.ts';
 import type { Explanation, Step } from '../../domain/explain/step.ts';
 import { stateBoth } from '../../domain/purchases/states.ts';
-import { AppError } from '../../domain/values/errors.ts';
 import { relative } from '../../domain/values/relative-time.ts';
 import { wrapToWidth } from '../../domain/values/text-width.ts';
 import { DAY, type Instant, isoTime } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { explainFacts, subscriberNames } from '../../postgres/reports/explain.ts';
 import type { CliContext } from '../terminal/context.ts';
-import { lineWidth, printable, printFacts, printJson, printLine, printText, styled } from '../terminal/output.ts';
+import { lineWidth, printable, printFacts, printLine, printText, styled } from '../terminal/output.ts';
 
-interface Wanted {
-  /** The purchase's row. */
-  readonly id: number;
-  readonly purchaseId: string;
-  readonly subscriber: string | null;
-  readonly policy: ExplainPolicy;
-  readonly json: boolean;
-}
-
-/** Reads, explains and prints. */
-export async function showExplanation(
-  context: CliContext,
-  sql: Sql,
-  { id, purchaseId, subscriber, policy, json }: Wanted,
-): Promise<void> {
-  const facts = await explainFacts(sql, { id, subscriber });
-  if (facts === null) throw new AppError('not_found', `${JSON.stringify(purchaseId)} was removed just now`);
-  if (subscriber !== null && facts.subscribers.length === 0) throw await noSubscriber(sql, subscriber);
-  const explanation = explainPurchase(facts, policy);
-  if (json) return printJson(context, explanationBody(explanation));
+/** Prints it. */
+export function printExplanation(context: CliContext, explanation: Explanation): void {
   printHead(context, explanation);
   printLine(context);
   const { matters, verdict } = explanation;
@@ -43,12 +19,6 @@ export async function showExplanation(
   printSteps(context, HISTORY, explanation.steps, explanation.now);
   printSteps(context, 'How things stand', explanation.standing, explanation.now);
   printSteps(context, 'What comes', explanation.next, explanation.now);
-}
-
-async function noSubscriber(sql: Sql, name: string): Promise<AppError> {
-  const names = await subscriberNames(sql);
-  const known = names.length === 0 ? 'there are none' : `there ${names.length === 1 ? 'is' : 'are'} ${names.join(', ')}`;
-  return new AppError('invalid', `--subscriber: ${JSON.stringify(name)} is not a subscriber${suggestion(name, names)}; ${known}`);
 }
 
 function printHead(context: CliContext, { purchase, now }: Explanation): void {

@@ -4,7 +4,6 @@ import { purchaseBody, transitionBody } from '../../api/purchases/purchase-body.
 import type { PollPolicy } from '../../domain/polling/poll-plan.ts';
 import { stateBoth, stateWords } from '../../domain/purchases/states.ts';
 import type { ShownLimit } from '../../domain/stays/dwell.ts';
-import { isDecimal, type JsonValue } from '../../domain/values/exact-json.ts';
 import { relative } from '../../domain/values/relative-time.ts';
 import { type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import { readClock, type Sql } from '../../postgres/connection/database.ts';
@@ -14,7 +13,7 @@ import { deliveriesOfPurchase, type PurchaseDelivery } from '../../postgres/repo
 import { limitOfPurchase } from '../../postgres/reports/shown.ts';
 import { learnedLimits } from '../../postgres/stays/limits.ts';
 import type { CliContext } from '../terminal/context.ts';
-import { counted, printFacts, printJson, printLine, styled } from '../terminal/output.ts';
+import { counted, printFacts, printJson, printLine, styled, textOf } from '../terminal/output.ts';
 import { printTable } from '../terminal/table.ts';
 
 /** Prints the purchase with its transitions and deliveries. */
@@ -64,8 +63,8 @@ function printHead(context: CliContext, row: PurchaseRow, { now, limit }: { now:
     ['limit', limit?.text ?? null],
     ['reference', row.reference],
     ['metadata', metadata === null ? null : JSON.stringify(metadata)],
-    ['price', price === null ? null : `${text(price)} ${currency === null ? '' : text(currency)}`.trimEnd()],
-    ['order', orderReference === null ? null : text(orderReference)],
+    ['price', price === null ? null : `${textOf(price)} ${currency === null ? '' : textOf(currency)}`.trimEnd()],
+    ['order', orderReference === null ? null : textOf(orderReference)],
     ['added', relative(row.registeredAt, now)],
     ['asked', row.lastPolledAt === null ? 'not yet' : `${counted(row.polls, 'time')}, last ${relative(row.lastPolledAt, now)}`],
     ['next', nextPoll(row.nextPollAt, now)],
@@ -80,23 +79,15 @@ function nextPoll(at: Instant | null, now: Instant): string {
   return when.endsWith(' ago') ? `due since ${when.replace(/ ago$/, '')}` : when;
 }
 
-function text(value: JsonValue): string {
-  return isDecimal(value) ? value.rawJSON : String(value);
-}
-
 function printTransitions(context: CliContext, transitions: readonly TransitionRow[], now: Instant): void {
   if (transitions.length === 0) return void printLine(context, '\nNo change was seen yet.');
   printLine(context);
-  printTable(
-    context,
-    ['sequence', 'change', 'seen', 'at'],
-    transitions.map(({ sequence, from, to, notAfter }) => [
-      sequence,
-      `${from === null ? '(first seen)' : stateWords(from)} → ${stateBoth(to)}`,
-      relative(notAfter, now),
-      isoTime(notAfter),
-    ]),
-  );
+  printTable(context, transitions, {
+    sequence: ({ sequence }) => sequence,
+    change: ({ from, to }) => `${from === null ? '(first seen)' : stateWords(from)} → ${stateBoth(to)}`,
+    seen: ({ notAfter }) => relative(notAfter, now),
+    at: ({ notAfter }) => isoTime(notAfter),
+  });
   const first = transitions[0]!.sequence;
   if (transitions.at(-1)!.sequence - first >= transitions.length)
     printLine(context, 'Numbers between them are of events without a change, such as purchase.stuck.');
@@ -106,17 +97,14 @@ function printDeliveries(context: CliContext, deliveries: readonly PurchaseDeliv
   if (deliveries.length === 0)
     return void printLine(context, '\nNo subscriber gets events of it so far. Who gets events: purchase-watch subscribers');
   printLine(context);
-  printTable(
-    context,
-    ['sequence', 'event', 'subscriber', 'delivery', 'tries', 'when', 'trouble'],
-    deliveries.map(({ sequence, type, subscriber, status, reason, attempts, dueAt, settledAt, lastError }) => [
-      sequence,
-      type,
-      subscriber,
-      status,
-      attempts,
+  printTable(context, deliveries, {
+    sequence: ({ sequence }) => sequence,
+    event: ({ type }) => type,
+    subscriber: ({ subscriber }) => subscriber,
+    delivery: ({ status }) => status,
+    tries: ({ attempts }) => attempts,
+    when: ({ settledAt, status, dueAt }) =>
       settledAt !== null ? relative(settledAt, now) : status === 'pending' ? `next ${relative(dueAt, now)}` : '',
-      reason ?? lastError ?? '',
-    ]),
-  );
+    trouble: ({ reason, lastError }) => reason ?? lastError ?? '',
+  });
 }

@@ -1,6 +1,5 @@
 /** `unwatch`: stops watching a purchase, or all purchases of a site. */
 
-import type { Command } from 'commander';
 import { livingDaemons } from '../../actions/running-daemons.ts';
 import { sentence } from '../../domain/incidents/replica-trouble.ts';
 import { unnamedSiteText, unpolledAdvice, unpolledText } from '../../domain/polling/unpolled.ts';
@@ -10,8 +9,9 @@ import { stopPurchasesOf } from '../../postgres/polling/rename.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
 import { stopPurchase } from '../../postgres/purchases/purchases.ts';
 import { countPolled, countPurchases } from '../../postgres/reports/counts.ts';
-import { examples } from '../terminal/arguments.ts';
-import { confirmed } from '../terminal/confirm.ts';
+import { JSON_OPTION } from '../terminal/arguments.ts';
+import { declare } from '../terminal/command.ts';
+import { confirm } from '../terminal/confirm.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
 import { counted, printJson, printLine, printText } from '../terminal/output.ts';
@@ -19,55 +19,74 @@ import { recordCommand } from '../terminal/record.ts';
 import { knownSite } from '../terminal/site.ts';
 import { findPurchase } from './purchase.ts';
 
-interface UnwatchOptions {
-  readonly site?: string;
-  readonly yes?: true;
-  readonly dryRun?: true;
-  readonly json?: true;
-}
-
 /** More in one statement would hold locks for long. */
 const AT_ONCE = 500;
 
-async function unwatch(context: CliContext, purchaseId: string | undefined, options: UnwatchOptions): Promise<void> {
-  const { site } = options;
-  if (purchaseId !== undefined) return unwatchOne(context, purchaseId, options);
-  if (site === undefined) throw new AppError('invalid', 'name a purchase ID, or a site with --site to stop all its purchases');
-  return unwatchSite(context, site, options);
+export const register = declare(
+  {
+    description: 'Stops polling a purchase, or all purchases of a site. What is known of them stays.',
+    arguments: [['[id]', 'its Purchase ID; without it all purchases of --site']],
+    options: [
+      ['--site <name>', 'the site, when several have this id, or whose purchases are all stopped'],
+      ['--yes', 'for a whole site: do not ask'],
+      ['--dry-run', 'for a whole site: only count its watched purchases'],
+      JSON_OPTION,
+    ],
+    examples: [
+      ['unwatch 3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11', 'no more polls'],
+      ['unwatch --site old-shop --dry-run', 'how many purchases the site has'],
+      ['unwatch --site old-shop', 'stops all of them; asks first'],
+    ],
+  },
+  async (context, { id, site, yes, dryRun, json }) => {
+    if (id !== undefined && (yes || dryRun))
+      throw new AppError('invalid', `--${yes ? 'yes' : 'dry-run'}: only for a whole site, without a purchase ID`);
+    if (id !== undefined) return withDatabase(context, ({ sql }) => unwatchOne(context, sql, { purchaseId: id, site, json }));
+    if (site === undefined) throw new AppError('invalid', 'name a purchase ID, or a site with --site to stop all its purchases');
+    await withDatabase(context, ({ sql }) => unwatchSite(context, sql, site, { yes, dryRun, json }));
+  },
+);
+
+async function unwatchOne(
+  context: CliContext,
+  sql: Sql,
+  { purchaseId, site, json }: { purchaseId: string; site: string | undefined; json: boolean },
+): Promise<void> {
+  const purchase = await findPurchase(sql, { purchaseId, site });
+  await stopPurchase(sql, purchase);
+  await recordCommand(sql, 'unwatch', { id: purchaseId, site: purchase.site });
+  const was = purchase.status;
+  if (json) return printJson(context, { purchaseId, site: purchase.site, status: 'stopped', was });
+  const text =
+    was === 'stopped'
+      ? `${purchaseId} at site ${purchase.site} was stopped already`
+      : `stopped ${purchaseId} at site ${purchase.site}; what is known of it stays, and "watch" takes it up again`;
+  printLine(context, text);
 }
 
-async function unwatchOne(context: CliContext, purchaseId: string, { site, yes, dryRun, json }: UnwatchOptions): Promise<void> {
-  if (yes || dryRun) throw new AppError('invalid', `--${yes ? 'yes' : 'dry-run'}: only for a whole site, without a purchase ID`);
-  await withDatabase(context, async ({ sql }) => {
-    const purchase = await findPurchase(sql, { purchaseId, site });
-    await stopPurchase(sql, purchase);
-    await recordCommand(sql, 'unwatch', { id: purchaseId, site: purchase.site });
-    const was = purchase.status;
-    if (json) return printJson(context, { purchaseId, site: purchase.site, status: 'stopped', was });
-    const text =
-      was === 'stopped'
-        ? `${purchaseId} at site ${purchase.site} was stopped already`
-        : `stopped ${purchaseId} at site ${purchase.site}; what is known of it stays, and "watch" takes it up again`;
-    printLine(context, text);
-  });
-}
-
-async function unwatchSite(context: CliContext, site: string, { yes, dryRun, json }: UnwatchOptions): Promise<void> {
-  await withDatabase(context, async ({ sql }) => {
-    const count = await printWatched(context, sql, site, json === true);
-    const isDone = dryRun === true || count === 0;
-    if (!isDone && !yes && !(await confirmed(context, asking(count, json === true))))
-      throw new AppError('conflict', 'nothing was stopped');
-    const stopped = isDone ? 0 : await stopAll(sql, site);
-    if (stopped > 0) await recordCommand(sql, 'unwatch', { site, count: stopped });
-    const left = isDone ? count : await countPolled(sql, site);
-    if (json) return printJson(context, { site, watched: left, stopped });
-    if (isDone) return printLine(context, `Nothing was stopped${dryRun ? ' (--dry-run)' : ''}.`);
-    printLine(context, `Stopped ${counted(stopped, 'purchase')} of site ${site}; what is known of them stays.`);
-    if (left > 0) {
-      printLine(context, `${counted(left, 'purchase')} could not be stopped: another session holds the rows. Run this again.`);
-    }
-  });
+async function unwatchSite(
+  context: CliContext,
+  sql: Sql,
+  site: string,
+  { yes, dryRun, json }: { yes: boolean; dryRun: boolean; json: boolean },
+): Promise<void> {
+  const count = await printWatched(context, sql, site, json);
+  const isDone = dryRun || count === 0;
+  if (!isDone && !yes)
+    await confirm(context, {
+      question: `Stop polling ${count === 1 ? 'it' : `all ${count}`}? Their history stays; "watch" takes each up again.`,
+      otherwise: 'stopping all purchases of a site needs a yes: say --yes to do it, or --dry-run to see how many there are',
+      refused: 'nothing was stopped',
+      json,
+    });
+  const stopped = isDone ? 0 : await stopAll(sql, site);
+  if (stopped > 0) await recordCommand(sql, 'unwatch', { site, count: stopped });
+  const left = isDone ? count : await countPolled(sql, site);
+  if (json) return printJson(context, { site, watched: left, stopped });
+  if (isDone) return printLine(context, `Nothing was stopped${dryRun ? ' (--dry-run)' : ''}.`);
+  printLine(context, `Stopped ${counted(stopped, 'purchase')} of site ${site}; what is known of them stays.`);
+  if (left > 0)
+    printLine(context, `${counted(left, 'purchase')} could not be stopped: another session holds the rows. Run this again.`);
 }
 
 /** Prints how many purchases of a site are watched and whether daemons poll it, and answers the number. Throws AppError `invalid` for an unknown site. */
@@ -95,14 +114,6 @@ async function printWatched(context: CliContext, sql: Sql, site: string, silent:
   return count;
 }
 
-function asking(count: number, forPrograms: boolean) {
-  return {
-    question: `Stop polling ${count === 1 ? 'it' : `all ${count}`}? Their history stays; "watch" takes each up again.`,
-    otherwise: 'stopping all purchases of a site needs a yes: say --yes to do it, or --dry-run to see how many there are',
-    forPrograms,
-  };
-}
-
 async function stopAll(sql: Sql, site: string): Promise<number> {
   let stopped = 0;
   for (;;) {
@@ -110,21 +121,4 @@ async function stopAll(sql: Sql, site: string): Promise<number> {
     if (some === 0) return stopped;
     stopped += some;
   }
-}
-
-/** Declares the command. */
-export function register(command: Command, context: CliContext): void {
-  command
-    .description('Stops polling a purchase, or all purchases of a site. What is known of them stays.')
-    .argument('[id]', 'its Purchase ID; without it all purchases of --site')
-    .option('--site <name>', 'the site, when several have this id, or whose purchases are all stopped')
-    .option('--yes', 'for a whole site: do not ask')
-    .option('--dry-run', 'for a whole site: only count its watched purchases')
-    .option('--json', 'write JSON')
-    .action((id: string | undefined, options: UnwatchOptions) => unwatch(context, id, options));
-  examples(command, [
-    ['unwatch 3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11', 'no more polls'],
-    ['unwatch --site old-shop --dry-run', 'how many purchases the site has'],
-    ['unwatch --site old-shop', 'stops all of them; asks first'],
-  ]);
 }

@@ -6,22 +6,21 @@ import { STATE_NAMES, stateBoth, stateName, stateValue } from '../../domain/purc
 import { humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
-import { listSites } from '../../postgres/polling/sites.ts';
 import { countSettled, type WatchSettled, watchSettled } from '../../postgres/polling/watch-settled.ts';
-import { confirmed } from '../terminal/confirm.ts';
+import { confirm } from '../terminal/confirm.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { type OpenDatabase, withDatabase } from '../terminal/database.ts';
 import { counted, printJson, printLine, printRemark } from '../terminal/output.ts';
 import { recordCommand } from '../terminal/record.ts';
-import { knownSite } from '../terminal/site.ts';
+import { requireSite } from '../terminal/site.ts';
 
-export interface SettledOptions {
+interface SettledOptions {
   /** A state by name or number. */
   readonly settled: string;
-  readonly site?: string;
-  readonly yes?: true;
-  readonly dryRun?: true;
-  readonly json?: true;
+  readonly site: string | null;
+  readonly yes: boolean;
+  readonly dryRun: boolean;
+  readonly json: boolean;
 }
 
 /** More in one statement would hold locks for long. */
@@ -32,18 +31,19 @@ const PER_SECOND = 10;
 const OTHERWISE = 'watching many purchases again needs a yes: say --yes to do it, or --dry-run to see how many there are';
 
 /** Counts the settled purchases of a state, asks, and watches them again. */
-export async function watchSettledPurchases(context: CliContext, options: SettledOptions): Promise<void> {
-  const { site = null, yes, dryRun, json = false } = options;
-  const state = stateOf(options.settled);
+export async function watchSettledPurchases(
+  context: CliContext,
+  { settled, site, yes, dryRun, json }: SettledOptions,
+): Promise<void> {
+  const state = stateOf(settled);
   const work = async ({ sql, settings }: OpenDatabase): Promise<void> => {
     const count = await settledAt(sql, state, site);
     const within = humanDuration((count / PER_SECOND) * 1_000);
     if (!json) printLine(context, `${counted(count, 'settled purchase')}: ${stateBoth(state)}.`);
     if (policyOf(settings.policy, state).final) printRemark(context, finalText(stateBoth(state)));
-    const isDone = dryRun === true || count === 0;
+    const isDone = dryRun || count === 0;
     const question = `Watch ${count === 1 ? 'it' : `all ${count}`} again? First polls are spread over ${within}.`;
-    if (!isDone && !yes && !(await confirmed(context, { question, otherwise: OTHERWISE, forPrograms: json })))
-      throw new AppError('conflict', 'nothing was changed');
+    if (!isDone && !yes) await confirm(context, { question, otherwise: OTHERWISE, refused: 'nothing was changed', json });
     const watched = isDone ? 0 : await watchAll(sql, { state, site });
     if (json) return printJson(context, { state: stateName(state), settled: count - watched, watched });
     if (isDone) return printLine(context, `Nothing was changed${dryRun ? ' (--dry-run)' : ''}.`);
@@ -60,8 +60,7 @@ function stateOf(text: string): number {
 }
 
 async function settledAt(sql: Sql, state: number, site: string | null): Promise<number> {
-  const names = (await listSites(sql)).map(({ name }) => name);
-  if (site !== null) knownSite(site, names);
+  await requireSite(sql, site ?? undefined);
   return (await countSettled(sql, site)).find((each) => each.state === state)?.count ?? 0;
 }
 

@@ -2,26 +2,25 @@
 
 import { retryGivenUp } from '../../actions/subscribers/given-up.ts';
 import type { Undelivered } from '../../domain/deliveries/delivery-status.ts';
-import { AppError } from '../../domain/values/errors.ts';
-import { confirmed } from '../terminal/confirm.ts';
+import { confirm } from '../terminal/confirm.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
 import { counted, printJson, printLine } from '../terminal/output.ts';
 import { recordCommand } from '../terminal/record.ts';
 import { printOutlook, requireReplayable, resendBody } from './resend.ts';
 
-export interface RetryAllOptions {
+interface RetryAllOptions {
   readonly subscriber: string;
-  readonly status?: Undelivered;
-  readonly dryRun?: boolean;
-  readonly yes?: true;
-  readonly json?: true;
+  readonly status: Undelivered | undefined;
+  readonly dryRun: boolean;
+  readonly yes: boolean;
+  readonly json: boolean;
 }
 
 /** Counts them, asks, and has them sent again. */
 export async function retryAll(
   context: CliContext,
-  { subscriber: name, status = 'exhausted', dryRun = false, yes, json }: RetryAllOptions,
+  { subscriber: name, status = 'exhausted', dryRun, yes, json }: RetryAllOptions,
 ): Promise<void> {
   await withDatabase(context, async (database) => {
     const { sql } = database;
@@ -29,9 +28,17 @@ export async function retryAll(
     const which = { subscriber: subscriber.id, status };
     const theseOf = (count: number): string => `${counted(count, `${status} delivery`, `${status} deliveries`)} of ${name}`;
     const found = await retryGivenUp(sql, which, { dryRun: true });
-    if (found.count > 0 && !dryRun && !yes) await confirmRetry(context, theseOf(found.count), json === true);
-    const retried = dryRun || found.count === 0 ? found : await retryGivenUp(sql, which, { dryRun: false });
-    if (!dryRun && found.count > 0) await recordCommand(sql, 'deliveries retry', { id: name, count: retried.count });
+    const isDone = dryRun || found.count === 0;
+    const these = theseOf(found.count);
+    if (!isDone && !yes)
+      await confirm(context, {
+        question: `${these} will be sent again, after all that is new. Go on?`,
+        otherwise: `${these} would be sent again: say --yes to do it, or --dry-run to see more`,
+        refused: 'nothing was sent again',
+        json,
+      });
+    const retried = isDone ? found : await retryGivenUp(sql, which, { dryRun: false });
+    if (!isDone) await recordCommand(sql, 'deliveries retry', { id: name, count: retried.count });
     const { waiting: _, ...body } = await resendBody(database, retried, { subscriber, dryRun });
     if (json) return printJson(context, body);
     const { count, oldest, newest } = body;
@@ -40,10 +47,4 @@ export async function retryAll(
     printLine(context, `${theseOf(count)}, from ${oldest} to ${newest}: ${done}`);
     await printOutlook(context, sql, body);
   });
-}
-
-async function confirmRetry(context: CliContext, these: string, forPrograms: boolean): Promise<void> {
-  const question = `${these} will be sent again, after all that is new. Go on?`;
-  const otherwise = `${these} would be sent again: say --yes to do it, or --dry-run to see more`;
-  if (!(await confirmed(context, { question, otherwise, forPrograms }))) throw new AppError('conflict', 'nothing was sent again');
 }

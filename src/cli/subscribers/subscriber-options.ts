@@ -1,5 +1,6 @@
 /** A subscriber's options as the command line takes them, checked by the rules of the API. */
 
+import { InvalidArgumentError } from 'commander';
 import { type Checked, LONGEST_DESCRIPTION, readHeaders, readState, readType, readUrl } from '../../actions/subscribers/rules.ts';
 import type { Extras } from '../../actions/subscribers/subscribers.ts';
 import { siteProblem } from '../../api/registrations/site-problem.ts';
@@ -8,21 +9,44 @@ import type { Settings } from '../../config/settings.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
+import type { Given } from '../terminal/command.ts';
 
-export interface WishOptions {
-  readonly types?: string;
-  readonly sites?: string;
-  readonly states?: string;
-  readonly description?: string;
-}
+const EITHER_HEADERS = 'Give headers or take them away, not both.';
 
-/** What it gets beside the events. */
-export interface ExtraOptions {
-  readonly format?: 'standard' | 'cloudevents';
-  /** `Name: value`, once for each; false: none any more. */
-  readonly header?: readonly string[] | false;
-  readonly asymmetric?: boolean;
-}
+/** Which events are wanted, and in which form. */
+export const WISH_OPTIONS = [
+  ['--types <list>', 'types of events, separated by commas, or all'],
+  ['--sites <list>', 'sites, separated by commas, or all'],
+  ['--states <list>', 'states a purchase changed to, by name or number, or all'],
+  ['--description <text>', 'what it is, for people'],
+  ['--format <format>', 'what the body is', { choices: ['standard', 'cloudevents'] }],
+  [
+    '--header <name: value>',
+    'a header of its own, sent with every request; may be given again and replaces those there were',
+    {
+      read: (line: string, before: readonly string[] | false | undefined): readonly string[] => {
+        if (before === false) throw new InvalidArgumentError(EITHER_HEADERS);
+        return [...(before ?? []), line];
+      },
+      isSecret: (line: string) => /auth|token|secret|key|password|signature/i.test(line.split(':', 1)[0]!),
+    },
+  ],
+] as const;
+
+export const NO_HEADER_OPTION = [
+  '--no-header',
+  'no headers of its own any more',
+  {
+    // With a value to read, so that it learns of the other one.
+    preset: '',
+    read: (_: string, before: readonly string[] | false | undefined): false => {
+      if (before) throw new InvalidArgumentError(EITHER_HEADERS);
+      return false;
+    },
+  },
+] as const;
+
+export type WishOptions = Given<typeof WISH_OPTIONS>;
 
 /** What was meant; throws AppError that names the option. */
 export function checked<T>(option: string, found: Checked<T>): T {
@@ -44,7 +68,10 @@ export function typesOption(text: string | undefined): string[] | null | undefin
 }
 
 /** Which events are wanted, from the options given; what is absent is undefined. */
-export async function wishesOf(sql: Sql, { types, sites, states, description }: WishOptions) {
+export async function wishesOf(
+  sql: Sql,
+  { types, sites, states, description }: Pick<WishOptions, 'types' | 'sites' | 'states' | 'description'>,
+) {
   const known = sites === undefined ? [] : (await listSites(sql)).filter(({ configured }) => configured).map(({ name }) => name);
   if (description !== undefined && description.length > LONGEST_DESCRIPTION) {
     throw new AppError('invalid', `--description: is longer than ${LONGEST_DESCRIPTION} characters`);
@@ -61,7 +88,15 @@ export async function wishesOf(sql: Sql, { types, sites, states, description }: 
 }
 
 /** What it gets beside the events, from the options given; what is absent is undefined. */
-export function extrasOf({ format, header, asymmetric }: ExtraOptions): Extras {
+export function extrasOf({
+  format,
+  header,
+  asymmetric,
+}: {
+  format?: WishOptions['format'];
+  header?: readonly string[] | false;
+  asymmetric?: boolean;
+}): Extras {
   return { format, headers: header === false ? null : header === undefined ? undefined : headersOption(header), asymmetric };
 }
 

@@ -1,28 +1,50 @@
 /** `slack test` and its like: prove that messages arrive and how they look, by the way that real ones take. */
 
-import type { Command } from 'commander';
 import { type TestedChannel, testChannel } from '../../actions/channels/test-channel.ts';
 import { nearest } from '../../config/kinds/nearest.ts';
 import { PEOPLE_KINDS, type PeopleKind } from '../../config/kinds/people-kinds.ts';
 import { loadSettings } from '../../config/load-settings.ts';
 import type { ChannelSettings } from '../../config/settings.ts';
 import { AppError } from '../../domain/values/errors.ts';
-import { examples } from '../terminal/arguments.ts';
+import { JSON_OPTION } from '../terminal/arguments.ts';
+import { declare, group, type Register } from '../terminal/command.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { counted, printJson, printLine, printRemark, styled } from '../terminal/output.ts';
 
-interface TestOptions {
-  readonly channel?: string;
-  readonly longest?: true;
-  readonly json?: true;
+/** The command of a kind. */
+export function registerKind(kind: PeopleKind): Register {
+  const { title, variable, showsPresent } = PEOPLE_KINDS[kind];
+  const [count, examplesOf] = showsPresent
+    ? ['two alerts', 'one that fires, which the next one ends']
+    : ['three messages', 'an incident, one that is over, and single stuck checkouts'];
+  const test = declare(
+    {
+      summary: `post ${count}, marked as a test`,
+      description: `Posts ${count} that are marked as a test to every configured channel: ${examplesOf}. Needs no daemon and no database.`,
+      options: [
+        ['--channel <name>', `only this channel${variable === null ? '' : `; that of ${variable} is called default`}`],
+        ['--longest', 'the longest messages there can be, instead of typical ones'],
+        JSON_OPTION,
+      ],
+      examples: [
+        [`${kind} test`, `all channels; exit code 1 when ${title} did not take a message`],
+        [`${kind} test --channel night`, `one channel of ${kind}.channels in the settings file`],
+        [`${kind} test --json`, 'for programs'],
+      ],
+    },
+    (context, given) => testChannels(context, kind, given),
+  );
+  return group({ description: `Shows that messages arrive, and how they look (${title}).` }, { test });
 }
 
-type Tested = TestedChannel & { readonly channel: string };
-
-async function test(context: CliContext, kind: PeopleKind, { channel, longest, json }: TestOptions): Promise<void> {
+async function testChannels(
+  context: CliContext,
+  kind: PeopleKind,
+  { channel = null, longest, json }: { channel?: string | null; longest: boolean; json: boolean },
+): Promise<void> {
   const settings = loadSettings(context.env);
   const ofKind = settings.channels.filter((each) => each.kind === kind);
-  const chosen = chooseChannels(ofKind, kind, channel ?? null);
+  const chosen = chooseChannels(ofKind, kind, channel);
   // Not among the results, which a program may read. The daemon is not asked: the command needs no database.
   printRemark(
     context,
@@ -66,32 +88,12 @@ function chooseChannels(
   throw new AppError('invalid', `--channel: there is no channel "${wanted}"; ${hint}`);
 }
 
-function sentence(context: CliContext, kind: PeopleKind, { channel, ok, messages, detail }: Tested): string {
+function sentence(
+  context: CliContext,
+  kind: PeopleKind,
+  { channel, ok, messages, detail }: TestedChannel & { readonly channel: string },
+): string {
   return ok
     ? `${styled(context, 'green', 'ok')}      ${channel}: ${PEOPLE_KINDS[kind].title} took ${counted(messages, 'message')}; look at the channel.`
     : `${styled(context, 'red', 'failed')}  ${channel}: ${detail}`;
-}
-
-/** Declares the command of a kind. */
-export function registerKind(ofKind: Command, context: CliContext, kind: PeopleKind): void {
-  const { title, variable, showsPresent } = PEOPLE_KINDS[kind];
-  const [count, examplesOf] = showsPresent
-    ? ['two alerts', 'one that fires, which the next one ends']
-    : ['three messages', 'an incident, one that is over, and single stuck checkouts'];
-  ofKind.description(`Shows that messages arrive, and how they look (${title}).`);
-  const command = ofKind
-    .command('test')
-    .summary(`post ${count}, marked as a test`)
-    .description(
-      `Posts ${count} that are marked as a test to every configured channel: ${examplesOf}. Needs no daemon and no database.`,
-    )
-    .option('--channel <name>', `only this channel${variable === null ? '' : `; that of ${variable} is called default`}`)
-    .option('--longest', 'the longest messages there can be, instead of typical ones')
-    .option('--json', 'write JSON')
-    .action((options: TestOptions) => test(context, kind, options));
-  examples(command, [
-    [`${kind} test`, `all channels; exit code 1 when ${title} did not take a message`],
-    [`${kind} test --channel night`, `one channel of ${kind}.channels in the settings file`],
-    [`${kind} test --json`, 'for programs'],
-  ]);
 }

@@ -4,7 +4,7 @@ import { deliveryDetails } from '../../actions/subscribers/body.ts';
 import { waitAdvice } from '../../actions/subscribers/outlook.ts';
 import { secretsOf } from '../../actions/subscribers/secrets.ts';
 import { requireSubscriber } from '../../actions/subscribers/subscribers.ts';
-import { testSubscriber as announceTest, offAdvice } from '../../actions/subscribers/test-event.ts';
+import { offAdvice, testSubscriber } from '../../actions/subscribers/test-event.ts';
 import { waitForAttempt } from '../../actions/subscribers/wait.ts';
 import { commandLine } from '../../domain/values/command-line.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
@@ -14,22 +14,26 @@ import type { Sql } from '../../postgres/connection/database.ts';
 import { findDelivery } from '../../postgres/deliveries/delivery-list.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
 import type { StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
-import type { CliContext } from '../terminal/context.ts';
-import { missingDaemon, type OpenDatabase, withDatabase } from '../terminal/database.ts';
+import { durationArgument, JSON_OPTION } from '../terminal/arguments.ts';
+import { missingDaemon, type OpenDatabase, onDatabase } from '../terminal/database.ts';
 import { printJson, printLine } from '../terminal/output.ts';
 import { recordCommand } from '../terminal/record.ts';
 
 /** `subscribers test`: sends a test event and waits for what becomes of it. */
-export async function testSubscriber(
-  context: CliContext,
-  name: string,
-  { wait, json }: { readonly json?: true; readonly wait: Milliseconds },
-): Promise<void> {
-  await withDatabase(context, async (database) => {
+export const test = onDatabase(
+  {
+    summary: 'send it a test and show how that went',
+    arguments: [['<name>', '']],
+    options: [
+      ['--wait <duration>', 'how long to wait for the answer', { read: durationArgument, usual: 20_000, shown: '20s' }],
+      JSON_OPTION,
+    ],
+  },
+  async (context, { name, wait, json }, database) => {
     const { sql } = database;
     const subscriber = await requireTestable(sql, name);
     const now = await databaseNow(sql);
-    const id = await announceTest(sql, subscriber, now);
+    const id = await testSubscriber(sql, subscriber, now);
     await recordCommand(sql, 'subscribers test', { id: name });
     // Of a pause that lasts longer nothing is to be expected.
     const isLong = (subscriber.health?.pausedUntil ?? 0) > now + wait;
@@ -42,8 +46,8 @@ export async function testSubscriber(
     const { httpStatus = null, tookMs = 0 } = body.attempts.at(-1) ?? {};
     if (!json)
       printLine(context, `${name} took the test: ${httpStatus} within ${humanDuration(tookMs)} (${body.id}, ${body.event.id})`);
-  });
-}
+  },
+);
 
 /** The subscriber, if a test event can be sent to it now. */
 async function requireTestable(sql: Sql, name: string): Promise<StoredSubscriber> {

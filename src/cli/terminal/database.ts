@@ -14,6 +14,7 @@ import type { Sql } from '../../postgres/connection/database.ts';
 import { heldText } from '../../postgres/connection/lock-holder.ts';
 import { isUsable, schemaStatus } from '../../postgres/migrations/schema.ts';
 import { daemonSilence } from '../../postgres/shards/living-replicas.ts';
+import { type Declared, declare, type Given, type Parts, type Register } from './command.ts';
 import type { CliContext } from './context.ts';
 import { printRemark } from './output.ts';
 
@@ -62,6 +63,16 @@ export async function withDatabase<T>(
     await sql?.end({ timeout: 1 });
     await embedded?.stop();
   }
+}
+
+/** A command whose work is done with the database open. `restsOn`: as of `withDatabase`. */
+export function onDatabase<const Arguments extends Parts, const Options extends Parts>(
+  { restsOn = [], ...declared }: Declared<Arguments, Options> & { readonly restsOn?: readonly SettingsGroup[] },
+  run: (context: CliContext, given: Given<Arguments> & Given<Options>, database: OpenDatabase) => Promise<void>,
+): Register {
+  const work = (context: CliContext, given: Given<Arguments> & Given<Options>) =>
+    withDatabase(context, (database) => run(context, given, database), { restsOn });
+  return declare<Arguments, Options>(declared as Declared<Arguments, Options>, work);
 }
 
 async function openEmbedded(dataDir: string, create: boolean) {

@@ -1,6 +1,7 @@
 /** How commands write: tables for people, JSON for programs, colours where they are wanted. */
 import { WriteStream } from 'node:tty';
 import { styleText } from 'node:util';
+import { isDecimal, type JsonValue } from '../../domain/values/exact-json.ts';
 import { textWidth, wrapToWidth } from '../../domain/values/text-width.ts';
 import type { CliContext } from './context.ts';
 
@@ -33,6 +34,11 @@ export function errorLines(context: CliContext, text: string): string {
   return text.replace(/^error:/, (word) => styled(toStandardError(context), 'red', word));
 }
 
+/** A value as it came: amounts keep their digits. */
+export function textOf(value: JsonValue): string {
+  return isDecimal(value) ? value.rawJSON : typeof value === 'string' ? value : JSON.stringify(value);
+}
+
 /** Text from outside on one line: a terminal obeys control characters, and invisible marks change what is read. */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, escapes);
@@ -51,6 +57,14 @@ function escapes(character: string): string {
 /** Writes one line. */
 export function printLine(context: CliContext, line = ''): void {
   context.stdout.write(`${line}\n`);
+}
+
+/**
+ * Writes a text, and answers whether it was taken, once it was: a next page is read when the reader of the output has taken this one,
+ * and a reader that has seen enough ends the command.
+ */
+export function isTaken({ stdout }: CliContext, text: string): Promise<boolean> {
+  return new Promise((resolve) => stdout.write(text, (error) => resolve(error == null)));
 }
 
 /** Writes data for programs; amounts keep their digits. */

@@ -12,30 +12,20 @@ export interface Reached {
   readonly size: number | null;
 }
 
-export interface ProgressOptions {
-  /** Where it is shown: standard error, so that a pipe gets the results alone. */
-  readonly stream: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
-  /** Whether a bar can be drawn in place. */
-  readonly inPlace: boolean;
-  readonly now?: () => Milliseconds;
-}
-
-export interface Progress {
-  reached(reached: Reached): void;
-  /** Writes a line of its own above the bar. */
-  say(text: string): void;
-  /** Takes the bar away. */
-  end(): void;
-}
-
 /** A terminal is drawn a few times a second; a log gets a line now and then. */
 const REDRAW: Milliseconds = 200;
 const SAY_AGAIN: Milliseconds = 5_000;
 const CLEAR = '\r\u001b[K';
 const BAR = 24;
 
-/** Begins to count the time. */
-export function progressOn({ stream, inPlace, now = () => performance.now() }: ProgressOptions): Progress {
+/**
+ * Begins to count the time. `stream` is standard error, so that a pipe gets the results alone; `inPlace`: whether a bar can be drawn
+ * over itself.
+ */
+export function progressOn(
+  stream: NodeJS.WritableStream & { readonly columns?: number },
+  { inPlace, now = () => performance.now() }: { inPlace: boolean; now?: () => Milliseconds },
+) {
   const begun = now();
   let last = inPlace ? Number.NEGATIVE_INFINITY : begun;
   let drawn = false;
@@ -44,7 +34,7 @@ export function progressOn({ stream, inPlace, now = () => performance.now() }: P
     drawn = false;
   };
   return {
-    reached(reached) {
+    reached(reached: Reached): void {
       const at = now();
       if (at - last < (inPlace ? REDRAW : SAY_AGAIN)) return;
       last = at;
@@ -55,10 +45,12 @@ export function progressOn({ stream, inPlace, now = () => performance.now() }: P
       stream.write(`${CLEAR}${line.slice(0, (stream.columns ?? 80) - 1)}`);
       drawn = true;
     },
-    say(text) {
+    /** Writes a line of its own above the bar. */
+    say(text: string): void {
       clear();
       stream.write(`${text}\n`);
     },
+    /** Takes the bar away. */
     end: clear,
   };
 }

@@ -9,11 +9,12 @@ export async function recordCommand(
   call: string,
   subject: Readonly<Record<string, string | number>>,
 ): Promise<void> {
-  const address = `${account()}@${hostname()}`;
+  const address = `${accountName()}@${hostname()}`;
   await recordAction(sql, { key: null, person: null, address, via: 'cli', call, subject, outcome: 'done' });
 }
 
-function account(): string {
+/** Of the person who runs the command. */
+export function accountName(): string {
   try {
     return userInfo().username;
   } catch {

@@ -5,21 +5,23 @@ import type { CliContext } from './context.ts';
 import { lineWidth, printable, printFacts, printLine, styled } from './output.ts';
 
 /**
- * Writes aligned columns under their titles. A column whose cells are all numbers is aligned to the right. On a terminal cells
- * that do not fit end with …; where that would cut the first column, which people copy into the next command, or one of the
- * columns `whole`, each row is written as facts, one below the other.
+ * Writes a line for each row under the titles of the columns. A column whose cells are all numbers is aligned to the right. On a
+ * terminal cells that do not fit end with …; where that would cut the first column, which people copy into the next command, or one
+ * of the columns `whole`, each row is written as facts, one below the other.
  */
-export function printTable(
+export function printTable<Row>(
   context: CliContext,
-  titles: readonly string[],
-  rows: readonly (readonly (string | number | null)[])[],
+  rows: readonly Row[],
+  cells: Readonly<Record<string, (row: Row) => string | number | null>>,
   { whole = [] }: { whole?: readonly string[] } = {},
 ): void {
   const most = lineWidth(context);
-  const texts = rows.map((row) => row.map((cell) => (cell === null ? '-' : printable(String(cell)))));
+  const titles = Object.keys(cells);
+  const values = rows.map((row) => Object.values(cells).map((cell) => cell(row)));
+  const texts = values.map((row) => row.map((cell) => (cell === null ? '-' : printable(String(cell)))));
   const columns = titles.map((title, at) => ({
     width: Math.max(title.length, ...texts.map((row) => textWidth(row[at] ?? ''))),
-    isNumeric: rows.length > 0 && rows.every((row) => typeof row[at] === 'number'),
+    isNumeric: rows.length > 0 && values.every((row) => typeof row[at] === 'number'),
     isProse: texts.some((row) => row[at]?.includes(' ')),
   }));
   const widths = fittingWidths(columns, most);

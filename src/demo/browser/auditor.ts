@@ -12,17 +12,12 @@ export interface Verdict {
   readonly first: string | null;
 }
 
-export interface Auditor {
-  /** The last verdict; null before the first. Asks for another when the last is old. */
-  verdict(): Verdict | null;
-}
-
 const REST: Milliseconds = 5_000;
 /** Of the time, at most a share of this is spent on audits, however much is kept. */
 const SHARE = 1 / 20;
 
-/** Audits all that the database holds. */
-export function createAuditor(sql: Sql): Auditor {
+/** Audits all that the database holds; answers the last verdict, null before the first, and asks for another when that is old. */
+export function createAuditor(sql: Sql): () => Verdict | null {
   let last: Verdict | null = null;
   let nextAt = 0;
   const run = async (): Promise<void> => {
@@ -43,10 +38,8 @@ export function createAuditor(sql: Sql): Auditor {
     const took = performance.now() - begun;
     nextAt = performance.now() + Math.max(REST, took / SHARE);
   };
-  return {
-    verdict: () => {
-      if (performance.now() >= nextAt) void run();
-      return last;
-    },
+  return () => {
+    if (performance.now() >= nextAt) void run();
+    return last;
   };
 }

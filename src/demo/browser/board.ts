@@ -4,7 +4,7 @@ import { type DaemonFacts, type Seen, SILENT } from './facts.ts';
 import type { Step, Switch } from './switches.ts';
 
 /** Who turned a switch: the person at the browser, or the story in the terminal. */
-export type Actor = 'person' | 'story';
+type Actor = 'person' | 'story';
 
 export interface FollowedStep {
   readonly words: string;
@@ -22,19 +22,9 @@ export interface Turn {
   readonly steps: readonly FollowedStep[];
 }
 
-export interface Board {
-  readonly switches: ReadonlyMap<string, Switch>;
-  /** Turns a switch for a person; one of no such name does nothing. */
-  turn(name: string, isOn: boolean): Promise<void>;
-  /** Notes that the story turned a switch. */
-  note(name: string, isOn: boolean): void;
-  /** The last turn of each switch that is on, and of those that were released a little while ago; the newest first. */
-  turns(): readonly Turn[];
-  facts(): DaemonFacts;
-  close(): void;
-}
+export type Board = ReturnType<typeof createBoard>;
 
-export interface BoardParts {
+interface BoardParts {
   readonly switches: ReadonlyMap<string, Switch>;
   /** Asks the daemon. */
   readFacts(): Promise<DaemonFacts>;
@@ -56,7 +46,7 @@ interface Kept extends Omit<Turn, 'steps'> {
 }
 
 /** Looks at the daemon each second. */
-export function createBoard({ switches, readFacts, since, onPerson }: BoardParts): Board {
+export function createBoard({ switches, readFacts, since, onPerson }: BoardParts) {
   const kept = new Map<string, Kept>();
   let facts = SILENT;
   let isLooking = false;
@@ -85,16 +75,19 @@ export function createBoard({ switches, readFacts, since, onPerson }: BoardParts
   const timer = setInterval(look, LOOK_EVERY);
   return {
     switches,
-    facts: () => facts,
-    note: (name, isOn) => begin(name, isOn, 'story'),
-    turn: async (name, isOn) => {
+    facts: (): DaemonFacts => facts,
+    /** Notes that the story turned a switch. */
+    note: (name: string, isOn: boolean): void => begin(name, isOn, 'story'),
+    /** Turns a switch for a person; one of no such name does nothing. */
+    turn: async (name: string, isOn: boolean): Promise<void> => {
       const toggle = switches.get(name);
       if (toggle === undefined || toggle.isOn() === isOn) return;
       onPerson();
       begin(name, isOn, 'person');
       await toggle.turn(isOn);
     },
-    turns: () =>
+    /** The last turn of each switch that is on, and of those that were released a little while ago; the newest first. */
+    turns: (): readonly Turn[] =>
       [...kept.values()]
         .filter((turn) => turn.toggle.isOn() || isFresh(turn))
         .map((turn) => ({
@@ -102,7 +95,7 @@ export function createBoard({ switches, readFacts, since, onPerson }: BoardParts
           steps: turn.steps.map(({ words, after, happenedAt }) => ({ words, happenedAt, expectedAt: turn.at + after })),
         }))
         .sort((a, b) => b.at - a.at),
-    close: () => clearInterval(timer),
+    close: (): void => clearInterval(timer),
   };
 }
 

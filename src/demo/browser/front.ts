@@ -19,7 +19,7 @@ import { barOf, SWITCH_PATH } from './bar.ts';
 import type { Board } from './board.ts';
 import { type SideParts, sideOf } from './side.ts';
 
-export interface FrontParts {
+interface FrontParts {
   readonly port: number;
   /** Where the daemon listens. */
   daemonUrl(): string;
@@ -28,11 +28,6 @@ export interface FrontParts {
   side(): SideParts;
   /** Whether the terminal's story still runs. */
   isStory(): boolean;
-}
-
-export interface Front {
-  readonly url: string;
-  close(): Promise<void>;
 }
 
 const HEADERS = {
@@ -53,7 +48,7 @@ const FILES = [
 const HEAD = `<link rel="stylesheet" href="${STYLES}">\n<script src="${SCRIPT}" defer></script>\n</head>`;
 
 /** Listens on this machine. */
-export async function openFront({ port, daemonUrl, board, side, isStory }: FrontParts): Promise<Front> {
+export async function openFront({ port, daemonUrl, board, side, isStory }: FrontParts) {
   const app = new Hono();
   const bar = async (back: string): Promise<string> =>
     String(await barOf(board, { back: below(back), now: Date.now(), isStory: isStory() }));
@@ -98,8 +93,7 @@ export async function openFront({ port, daemonUrl, board, side, isStory }: Front
     return new Response(page, { status: answer.status, headers: responseHeaders });
   });
   app.onError((error) => problemResponse(problemFrom(error)));
-  const server = await serveApi(app, { host: '127.0.0.1', port });
-  return { url: server.url, close: server.close };
+  return serveApi(app, { host: '127.0.0.1', port });
 }
 
 /** An answer that ends where the daemon or the browser breaks it off, which is no fault of the demo. */

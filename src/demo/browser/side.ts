@@ -54,13 +54,13 @@ function messageOf({ at, text, blocks }: SlackPost): Html {
 }
 
 function shopPanel({ progress, facts, isShopOpen, verdict }: SideParts): Html {
-  const misplaced = progress.misplaced();
+  const misplaced = progress.misplaced;
   const order =
     misplaced === 0 ? 'all in order, without a gap' : counted(misplaced, 'webhook out of order', 'webhooks out of order');
   return html`<header><h2 id="demo-shop-h">The shop’s receiver</h2><p>each line is a webhook that it just got, its signature checked</p></header>
-<dl class="figs"><div><dd>${number(progress.webhooks())}</dd><dt>arrived, ${order}</dt></div><div><dd>${behind(facts)}</dd><dt>${waits(facts, isShopOpen)}</dt></div></dl>
+<dl class="figs"><div><dd>${number(progress.webhooks)}</dd><dt>arrived, ${order}</dt></div><div><dd>${behind(facts)}</dd><dt>${waits(facts, isShopOpen)}</dt></div></dl>
 <p class="audit">${auditText(verdict)}</p>
-<ol>${progress.arrivals().slice(-ARRIVALS_SHOWN).reverse().map(arrivalOf)}</ol>`;
+<ol>${progress.arrivals.slice(-ARRIVALS_SHOWN).reverse().map(arrivalOf)}</ol>`;
 }
 
 function behind(facts: DaemonFacts): string {

@@ -16,6 +16,8 @@ export interface Step {
   happened(seen: Seen): boolean;
 }
 
+const step = (words: string, after: Milliseconds, happened: Step['happened']): Step => ({ words, after, happened });
+
 /** A button: pressed while what it does holds; pressed again, it ends that. */
 export interface Switch {
   readonly group: string;
@@ -53,8 +55,8 @@ export function switchesOf(parts: SwitchParts): ReadonlyMap<string, Switch> {
     ['card', pageSwitch(control, { page: 'card', state: BROKEN_STATE, place: 'the card provider' })],
     ['identity', pageSwitch(control, { page: 'identity', state: 'WaitingForIdentityProvider', place: 'the identity provider' })],
     ['slow', slowSwitch(control)],
-    ['throttle', throttleSwitch(control)],
-    ['refuse', refuseSwitch(control)],
+    ['throttle', faultSwitch(control, THROTTLE)],
+    ['refuse', faultSwitch(control, REFUSE)],
     ['daemon', daemonSwitch(parts)],
     ['receiver', receiverSwitch(parts)],
   ]);
@@ -75,31 +77,21 @@ function pageSwitch(control: Control, { page, state, place }: { page: string; st
       .filter((each) => each.site === BROKEN_SITE && each.state?.name === state)
       .reduce((sum, { stuck }) => sum + stuck, 0);
   const broken: readonly Step[] = [
-    {
-      words: 'a first customer has waited for longer than 10 s and is stuck',
-      after: 16_000,
-      happened: (seen) => stuckNow(seen) > 0,
-    },
-    {
-      words: 'with the fourth stuck customer in a row the incident opens',
-      after: 20_000,
-      happened: ({ incidents }) => incidents.some(isIts),
-    },
-    {
-      words: 'Slack gets one message, however many are stuck',
-      after: 20_000 + GATHERED,
-      happened: (seen) => slackGot(seen.incidents.filter(isIts))(seen),
-    },
+    step('a first customer has waited for longer than 10 s and is stuck', 16_000, (seen) => stuckNow(seen) > 0),
+    step('with the fourth stuck customer in a row the incident opens', 20_000, ({ incidents }) => incidents.some(isIts)),
+    step('Slack gets one message, however many are stuck', 20_000 + GATHERED, (seen) =>
+      slackGot(seen.incidents.filter(isIts))(seen),
+    ),
   ];
   const mended = (before: Seen): readonly Step[] => {
     const open = before.incidents.filter(isIts);
-    const back: Step = { words: 'the customers come back and pay', after: 5_000, happened: (seen) => stuckNow(seen) === 0 };
+    const back = step('the customers come back and pay', 5_000, (seen) => stuckNow(seen) === 0);
     if (open.length === 0) return [back];
     const ended = ({ overview, incidents }: Seen): boolean => overview !== null && !incidents.some(isIts);
     return [
       back,
-      { words: 'after five later customers got on, too, the incident ends', after: 26_000, happened: ended },
-      { words: 'Slack gets the message that it is over', after: 27_000, happened: slackGot(open) },
+      step('after five later customers got on, too, the incident ends', 26_000, ended),
+      step('Slack gets the message that it is over', 27_000, slackGot(open)),
     ];
   };
   return {
@@ -132,13 +124,13 @@ function slowSwitch(control: Control): Switch {
     steps: (on) =>
       on
         ? [
-            {
-              words: 'changes are recorded and delivered all the same',
-              after: 5_000,
-              happened: ({ arrivals }) => arrivals.length > 0 && arrivals.at(-1)!.at - arrivals[0]!.at > SLOW,
-            },
+            step(
+              'changes are recorded and delivered all the same',
+              5_000,
+              ({ arrivals }) => arrivals.length > 0 && arrivals.at(-1)!.at - arrivals[0]!.at > SLOW,
+            ),
           ]
-        : [{ words: 'changes arrive quickly again', after: 5_000, happened: (seen) => changes(seen) >= 5 }],
+        : [step('changes arrive quickly again', 5_000, (seen) => changes(seen) >= 5)],
   };
 }
 
@@ -147,29 +139,35 @@ const unreadable = ({ incidents }: Seen): IncidentBody[] => incidents.filter(({ 
 /** What follows once the service answers well again. */
 function readableAgain(before: Seen): readonly Step[] {
   const open = unreadable(before);
-  const answers: Step = {
-    words: 'a probe is answered, and polls follow',
-    after: 10_000,
-    happened: (seen) => changes(seen) > 0 && (seen.overview?.sites.every((site) => site.answers) ?? false),
-  };
+  const answers = step(
+    'a probe is answered, and polls follow',
+    10_000,
+    (seen) => changes(seen) > 0 && (seen.overview?.sites.every((site) => site.answers) ?? false),
+  );
   if (open.length === 0) return [answers];
   return [
     answers,
-    {
-      words: 'the incident ends',
-      after: 20_000,
-      happened: (seen) => seen.overview !== null && unreadable(seen).length === 0,
-    },
-    { words: 'Slack gets the message that it is over', after: 25_000, happened: slackGot(open) },
+    step('the incident ends', 20_000, (seen) => seen.overview !== null && unreadable(seen).length === 0),
+    step('Slack gets the message that it is over', 25_000, slackGot(open)),
   ];
 }
 
+interface Fault extends Pick<Switch, 'word' | 'purpose' | 'says' | 'saysAfter'> {
+  readonly kind: '429-seconds' | '503';
+  readonly retryAfter?: number;
+  /** The first step once it is on. */
+  readonly opens: string;
+  readonly after: Milliseconds;
+}
+
 /** Calls of the service that fail in one way, until the switch is released. */
-function faultSwitch(
-  control: Control,
-  { kind, retryAfter }: { kind: '429-seconds' | '503'; retryAfter?: number },
-): Pick<Switch, 'group' | 'isOn' | 'turn'> {
+function faultSwitch(control: Control, { kind, retryAfter, opens, after, ...words }: Fault): Switch {
+  const broken = [
+    step(opens, after, (seen) => unreadable(seen).length > 0),
+    step('Slack gets one message', after + GATHERED, (seen) => slackGot(unreadable(seen))(seen)),
+  ];
   return {
+    ...words,
     group: 'Service',
     isOn: () => control.settings().faults.some((each) => each.kind === kind),
     turn: (on) => {
@@ -177,70 +175,42 @@ function faultSwitch(
       control.clearFaults();
       if (on) control.fail({ kind, for: '1h', ...(retryAfter !== undefined && { retryAfter }) });
     },
+    steps: (on, before) => (on ? broken : readableAgain(before)),
   };
 }
 
-function throttleSwitch(control: Control): Switch {
-  return {
-    ...faultSwitch(control, { kind: '429-seconds', retryAfter: RETRY_AFTER }),
-    word: 'Throttle',
-    purpose:
-      'The service answers 429 and asks for 5 s of rest (Retry-After). Polls are put off as it asks; only when that lasts for two minutes do people get an alert.',
-    says: 'the service answers 429 to each call and asks for 5 s of rest: polls are put off, nothing is lost',
-    saysAfter: 'the service throttles no more',
-    steps: (on, before) =>
-      on
-        ? [
-            {
-              words: 'an incident opens once no purchase could be read for two minutes',
-              after: 120_000,
-              happened: (seen) => unreadable(seen).length > 0,
-            },
-            {
-              words: 'Slack gets one message',
-              after: 120_000 + GATHERED,
-              happened: (seen) => slackGot(unreadable(seen))(seen),
-            },
-          ]
-        : readableAgain(before),
-  };
-}
+const THROTTLE: Fault = {
+  kind: '429-seconds',
+  retryAfter: RETRY_AFTER,
+  opens: 'an incident opens once no purchase could be read for two minutes',
+  after: 120_000,
+  word: 'Throttle',
+  purpose:
+    'The service answers 429 and asks for 5 s of rest (Retry-After). Polls are put off as it asks; only when that lasts for two minutes do people get an alert.',
+  says: 'the service answers 429 to each call and asks for 5 s of rest: polls are put off, nothing is lost',
+  saysAfter: 'the service throttles no more',
+};
 
-function refuseSwitch(control: Control): Switch {
-  return {
-    ...faultSwitch(control, { kind: '503' }),
-    word: 'Refuse',
-    purpose:
-      'The service answers 503. Polling stops but for a probe now and then, and no customer is called stuck meanwhile. An incident opens within seconds.',
-    says: 'the service answers 503 to each call: single probes are sent instead of polls, and no customer is called stuck meanwhile',
-    saysAfter: 'the service answers again',
-    steps: (on, before) =>
-      on
-        ? [
-            { words: 'an incident opens', after: 12_000, happened: (seen) => unreadable(seen).length > 0 },
-            {
-              words: 'Slack gets one message',
-              after: 12_000 + GATHERED,
-              happened: (seen) => slackGot(unreadable(seen))(seen),
-            },
-          ]
-        : readableAgain(before),
-  };
-}
+const REFUSE: Fault = {
+  kind: '503',
+  opens: 'an incident opens',
+  after: 12_000,
+  word: 'Refuse',
+  purpose:
+    'The service answers 503. Polling stops but for a probe now and then, and no customer is called stuck meanwhile. An incident opens within seconds.',
+  says: 'the service answers 503 to each call: single probes are sent instead of polls, and no customer is called stuck meanwhile',
+  saysAfter: 'the service answers again',
+};
 
 function daemonSwitch({ daemon }: SwitchParts): Switch {
   const started: readonly Step[] = [
-    { words: 'the daemon answers', after: 4_000, happened: ({ overview }) => overview !== null },
-    {
-      words: 'what changed meanwhile is found by polls',
-      after: 6_000,
-      happened: (seen) => changes(seen) > 0 && seen.overview?.polling.due.count === 0,
-    },
-    {
-      words: 'and is delivered',
-      after: 8_000,
-      happened: (seen) => seen.arrivals.length > 0 && (waitingOf(seen) ?? Number.POSITIVE_INFINITY) <= FEW,
-    },
+    step('the daemon answers', 4_000, ({ overview }) => overview !== null),
+    step(
+      'what changed meanwhile is found by polls',
+      6_000,
+      (seen) => changes(seen) > 0 && seen.overview?.polling.due.count === 0,
+    ),
+    step('and is delivered', 8_000, (seen) => seen.arrivals.length > 0 && (waitingOf(seen) ?? Number.POSITIVE_INFINITY) <= FEW),
   ];
   return {
     group: 'Kill',
@@ -260,12 +230,12 @@ const FEW = 5;
 
 function receiverSwitch({ shop }: SwitchParts): Switch {
   const dead: readonly Step[] = [
-    { words: 'a delivery fails', after: 2_000, happened: (seen) => (shopOf(seen)?.health.failures ?? 0) > 0 },
-    {
-      words: 'after four failures in a row the shop is paused, and its deliveries are parked',
-      after: 7_000,
-      happened: (seen) => shopOf(seen)?.health.status === 'paused' && shopOf(seen)!.waiting.parked > 0,
-    },
+    step('a delivery fails', 2_000, (seen) => (shopOf(seen)?.health.failures ?? 0) > 0),
+    step(
+      'after four failures in a row the shop is paused, and its deliveries are parked',
+      7_000,
+      (seen) => shopOf(seen)?.health.status === 'paused' && shopOf(seen)!.waiting.parked > 0,
+    ),
   ];
   const revived = (before: Seen): readonly Step[] => {
     const until = shopOf(before)?.health.pausedUntil ?? null;
@@ -276,11 +246,11 @@ function receiverSwitch({ shop }: SwitchParts): Switch {
         after: wait,
         happened: (seen) => shopOf(seen)?.health.status === 'ok' && seen.arrivals.length > 0,
       },
-      {
-        words: 'all that waited arrives, in order',
-        after: wait + 5_000,
-        happened: (seen) => shopOf(seen)?.waiting.parked === 0 && waitingOf(seen)! <= FEW,
-      },
+      step(
+        'all that waited arrives, in order',
+        wait + 5_000,
+        (seen) => shopOf(seen)?.waiting.parked === 0 && waitingOf(seen)! <= FEW,
+      ),
     ];
   };
   return {

@@ -7,23 +7,13 @@ import { fileURLToPath } from 'node:url';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 
-export interface DaemonProcess {
-  /** The address of its API and console. */
-  readonly url: string;
-  isRunning(): boolean;
-  /** Starts it, and waits until it does its work. Throws AppError when it ends instead. */
-  start(): Promise<void>;
-  /** Ends it at once, as a power cut would. */
-  kill(): Promise<void>;
-  /** Lets it end what is under way. */
-  stop(): Promise<void>;
-}
-
 const BIN = fileURLToPath(new URL('../../../bin/purchase-watch.mjs', import.meta.url));
 const LOOK_AGAIN: Milliseconds = 100;
 
+export type DaemonProcess = ReturnType<typeof createDaemon>;
+
 /** A daemon with these settings as its environment, which listens at `port`. */
-export function createDaemon(settings: NodeJS.ProcessEnv, { port, logFile }: { port: number; logFile: string }): DaemonProcess {
+export function createDaemon(settings: NodeJS.ProcessEnv, { port, logFile }: { port: number; logFile: string }) {
   const url = `http://127.0.0.1:${port}`;
   let child: ChildProcess | null = null;
   const end = async (signal: 'SIGKILL' | 'SIGTERM'): Promise<void> => {
@@ -33,9 +23,11 @@ export function createDaemon(settings: NodeJS.ProcessEnv, { port, logFile }: { p
     await ended;
   };
   return {
+    /** The address of its API and console. */
     url,
     isRunning: () => child !== null,
-    start: async () => {
+    /** Starts it, and waits until it does its work. Throws AppError when it ends instead. */
+    start: async (): Promise<void> => {
       if (child !== null) return;
       const { PATH = '', HOME = '' } = process.env;
       const started = spawn(process.execPath, [BIN, 'start'], {
@@ -57,7 +49,9 @@ export function createDaemon(settings: NodeJS.ProcessEnv, { port, logFile }: { p
       if (child !== started)
         throw new AppError('unavailable', `the daemon did not start: ${complaintOf(said)} (log: ${logFile})`);
     },
+    /** Ends it at once, as a power cut would. */
     kill: () => end('SIGKILL'),
+    /** Lets it end what is under way. */
     stop: () => end('SIGTERM'),
   };
 }

@@ -16,15 +16,7 @@ export interface Arrival {
   readonly took: number;
 }
 
-/** The shop, which may be away for a while. */
-export interface Shop {
-  readonly origin: string;
-  isOpen(): boolean;
-  /** Takes webhooks again, at the same address. */
-  open(): Promise<void>;
-  /** Takes none any more. */
-  close(): Promise<void>;
-}
+export type Shop = Awaited<ReturnType<typeof openShop>>;
 
 /** Starts the shop; `onArrival` is called once for each event with a good signature, and `onForged` for every other request. */
 export async function openShop({
@@ -35,7 +27,7 @@ export async function openShop({
   readonly secret: string;
   onArrival(arrival: Arrival): void;
   onForged(): void;
-}): Promise<Shop> {
+}) {
   // Webhooks come at least once: the id shows a repeat.
   const known = new Set<string>();
   const receive: Receive = (posted) => {
@@ -56,10 +48,12 @@ export async function openShop({
   return {
     origin,
     isOpen: () => listener !== null,
-    open: async () => {
+    /** Takes webhooks again, at the same address. */
+    open: async (): Promise<void> => {
       listener ??= await listenForPosts(receive, { port });
     },
-    close: async () => {
+    /** Takes none any more. */
+    close: async (): Promise<void> => {
       const open = listener;
       listener = null;
       await open?.close();

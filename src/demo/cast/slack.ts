@@ -15,17 +15,8 @@ export interface SlackPost {
 /** Messages that are kept for the page. */
 const POSTS_KEPT = 50;
 
-export interface DemoSlack {
-  /** The address for messages, drawn for this run, as Slack's own are: others that post here do not know the address. */
-  readonly url: string;
-  /** How many messages came. */
-  messages(): number;
-  posts(): readonly SlackPost[];
-  close(): Promise<void>;
-}
-
 /** Starts the stand-in at a free port; calls `onMessage` with each message. */
-export async function openSlack(onMessage: (message: ShownMessage) => void): Promise<DemoSlack> {
+export async function openSlack(onMessage: (message: ShownMessage) => void) {
   const secretPath = `/services/${randomUUID()}`;
   let messages = 0;
   const posts: SlackPost[] = [];
@@ -41,5 +32,6 @@ export async function openSlack(onMessage: (message: ShownMessage) => void): Pro
     onMessage({ text, blocks });
     return { status: 200, body: 'ok' };
   });
-  return { url: origin + secretPath, messages: () => messages, posts: () => posts, close };
+  // The address is drawn for this run, as Slack's own are: others that post here do not know it.
+  return { url: origin + secretPath, messages: () => messages, posts: (): readonly SlackPost[] => posts, close };
 }

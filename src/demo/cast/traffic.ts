@@ -26,16 +26,12 @@ export function quickLife(state: string): Life {
   return { site: BROKEN_SITE, script };
 }
 
-export interface Customers {
-  stop(): void;
-}
-
 /** Lets customers arrive one after the other, each living the next of these lives; `every` is in milliseconds, `most` how many come. */
 export function sendCustomers(
   control: Control,
   lives: readonly Life[],
   { every, most = Number.POSITIVE_INFINITY }: { every: number; most?: number },
-): Customers {
+) {
   let next = 0;
   const send = (): void => {
     control.add(lives[next % lives.length]);

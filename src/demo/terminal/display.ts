@@ -2,21 +2,6 @@
 import { emitKeypressEvents, type Key } from 'node:readline';
 import type { StageTerminal } from './stage.ts';
 
-export interface Display {
-  size(): { readonly columns: number; readonly rows: number };
-  /** Shows these lines from the top; writes only those that changed, so that a person can select the others. */
-  draw(lines: readonly string[]): void;
-  /** Leaves the terminal as it was. */
-  close(): void;
-}
-
-export interface DisplayParts {
-  readonly terminal: StageTerminal;
-  /** Gets the key's character or name, such as `b` or `space`. */
-  onKey(key: string): void;
-  onResize(): void;
-}
-
 // A width that terminal and program count differently must not break a line, so lines do not wrap.
 const ENTER = '\u001b[?1049h\u001b[?25l\u001b[?7l';
 const LEAVE = '\u001b[?7h\u001b[?25h\u001b[?1049l';
@@ -28,8 +13,11 @@ const BEGIN = '\u001b[?2026h';
 const END = '\u001b[?2026l';
 const DEFAULT_SIZE = { columns: 80, rows: 24 };
 
-/** Takes the terminal. However the process ends, short of SIGKILL, the terminal is left as it was. */
-export function openDisplay({ terminal: { output, input, end }, onKey, onResize }: DisplayParts): Display {
+/** Takes the terminal; `onKey` gets the key's character or name, such as `b` or `space`. However the process ends, short of SIGKILL, the terminal is left as it was. */
+export function openDisplay(
+  { output, input, end }: StageTerminal,
+  { onKey, onResize }: { onKey: (key: string) => void; onResize: () => void },
+) {
   let shown: readonly string[] = [];
   const resized = (): void => {
     shown = [];
@@ -59,7 +47,8 @@ export function openDisplay({ terminal: { output, input, end }, onKey, onResize 
   return {
     // A terminal that does not know its size says 0.
     size: () => ({ columns: output.columns || DEFAULT_SIZE.columns, rows: output.rows || DEFAULT_SIZE.rows }),
-    draw: (lines) => {
+    /** Shows these lines from the top; writes only those that changed, so that a person can select the others. */
+    draw: (lines: readonly string[]): void => {
       if (!isOpen) return;
       const changes = Array.from({ length: Math.max(lines.length, shown.length) }, (_, at) =>
         lines[at] === shown[at] ? '' : `\u001b[${at + 1};1H${CLEAR_LINE}${lines[at] ?? ''}`,
@@ -67,6 +56,7 @@ export function openDisplay({ terminal: { output, input, end }, onKey, onResize 
       shown = lines;
       if (changes !== '') output.write(BEGIN + changes + END);
     },
+    /** Leaves the terminal as it was. */
     close,
   };
 }

@@ -2,15 +2,6 @@
 
 const WINDOW = 1_000;
 
-export interface Pace<Line> {
-  /** Shows a line, or counts it when there were enough in this second. */
-  line(line: Line): void;
-  /** Says now how many were left out, before something else is shown; a new second begins. */
-  flush(): void;
-  /** Flushes and ends. */
-  stop(): void;
-}
-
 /** Shows at most `most` lines a second through `show`, and `more` for the others. */
 export function createPace<Line>({
   most,
@@ -20,9 +11,10 @@ export function createPace<Line>({
   readonly most: number;
   show(line: Line): void;
   more(count: number): Line;
-}): Pace<Line> {
+}) {
   let shown = 0;
   let hidden: Line[] = [];
+  /** Says now how many were left out, before something else is shown; a new second begins. */
   const flush = (): void => {
     // One more line takes no more room than saying that there was one.
     if (hidden.length === 1) show(hidden[0]!);
@@ -32,16 +24,15 @@ export function createPace<Line>({
   };
   const timer = setInterval(flush, WINDOW);
   return {
-    line: (line) => {
-      if (shown >= most) {
-        hidden.push(line);
-        return;
-      }
+    /** Shows a line, or counts it when there were enough in this second. */
+    line: (line: Line): void => {
+      if (shown >= most) return void hidden.push(line);
       shown += 1;
       show(line);
     },
     flush,
-    stop: () => {
+    /** Flushes and ends. */
+    stop: (): void => {
       clearInterval(timer);
       flush();
     },

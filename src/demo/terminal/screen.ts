@@ -110,7 +110,7 @@ function drawOften(terminal: StageTerminal, { stage, watch, live, kept, say }: D
     const turned = turn === null ? Promise.resolve() : live.board.turn(...turn);
     turned.then(redraw, (error: unknown) => say(error instanceof Error ? error.message : String(error)));
   };
-  const display = openDisplay({ terminal, onKey, onResize: () => redraw() });
+  const display = openDisplay(terminal, { onKey, onResize: () => redraw() });
   const redraw = (): void => display.draw(draw(frozen ?? sceneNow(), display.size(), stage.paint));
   const timer = setInterval(redraw, REDRAW);
   return () => {
@@ -162,7 +162,7 @@ function sceneOf(
     counts: {
       purchases: progress.purchases.size,
       stuck: progress.stuckNow.size,
-      webhooks: progress.webhooks(),
+      webhooks: progress.webhooks,
       median: progress.medianTook(),
       messages: messages(),
     },

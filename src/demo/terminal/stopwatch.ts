@@ -1,21 +1,17 @@
 /** How long the demo has run without the times in which a person paused it. */
 import type { Milliseconds } from '../../domain/values/time.ts';
 
-export interface Stopwatch {
-  elapsed(): Milliseconds;
-  isPaused(): boolean;
-  /** Pauses, or goes on. */
-  toggle(): void;
-}
+export type Stopwatch = ReturnType<typeof createStopwatch>;
 
 /** Starts to count. */
-export function createStopwatch(now: () => Milliseconds = () => performance.now()): Stopwatch {
+export function createStopwatch(now: () => Milliseconds = () => performance.now()) {
   let began = now();
   let pausedAt: Milliseconds | null = null;
   return {
     elapsed: () => (pausedAt ?? now()) - began,
     isPaused: () => pausedAt !== null,
-    toggle: () => {
+    /** Pauses, or goes on. */
+    toggle: (): void => {
       if (pausedAt !== null) began += now() - pausedAt;
       pausedAt = pausedAt === null ? now() : null;
     },

@@ -69,7 +69,7 @@ export async function runStory({ control, narrator, progress, watch, messages, o
   const lost = control.add(LOST);
   try {
     await pass(SHOPPING);
-    await until(() => progress.completed() >= 2);
+    await until(() => progress.completed >= 2);
     await until(() => progress.stuckNow.size >= 1);
     narrator.headline('2  One customer does not come back from the bank', [
       'The site is new here, so too little is known to judge it by the share of stuck',

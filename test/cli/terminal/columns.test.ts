@@ -25,7 +25,8 @@ function tableOn(
   whole: readonly string[] = [],
 ): string[] {
   const { stdout, isTTY, lines } = terminal(columns);
-  printTable({ env: { NO_COLOR: '1' }, stdout, isTTY } as unknown as CliContext, titles, rows, { whole });
+  const cells = Object.fromEntries(titles.map((title, at) => [title, (row: Row) => row[at] ?? null]));
+  printTable({ env: { NO_COLOR: '1' }, stdout, isTTY } as unknown as CliContext, rows, cells, { whole });
   return lines();
 }
 

@@ -5,7 +5,7 @@ function screen({ inPlace, columns = 200 }: { inPlace: boolean; columns?: number
   const written: string[] = [];
   const stream = { write: (text: string) => written.push(text) > 0, columns } as unknown as NodeJS.WritableStream;
   const time = { now: 1_000 };
-  const progress = progressOn({ stream, inPlace, now: () => time.now });
+  const progress = progressOn(stream, { inPlace, now: () => time.now });
   return { written, time, progress };
 }
 

@@ -6,16 +6,14 @@ const [, , end] = process.argv;
 const { stdin, stdout } = process;
 if (!(stdin instanceof ReadStream && stdout instanceof WriteStream)) throw new Error('this is for a terminal');
 let key = 'no key';
-const display = openDisplay({
-  terminal: { output: stdout, input: stdin, end: () => display.close() },
-  onKey: (pressed) => {
-    key = pressed;
-    if (pressed === 'x' && end === 'throws') throw new Error('thrown on purpose');
-    if (pressed === 'x') process.exit(3);
-    draw();
-  },
-  onResize: () => draw(),
-});
+const onKey = (pressed: string): void => {
+  key = pressed;
+  if (pressed === 'x' && end === 'throws') throw new Error('thrown on purpose');
+  if (pressed === 'x') process.exit(3);
+  draw();
+};
+const close = (): void => display.close();
+const display = openDisplay({ output: stdout, input: stdin, end: close }, { onKey, onResize: () => draw() });
 /** Fills every line to the terminal's edge. */
 const draw = (): void => {
   const { columns, rows } = display.size();

@@ -131,9 +131,9 @@ test('Slack and Teams show each command as it was made', () => {
 
 /** What is no command: names of database sessions, help and completion with words of the program alone. */
 const NO_COMMANDS = [
-  'cli/completion/scripts.ts: purchase-watch -n ${',
   'cli/listen/subscription.ts: purchase-watch listen on ${',
-  'cli/terminal/arguments.ts: purchase-watch ${',
+  'cli/setup/scripts.ts: purchase-watch -n ${',
+  'cli/terminal/command.ts: purchase-watch ${',
   'postgres/connection/database.ts: purchase-watch ${',
   'postgres/connection/database.ts: purchase-watch ${',
   'runtime/secrets/secrets.ts: purchase-watch ${',

@@ -1,0 +1,121 @@
+/** `events`: the latest events, and those that come. */
+
+import { createFeedHub, type FeedHub } from '../../actions/events/feed-hub.ts';
+import { followFeed } from '../../actions/events/follow-feed.ts';
+import { EVENT_TYPES, type EventType } from '../../domain/events/system-event-types.ts';
+import { AppError } from '../../domain/values/errors.ts';
+import { parseExact } from '../../domain/values/exact-json.ts';
+import { isoTime, type Milliseconds } from '../../domain/values/time.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { listen } from '../../postgres/connection/listen.ts';
+import {
+  FEED_START,
+  type FedEvent,
+  type FeedPlace,
+  placeOfEvent,
+  readFeed,
+  readHorizon,
+  readLatest,
+} from '../../postgres/events/feed.ts';
+import type { ArrivedEvent } from '../../receiver/genuine.ts';
+import { untilStopSignal } from '../../runtime/process/signals.ts';
+import { eventLines } from '../purchases/show-event.ts';
+import { typesOption } from '../subscribers/subscriber-options.ts';
+import { limitOption } from '../terminal/arguments.ts';
+import { declare } from '../terminal/command.ts';
+import type { CliContext } from '../terminal/context.ts';
+import { missingDaemon, withDatabase } from '../terminal/database.ts';
+import { harmlessJson, printLine, printRemark } from '../terminal/output.ts';
+
+interface Wanted {
+  readonly types: readonly EventType[];
+  readonly limit: number;
+}
+
+/** Of one wait for new events; another begins at once. */
+const WITHIN: Milliseconds = 60_000;
+/** Of bodies in one read. */
+const MOST_BYTES = 4_000_000;
+
+export const register = declare(
+  {
+    description:
+      'The latest events, the oldest of them first, as subscribers get them; with --follow also those that come, until Ctrl-C. Reads the database, and needs no subscriber and no API.',
+    options: [
+      ['--types <list>', 'only these types of events, separated by commas'],
+      ['--after <event>', 'those that came after this event, in place of the latest'],
+      limitOption(),
+      ['-f, --follow', 'go on with events that come'],
+      ['--json', 'write the bodies byte for byte, one on each line'],
+    ],
+    examples: [
+      ['events', 'what happened last'],
+      ['events --follow --types purchase.stuck,site.unreachable', 'watch for trouble'],
+      ['events --json --limit 1000 | jq -r .data.purchaseId', 'for programs'],
+    ],
+  },
+  async (context, { types: wanted, after, limit, follow, json }) => {
+    const types = (typesOption(wanted) ?? EVENT_TYPES) as readonly EventType[];
+    const ending = new AbortController();
+    void untilStopSignal(context.takeSignals).then(() => ending.abort());
+    const print = json ? (event: FedEvent) => printLine(context, harmlessJson(context, event.body)) : linesOf(context);
+    await withDatabase(context, async ({ sql, url }) => {
+      const from = after === undefined ? null : await placeOf(sql, after);
+      const found = from === null ? await latest(sql, { types, limit }) : await next(sql, { types, limit }, from);
+      for (const event of found) print(event);
+      if (!follow) {
+        if (found.length === 0 && !json) printLine(context, after === undefined ? 'No events yet.' : `No events after ${after}.`);
+        return;
+      }
+      const missing = await missingDaemon(sql);
+      if (missing !== null) printRemark(context, missing);
+      const last = found.at(-1)?.place ?? from ?? FEED_START;
+      const hub = createFeedHub(sql);
+      const { wake } = hub;
+      const listener = listen(url, ['purchase_watch_events'], { onNotify: wake, onListening: wake });
+      await followFrom(hub, { types, limit }, { last, print, signal: ending.signal }).finally(listener.stop);
+    });
+  },
+);
+
+async function followFrom(
+  hub: FeedHub,
+  wanted: Wanted,
+  { last, print, signal }: { last: FeedPlace; print: (event: FedEvent) => void; signal: AbortSignal },
+): Promise<void> {
+  for (let after = last; !signal.aborted; ) {
+    const page = await followFeed(hub, { ...wanted, after, bytes: MOST_BYTES, within: WITHIN, signal });
+    for (const event of page.events) print(event);
+    after = page.next;
+  }
+}
+
+async function latest(sql: Sql, wanted: Wanted): Promise<readonly FedEvent[]> {
+  return readLatest(sql, { ...wanted, horizon: await readHorizon(sql) });
+}
+
+async function next(sql: Sql, wanted: Wanted, after: FeedPlace): Promise<readonly FedEvent[]> {
+  const { events: found } = await readFeed(sql, { ...wanted, after, bytes: MOST_BYTES, horizon: await readHorizon(sql) });
+  return found;
+}
+
+async function placeOf(sql: Sql, id: string): Promise<FeedPlace> {
+  const place = await placeOfEvent(sql, id, EVENT_TYPES);
+  if (place !== null) return place;
+  throw new AppError(
+    'not_found',
+    `--after: there is no event ${JSON.stringify(id)}, or it is older than what is kept; see ids with "purchase-watch events --json"`,
+  );
+}
+
+/** One line for each event, as `listen` shows them, with the day. */
+function linesOf(context: CliContext): (event: FedEvent) => void {
+  const line = eventLines(context, (at) => isoTime(at).replace('T', ' ').slice(0, 19));
+  return ({ type, body: text }) => {
+    const body = parseExact(text);
+    const { id, timestamp, data } = body as unknown as Pick<ArrivedEvent, 'id' | 'timestamp' | 'data'>;
+    const event: ArrivedEvent = { id, type, timestamp, data, text, body };
+    const place = { time: 1, wasTaken: false, order: 'follows', before: null } as const;
+    printLine(context, line({ event, place, at: Date.parse(timestamp ?? ''), status: 200, why: null, failed: false }));
+  };
+}

@@ -1,0 +1,45 @@
+/** `status`: how everything is, or one purchase. */
+
+import { AppError } from '../../domain/values/errors.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
+import { findPurchase } from '../purchases/purchase.ts';
+import { declare } from '../terminal/command.ts';
+import type { CliContext } from '../terminal/context.ts';
+import { type OpenDatabase, withDatabase } from '../terminal/database.ts';
+import { redraw } from '../terminal/redraw.ts';
+import { showOverview } from './show-overview.ts';
+
+/** Between two looks of `--watch`. */
+const WATCH_EVERY: Milliseconds = 2_000;
+
+export const register = declare(
+  {
+    description:
+      'Without an id: sites, purchases by status and state, what is stuck, open incidents, whether polling keeps up, daemons and subscribers. With an id: what is known of the purchase, its changes, and who got its events.',
+    arguments: [['[id]', 'a Purchase ID']],
+    options: [
+      ['--site <name>', 'only this site'],
+      ['-w, --watch', 'show it again every 2 seconds, until Ctrl-C'],
+      ['--json', 'write JSON, with exact times'],
+    ],
+    examples: [
+      ['status', 'the whole picture'],
+      ['status 3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11', 'one purchase'],
+      ['status --watch', 'see how it goes on'],
+      ['status --json | jq .headline.needs', 'for programs'],
+    ],
+  },
+  async (context, { id, site, watch, json }) => {
+    if (watch && json) throw new AppError('invalid', '--watch: not with --json; programs call the command again');
+    const work = async ({ sql, url, settings }: OpenDatabase): Promise<void> => {
+      const show = async (shown: CliContext): Promise<void> => {
+        if (id === undefined) return showOverview(shown, sql, { site, json, settings, url });
+        // It builds the API's body of a purchase, whose schemas take longer to load than all that the overview needs.
+        const { showPurchase } = await import('../purchases/show-purchase.ts');
+        return showPurchase(shown, sql, await findPurchase(sql, { purchaseId: id, site }), { json, policy: settings.policy });
+      };
+      return watch ? redraw(context, WATCH_EVERY, show) : show(context);
+    };
+    await withDatabase(context, work, { restsOn: id === undefined ? [] : ['polling'] });
+  },
+);
