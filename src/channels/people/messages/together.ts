@@ -3,11 +3,10 @@
  * Of each incident the message has only what is true by now; what came and went meanwhile stands there as past.
  */
 
-import type { TogetherReason } from '../../../domain/deliveries/channel-pace.ts';
 import type { ReplicaTrouble } from '../../../domain/incidents/replica-trouble.ts';
 import { counted, grouped } from '../../../domain/values/counts.ts';
 import { type Instant, MINUTE } from '../../../domain/values/time.ts';
-import type { IncidentNow } from '../../../postgres/incidents/current.ts';
+import type { TogetherOptions } from '../../outgoing/channel.ts';
 import { joined } from '../events/checkouts-event.ts';
 import { type PeopleEvent, type ReplicaIncident, readIncidentEvent } from '../events/incident-event.ts';
 import { broughtUpToDate, type IncidentEvent } from '../events/incident-now.ts';
@@ -15,24 +14,15 @@ import type { StuckIncident } from '../events/stuck-event.ts';
 import { causeTitle } from './causes.ts';
 import { checkoutLines } from './checkouts.ts';
 import { customers, type Draft, type Labelled, LONGEST_NAME, lasting, NEUTRAL, OVER, signOf } from './draft.ts';
-import { draftOf, incidentPage, withPage } from './message.ts';
+import { draftOf, incidentPage, type MessageOptions, withPage } from './message.ts';
 import { code, consolePage, linked, moment, plain } from './mrkdwn.ts';
 import { paidTwiceBeside } from './paid-twice.ts';
 import { wordsOfSite } from './site.ts';
 import { beganAt, stuckPlace, stuckWhere } from './stuck-headline.ts';
 
-export interface FoldOptions {
-  /** Who shows the message. */
-  readonly service: string;
-  readonly consoleUrl: string | null;
-  /** When the first and the last of them were made. */
-  readonly since: Instant;
-  readonly until: Instant;
-  readonly now: Instant;
-  readonly reason: TogetherReason;
-  /** How incidents are by now, by their ids; one that is missing is shown as of its last event. */
-  readonly incidents: ReadonlyMap<string, IncidentNow>;
-}
+/** `service` shows the message; an incident that `incidents` lacks is shown as of its last event. */
+export type FoldOptions = MessageOptions &
+  Pick<TogetherOptions, 'since' | 'until' | 'now' | 'reason' | 'incidents'> & { readonly service: string };
 
 /** What waited of one incident. */
 interface Thread {
