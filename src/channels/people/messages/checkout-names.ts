@@ -1,8 +1,8 @@
 /** How messages name single checkouts: the purchase, its order and its money. */
 
-import { apart, grouped } from '../../../domain/values/counts.ts';
+import { apart } from '../../../domain/values/counts.ts';
 import type { AlertedCheckout, OverCheckout } from '../events/checkouts-event.ts';
-import { type Labelled, LONGEST_NAME } from './draft.ts';
+import { andMore, type Labelled, LONGEST_NAME } from './draft.ts';
 import { code, plain, purchaseId } from './mrkdwn.ts';
 
 /** Checkouts named in one message. */
@@ -57,8 +57,7 @@ export function namedParagraph<Each extends Named>(
   const isAlone = new Set(all.map(({ site, state }) => `${site} ${state.value}`)).size === 1;
   const lines = (most: number, links: string | null): string => {
     const shown = all.slice(0, most).map((each) => line(each, isAlone, links));
-    const more = total - shown.length;
-    return [...shown, ...(more > 0 ? [`and ${grouped(more)} more: ${code('purchase-watch status', 40)}`] : [])].join('\n');
+    return andMore(shown, total - shown.length, `more: ${code('purchase-watch status', 40)}`);
   };
   const withLinks = (most: number): string => {
     const made = lines(most, consoleUrl);

@@ -32,7 +32,7 @@ export function digestDraft({ at, data }: { readonly at: Instant; readonly data:
   return {
     headline: `${SIGN} ${headline([...sites.map(nameOf), ...quiet], counts)}`,
     facts: [
-      ...(since === null ? [] : [['Since', moment(since)] as const]),
+      ['Since', since === null ? null : moment(since)],
       ['Incidents', all === 0 ? 'none' : `${grouped(all)}, ${open === 0 ? 'all over' : `${grouped(open)} still open`}`],
       ['Stuck now', overdue === 0 ? 'nobody' : counted(overdue, 'purchase')],
     ],
@@ -46,14 +46,10 @@ interface DigestFrame {
   readonly countedTo: number | null;
 }
 
-interface Counts {
-  readonly all: number;
-  readonly open: number;
-  readonly overdue: number;
-}
+type Counts = ReturnType<typeof countsOf>;
 
 /** An incident of several sites is one. */
-function countsOf(sites: readonly Site[]): Counts {
+function countsOf(sites: readonly Site[]) {
   const incidents = sites.flatMap(incidentsOf);
   const distinct = (some: readonly ListedIncident[]): number => new Set(some.map(({ id }) => id)).size;
   return {
@@ -120,17 +116,9 @@ function siteLines(site: Site, { until, countedTo }: DigestFrame): string[] {
   ].map((line) => `• ${line}`);
 }
 
-interface ListedIncident {
-  /** Of the one about several sites, where it is part of such. */
-  readonly id: string;
-  readonly what: string;
-  readonly openedAt: Instant;
-  readonly endedAt: Instant | null;
-  readonly owner: string | null;
-  readonly cause: string | null;
-}
+type ListedIncident = ReturnType<typeof incidentsOf>[number];
 
-function incidentsOf(site: Site): ListedIncident[] {
+function incidentsOf(site: Site) {
   return site.incidents.map(({ incidentId, kind, states, partOf, peak, openedAt, endedAt, owner, cause }: Row<'incidents'>) => {
     const [only] = states;
     const place = only === undefined ? '' : states.length === 1 ? ` ${waitingFor(only)}` : ` in ${states.length} states at once`;
@@ -139,6 +127,7 @@ function incidentsOf(site: Site): ListedIncident[] {
       kind === 'unreachable'
         ? 'no purchase was read'
         : `customers stuck${place}${several}${peak === null ? '' : `, ${grouped(peak)} at the worst`}`;
+    // The id of the one about several sites, where it is part of such.
     return { id: partOf ?? incidentId, what, openedAt, endedAt, owner, cause };
   });
 }
@@ -207,9 +196,7 @@ function names(all: readonly string[]): string {
   return more > 0 ? `${shown.join(', ')} and ${grouped(more)} more` : shown.join(', ');
 }
 
-function nameOf({ site }: Site): string {
-  return site;
-}
+const nameOf = ({ site }: Site): string => site;
 
 function sum<T>(rows: readonly T[], of: (row: T) => number): number {
   return rows.reduce((total, row) => total + of(row), 0);

@@ -13,7 +13,7 @@ import { broughtUpToDate, type IncidentEvent } from '../events/incident-now.ts';
 import type { StuckIncident } from '../events/stuck-event.ts';
 import { causeTitle } from './causes.ts';
 import { checkoutLines } from './checkouts.ts';
-import { customers, type Draft, type Labelled, LONGEST_NAME, lasting, NEUTRAL, OVER, signOf } from './draft.ts';
+import { andMore, customers, type Draft, type Labelled, LONGEST_NAME, lasting, NEUTRAL, OVER, signOf } from './draft.ts';
 import { draftOf, incidentPage, type MessageOptions, withPage } from './message.ts';
 import { code, consolePage, linked, moment, plain } from './mrkdwn.ts';
 import { paidTwiceBeside } from './paid-twice.ts';
@@ -220,10 +220,7 @@ function pastWhat(incident: StuckIncident): string {
 /** A paragraph of lines; none when there are none. */
 function lines(label: string, all: readonly string[], order: number): Labelled[] {
   if (all.length === 0) return [];
-  const some = (most: number): string => {
-    const more = all.length - most;
-    return [...all.slice(0, most), ...(more > 0 ? [`and ${grouped(more)} more`] : [])].join('\n');
-  };
+  const some = (most: number): string => andMore(all.slice(0, most), all.length - most);
   const fewer = [8, 5, 3, 1].filter((most) => most < Math.min(all.length, MOST_LINES));
   return [[label, some(MOST_LINES), { order, shorter: fewer.map(some) }]];
 }
