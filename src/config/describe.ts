@@ -79,11 +79,6 @@ const PLAIN = [
 
 const { states: _plans, ...siteFields } = site.shape;
 
-const withShares =
-  ({ connections }: Settings) =>
-  (each: DescribedSetting): DescribedSetting =>
-    each.name === 'DATABASE_CONNECTIONS' ? { ...each, text: `${each.text} (${sharesText(sharesOf(connections))})` } : each;
-
 /** Every setting in the order of the reference. */
 export function describeSettings(settings: Settings): DescribedSetting[] {
   const origin = (name: string) => settings.origins.get(name) ?? 'default';
@@ -145,7 +140,10 @@ export function describeSettings(settings: Settings): DescribedSetting[] {
   };
   const { channels: _channels, ...slackShape } = shape.slack.unwrap().shape;
   const ways = new Map(namedAddresses(settings).map(({ setting, way }) => [setting, way]));
-  const withWay = (each: DescribedSetting): DescribedSetting => {
+  const completed = (each: DescribedSetting): DescribedSetting => {
+    if (each.name === 'DATABASE_CONNECTIONS') {
+      return { ...each, text: `${each.text} (${sharesText(sharesOf(settings.connections))})` };
+    }
     const way = ways.get(each.name);
     return way == null || way.by === null ? each : { ...each, text: `${each.text}, ${wayText(way)}` };
   };
@@ -171,5 +169,5 @@ export function describeSettings(settings: Settings): DescribedSetting[] {
     ...inSection('store', { fields: shape.store.unwrap().shape.fields }, settings.store),
     ...inSection('store.retention', shape.store.unwrap().shape.retention.unwrap().shape, settings.store.retention),
   ];
-  return lines.map(withWay).map(withShares(settings));
+  return lines.map(completed);
 }
