@@ -93,25 +93,20 @@ function siteParagraphs(sites: readonly Site[], frame: DigestFrame): Labelled[] 
 function siteLines(site: Site, { until, countedTo }: DigestFrame): string[] {
   const incidents = incidentsOf(site);
   const [open, over] = [incidents.filter(({ endedAt }) => endedAt === null), incidents.filter(({ endedAt }) => endedAt !== null)];
+  const withEach = (word: string, some: readonly ListedIncident[]) => some.map((each) => `${word}: ${incidentText(each, until)}`);
   const lost = [
     ...lostText(site.unreadable, 'became unreadable', countedTo),
     ...lostText(site.expired, 'given up after a long time without a change', countedTo),
   ];
   return [
+    ...few('open incidents', withEach('Still open', open)),
+    ...few('incidents that are over', withEach('Over', over)),
     ...few(
-      open.map((incident) => `Still open: ${incidentText(incident, until)}`),
-      'open incidents',
-    ),
-    ...few(
-      over.map((incident) => `Over: ${incidentText(incident, until)}`),
-      'incidents that are over',
-    ),
-    ...few(
-      site.overdue.flatMap((row) => stuckText(row, until)),
       'states with somebody stuck',
+      site.overdue.flatMap((row) => stuckText(row, until)),
     ),
-    ...few(site.stays.map(staysText), 'states'),
-    ...few(site.pace.flatMap(paceText), 'states near their limit'),
+    ...few('states', site.stays.map(staysText)),
+    ...few('states near their limit', site.pace.flatMap(paceText)),
     ...lost,
   ].map((line) => `• ${line}`);
 }
@@ -174,7 +169,7 @@ function subscribersParagraph({ subscribers }: DigestData, { countedTo }: Digest
     ];
     return parts.length === 0 ? [] : [`${plain(name, LONGEST_NAME)}: ${parts.join(', ')}`];
   });
-  const shown = few(lines, 'subscribers', SHOWN_NAMES).map((line) => `• ${line}`);
+  const shown = few('subscribers', lines, SHOWN_NAMES).map((line) => `• ${line}`);
   return shown.length === 0 ? [] : [['Deliveries', shown.join('\n'), { order: 40 }]];
 }
 
@@ -185,7 +180,7 @@ function quietParagraph(quiet: readonly string[]): Labelled[] {
 }
 
 /** The first few lines, and how many more there are. */
-function few(lines: readonly string[], what: string, most = SHOWN_LINES): string[] {
+function few(what: string, lines: readonly string[], most = SHOWN_LINES): string[] {
   const more = lines.length - most;
   return more <= 0 ? [...lines] : [...lines.slice(0, most), `and ${grouped(more)} more ${what}`];
 }

@@ -69,21 +69,15 @@ function draftTogether(threads: readonly Thread[], others: readonly PeopleEvent[
   const rest = [
     ...lines(
       'Over',
-      ended.filter(({ isNew }) => !isNew).map(({ last }) => `• ${draftOf(last, null).headline}`),
       20,
+      ended.filter(({ isNew }) => !isNew).map(({ last }) => headlineOf(last)),
     ),
     ...lines(
       'Came and went meanwhile',
-      ended.filter(({ isNew }) => isNew).map(({ last }) => `• ${pastLine(last)}`),
       15,
+      ended.filter(({ isNew }) => isNew).map(({ last }) => pastLine(last)),
     ),
-    ...lines(
-      'Besides',
-      others
-        .filter((event) => event.kind !== 'checkouts' && event.kind !== 'paid_twice')
-        .map((event) => `• ${draftOf(event, null).headline}`),
-      10,
-    ),
+    ...lines('Besides', 10, others.filter(({ kind }) => kind !== 'checkouts' && kind !== 'paid_twice').map(headlineOf)),
     ...others.flatMap((event) => (event.kind === 'checkouts' ? checkoutLines(event, 25, consoleUrl) : [])),
     ...others.flatMap((event) => (event.kind === 'paid_twice' ? paidTwiceBeside(event, consoleUrl) : [])),
   ];
@@ -105,8 +99,8 @@ function draftTogether(threads: readonly Thread[], others: readonly PeopleEvent[
     paragraphs: [
       ...lines(
         'Going on',
-        open.map((thread) => openLine(thread, options)),
         30,
+        open.map((thread) => openLine(thread, options)),
       ),
       ...rest,
     ],
@@ -194,19 +188,22 @@ function weight({ last }: Thread): number {
 function openLine(thread: Thread, { consoleUrl, now }: FoldOptions): string {
   const { last: incident, madeAt, isKnown } = thread;
   const isNobody = isKnown && incident.kind === 'stuck' && incident.count === 0;
-  const headline = isNobody ? nobodyNow(incident) : draftOf(incident, null).headline;
+  const headline = isNobody ? nobodyNow(incident) : headlineOf(incident);
   const then = isKnown || now - madeAt <= FRESH ? '' : `, as of ${moment(madeAt)}`;
   const [likely] = incident.kind === 'stuck' ? incident.causes : [];
   const cause = likely === undefined ? '' : `. ${likely.likely ? 'Likely' : 'Possible'} cause: ${causeTitle(likely.cause)}`;
   const page = incidentPage(incident.incidentId);
   const address = incident.incidentId === '' || page.length > 100 ? null : consolePage(consoleUrl, page);
-  return `• ${headline}${then}${cause}${address === null ? '' : ` (${linked(address, 'show')})`}`;
+  return `${headline}${then}${cause}${address === null ? '' : ` (${linked(address, 'show')})`}`;
 }
+
+/** The headline of an event, for a message that names others, too. */
+const headlineOf = (event: PeopleEvent): string => draftOf(event, null).headline;
 
 /** An incident that is over and of which the channel was not alerted before. */
 function pastLine(incident: IncidentEvent): string {
   const period = (from: Instant): string => `from ${moment(from)} to ${moment(incident.endedAt ?? incident.at)}`;
-  if (incident.kind === 'subscriber' || incident.kind === 'replica') return draftOf(incident, null).headline;
+  if (incident.kind === 'subscriber' || incident.kind === 'replica') return headlineOf(incident);
   if (incident.kind === 'unreachable')
     return `${OVER} ${plain(incident.site, LONGEST_NAME)}: ${wordsOfSite(incident).what} ${period(incident.since)}`;
   return `${OVER} ${pastWhat(incident)}, ${period(beganAt(incident))}`;
@@ -218,9 +215,10 @@ function pastWhat(incident: StuckIncident): string {
 }
 
 /** A paragraph of lines; none when there are none. */
-function lines(label: string, all: readonly string[], order: number): Labelled[] {
+function lines(label: string, order: number, all: readonly string[]): Labelled[] {
   if (all.length === 0) return [];
-  const some = (most: number): string => andMore(all.slice(0, most), all.length - most);
+  const marked = all.map((line) => `• ${line}`);
+  const some = (most: number): string => andMore(marked.slice(0, most), all.length - most);
   const fewer = [8, 5, 3, 1].filter((most) => most < Math.min(all.length, MOST_LINES));
   return [[label, some(MOST_LINES), { order, shorter: fewer.map(some) }]];
 }
