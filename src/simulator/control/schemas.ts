@@ -31,6 +31,9 @@ function line(what: string) {
   return z.string(`must be ${what}`).min(1, `is empty; give ${what}, or leave it out`).max(200, 'is longer than 200 characters');
 }
 
+const amount = z.number('must be a number').min(0, 'must be 0 or more');
+const LETTERS = 'must be three letters, such as SEK';
+const SHARE = 'must be a share from 0 to 1';
 const state = z.union([z.string(), z.int()], 'must be a state, by name or number').openapi({ example: 'Completed' });
 const duration = z
   .union([z.string().regex(/^\d+(\.\d+)?(ms|s|m|h|d)$/, DURATION), z.number().min(0, DURATION)], DURATION)
@@ -54,7 +57,7 @@ const specShape = {
     .union([z.string(), z.number()], 'must be a price; write it like "249.50"')
     .optional()
     .openapi({ example: '249.50', description: 'Text keeps its digits; a number gets two decimals.' }),
-  currency: z.string('must be three letters, such as SEK').length(3, 'must be three letters, such as SEK').optional(),
+  currency: z.string(LETTERS).length(3, LETTERS).optional(),
   reference: line("the shop's own reference").optional().openapi({ description: '`OrderReference` in answers of the service.' }),
   description: line('text').optional().openapi({ description: '`Description` in answers of the service.' }),
 };
@@ -77,8 +80,8 @@ export const pageBody = fields({
   site: specShape.site,
   states: z.array(state, 'must be a list of states').optional(),
 }).openapi('Page', { description: "Every site's page, and both states in which a page is waited for, unless given." });
-export const loadBody = fields({ perMinute: z.number('must be a number').min(0, 'must be 0 or more') });
-export const latencyBody = fields({ ms: z.number('must be a number').min(0, 'must be 0 or more') });
+export const loadBody = fields({ perMinute: amount });
+export const latencyBody = fields({ ms: amount });
 export const advanceBody = fields({ by: duration });
 export const resetBody = fields({ all: z.boolean('must be true or false').optional() });
 export const faultBody = fields({
@@ -87,11 +90,7 @@ export const faultBody = fields({
   for: duration.optional(),
   only: word(OPERATIONS).optional(),
   purchaseId,
-  share: z
-    .number('must be a share from 0 to 1')
-    .min(0, 'must be a share from 0 to 1')
-    .max(1, 'must be a share from 0 to 1')
-    .optional(),
+  share: z.number(SHARE).min(0, SHARE).max(1, SHARE).optional(),
   retryAfter: z.number('must be a number of seconds').min(0, 'must be 0 or more').optional(),
   state: z.int('must be a whole number').optional(),
   code: z.union([z.string(), z.number()], 'must be a text or a number').optional(),
