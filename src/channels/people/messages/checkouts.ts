@@ -40,11 +40,8 @@ export function checkoutLines(event: Checkouts, order: number, consoleUrl: strin
 }
 
 function stuckParagraph(event: Checkouts, order: number, consoleUrl: string | null): Labelled[] {
-  return namedParagraph(labelOf(event), event.stuck, event.stuckCount, {
-    line: (each, isAlone, links) => stuckLine(each, event, { isAlone, links }),
-    order,
-    consoleUrl,
-  });
+  const line = (each: AlertedCheckout, isAlone: boolean, links: string | null) => stuckLine(each, event, { isAlone, links });
+  return namedParagraph(labelOf(event), event.stuck, event.stuckCount, order, consoleUrl, line);
 }
 
 function stuckCheckouts(event: Checkouts, consoleUrl: string | null): Draft {
@@ -178,11 +175,10 @@ function stuckLine(
 }
 
 function overParagraph({ over, overCount }: Checkouts, order: number, consoleUrl: string | null): Labelled[] {
-  return namedParagraph('No longer stuck', over, overCount, {
-    line: (each, isAlone, links) =>
-      `• ${isGood(each) ? OVER : NEUTRAL} ${nameOf(each, links)}${isAlone ? '' : `, ${plain(each.site, LONGEST_NAME)}`}: ${outcomeText(each)} after ${lasting(each.since, each.overAt)}`,
-    order,
-    consoleUrl,
+  return namedParagraph('No longer stuck', over, overCount, order, consoleUrl, (each, isAlone, links) => {
+    const place = isAlone ? '' : `, ${plain(each.site, LONGEST_NAME)}`;
+    const became = `${outcomeText(each)} after ${lasting(each.since, each.overAt)}`;
+    return `• ${isGood(each) ? OVER : NEUTRAL} ${nameOf(each, links)}${place}: ${became}`;
   });
 }
 
