@@ -107,12 +107,9 @@ function connectFailure(error: unknown, { errors }: Library): unknown {
 
 function publishFailure(
   error: unknown,
-  {
-    library: { errors, JetStreamApiError },
-    address,
-    hasJetStream,
-  }: { readonly library: Library; readonly address: string; readonly hasJetStream: boolean },
+  { library, address, hasJetStream }: { readonly library: Library; readonly address: string; readonly hasJetStream: boolean },
 ): BrokerFailure {
+  const { errors, JetStreamApiError } = library;
   const refused = (reason: string, detail: string): BrokerFailure =>
     new BrokerFailure({ reason, detail, fault: 'receiver' }, error);
   const reasons = [error, error instanceof Error ? error.cause : undefined];

@@ -11,7 +11,7 @@ export type WithHead<Data> = Readonly<Data> & {
 
 export type IncidentHead = WithHead<Omit<IncidentData<'replica'>, 'kind' | 'troubles' | 'postedBy'>>;
 
-/** Who looks after the incident, or did before it came back; null when nobody did, or the event does not say who. */
+/** The person who looks after the incident, or did before it came back; null without one, or when the event names none. */
 export function ownerOf({ acknowledged }: Pick<IncidentHead, 'acknowledged'>) {
   if (acknowledged === null || acknowledged.by === null) return null;
   return { ...acknowledged, by: acknowledged.by };
