@@ -35,7 +35,7 @@ export async function clientTypes(): Promise<string> {
     declared.add(name);
     const schema = schemas[name];
     if (schema === undefined) throw new Error(`the OpenAPI document has no schema ${name}`);
-    const text = typeOf(schema, '');
+    const text = typeOf(withoutRepeats(schema, schemas.PurchaseEventData), '');
     parts.push(
       `\n${comment(schema, '')}export ${text.startsWith('{') ? `interface ${name} ${text}` : `type ${name} = ${text};`}\n`,
     );
@@ -58,6 +58,17 @@ export async function openApiDocument(): Promise<OpenApiDocument> {
     log: { debug: () => undefined } as never,
   });
   return (await (await app.request('http://localhost/openapi.json')).json()) as OpenApiDocument;
+}
+
+/** An event whose data refers to the fields that every event of a purchase has, in place of repeating them. */
+function withoutRepeats(event: Schema, shared: Schema | undefined): Schema {
+  const common = Object.entries(shared?.properties ?? {});
+  const { data } = event.properties ?? {};
+  const own = data?.properties ?? {};
+  if (!common.every(([name, field]) => JSON.stringify(own[name]) === JSON.stringify(field))) return event;
+  const properties = Object.fromEntries(Object.entries(own).filter(([name]) => !common.some(([each]) => each === name)));
+  const allOf = [{ $ref: '#/$defs/PurchaseEventData' }, { ...data, properties }];
+  return { ...event, properties: { ...event.properties, data: { allOf } } };
 }
 
 function typeOf(schema: Schema, indent: string): string {

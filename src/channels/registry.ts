@@ -7,6 +7,7 @@ import { alertmanagerKind } from './alertmanager/kind.ts';
 import { alertsKind } from './alerts/kind.ts';
 import { createNatsChannel } from './brokers/nats.ts';
 import { createRabbitChannel } from './brokers/rabbitmq.ts';
+import type { Channel } from './outgoing/channel.ts';
 import type { Opened, PeopleKindOf, SystemsKind } from './outgoing/channel-kind.ts';
 import { foreverKeys } from './outgoing/sealed.ts';
 import { slackKind } from './slack/kind.ts';
@@ -24,19 +25,12 @@ const CHANNELS: SystemKinds & PeopleKinds = {
   },
   nats: {
     audience: 'systems',
-    open: (subscriber, { webhooks: { timeout, concurrency } }) => {
-      const { subject, credentials } = subscriber;
-      const channel = createNatsChannel({ ...atBroker(subscriber), subject, credentials, timeout });
-      return { channel, concurrency, spacing: 0, timeout };
-    },
+    open: (subscriber, { webhooks }) => opened(createNatsChannel({ ...subscriber, ...atBroker(subscriber, webhooks) }), webhooks),
   },
   rabbitmq: {
     audience: 'systems',
-    open: (subscriber, { webhooks: { timeout, concurrency } }) => {
-      const { exchange, routingKey } = subscriber;
-      const channel = createRabbitChannel({ ...atBroker(subscriber), exchange, routingKey, timeout });
-      return { channel, concurrency, spacing: 0, timeout };
-    },
+    open: (subscriber, { webhooks }) =>
+      opened(createRabbitChannel({ ...subscriber, ...atBroker(subscriber, webhooks) }), webhooks),
   },
   slack: slackKind,
   teams: teamsKind,
@@ -63,16 +57,15 @@ export function openSystem(subscriber: SubscriberSettings, settings: Settings): 
   return open(subscriber, settings);
 }
 
-function atBroker({
-  name,
-  url,
-  format,
-  secret,
-  oldSecrets,
-  signingKey,
-  ...pair
-}: Extract<SubscriberSettings, { kind: 'nats' | 'rabbitmq' }>) {
+function opened(channel: Channel, { timeout, concurrency }: Settings['webhooks']): Opened {
+  return { channel, concurrency, spacing: 0, timeout };
+}
+
+function atBroker(
+  { secret, oldSecrets, signingKey, ...pair }: Extract<SubscriberSettings, { kind: 'nats' | 'rabbitmq' }>,
+  { timeout }: Settings['webhooks'],
+) {
   const { clientCertificate: certificate, clientKey: key } = pair;
   const clientCertificate = certificate === undefined || key === undefined ? undefined : { certificate, key };
-  return { name, url, clientCertificate, format, keys: foreverKeys(secret, ...oldSecrets, signingKey) };
+  return { timeout, clientCertificate, keys: foreverKeys(secret, ...oldSecrets, signingKey) };
 }

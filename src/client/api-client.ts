@@ -53,7 +53,7 @@ export type PollResult =
 export interface PurchaseWatchClient {
   /** Watches a purchase. Safe to repeat. */
   watch(registration: Registration | string, options?: { readonly signal?: AbortSignal | undefined }): Promise<WatchResult>;
-  /** Watches any number, 10 000 in a call. What cannot be registered is reported; it never ends the rest. */
+  /** Watches any number, 1 000 in a call. What cannot be registered is reported; it never ends the rest. */
   watchMany(
     registrations: Iterable<Registration | string> | AsyncIterable<Registration | string>,
     options?: { readonly signal?: AbortSignal | undefined },

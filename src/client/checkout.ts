@@ -70,32 +70,23 @@ export interface CheckoutClient {
 
 /** Throws an Error with what to mend for a base address or time zone that cannot be right. */
 export function createCheckoutClient(config: CheckoutClientConfig): CheckoutClient {
-  const {
-    auth = 'oauth2',
-    timeZone = 'Europe/Stockholm',
-    concurrency = 8,
-    timeout = 10_000,
-    baseUrl,
-    clientId,
-    clientSecret,
-  } = config;
-  const site = { name: 'default', baseUrl, clientId, clientSecret, auth, timeZone, concurrency, timeout };
+  const { auth = 'oauth2', timeZone = 'Europe/Stockholm', concurrency = 8, timeout = 10_000, ...rest } = config;
+  const site = { ...rest, name: 'default', auth, timeZone, concurrency, timeout };
   const client = createClient(site, { fields: [] });
   return {
     async paymentStatus(purchaseId) {
       const answer = await client.paymentStatus(purchaseId);
       if (answer.kind !== 'answer') return answer;
-      const { State, Price, CustomerBalance } = answer.status;
-      const { Created, BeingProcessed, Completed, Cancelled } = answer.times;
+      const { status, times } = answer;
       return {
         kind: 'status',
-        state: { ...namedState(State) },
-        status: { ...answer.status, Price: digits(Price), CustomerBalance: digits(CustomerBalance) },
+        state: { ...namedState(status.State) },
+        status: { ...status, Price: digits(status.Price), CustomerBalance: digits(status.CustomerBalance) },
         times: {
-          Created: timeOf(Created),
-          BeingProcessed: timeOf(BeingProcessed),
-          Completed: timeOf(Completed),
-          Cancelled: timeOf(Cancelled),
+          Created: timeOf(times.Created),
+          BeingProcessed: timeOf(times.BeingProcessed),
+          Completed: timeOf(times.Completed),
+          Cancelled: timeOf(times.Cancelled),
         },
       };
     },

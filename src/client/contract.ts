@@ -165,11 +165,7 @@ export interface StateChangedEvent {
   readonly type: 'purchase.state_changed';
   /** UTC with milliseconds. */
   readonly timestamp: string;
-  readonly data: {
-    readonly site: string;
-    readonly purchaseId: string;
-    /** 1, 2, 3 … for each purchase, without gaps. */
-    readonly sequence: number;
+  readonly data: PurchaseEventData & {
     readonly from: State | null;
     readonly to: State;
     /** The change happened after this and no later than `notAfter`. */
@@ -177,13 +173,6 @@ export interface StateChangedEvent {
     readonly notAfter: string;
     /** Whether the purchase is polled no more, except for rechecks. */
     readonly final: boolean;
-    /** What the purchase was registered with, as is `metadata`. */
-    readonly reference: string | null;
-    readonly metadata: JsonObject | null;
-    /** Null where the service sent none, or `store.fields` does not name it. */
-    readonly price: Decimal | null;
-    readonly currency: string | null;
-    readonly orderReference: string | null;
   };
 }
 
@@ -194,21 +183,10 @@ export interface StuckEvent {
   readonly type: 'purchase.stuck';
   /** UTC with milliseconds. */
   readonly timestamp: string;
-  readonly data: {
-    readonly site: string;
-    readonly purchaseId: string;
-    /** 1, 2, 3 … for each purchase, without gaps. */
-    readonly sequence: number;
+  readonly data: PurchaseEventData & {
     readonly state: State;
     readonly stateSince: string;
     readonly stuckSince: string;
-    /** What the purchase was registered with, as is `metadata`. */
-    readonly reference: string | null;
-    readonly metadata: JsonObject | null;
-    /** Null where the service sent none, or `store.fields` does not name it. */
-    readonly price: Decimal | null;
-    readonly currency: string | null;
-    readonly orderReference: string | null;
   };
 }
 
@@ -219,22 +197,11 @@ export interface RecoveredEvent {
   readonly type: 'purchase.recovered';
   /** UTC with milliseconds. */
   readonly timestamp: string;
-  readonly data: {
-    readonly site: string;
-    readonly purchaseId: string;
-    /** 1, 2, 3 … for each purchase, without gaps. */
-    readonly sequence: number;
+  readonly data: PurchaseEventData & {
     readonly from: State;
     readonly to: State;
     readonly stateSince: string | null;
     readonly stuckSince: string;
-    /** What the purchase was registered with, as is `metadata`. */
-    readonly reference: string | null;
-    readonly metadata: JsonObject | null;
-    /** Null where the service sent none, or `store.fields` does not name it. */
-    readonly price: Decimal | null;
-    readonly currency: string | null;
-    readonly orderReference: string | null;
   };
 }
 
@@ -245,11 +212,7 @@ export interface UnreadableEvent {
   readonly type: 'purchase.unreadable';
   /** UTC with milliseconds. */
   readonly timestamp: string;
-  readonly data: {
-    readonly site: string;
-    readonly purchaseId: string;
-    /** 1, 2, 3 … for each purchase, without gaps. */
-    readonly sequence: number;
+  readonly data: PurchaseEventData & {
     /** The last one that was seen; null when none was. */
     readonly state: State | null;
     /** Polls in a row without a usable answer. */
@@ -260,13 +223,6 @@ export interface UnreadableEvent {
     readonly codes?: readonly string[] | undefined;
     /** The reason in a sentence. */
     readonly lastError?: string | undefined;
-    /** What the purchase was registered with, as is `metadata`. */
-    readonly reference: string | null;
-    readonly metadata: JsonObject | null;
-    /** Null where the service sent none, or `store.fields` does not name it. */
-    readonly price: Decimal | null;
-    readonly currency: string | null;
-    readonly orderReference: string | null;
   };
 }
 
@@ -277,19 +233,8 @@ export interface ReadableEvent {
   readonly type: 'purchase.readable';
   /** UTC with milliseconds. */
   readonly timestamp: string;
-  readonly data: {
-    readonly site: string;
-    readonly purchaseId: string;
-    /** 1, 2, 3 … for each purchase, without gaps. */
-    readonly sequence: number;
+  readonly data: PurchaseEventData & {
     readonly state: State | null;
-    /** What the purchase was registered with, as is `metadata`. */
-    readonly reference: string | null;
-    readonly metadata: JsonObject | null;
-    /** Null where the service sent none, or `store.fields` does not name it. */
-    readonly price: Decimal | null;
-    readonly currency: string | null;
-    readonly orderReference: string | null;
   };
 }
 
@@ -300,21 +245,10 @@ export interface ExpiredEvent {
   readonly type: 'purchase.expired';
   /** UTC with milliseconds. */
   readonly timestamp: string;
-  readonly data: {
-    readonly site: string;
-    readonly purchaseId: string;
-    /** 1, 2, 3 … for each purchase, without gaps. */
-    readonly sequence: number;
+  readonly data: PurchaseEventData & {
     readonly state: State | null;
     readonly stateSince: string | null;
     readonly watchedSince: string;
-    /** What the purchase was registered with, as is `metadata`. */
-    readonly reference: string | null;
-    readonly metadata: JsonObject | null;
-    /** Null where the service sent none, or `store.fields` does not name it. */
-    readonly price: Decimal | null;
-    readonly currency: string | null;
-    readonly orderReference: string | null;
   };
 }
 
@@ -325,11 +259,7 @@ export interface InvoiceReadyEvent {
   readonly type: 'purchase.invoice_ready';
   /** UTC with milliseconds. */
   readonly timestamp: string;
-  readonly data: {
-    readonly site: string;
-    readonly purchaseId: string;
-    /** 1, 2, 3 … for each purchase, without gaps. */
-    readonly sequence: number;
+  readonly data: PurchaseEventData & {
     readonly invoice: {
       readonly totalAmount: Decimal | null;
       readonly totalAuthorizedAmount: Decimal | null;
@@ -345,13 +275,6 @@ export interface InvoiceReadyEvent {
       /** The fields that `store.fields` names, by the specification's names; absent when it names none of an invoice. */
       readonly details?: JsonObject | undefined;
     };
-    /** What the purchase was registered with, as is `metadata`. */
-    readonly reference: string | null;
-    readonly metadata: JsonObject | null;
-    /** Null where the service sent none, or `store.fields` does not name it. */
-    readonly price: Decimal | null;
-    readonly currency: string | null;
-    readonly orderReference: string | null;
   };
 }
 

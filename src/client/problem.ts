@@ -20,25 +20,17 @@ export class ApiProblem extends Error {
 
   constructor(
     {
-      code,
-      status,
-      detail,
       errors = [],
       retryAfter = null,
-    }: {
-      code: string;
-      status: number | null;
-      detail: string;
-      errors?: readonly ProblemField[] | undefined;
-      retryAfter?: number | null | undefined;
-    },
+      ...given
+    }: Pick<ApiProblem, 'code' | 'status' | 'detail'> & Partial<Pick<ApiProblem, 'errors' | 'retryAfter'>>,
     options?: { cause?: unknown },
   ) {
-    super(`${code}: ${detail}`, options);
+    super(`${given.code}: ${given.detail}`, options);
     this.name = 'ApiProblem';
-    this.code = code;
-    this.status = status;
-    this.detail = detail;
+    this.code = given.code;
+    this.status = given.status;
+    this.detail = given.detail;
     this.errors = errors;
     this.retryAfter = retryAfter;
   }

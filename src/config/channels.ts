@@ -79,21 +79,17 @@ export function channelSettings(
     Object.entries(sections[kind].channels)
       .toSorted(([one], [other]) => rank(one) - rank(other))
       .map(([name, each]): ChannelSettings => {
-        const own = 'maxPerHour' in each ? (each.maxPerHour ?? maxPerHour) : maxPerHour;
         const { isLimited, showsPresent = false } = PEOPLE_KINDS[kind];
-        const single = showsPresent
-          ? ({ stuck: 'incidents', paidTwice: false } as const)
-          : {
-              stuck: ('stuck' in each && each.stuck) || stuck,
-              paidTwice: ('paidTwice' in each ? each.paidTwice : null) ?? paidTwice,
-            };
+        // Of some kinds the file has no such settings.
+        const own: Partial<FileSettings['slack']['channels'][string]> = each;
         return {
           kind,
           name,
           ...each,
           sites: each.sites ?? null,
-          ...single,
-          maxPerHour: isLimited ? own : null,
+          stuck: showsPresent ? 'incidents' : (own.stuck ?? stuck),
+          paidTwice: !showsPresent && (own.paidTwice ?? paidTwice),
+          maxPerHour: isLimited ? (own.maxPerHour ?? maxPerHour) : null,
         } as ChannelSettings;
       }),
   );
@@ -106,15 +102,9 @@ function rank(name: string): number {
 
 /** What is wrong between channels, or between them and the sites. */
 export function channelProblems(channels: readonly ChannelSettings[], siteNames: readonly string[]): string[] {
-  const known = siteNames.length === 0 ? 'there are no sites' : `known: ${siteNames.join(', ')}`;
   return channels.flatMap(({ kind, name, webhookUrl, sites }, place) => {
     const at = `${kind}.channels.${name}`;
     const twin = channels.slice(0, place).find((other) => other.webhookUrl === webhookUrl);
-    const unknown = (sites ?? []).flatMap((site, index) =>
-      siteNames.includes(site)
-        ? []
-        : [`${at}.sites[${index}]: ${JSON.stringify(site)} is not a site${suggestion(site, siteNames)}; ${known}`],
-    );
     return [
       ...(twin === undefined
         ? []
@@ -124,9 +114,19 @@ export function channelProblems(channels: readonly ChannelSettings[], siteNames:
       ...(sites?.length === 0
         ? [`${at}.sites: is empty, so the channel would get nothing; name sites, or leave it out for all`]
         : []),
-      ...unknown,
+      ...unknownSites(at, sites, siteNames),
     ];
   });
+}
+
+/** A line for each site that something names and that does not exist. */
+export function unknownSites(at: string, sites: readonly string[] | null, siteNames: readonly string[]): string[] {
+  const known = siteNames.length === 0 ? 'there are no sites' : `known: ${siteNames.join(', ')}`;
+  return (sites ?? []).flatMap((site, index) =>
+    siteNames.includes(site)
+      ? []
+      : `${at}.sites[${index}]: ${JSON.stringify(site)} is not a site${suggestion(site, siteNames)}; ${known}`,
+  );
 }
 
 /** Sites without a channel, and those with channels for critical incidents alone; none where there is no channel at all. */

@@ -1,7 +1,6 @@
 /** What is wrong only between settings: each is fine by itself. */
 import { sameKeyProblems } from './api-keys.ts';
-import { channelProblems } from './channels.ts';
-import { suggestion } from './kinds/nearest.ts';
+import { channelProblems, unknownSites } from './channels.ts';
 import type { Settings } from './settings.ts';
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/i;
@@ -27,13 +26,7 @@ export function crossChecks(settings: Settings, siteNames: readonly string[], { 
   }
   problems.push(...formerProblems(settings.sites, siteNames));
   for (const subscriber of settings.subscribers) {
-    subscriber.sites?.forEach((name, index) => {
-      if (siteNames.includes(name)) return;
-      const known = siteNames.length === 0 ? 'there are no sites' : `known: ${siteNames.join(', ')}`;
-      problems.push(
-        `subscribers.${subscriber.name}.sites[${index}]: ${JSON.stringify(name)} is not a site${suggestion(name, siteNames)}; ${known}`,
-      );
-    });
+    problems.push(...unknownSites(`subscribers.${subscriber.name}`, subscriber.sites, siteNames));
   }
   problems.push(...channelProblems(settings.channels, siteNames));
   return problems;

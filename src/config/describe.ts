@@ -79,14 +79,14 @@ const PLAIN = [
 
 const { states: _plans, ...siteFields } = site.shape;
 
-const withShares =
-  ({ connections }: Settings) =>
-  (each: DescribedSetting): DescribedSetting =>
-    each.name === 'DATABASE_CONNECTIONS' ? { ...each, text: `${each.text} (${sharesText(sharesOf(connections))})` } : each;
-
 /** Every setting in the order of the reference. */
 export function describeSettings(settings: Settings): DescribedSetting[] {
   const origin = (name: string) => settings.origins.get(name) ?? 'default';
+  /** Where a variable that is set came from, with its name. */
+  const originOf = (name: string): string | undefined => {
+    const from = settings.origins.get(name);
+    return from === undefined || from.includes(name) ? from : `${from} (${name})`;
+  };
   const variable = (name: VariableName, value: unknown) => described(name, VARIABLES[name], value, origin(name));
   const inSection = (path: string, shape: object, values: object): DescribedSetting[] =>
     Object.entries(shape as Record<string, Field<unknown>>)
@@ -108,10 +108,8 @@ export function describeSettings(settings: Settings): DescribedSetting[] {
       // One variable has the new secret and the old ones.
       const own = key === 'oldSecrets' && each.value === 'set' ? 'secret' : key;
       const from = `${prefix}${own.replace(/[A-Z]/g, '_$&').toUpperCase()}`;
-      const fromVariable = name === 'default' && each.origin === 'default' ? settings.origins.get(from) : undefined;
-      return fromVariable === undefined || settings.ignored.includes(from)
-        ? each
-        : { ...each, origin: fromVariable.includes(from) ? fromVariable : `${fromVariable} (${from})` };
+      const mayBeVariable = name === 'default' && each.origin === 'default' && !settings.ignored.includes(from);
+      return { ...each, origin: (mayBeVariable ? originOf(from) : undefined) ?? each.origin };
     });
   const plan = (name: string, policy: StatePolicy): DescribedSetting => {
     const key = [...settings.origins.keys()].find((path) => {
@@ -132,20 +130,22 @@ export function describeSettings(settings: Settings): DescribedSetting[] {
     });
   const { shape } = file;
   /** Variables that win over a line of the file. */
-  const winners = {
-    'slack.deadMansSwitch': 'DEAD_MANS_SWITCH_URL',
-    'webhooks.allowAddresses': 'WEBHOOK_ALLOW_ADDRESSES',
-    'webhooks.apiAllowAddresses': 'WEBHOOK_API_ALLOW_ADDRESSES',
-    'webhooks.proxy': 'WEBHOOK_PROXY',
-  } as const;
-  const fromWinner = (each: DescribedSetting): DescribedSetting => {
-    const winner = (winners as Readonly<Record<string, VariableName>>)[each.name];
-    const from = winner === undefined ? undefined : settings.origins.get(winner);
-    return from === undefined ? each : { ...each, origin: from.includes(winner!) ? from : `${from} (${winner})` };
-  };
+  const winners = new Map<string, VariableName>([
+    ['slack.deadMansSwitch', 'DEAD_MANS_SWITCH_URL'],
+    ['webhooks.allowAddresses', 'WEBHOOK_ALLOW_ADDRESSES'],
+    ['webhooks.apiAllowAddresses', 'WEBHOOK_API_ALLOW_ADDRESSES'],
+    ['webhooks.proxy', 'WEBHOOK_PROXY'],
+  ]);
+  const fromWinner = (each: DescribedSetting): DescribedSetting => ({
+    ...each,
+    origin: originOf(winners.get(each.name) ?? '') ?? each.origin,
+  });
   const { channels: _channels, ...slackShape } = shape.slack.unwrap().shape;
   const ways = new Map(namedAddresses(settings).map(({ setting, way }) => [setting, way]));
-  const withWay = (each: DescribedSetting): DescribedSetting => {
+  const completed = (each: DescribedSetting): DescribedSetting => {
+    if (each.name === 'DATABASE_CONNECTIONS') {
+      return { ...each, text: `${each.text} (${sharesText(sharesOf(settings.connections))})` };
+    }
     const way = ways.get(each.name);
     return way == null || way.by === null ? each : { ...each, text: `${each.text}, ${wayText(way)}` };
   };
@@ -171,5 +171,5 @@ export function describeSettings(settings: Settings): DescribedSetting[] {
     ...inSection('store', { fields: shape.store.unwrap().shape.fields }, settings.store),
     ...inSection('store.retention', shape.store.unwrap().shape.retention.unwrap().shape, settings.store.retention),
   ];
-  return lines.map(withWay).map(withShares(settings));
+  return lines.map(completed);
 }

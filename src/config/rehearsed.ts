@@ -86,16 +86,10 @@ export function tried(
   };
 }
 
-/** Settings that decide about alerts, as a settings file would have them. */
-export interface ShownAlertSettings {
-  readonly states: { readonly [name: string]: { readonly stuckAfter: string } };
-  readonly slack: { readonly stuck: StuckMode; readonly paidTwice: boolean } & {
-    readonly [Name in (typeof ALERT_TIMES)[number]]: string;
-  };
-}
+export type ShownAlertSettings = ReturnType<typeof shownAlertSettings>;
 
-/** The settings that `tried` may replace, with the values that hold. */
-export function shownAlertSettings({ policy, slack }: Pick<AlertSettings, 'policy' | 'slack'>): ShownAlertSettings {
+/** The settings that `tried` may replace, with the values that hold, as a settings file would have them. */
+export function shownAlertSettings({ policy, slack }: Pick<AlertSettings, 'policy' | 'slack'>) {
   const limit = (name: StateName): string => {
     const { stuckAfter, auto } = policyOf(policy, numberOf(name));
     return auto ? 'auto' : stuckAfter === null ? 'never' : formatDuration(stuckAfter);
@@ -106,8 +100,10 @@ export function shownAlertSettings({ policy, slack }: Pick<AlertSettings, 'polic
     slack: {
       stuck: slack.stuck,
       paidTwice: slack.paidTwice,
-      ...{ groupWait: time('groupWait'), quietFor: time('quietFor') },
-      ...{ groupInterval: time('groupInterval'), repeatInterval: time('repeatInterval') },
+      groupWait: time('groupWait'),
+      quietFor: time('quietFor'),
+      groupInterval: time('groupInterval'),
+      repeatInterval: time('repeatInterval'),
     },
   };
 }

@@ -112,22 +112,17 @@ export function listedSettings(names: readonly string[]): string {
 
 const MOST_NAMES = 10;
 
-/** What digests of running daemons say beside those of this process. */
-export interface SettingsComparison {
-  /** Groups of which at least one daemon of this version uses other settings. */
-  readonly groups: readonly SettingsGroup[];
-  /** The version of this process. */
-  readonly own: string;
-  /** Other versions that run: their digests cannot be compared. */
-  readonly versions: readonly string[];
-}
+export type SettingsComparison = ReturnType<typeof compareSettings>;
 
-/** Compares groups of settings with those of running daemons; null in place of a daemon that wrote no digests. */
+/**
+ * Compares groups of settings with those of running daemons; null in place of a daemon that wrote no digests. Answers the groups of which at
+ * least one daemon of this version uses other settings, this version, and the others that run: their digests cannot be compared.
+ */
 export function compareSettings(
   own: SettingsDigests,
   daemons: readonly (SettingsDigests | null)[],
   wanted: readonly SettingsGroup[] = Object.keys(GROUPS) as SettingsGroup[],
-): SettingsComparison {
+) {
   const known = daemons.filter((each) => each !== null);
   const alike = known.filter(({ version }) => version === own.version);
   const versions = new Set(known.map(({ version }) => version).filter((version) => version !== own.version));

@@ -9,56 +9,13 @@ import type { AddressRange } from './kinds/address-range.ts';
 import type { PoolMode } from './kinds/connection-shares.ts';
 import type { PeopleKind } from './kinds/people-kinds.ts';
 import type { FileSettings } from './schema/file-schema.ts';
+import type { SubscriberSettings } from './subscribers.ts';
 import type { traceSettings } from './traces.ts';
 
 /** One merchant account at the checkout service. */
 export type SiteSettings = { name: string } & NonNullable<FileSettings['sites']>[string];
 
-/** Who gets events, and which; null means all. */
-interface NamedSubscriber extends Pick<FileSettings['subscribers'][string], 'url' | 'format' | 'oldSecrets' | 'signingKey'> {
-  name: string;
-  types: string[] | null;
-  sites: string[] | null;
-  /** State numbers. */
-  states: number[] | null;
-}
-
-export interface WebhookSettings extends NamedSubscriber {
-  kind: 'webhook';
-  /** `whsec_` and base64, as Standard Webhooks writes it. */
-  secret: string;
-  /** On top of ours; their values are secrets. */
-  headers: Readonly<Record<string, string>>;
-  /** Shown to a receiver who asks for it; a pair in PEM. */
-  clientCertificate: string | null;
-  clientKey: string | null;
-}
-
-export interface NatsSettings extends NamedSubscriber, BrokerCertificate {
-  kind: 'nats';
-  /** The content of a .creds file, or the seed of an NKEY. */
-  credentials?: string;
-  /** Null: messages are not signed with a secret. */
-  secret: string | null;
-  /** With the placeholders `{type}` and `{site}`. */
-  subject: string;
-}
-
-/** There only when it is set: what an address is known by is made of all that is there. */
-interface BrokerCertificate {
-  clientCertificate?: string;
-  clientKey?: string;
-}
-
-export interface RabbitSettings extends NamedSubscriber, BrokerCertificate {
-  kind: 'rabbitmq';
-  secret: string | null;
-  exchange: string;
-  /** With the placeholders `{type}` and `{site}`. */
-  routingKey: string;
-}
-
-export type SubscriberSettings = WebhookSettings | NatsSettings | RabbitSettings;
+export type { SubscriberSettings, WebhookSettings } from './subscribers.ts';
 
 /** The kind of channel by which a subscriber gets events. */
 export type ChannelKind = SubscriberSettings['kind'] | PeopleKind;

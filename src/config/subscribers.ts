@@ -4,7 +4,6 @@ import { signingSecret } from './kinds/kinds.ts';
 import { oldSecretsProblem } from './kinds/subscriber-checks.ts';
 import { addressKind } from './kinds/subscriber-kinds.ts';
 import { DEFAULT_ROUTING_KEY, DEFAULT_SUBJECT, type FileSettings } from './schema/file-schema.ts';
-import type { SubscriberSettings } from './settings.ts';
 import type { Environment } from './sources/environment.ts';
 
 /** All subscribers, the one of the variables first. */
@@ -46,8 +45,12 @@ const VARIABLES_SUBSCRIBER = {
   states: null,
 } as const satisfies Partial<SubscriberSettings>;
 
+/** Who gets events, and which. */
+export type SubscriberSettings = ReturnType<typeof fromFile>;
+export type WebhookSettings = Extract<SubscriberSettings, { kind: 'webhook' }>;
+
 /** A subscriber of the file. What does not fit its kind was refused with the file, so here it is only left out. */
-function fromFile(name: string, each: FileSettings['subscribers'][string]): SubscriberSettings {
+function fromFile(name: string, each: FileSettings['subscribers'][string]) {
   const { url, secret, oldSecrets, format, signingKey, clientCertificate, clientKey, credentials } = each;
   const common = {
     name,
@@ -55,26 +58,25 @@ function fromFile(name: string, each: FileSettings['subscribers'][string]): Subs
     format,
     oldSecrets,
     signingKey,
+    // Null means all.
     types: each.types ?? null,
     sites: each.sites ?? null,
     states: each.states ?? null,
   };
+  // There only when it is set: what an address is known by is made of all that is there.
   const certificate = clientCertificate !== null && clientKey !== null && { clientCertificate, clientKey };
   switch (addressKind(url)) {
     case 'nats': {
       const subject = each.subject ?? DEFAULT_SUBJECT;
-      return { ...common, kind: 'nats', secret, subject, ...certificate, ...(credentials !== null && { credentials }) };
+      return { ...common, kind: 'nats' as const, secret, subject, ...certificate, ...(credentials !== null && { credentials }) };
     }
-    case 'rabbitmq':
-      return {
-        ...common,
-        kind: 'rabbitmq',
-        secret,
-        exchange: each.exchange!,
-        routingKey: each.routingKey ?? DEFAULT_ROUTING_KEY,
-        ...certificate,
-      };
-    case 'webhook':
-      return { ...common, kind: 'webhook', secret: secret!, headers: each.headers ?? {}, clientCertificate, clientKey };
+    case 'rabbitmq': {
+      const routingKey = each.routingKey ?? DEFAULT_ROUTING_KEY;
+      return { ...common, kind: 'rabbitmq' as const, secret, exchange: each.exchange!, routingKey, ...certificate };
+    }
+    case 'webhook': {
+      const headers = each.headers ?? {};
+      return { ...common, kind: 'webhook' as const, secret: secret!, headers, clientCertificate, clientKey };
+    }
   }
 }

@@ -1,6 +1,6 @@
 /** Whether and how traces are exported, by OpenTelemetry's own variables. Its SDK reads those that are not read here. */
 
-import { baseUrl, flag, type Kind, number, oneOf, whole } from './kinds/kinds.ts';
+import { baseUrl, flag, type Kind, number, oneOf, textKind, whole } from './kinds/kinds.ts';
 import { wrongValue } from './kinds/problems.ts';
 import type { Environment } from './sources/environment.ts';
 
@@ -17,12 +17,9 @@ const PROTOCOLS = oneOf(['http/protobuf'], 'http/protobuf, the one protocol that
 const RATIO = number('a number from 0 to 1', (value) => value <= 1, { type: 'number', minimum: 0, maximum: 1 });
 const MILLISECONDS = whole(1, 3_600_000);
 const SPANS = whole(1, 1_000_000);
-const ATTRIBUTES: Kind<string> = {
-  expected: 'a list such as deployment.environment.name=production,service.namespace=shop',
-  json: {},
-  read: (value) => (/^\s*(?:[^=,]+=[^=,]*(?:,|$))+$/.test(String(value)) ? String(value) : undefined),
-  write: (value) => value,
-};
+const ATTRIBUTES = textKind('a list such as deployment.environment.name=production,service.namespace=shop', {}, (value) =>
+  /^\s*(?:[^=,]+=[^=,]*(?:,|$))+$/.test(value),
+);
 
 /** Null: no traces, which is so unless an exporter or an endpoint is set. A wrong value is a problem, where the SDK would take its default in silence. */
 export function traceSettings({ lookUp }: Environment, problems: string[]) {

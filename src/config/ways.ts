@@ -94,13 +94,8 @@ export function wayToWebhook(address: string, allowed: readonly string[], settin
   if (way.proxy === null) return way;
   const { protocol, host, port } = placeOf(address);
   if (protocol === 'http:') return { proxy: null, by: 'http webhooks use no proxy' };
-  return isListed(
-    host,
-    port,
-    allowed.map((entry) => readAddressRange(entry)!),
-  )
-    ? { proxy: null, by: 'an allowed address' }
-    : way;
+  const ranges = allowed.map((entry) => readAddressRange(entry)!);
+  return isListed(host, port, ranges) ? { proxy: null, by: 'an allowed address' } : way;
 }
 
 function placeOf(address: string) {
@@ -112,45 +107,28 @@ function placeOf(address: string) {
 
 const LOOPBACK = ['127.0.0.0/8', '::1'].map((range) => readAddressRange(range)!);
 
-/** An address of the settings, for whom it is, where it is set and the way to it. */
-export interface NamedAddress {
-  /** `site se`, `receiver shop`, `slack`. */
-  readonly about: string;
-  readonly setting: string;
-  readonly address: string;
-  readonly way: Way;
-}
+export type NamedAddress = ReturnType<typeof namedAddresses>[number];
 
-/** The addresses that the settings name: of sites, receivers, channels for people and the dead man's switch. Brokers use no proxy. */
-export function namedAddresses(
-  settings: Known & Pick<Settings, 'sites' | 'subscribers' | 'channels' | 'slack' | 'webhooks'>,
-): NamedAddress[] {
+/**
+ * The addresses that the settings name: of sites, receivers, channels for people and the dead man's switch, each with where it is set and the
+ * way to it. `about` is `site se`, `receiver shop` or `slack`. Brokers use no proxy.
+ */
+export function namedAddresses(settings: Known & Pick<Settings, 'sites' | 'subscribers' | 'channels' | 'slack' | 'webhooks'>) {
   const { sites, subscribers, channels, slack, webhooks } = settings;
   const toWebhook = (address: string): Way => wayToWebhook(address, webhooks.allowAddresses, settings);
+  const named = (about: string, setting: string, address: string, way: Way) => ({ about, setting, address, way });
   return [
-    ...sites.map((site) => ({
-      ...{ about: `site ${site.name}`, setting: `sites.${site.name}.baseUrl`, address: site.baseUrl },
-      way: wayToSite(site, settings),
-    })),
-    ...subscribers.map(({ name, url, kind }) => ({
-      ...{ about: `receiver ${name}`, setting: `subscribers.${name}.url`, address: url },
-      way: kind === 'webhook' ? toWebhook(url) : DIRECT,
-    })),
-    ...channels.map((channel) => ({
-      ...{
-        about: channelTitle(channel),
-        setting: `${channel.kind}.channels.${channel.name}.webhookUrl`,
-        address: channel.webhookUrl,
-      },
-      way: channel.kind === 'alerts' ? toWebhook(channel.webhookUrl) : wayTo(channel.webhookUrl, settings),
-    })),
+    ...sites.map((site) => named(`site ${site.name}`, `sites.${site.name}.baseUrl`, site.baseUrl, wayToSite(site, settings))),
+    ...subscribers.map(({ name, url, kind }) =>
+      named(`receiver ${name}`, `subscribers.${name}.url`, url, kind === 'webhook' ? toWebhook(url) : DIRECT),
+    ),
+    ...channels.map((channel) => {
+      const { kind, name, webhookUrl } = channel;
+      const way = kind === 'alerts' ? toWebhook(webhookUrl) : wayTo(webhookUrl, settings);
+      return named(channelTitle(channel), `${kind}.channels.${name}.webhookUrl`, webhookUrl, way);
+    }),
     ...(slack.deadMansSwitch === null
       ? []
-      : [
-          {
-            ...{ about: "dead man's switch", setting: 'slack.deadMansSwitch', address: slack.deadMansSwitch },
-            way: wayTo(slack.deadMansSwitch, settings),
-          },
-        ]),
+      : [named("dead man's switch", 'slack.deadMansSwitch', slack.deadMansSwitch, wayTo(slack.deadMansSwitch, settings))]),
   ];
 }

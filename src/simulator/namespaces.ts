@@ -1,35 +1,8 @@
 /** All namespaces: the one without a name, and those that callers name in the address, `/ns/{name}/…`. */
 import { SimulatorError } from './contract/error.ts';
-import type { ControlParts } from './control/control.ts';
+import type { Settled } from './contract/simulator.ts';
+import type { Parts } from './control/control.ts';
 import { type OpenNamespace, openNamespace } from './namespace.ts';
-import type { Settled } from './options.ts';
-
-export interface Namespaces {
-  readonly root: OpenNamespace;
-  /**
-   * The namespace of a name, for this process; a name that is new begins one, and the one that was called the longest time ago
-   * makes room. Throws SimulatorError for what cannot be a name.
-   */
-  named(name: string): OpenNamespace;
-  /**
-   * The namespace of a request and the path within; null when the path names none as it must. `namespace` throws SimulatorError
-   * when the name is new and the caller, an address, or all callers together use too many.
-   */
-  find(url: string): { readonly path: string; namespace(caller: string): OpenNamespace } | null;
-  /** From the one without a name on. */
-  list(): OpenNamespace[];
-  resetAll(): void;
-  /** Lets the customers of the load arrive who are due by now, and frees namespaces that no caller uses any more. */
-  arrive(): void;
-}
-
-export interface NamespacesParts {
-  readonly options: Settled;
-  readonly url: () => string;
-  readonly listener: ControlParts['listener'];
-  /** Milliseconds of a clock that nothing sets; the process's own unless given. */
-  readonly elapsed?: () => number;
-}
 
 interface Known {
   readonly namespace: OpenNamespace;
@@ -49,8 +22,13 @@ const UNUSED_MS = 3_600_000;
 const NAME = '[\\w.-]{1,64}';
 const IN_ADDRESS = new RegExp(`^/ns/(${NAME})(?=[/?]|$)(.*)$`);
 
-/** Starts with the namespace without a name. */
-export function createNamespaces({ options, url, listener, elapsed = () => performance.now() }: NamespacesParts): Namespaces {
+/** Starts with the namespace without a name. `elapsed`: milliseconds of a clock that nothing sets; the process's own unless given. */
+export function createNamespaces({
+  options,
+  url,
+  listener,
+  elapsed = () => performance.now(),
+}: { readonly options: Settled; readonly elapsed?: () => number } & Pick<Parts, 'url' | 'listener'>) {
   const root = openNamespace({ name: '', options, load: options.load, listener, url });
   /** The one that was called the longest time ago stands first. */
   const others = new Map<string, Known>();
@@ -87,22 +65,32 @@ export function createNamespaces({ options, url, listener, elapsed = () => perfo
   const list = (): OpenNamespace[] => [root, ...others.values().map(({ namespace }) => namespace)];
   return {
     root,
-    named(name) {
+    /**
+     * The namespace of a name, for this process; a name that is new begins one, and the one that was called the longest time ago
+     * makes room. Throws SimulatorError for what cannot be a name.
+     */
+    named(name: string): OpenNamespace {
       if (new RegExp(`^${NAME}$`).test(name)) return called(name, null);
       const detail = 'cannot name a namespace; give 1 to 64 letters, digits, dots, dashes or underscores';
       throw new SimulatorError('invalid_request', detail, { field: 'namespace', value: name });
     },
-    find(address) {
+    /**
+     * The namespace of a request and the path within; null when the path names none as it must. `namespace` throws SimulatorError
+     * when the name is new and the caller, an address, or all callers together use too many.
+     */
+    find(address: string): { readonly path: string; namespace(caller: string): OpenNamespace } | null {
       if (!address.startsWith('/ns/')) return { path: address, namespace: () => root };
       const [, name, rest] = IN_ADDRESS.exec(address) ?? [];
       if (name === undefined || rest === undefined) return null;
       return { path: rest.startsWith('/') ? rest : `/${rest}`, namespace: (caller) => called(name, caller) };
     },
+    /** From the one without a name on. */
     list,
-    resetAll: () => {
+    resetAll: (): void => {
       for (const { control } of list()) control.reset();
     },
-    arrive: () => {
+    /** Lets the customers of the load arrive who are due by now, and frees namespaces that no caller uses any more. */
+    arrive: (): void => {
       root.arrive();
       for (const [name, { namespace, caller, calledAt }] of others) {
         if (caller !== null && elapsed() - calledAt >= UNUSED_MS) others.delete(name);

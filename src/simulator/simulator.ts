@@ -81,15 +81,18 @@ export function createSimulator(given: SimulatorOptions = {}): Simulator {
   };
 }
 
-interface ListenerParts {
+/** The socket, which an outage closes for a time. */
+function createListener({
+  port,
+  host,
+  onOpen,
+  answer,
+}: {
   readonly port: () => number;
   readonly host: string;
   readonly onOpen: (port: number) => void;
   readonly answer: (request: IncomingMessage, response: ServerResponse) => void;
-}
-
-/** The socket, which an outage closes for a time. */
-function createListener({ port, host, onOpen, answer }: ListenerParts) {
+}) {
   let server: Server | null = null;
   let outage: NodeJS.Timeout | undefined;
 

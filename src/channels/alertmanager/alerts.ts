@@ -35,23 +35,25 @@ export function alertsOf(
 ): Alert[] {
   const event = readIncidentEvent(body);
   if (!('stage' in event) || !INCIDENT_STAGES.includes(event.stage)) return [];
-  const { incidentId, kind, severity, openedAt, isTest } = event;
+  const { incidentId, kind, severity, openedAt, test } = event;
   const draft = draftOf(event, consoleUrl);
   const pieces = fitted(draft, (some) => textOf(some).length <= LONGEST);
   const annotations = { summary: unmarked(draft.headline), description: textOf(pieces) };
-  const page = draft.page === undefined ? {} : { generatorURL: draft.page };
   return LEVELS.map((level) => {
     const isFiring = type !== 'incident.ended' && level === (severity ?? 'critical');
     return {
       labels: {
-        ...{ alertname: 'PurchaseWatchIncident', incident: incidentId, kind, severity: level },
+        alertname: 'PurchaseWatchIncident',
+        incident: incidentId,
+        kind,
+        severity: level,
         ...placeOf(event),
-        ...(isTest ? { test: 'true' } : {}),
+        ...(test && { test: 'true' }),
       },
       annotations,
       startsAt: isoTime(Math.min(openedAt, now)),
       endsAt: isoTime(isFiring ? now + STAYS : now),
-      ...page,
+      ...(draft.page !== undefined && { generatorURL: draft.page }),
     };
   });
 }

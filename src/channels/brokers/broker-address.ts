@@ -8,25 +8,11 @@ export interface CertificatePair {
   readonly key: string;
 }
 
-export interface BrokerAddress {
-  /** `nats:`, `amqps:`, … */
-  readonly protocol: string;
-  /** An IPv6 address without its brackets. */
-  readonly hostname: string;
-  /** Null: the usual one. */
-  readonly port: number | null;
-  /** As they are, not as they are written in an address; empty when there is none. */
-  readonly user: string;
-  readonly password: string;
-  /** As it is written. */
-  readonly path: string;
-}
-
 /** The servers that an address names. Throws AppError `configuration`, with an example, for what is no such address. */
 export function readBrokerAddress(
   text: string,
   { broker, protocols, example }: { broker: string; protocols: readonly string[]; example: string },
-): BrokerAddress[] {
+) {
   const servers = brokerServers(text);
   if (servers === null || !protocols.includes(servers[0]!.protocol)) {
     throw new AppError('configuration', `${broker} needs an address such as ${example}, without ? and #`);
@@ -39,11 +25,16 @@ export function readBrokerAddress(
     }
   };
   return servers.map((url) => ({
+    /** `nats:`, `amqps:`, … */
     protocol: url.protocol,
+    /** An IPv6 address without its brackets. */
     hostname: url.hostname.replaceAll(/^\[|\]$/g, ''),
+    /** Null: the usual one. */
     port: url.port === '' ? null : Number(url.port),
+    /** As they are, not as they are written in an address; empty when there is none. */
     user: decoded(url.username),
     password: decoded(url.password),
+    /** As it is written. */
     path: url.pathname,
   }));
 }

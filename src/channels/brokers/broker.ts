@@ -32,13 +32,6 @@ export interface BrokerLink {
   close(): Promise<void>;
 }
 
-export interface BrokerChannelOptions {
-  /** Connects. An abort ends whatever there is, at once and without a further word to the broker. */
-  readonly open: (signal: AbortSignal) => Promise<BrokerLink>;
-  readonly compose: (event: OutgoingEvent, options: SendOptions) => BrokerMessage;
-  readonly timeout: Milliseconds;
-}
-
 /** How long a broker may take to answer a farewell. */
 const FAREWELL: Milliseconds = 1_000;
 
@@ -56,8 +49,12 @@ interface Slot {
   confirmed: number;
 }
 
-/** A channel over connections that `open` makes. */
-export function createBrokerChannel({ open, compose, timeout }: BrokerChannelOptions): Channel {
+/** A channel over connections that `open` makes; an abort ends whatever there is, at once and without a further word to the broker. */
+export function createBrokerChannel(
+  open: (signal: AbortSignal) => Promise<BrokerLink>,
+  compose: (event: OutgoingEvent, options: SendOptions) => BrokerMessage,
+  timeout: Milliseconds,
+): Channel {
   let current: Slot | null = null;
   let closing: Promise<void> | undefined;
   const running = new Set<Promise<unknown>>();

@@ -2,34 +2,21 @@
 
 import { isSeed } from '../../config/kinds/subscriber-kinds.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import type { BodyFormat } from '../../postgres/subscribers/subscribers.ts';
 import { excerpt } from '../http/excerpt.ts';
 import { networkFailureOf } from '../http/network-failure.ts';
 import type { Channel } from '../outgoing/channel.ts';
-import type { SigningKey } from '../outgoing/sealed.ts';
 import { BrokerFailure, type BrokerLink, connectionLost, createBrokerChannel, noBroker, takingTurns } from './broker.ts';
 import { type CertificatePair, readBrokerAddress } from './broker-address.ts';
-import { type BrokerMessage, createComposer, readAddress } from './broker-message.ts';
+import { type BrokerMessage, type BrokerOptions, createComposer, readAddress } from './broker-message.ts';
 
-export interface NatsOptions {
-  /** The subscriber's. */
-  readonly name: string;
-  /**
-   * `nats://` or, with TLS required, `tls://`; `user:password@` or `token@` before the host when the server wants them.
-   * Several hosts, separated by commas, are servers of one cluster.
-   */
-  readonly url: string;
+/**
+ * The address is `nats://` or, with TLS required, `tls://`, with `user:password@` or `token@` before the host when the server wants them.
+ */
+export interface NatsOptions extends BrokerOptions {
   /** The content of a .creds file, or the seed of a user NKEY. */
   readonly credentials?: string | undefined;
-  /** Shown to a server that asks for it. */
-  readonly clientCertificate?: CertificatePair | undefined;
   /** Where events are published, with `{type}` and `{site}`. */
   readonly subject: string;
-  readonly format: BodyFormat;
-  /** None: messages are not signed. */
-  readonly keys: readonly SigningKey[];
-  /** For one attempt: connecting, publishing and the confirmation. */
-  readonly timeout: Milliseconds;
 }
 
 type Library = typeof import('./nats-connection.ts');
@@ -48,36 +35,19 @@ const GRACE: Milliseconds = 1_000;
  * A channel to one server or cluster, with one connection that is made at the first event. Throws AppError
  * `configuration` for an address, a subject or a key that could never work.
  */
-export function createNatsChannel({
-  name,
-  url,
-  credentials,
-  clientCertificate,
-  subject,
-  format,
-  keys,
-  timeout,
-}: NatsOptions): Channel {
-  const servers = readServers(url, clientCertificate);
-  const compose = createComposer({ name, address: readAddress(subject, SUBJECT), format, keys });
-  const openOne = async (server: Server, signal: AbortSignal): Promise<BrokerLink> => {
+export function createNatsChannel(options: NatsOptions): Channel {
+  const { url, credentials, clientCertificate, subject, timeout } = options;
+  const compose = createComposer(options, readAddress(subject, SUBJECT));
+  const openOne = async (server: ReturnType<typeof readServers>[number], signal: AbortSignal): Promise<BrokerLink> => {
     const library = await import('./nats-connection.ts');
     const login = credentials === undefined ? {} : { authenticator: library.authenticatorOf(credentials, isSeed(credentials)) };
-    const options = { ...server, ...login, timeout, pingInterval: PING_INTERVAL, name: 'purchase-watch' };
-    return await openLink(library, options, signal);
+    const connecting = { ...server, ...login, timeout, pingInterval: PING_INTERVAL, name: 'purchase-watch' };
+    return await openLink(library, connecting, signal);
   };
-  return createBrokerChannel({ open: takingTurns(servers, timeout, openOne), compose, timeout });
+  return createBrokerChannel(takingTurns(readServers(url, clientCertificate), timeout, openOne), compose, timeout);
 }
 
-interface Server {
-  readonly servers: string;
-  readonly tls?: { readonly cert?: string; readonly key?: string };
-  readonly user?: string;
-  readonly pass?: string;
-  readonly token?: string;
-}
-
-function readServers(text: string, pair: CertificatePair | undefined): Server[] {
+function readServers(text: string, pair: CertificatePair | undefined) {
   const example = 'nats://user:password@nats.example:4222, or tls://…';
   const addresses = readBrokerAddress(text, { broker: 'NATS', protocols: ['nats:', 'tls:'], example });
   return addresses.map(({ protocol, hostname, port, user, password }) => ({
@@ -135,13 +105,10 @@ function connectFailure(error: unknown, { errors }: Library): unknown {
   return reason === 'unexpected' ? noBroker('NATS', error) : error;
 }
 
-interface Circumstances {
-  readonly library: Library;
-  readonly address: string;
-  readonly hasJetStream: boolean;
-}
-
-function publishFailure(error: unknown, { library, address, hasJetStream }: Circumstances): BrokerFailure {
+function publishFailure(
+  error: unknown,
+  { library, address, hasJetStream }: { readonly library: Library; readonly address: string; readonly hasJetStream: boolean },
+): BrokerFailure {
   const { errors, JetStreamApiError } = library;
   const refused = (reason: string, detail: string): BrokerFailure =>
     new BrokerFailure({ reason, detail, fault: 'receiver' }, error);

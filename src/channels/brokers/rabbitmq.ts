@@ -1,34 +1,18 @@
 /** The RabbitMQ channel: each event is published to an exchange, and delivered when the broker has confirmed that a queue keeps it. */
 
 import type { ChannelModel, ConfirmChannel, Message } from 'amqplib';
-import type { Milliseconds } from '../../domain/values/time.ts';
-import type { BodyFormat } from '../../postgres/subscribers/subscribers.ts';
 import { type NetworkFailure, networkFailureOf } from '../http/network-failure.ts';
 import type { Channel } from '../outgoing/channel.ts';
-import type { SigningKey } from '../outgoing/sealed.ts';
 import { BrokerFailure, type BrokerLink, connectionLost, createBrokerChannel, noBroker, takingTurns } from './broker.ts';
-import { type CertificatePair, readBrokerAddress } from './broker-address.ts';
-import { type BrokerMessage, createComposer, readAddress } from './broker-message.ts';
+import { readBrokerAddress } from './broker-address.ts';
+import { type BrokerMessage, type BrokerOptions, createComposer, readAddress } from './broker-message.ts';
 
-export interface RabbitOptions {
-  /** The subscriber's. */
-  readonly name: string;
-  /**
-   * `amqp://` or, with TLS, `amqps://`; the path is the virtual host. Several hosts, separated by commas, are servers of one
-   * cluster.
-   */
-  readonly url: string;
-  /** Shown to a broker that asks for it. */
-  readonly clientCertificate?: CertificatePair | undefined;
+/** The address is `amqp://` or, with TLS, `amqps://`; its path is the virtual host. */
+export interface RabbitOptions extends BrokerOptions {
   /** Must exist. */
   readonly exchange: string;
   /** With `{type}` and `{site}`. */
   readonly routingKey: string;
-  readonly format: BodyFormat;
-  /** None: messages are not signed. */
-  readonly keys: readonly SigningKey[];
-  /** For one attempt: connecting, publishing and the confirmation. */
-  readonly timeout: Milliseconds;
 }
 
 const ROUTING_KEY = { setting: 'routingKey', pattern: /^\P{Cc}{0,255}$/u, expected: 'up to 255 characters' };
@@ -39,35 +23,14 @@ const HEARTBEAT = 20;
  * A channel to one broker, with one connection that is made at the first event. Throws AppError `configuration` for an
  * address, a routing key or a key that could never work.
  */
-export function createRabbitChannel({
-  name,
-  url,
-  clientCertificate,
-  exchange,
-  routingKey,
-  format,
-  keys,
-  timeout,
-}: RabbitOptions): Channel {
-  const servers = readServers(url);
-  const compose = createComposer({ name, address: readAddress(routingKey, ROUTING_KEY), format, keys });
-  const openOne = (server: Server, signal: AbortSignal): Promise<BrokerLink> =>
-    openLink({ server, clientCertificate, exchange, timeout }, signal);
-  return createBrokerChannel({ open: takingTurns(servers, timeout, openOne), compose, timeout });
+export function createRabbitChannel(options: RabbitOptions): Channel {
+  const { url, routingKey, timeout } = options;
+  const compose = createComposer(options, readAddress(routingKey, ROUTING_KEY));
+  const open = takingTurns(readServers(url), timeout, (server, signal) => openLink(server, options, signal));
+  return createBrokerChannel(open, compose, timeout);
 }
 
-interface Server {
-  readonly protocol: string;
-  readonly hostname: string;
-  readonly port?: number;
-  readonly username: string;
-  readonly password: string;
-  /** Percent-encoded, as the library takes it. */
-  readonly vhost: string;
-  readonly heartbeat: number;
-}
-
-function readServers(text: string): Server[] {
+function readServers(text: string) {
   const example = 'amqp://user:password@rabbitmq.example/vhost, or amqps://…';
   const addresses = readBrokerAddress(text, { broker: 'RabbitMQ', protocols: ['amqp:', 'amqps:'], example });
   return addresses.map(({ protocol, hostname, port, user, password, path }) => {
@@ -78,20 +41,18 @@ function readServers(text: string): Server[] {
       ...(port !== null && { port }),
       username: isAnonymous ? 'guest' : user,
       password: isAnonymous ? 'guest' : password,
+      // Percent-encoded, as the library takes it.
       vhost: path.slice(1),
       heartbeat: HEARTBEAT,
     };
   });
 }
 
-interface LinkOptions {
-  readonly server: Server;
-  readonly clientCertificate: CertificatePair | undefined;
-  readonly exchange: string;
-  readonly timeout: Milliseconds;
-}
-
-async function openLink({ server, clientCertificate, exchange, timeout }: LinkOptions, signal: AbortSignal): Promise<BrokerLink> {
+async function openLink(
+  server: ReturnType<typeof readServers>[number],
+  { clientCertificate, exchange, timeout }: RabbitOptions,
+  signal: AbortSignal,
+): Promise<BrokerLink> {
   const { connect } = await import('amqplib');
   // The signal reaches the socket, so that it ends in every phase.
   const shown = clientCertificate && { cert: clientCertificate.certificate, key: clientCertificate.key };

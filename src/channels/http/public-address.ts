@@ -88,6 +88,14 @@ export function createPublicConnector(options: ConnectorOptions): buildConnector
     allowH2: false,
     lookup: judgedLookup(dialled, permitted, inTime(resolve, ownPart(timeout))),
   });
+  return judged(options, connect);
+}
+
+/** A connector to which only literal addresses come that passed, and names. */
+function judged(
+  { dialled, permitted }: Pick<ConnectorOptions, 'dialled' | 'permitted'>,
+  connect: buildConnector.connector,
+): buildConnector.connector {
   return (target, callback) => {
     const problem = isIP(target.hostname) === 0 ? null : judgeAddress(target.hostname, dialled, permitted);
     if (problem === null) connect(target, callback);
@@ -103,13 +111,11 @@ export function createPublicConnector(options: ConnectorOptions): buildConnector
 export function createProxiedConnector(options: ConnectorOptions & { readonly way: Way }): buildConnector.connector {
   const { way, dialled, permitted, timeout } = options;
   const direct = createPublicConnector(options);
-  const throughProxy = createTunnelConnector(way, { ...tlsOf(options), timeout });
+  const throughProxy = judged(options, createTunnelConnector(way, { ...tlsOf(options), timeout }));
   return (target, callback) => {
     const { hostname } = target;
     const isOwn = isIP(hostname) === 0 ? isThisMachine(hostname) : isListed(hostname, dialled.port, permitted.ranges);
-    if (isOwn || dialled.protocol !== 'https:') return direct(target, callback);
-    const problem = isIP(hostname) === 0 ? null : judgeAddress(hostname, dialled, permitted);
-    if (problem === null) throughProxy(target, callback);
-    else callback(new AddressRefused(problem), null);
+    const connect = isOwn || dialled.protocol !== 'https:' ? direct : throughProxy;
+    connect(target, callback);
   };
 }

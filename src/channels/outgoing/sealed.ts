@@ -61,22 +61,19 @@ export function sealOptions(secrets: Secrets, name: string, options: SealedOptio
   return secrets.seal(JSON.stringify(options), `subscriber ${name} options`);
 }
 
-/** What is stored of a subscriber made by the API, opened. */
-export interface OpenedSubscriber {
-  readonly url: string;
-  /** Secrets alone, the newest first. */
-  readonly keys: readonly SigningKey[];
-  readonly options: SealedOptions;
-}
+export type OpenedSubscriber = NonNullable<ReturnType<typeof openStored>>;
 
-/** Opens what is stored of a subscriber made by the API; null when the key is another one than that which encrypted it. */
-export function openStored(secrets: Secrets | null, { name, url, keys, options }: StoredSubscriber): OpenedSubscriber | null {
+/**
+ * Opens what is stored of a subscriber made by the API, its keys the newest first and without its signing key; null when the key is another
+ * one than that which encrypted it.
+ */
+export function openStored(secrets: Secrets | null, { name, url, keys, options }: StoredSubscriber) {
   if (secrets === null || url === null || keys === null) return null;
   const address = secrets.open(url, `subscriber ${name} url`);
   const list = secrets.open(keys, `subscriber ${name} keys`);
   const rest = options === null ? JSON.stringify(NO_OPTIONS) : secrets.open(options, `subscriber ${name} options`);
   if (address === null || list === null || rest === null) return null;
-  return { url: address, keys: JSON.parse(list) as SigningKey[], options: JSON.parse(rest) as SealedOptions };
+  return { url: address, keys: JSON.parse(list) as readonly SigningKey[], options: JSON.parse(rest) as SealedOptions };
 }
 
 /** How a subscriber made by the API is reached; null when what is stored cannot be read. */

@@ -1,16 +1,16 @@
 /** Finds out whether a Slack webhook is alive without showing a message: Slack refuses an empty one, and says why. */
 
-import { Pool } from 'undici';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { DIRECT } from '../../domain/values/way.ts';
-import { connectBy } from '../../runtime/http/tunnel.ts';
 import { networkFailureOf } from '../http/network-failure.ts';
-import { DeadlinePassed, post } from '../http/post.ts';
+import { DeadlinePassed } from '../http/post.ts';
+import { createPoster } from '../http/service.ts';
 import type { Ping } from '../outgoing/channel-kind.ts';
 
 const EMPTY = /^(no_text|invalid_payload|invalid_blocks|missing_text_or_fallback_or_attachments)\b/;
 
-const WORDS: ReadonlyMap<string, string> = new Map([
+/** Answers after which a webhook will never work again, whatever their status, and what each means. */
+export const DEAD_WORDS: ReadonlyMap<string, string> = new Map([
   ['no_service', 'there is no such webhook any more'],
   ['no_service_id', 'the address is not complete'],
   ['no_active_hooks', 'the webhook was switched off'],
@@ -24,29 +24,23 @@ const WORDS: ReadonlyMap<string, string> = new Map([
 
 /** Posts an empty payload; no text holds the address, which is a secret. */
 export async function pingSlack(url: string, timeout: Milliseconds, way = DIRECT): Promise<Ping> {
-  const { origin, pathname, search } = new URL(url);
-  const pool = new Pool(origin, { allowH2: false, headersTimeout: 0, bodyTimeout: 0, connect: connectBy(way, { timeout }) });
-  const began = performance.now();
+  const poster = createPoster({ url, timeout, way });
   try {
-    const headers = ['content-type', 'application/json'];
-    const request = { origin, path: pathname + search, headers, body: '{}', timeout, signal: undefined };
-    const { status, body, error, isSent } = await post(pool, request);
-    if (status === null || error !== null) {
-      const isLate = error instanceof DeadlinePassed;
-      return {
-        kind: 'silent',
-        detail: isLate ? `there was no answer within ${timeout} ms` : networkFailureOf(error, { isSent }).detail,
-      };
-    }
-    return meaningOf(status, body.trim(), Math.round(performance.now() - began));
+    const { status, body, error, isSent, tookMs } = await poster.post('{}');
+    if (status !== null && error === null) return meaningOf(status, body.trim(), tookMs);
+    const isLate = error instanceof DeadlinePassed;
+    return {
+      kind: 'silent',
+      detail: isLate ? `there was no answer within ${timeout} ms` : networkFailureOf(error, { isSent }).detail,
+    };
   } finally {
-    await pool.destroy();
+    await poster.destroy();
   }
 }
 
 function meaningOf(status: number, word: string, tookMs: Milliseconds): Ping {
   if (status === 400 && EMPTY.test(word)) return { kind: 'alive', tookMs };
-  const known = WORDS.get(word);
+  const known = DEAD_WORDS.get(word);
   if (known !== undefined) return { kind: 'dead', detail: `Slack answered ${status} ${word}: ${known}` };
   if (status === 404 || status === 410) return { kind: 'dead', detail: `Slack answered ${status}` };
   if (status === 429) return { kind: 'unclear', detail: 'Slack asks for fewer messages (429)' };

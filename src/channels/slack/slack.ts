@@ -2,147 +2,84 @@
 
 import { setTimeout } from 'node:timers/promises';
 import { IncomingWebhook } from '@slack/webhook';
-import { Pool } from 'undici';
-import type { Instant, Milliseconds } from '../../domain/values/time.ts';
-import { DIRECT, type Way } from '../../domain/values/way.ts';
-import { connectBy } from '../../runtime/http/tunnel.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import { excerpt } from '../http/excerpt.ts';
-import { type Hide, hiding } from '../http/hiding.ts';
-import { networkFailureOf } from '../http/network-failure.ts';
-import { type PostOutcome, post, retryAfterOf } from '../http/post.ts';
-import type { Channel, OutgoingEvent, SendOptions, SendResult } from '../outgoing/channel.ts';
+import { hiding } from '../http/hiding.ts';
+import { DeadlinePassed, type PostOutcome, retryAfterOf } from '../http/post.ts';
+import { createPoster, type ServiceOptions, unanswered } from '../http/service.ts';
+import type { Channel, SendOptions, SendResult } from '../outgoing/channel.ts';
 import { inert } from './layout.ts';
 import { type SlackMessage, slackFolded, slackMessage } from './message.ts';
-
-export interface SlackOptions {
-  readonly url: string;
-  /** Where people find the console; messages link to it. */
-  readonly consoleUrl: string | null;
-  /** For one attempt: connection, headers and body together. */
-  readonly timeout: Milliseconds;
-  /** Directly unless given. */
-  readonly way?: Way;
-  /** Where its address is set, for the person who must set another one. */
-  readonly setting?: string;
-}
+import { DEAD_WORDS } from './ping.ts';
 
 /** Slack drops what comes faster than one a second, even when it answers 200. */
 export const BETWEEN_MESSAGES: Milliseconds = 1_000;
-/** Answers after which this webhook will never work again, whatever their status. */
-const PERMANENT = new Set([
-  'invalid_token',
-  'action_prohibited',
-  'no_service',
-  'no_service_id',
-  'no_active_hooks',
-  'no_team',
-  'team_disabled',
-  'channel_is_archived',
-  'channel_not_found',
-]);
 /** Answers that object to how the message is built, not to the message. */
 const BAD_PAYLOAD = /^invalid_(blocks|payload|attachments)/;
 
-/** What Slack answered to one message, or why it did not. */
-type Answer =
-  | { readonly kind: 'answered'; readonly status: number; readonly word: string; readonly retryAfter: Milliseconds | null }
-  | { readonly kind: 'silent'; readonly error: unknown; readonly isSent: boolean };
-
-function answerOf({ status, headers, body, error, isSent }: PostOutcome, now: Instant): Answer {
-  if (status === null || error !== null) return { kind: 'silent', error, isSent };
-  const retryAfter = retryAfterOf(headers, now);
-  return { kind: 'answered', status, word: body, retryAfter };
-}
-
 /** A channel to one incoming webhook. Pacing is the caller's: Slack takes about one message per second. */
-export function createSlackChannel({
-  url,
-  consoleUrl,
-  timeout,
-  way = DIRECT,
-  setting = 'SLACK_WEBHOOK_URL',
-}: SlackOptions): Channel {
+export function createSlackChannel(options: ServiceOptions): Channel {
+  const { url, consoleUrl, timeout, setting } = options;
   const hide = hiding([url]);
-  const { origin, pathname, search } = new URL(url);
-  // One deadline of our own covers headers and body.
-  const pool = new Pool(origin, { allowH2: false, headersTimeout: 0, bodyTimeout: 0, connect: connectBy(way, { timeout }) });
-  let closing: Promise<void> | undefined;
+  const poster = createPoster(options);
 
-  async function postMessage(
-    message: SlackMessage | { text: string },
-    { now, mayLeave, trace }: SendOptions,
-    signal: AbortSignal,
-  ): Promise<Answer> {
+  async function postMessage(message: SlackMessage | { text: string }, attempt: SendOptions, signal: AbortSignal) {
     let outcome: PostOutcome | undefined;
     // The library reports neither the headers of a refusal nor how far a request came, so a webhook per message keeps what came back.
     const webhook = new IncomingWebhook(url, {
       fetch: async (_address, { headers = {}, body } = {}) => {
-        const request = { origin, path: pathname + search, headers: Object.entries(headers).flat(), body: String(body) };
-        outcome = await post(pool, { ...request, timeout, signal, mayLeave, trace });
+        outcome = await poster.post(String(body), { ...attempt, signal }, Object.entries(headers).flat());
         return new Response(outcome.body);
       },
     });
     try {
       await webhook.send({ ...message, unfurl_links: false, unfurl_media: false });
+      return outcome!;
     } catch (error) {
-      return { kind: 'silent', error, isSent: false };
+      return { status: null, headers: {}, body: '', error, isSent: false };
     }
-    return answerOf(outcome!, now);
   }
 
-  const postOnce = async (message: SlackMessage, options: SendOptions): Promise<SendResult> => {
-    const { signal } = options;
+  const send = async (message: SlackMessage, attempt: SendOptions): Promise<SendResult> => {
     const started = performance.now();
     const deadline = AbortSignal.timeout(timeout);
-    const ended = signal === undefined ? deadline : AbortSignal.any([signal, deadline]);
-    let answer = await postMessage(message, options, ended);
-    if (answer.kind === 'answered' && answer.status === 400 && BAD_PAYLOAD.test(answer.word.trim())) {
+    const ended = attempt.signal === undefined ? deadline : AbortSignal.any([attempt.signal, deadline]);
+    let outcome = await postMessage(message, attempt, ended);
+    if (outcome.error === null && outcome.status === 400 && BAD_PAYLOAD.test(outcome.body.trim())) {
       // One message a second, whatever it answered.
       await setTimeout(BETWEEN_MESSAGES, undefined, { signal: ended }).catch(() => undefined);
-      answer = await postMessage({ text: inert(message.text) }, options, ended);
+      outcome = await postMessage({ text: inert(message.text) }, attempt, ended);
     }
-    return judge(answer, {
-      ...{ hide, setting, timeout },
-      timedOut: deadline.aborted,
-      tookMs: Math.round(performance.now() - started),
-    });
+    const { status, headers, body, isSent } = outcome;
+    const tookMs = Math.round(performance.now() - started);
+    if (status === null || outcome.error !== null) {
+      const error = deadline.aborted ? new DeadlinePassed() : outcome.error;
+      return unanswered('Slack', { error, isSent, tookMs }, timeout);
+    }
+    const retryAfter = retryAfterOf(headers, attempt.now);
+    return judge(status, { httpStatus: status, tookMs, excerpt: excerpt(body, hide) }, { setting, retryAfter });
   };
 
   return {
-    send: (event: OutgoingEvent, options: SendOptions) => postOnce(slackMessage(event.body, { consoleUrl }), options),
-    sendAll: (events, { since, until, reason, incidents, ...options }) => {
+    send: (event, attempt) => send(slackMessage(event.body, { consoleUrl }), attempt),
+    sendAll: (events, together) => {
       const bodies = events.map(({ body }) => body);
-      return postOnce(slackFolded(bodies, { consoleUrl, since, until, now: options.now, reason, incidents }), options);
+      return send(slackFolded(bodies, { ...together, consoleUrl }), together);
     },
-    close: () => {
-      closing ??= pool.close();
-      return closing;
-    },
+    close: poster.close,
   };
 }
 
-interface Circumstances {
-  readonly hide: Hide;
-  readonly setting: string;
-  readonly timedOut: boolean;
-  readonly timeout: Milliseconds;
-  readonly tookMs: Milliseconds;
-}
-
-function judge(answer: Answer, { hide, setting, timedOut, timeout, tookMs }: Circumstances): SendResult {
-  if (answer.kind === 'silent') {
-    const why = timedOut
-      ? { reason: 'timeout', detail: `Slack did not answer within ${timeout} ms.`, fault: 'receiver' as const }
-      : networkFailureOf(answer.error, answer);
-    return { kind: 'failed', ...why, httpStatus: null, retryAfter: null, tookMs, excerpt: '' };
-  }
-  const { status, retryAfter } = answer;
-  const word = excerpt(answer.word, hide);
-  const attempted = { httpStatus: status, tookMs, excerpt: word };
+function judge(
+  status: number,
+  attempted: { readonly httpStatus: number; readonly tookMs: Milliseconds; readonly excerpt: string },
+  { setting, retryAfter }: { readonly setting: string; readonly retryAfter: Milliseconds | null },
+): SendResult {
+  const word = attempted.excerpt;
   // Slack says ok in so many letters; anything else with 200 is a proxy's or a portal's page.
   if (status === 200 && word === 'ok') return { kind: 'delivered', ...attempted };
-  if (status === 404 || status === 410 || PERMANENT.has(word)) {
-    const reason = PERMANENT.has(word) ? word : `http_${status}`;
+  if (status === 404 || status === 410 || DEAD_WORDS.has(word)) {
+    const reason = DEAD_WORDS.has(word) ? word : `http_${status}`;
     const detail = `Slack refuses this webhook for good (${reason}). Make a new incoming webhook and set ${setting} to it.`;
     return { kind: 'gone', reason, detail, ...attempted };
   }

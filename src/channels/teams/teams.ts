@@ -1,78 +1,46 @@
 /** The Teams channel: incident events as cards through a workflow of Teams, whose address is a secret. */
 
-import { Pool } from 'undici';
-import type { Milliseconds } from '../../domain/values/time.ts';
-import { DIRECT, type Way } from '../../domain/values/way.ts';
-import { connectBy } from '../../runtime/http/tunnel.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { wholeAnswer } from '../http/answer.ts';
 import { excerpt } from '../http/excerpt.ts';
 import { type Hide, hiding } from '../http/hiding.ts';
-import { networkFailureOf } from '../http/network-failure.ts';
-import { DeadlinePassed, type PostOutcome, post, retryAfterOf } from '../http/post.ts';
+import { type PostOutcome, retryAfterOf } from '../http/post.ts';
+import { createPoster, type ServiceOptions, unanswered } from '../http/service.ts';
 import type { Channel, SendOptions, SendResult } from '../outgoing/channel.ts';
 import { type TeamsMessage, teamsFolded, teamsMessage } from './card.ts';
-
-export interface TeamsOptions {
-  readonly url: string;
-  /** Where people find the console; cards link to it. */
-  readonly consoleUrl: string | null;
-  /** For one attempt: connection, headers and body together. */
-  readonly timeout: Milliseconds;
-  /** Directly unless given. */
-  readonly way?: Way;
-  /** Where its address is set, for the person who must set another one. */
-  readonly setting: string;
-}
 
 /** A page of a portal or proxy, and what connectors of before workflows answered with 200 where a message was refused. */
 const NOT_TAKEN = /^\s*<|delivery failed/i;
 
 /** A channel to one workflow. Pacing is the caller's. */
-export function createTeamsChannel({ url, consoleUrl, timeout, setting, way = DIRECT }: TeamsOptions): Channel {
+export function createTeamsChannel(options: ServiceOptions): Channel {
+  const { url, consoleUrl, timeout, setting } = options;
   // The signature in its query lets anyone post who has it, and the path names the workflow.
   const hide = hiding([url, ...new URL(url).searchParams.values().filter((value) => value.length > 8)]);
-  const { origin, pathname, search } = new URL(url);
-  const pool = new Pool(origin, { allowH2: false, headersTimeout: 0, bodyTimeout: 0, connect: connectBy(way, { timeout }) });
-  let closing: Promise<void> | undefined;
+  const poster = createPoster(options);
 
-  const send = async (message: TeamsMessage, { now, signal, mayLeave, trace }: SendOptions): Promise<SendResult> => {
-    const started = performance.now();
-    const headers = ['content-type', 'application/json'];
-    const body = JSON.stringify(message);
-    const path = pathname + search;
-    const outcome = await post(pool, { origin, path, headers, body, timeout, signal, mayLeave, trace });
-    const tookMs = Math.round(performance.now() - started);
-    return judge(outcome, { hide, setting, timeout, tookMs, now });
+  const send = async (message: TeamsMessage, attempt: SendOptions): Promise<SendResult> => {
+    const outcome = await poster.post(JSON.stringify(message), attempt);
+    if (outcome.status === null || outcome.error !== null) return unanswered('Teams', outcome, timeout);
+    return judge(outcome, outcome.status, { hide, setting, now: attempt.now });
   };
 
   return {
-    send: (event, options) => send(teamsMessage(event.body, { consoleUrl }), options),
-    sendAll: (events, { since, until, reason, incidents, ...options }) => {
+    send: (event, attempt) => send(teamsMessage(event.body, { consoleUrl }), attempt),
+    sendAll: (events, together) => {
       const bodies = events.map(({ body }) => body);
-      return send(teamsFolded(bodies, { consoleUrl, since, until, now: options.now, reason, incidents }), options);
+      return send(teamsFolded(bodies, { ...together, consoleUrl }), together);
     },
-    close: () => {
-      closing ??= pool.close();
-      return closing;
-    },
+    close: poster.close,
   };
 }
 
-interface Circumstances extends Pick<TeamsOptions, 'setting' | 'timeout'> {
-  readonly hide: Hide;
-  readonly tookMs: Milliseconds;
-  readonly now: number;
-}
-
-function judge(outcome: PostOutcome, { hide, setting, timeout, tookMs, now }: Circumstances): SendResult {
-  const { status, headers, body, error, isSent } = outcome;
-  if (status === null || error !== null) {
-    const why =
-      error instanceof DeadlinePassed
-        ? { reason: 'timeout', detail: `Teams did not answer within ${timeout} ms.`, fault: 'receiver' as const }
-        : networkFailureOf(error, { isSent });
-    return { kind: 'failed', ...why, httpStatus: null, retryAfter: null, tookMs, excerpt: '' };
-  }
+function judge(
+  outcome: PostOutcome & { readonly tookMs: Milliseconds },
+  status: number,
+  { hide, setting, now }: { readonly hide: Hide; readonly setting: string; readonly now: Instant },
+): SendResult {
+  const { headers, body, tookMs } = outcome;
   const taken = { httpStatus: status, tookMs, excerpt: excerpt(body, hide) };
   const isTaken = status >= 200 && status < 300;
   if (isTaken && !NOT_TAKEN.test(body)) return { kind: 'delivered', ...taken };

@@ -9,18 +9,10 @@ import { foreverKeys, type Reach } from '../outgoing/sealed.ts';
 import { createWebhookChannel } from './webhook.ts';
 
 /** How a webhook of the settings is reached. */
-export function configuredReach({
-  url,
-  secret,
-  oldSecrets,
-  signingKey,
-  format,
-  headers,
-  clientCertificate,
-  clientKey,
-}: WebhookSettings): Reach {
-  const pair = clientCertificate === null || clientKey === null ? null : { certificate: clientCertificate, key: clientKey };
-  return { url, keys: foreverKeys(secret, ...oldSecrets, signingKey), format, headers, clientCertificate: pair };
+export function configuredReach({ url, secret, oldSecrets, signingKey, format, headers, ...pair }: WebhookSettings): Reach {
+  const { clientCertificate: certificate, clientKey: key } = pair;
+  const clientCertificate = certificate === null || key === null ? null : { certificate, key };
+  return { url, keys: foreverKeys(secret, ...oldSecrets, signingKey), format, headers, clientCertificate };
 }
 
 /** A channel to a webhook. `namedBy` says whose list of allowed addresses holds for it. */

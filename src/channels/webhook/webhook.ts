@@ -105,19 +105,14 @@ function connectorOf({ timeout, allowAddresses, namedBy, resolve, clientCertific
   return way.proxy === null ? createPublicConnector(dialled) : createProxiedConnector({ ...dialled, way });
 }
 
-interface Circumstances {
-  readonly now: Instant;
-  readonly url: URL;
-  readonly hide: Hide;
-  readonly timeout: Milliseconds;
-  readonly tookMs: Milliseconds;
-}
-
 /**
  * What an outcome means. A failing status counts although the rest of its answer never came; a good one only counts
  * when the answer is complete, because a receiver that breaks off may not have kept the event.
  */
-function judge(outcome: PostOutcome, { now, url, hide, timeout, tookMs }: Circumstances): SendResult {
+function judge(
+  outcome: PostOutcome,
+  { now, url, hide, timeout, tookMs }: { now: Instant; url: URL; hide: Hide; timeout: Milliseconds; tookMs: Milliseconds },
+): SendResult {
   const { status, headers, body, error, isSent } = outcome;
   const taken = { tookMs, excerpt: excerpt(body, hide) };
   if (error === null && status !== null && isGood(status)) return { kind: 'delivered', httpStatus: status, ...taken };

@@ -1,6 +1,6 @@
 /** Client ids and secrets as they come out of mails, vaults and editors: invisible marks are taken away, and what cannot be one is named. */
 
-import { type Kind, text } from './kinds.ts';
+import { type Kind, textKind } from './kinds.ts';
 
 /** Marks that no keyboard makes: byte order marks, zero-width characters, soft hyphens and marks of direction. */
 const MARKS = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]/g;
@@ -33,11 +33,12 @@ function fault(value: unknown): string | undefined {
 }
 
 /** A client id; with `auth: basic` a user name. */
-export const clientId: Kind<string> = {
-  ...text,
-  read: (value) => (typeof value === 'string' && value !== '' && fault(value) === undefined ? cleaned(value) : undefined),
-  fault,
-};
+export const clientId = textKind(
+  'text',
+  { minLength: 1 },
+  (value) => value !== '' && fault(value) === undefined && cleaned(value),
+  { fault },
+);
 
 /** The same, never shown. */
 export const clientSecret: Kind<string> = { ...clientId, secret: true };

@@ -5,41 +5,27 @@ const MOST_HEADERS = 20;
 const MOST_BYTES = 4_096;
 
 /** What we set ourselves, what belongs to one connection, and what receivers read as something that it is not. */
+const because = (why: string, names: string) => names.split(' ').map((name) => [name, why] as const);
 const FORBIDDEN = new Map([
-  ...['host', 'content-length', 'content-type', 'content-encoding', 'date', 'user-agent', 'expect'].map(
-    (name) => [name, 'is set by purchase-watch or its HTTP client'] as const,
+  ...because(
+    'is set by purchase-watch or its HTTP client',
+    'host content-length content-type content-encoding date user-agent expect',
   ),
-  ...['connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'http2-settings'].map(
-    (name) => [name, 'belongs to the connection'] as const,
+  ...because('belongs to the connection', 'connection keep-alive te trailer transfer-encoding upgrade http2-settings'),
+  ...because(
+    'belongs to browsers; use a name of your own',
+    'cookie cookie2 set-cookie origin referer access-control-request-method access-control-request-headers',
   ),
-  ...[
-    'cookie',
-    'cookie2',
-    'set-cookie',
-    'origin',
-    'referer',
-    'access-control-request-method',
-    'access-control-request-headers',
-  ].map((name) => [name, 'belongs to browsers; use a name of your own'] as const),
-  ...[
-    'forwarded',
-    'via',
-    'x-forwarded',
-    'x-real-ip',
-    'x-client-ip',
-    'x-cluster-client-ip',
-    'x-host',
-    'x-original-host',
-    'x-original-forwarded-for',
-    'true-client-ip',
-    'cf-connecting-ip',
-    'fly-client-ip',
-  ].map((name) => [name, 'is set by proxies on the way'] as const),
-  ...['x-original-url', 'x-original-uri', 'x-rewrite-url', 'x-http-method-override', 'x-http-method', 'x-method-override'].map(
-    (name) => [name, 'is read in place of the address or the method'] as const,
+  ...because(
+    'is set by proxies on the way',
+    'forwarded via x-forwarded x-real-ip x-client-ip x-cluster-client-ip x-host x-original-host x-original-forwarded-for true-client-ip cf-connecting-ip fly-client-ip',
   ),
-  ['accept-encoding', 'asks for answers that are not read here'],
-  ['content-range', 'says that the body is a part of one'],
+  ...because(
+    'is read in place of the address or the method',
+    'x-original-url x-original-uri x-rewrite-url x-http-method-override x-http-method x-method-override',
+  ),
+  ...because('asks for answers that are not read here', 'accept-encoding'),
+  ...because('says that the body is a part of one', 'content-range'),
 ]);
 const RESERVED: readonly (readonly [string, string])[] = [
   ['webhook-', 'belongs to Standard Webhooks'],

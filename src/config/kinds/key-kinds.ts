@@ -1,6 +1,6 @@
 /** The kinds of values that the settings of API keys have. */
 import type { Instant } from '../../domain/values/time.ts';
-import type { Kind } from './kinds.ts';
+import { type Kind, orPlaceholder, textKind } from './kinds.ts';
 
 /** Shorter keys can be guessed. */
 export const SHORTEST_KEY = 20;
@@ -9,16 +9,12 @@ export const SHORTEST_KEY = 20;
 const FEWEST_CHARACTERS = 6;
 
 /** A key that fits into an Authorization header and is too long to guess. */
-export const bearerKey: Kind<string> = {
-  expected: `a key of at least ${SHORTEST_KEY} letters, digits and -._~+/= without repetition (make one with: openssl rand -hex 32)`,
-  json: { type: 'string' },
-  read: (value) => {
-    if (typeof value !== 'string' || value.length < SHORTEST_KEY || isRepetition(value)) return undefined;
-    return /^[A-Za-z0-9._~+/-]+=*$/.test(value) ? value : undefined;
-  },
-  write: (value) => value,
-  secret: true,
-};
+export const bearerKey = textKind(
+  `a key of at least ${SHORTEST_KEY} letters, digits and -._~+/= without repetition (make one with: openssl rand -hex 32)`,
+  {},
+  (value) => value.length >= SHORTEST_KEY && /^[A-Za-z0-9._~+/-]+=*$/.test(value) && !isRepetition(value),
+  { secret: true },
+);
 
 /** Whether a text is a shorter one again and again, or made of very few characters. */
 function isRepetition(text: string): boolean {
@@ -30,13 +26,12 @@ function isRepetition(text: string): boolean {
 const HASH = 'sha256:[0-9a-f]{64}';
 
 /** The SHA-256 hash of a key. Not shown: a person who has it can try keys without asking the daemon. */
-export const keyHash: Kind<string> = {
-  expected: 'sha256: and 64 hexadecimal digits (make a key and its hash with: purchase-watch key new)',
-  json: { type: 'string', pattern: `^(?:${HASH})$|\\$\\{` },
-  read: (value) => (typeof value === 'string' && new RegExp(`^${HASH}$`, 'i').test(value) ? value.toLowerCase() : undefined),
-  write: (value) => value,
-  secret: true,
-};
+export const keyHash = textKind(
+  'sha256: and 64 hexadecimal digits (make a key and its hash with: purchase-watch key new)',
+  { pattern: orPlaceholder(HASH) },
+  (value) => new RegExp(`^${HASH}$`, 'i').test(value) && value.toLowerCase(),
+  { secret: true },
+);
 
 const DAY = '\\d{4}-\\d{2}-\\d{2}';
 const MOMENT = `${DAY}(?:T\\d{2}:\\d{2}(?::\\d{2}(?:\\.\\d{1,3})?)?(?:Z|[+-]\\d{2}:\\d{2}))?`;
@@ -44,7 +39,7 @@ const MOMENT = `${DAY}(?:T\\d{2}:\\d{2}(?::\\d{2}(?:\\.\\d{1,3})?)?(?:Z|[+-]\\d{
 /** A moment: a day, which stands for its beginning in UTC, or a time with its zone. */
 export const moment: Kind<Instant> = {
   expected: 'a day such as 2027-03-31 (its beginning in UTC) or a time with its zone such as 2027-03-31T18:00:00Z',
-  json: { type: 'string', pattern: `^(?:${MOMENT})$|\\$\\{` },
+  json: { type: 'string', pattern: orPlaceholder(MOMENT) },
   read: (value) => {
     if (typeof value !== 'string' || !new RegExp(`^${MOMENT}$`).test(value)) return undefined;
     const at = Date.parse(value);

@@ -34,26 +34,34 @@ export interface Kind<T> {
 
 const same = <T>(value: T): unknown => value;
 /** Any value may be taken from the environment, so every JSON Schema lets a `${NAME}` pass. */
-const orPlaceholder = (pattern: string) => `^(?:${pattern})$|\\$\\{`;
+export const orPlaceholder = (pattern: string) => `^(?:${pattern})$|\\$\\{`;
+
+/** A kind of text. `meant` answers what a text stands for, true when that is the text itself, and false for a text of another kind. */
+export function textKind(
+  expected: string,
+  json: Readonly<Record<string, unknown>>,
+  meant: (value: string) => string | boolean,
+  more: Partial<Kind<string>> = {},
+): Kind<string> {
+  const read = (value: unknown): string | undefined => {
+    const found = typeof value === 'string' && meant(value);
+    return found === true ? (value as string) : found === false ? undefined : found;
+  };
+  return { expected, json: { type: 'string', ...json }, read, write: same, ...more };
+}
 
 /** Text that is not empty. A number is refused: YAML has already lost its zeros in front. */
-export const text: Kind<string> = {
-  expected: 'text',
-  json: { type: 'string', minLength: 1 },
-  read: (value) => (typeof value === 'string' && value !== '' ? value : undefined),
-  write: same,
-};
+export const text = textKind('text', { minLength: 1 }, (value) => value !== '');
 
 /** A password: text that is never shown. */
 export const password: Kind<string> = { ...text, secret: true };
 
 /** A name that a person gives to a site. */
-export const ownName: Kind<string> = {
-  expected: 'a name of up to 63 small letters, digits, - and _ that begins with a letter or digit',
-  json: { type: 'string', pattern: orPlaceholder(OWN_NAME.source.slice(1, -1)) },
-  read: (value) => (typeof value === 'string' && OWN_NAME.test(value) ? value : undefined),
-  write: same,
-};
+export const ownName = textKind(
+  'a name of up to 63 small letters, digits, - and _ that begins with a letter or digit',
+  { pattern: orPlaceholder(OWN_NAME.source.slice(1, -1)) },
+  (value) => OWN_NAME.test(value),
+);
 
 /** One of a few words, or of many that `expected` sums up. */
 export function oneOf<const T extends string>(words: readonly T[], expected = `one of ${words.join(', ')}`): Kind<T> {
@@ -126,125 +134,110 @@ export const flag: Kind<boolean> = {
   write: same,
 };
 
-function httpUrl(value: unknown): URL | undefined {
-  const url = typeof value === 'string' && /^https?:\/\//i.test(value) && !isShortened(value) ? URL.parse(value) : null;
+function httpUrl(value: string): URL | undefined {
+  const url = /^https?:\/\//i.test(value) && !isShortened(value) ? URL.parse(value) : null;
   // Credentials in an address end up in logs and error messages of every library on the way.
   return url === null || url.username !== '' || url.password !== '' ? undefined : url;
 }
 
 /** The address of an API: operations are appended to it. */
-export const baseUrl: Kind<string> = {
-  expected: 'an http or https address without credentials, query and fragment',
-  json: { type: 'string', pattern: orPlaceholder('https?://[^?#]+') },
-  read: (value) => {
+export const baseUrl = textKind(
+  'an http or https address without credentials, query and fragment',
+  { pattern: orPlaceholder('https?://[^?#]+') },
+  (value) => {
     const url = httpUrl(value);
-    return url === undefined || url.search !== '' || url.hash !== '' || /[?#]/.test(String(value))
-      ? undefined
-      : url.href.replace(/\/+$/, '');
+    return url !== undefined && !/[?#]/.test(value + url.search + url.hash) && url.href.replace(/\/+$/, '');
   },
-  write: shownAddress,
-  isAddress: true,
-};
+  { write: shownAddress, isAddress: true },
+);
 
 /** The address of a receiver. */
-export const receiverUrl: Kind<string> = {
-  expected: 'an http or https address without credentials and fragment',
-  json: { type: 'string', pattern: orPlaceholder('https?://[^#]+') },
-  read: (value) => {
+export const receiverUrl = textKind(
+  'an http or https address without credentials and fragment',
+  { pattern: orPlaceholder('https?://[^#]+') },
+  (value) => {
     const url = httpUrl(value);
-    return url === undefined || url.hash !== '' ? undefined : url.href;
+    return url !== undefined && url.hash === '' && url.href;
   },
-  write: shownAddress,
-  isAddress: true,
-};
+  { write: shownAddress, isAddress: true },
+);
 
 /** An address to which everyone may post who has it: a secret. */
 export const secretUrl: Kind<string> = { ...receiverUrl, expected: 'an http or https address without credentials', secret: true };
 
 /** A Postgres connection string. Several hosts are allowed, which no URL parser reads, so only its beginning is checked. */
-export const postgresUrl: Kind<string> = {
-  expected: 'a connection string such as postgres://user:password@host:5432/database',
-  json: { type: 'string' },
-  read: (value) => (typeof value === 'string' && /^postgres(?:ql)?:\/\/[^\s]+$/.test(value) ? value : undefined),
-  write: same,
-  secret: true,
-  outline: shownAddress,
-};
+export const postgresUrl = textKind(
+  'a connection string such as postgres://user:password@host:5432/database',
+  {},
+  (value) => /^postgres(?:ql)?:\/\/[^\s]+$/.test(value),
+  { secret: true, outline: shownAddress },
+);
 
 /** A proxy, or none whatever the environment says; what is before the @ of its address gives access to it. */
-export const proxy: Kind<string> = {
-  expected: 'the http or https address of a proxy such as http://user:password@proxy.example:3128, or direct',
-  json: { type: 'string' },
-  read: (value) => {
+export const proxy = textKind(
+  'the http or https address of a proxy such as http://user:password@proxy.example:3128, or direct',
+  {},
+  (value) => {
     if (value === 'direct' || value === '') return 'direct';
-    const url = typeof value === 'string' && /^https?:\/\//i.test(value) ? URL.parse(value) : null;
-    return url === null || url.pathname !== '/' || url.search !== '' || url.hash !== '' ? undefined : url.href;
+    const url = /^https?:\/\//i.test(value) ? URL.parse(value) : null;
+    return url !== null && url.pathname === '/' && url.search === '' && url.hash === '' && url.href;
   },
-  write: same,
-  secret: true,
-  outline: (value) => (value === 'direct' ? value : shownAddress(value)),
-};
+  { secret: true, outline: (value) => (value === 'direct' ? value : shownAddress(value)) },
+);
 
 /** An IANA time zone. */
-export const timeZone: Kind<string> = {
-  expected: 'a time zone such as Europe/Stockholm',
-  json: { type: 'string', minLength: 1 },
-  read: (value) => {
+export const timeZone = textKind(
+  'a time zone such as Europe/Stockholm',
+  { minLength: 1 },
+  (value) => {
     try {
       // A fixed offset (+01:00) is a zone to Intl, and wrong for half of the year.
-      return typeof value === 'string' && /^[A-Za-z]/.test(value)
-        ? new Intl.DateTimeFormat('en', { timeZone: value }).resolvedOptions().timeZone && value
-        : undefined;
+      return /^[A-Za-z]/.test(value) && new Intl.DateTimeFormat('en', { timeZone: value }).resolvedOptions().timeZone !== '';
     } catch {
-      return undefined;
+      return false;
     }
   },
-  write: same,
-  names: Intl.supportedValuesOf('timeZone'),
-};
+  { names: Intl.supportedValuesOf('timeZone') },
+);
 
 /** When something is done. */
-export const cron: Kind<string> = {
-  expected: 'a cron expression such as "0 8 * * *"',
-  json: { type: 'string', pattern: orPlaceholder('\\S+(?: +\\S+){4,5}') },
-  read: (value) => (typeof value === 'string' && isCronExpression(value) ? value : undefined),
-  write: same,
-};
+export const cron = textKind(
+  'a cron expression such as "0 8 * * *"',
+  { pattern: orPlaceholder('\\S+(?: +\\S+){4,5}') },
+  isCronExpression,
+);
 
 /** A range of addresses, at every port or at one; one address counts as the range of itself. */
-export const addressRange: Kind<string> = {
-  expected: 'a range of addresses such as 10.0.0.0/8 or fd00::/8, or one with a port such as 10.1.2.3:8443 or [fd00::5]:8443',
-  json: { type: 'string', pattern: orPlaceholder('\\[?[0-9a-fA-F:.]+(?:/\\d{1,3})?\\]?(?::\\d{1,5})?') },
-  read: (value) => {
-    const range = typeof value === 'string' ? readAddressRange(value) : null;
-    return range === null ? undefined : writeAddressRange(range);
+export const addressRange = textKind(
+  'a range of addresses such as 10.0.0.0/8 or fd00::/8, or one with a port such as 10.1.2.3:8443 or [fd00::5]:8443',
+  { pattern: orPlaceholder('\\[?[0-9a-fA-F:.]+(?:/\\d{1,3})?\\]?(?::\\d{1,5})?') },
+  (value) => {
+    const range = readAddressRange(value);
+    return range !== null && writeAddressRange(range);
   },
-  write: same,
-};
+);
 
 /** A Standard Webhooks signing secret. */
-export const signingSecret: Kind<string> = {
-  expected: 'whsec_ followed by base64 of 24 to 64 bytes; make one with: echo "whsec_$(openssl rand -base64 32)"',
-  json: { type: 'string', pattern: orPlaceholder('whsec_[A-Za-z0-9+/]+={0,2}') },
-  read: (value) => {
-    const encoded = typeof value === 'string' ? (/^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(value)?.[1] ?? '') : '';
+export const signingSecret = textKind(
+  'whsec_ followed by base64 of 24 to 64 bytes; make one with: echo "whsec_$(openssl rand -base64 32)"',
+  { pattern: orPlaceholder('whsec_[A-Za-z0-9+/]+={0,2}') },
+  (value) => {
+    const encoded = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(value)?.[1] ?? '';
     const bytes = Buffer.from(encoded, 'base64');
     // Encoding it again finds lengths that no base64 has, which decoding quietly cuts.
     const whole = bytes.toString('base64').replace(/=+$/, '') === encoded.replace(/=+$/, '');
-    return whole && bytes.length >= 24 && bytes.length <= 64 ? (value as string) : undefined;
+    return whole && bytes.length >= 24 && bytes.length <= 64;
   },
-  write: same,
-  secret: true,
-};
+  { secret: true },
+);
 
 /** A key that encrypts what is stored. */
-export const encryptionKey: Kind<string> = {
-  expected: 'a key of at least 32 characters (make one with: openssl rand -base64 32)',
-  json: { type: 'string' },
-  read: (value) => (typeof value === 'string' && value.length >= 32 ? value : undefined),
-  write: same,
-  secret: true,
-};
+export const encryptionKey = textKind(
+  'a key of at least 32 characters (make one with: openssl rand -base64 32)',
+  {},
+  (value) => value.length >= 32,
+  { secret: true },
+);
 
 /** A state by name or number; numbers that the specification does not list are allowed. */
 /** Of a state by number, as text: `17`, or as it is shown, `Unknown(17)`. */

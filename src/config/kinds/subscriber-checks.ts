@@ -94,36 +94,28 @@ function certificateProblems(
   wrong: ReadonlySet<unknown>,
 ): SubscriberProblem[] {
   if (clientCertificate === null && clientKey === null) return [];
-  if (clientKey === null)
-    return [{ path: ['clientKey'], problem: 'is missing while clientCertificate is set; set both or neither' }];
-  if (clientCertificate === null) {
-    return [{ path: ['clientCertificate'], problem: 'is missing while clientKey is set; set both or neither' }];
-  }
+  const ofKey = (problem: string): SubscriberProblem => ({ path: ['clientKey'], problem });
+  const ofCertificate = (problem: string): SubscriberProblem => ({ path: ['clientCertificate'], problem });
+  if (clientKey === null) return [ofKey('is missing while clientCertificate is set; set both or neither')];
+  if (clientCertificate === null) return [ofCertificate('is missing while clientKey is set; set both or neither')];
   if (!wrong.has('url') && !WITH_TLS.test(url)) {
     const problem = `is shown with TLS only (https, tls, amqps), and url is ${/^[a-z]+/.exec(url)?.[0]}; correct one of them`;
-    return [{ path: ['clientCertificate'], problem }];
+    return [ofCertificate(problem)];
   }
   if (wrong.has('clientCertificate') || wrong.has('clientKey')) return [];
   const certificate = attempt(() => new X509Certificate(clientCertificate));
   const key = attempt(() => createPrivateKey(clientKey));
-  const problems: SubscriberProblem[] = [];
-  if (certificate === null) {
-    problems.push({ path: ['clientCertificate'], problem: 'its value (not shown) cannot be read as a certificate in PEM' });
-  }
-  if (key === null) {
-    problems.push({
-      path: ['clientKey'],
-      problem: 'its value (not shown) cannot be read as a private key in PEM without a passphrase',
-    });
-  }
+  const problems = [
+    ...(certificate === null ? [ofCertificate('its value (not shown) cannot be read as a certificate in PEM')] : []),
+    ...(key === null ? [ofKey('its value (not shown) cannot be read as a private key in PEM without a passphrase')] : []),
+  ];
   if (problems.length > 0) return problems;
-  if (!certificate!.checkPrivateKey(key!)) {
-    return [{ path: ['clientKey'], problem: 'does not belong to clientCertificate: they are of different key pairs' }];
-  }
+  if (!certificate!.checkPrivateKey(key!))
+    return [ofKey('does not belong to clientCertificate: they are of different key pairs')];
   // As each connection will use them: what is too short for today's TLS, or a broken link of the chain, shows only here.
   if (attempt(() => createSecureContext({ cert: clientCertificate, key: clientKey })) === null) {
     const problem = 'is refused by TLS here (not shown): its key may be too short, or a certificate of its chain broken';
-    return [{ path: ['clientCertificate'], problem }];
+    return [ofCertificate(problem)];
   }
   return [];
 }

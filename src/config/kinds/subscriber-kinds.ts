@@ -2,7 +2,7 @@
 import { shownAddress } from '../../domain/values/shown-address.ts';
 import { brokerHref, brokerServers } from './broker-servers.ts';
 import { HEADER_VALUE, isHeaderValue } from './headers.ts';
-import { type Kind, receiverUrl } from './kinds.ts';
+import { orPlaceholder, receiverUrl, textKind } from './kinds.ts';
 import { readSigningKey } from './signing-key.ts';
 
 /** What an address leads to. */
@@ -36,54 +36,39 @@ function brokerUrl(value: string): string | undefined {
 }
 
 /** The address of a subscriber. */
-export const subscriberUrl: Kind<string> = {
-  expected:
-    'an http or https address without credentials and fragment, or a broker without query: nats, tls (NATS with TLS), amqp or amqps (RabbitMQ), its credentials percent-encoded (%2F for /, %40 for @, %23 for #), several servers separated by commas',
-  json: { type: 'string', pattern: '^(?:(?:https?|nats|tls|amqps?)://[^#]+)$|\\$\\{' },
-  read: (value) => (typeof value === 'string' && addressKind(value) !== 'webhook' ? brokerUrl(value) : receiverUrl.read(value)),
-  write: shownAddress,
-  isAddress: true,
-};
+export const subscriberUrl = textKind(
+  'an http or https address without credentials and fragment, or a broker without query: nats, tls (NATS with TLS), amqp or amqps (RabbitMQ), its credentials percent-encoded (%2F for /, %40 for @, %23 for #), several servers separated by commas',
+  { pattern: orPlaceholder('(?:https?|nats|tls|amqps?)://[^#]+') },
+  (value) => (addressKind(value) === 'webhook' ? receiverUrl.read(value) : brokerUrl(value)) ?? false,
+  { write: shownAddress, isAddress: true },
+);
 
 /** An ed25519 key that signs. */
-export const signingKey: Kind<string> = {
-  expected: 'whsk_ followed by base64 of an ed25519 private key (its 32 bytes, or 64 with the public key that belongs to it)',
-  json: { type: 'string', pattern: '^(?:whsk_[A-Za-z0-9+/]+={0,2})$|\\$\\{' },
-  read: (value) => (typeof value === 'string' && readSigningKey(value) !== null ? value : undefined),
-  write: (value) => value,
-  secret: true,
-};
+export const signingKey = textKind(
+  'whsk_ followed by base64 of an ed25519 private key (its 32 bytes, or 64 with the public key that belongs to it)',
+  { pattern: orPlaceholder('whsk_[A-Za-z0-9+/]+={0,2}') },
+  (value) => readSigningKey(value) !== null,
+  { secret: true },
+);
 
 /** The value of a header. */
-export const headerValue: Kind<string> = {
-  expected: HEADER_VALUE,
-  json: { type: 'string', minLength: 1 },
-  read: (value) => (typeof value === 'string' && isHeaderValue(value) ? value : undefined),
-  write: (value) => value,
-  secret: true,
-};
+export const headerValue = textKind(HEADER_VALUE, { minLength: 1 }, isHeaderValue, { secret: true });
 
 /** A certificate or key as text. Whether it is a good one shows when both are used together. */
-function pem(what: string, begins: RegExp): Kind<string> {
-  return {
-    expected: `${what} in PEM, beginning with -----BEGIN`,
-    json: { type: 'string', minLength: 1 },
-    read: (value) => (typeof value === 'string' && begins.test(value) ? value : undefined),
-    write: (value) => value,
-    secret: true,
-  };
+function pem(what: string, begins: RegExp) {
+  const expected = `${what} in PEM, beginning with -----BEGIN`;
+  return textKind(expected, { minLength: 1 }, (value) => begins.test(value), { secret: true });
 }
 export const pemCertificate = pem('a certificate', /-----BEGIN CERTIFICATE-----/);
 export const pemKey = pem('a private key without a passphrase', /-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----/);
 
 /** What a user of NATS shows: the content of a .creds file, or the seed of an NKEY. */
-export const natsCredentials: Kind<string> = {
-  expected: 'the content of a .creds file of NATS, or the seed of a user NKEY (SU…)',
-  json: { type: 'string', minLength: 1 },
-  read: (value) => (typeof value === 'string' && (isSeed(value) || isCredsFile(value)) ? value.trim() : undefined),
-  write: (value) => value,
-  secret: true,
-};
+export const natsCredentials = textKind(
+  'the content of a .creds file of NATS, or the seed of a user NKEY (SU…)',
+  { minLength: 1 },
+  (value) => (isSeed(value) || isCredsFile(value)) && value.trim(),
+  { secret: true },
+);
 
 /** Whether credentials of NATS are an NKEY's seed alone. */
 export function isSeed(credentials: string): boolean {
@@ -97,30 +82,25 @@ function isCredsFile(text: string): boolean {
 const PLACEHOLDER = /\{(?:type|site)\}/g;
 
 /** Where NATS keeps what is published: names between dots, without the marks that only those who listen may use. */
-export const subject: Kind<string> = {
-  expected: 'a subject such as purchase-watch.{type}: names between dots, with the placeholders {type} and {site}',
-  json: { type: 'string', minLength: 1, maxLength: 200 },
-  read: (value) => {
-    if (typeof value !== 'string' || value.length > 200 || value.startsWith('$')) return undefined;
-    return /^[^\s\p{Cc}.*>{}]+(?:\.[^\s\p{Cc}.*>{}]+)*$/u.test(value.replace(PLACEHOLDER, 'x')) ? value : undefined;
-  },
-  write: (value) => value,
-};
+export const subject = textKind(
+  'a subject such as purchase-watch.{type}: names between dots, with the placeholders {type} and {site}',
+  { minLength: 1, maxLength: 200 },
+  (value) =>
+    value.length <= 200 &&
+    !value.startsWith('$') &&
+    /^[^\s\p{Cc}.*>{}]+(?:\.[^\s\p{Cc}.*>{}]+)*$/u.test(value.replace(PLACEHOLDER, 'x')),
+);
 
 /** The name of an exchange of RabbitMQ. */
-export const exchange: Kind<string> = {
-  expected: 'the name of an exchange, of up to 127 characters',
-  json: { type: 'string', minLength: 1, maxLength: 127 },
-  read: (value) =>
-    typeof value === 'string' && /^[\x20-\x7e]{1,127}$/.test(value) && value !== 'amq.default' ? value : undefined,
-  write: (value) => value,
-};
+export const exchange = textKind(
+  'the name of an exchange, of up to 127 characters',
+  { minLength: 1, maxLength: 127 },
+  (value) => /^[\x20-\x7e]{1,127}$/.test(value) && value !== 'amq.default',
+);
 
 /** How RabbitMQ finds the queues. */
-export const routingKey: Kind<string> = {
-  expected: 'a routing key of up to 150 ASCII characters, with the placeholders {type} and {site}',
-  json: { type: 'string', maxLength: 150 },
-  read: (value) =>
-    typeof value === 'string' && /^[\x20-\x7a|\x7e]{0,150}$/.test(value.replace(PLACEHOLDER, 'x')) ? value : undefined,
-  write: (value) => value,
-};
+export const routingKey = textKind(
+  'a routing key of up to 150 ASCII characters, with the placeholders {type} and {site}',
+  { maxLength: 150 },
+  (value) => /^[\x20-\x7a|\x7e]{0,150}$/.test(value.replace(PLACEHOLDER, 'x')),
+);

@@ -213,6 +213,11 @@ const store = section({
   ),
 });
 
+/** A section that has nothing but channels for people. */
+function channelsOf<Channel extends z.ZodType>(channel: Channel, meaning: string) {
+  return absentable(section({ channels: z.record(ownName, channel).prefault({}).describe(meaning) }));
+}
+
 /** The whole file. A section that is absent has its defaults. */
 export const file = section({
   $schema: z.string().optional().describe('Where editors find this schema; the program does not read it'),
@@ -229,17 +234,9 @@ export const file = section({
     .meta({ propertyNames: { anyOf: [{ enum: stateKeys }, { pattern: '^-?\\d{1,10}$|^Unknown\\(-?\\d{1,10}\\)$' }] } }),
   polling: absentable(polling),
   slack: absentable(slack),
-  teams: absentable(
-    section({ channels: z.record(ownName, peopleChannel.teams).prefault({}).describe('Channels of Microsoft Teams by name') }),
-  ),
-  alerts: absentable(
-    section({
-      channels: z.record(ownName, peopleChannel.alerts).prefault({}).describe('Webhooks of systems that page people, by name'),
-    }),
-  ),
-  alertmanager: absentable(
-    section({ channels: z.record(ownName, peopleChannel.alertmanager).prefault({}).describe('Alertmanagers by name') }),
-  ),
+  teams: channelsOf(peopleChannel.teams, 'Channels of Microsoft Teams by name'),
+  alerts: channelsOf(peopleChannel.alerts, 'Webhooks of systems that page people, by name'),
+  alertmanager: channelsOf(peopleChannel.alertmanager, 'Alertmanagers by name'),
   subscribers: z.record(ownName, subscriber).prefault({}).describe('Receivers of events by name'),
   webhooks: absentable(webhooks),
   api: absentable(section({ keys: z.record(ownName, apiKey).prefault({}).describe('Keys of the API by name') })),

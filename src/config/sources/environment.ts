@@ -9,22 +9,7 @@ import { readPlainFile } from './plain-file.ts';
 
 type Values = { [Name in VariableName]: z.output<(typeof VARIABLES)[Name]> };
 
-/** The variables as given: read at most once each. */
-export interface Environment {
-  /** The value of any variable, or what the file named by `…_FILE` holds; undefined when neither is there. */
-  readonly lookUp: (name: string, problems: string[]) => string | undefined;
-  /** A checked variable. One that has a problem counts as absent, and its problem is listed. */
-  readonly read: <Name extends VariableName>(name: Name, problems: string[]) => Values[Name];
-  readonly isSet: (name: VariableName) => boolean;
-  /** Names of what was read from the file of `…_FILE`. */
-  readonly files: () => string[];
-  /** The file that a secret comes from; null when it comes from none. */
-  readonly fileOf: (name: VariableName) => string | null;
-  /** Where each variable that is set came from. */
-  readonly origins: () => [string, string][];
-  /** Names that are set, look like ours, and are not. */
-  readonly mistyped: () => string[];
-}
+export type Environment = ReturnType<typeof environmentOf>;
 
 const isSecret = (name: VariableName) => notes.get(VARIABLES[name])?.kind.secret === true;
 
@@ -40,10 +25,11 @@ function isNear(given: string, name: string): boolean {
   return given.startsWith(`${first}_`) && leavesOut(given, name) && !(name.endsWith('_FILE') && given.split('_').length < 3);
 }
 
-/** The environment behind these variables; nothing is read before it is asked for. */
-export function environmentOf(env: NodeJS.ProcessEnv): Environment {
+/** The environment behind these variables: each is read at most once, and not before it is asked for. */
+export function environmentOf(env: NodeJS.ProcessEnv) {
   // An empty variable is one that is not set: compose files and charts pass on `${NAME:-}` that way.
   const isGiven = (name: string) => (env[name] ?? '') !== '';
+  const isInFile = (name: VariableName) => isSecret(name) && isGiven(`${name}_FILE`);
   const fromFiles = new Map<string, string | undefined>();
   const looked = new Set<string>();
 
@@ -68,13 +54,14 @@ export function environmentOf(env: NodeJS.ProcessEnv): Environment {
   };
 
   return {
+    /** The value of any variable, or what the file named by `…_FILE` holds; undefined when neither is there. */
     lookUp,
-    read: (name, problems) => {
-      type Value = Values[typeof name];
-      const schema = VARIABLES[name] as z.ZodType<Value>;
+    /** A checked variable. One that has a problem counts as absent, and its problem is listed. */
+    read: <Name extends VariableName>(name: Name, problems: string[]): Values[Name] => {
+      const schema = VARIABLES[name] as z.ZodType<Values[Name]>;
       const { kind, isList } = notes.get(schema)!;
       const absent = () => schema.parse(undefined);
-      if (isGiven(name) && isSecret(name) && isGiven(`${name}_FILE`)) {
+      if (isGiven(name) && isInFile(name)) {
         problems.push(`${name}: ${name}_FILE is set too; keep one of them`);
         return absent();
       }
@@ -88,15 +75,19 @@ export function environmentOf(env: NodeJS.ProcessEnv): Environment {
       }
       return schema.parse(isList ? items : text);
     },
+    /** Names of what was read from the file of `…_FILE`. */
     files: () => [...fromFiles.keys()],
-    fileOf: (name) => (!isGiven(name) && isSecret(name) && isGiven(`${name}_FILE`) ? env[`${name}_FILE`]! : null),
-    isSet: (name) => isGiven(name) || (isSecret(name) && isGiven(`${name}_FILE`)),
+    /** The file that a secret comes from; null when it comes from none. */
+    fileOf: (name: VariableName) => (!isGiven(name) && isInFile(name) ? env[`${name}_FILE`]! : null),
+    isSet: (name: VariableName) => isGiven(name) || isInFile(name),
+    /** Where each variable that is set came from. */
     origins: () =>
       VARIABLE_NAMES.flatMap((name): [string, string][] => {
         if (isGiven(name)) return [[name, 'environment']];
-        return isSecret(name) && isGiven(`${name}_FILE`) ? [[name, `file ${env[`${name}_FILE`]} (${name}_FILE)`]] : [];
+        return isInFile(name) ? [[name, `file ${env[`${name}_FILE`]} (${name}_FILE)`]] : [];
       }),
-    mistyped: () => {
+    /** Names that are set, look like ours, and are not. */
+    mistyped: (): string[] => {
       const names: string[] = [...VARIABLE_NAMES, ...VARIABLE_NAMES.filter(isSecret).map((name) => `${name}_FILE`)];
       return Object.keys(env)
         .filter((name) => isGiven(name) && !names.includes(name) && !looked.has(name) && !ANNOUNCED.test(name))

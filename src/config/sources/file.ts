@@ -8,16 +8,6 @@ import { type FileSettings, file } from '../schema/file-schema.ts';
 import type { Environment } from './environment.ts';
 import { readPlainFile } from './plain-file.ts';
 
-/** The file as far as it could be used. */
-export interface ReadFile {
-  /** Checked sections, without what has problems in them. */
-  readonly sections: Partial<FileSettings>;
-  /** What was written, `${…}` and all. */
-  readonly written: (path: readonly PropertyKey[]) => unknown;
-  /** Where each value came from, by path. */
-  readonly origins: [string, string][];
-}
-
 function at(tree: unknown, path: readonly PropertyKey[]): unknown {
   let here = tree;
   for (const key of path) {
@@ -103,8 +93,11 @@ function without(section: unknown, issues: readonly z.core.$ZodIssue[]): unknown
   return Object.fromEntries(Object.entries(section).filter(([key]) => !wrong.has(key)));
 }
 
-/** Reads and checks the file section by section, so that a slip in one hides no problem in another. */
-export function readSettingsFile(path: string, environment: Environment, problems: string[]): ReadFile | null {
+/**
+ * Reads and checks the file section by section, so that a slip in one hides no problem in another. Null when it cannot be used at all; else
+ * the checked sections without what has problems in them, what was written at a path, `${…}` and all, and where each value came from.
+ */
+export function readSettingsFile(path: string, environment: Environment, problems: string[]) {
   let text: string;
   try {
     text = readPlainFile(path);

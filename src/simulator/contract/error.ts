@@ -30,3 +30,8 @@ export class SimulatorError extends Error {
     this.value = value;
   }
 }
+
+/** The path of a field as errors name the field: `sites[0].code`. */
+export function pathName(path: readonly PropertyKey[]): string {
+  return path.map((part, at) => (typeof part === 'number' ? `[${part}]` : `${at === 0 ? '' : '.'}${String(part)}`)).join('');
+}

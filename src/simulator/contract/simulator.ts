@@ -33,6 +33,11 @@ export interface SimulatorOptions {
   readonly keep?: number | undefined;
 }
 
+/** All options, each with a value. */
+export type Settled = { readonly [Name in keyof Omit<SimulatorOptions, 'sites'>]-?: NonNullable<SimulatorOptions[Name]> } & {
+  readonly sites: readonly Site[];
+};
+
 /** A service of its own within the simulator: purchases, tokens, faults, counters and a clock that no other namespace sees. */
 export interface Namespace {
   /** The base address for a client of the service, without a slash at the end. */

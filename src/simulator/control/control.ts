@@ -1,9 +1,11 @@
-/** What demos and tests can do to a namespace of the service, as functions. The same over HTTP is in control-api.ts. */
+/** What demos and tests can do to a namespace of the service, as functions. The same over HTTP is in the files *-routes.ts. */
 import type { ClockView, Control, PageSpec } from '../contract/control.ts';
 import { SimulatorError } from '../contract/error.ts';
 import type { NegotiationSpec, PurchaseView, Site } from '../contract/purchases.ts';
-import { viewOf } from '../purchases/purchase.ts';
-import type { PageSelection, Purchases } from '../purchases/purchases.ts';
+import { act } from '../purchases/acts.ts';
+import type { PageSelection } from '../purchases/pages.ts';
+import { putIntoState, viewOf } from '../purchases/purchase.ts';
+import type { Purchases } from '../purchases/purchases.ts';
 import type { Access } from '../service/access.ts';
 import type { Counters } from '../service/counters.ts';
 import type { Faults } from '../service/faults.ts';
@@ -11,7 +13,8 @@ import type { Clock } from '../values/clock.ts';
 import { milliseconds } from '../values/duration.ts';
 import { nameOfState, PAGE_STATES, stateIn } from '../values/states.ts';
 
-export interface ControlParts {
+/** The parts of a namespace. */
+export interface Parts {
   /** Of the service, which nothing advances. */
   readonly now: () => number;
   /** Of the purchases. */
@@ -22,7 +25,8 @@ export interface ControlParts {
   readonly access: Access;
   readonly counters: Counters;
   readonly faults: Faults;
-  readonly latency: { get(): number; set(ms: number): void };
+  /** By how many milliseconds every answer of the service is held back. */
+  readonly latency: { ms: number };
   /** Of the whole simulator; null in a namespace that shares the listener. */
   readonly listener: Listener | null;
   /** The load at the start, per minute. */
@@ -37,7 +41,7 @@ interface Listener {
 }
 
 /** Joins the parts of a namespace behind one set of controls. */
-export function createControl(parts: ControlParts): Control {
+export function createControl(parts: Parts): Control {
   const { purchases, access, counters, faults, latency } = parts;
   return {
     ...purchaseControls(parts),
@@ -51,15 +55,17 @@ export function createControl(parts: ControlParts): Control {
       purchases.reset(parts.load);
       faults.clear();
       counters.reset();
-      latency.set(0);
+      latency.ms = 0;
       parts.clock.reset();
     },
-    breakPage: (spec) => purchases.breakPage(selectionOf(spec)),
-    fixPage: (spec) => purchases.fixPage(selectionOf(spec)),
-    setLoad: (perMinute) => purchases.setLoad(amountIn('perMinute', perMinute, 'purchases per minute')),
+    breakPage: (spec) => purchases.pages.breakPage(selectionOf(spec)),
+    fixPage: (spec) => purchases.pages.fixPage(selectionOf(spec)),
+    setLoad: (perMinute) => purchases.load.set(amountIn('perMinute', perMinute, 'purchases per minute')),
     fail: faults.add,
     clearFaults: faults.clear,
-    setLatency: (ms) => latency.set(amountIn('ms', ms, 'milliseconds')),
+    setLatency(ms) {
+      latency.ms = amountIn('ms', ms, 'milliseconds');
+    },
     down: async ({ for: outage } = {}) =>
       listenerOf(parts.listener).close(outage === undefined ? null : milliseconds(outage, 'for')),
     up: async () => listenerOf(parts.listener).open(),
@@ -74,9 +80,9 @@ export function createControl(parts: ControlParts): Control {
       return {
         sites: parts.sites,
         timeScale: parts.timeScale,
-        load: purchases.load(),
-        latency: latency.get(),
-        brokenPages: purchases.broken().map(({ site, state }) => ({ site, state: nameOfState(state) })),
+        load: purchases.load.perMinute(),
+        latency: latency.ms,
+        brokenPages: purchases.pages.broken().map(({ site, state }) => ({ site, state: nameOfState(state) })),
         faults: faults.list(parts.now()),
         purchases: purchases.count(),
         clock: clockView(parts.clock),
@@ -86,21 +92,25 @@ export function createControl(parts: ControlParts): Control {
 }
 
 /** What is done with one purchase. */
-function purchaseControls({ purchases, sites, url }: ControlParts) {
+function purchaseControls({ purchases, sites, timeScale, url }: Parts) {
   return {
     negotiate({ returnUrl, ...spec }: NegotiationSpec = {}) {
       const usual = { site: sites[0]?.code, script: 'waits-for-customer', paymentMethod: 'card' } as const;
       const purchase = purchases.add({ ...usual, ...given(spec) }, returnUrlIn(returnUrl));
       return { ...viewOf(purchase), pageUrl: `${url()}/control/checkout/${encodeURIComponent(purchase.id)}` };
     },
-    customer: (purchaseId, doing) => viewOf(purchases.act(purchaseId, doing)),
+    customer: (purchaseId, doing) =>
+      viewOf(purchases.change(purchaseId, (purchase, now) => act(purchase, doing, { now, timeScale }))),
     add: (spec = {}) => viewOf(purchases.add(spec)),
     addMany: (count, spec = {}) => Array.from({ length: count }, () => viewOf(purchases.add(spec))),
     get(purchaseId) {
       const purchase = purchases.find(purchaseId);
       return purchase === null ? null : viewOf(purchase);
     },
-    setState: (purchaseId, state) => viewOf(purchases.putIntoState(purchaseId, stateIn('state', state))),
+    setState(purchaseId, state) {
+      const value = stateIn('state', state);
+      return viewOf(purchases.change(purchaseId, (purchase, now) => putIntoState(purchase, value, now)));
+    },
     onPurchase: purchases.onPurchase,
   } satisfies Partial<Control>;
 }

@@ -1,11 +1,12 @@
 /** What the routes of the controls share: the app, the namespace of a request, bodies. */
 import type { IncomingMessage } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
-import { OpenAPIHono, z } from '@hono/zod-openapi';
+import { createRoute, OpenAPIHono, type z } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
 import type { Control } from '../contract/control.ts';
 import type { Namespace } from '../contract/simulator.ts';
-import { invalid, Problem, problemResponse } from './problems.ts';
+import { BODY_PROBLEMS, invalid, Problem, type ProblemCode, problemResponse, problems } from './problems.ts';
+import { idParameter, settingsSchema } from './schemas.ts';
 
 export interface NamedNamespace extends Namespace {
   /** Empty for the namespace without a name. */
@@ -60,10 +61,9 @@ export function controlOf(c: ControlContext): Control {
   return c.get('namespace').control;
 }
 
-/** The base address of the namespace as the caller knows it: behind a mapped port, the listener does not. */
-export function baseOf(c: ControlContext): string {
-  const { name } = c.get('namespace');
-  return `${new URL(c.req.url).origin}${name === '' ? '' : `/ns/${name}`}`;
+/** The base address of a namespace. */
+export function addressIn(origin: string, name: string): string {
+  return name === '' ? origin : `${origin}/ns/${name}`;
 }
 
 async function readText(c: Context): Promise<string> {
@@ -87,6 +87,12 @@ const readJson: MiddlewareHandler = async (c, next) => {
   await next();
 };
 
+/** The same where a request may come without a body. */
+const readOptionalJson: MiddlewareHandler = (c, next) => {
+  const { 'content-type': type, 'content-length': length = '0', 'transfer-encoding': chunked } = c.req.header();
+  return type === undefined && length === '0' && chunked === undefined ? next() : readJson(c, next);
+};
+
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text === '' ? '{}' : text);
@@ -95,32 +101,77 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The parts of a route's definition that read a body of this schema. */
-export function jsonRequest<Schema extends z.ZodType>(schema: Schema) {
-  return { middleware: readJson, request: { body: { required: true, content: { 'application/json': { schema } } } } };
+/** A call of the controls as a route has it once its request was checked. */
+interface Called<Query, Body> {
+  readonly control: Control;
+  /** Of the purchase that the path names; empty where the path names none. */
+  readonly id: string;
+  readonly query: Query;
+  readonly body: Body;
+  /** The name of the namespace; empty for the one without a name. */
+  readonly name: string;
+  /** Scheme, host and port as the caller knows them: behind a mapped port, the listener does not. */
+  readonly origin: string;
 }
 
-/** The same where a request may come without a body. */
-export function optionalJsonRequest<Schema extends z.ZodType>(schema: Schema) {
-  const read: MiddlewareHandler = (c, next) => {
-    const { 'content-type': type, 'content-length': length = '0', 'transfer-encoding': chunked } = c.req.header();
-    return type === undefined && length === '0' && chunked === undefined ? next() : readJson(c, next);
+interface ControlCall<Query extends z.ZodType, Body extends z.ZodType, Answer extends z.ZodType> {
+  /** `post` with a body and `get` without one, unless given. */
+  readonly method?: 'get' | 'post' | 'delete';
+  readonly path: string;
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly query?: Query;
+  readonly body?: Body;
+  readonly isBodyOptional?: boolean;
+  readonly status?: 200 | 201 | 202;
+  /** The settings after it unless given. */
+  readonly answer?: readonly [description: string, schema: Answer];
+  /** Problems besides those of each call, and of each call with a body. */
+  readonly fails?: readonly ProblemCode[];
+  run(call: Called<z.output<Query>, z.output<Body>>): z.input<Answer>;
+}
+
+/** Mounts calls of one tag, one at a time. */
+export function callsOf(app: ControlApp, tag: string) {
+  return <Query extends z.ZodType, Body extends z.ZodType, Answer extends z.ZodType>({
+    query,
+    body,
+    isBodyOptional = false,
+    method = body === undefined ? 'get' : 'post',
+    status = 200,
+    answer: [said, answer] = ['The settings after it.', settingsSchema as never],
+    fails = [],
+    run,
+    ...about
+  }: ControlCall<Query, Body, Answer>): void => {
+    const hasId = about.path.includes('{id}');
+    const route = createRoute({
+      ...about,
+      method,
+      tags: [tag],
+      ...(body && { middleware: isBodyOptional ? readOptionalJson : readJson }),
+      request: {
+        ...(hasId && { params: idParameter }),
+        ...(query && { query: query as never }),
+        ...(body && { body: { required: !isBodyOptional, content: { 'application/json': { schema: body } } } }),
+      },
+      responses: { [status]: jsonAnswer(said, answer), ...problems(...fails, ...(body ? BODY_PROBLEMS : [])) },
+    });
+    const handle = (c: ControlContext) => {
+      const { control, name } = c.get('namespace');
+      const valid = (target: string) => c.req.valid(target as never);
+      const id = hasId ? (valid('param') as { id: string }).id : '';
+      const { origin } = new URL(c.req.url);
+      const made = run({ control, name, origin, id, query: valid('query'), body: valid('json') });
+      // What never ends is infinite, which JSON writes as null.
+      return c.json(made ?? control.settings(), status);
+    };
+    app.openapi(route, handle as never);
   };
-  return { middleware: read, request: { body: { required: false, content: { 'application/json': { schema } } } } };
 }
 
 /** An answer in JSON. */
 export function jsonAnswer<Schema extends z.ZodType>(description: string, schema: Schema) {
   return { description, content: { 'application/json': { schema } } };
-}
-
-/** An object with these fields and no others; the error for another field lists them all. */
-export function fields<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
-  const known = Object.keys(shape);
-  return z.strictObject(shape, {
-    error: (issue) =>
-      issue.code === 'unrecognized_keys'
-        ? `is not known here; ${known.length === 0 ? 'nothing is' : `known: ${known.join(', ')}`}`
-        : 'must be an object',
-  });
 }

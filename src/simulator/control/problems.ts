@@ -1,7 +1,7 @@
 /** Failures over HTTP, as the daemon's API has them: `application/problem+json` (RFC 9457) with a code, the field and what to do. */
 import { z } from '@hono/zod-openapi';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { SimulatorError, type SimulatorErrorCode } from '../contract/error.ts';
+import { pathName, SimulatorError, type SimulatorErrorCode } from '../contract/error.ts';
 import type { Answer } from '../values/call.ts';
 
 /** Every code with its status and its title. Codes are an interface: they are never renamed. */
@@ -100,11 +100,7 @@ function deepest(issue: z.core.$ZodIssue): { readonly path: readonly PropertyKey
   return within.flatMap(deepest).map(({ path, message }) => ({ path: [...issue.path, ...path], message }));
 }
 
-function pathName(path: readonly PropertyKey[]): string {
-  return path.map((part, at) => (typeof part === 'number' ? `[${part}]` : `${at === 0 ? '' : '.'}${String(part)}`)).join('');
-}
-
-function shown(value: unknown): { readonly value?: FieldError['value'] & {} } | { readonly value: null } | object {
+function shown(value: unknown): Pick<FieldError, 'value'> {
   if (typeof value === 'string') return { value: value.length > 80 ? `${value.slice(0, 80).toWellFormed()}…` : value };
   return value === null || typeof value === 'number' || typeof value === 'boolean' ? { value } : {};
 }

@@ -1,13 +1,11 @@
 /** Calls about purchases: negotiating, adding, reading, and what a customer does. */
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import { SimulatorError } from '../contract/error.ts';
 import { missingPurchase } from '../purchases/purchases.ts';
-import { baseOf, type ControlApp, controlOf, jsonAnswer, jsonRequest } from './definitions.ts';
-import { BODY_PROBLEMS, problems } from './problems.ts';
+import { addressIn, type ControlApp, callsOf } from './definitions.ts';
 import {
   addBody,
   customerBody,
-  idParameter,
   listQuery,
   negotiateBody,
   negotiatedSchema,
@@ -16,127 +14,100 @@ import {
   stateBody,
 } from './schemas.ts';
 
-const PURCHASES = ['Purchases'];
-const CHANGE = problems('purchase_not_found', 'purchase_ended', ...BODY_PROBLEMS);
+const LIST = z.object({ purchases: z.array(purchaseSchema) });
 
-/** Mounts the calls. */
 export function mountPurchases(app: ControlApp): void {
-  app.openapi(negotiateRoute, (c) => {
-    const { purchaseId } = controlOf(c).negotiate(c.req.valid('json'));
-    const pageUrl = `${baseOf(c)}/control/checkout/${encodeURIComponent(purchaseId)}`;
-    return c.json({ ...controlOf(c).get(purchaseId)!, pageUrl }, 201);
+  mountNew(app);
+  const mount = callsOf(app, 'Purchases');
+  mount({
+    path: '/control/purchases',
+    operationId: 'listPurchases',
+    summary: 'List purchases, newest first',
+    description: '100 unless `limit` names another count.',
+    query: listQuery,
+    answer: ['Purchases.', LIST],
+    fails: ['invalid_request'],
+    run: ({ control, query }) => ({ purchases: control.list(query) }),
   });
-  app.openapi(addRoute, (c) => {
-    const { count, purchaseId, ...spec } = c.req.valid('json');
-    const control = controlOf(c);
-    if (count > 1 && purchaseId !== undefined)
-      throw new SimulatorError('invalid_request', 'cannot be given to several purchases; leave it out', { field: 'purchaseId' });
-    const purchases = count === 1 ? [control.add({ ...spec, purchaseId })] : control.addMany(count, spec);
-    return c.json({ purchases: purchases }, 201);
+  mount({
+    path: '/control/recent',
+    operationId: 'listRecentPurchases',
+    summary: 'List purchases made after a number, oldest first',
+    description: 'For a program that follows new purchases: each call asks with `last` of the call before.',
+    query: recentQuery,
+    answer: ['Purchases; `last` is the next `after`.', LIST.extend({ last: z.int() })],
+    fails: ['invalid_request'],
+    run: ({ control, query }) => control.recent(query),
   });
-  app.openapi(listRoute, (c) => c.json({ purchases: controlOf(c).list(c.req.valid('query')) }, 200));
-  app.openapi(recentRoute, (c) => {
-    const { purchases, last } = controlOf(c).recent(c.req.valid('query'));
-    return c.json({ purchases: purchases, last }, 200);
+  mount({
+    path: '/control/purchases/{id}',
+    operationId: 'getPurchase',
+    summary: 'Show a purchase with the true times of its changes',
+    description: 'To compare with what a watcher found out.',
+    answer: ['The purchase.', purchaseSchema],
+    fails: ['purchase_not_found'],
+    run: ({ control, id }) => {
+      const purchase = control.get(id);
+      if (purchase === null) throw missingPurchase(id);
+      return purchase;
+    },
   });
-  app.openapi(getRoute, (c) => {
-    const { id } = c.req.valid('param');
-    const purchase = controlOf(c).get(id);
-    if (purchase === null) throw missingPurchase(id);
-    return c.json(purchase, 200);
+  mount({
+    path: '/control/purchases/{id}/customer',
+    operationId: 'actAsCustomer',
+    summary: 'Let the customer open the page, pay, leave or cancel',
+    description:
+      '`pays` leads through the state in which the payment method waits to Completed, unless the page is broken; `leaves` ends in that state, and times out half an hour later.',
+    body: customerBody,
+    answer: ['The purchase after it.', purchaseSchema],
+    fails: ['purchase_not_found', 'purchase_ended'],
+    run: ({ control, id, body }) => control.customer(id, body.does),
   });
-  app.openapi(customerRoute, (c) => c.json(controlOf(c).customer(c.req.valid('param').id, c.req.valid('json').does), 200));
-  app.openapi(stateRoute, (c) => c.json(controlOf(c).setState(c.req.valid('param').id, c.req.valid('json').state), 200));
+  mount({
+    path: '/control/purchases/{id}/state',
+    operationId: 'setPurchaseState',
+    summary: 'Put a purchase into a state, and end its life there',
+    description: 'By name or number; numbers that the specification does not have are accepted.',
+    body: stateBody,
+    answer: ['The purchase after it.', purchaseSchema],
+    fails: ['purchase_not_found', 'purchase_ended'],
+    run: ({ control, id, body }) => control.setState(id, body.state),
+  });
 }
 
-const negotiateRoute = createRoute({
-  method: 'post',
-  path: '/control/negotiate',
-  operationId: 'negotiate',
-  summary: 'Negotiate a purchase, as a shop does first',
-  description:
-    "The specification does not say how a shop negotiates, so this call is the simulator's own: put it behind the function of your shop that negotiates. The purchase is New until its customer acts, on the page or by `actAsCustomer`; without that it times out after an hour of its clock.",
-  tags: PURCHASES,
-  ...jsonRequest(negotiateBody),
-  responses: {
-    201: jsonAnswer('The Purchase ID, and the page where the customer pays.', negotiatedSchema),
-    ...problems('unknown_site', 'purchase_exists', ...BODY_PROBLEMS),
-  },
-});
-
-const addRoute = createRoute({
-  method: 'post',
-  path: '/control/purchases',
-  operationId: 'addPurchases',
-  summary: 'Add purchases that live by themselves',
-  description: 'All of the same kind; what is left out is drawn for each.',
-  tags: PURCHASES,
-  ...jsonRequest(addBody),
-  responses: {
-    201: jsonAnswer('The purchases.', z.object({ purchases: z.array(purchaseSchema) })),
-    ...problems('unknown_site', 'purchase_exists', ...BODY_PROBLEMS),
-  },
-});
-
-const listRoute = createRoute({
-  method: 'get',
-  path: '/control/purchases',
-  operationId: 'listPurchases',
-  summary: 'List purchases, newest first',
-  description: '100 unless `limit` names another count.',
-  tags: PURCHASES,
-  request: { query: listQuery },
-  responses: { 200: jsonAnswer('Purchases.', z.object({ purchases: z.array(purchaseSchema) })), ...problems('invalid_request') },
-});
-
-const recentRoute = createRoute({
-  method: 'get',
-  path: '/control/recent',
-  operationId: 'listRecentPurchases',
-  summary: 'List purchases made after a number, oldest first',
-  description: 'For a program that follows new purchases: each call asks with `last` of the call before.',
-  tags: PURCHASES,
-  request: { query: recentQuery },
-  responses: {
-    200: jsonAnswer('Purchases; `last` is the next `after`.', z.object({ purchases: z.array(purchaseSchema), last: z.int() })),
-    ...problems('invalid_request'),
-  },
-});
-
-const getRoute = createRoute({
-  method: 'get',
-  path: '/control/purchases/{id}',
-  operationId: 'getPurchase',
-  summary: 'Show a purchase with the true times of its changes',
-  description: 'To compare with what a watcher found out.',
-  tags: PURCHASES,
-  request: { params: idParameter },
-  responses: { 200: jsonAnswer('The purchase.', purchaseSchema), ...problems('purchase_not_found') },
-});
-
-const customer = jsonRequest(customerBody);
-const customerRoute = createRoute({
-  method: 'post',
-  path: '/control/purchases/{id}/customer',
-  operationId: 'actAsCustomer',
-  summary: 'Let the customer open the page, pay, leave or cancel',
-  description:
-    '`pays` leads through the state in which the payment method waits to Completed, unless the page is broken; `leaves` ends in that state, and times out half an hour later.',
-  tags: PURCHASES,
-  ...customer,
-  request: { ...customer.request, params: idParameter },
-  responses: { 200: jsonAnswer('The purchase after it.', purchaseSchema), ...CHANGE },
-});
-
-const state = jsonRequest(stateBody);
-const stateRoute = createRoute({
-  method: 'post',
-  path: '/control/purchases/{id}/state',
-  operationId: 'setPurchaseState',
-  summary: 'Put a purchase into a state, and end its life there',
-  description: 'By name or number; numbers that the specification does not have are accepted.',
-  tags: PURCHASES,
-  ...state,
-  request: { ...state.request, params: idParameter },
-  responses: { 200: jsonAnswer('The purchase after it.', purchaseSchema), ...CHANGE },
-});
+function mountNew(app: ControlApp): void {
+  const mount = callsOf(app, 'Purchases');
+  mount({
+    path: '/control/negotiate',
+    operationId: 'negotiate',
+    summary: 'Negotiate a purchase, as a shop does first',
+    description:
+      "The specification does not say how a shop negotiates, so this call is the simulator's own: put it behind the function of your shop that negotiates. The purchase is New until its customer acts, on the page or by `actAsCustomer`; without that it times out after an hour of its clock.",
+    body: negotiateBody,
+    status: 201,
+    answer: ['The Purchase ID, and the page where the customer pays.', negotiatedSchema],
+    fails: ['unknown_site', 'purchase_exists'],
+    run: ({ control, body, origin, name }) => {
+      const { purchaseId } = control.negotiate(body);
+      const pageUrl = `${addressIn(origin, name)}/control/checkout/${encodeURIComponent(purchaseId)}`;
+      return { ...control.get(purchaseId)!, pageUrl };
+    },
+  });
+  mount({
+    path: '/control/purchases',
+    operationId: 'addPurchases',
+    summary: 'Add purchases that live by themselves',
+    description: 'All of the same kind; what is left out is drawn for each.',
+    body: addBody,
+    status: 201,
+    answer: ['The purchases.', LIST],
+    fails: ['unknown_site', 'purchase_exists'],
+    run: ({ control, body: { count, purchaseId, ...spec } }) => {
+      if (count > 1 && purchaseId !== undefined)
+        throw new SimulatorError('invalid_request', 'cannot be given to several purchases; leave it out', {
+          field: 'purchaseId',
+        });
+      return { purchases: count === 1 ? [control.add({ ...spec, purchaseId })] : control.addMany(count, spec) };
+    },
+  });
+}

@@ -1,14 +1,24 @@
 /** Bodies, parameters and answers of the controls. Every message says what was expected. */
 import { z } from '@hono/zod-openapi';
 import { CUSTOMER_ACTS, FAULT_KINDS, LIFE_NAMES, OPERATIONS, PAYMENT_METHOD } from '../contract/names.ts';
-import { fields } from './definitions.ts';
 
 const PAYMENT_METHODS = Object.keys(PAYMENT_METHOD) as [keyof typeof PAYMENT_METHOD];
 const DURATION = 'must be a duration such as 250ms, 5s, 10m, 24h or 30d, or milliseconds';
 
+/** An object with these fields and no others; the error for another field lists them all. */
+function fields<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+  const known = Object.keys(shape);
+  return z.strictObject(shape, {
+    error: (issue) =>
+      issue.code === 'unrecognized_keys'
+        ? `is not known here; ${known.length === 0 ? 'nothing is' : `known: ${known.join(', ')}`}`
+        : 'must be an object',
+  });
+}
+
 /** A word of a list; the error names them all. */
 function word<const Words extends readonly [string, ...string[]]>(words: Words) {
-  return z.enum(words, { error: `must be one of ${words.join(', ')}` });
+  return z.enum(words, `must be one of ${words.join(', ')}`);
 }
 
 function wholeNumber(least: number, most?: number) {
@@ -18,41 +28,36 @@ function wholeNumber(least: number, most?: number) {
 }
 
 function line(what: string) {
-  return z
-    .string({ error: `must be ${what}` })
-    .min(1, { error: `is empty; give ${what}, or leave it out` })
-    .max(200, { error: 'is longer than 200 characters' });
+  return z.string(`must be ${what}`).min(1, `is empty; give ${what}, or leave it out`).max(200, 'is longer than 200 characters');
 }
 
-const state = z.union([z.string(), z.int()], { error: 'must be a state, by name or number' }).openapi({ example: 'Completed' });
+const amount = z.number('must be a number').min(0, 'must be 0 or more');
+const LETTERS = 'must be three letters, such as SEK';
+const SHARE = 'must be a share from 0 to 1';
+const state = z.union([z.string(), z.int()], 'must be a state, by name or number').openapi({ example: 'Completed' });
 const duration = z
-  .union([z.string().regex(/^\d+(\.\d+)?(ms|s|m|h|d)$/, { error: DURATION }), z.number().min(0, { error: DURATION })], {
-    error: DURATION,
-  })
+  .union([z.string().regex(/^\d+(\.\d+)?(ms|s|m|h|d)$/, DURATION), z.number().min(0, DURATION)], DURATION)
   .openapi({ example: '30m' });
 
 const step = fields({
   state,
-  after: z.union([z.literal('page-fixed'), ...duration.def.options], { error: `${DURATION}, or page-fixed` }).optional(),
+  after: z.union([z.literal('page-fixed'), ...duration.def.options], `${DURATION}, or page-fixed`).optional(),
   afterPolls: wholeNumber(1).optional(),
 }).openapi('Step', { description: 'A state, and how long the state before it lasts.' });
 
 const specShape = {
   site: line('the code of a site').optional(),
   script: z
-    .union([z.enum(LIFE_NAMES), z.array(step).min(1)], { error: `must be a list of steps, or one of ${LIFE_NAMES.join(', ')}` })
+    .union([z.enum(LIFE_NAMES), z.array(step).min(1)], `must be a list of steps, or one of ${LIFE_NAMES.join(', ')}`)
     .optional(),
   paymentMethod: z
-    .union([z.enum(PAYMENT_METHODS), z.int()], { error: `must be a number, or one of ${PAYMENT_METHODS.join(', ')}` })
+    .union([z.enum(PAYMENT_METHODS), z.int()], `must be a number, or one of ${PAYMENT_METHODS.join(', ')}`)
     .optional(),
   price: z
-    .union([z.string(), z.number()], { error: 'must be a price; write it like "249.50"' })
+    .union([z.string(), z.number()], 'must be a price; write it like "249.50"')
     .optional()
     .openapi({ example: '249.50', description: 'Text keeps its digits; a number gets two decimals.' }),
-  currency: z
-    .string({ error: 'must be three letters, such as SEK' })
-    .length(3, { error: 'must be three letters, such as SEK' })
-    .optional(),
+  currency: z.string(LETTERS).length(3, LETTERS).optional(),
   reference: line("the shop's own reference").optional().openapi({ description: '`OrderReference` in answers of the service.' }),
   description: line('text').optional().openapi({ description: '`Description` in answers of the service.' }),
 };
@@ -65,7 +70,7 @@ export const negotiateBody = fields({
   purchaseId,
   ...specShape,
   returnUrl: z
-    .string({ error: 'must be an address' })
+    .string('must be an address')
     .optional()
     .openapi({ description: "Where the customer's browser goes from the page.", example: 'https://shop.example/thanks' }),
 }).openapi('Negotiation', { description: 'The first site, a card and a customer who waits, unless given.' });
@@ -73,27 +78,23 @@ export const customerBody = fields({ does: word(CUSTOMER_ACTS) });
 export const stateBody = fields({ state });
 export const pageBody = fields({
   site: specShape.site,
-  states: z.array(state, { error: 'must be a list of states' }).optional(),
+  states: z.array(state, 'must be a list of states').optional(),
 }).openapi('Page', { description: "Every site's page, and both states in which a page is waited for, unless given." });
-export const loadBody = fields({ perMinute: z.number({ error: 'must be a number' }).min(0, { error: 'must be 0 or more' }) });
-export const latencyBody = fields({ ms: z.number({ error: 'must be a number' }).min(0, { error: 'must be 0 or more' }) });
+export const loadBody = fields({ perMinute: amount });
+export const latencyBody = fields({ ms: amount });
 export const advanceBody = fields({ by: duration });
-export const resetBody = fields({ all: z.boolean({ error: 'must be true or false' }).optional() });
+export const resetBody = fields({ all: z.boolean('must be true or false').optional() });
 export const faultBody = fields({
   kind: word(FAULT_KINDS),
   times: wholeNumber(1).optional(),
   for: duration.optional(),
   only: word(OPERATIONS).optional(),
   purchaseId,
-  share: z
-    .number({ error: 'must be a share from 0 to 1' })
-    .min(0, { error: 'must be a share from 0 to 1' })
-    .max(1, { error: 'must be a share from 0 to 1' })
-    .optional(),
-  retryAfter: z.number({ error: 'must be a number of seconds' }).min(0, { error: 'must be 0 or more' }).optional(),
-  state: z.int({ error: 'must be a whole number' }).optional(),
-  code: z.union([z.string(), z.number()], { error: 'must be a text or a number' }).optional(),
-  message: z.string({ error: 'must be a text' }).optional(),
+  share: z.number(SHARE).min(0, SHARE).max(1, SHARE).optional(),
+  retryAfter: z.number('must be a number of seconds').min(0, 'must be 0 or more').optional(),
+  state: z.int('must be a whole number').optional(),
+  code: z.union([z.string(), z.number()], 'must be a text or a number').optional(),
+  message: z.string('must be a text').optional(),
 }).openapi('NewFault');
 /** While the listener is closed no call could ask for `up`, so over HTTP the outage ends by itself. */
 export const downBody = fields({ for: duration.default('30s') });
@@ -106,7 +107,7 @@ export const listQuery = z.object({
   site: z.string().optional(),
   state: z.string().optional(),
   finished: z
-    .stringbool({ error: 'must be true or false' })
+    .stringbool('must be true or false')
     .optional()
     .openapi({ type: 'string', enum: ['true', 'false'] }),
 });
@@ -149,12 +150,12 @@ const faultSchema = z
   .openapi('Fault');
 export const settingsSchema = z
   .object({
-    sites: z.array(z.object({ code: z.string(), currency: z.string(), country: z.string(), timeZone: z.string() })),
+    sites: z.array(z.object({ code: z.string(), currency: z.string(), country: z.string(), timeZone: z.string() })).readonly(),
     timeScale: z.number(),
     load: z.number(),
     latency: z.number(),
-    brokenPages: z.array(z.object({ site: z.string(), state: z.string() })),
-    faults: z.array(faultSchema),
+    brokenPages: z.array(z.object({ site: z.string(), state: z.string() })).readonly(),
+    faults: z.array(faultSchema).readonly(),
     purchases: z.int(),
     clock: clockSchema,
   })
@@ -169,7 +170,7 @@ export const countersSchema = z
     inFlight: z.int(),
     mostInFlight: z.int(),
     mostInFlightPerPurchase: z.int(),
-    overlapping: z.array(z.string()),
+    overlapping: z.array(z.string()).readonly(),
   })
   .openapi('Counters');
 export const namespacesSchema = z.object({

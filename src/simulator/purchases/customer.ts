@@ -5,70 +5,12 @@
  */
 import { between, createRandom, digits, pick, type Random, tokenText } from '../values/random.ts';
 
-const FIRST_BEGIN = [
-  'Alvi',
-  'Brinde',
-  'Dagma',
-  'Elvi',
-  'Fjola',
-  'Gudlei',
-  'Hjalmi',
-  'Ingve',
-  'Jorun',
-  'Kettil',
-  'Lovi',
-  'Malvi',
-  'Nanne',
-  'Oddvei',
-];
-const FIRST_END = [
-  'brekta',
-  'dorine',
-  'fridel',
-  'galdur',
-  'harda',
-  'ketta',
-  'linde',
-  'mundra',
-  'nilla',
-  'runa',
-  'stena',
-  'trudi',
-  'vald',
-  'ärna',
-];
-const LAST_BEGIN = [
-  'Asp',
-  'Björn',
-  'Dal',
-  'Ekel',
-  'Fors',
-  'Gran',
-  'Hässel',
-  'Kvarn',
-  'Lind',
-  'Mossa',
-  'Norr',
-  'Rönn',
-  'Skogs',
-  'Tall',
-  'Ängs',
-];
-const LAST_END = [
-  'berging',
-  'brinkel',
-  'dahlqvistar',
-  'flygarn',
-  'gårdius',
-  'hammarel',
-  'klintar',
-  'lundell',
-  'markesson',
-  'stigander',
-  'vallgren',
-];
-const STREET = ['Blåklocks', 'Fiskgjuse', 'Hjortron', 'Kopparslagar', 'Lärkspov', 'Mjölnar', 'Smultron', 'Vindspels'];
-const TOWN = ['Hallonsta', 'Kråkevik', 'Lommarydet', 'Norrviksund', 'Tranemåla', 'Uddhamra', 'Vitsippeby', 'Östbergala'];
+const FIRST_BEGIN = 'Alvi Brinde Dagma Elvi Fjola Gudlei Hjalmi Ingve Jorun Kettil Lovi Malvi Nanne Oddvei'.split(' ');
+const FIRST_END = 'brekta dorine fridel galdur harda ketta linde mundra nilla runa stena trudi vald ärna'.split(' ');
+const LAST_BEGIN = 'Asp Björn Dal Ekel Fors Gran Hässel Kvarn Lind Mossa Norr Rönn Skogs Tall Ängs'.split(' ');
+const LAST_END = 'berging brinkel dahlqvistar flygarn gårdius hammarel klintar lundell markesson stigander vallgren'.split(' ');
+const STREET = 'Blåklocks Fiskgjuse Hjortron Kopparslagar Lärkspov Mjölnar Smultron Vindspels'.split(' ');
+const TOWN = 'Hallonsta Kråkevik Lommarydet Norrviksund Tranemåla Uddhamra Vitsippeby Östbergala'.split(' ');
 
 /** What a country adds to a customer: its name in answers, the letters before ZIP codes and accounts, the dialling code. */
 const COUNTRIES: ReadonlyMap<string, readonly [name: string, letters: string, dialling: string]> = new Map([
@@ -80,45 +22,14 @@ const COUNTRIES: ReadonlyMap<string, readonly [name: string, letters: string, di
   ['EST', ['Estonia', 'EE', '372']],
 ]);
 
-export interface Customer {
-  readonly firstName: string;
-  readonly lastName: string;
-  readonly addressLine1: string;
-  readonly addressLine2: string | null;
-  readonly zip: string;
-  readonly city: string;
-  readonly country: string;
-  /** The address goods are sent to; half of the customers name another one. */
-  readonly delivery: {
-    readonly firstName: string;
-    readonly lastName: string;
-    readonly addressLine1: string;
-    readonly zip: string;
-    readonly city: string;
-  };
-  readonly phone: string;
-  readonly mail: string;
-  readonly accountNumber: string;
-  readonly paymentReference: string;
-  readonly cardNumber: string;
-  readonly cardExpires: string;
-  readonly cardBrand: string;
-  readonly recurringToken: string;
-  readonly customerToken: string;
-  readonly referenceName: string;
-  readonly companyName: string;
-  readonly organizationNumber: string;
-  readonly additional: string;
-  readonly attachment: string;
-  readonly newsletter: boolean;
-}
+export type Customer = ReturnType<typeof customerOf>;
 
 /** The customer of a purchase: the same for the same seed. */
-export function customerOf(seed: number, countryCode: string): Customer {
+export function customerOf(seed: number, countryCode: string) {
   const random = createRandom(seed);
   const [country, letters, dialling] = COUNTRIES.get(countryCode) ?? [countryCode, countryCode.slice(0, 2), '999'];
-  const firstName = pick(random, FIRST_BEGIN) + pick(random, FIRST_END);
-  const lastName = pick(random, LAST_BEGIN) + pick(random, LAST_END);
+  const firstName = firstNameOf(random);
+  const lastName = lastNameOf(random);
   const address = (): string => `${pick(random, STREET)}vägen ${between(random, 100, 999)}${pick(random, ['A', 'B', 'C', 'D'])}`;
   const zip = (): string => `${letters}-${digits(random, 5)}`;
   const town = (): string => `${pick(random, TOWN)}${pick(random, ['', ' Södra', ' Norra', ' Strand'])}`;
@@ -130,14 +41,9 @@ export function customerOf(seed: number, countryCode: string): Customer {
     ...home,
     addressLine2: random() < 0.3 ? `c/o ${otherName(random)}` : null,
     country,
+    // The address goods are sent to; half of the customers name another one.
     delivery: elsewhere
-      ? {
-          firstName: pick(random, FIRST_BEGIN) + pick(random, FIRST_END),
-          lastName,
-          addressLine1: address(),
-          zip: zip(),
-          city: town(),
-        }
+      ? { firstName: firstNameOf(random), lastName, addressLine1: address(), zip: zip(), city: town() }
       : { firstName, lastName, ...home },
     phone: `+${dialling}00${digits(random, 7)}`,
     mail: `${ascii(firstName)}.${ascii(lastName)}.${digits(random, 4)}@example.${pick(random, ['com', 'net', 'org'])}`,
@@ -149,7 +55,7 @@ export function customerOf(seed: number, countryCode: string): Customer {
     recurringToken: `rec_${tokenText(random, 32)}`,
     customerToken: `cust_${tokenText(random, 40)}`,
     referenceName: otherName(random),
-    companyName: `${pick(random, LAST_BEGIN)}${pick(random, LAST_END)} Handels AB`,
+    companyName: `${lastNameOf(random)} Handels AB`,
     organizationNumber: `009900-${digits(random, 4)}`,
     additional: `Door code ${digits(random, 6)}, ask for ${firstName}`,
     attachment: `{"loyaltyNumber":"LN-${digits(random, 10)}"}`,
@@ -190,9 +96,9 @@ export function personalValues(customer: Customer): string[] {
   ].filter((value) => value !== null);
 }
 
-function otherName(random: Random): string {
-  return `${pick(random, FIRST_BEGIN)}${pick(random, FIRST_END)} ${pick(random, LAST_BEGIN)}${pick(random, LAST_END)}`;
-}
+const firstNameOf = (random: Random): string => pick(random, FIRST_BEGIN) + pick(random, FIRST_END);
+const lastNameOf = (random: Random): string => pick(random, LAST_BEGIN) + pick(random, LAST_END);
+const otherName = (random: Random): string => `${firstNameOf(random)} ${lastNameOf(random)}`;
 
 function ascii(name: string): string {
   return name

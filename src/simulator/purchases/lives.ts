@@ -26,52 +26,41 @@ const DAY_SECONDS = 24 * 3_600;
 type Dwell = readonly [shortest: number, longest: number] | 'session-end' | 'page-fixed' | 'poll';
 type Move = readonly [state: StateName, dwellBefore: Dwell];
 
-const OPENED: readonly Move[] = [['BeingProcessed', [4, 60]]];
+const OPENED: Move = ['BeingProcessed', [4, 60]];
 const FORM: Dwell = [20, 180];
 const BANK: Dwell = [15, 120];
+const CREDIT: Dwell = [0.8 * DAY_SECONDS, 1.2 * DAY_SECONDS];
+
+/** The customer opens the page, fills in the form and so comes to a state, and what follows. */
+const through = (state: StateName, ...then: readonly Move[]): readonly Move[] => [OPENED, [state, FORM], ...then];
 
 const LIVES = {
-  'card-paid': { pays: 'card', moves: [...OPENED, ['WaitingForCardPayments', FORM], ['Completed', BANK]] },
-  'invoice-eid-app': { pays: 'invoice', moves: [...OPENED, ['WaitingForEidApp', FORM], ['Completed', [8, 60]]] },
-  'invoice-identity-provider': {
-    pays: 'invoice',
-    moves: [...OPENED, ['WaitingForIdentityProvider', FORM], ['Completed', [15, 90]]],
-  },
-  'mobile-payment': { pays: 'mobile-payment', moves: [...OPENED, ['WaitingForMobilePayment', FORM], ['Completed', [8, 45]]] },
+  'card-paid': { pays: 'card', moves: through('WaitingForCardPayments', ['Completed', BANK]) },
+  'invoice-eid-app': { pays: 'invoice', moves: through('WaitingForEidApp', ['Completed', [8, 60]]) },
+  'invoice-identity-provider': { pays: 'invoice', moves: through('WaitingForIdentityProvider', ['Completed', [15, 90]]) },
+  'mobile-payment': { pays: 'mobile-payment', moves: through('WaitingForMobilePayment', ['Completed', [8, 45]]) },
   'finnish-direct-payment': {
     pays: 'direct-payment',
-    moves: [...OPENED, ['WaitingForFinnishDirectPayment', FORM], ['Completed', [40, 240]]],
+    moves: through('WaitingForFinnishDirectPayment', ['Completed', [40, 240]]),
   },
-  'strong-authentication': {
-    pays: 'part-payment',
-    moves: [...OPENED, ['ElectronicIdValidationRequired', FORM], ['Completed', [20, 150]]],
-  },
-  'credit-approved': {
-    pays: 'loan',
-    moves: [...OPENED, ['WaitingCreditApproval', FORM], ['Completed', [0.8 * DAY_SECONDS, 1.2 * DAY_SECONDS]]],
-  },
-  'credit-not-approved': {
-    pays: 'loan',
-    moves: [...OPENED, ['WaitingCreditApproval', FORM], ['CreditNotApproved', [0.8 * DAY_SECONDS, 1.2 * DAY_SECONDS]]],
-  },
+  'strong-authentication': { pays: 'part-payment', moves: through('ElectronicIdValidationRequired', ['Completed', [20, 150]]) },
+  'credit-approved': { pays: 'loan', moves: through('WaitingCreditApproval', ['Completed', CREDIT]) },
+  'credit-not-approved': { pays: 'loan', moves: through('WaitingCreditApproval', ['CreditNotApproved', CREDIT]) },
   'cancelled-after-completion': {
     pays: 'invoice',
-    moves: [...OPENED, ['WaitingForEidApp', FORM], ['Completed', [8, 60]], ['Cancelled', [600, 2 * DAY_SECONDS]]],
+    moves: through('WaitingForEidApp', ['Completed', [8, 60]], ['Cancelled', [600, 2 * DAY_SECONDS]]),
   },
-  'external-payment': { pays: 'external', moves: [...OPENED, ['PaymentHandledByMerchant', FORM]] },
-  'user-cancels': { pays: 'card', moves: [...OPENED, ['WaitingForCardPayments', FORM], ['Error', BANK]] },
+  'external-payment': { pays: 'external', moves: through('PaymentHandledByMerchant') },
+  'user-cancels': { pays: 'card', moves: through('WaitingForCardPayments', ['Error', BANK]) },
   'never-opened': { pays: 'card', moves: [['SessionTimedOut', [3_600, 3_600]]] },
-  'abandoned-in-form': { pays: 'card', moves: [...OPENED, ['SessionTimedOut', 'session-end']] },
-  'abandoned-at-bank': { pays: 'card', moves: [...OPENED, ['WaitingForCardPayments', FORM], ['SessionTimedOut', 'session-end']] },
+  'abandoned-in-form': { pays: 'card', moves: [OPENED, ['SessionTimedOut', 'session-end']] },
+  'abandoned-at-bank': { pays: 'card', moves: through('WaitingForCardPayments', ['SessionTimedOut', 'session-end']) },
   'abandoned-at-identity-provider': {
     pays: 'invoice',
-    moves: [...OPENED, ['WaitingForIdentityProvider', FORM], ['SessionTimedOut', 'session-end']],
+    moves: through('WaitingForIdentityProvider', ['SessionTimedOut', 'session-end']),
   },
-  'stuck-at-card-payments': { pays: 'card', moves: [...OPENED, ['WaitingForCardPayments', FORM], ['Completed', 'page-fixed']] },
-  'stuck-at-identity-provider': {
-    pays: 'invoice',
-    moves: [...OPENED, ['WaitingForIdentityProvider', FORM], ['Completed', 'page-fixed']],
-  },
+  'stuck-at-card-payments': { pays: 'card', moves: through('WaitingForCardPayments', ['Completed', 'page-fixed']) },
+  'stuck-at-identity-provider': { pays: 'invoice', moves: through('WaitingForIdentityProvider', ['Completed', 'page-fixed']) },
   'paid-at-second-poll': { pays: 'card', moves: [['Completed', 'poll']] },
   'waits-for-customer': { pays: 'card', moves: [['SessionTimedOut', [3_600, 3_600]]] },
 } satisfies Record<LifeName, { pays: PaymentMethodName; moves: readonly Move[] }>;

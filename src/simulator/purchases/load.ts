@@ -1,28 +1,22 @@
 /** The load: customers who come by themselves, so many a minute. */
 import type { Random } from '../values/random.ts';
 
-export interface Load {
-  /** New purchases per minute; 0 ends the load. */
-  set(perMinute: number): void;
-  perMinute(): number;
-  /** The moments, up to now, at which customers came since the last call. */
-  arrivals(): Generator<number>;
-}
-
 /** A clock that jumps by days must not bring millions of customers at once. */
 const MOST_ARRIVALS_AT_ONCE = 10_000;
 
 /** Starts with no load. */
-export function createLoad(now: () => number, random: Random): Load {
+export function createLoad(now: () => number, random: Random) {
   let perMinute = 0;
   let nextAt = Number.POSITIVE_INFINITY;
   return {
-    set: (wanted) => {
+    /** New purchases per minute; 0 ends the load. */
+    set: (wanted: number): void => {
       perMinute = wanted;
       nextAt = wanted > 0 ? now() + gap(wanted, random) : Number.POSITIVE_INFINITY;
     },
     perMinute: () => perMinute,
-    *arrivals() {
+    /** The moments, up to now, at which customers came since the last call. */
+    *arrivals(): Generator<number> {
       const until = now();
       for (let arrived = 0; nextAt <= until; arrived++) {
         if (arrived === MOST_ARRIVALS_AT_ONCE) nextAt = until;

@@ -70,3 +70,11 @@ export function priceOf(given: string | number | undefined): string | undefined 
 export function drawPrice(random: Random): string {
   return `${Math.floor(39 * 150 ** random())}.${pick(random, ['00', '00', '50', '90', '95'])}`;
 }
+
+/** The site of a code. Throws SimulatorError where there is none. */
+export function siteNamed(code: string, sites: readonly Site[]): Site {
+  const site = sites.find((known) => known.code === code);
+  if (site !== undefined) return site;
+  const detail = `is not a site; there are ${sites.map((known) => known.code).join(', ')}`;
+  throw new SimulatorError('unknown_site', detail, { field: 'site', value: code });
+}

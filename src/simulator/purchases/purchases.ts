@@ -1,65 +1,24 @@
 /** All purchases: how they come to be, by request or as the load, and how the oldest are forgotten. */
 import { SimulatorError } from '../contract/error.ts';
-import type { CustomerAct } from '../contract/names.ts';
 import type { PurchaseSpec, PurchaseView, Site } from '../contract/purchases.ts';
+import type { Settled } from '../contract/simulator.ts';
 import { between, pick, type Random, uuid } from '../values/random.ts';
-import { act } from './acts.ts';
-import { type BrokenPages, createBrokenPages } from './broken-pages.ts';
 import { customerOf, personalValues } from './customer.ts';
 import { drawLifeName } from './lives.ts';
 import { createLoad } from './load.ts';
-import { advance, comeBack, enter, isFinished, type Purchase, putIntoState, viewOf } from './purchase.ts';
-import { checkSpec, drawPrice, lifeOf, paymentMethodOf, priceOf } from './purchase-spec.ts';
+import { createPages } from './pages.ts';
+import { advance, enter, isFinished, type Purchase, viewOf } from './purchase.ts';
+import { checkSpec, drawPrice, lifeOf, paymentMethodOf, priceOf, siteNamed } from './purchase-spec.ts';
 
-/** Which page of which site breaks or is fixed: without a site all of them, without states both kinds of page. */
-export interface PageSelection {
-  readonly site: string | null;
-  readonly states: readonly number[];
-}
+export type Purchases = ReturnType<typeof createPurchases>;
 
-export interface Purchases {
-  /** `returnUrl` is where the page sends the customer's browser; null: nowhere. */
-  add(spec: PurchaseSpec, returnUrl?: string | null): Purchase;
-  /** The purchase as it is now, or null when there is none of this id. */
-  find(id: string): Purchase | null;
-  /** Another purchase than the one given; null when there is no other. */
-  otherThan(id: string): Purchase | null;
-  /** From the newest to the oldest, as they are now. */
-  newestFirst(): Generator<Purchase>;
-  putIntoState(id: string, state: number): Purchase;
-  /** Lets the customer of a purchase act. */
-  act(id: string, doing: CustomerAct): Purchase;
-  breakPage(selection: PageSelection): void;
-  fixPage(selection: PageSelection): void;
-  /** Broken pages as pairs of site code and state. */
-  broken(): { site: string; state: number }[];
-  /** New purchases per minute. */
-  setLoad(perMinute: number): void;
-  load(): number;
-  /** Lets the customers of the load arrive who are due by now. */
-  arrive(): void;
-  onPurchase(callback: (purchase: PurchaseView) => void): () => void;
-  /** Personal values of all purchases whose customers were shown in an answer. */
-  personalValues(): Iterable<string>;
-  count(): number;
-  /** Forgets all purchases, fixes all pages and sets the load. What is drawn from now on continues, so that no id and no number comes again. */
-  reset(perMinute: number): void;
-}
-
-export interface PurchasesOptions {
-  readonly now: () => number;
-  readonly random: Random;
-  readonly timeScale: number;
-  readonly sites: readonly Site[];
-  /** How many purchases each namespace keeps; beyond that number the simulator forgets the oldest finished purchases. */
-  readonly keep: number;
-  readonly onForget: (id: string) => void;
-}
-
-/** Starts with no purchases and no load. */
-export function createPurchases({ now, random, timeScale, sites, keep, onForget }: PurchasesOptions): Purchases {
+/** Starts with no purchases and no load. `onForget` is called with the id of each purchase that is forgotten. */
+export function createPurchases(
+  { now, timeScale, sites, keep }: Pick<Settled, 'now' | 'timeScale' | 'sites' | 'keep'>,
+  random: Random,
+  onForget: (id: string) => void,
+) {
   const byId = new Map<string, Purchase>();
-  const pages = createBrokenPages();
   const load = createLoad(now, random);
   const listeners = new Set<(purchase: PurchaseView) => void>();
   let lastNumber = 0;
@@ -70,11 +29,11 @@ export function createPurchases({ now, random, timeScale, sites, keep, onForget 
     return purchase;
   };
 
-  const siteOf = (code: string | undefined): Site => (code === undefined ? pick(random, sites) : siteNamed(code, sites));
   const all = () => byId.values().map(current);
+  const pages = createPages({ sites, now, all, comeBackIn: () => between(random, 2_000, 20_000) / timeScale });
 
   function create(spec: PurchaseSpec, at: number, returnUrl: string | null = null): Purchase {
-    const site = siteOf(spec.site);
+    const site = spec.site === undefined ? pick(random, sites) : siteNamed(spec.site, sites);
     const id = spec.purchaseId ?? uuid(random);
     if (byId.has(id)) throw takenId(id);
     const purchase = newPurchase(spec, { id, number: lastNumber + 1, site, at, random, timeScale, returnUrl });
@@ -87,105 +46,63 @@ export function createPurchases({ now, random, timeScale, sites, keep, onForget 
   }
 
   function forgetOldest(): void {
-    let surplus = byId.size - Math.floor(keep * 0.9);
-    for (const purchase of byId.values()) {
-      if (surplus <= 0) break;
-      if (!isFinished(current(purchase))) continue;
-      byId.delete(purchase.id);
-      onForget(purchase.id);
-      surplus -= 1;
+    const surplus = byId.size - Math.floor(keep * 0.9);
+    for (const { id } of all().filter(isFinished).take(surplus)) {
+      byId.delete(id);
+      onForget(id);
     }
     // When too many are still under way, looking again at each new one would be slow.
     tidyAt = Math.max(keep, Math.ceil(byId.size * 1.05));
   }
 
-  function known(id: string): Purchase {
+  function find(id: string): Purchase | null {
     const purchase = byId.get(id);
-    if (purchase === undefined) throw missingPurchase(id);
-    return current(purchase);
+    return purchase === undefined ? null : current(purchase);
   }
 
   return {
-    add: (spec, returnUrl = null) => current(create(spec, now(), returnUrl)),
-    find(id) {
-      const purchase = byId.get(id);
-      return purchase === undefined ? null : current(purchase);
-    },
-    otherThan(id) {
-      for (const purchase of byId.values()) if (purchase.id !== id) return current(purchase);
-      return null;
-    },
-    *newestFirst() {
-      for (const purchase of [...byId.values()].reverse()) yield current(purchase);
-    },
-    putIntoState(id, state) {
-      const purchase = known(id);
-      putIntoState(purchase, state, now());
-      return purchase;
-    },
-    act(id, doing) {
-      const purchase = known(id);
-      act(purchase, doing, { now: now(), timeScale });
+    /** `returnUrl` is where the page sends the customer's browser; null: nowhere. */
+    add: (spec: PurchaseSpec, returnUrl: string | null = null): Purchase => current(create(spec, now(), returnUrl)),
+    /** The purchase as it is now, or null when there is none of this id. */
+    find,
+    /** Another purchase than the one given; null when there is no other. */
+    otherThan: (id: string): Purchase | null => all().find((purchase) => purchase.id !== id) ?? null,
+    /** From the newest to the oldest, as they are now. */
+    newestFirst: () => [...byId.values()].reverse().values().map(current),
+    /** The purchase after a change. Throws SimulatorError for an id that no purchase has. */
+    change(id: string, make: (purchase: Purchase, now: number) => void): Purchase {
+      const purchase = find(id);
+      if (purchase === null) throw missingPurchase(id);
+      make(purchase, now());
       return current(purchase);
     },
-    ...pageControls({ pages, sites, comeBackIn: () => between(random, 2_000, 20_000) / timeScale, now, all }),
-    setLoad: load.set,
-    load: load.perMinute,
-    arrive() {
+    pages,
+    load,
+    /** Lets the customers of the load arrive who are due by now. */
+    arrive(): void {
       for (const at of load.arrivals()) {
         const site = pick(random, sites);
         create({ site: site.code, script: drawLifeName(random, site.country) }, at);
       }
     },
-    onPurchase(callback) {
+    onPurchase(callback: (purchase: PurchaseView) => void): () => void {
       listeners.add(callback);
       return () => listeners.delete(callback);
     },
-    *personalValues() {
+    /** Personal values of all purchases whose customers were shown in an answer. */
+    *personalValues(): Generator<string> {
       for (const { customerShown, seed, site } of byId.values())
         if (customerShown) yield* personalValues(customerOf(seed, site.country));
     },
     count: () => byId.size,
-    reset(perMinute) {
+    /** Forgets all purchases, fixes all pages and sets the load. What is drawn from now on continues, so that no id and no number comes again. */
+    reset(perMinute: number): void {
       for (const id of byId.keys()) onForget(id);
       byId.clear();
       pages.fixAll();
       tidyAt = keep;
       load.set(perMinute);
     },
-  };
-}
-
-interface PageParts {
-  readonly pages: BrokenPages;
-  readonly sites: readonly Site[];
-  readonly now: () => number;
-  /** Milliseconds until a customer is back once the page is fixed. */
-  readonly comeBackIn: () => number;
-  /** Every purchase as it is now. */
-  readonly all: () => IteratorObject<Purchase>;
-}
-
-/** Breaking and fixing pages, and what that does to the customers on them. */
-function pageControls({ pages, sites, now, comeBackIn, all }: PageParts): Pick<Purchases, 'breakPage' | 'fixPage' | 'broken'> {
-  const selected = ({ site, states }: PageSelection): { site: Site; state: number }[] => {
-    const chosen = site === null ? sites : [siteNamed(site, sites)];
-    return chosen.flatMap((each) => states.map((state) => ({ site: each, state })));
-  };
-  return {
-    breakPage(selection) {
-      const broken = selected(selection);
-      // A customer who was due back before this moment was on time.
-      all().toArray();
-      pages.break(broken);
-    },
-    fixPage(selection) {
-      const fixed = selected(selection);
-      const isFixed = ({ site, state }: Purchase): boolean => fixed.some((page) => page.site === site && page.state === state);
-      for (const purchase of all()) if (isFixed(purchase)) comeBack(purchase, now(), comeBackIn());
-      pages.fix(fixed);
-    },
-    broken: pages.list,
   };
 }
 
@@ -199,13 +116,6 @@ export function missingPurchase(id: string): SimulatorError {
 
 function takenId(id: string): SimulatorError {
   return new SimulatorError('purchase_exists', 'exists already; give another id, or none', { field: 'purchaseId', value: id });
-}
-
-function siteNamed(code: string, sites: readonly Site[]): Site {
-  const site = sites.find((known) => known.code === code);
-  if (site !== undefined) return site;
-  const detail = `is not a site; there are ${sites.map((known) => known.code).join(', ')}`;
-  throw new SimulatorError('unknown_site', detail, { field: 'site', value: code });
 }
 
 /** A purchase that has entered no state yet. */

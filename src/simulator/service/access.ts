@@ -1,34 +1,18 @@
 /** Who may call: the token endpoint and the check of the Authorization header. */
+import type { Settled } from '../contract/simulator.ts';
 import { type Answer, errorAnswer, tokenErrorAnswer } from '../values/call.ts';
 import { type Random, tokenText } from '../values/random.ts';
 
-export interface AccessOptions {
-  readonly auth: 'oauth2' | 'basic' | 'both';
-  readonly clientId: string;
-  readonly clientSecret: string;
-  /** Seconds. */
-  readonly tokenLifetime: number;
-  /** How the token answer gives its lifetime; services differ. */
-  readonly expiresIn: 'number' | 'string' | 'absent';
-  readonly now: () => number;
-  readonly random: Random;
-}
-
-export interface Access {
-  /** Answers a token request with the given form. */
-  token(form: string, contentType: string): Answer;
-  /** Null when the header lets the call in, else the refusal. */
-  refuse(authorization: string | undefined): Answer | null;
-  expireTokens(): void;
-  /** Secrets that must not turn up anywhere: the client's own and every token given out. */
-  secrets(): string[];
-}
+export type Access = ReturnType<typeof createAccess>;
 
 /** So many tokens are remembered for `secrets`. */
 const MOST_ISSUED = 10_000;
 
 /** Starts with no tokens given out. */
-export function createAccess({ auth, clientId, clientSecret, tokenLifetime, expiresIn, now, random }: AccessOptions): Access {
+export function createAccess(
+  { auth, clientId, clientSecret, tokenLifetime, expiresIn, now }: Omit<Settled, 'sites'>,
+  random: Random,
+) {
   const validUntil = new Map<string, number>();
   const issued: string[] = [];
   const basic = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`;
@@ -45,7 +29,8 @@ export function createAccess({ auth, clientId, clientSecret, tokenLifetime, expi
   }
 
   return {
-    token(form, contentType) {
+    /** Answers a token request with the given form. */
+    token(form: string, contentType: string): Answer {
       if (auth === 'basic') return errorAnswer(404, 'NOT_FOUND', 'There is no such address.');
       if (!contentType.startsWith('application/x-www-form-urlencoded')) return tokenErrorAnswer(400, 'invalid_request');
       const fields = new URLSearchParams(form);
@@ -55,7 +40,8 @@ export function createAccess({ auth, clientId, clientSecret, tokenLifetime, expi
       const known = fields.get('client_id') === clientId && fields.get('client_secret') === clientSecret;
       return known ? issue() : tokenErrorAnswer(401, 'invalid_client');
     },
-    refuse(authorization) {
+    /** Null when the header lets the call in, else the refusal. */
+    refuse(authorization: string | undefined): Answer | null {
       if (auth !== 'oauth2' && authorization === basic) return null;
       const token = authorization?.startsWith('Bearer ') === true ? authorization.slice(7) : null;
       const until = token === null ? undefined : validUntil.get(token);
@@ -64,6 +50,7 @@ export function createAccess({ auth, clientId, clientSecret, tokenLifetime, expi
       return errorAnswer(401, 'UNAUTHORIZED', 'The credentials are missing, wrong or expired.', { 'www-authenticate': scheme });
     },
     expireTokens: () => validUntil.clear(),
+    /** Secrets that must not turn up anywhere: the client's own and every token given out. */
     secrets: () => [clientSecret, basic.slice(6), ...issued],
   };
 }

@@ -3,26 +3,14 @@ import type { Counts } from '../contract/control.ts';
 import { OPERATIONS, type Operation } from '../contract/names.ts';
 import type { Call } from '../values/call.ts';
 
-export interface Counters {
-  /** Counts a call that has come in; call the result when it is over. */
-  begin(call: Call, now: number): () => void;
-  fault(): void;
-  elsewhere(): void;
-  counts(): Counts;
-  /** Calls about a purchase so far. */
-  callsOf(purchaseId: string): number;
-  /** The same for all purchases that were asked about. */
-  callsPerPurchase(): Map<string, number>;
-  forget(purchaseId: string): void;
-  reset(): void;
-}
+export type Counters = ReturnType<typeof createCounters>;
 
 /** Ids that never existed are counted too; beyond this many ids the oldest are dropped. */
 const MOST_IDS = 1_000_000;
 const SHOWN_OVERLAPS = 20;
 
 /** Starts at zero. */
-export function createCounters(): Counters {
+export function createCounters() {
   let totals = zeroTotals();
   let windows = zeroWindows();
   let perPurchase = new Map<string, number>();
@@ -31,7 +19,8 @@ export function createCounters(): Counters {
   let inFlightNow = 0;
 
   return {
-    begin({ operation, purchaseId }, now) {
+    /** Counts a call that has come in; call the result when it is over. */
+    begin({ operation, purchaseId }: Call, now: number): () => void {
       totals.calls[operation] += 1;
       windows.all.count(now);
       windows[operation].count(now);
@@ -55,23 +44,24 @@ export function createCounters(): Counters {
         else inFlight.set(purchaseId, left);
       };
     },
-    fault() {
+    fault(): void {
       totals.faults += 1;
     },
-    elsewhere() {
+    elsewhere(): void {
       totals.elsewhere += 1;
     },
-    counts: () => ({
+    counts: (): Counts => ({
       ...totals,
       calls: { ...totals.calls },
       inFlight: inFlightNow,
       mostPerSecond: perOperation((operation) => windows[operation].most()),
       overlapping: [...overlapping],
     }),
-    callsOf: (purchaseId) => perPurchase.get(purchaseId) ?? 0,
+    /** Calls about a purchase so far. */
+    callsOf: (purchaseId: string): number => perPurchase.get(purchaseId) ?? 0,
     callsPerPurchase: () => new Map(perPurchase),
-    forget: (purchaseId) => perPurchase.delete(purchaseId),
-    reset() {
+    forget: (purchaseId: string) => perPurchase.delete(purchaseId),
+    reset(): void {
       totals = zeroTotals();
       windows = zeroWindows();
       perPurchase = new Map();

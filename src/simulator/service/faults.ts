@@ -11,16 +11,10 @@ export function isRefusal(kind: FaultKind): kind is RefusalKind {
   return (REFUSALS as readonly string[]).includes(kind);
 }
 
-export interface Faults {
-  add(spec: FaultSpec): Fault;
-  /** The fault for this call, if any, counted as used. */
-  take(call: Call, answered: boolean, now: number): Fault | null;
-  list(now: number): Fault[];
-  clear(): void;
-}
+export type Faults = ReturnType<typeof createFaults>;
 
 /** Starts with no faults. The first one added that fits a call is taken. */
-export function createFaults(now: () => number, random: Random): Faults {
+export function createFaults(now: () => number, random: Random) {
   let faults: Fault[] = [];
   let lastId = 0;
   const active = (at: number): Fault[] => {
@@ -30,7 +24,7 @@ export function createFaults(now: () => number, random: Random): Faults {
     return faults;
   };
   return {
-    add(spec) {
+    add(spec: FaultSpec): Fault {
       if (!FAULT_KINDS.includes(spec.kind))
         throw new SimulatorError('invalid_request', `is not a fault; there are ${FAULT_KINDS.join(', ')}`, {
           field: 'kind',
@@ -46,7 +40,8 @@ export function createFaults(now: () => number, random: Random): Faults {
       faults.push(fault);
       return fault;
     },
-    take(call, answered, at) {
+    /** The fault for this call, if any, counted as used. */
+    take(call: Call, answered: boolean, at: number): Fault | null {
       if (faults.length === 0) return null;
       const fault = active(at).find(
         (candidate) => fits(candidate, call, answered) && (candidate.share === undefined || random() < candidate.share),
@@ -55,8 +50,8 @@ export function createFaults(now: () => number, random: Random): Faults {
       fault.remaining -= 1;
       return fault;
     },
-    list: (at) => active(at).map((fault) => ({ ...fault })),
-    clear() {
+    list: (at: number): Fault[] => active(at).map((fault) => ({ ...fault })),
+    clear(): void {
       faults = [];
     },
   };

@@ -11,16 +11,6 @@ import { send, sendFaulty } from './faulty-answers.ts';
 import { hasInvoice, invoiceText } from './invoice-answer.ts';
 import { createStatusAnswers } from './status-answer.ts';
 
-export interface ServiceParts {
-  readonly now: () => number;
-  readonly access: Access;
-  readonly purchases: Purchases;
-  readonly counters: Counters;
-  readonly faults: Faults;
-  /** Milliseconds every answer is held back. */
-  readonly latency: () => number;
-}
-
 const ADDRESSES = new Map<string, { operation: Operation; method: string }>([
   ['/oauth2/token', { operation: 'token', method: 'POST' }],
   ['/CheckOut2Api/GetPaymentStatus', { operation: 'status', method: 'POST' }],
@@ -42,8 +32,23 @@ interface Reply {
 }
 
 /** A request listener for everything outside the controls. */
-export function createService({ now, access, purchases, counters, faults, latency }: ServiceParts) {
-  const statusAnswers = createStatusAnswers();
+export function createService({
+  now,
+  access,
+  purchases,
+  counters,
+  faults,
+  latency,
+}: {
+  readonly now: () => number;
+  readonly access: Access;
+  readonly purchases: Purchases;
+  readonly counters: Counters;
+  readonly faults: Faults;
+  /** By how many milliseconds every answer is held back. */
+  readonly latency: { readonly ms: number };
+}) {
+  const statusAnswer = createStatusAnswers();
 
   function reply(call: Received): Reply {
     if (call.operation === 'token') return { answer: access.token(call.body, call.request.headers['content-type'] ?? '') };
@@ -54,7 +59,7 @@ export function createService({ now, access, purchases, counters, faults, latenc
     const purchase = purchases.find(call.purchaseId);
     if (purchase === null)
       return { answer: errorAnswer(404, 'PURCHASE_NOT_FOUND', 'There is no purchase with this PurchaseId.') };
-    if (call.operation === 'status') return { answer: { status: 200, body: statusAnswers.of(purchase) }, shows: purchase };
+    if (call.operation === 'status') return { answer: { status: 200, body: statusAnswer(purchase) }, shows: purchase };
     if (!hasInvoice(purchase))
       return { answer: errorAnswer(400, 'NO_INVOICE', 'The purchase is not completed or has no invoice.') };
     return { answer: { status: 200, body: invoiceText(purchase) }, shows: purchase };
@@ -101,9 +106,8 @@ export function createService({ now, access, purchases, counters, faults, latenc
       const purchaseId = operation === 'status' || operation === 'invoice' ? purchaseIdOf(body) : null;
       const call: Received = { operation, purchaseId, request, path, body };
       response.once('close', counters.begin(call, now()));
-      const delay = latency();
-      if (delay === 0) answer(call, response);
-      else setTimeout(answer, delay, call, response);
+      if (latency.ms === 0) answer(call, response);
+      else setTimeout(answer, latency.ms, call, response);
     });
   };
 }

@@ -7,28 +7,22 @@ import { STATE } from '../values/states.ts';
 
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
 
-export interface StatusAnswers {
-  /** The JSON of the status object as it is now. */
-  of(purchase: Purchase): Buffer;
-}
-
 /** So many bodies are kept, about 2 KB each. */
 const KEPT = 10_000;
 
 /** Makes status objects and keeps each until its purchase changes: watchers ask far more often than things happen. */
-export function createStatusAnswers(): StatusAnswers {
+export function createStatusAnswers() {
   const kept = new Map<Purchase, { body: Buffer; changes: number }>();
-  return {
-    of(purchase) {
-      // Each entry into a state lengthens the history, so its length says whether a kept body still holds.
-      const changes = purchase.history.length;
-      const known = kept.get(purchase);
-      if (known?.changes === changes) return known.body;
-      if (known === undefined && kept.size >= KEPT) kept.clear();
-      const body = Buffer.from(statusText(purchase));
-      kept.set(purchase, { body, changes });
-      return body;
-    },
+  /** The JSON of the status object as it is now. */
+  return (purchase: Purchase): Buffer => {
+    // Each entry into a state lengthens the history, so its length says whether a kept body still holds.
+    const changes = purchase.history.length;
+    const known = kept.get(purchase);
+    if (known?.changes === changes) return known.body;
+    if (known === undefined && kept.size >= KEPT) kept.clear();
+    const body = Buffer.from(statusText(purchase));
+    kept.set(purchase, { body, changes });
+    return body;
   };
 }
 
@@ -44,6 +38,8 @@ function statusText(purchase: Purchase): string {
   const business = opened && paymentMethod === PAYMENT_METHOD['business-invoice'];
   const customer = opened ? customerOf(purchase.seed, site.country) : NOBODY_ANYWHERE;
   const { delivery } = customer;
+  const payer = card ? customer : NOBODY;
+  const buyer = business ? customer : NOBODY;
   const date = (at: number | null): string | null => (at === null ? null : localTime(at, site.timeZone, finestDigits(purchase)));
   return JSON.stringify({
     PurchaseId: purchase.id,
@@ -79,9 +75,16 @@ function statusText(purchase: Purchase): string {
     AuthenticationType: opened ? (card ? 0 : 1) : null,
     PaymentMethod: opened ? paymentMethod : null,
     IsRecurringPayment: false,
-    ...cardFields(card ? customer : null),
+    RecPmtToken: payer.recurringToken,
+    CardExpirationDate: payer.cardExpires,
+    MaskedCardNumber: payer.cardNumber,
+    CardBrand: payer.cardBrand,
     CustomerToken: paid ? customer.customerToken : null,
-    ...organizationFields(business ? customer : null),
+    IsOrganization: business,
+    ReferenceName: buyer.referenceName,
+    CompanyName: buyer.companyName,
+    OrganizationNumber: buyer.organizationNumber,
+    B2BAdditionalInfo: buyer.additional,
     NewsLetterValue: customer.newsletter,
     OfferedNewsLetterSettings: true,
     NewsLetterSMSValue: false,
@@ -90,25 +93,6 @@ function statusText(purchase: Purchase): string {
     Attachment: customer.attachment,
     CustomerBalance: purchase.state === STATE.Completed ? rawJSON(purchase.price) : null,
   });
-}
-
-function cardFields(payer: Customer | typeof NOBODY_ANYWHERE | null) {
-  return {
-    RecPmtToken: payer?.recurringToken ?? null,
-    CardExpirationDate: payer?.cardExpires ?? null,
-    MaskedCardNumber: payer?.cardNumber ?? null,
-    CardBrand: payer?.cardBrand ?? null,
-  };
-}
-
-function organizationFields(buyer: Customer | typeof NOBODY_ANYWHERE | null) {
-  return {
-    IsOrganization: buyer !== null,
-    ReferenceName: buyer?.referenceName ?? null,
-    CompanyName: buyer?.companyName ?? null,
-    OrganizationNumber: buyer?.organizationNumber ?? null,
-    B2BAdditionalInfo: buyer?.additional ?? null,
-  };
 }
 
 /** The four digits below the millisecond: any, but always the same for a purchase. */

@@ -41,7 +41,7 @@ async function send(
   url: string,
   { timeout = 10_000, signal, body = event.body }: { timeout?: number; signal?: AbortSignal; body?: string } = {},
 ): Promise<SendResult> {
-  const channel = createSlackChannel({ url, consoleUrl: 'https://watch.example', timeout });
+  const channel = createSlackChannel({ url, consoleUrl: 'https://watch.example', timeout, setting: 'SLACK_WEBHOOK_URL' });
   onTestFinished(() => channel.close());
   const result = await channel.send(
     { ...event, body },

@@ -11,7 +11,7 @@ import {
 } from '../../../domain/events/people-event-types.ts';
 import type { Instant } from '../../../domain/values/time.ts';
 import { type Checkouts, checkoutsOf } from './checkouts-event.ts';
-import { type WithHead, withHead } from './incident-head.ts';
+import type { WithHead } from './incident-head.ts';
 import { type StuckIncident, stuckIncident } from './stuck-event.ts';
 
 /** A site of which no purchase is read. */
@@ -69,13 +69,16 @@ function known({ type, timestamp: at, data }: PeopleEventBody): PeopleEvent | nu
     case 'paid_twice':
       return data.orders.some(({ payments }) => payments.length > 0) ? data : null;
     default: {
-      const stage = INCIDENT_STAGES.find((each) => type === `incident.${each}`)!;
-      if (data.kind === 'stuck') return stuckIncident({ stage, at }, data);
-      if (data.kind !== 'subscriber') return withHead({ stage, at }, data);
-      if (data.trouble === null && stage !== 'ended') return null;
+      const head = {
+        stage: INCIDENT_STAGES.find((each) => type === `incident.${each}`)!,
+        at,
+        openedAt: Number.isNaN(data.openedAt) ? data.since : data.openedAt,
+      };
+      if (data.kind === 'stuck') return stuckIncident({ ...data, ...head });
+      if (data.kind !== 'subscriber') return { ...data, ...head };
+      if (data.trouble === null && head.stage !== 'ended') return null;
       // Older events name no audience: theirs follows from the kind of channel.
-      const audience = data.audience ?? (data.channel === 'slack' ? 'people' : 'systems');
-      return { ...withHead({ stage, at }, data), audience };
+      return { ...data, ...head, audience: data.audience ?? (data.channel === 'slack' ? 'people' : 'systems') };
     }
   }
 }

@@ -1,7 +1,7 @@
 /** Events about stuck purchases, as they are read back from their body. */
 
 import type { IncidentData } from '../../../domain/events/people-event-types.ts';
-import { type IncidentHead, type WithHead, withHead } from './incident-head.ts';
+import type { WithHead } from './incident-head.ts';
 
 /** At least one part: one for each state of each site that the incident is about. */
 export type StuckIncident = WithHead<IncidentData<'stuck'>>;
@@ -15,13 +15,13 @@ export type EventAlarm = NonNullable<StuckIncident['alarm']>;
 export type Answer = Omit<NonNullable<StuckIncident['earlier']>, 'site' | 'state'> &
   Partial<Pick<NonNullable<StuckIncident['earlier']>, 'site' | 'state'>>;
 
-/** An event about stuck purchases; null when it does not say where. */
-export function stuckIncident(head: Pick<IncidentHead, 'stage' | 'at'>, data: IncidentData<'stuck'>): StuckIncident | null {
+/** An event about stuck purchases with all that follows from its data; null when it does not say where. */
+export function stuckIncident(data: StuckIncident): StuckIncident | null {
   const { site, state, count } = data;
   const peak = Math.max(count, data.peak);
   const only = site !== null && state !== null ? [{ site, state, count, peak, ended: false }] : [];
   const parts = data.parts.length === 0 ? only : data.parts.map((part) => ({ ...part, peak: Math.max(part.count, part.peak) }));
   if (parts.length === 0) return null;
   const isDwellKnown = data.dwell !== null && Object.values(data.dwell).some((value) => value !== null);
-  return { ...withHead(head, data), peak, parts, dwell: isDwellKnown ? data.dwell : null };
+  return { ...data, peak, parts, dwell: isDwellKnown ? data.dwell : null };
 }

@@ -1,8 +1,8 @@
 /** How messages name single checkouts: the purchase, its order and its money. */
 
-import { apart, grouped } from '../../../domain/values/counts.ts';
+import { apart } from '../../../domain/values/counts.ts';
 import type { AlertedCheckout, OverCheckout } from '../events/checkouts-event.ts';
-import { type Labelled, LONGEST_NAME } from './draft.ts';
+import { andMore, type Labelled, LONGEST_NAME } from './draft.ts';
 import { code, plain, purchaseId } from './mrkdwn.ts';
 
 /** Checkouts named in one message. */
@@ -39,33 +39,25 @@ export function nameOf(each: Named, consoleUrl: string | null): string {
   return [...name, amountText(each) ?? 'amount not known'].join(', ');
 }
 
-/** How the lines of a paragraph are made; `links` is the console that ids link to, `isAlone`: all of them are of one place, which needs no name. */
-interface LineOptions<Each> {
-  line(each: Each, isAlone: boolean, links: string | null): string;
-  readonly order: number;
-  readonly consoleUrl: string | null;
-}
-
-/** Lines that name checkouts. */
+/** Lines that name checkouts. Of `line`, `links` is the console that ids link to, `isAlone`: all of them are of one place, which needs no name. */
 export function namedParagraph<Each extends Named>(
   label: string,
   all: readonly Each[],
   total: number,
-  { line, order, consoleUrl }: LineOptions<Each>,
+  order: number,
+  consoleUrl: string | null,
+  line: (each: Each, isAlone: boolean, links: string | null) => string,
 ): Labelled[] {
   if (all.length === 0) return [];
   const isAlone = new Set(all.map(({ site, state }) => `${site} ${state.value}`)).size === 1;
   const lines = (most: number, links: string | null): string => {
     const shown = all.slice(0, most).map((each) => line(each, isAlone, links));
-    const more = total - shown.length;
-    return [...shown, ...(more > 0 ? [`and ${grouped(more)} more: ${code('purchase-watch status', 40)}`] : [])].join('\n');
+    return andMore(shown, total - shown.length, `more: ${code('purchase-watch status', 40)}`);
   };
-  const withLinks = (most: number): string => {
-    const made = lines(most, consoleUrl);
-    return made.length <= LONGEST_LINKS ? made : lines(most, null);
-  };
+  const linked = lines(NAMED, consoleUrl);
+  const whole = linked.length <= LONGEST_LINKS ? linked : lines(NAMED, null);
   const fewer = [12, 8, 5, 3, 1].filter((most) => most < Math.min(all.length, NAMED));
   // Links go before names do.
   const shorter = [NAMED, ...fewer].map((most) => lines(most, null));
-  return [[label, withLinks(NAMED), { order, shorter: consoleUrl === null ? shorter.slice(1) : shorter }]];
+  return [[label, whole, { order, shorter: consoleUrl === null ? shorter.slice(1) : shorter }]];
 }

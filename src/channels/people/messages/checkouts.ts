@@ -36,42 +36,37 @@ function labelOf({ stuck, stuckCount }: Checkouts): string {
 
 /** A paragraph of the checkouts of a message that is about something else, too. */
 export function checkoutLines(event: Checkouts, order: number, consoleUrl: string | null): Labelled[] {
-  return [
-    ...namedParagraph(labelOf(event), event.stuck, event.stuckCount, {
-      line: (each, isAlone, links) => stuckLine(each, event, { isAlone, links }),
-      order,
-      consoleUrl,
-    }),
-    ...overParagraph(event, order, consoleUrl),
-  ];
+  return [...stuckParagraph(event, order, consoleUrl), ...overParagraph(event, order, consoleUrl)];
+}
+
+function stuckParagraph(event: Checkouts, order: number, consoleUrl: string | null): Labelled[] {
+  const line = (each: AlertedCheckout, isAlone: boolean, links: string | null) => stuckLine(each, event, { isAlone, links });
+  return namedParagraph(labelOf(event), event.stuck, event.stuckCount, order, consoleUrl, line);
 }
 
 function stuckCheckouts(event: Checkouts, consoleUrl: string | null): Draft {
-  const { stuck, stuckCount, over, overCount, causes, reasons, at, isTest } = event;
+  const { stuck, stuckCount, causes, reasons, at, isTest } = event;
   const [first] = stuck;
   const isAlone = stuckCount === 1 && first !== undefined;
   const sign = `${signOf({ severity: 'warning' })} ${isTest ? 'TEST: ' : ''}`;
   const oldest = Math.min(...stuck.map(({ since }) => since));
   const many = isAlone ? '1 checkout' : `${grouped(stuckCount)} checkouts`;
-  const money = isAlone && amountText(first) !== null ? `, ${amountText(first)}` : '';
   const least = stuck.some(({ since, foundLate }) => foundLate && since === oldest) ? ' at least' : '';
   const long = `${isAlone ? ' for' : ', the oldest for'}${least} ${lasting(oldest, at)}`;
   const facts: Draft['facts'] = isAlone
     ? [
         ...placeFacts(first),
-        ['Purchase', purchaseId(first.purchaseId, { consoleUrl, site: first.site })],
-        ['Order', orderName(first) ?? 'not known'],
-        ['Money', amountText(first) ?? 'not known'],
+        ...purchaseFacts(first, consoleUrl),
         ['Waiting since', moment(first.since)],
-        ...(first.limitMs === null ? [] : [['Stuck after', humanDuration(first.limitMs)] as const]),
+        ['Stuck after', first.limitMs === null ? null : humanDuration(first.limitMs)],
         ['Severity', 'warning'],
       ]
     : [...(reasons.length === 1 && first !== undefined ? placeFacts(first) : []), ['Severity', 'warning']];
   return {
-    headline: `${sign}${whereOf(stuck)}: ${many} stuck ${placeOf(stuck)}${long}${money}`,
+    headline: `${sign}${whereOf(stuck)}: ${many} stuck ${placeOf(stuck)}${long}${moneyAfter(isAlone ? first : null)}`,
     facts,
     paragraphs: [
-      ...(isAlone ? [] : checkoutLines({ ...event, over: [], overCount: 0 }, 30, consoleUrl)),
+      ...(isAlone ? [] : stuckParagraph(event, 30, consoleUrl)),
       ...causeParagraphs(
         { causes, parts: reasons.map((reason) => ({ ...reason, peak: reason.count, ended: false })) },
         consoleUrl,
@@ -79,7 +74,7 @@ function stuckCheckouts(event: Checkouts, consoleUrl: string | null): Draft {
       ...foundLateParagraph(event),
       ...trustParagraph(event),
       ...reasonParagraph(reasons),
-      ...(over.length + overCount === 0 ? [] : overParagraph(event, 20, consoleUrl)),
+      ...overParagraph(event, 20, consoleUrl),
     ],
     notes: first === undefined ? [] : [[`More: ${command(commandLine`why ${first.purchaseId}`, LONGEST_WHY)}`, { order: 65 }]],
   };
@@ -87,31 +82,26 @@ function stuckCheckouts(event: Checkouts, consoleUrl: string | null): Draft {
 
 /** Purchases whose answers cannot be used, or not be recorded: whether they are paid is not known. */
 function unreadableCheckouts(event: Checkouts, consoleUrl: string | null): Draft {
-  const { stuck, stuckCount, over, overCount, at, isTest } = event;
+  const { stuck, stuckCount, at, isTest } = event;
   const [first] = stuck;
   const isAlone = stuckCount === 1;
-  const money = isAlone && amountText(first!) !== null ? `, ${amountText(first!)}` : '';
   const oldest = Math.min(...stuck.map(({ since }) => since));
   const many = isAlone ? '1 purchase cannot' : `${grouped(stuckCount)} purchases cannot`;
   const remedy = `Find out at the service whether ${isAlone ? 'it is' : 'they are'} paid. ${isAlone ? 'It is' : 'They are'} asked for on, and the next good answer ends this by itself. If the reason speaks of the service, ask its operator; if it speaks of the database, look at what was added to its tables.`;
   return {
-    headline: `${signOf({ severity: 'warning' })} ${isTest ? 'TEST: ' : ''}${whereOf(stuck)}: ${many} be read for ${lasting(oldest, at)}${money}`,
+    headline: `${signOf({ severity: 'warning' })} ${isTest ? 'TEST: ' : ''}${whereOf(stuck)}: ${many} be read for ${lasting(oldest, at)}${moneyAfter(isAlone ? first! : null)}`,
     facts: isAlone
       ? [
           ['Site', plain(first!.site, LONGEST_NAME)],
-          ['Purchase', purchaseId(first!.purchaseId, { consoleUrl, site: first!.site })],
-          ['Order', orderName(first!) ?? 'not known'],
-          ['Money', amountText(first!) ?? 'not known'],
+          ...purchaseFacts(first!, consoleUrl),
           ['Last read', moment(first!.since)],
           ['Severity', 'warning'],
         ]
       : [['Severity', 'warning']],
     paragraphs: [
-      ...(isAlone
-        ? [['Why', unreadableText(first!)] as const]
-        : checkoutLines({ ...event, over: [], overCount: 0 }, 30, consoleUrl)),
+      ...(isAlone ? ([['Why', unreadableText(first!)]] as const) : stuckParagraph(event, 30, consoleUrl)),
       ['What to do', remedy],
-      ...(over.length + overCount === 0 ? [] : overParagraph(event, 20, consoleUrl)),
+      ...overParagraph(event, 20, consoleUrl),
     ],
     notes: [[`More: ${command(commandLine`why ${first!.purchaseId}`, LONGEST_WHY)}`, { order: 65 }]],
   };
@@ -127,16 +117,9 @@ function overCheckouts(event: Checkouts, consoleUrl: string | null): Draft {
   const gotOn = over.filter(isGood).length;
   const sign = `${gotOn > 0 ? OVER : NEUTRAL} ${isTest ? 'TEST: ' : ''}`;
   if (overCount === 1 && first !== undefined) {
-    const money = amountText(first) === null ? '' : `, ${amountText(first)}`;
     return {
-      headline: `${sign}${whereOf(over)}: the ${first.outcome === 'readable' ? 'purchase' : 'stuck checkout'} ${outcomeText(first)} after ${lasting(first.since, first.overAt)}${money}`,
-      facts: [
-        ...placeFacts(first),
-        ['Purchase', purchaseId(first.purchaseId, { consoleUrl, site: first.site })],
-        ['Order', orderName(first) ?? 'not known'],
-        ['Money', amountText(first) ?? 'not known'],
-        ['Over', moment(first.overAt)],
-      ],
+      headline: `${sign}${whereOf(over)}: the ${first.outcome === 'readable' ? 'purchase' : 'stuck checkout'} ${outcomeText(first)} after ${lasting(first.since, first.overAt)}${moneyAfter(first)}`,
+      facts: [...placeFacts(first), ...purchaseFacts(first, consoleUrl), ['Over', moment(first.overAt)]],
       paragraphs: [['What to do', adviceFor(over)]],
     };
   }
@@ -160,6 +143,20 @@ function placeFacts({ site, state }: Named): Draft['facts'] {
   ];
 }
 
+function purchaseFacts(named: Named, consoleUrl: string | null): Draft['facts'] {
+  return [
+    ['Purchase', purchaseId(named.purchaseId, { consoleUrl, site: named.site })],
+    ['Order', orderName(named) ?? 'not known'],
+    ['Money', amountText(named) ?? 'not known'],
+  ];
+}
+
+/** Follows the headline of a message about one purchase. */
+function moneyAfter(alone: Named | null): string {
+  const amount = alone === null ? null : amountText(alone);
+  return amount === null ? '' : `, ${amount}`;
+}
+
 function placeOf(all: readonly Named[]): string {
   const states = [...new Map(all.map(({ state }) => [state.value, state])).values()];
   return states.length === 1 ? waitingFor(states[0]!) : `in ${states.length} states`;
@@ -178,11 +175,10 @@ function stuckLine(
 }
 
 function overParagraph({ over, overCount }: Checkouts, order: number, consoleUrl: string | null): Labelled[] {
-  return namedParagraph('No longer stuck', over, overCount, {
-    line: (each, isAlone, links) =>
-      `• ${isGood(each) ? OVER : NEUTRAL} ${nameOf(each, links)}${isAlone ? '' : `, ${plain(each.site, LONGEST_NAME)}`}: ${outcomeText(each)} after ${lasting(each.since, each.overAt)}`,
-    order,
-    consoleUrl,
+  return namedParagraph('No longer stuck', over, overCount, order, consoleUrl, (each, isAlone, links) => {
+    const place = isAlone ? '' : `, ${plain(each.site, LONGEST_NAME)}`;
+    const became = `${outcomeText(each)} after ${lasting(each.since, each.overAt)}`;
+    return `• ${isGood(each) ? OVER : NEUTRAL} ${nameOf(each, links)}${place}: ${became}`;
   });
 }
 

@@ -32,7 +32,7 @@ export function digestDraft({ at, data }: { readonly at: Instant; readonly data:
   return {
     headline: `${SIGN} ${headline([...sites.map(nameOf), ...quiet], counts)}`,
     facts: [
-      ...(since === null ? [] : [['Since', moment(since)] as const]),
+      ['Since', since === null ? null : moment(since)],
       ['Incidents', all === 0 ? 'none' : `${grouped(all)}, ${open === 0 ? 'all over' : `${grouped(open)} still open`}`],
       ['Stuck now', overdue === 0 ? 'nobody' : counted(overdue, 'purchase')],
     ],
@@ -46,14 +46,10 @@ interface DigestFrame {
   readonly countedTo: number | null;
 }
 
-interface Counts {
-  readonly all: number;
-  readonly open: number;
-  readonly overdue: number;
-}
+type Counts = ReturnType<typeof countsOf>;
 
 /** An incident of several sites is one. */
-function countsOf(sites: readonly Site[]): Counts {
+function countsOf(sites: readonly Site[]) {
   const incidents = sites.flatMap(incidentsOf);
   const distinct = (some: readonly ListedIncident[]): number => new Set(some.map(({ id }) => id)).size;
   return {
@@ -97,40 +93,27 @@ function siteParagraphs(sites: readonly Site[], frame: DigestFrame): Labelled[] 
 function siteLines(site: Site, { until, countedTo }: DigestFrame): string[] {
   const incidents = incidentsOf(site);
   const [open, over] = [incidents.filter(({ endedAt }) => endedAt === null), incidents.filter(({ endedAt }) => endedAt !== null)];
+  const withEach = (word: string, some: readonly ListedIncident[]) => some.map((each) => `${word}: ${incidentText(each, until)}`);
   const lost = [
     ...lostText(site.unreadable, 'became unreadable', countedTo),
     ...lostText(site.expired, 'given up after a long time without a change', countedTo),
   ];
   return [
+    ...few('open incidents', withEach('Still open', open)),
+    ...few('incidents that are over', withEach('Over', over)),
     ...few(
-      open.map((incident) => `Still open: ${incidentText(incident, until)}`),
-      'open incidents',
-    ),
-    ...few(
-      over.map((incident) => `Over: ${incidentText(incident, until)}`),
-      'incidents that are over',
-    ),
-    ...few(
-      site.overdue.flatMap((row) => stuckText(row, until)),
       'states with somebody stuck',
+      site.overdue.flatMap((row) => stuckText(row, until)),
     ),
-    ...few(site.stays.map(staysText), 'states'),
-    ...few(site.pace.flatMap(paceText), 'states near their limit'),
+    ...few('states', site.stays.map(staysText)),
+    ...few('states near their limit', site.pace.flatMap(paceText)),
     ...lost,
   ].map((line) => `• ${line}`);
 }
 
-interface ListedIncident {
-  /** Of the one about several sites, where it is part of such. */
-  readonly id: string;
-  readonly what: string;
-  readonly openedAt: Instant;
-  readonly endedAt: Instant | null;
-  readonly owner: string | null;
-  readonly cause: string | null;
-}
+type ListedIncident = ReturnType<typeof incidentsOf>[number];
 
-function incidentsOf(site: Site): ListedIncident[] {
+function incidentsOf(site: Site) {
   return site.incidents.map(({ incidentId, kind, states, partOf, peak, openedAt, endedAt, owner, cause }: Row<'incidents'>) => {
     const [only] = states;
     const place = only === undefined ? '' : states.length === 1 ? ` ${waitingFor(only)}` : ` in ${states.length} states at once`;
@@ -139,6 +122,7 @@ function incidentsOf(site: Site): ListedIncident[] {
       kind === 'unreachable'
         ? 'no purchase was read'
         : `customers stuck${place}${several}${peak === null ? '' : `, ${grouped(peak)} at the worst`}`;
+    // The id of the one about several sites, where it is part of such.
     return { id: partOf ?? incidentId, what, openedAt, endedAt, owner, cause };
   });
 }
@@ -185,7 +169,7 @@ function subscribersParagraph({ subscribers }: DigestData, { countedTo }: Digest
     ];
     return parts.length === 0 ? [] : [`${plain(name, LONGEST_NAME)}: ${parts.join(', ')}`];
   });
-  const shown = few(lines, 'subscribers', SHOWN_NAMES).map((line) => `• ${line}`);
+  const shown = few('subscribers', lines, SHOWN_NAMES).map((line) => `• ${line}`);
   return shown.length === 0 ? [] : [['Deliveries', shown.join('\n'), { order: 40 }]];
 }
 
@@ -196,7 +180,7 @@ function quietParagraph(quiet: readonly string[]): Labelled[] {
 }
 
 /** The first few lines, and how many more there are. */
-function few(lines: readonly string[], what: string, most = SHOWN_LINES): string[] {
+function few(what: string, lines: readonly string[], most = SHOWN_LINES): string[] {
   const more = lines.length - most;
   return more <= 0 ? [...lines] : [...lines.slice(0, most), `and ${grouped(more)} more ${what}`];
 }
@@ -207,9 +191,7 @@ function names(all: readonly string[]): string {
   return more > 0 ? `${shown.join(', ')} and ${grouped(more)} more` : shown.join(', ');
 }
 
-function nameOf({ site }: Site): string {
-  return site;
-}
+const nameOf = ({ site }: Site): string => site;
 
 function sum<T>(rows: readonly T[], of: (row: T) => number): number {
   return rows.reduce((total, row) => total + of(row), 0);

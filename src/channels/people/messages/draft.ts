@@ -1,7 +1,7 @@
 /** A message before it is laid out. */
 
 import { knownState, LOOK_AT_LATEST_DEPLOY, type NamedState, statePlace } from '../../../domain/purchases/states.ts';
-import { counted } from '../../../domain/values/counts.ts';
+import { counted, grouped } from '../../../domain/values/counts.ts';
 import { humanDuration } from '../../../domain/values/duration.ts';
 import type { Instant } from '../../../domain/values/time.ts';
 import type { IncidentHead } from '../events/incident-head.ts';
@@ -12,8 +12,8 @@ export interface Yields {
   readonly shorter?: readonly string[];
 }
 
-/** A text under its label. Without `yields` it is always shown whole. */
-export type Labelled = readonly [label: string, text: string, yields?: Yields];
+/** A text under its label; null is left out. Without `yields` it is always shown whole. */
+export type Labelled = readonly [label: string, text: string | null, yields?: Yields];
 
 /** All texts are markup, and no mark of it goes over the end of a line. */
 export interface Draft {
@@ -46,6 +46,11 @@ export function lasting(from: Instant, to: Instant): string {
 /** What shows at a glance how bad it is. */
 export function signOf({ severity }: Pick<IncidentHead, 'severity'>): string {
   return severity === 'warning' ? WARNING : ALARM;
+}
+
+/** Lines, and how many more there are. */
+export function andMore(lines: readonly string[], more: number, what = 'more'): string {
+  return [...lines, ...(more > 0 ? [`and ${grouped(more)} ${what}`] : [])].join('\n');
 }
 
 export function customers(count: number): string {
@@ -98,9 +103,9 @@ export function fitted(draft: Draft, fits: (pieces: readonly Piece[]) => boolean
   return pieces;
 }
 
-function pieceOf(kind: Piece['kind'], label: string, text: string, yields: Yields | undefined): Yielding {
+function pieceOf(kind: Piece['kind'], label: string, text: string | null, yields: Yields | undefined): Yielding {
   const shorter = yields === undefined ? [] : [...(yields.shorter ?? []), ''];
-  return { kind, label, text, order: yields?.order ?? null, shorter };
+  return { kind, label, text: text ?? '', order: yields?.order ?? null, shorter };
 }
 
 function nextToYield(pieces: readonly Yielding[]): Yielding | null {

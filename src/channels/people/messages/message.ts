@@ -4,7 +4,7 @@ import { commandLine } from '../../../domain/values/command-line.ts';
 import { counted, grouped } from '../../../domain/values/counts.ts';
 import type { Checkouts } from '../events/checkouts-event.ts';
 import { type FirstLook, type OtherEvent, type PeopleEvent, readIncidentEvent } from '../events/incident-event.ts';
-import { type IncidentHead, isLookedAfter } from '../events/incident-head.ts';
+import { type IncidentHead, isLookedAfter, ownerOf } from '../events/incident-head.ts';
 import { checkoutsDraft } from './checkouts.ts';
 import { digestDraft } from './digest.ts';
 import { type Draft, type Labelled, LONGEST_NAME, NEUTRAL, OVER, waitingFor } from './draft.ts';
@@ -70,19 +70,19 @@ function withNotes(draft: Draft, notes: readonly string[]): Draft {
 
 /** Who looks after it, or did before it came back. */
 function lookedAfter(incident: IncidentHead, draft: Draft): Draft {
-  const { acknowledged, stage } = incident;
-  if (acknowledged === null) return draft;
-  const { by, note, at } = acknowledged;
+  const owner = ownerOf(incident);
+  if (owner === null) return draft;
+  const { by, note, at } = owner;
   const who = `${plain(by, 60)}${at === null ? '' : `, since ${moment(at)}`}`;
   if (!isLookedAfter(incident))
     return { ...draft, facts: [...draft.facts, ['Before it came back', `${plain(by, 60)} looked after it`]] };
   const said: Labelled[] =
-    note === null || stage === 'ended' ? [] : [[`${plain(by, 60)} says`, plain(note, LONGEST_NOTE), { order: 45 }]];
+    note === null || incident.stage === 'ended' ? [] : [[`${plain(by, 60)} says`, plain(note, LONGEST_NOTE), { order: 45 }]];
   return { ...draft, facts: [...draft.facts, ['Looked after by', who]], paragraphs: [...said, ...draft.paragraphs] };
 }
 
-function aboutTest({ isTest }: IncidentHead, draft: Draft): Draft {
-  if (!isTest) return draft;
+function aboutTest({ test }: IncidentHead, draft: Draft): Draft {
+  if (!test) return draft;
   const said: Labelled = ['This is a TEST', 'Nothing is wrong: names and numbers are made up.'];
   return { ...draft, paragraphs: [said, ...draft.paragraphs] };
 }
@@ -118,12 +118,12 @@ function firstLookDraft({ site, count, parts, registered, unseen, since }: First
     facts: [
       ['Site', where],
       ['Waiting for long', grouped(count)],
-      ...(registered === null ? [] : [['Registered in all', grouped(registered)] as const]),
-      ...(unseen === null || unseen === 0 ? [] : [['No answer about yet', grouped(unseen)] as const]),
-      ...(since === null ? [] : [['The oldest since', moment(since)] as const]),
+      ['Registered in all', registered === null ? null : grouped(registered)],
+      ['No answer about yet', unseen === null || unseen === 0 ? null : grouped(unseen)],
+      ['The oldest since', since === null ? null : moment(since)],
     ],
     paragraphs: [
-      ...(states === '' ? [] : [['Where', states, { order: 1 }] as const]),
+      ['Where', states, { order: 1 }],
       [
         'What this means',
         `${count === 1 ? 'It was' : 'They were'} waiting already at the first poll, and came with the first load of this site, so since when is not known. No incident rests on purchases of the first load, and this message comes only once: incidents are found from customers who come later.`,

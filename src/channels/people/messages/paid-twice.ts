@@ -1,9 +1,9 @@
 /** Orders that were paid twice, and what to do about them. */
 import { commandLine } from '../../../domain/values/command-line.ts';
-import { counted, grouped } from '../../../domain/values/counts.ts';
+import { counted } from '../../../domain/values/counts.ts';
 import type { PaidTwice } from '../events/incident-event.ts';
 import { amountText, LONGEST_LINKS, orderName } from './checkout-names.ts';
-import { type Draft, type Labelled, LONGEST_NAME, signOf } from './draft.ts';
+import { andMore, type Draft, type Labelled, LONGEST_NAME, signOf } from './draft.ts';
 import { command, moment, plain, purchaseId } from './mrkdwn.ts';
 
 /** Orders named in one message. */
@@ -37,7 +37,7 @@ export function paidTwiceDraft(event: PaidTwice, consoleUrl: string | null): Dra
     headline: `${signOf({ severity: 'warning' })} ${where}: ${orderText} ${times}${money.length > 70 ? '' : money}`,
     facts: [
       ['Site', where],
-      ...(alone === undefined ? [] : [['Order', orderOf(alone) ?? 'not known'] as const]),
+      ['Order', alone === undefined ? null : (orderOf(alone) ?? 'not known')],
       ['Severity', 'warning'],
     ],
     paragraphs: [...paidTwiceLines(event, 30, consoleUrl), ['What to do', WHAT_TO_DO]],
@@ -57,8 +57,7 @@ function paidTwiceLines(event: PaidTwice, order: number, consoleUrl: string | nu
         return `• ${purchaseId(payment.purchaseId, { consoleUrl: links, site })}, ${amountText(payment) ?? 'amount not known'}${at}`;
       }),
     ]);
-    const more = count - Math.min(orders.length, most);
-    return [...shown, ...(more > 0 ? [`and ${grouped(more)} more orders`] : [])].join('\n');
+    return andMore(shown, count - Math.min(orders.length, most), 'more orders');
   };
   const linked = lines(NAMED, consoleUrl);
   // Links go before names do.

@@ -10,7 +10,7 @@ import {
 } from '../../../domain/incidents/replica-trouble.ts';
 import { isoTime } from '../../../domain/values/time.ts';
 import type { ReplicaIncident } from '../events/incident-event.ts';
-import { type Draft, type Labelled, lasting, NEUTRAL, OVER, signOf } from './draft.ts';
+import { andMore, type Draft, type Labelled, lasting, NEUTRAL, OVER, signOf } from './draft.ts';
 import { code, moment, plain } from './mrkdwn.ts';
 
 const LONGEST_ERROR = 400;
@@ -45,13 +45,11 @@ export function replicaDraft(incident: ReplicaIncident): Draft {
     ],
     paragraphs: paragraphsOf(troubles),
     notes: [
-      ...(postedBy === null
-        ? []
-        : [
-            [
-              `The daemon on ${plain(postedBy, 80)} posted this itself: the database keeps no alert at present. Of other daemons, one that reaches the database does all of the work, and one that does not may post the same.`,
-            ] as const,
-          ]),
+      [
+        postedBy === null
+          ? ''
+          : `The daemon on ${plain(postedBy, 80)} posted this itself: the database keeps no alert at present. Of other daemons, one that reaches the database does all of the work, and one that does not may post the same.`,
+      ],
       ['More: `purchase-watch doctor`, `/readyz` and the log of the daemon.', { order: 60 }],
     ],
   };
@@ -85,7 +83,7 @@ function lossDraft(incident: ReplicaIncident): Draft {
     ],
     paragraphs: [
       ['What happened', what],
-      ...(isOver ? [] : [['What it means', meaning] as const]),
+      ['What it means', isOver ? null : meaning],
       [isOver ? 'What to do, unless it is done' : 'What to do', todo],
       ...(others.length === 0 ? [] : isOver ? afterwards(reasonsOf(others)) : paragraphsOf(others)),
     ],
@@ -100,12 +98,12 @@ function paragraphsOf(troubles: readonly ReplicaTrouble[]): Labelled[] {
   const meanings = reasonsOf(troubles).map(
     (reason) => `• ${sentence(REPLICA_WORDS[reason].wrong)}. ${REPLICA_WORDS[reason].meaning}`,
   );
-  const errors = new Set(troubles.flatMap(({ error }) => (error === null ? [] : [plain(error, LONGEST_ERROR)])));
+  const errors = new Set(troubles.flatMap(({ error }) => (error === null ? [] : plain(error, LONGEST_ERROR))));
   const isHalted = troubles.length === 0 || troubles.some(({ reason }) => REPLICA_WORDS[reason].left === undefined);
   const goesOn = isHalted ? '\nThe daemon goes on by itself then.' : '';
   return [
     ['What it means', meanings.join('\n')],
-    ...(errors.size === 0 ? [] : [['The last error', [...errors].slice(0, MOST_ERRORS).join('\n')] as const]),
+    ['The last error', [...errors].slice(0, MOST_ERRORS).join('\n')],
     ['What to do', `${replicaRemedies(troubles).join('\n')}${goesOn}`],
   ];
 }
@@ -113,5 +111,5 @@ function paragraphsOf(troubles: readonly ReplicaTrouble[]): Labelled[] {
 function replicas(troubles: readonly ReplicaTrouble[]): string {
   const hosts = new Map(troubles.map(({ replica, host }) => [replica, host]));
   const shown = [...hosts].slice(0, MOST_REPLICAS).map(([replica, host]) => `${code(replica, 40)} on ${plain(host, 80)}`);
-  return [...shown, ...(hosts.size > MOST_REPLICAS ? [`and ${hosts.size - MOST_REPLICAS} more`] : [])].join('\n');
+  return andMore(shown, hosts.size - MOST_REPLICAS);
 }

@@ -18,52 +18,36 @@ const UNREACHABLE: Words = {
 };
 const NEARLY_UNREACHABLE: Words = { ...UNREACHABLE, what: 'hardly any usable answer from the checkout service' };
 /** By reason; an outage, and a reason that is not known here, has the words above. */
-const WORDS: ReadonlyMap<string, Words> = new Map([
-  [
-    'not_configured',
-    {
+const WORDS = new Map<string, Words>(
+  Object.entries({
+    not_configured: {
       what: 'no running daemon has the site in its settings, and its purchases have not been polled',
       remedy:
         'Name the site in the settings again and restart the daemons. If it has another name now, add the old name to `formerly` of that site. If nothing is sold there any more, end its purchases: `purchase-watch unwatch --site NAME --dry-run` counts them.',
     },
-  ],
-  [
-    'not_moved',
-    {
+    not_moved: {
       what: 'its purchases have not moved to the present name of the site, and have not been polled',
       remedy: `The setting \`formerly\` is right. Let the session of the database that has locked the rows end its transaction, or end the session; ${DOCTOR} names it. The purchases then move by themselves. If no session has locked them, look at the logs of the daemons.`,
     },
-  ],
-  [
-    'throttled',
-    {
+    throttled: {
       what: 'the checkout service refuses every call as one too many (429)',
       remedy:
         'Ask the operator of the checkout service how many calls a second it allows, and lower `maxRps` of the site (CHECKOUT_MAX_RPS) below that. Other programs that use the same credentials count, too.',
     },
-  ],
-  [
-    'malformed',
-    {
+    malformed: {
       what: 'no answer of the checkout service can be understood',
       remedy: `Ask the operator of the service whether its answers have changed, and look at one: ${DOCTOR} shows what it sees. A proxy or a wrong base address can answer in place of the service, too.`,
     },
-  ],
-  [
-    'unknown',
-    {
+    unknown: {
       what: 'the checkout service knows none of the purchases',
       remedy: `Check that the base address, the credentials and the environment (test or production) of the site belong together, and whether one of them was changed lately. ${DOCTOR} shows which are used. If they are right, ask the operator of the service.`,
     },
-  ],
-  [
-    'refused',
-    {
+    refused: {
       what: 'the checkout service refuses the credentials',
       remedy: `Check client id, client secret and \`auth\` of the site: they may be mistyped, changed or withdrawn. ${DOCTOR} tries both ways to sign in. After a correction, restart the daemon.`,
     },
-  ],
-]);
+  }),
+);
 
 const PROXY: Words = {
   what: 'no answer of the checkout service comes through our proxy',
@@ -113,27 +97,21 @@ export function unreachableDraft(incident: UnreachableIncident): Draft {
       ],
     };
   }
+  const cause = lastError === null ? null : plain(lastError, 600);
   const often = { opened: '', reopened: 'again ', grew: 'still ', reminder: 'still ' }[stage];
   return {
     headline: `${signOf(incident)} ${where}: ${often}${what} for ${lasting(since, at)}`,
     facts: [
       ['Site', where],
       [isReadAtTimes ? 'Failing since' : 'No purchase read since', moment(since)],
-      ...(isReadAtTimes ? [['Last purchase read', moment(incident.lastReadAt!)] as const] : []),
+      ['Last purchase read', isReadAtTimes ? moment(incident.lastReadAt!) : null],
     ],
-    paragraphs: isUnnamed
-      ? [
-          ...(lastError === null ? [] : [['Cause', plain(lastError, 600)] as const]),
-          ['What to do', remedy],
-          ['Meanwhile', meanwhileOf(incident)],
-        ]
-      : [
-          [
-            'Likely cause',
-            lastError === null ? 'The service or the way to it is down.' : `The last call ended with: ${plain(lastError, 600)}`,
-          ],
-          ['What to do', remedy],
-          ['Meanwhile', meanwhileOf(incident)],
-        ],
+    paragraphs: [
+      isUnnamed
+        ? ['Cause', cause]
+        : ['Likely cause', cause === null ? 'The service or the way to it is down.' : `The last call ended with: ${cause}`],
+      ['What to do', remedy],
+      ['Meanwhile', meanwhileOf(incident)],
+    ],
   };
 }

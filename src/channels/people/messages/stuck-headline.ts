@@ -8,7 +8,7 @@ import { plain } from './mrkdwn.ts';
 
 /** What, where, how many, since when, in at most 150 characters. */
 export function stuckHeadline(incident: StuckIncident): string {
-  const { stage, count, at, since, isTest } = incident;
+  const { stage, count, at, since, test } = incident;
   const isOver = stage === 'ended';
   const place = stuckPlace(incident);
   const again = { opened: '', reopened: 'again ', grew: 'now ', reminder: 'still ', ended: '' }[stage];
@@ -16,7 +16,7 @@ export function stuckHeadline(incident: StuckIncident): string {
   const rest = isOver
     ? `no longer stuck ${place}, after ${lasting(beganAt(incident), incident.endedAt ?? at)}`
     : `${again}${customers(count)} stuck ${place}${oldest}`;
-  const sign = `${isOver ? OVER : signOf(incident)} ${isTest ? 'TEST: ' : ''}`;
+  const sign = `${isOver ? OVER : signOf(incident)} ${test ? 'TEST: ' : ''}`;
   const lines = [true, false].map((named) => `${sign}${stuckWhere(incident, named)}: ${rest}`);
   return lines.find((line) => line.length <= LONGEST_HEADLINE) ?? lines.at(-1)!;
 }

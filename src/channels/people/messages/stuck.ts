@@ -10,7 +10,7 @@ import { grouped } from '../../../domain/values/counts.ts';
 import { humanDuration } from '../../../domain/values/duration.ts';
 import type { StuckIncident, StuckPart } from '../events/stuck-event.ts';
 import { answered, causeParagraphs, earlierParagraph } from './causes.ts';
-import { customers, type Draft, type Labelled, LONGEST_NAME, waitingFor } from './draft.ts';
+import { andMore, customers, type Draft, type Labelled, LONGEST_NAME, waitingFor } from './draft.ts';
 import { code, command, moment, plain, purchaseId } from './mrkdwn.ts';
 import { limitWords, moneyText, shareText, trustText } from './stuck-facts.ts';
 import { beganAt, stuckHeadline } from './stuck-headline.ts';
@@ -26,28 +26,26 @@ export function stuckDraft(incident: StuckIncident, consoleUrl: string | null): 
 
 function openDraft(incident: StuckIncident, consoleUrl: string | null): Draft {
   const { stage, openedAt, count, peak, since, alarm, noticedAfterMs, limitMs, dwell, severity, waiting } = incident;
-  const share = shareText(incident);
-  const trust = alarm === null ? null : trustText(alarm);
   const late = noticedAfterMs === null ? '' : `\nnoticed ${humanDuration(noticedAfterMs)} after the first of them came`;
   return {
     headline: stuckHeadline(incident),
     facts: [
       ...places(incident),
       ['Stuck now', peak > count ? `${customers(count)} (${grouped(peak)} at the worst)` : customers(count)],
-      ...(share === null ? [] : [['Share', share] as const]),
+      ['Share', shareText(incident)],
       ['Since', `${moment(alarm?.since ?? since)}${late}`],
-      ...(stage === 'reopened' ? [['First alerted', moment(openedAt)] as const] : []),
-      ...(waiting.length === 0 ? [] : [['Money waiting', moneyText(incident), { order: 90 }] as const]),
-      ...(limitMs === null
-        ? []
-        : [['Stuck after', limitWords(limitMs, dwell), { order: 60, shorter: [limitWords(limitMs, null)] }] as const]),
-      ...(severity === null ? [] : [['Severity', severity] as const]),
+      ['First alerted', stage === 'reopened' ? moment(openedAt) : null],
+      ['Money waiting', waiting.length === 0 ? null : moneyText(incident), { order: 90 }],
+      limitMs === null
+        ? ['Stuck after', null]
+        : ['Stuck after', limitWords(limitMs, dwell), { order: 60, shorter: [limitWords(limitMs, null)] }],
+      ['Severity', severity],
     ],
     paragraphs: [
       ...partsParagraph(incident),
       ...saidParagraph(incident),
       ...causeParagraphs(incident, consoleUrl),
-      ...(trust === null ? [] : [['How sure this is', trust, { order: 10 }] as const]),
+      ['How sure this is', alarm === null ? null : trustText(alarm), { order: 10 }],
       ...purchasesParagraph(incident, consoleUrl),
       ...singlesParagraph(incident),
     ],
@@ -84,10 +82,8 @@ function endedDraft(incident: StuckIncident): Draft {
       ['Began', moment(beganAt(incident))],
       ['Over', moment(endedAt ?? at)],
       ['Stuck at the worst', customers(peak)],
-      ...(movedOn === null
-        ? []
-        : [[reopenedAt === null ? 'Got on after all' : 'Got on since it came back', customers(movedOn)] as const]),
-      ...(count === 0 ? [] : [['Still stuck', `${customers(count)}, who may have left`] as const]),
+      [reopenedAt === null ? 'Got on after all' : 'Got on since it came back', movedOn === null ? null : customers(movedOn)],
+      ['Still stuck', count === 0 ? null : `${customers(count)}, who may have left`],
     ],
     paragraphs: [
       ...partsParagraph(incident),
@@ -103,8 +99,8 @@ function endedDraft(incident: StuckIncident): Draft {
 
 function places({ site, state }: StuckIncident): Labelled[] {
   return [
-    ...(site === null ? [] : [['Site', plain(site, LONGEST_NAME)] as const]),
-    ...(state === null ? [] : [['State', stateBoth(state.value)] as const]),
+    ['Site', site === null ? null : plain(site, LONGEST_NAME)],
+    ['State', state === null ? null : stateBoth(state.value)],
   ];
 }
 
@@ -119,10 +115,8 @@ function partsParagraph({ parts, stage, site, state, includes }: StuckIncident):
     if (isOver) return `${where}: ${customers(part.peak)} at the worst`;
     return part.ended ? `${where}: over (${grouped(part.peak)} at the worst)` : `${where}: ${customers(part.count)}`;
   };
-  const lines = (most: number): string => {
-    const more = Math.max(sorted.length, includes.length) - most;
-    return [...sorted.slice(0, most).map(line), ...(more > 0 ? [`and ${grouped(more)} more`] : [])].join('\n');
-  };
+  const lines = (most: number): string =>
+    andMore(sorted.slice(0, most).map(line), Math.max(sorted.length, includes.length) - most);
   const more = includes.length > 1 ? `\nThis one message stands for ${grouped(includes.length)} incidents.` : '';
   const shorter = [lines(NAMED_PARTS), lines(4), lines(2)];
   return [['Where', `${lines(NAMED_PARTS)}${more}`, { order: 40, shorter }]];
@@ -131,8 +125,7 @@ function partsParagraph({ parts, stage, site, state, includes }: StuckIncident):
 function purchasesParagraph({ site, purchases, count }: StuckIncident, consoleUrl: string | null): Labelled[] {
   const lines = (most: number, links: string | null = null): string => {
     const shown = purchases.slice(0, most).map((id) => purchaseId(id, { consoleUrl: links, site }));
-    const more = count - shown.length;
-    return [...shown, ...(more > 0 ? [`and ${grouped(more)} more`] : [])].join('\n');
+    return andMore(shown, count - shown.length);
   };
   if (purchases.length === 0) return [];
   const fewer = [3, 1].filter((most) => most < Math.min(purchases.length, NAMED_PURCHASES)).map((most) => lines(most));

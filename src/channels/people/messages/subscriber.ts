@@ -21,13 +21,13 @@ export function subscriberDraft(incident: SubscriberIncident): Draft {
     headline: `${signOf(incident)} ${headline(incident)}`,
     facts: [
       subscriber(incident),
-      ...(takesNothing ? [['Takes nothing since', moment(failingSince ?? since)] as const] : []),
-      ...(takesNothing && failures > 0 ? [['Failures in a row', String(failures)] as const] : []),
-      ...(trouble === 'unreached' ? [['Not reached since', moment(ourFailingSince ?? since)] as const] : []),
-      ...(trouble === 'off' ? [['Off since', moment(offSince ?? since)] as const] : []),
-      ...(trouble === 'given_up' ? [['Since', moment(since)] as const] : []),
+      ['Takes nothing since', takesNothing ? moment(failingSince ?? since) : null],
+      ['Failures in a row', takesNothing && failures > 0 ? String(failures) : null],
+      ['Not reached since', trouble === 'unreached' ? moment(ourFailingSince ?? since) : null],
+      ['Off since', trouble === 'off' ? moment(offSince ?? since) : null],
+      ['Since', trouble === 'given_up' ? moment(since) : null],
       ['Deliveries waiting', grouped(waiting, incident.countedTo)],
-      ...(givenUp > 0 ? [['Deliveries given up', grouped(givenUp, incident.countedTo)] as const] : []),
+      ['Deliveries given up', givenUp > 0 ? grouped(givenUp, incident.countedTo) : null],
     ],
     paragraphs: [
       [trouble === 'off' ? 'Why' : 'The last error', lastError === null ? 'None is known.' : plain(lastError, LONGEST_ERROR)],
@@ -137,7 +137,7 @@ function remedy(incident: SubscriberIncident): string {
 }
 
 function endedDraft(incident: SubscriberIncident): Draft {
-  const { subscriber: name, outcome, at, openedAt, since, endedAt, waiting, givenUp, givenUpFrom } = incident;
+  const { subscriber: name, outcome, at, openedAt, since, endedAt, waiting, givenUp } = incident;
   const who = plain(name, LONGEST_NAME);
   const over = endedAt ?? at;
   const lasted = lasting(Math.min(since, openedAt), over);
@@ -148,21 +148,18 @@ function endedDraft(incident: SubscriberIncident): Draft {
     switched_off: 'was switched off by hand',
     removed: 'gets nothing any more: it was taken away',
   }[outcome ?? ''];
-  const next = whatFollows(incident, text !== undefined);
   return {
     headline: `${isWell ? OVER : NEUTRAL} ${who}: ${text ?? 'is tried again; nothing was taken yet'}`,
     facts: [
       subscriber(incident),
       ['Began', moment(Math.min(since, openedAt))],
       ['Over', moment(over)],
-      ...(outcome === 'removed' ? [] : [['Deliveries waiting', grouped(waiting, incident.countedTo)] as const]),
-      ...(givenUp > 0 ? [['Deliveries given up', grouped(givenUp, incident.countedTo)] as const] : []),
+      ['Deliveries waiting', outcome === 'removed' ? null : grouped(waiting, incident.countedTo)],
+      ['Deliveries given up', givenUp > 0 ? grouped(givenUp, incident.countedTo) : null],
     ],
     paragraphs: [
-      ...(next === null ? [] : [['What happens now', next] as const]),
-      ...(givenUp > 0 && outcome !== 'removed'
-        ? [['What to do', remedy({ ...incident, trouble: 'given_up', givenUpFrom })] as const]
-        : []),
+      ['What happens now', whatFollows(incident, text !== undefined)],
+      ['What to do', givenUp > 0 && outcome !== 'removed' ? remedy({ ...incident, trouble: 'given_up' }) : null],
     ],
   };
 }

@@ -3,36 +3,26 @@
  * Of each incident the message has only what is true by now; what came and went meanwhile stands there as past.
  */
 
-import type { TogetherReason } from '../../../domain/deliveries/channel-pace.ts';
 import type { ReplicaTrouble } from '../../../domain/incidents/replica-trouble.ts';
 import { counted, grouped } from '../../../domain/values/counts.ts';
 import { type Instant, MINUTE } from '../../../domain/values/time.ts';
-import type { IncidentNow } from '../../../postgres/incidents/current.ts';
+import type { TogetherOptions } from '../../outgoing/channel.ts';
 import { joined } from '../events/checkouts-event.ts';
 import { type PeopleEvent, type ReplicaIncident, readIncidentEvent } from '../events/incident-event.ts';
 import { broughtUpToDate, type IncidentEvent } from '../events/incident-now.ts';
 import type { StuckIncident } from '../events/stuck-event.ts';
 import { causeTitle } from './causes.ts';
 import { checkoutLines } from './checkouts.ts';
-import { customers, type Draft, type Labelled, LONGEST_NAME, lasting, NEUTRAL, OVER, signOf } from './draft.ts';
-import { draftOf, incidentPage, withPage } from './message.ts';
+import { andMore, customers, type Draft, type Labelled, LONGEST_NAME, lasting, NEUTRAL, OVER, signOf } from './draft.ts';
+import { draftOf, incidentPage, type MessageOptions, withPage } from './message.ts';
 import { code, consolePage, linked, moment, plain } from './mrkdwn.ts';
 import { paidTwiceBeside } from './paid-twice.ts';
 import { wordsOfSite } from './site.ts';
 import { beganAt, stuckPlace, stuckWhere } from './stuck-headline.ts';
 
-export interface FoldOptions {
-  /** Who shows the message. */
-  readonly service: string;
-  readonly consoleUrl: string | null;
-  /** When the first and the last of them were made. */
-  readonly since: Instant;
-  readonly until: Instant;
-  readonly now: Instant;
-  readonly reason: TogetherReason;
-  /** How incidents are by now, by their ids; one that is missing is shown as of its last event. */
-  readonly incidents: ReadonlyMap<string, IncidentNow>;
-}
+/** `service` shows the message; an incident that `incidents` lacks is shown as of its last event. */
+export type FoldOptions = MessageOptions &
+  Pick<TogetherOptions, 'since' | 'until' | 'now' | 'reason' | 'incidents'> & { readonly service: string };
 
 /** What waited of one incident. */
 interface Thread {
@@ -79,21 +69,15 @@ function draftTogether(threads: readonly Thread[], others: readonly PeopleEvent[
   const rest = [
     ...lines(
       'Over',
-      ended.filter(({ isNew }) => !isNew).map(({ last }) => `• ${draftOf(last, null).headline}`),
       20,
+      ended.filter(({ isNew }) => !isNew).map(({ last }) => headlineOf(last)),
     ),
     ...lines(
       'Came and went meanwhile',
-      ended.filter(({ isNew }) => isNew).map(({ last }) => `• ${pastLine(last)}`),
       15,
+      ended.filter(({ isNew }) => isNew).map(({ last }) => pastLine(last)),
     ),
-    ...lines(
-      'Besides',
-      others
-        .filter((event) => event.kind !== 'checkouts' && event.kind !== 'paid_twice')
-        .map((event) => `• ${draftOf(event, null).headline}`),
-      10,
-    ),
+    ...lines('Besides', 10, others.filter(({ kind }) => kind !== 'checkouts' && kind !== 'paid_twice').map(headlineOf)),
     ...others.flatMap((event) => (event.kind === 'checkouts' ? checkoutLines(event, 25, consoleUrl) : [])),
     ...others.flatMap((event) => (event.kind === 'paid_twice' ? paidTwiceBeside(event, consoleUrl) : [])),
   ];
@@ -115,8 +99,8 @@ function draftTogether(threads: readonly Thread[], others: readonly PeopleEvent[
     paragraphs: [
       ...lines(
         'Going on',
-        open.map((thread) => openLine(thread, options)),
         30,
+        open.map((thread) => openLine(thread, options)),
       ),
       ...rest,
     ],
@@ -204,19 +188,22 @@ function weight({ last }: Thread): number {
 function openLine(thread: Thread, { consoleUrl, now }: FoldOptions): string {
   const { last: incident, madeAt, isKnown } = thread;
   const isNobody = isKnown && incident.kind === 'stuck' && incident.count === 0;
-  const headline = isNobody ? nobodyNow(incident) : draftOf(incident, null).headline;
+  const headline = isNobody ? nobodyNow(incident) : headlineOf(incident);
   const then = isKnown || now - madeAt <= FRESH ? '' : `, as of ${moment(madeAt)}`;
   const [likely] = incident.kind === 'stuck' ? incident.causes : [];
   const cause = likely === undefined ? '' : `. ${likely.likely ? 'Likely' : 'Possible'} cause: ${causeTitle(likely.cause)}`;
   const page = incidentPage(incident.incidentId);
   const address = incident.incidentId === '' || page.length > 100 ? null : consolePage(consoleUrl, page);
-  return `• ${headline}${then}${cause}${address === null ? '' : ` (${linked(address, 'show')})`}`;
+  return `${headline}${then}${cause}${address === null ? '' : ` (${linked(address, 'show')})`}`;
 }
+
+/** The headline of an event, for a message that names others, too. */
+const headlineOf = (event: PeopleEvent): string => draftOf(event, null).headline;
 
 /** An incident that is over and of which the channel was not alerted before. */
 function pastLine(incident: IncidentEvent): string {
   const period = (from: Instant): string => `from ${moment(from)} to ${moment(incident.endedAt ?? incident.at)}`;
-  if (incident.kind === 'subscriber' || incident.kind === 'replica') return draftOf(incident, null).headline;
+  if (incident.kind === 'subscriber' || incident.kind === 'replica') return headlineOf(incident);
   if (incident.kind === 'unreachable')
     return `${OVER} ${plain(incident.site, LONGEST_NAME)}: ${wordsOfSite(incident).what} ${period(incident.since)}`;
   return `${OVER} ${pastWhat(incident)}, ${period(beganAt(incident))}`;
@@ -228,12 +215,10 @@ function pastWhat(incident: StuckIncident): string {
 }
 
 /** A paragraph of lines; none when there are none. */
-function lines(label: string, all: readonly string[], order: number): Labelled[] {
+function lines(label: string, order: number, all: readonly string[]): Labelled[] {
   if (all.length === 0) return [];
-  const some = (most: number): string => {
-    const more = all.length - most;
-    return [...all.slice(0, most), ...(more > 0 ? [`and ${grouped(more)} more`] : [])].join('\n');
-  };
+  const marked = all.map((line) => `• ${line}`);
+  const some = (most: number): string => andMore(marked.slice(0, most), all.length - most);
   const fewer = [8, 5, 3, 1].filter((most) => most < Math.min(all.length, MOST_LINES));
   return [[label, some(MOST_LINES), { order, shorter: fewer.map(some) }]];
 }
