@@ -22,13 +22,13 @@ export interface OpenApi {
   readonly changes: Sql | null;
 }
 
-type Parts = Omit<ApiParts, 'sql' | 'changes' | 'operators' | 'feed' | 'engine' | 'replica' | 'databaseUrl'> &
+type Parts = Omit<ApiParts, 'sql' | 'changes' | 'operators' | 'feed' | 'engine' | 'replica'> &
   Required<Pick<ApiParts, 'engine' | 'replica'>>;
 
 /** `connections`: those of callers, at most. */
 export async function openApi(
   parts: Parts,
-  { pools, shares, databaseUrl }: Pick<Store, 'pools' | 'shares' | 'databaseUrl'>,
+  { pools, shares }: Pick<Store, 'pools' | 'shares'>,
   { worker, connections }: { worker: boolean; connections: number },
 ): Promise<OpenApi> {
   const { operators } = pools;
@@ -44,7 +44,7 @@ export async function openApi(
   const [{ createApi }, limitsOfStreams] = await Promise.all([import('./routes.ts'), import('./events/stream-places.ts')]);
   const places = limitsOfStreams.createStreamPlaces(limitsOfStreams.placeLimits(connections));
   return {
-    app: createApi({ ...parts, databaseUrl, sql, changes, operators, feed, places }),
+    app: createApi({ ...parts, sql, changes, operators, feed, places }),
     feed,
     places,
     reads: sql,

@@ -2,10 +2,8 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
 import type { Settings } from '../config/settings.ts';
-import type { Sql } from '../postgres/connection/database.ts';
 import { heldText } from '../postgres/connection/lock-holder.ts';
 import type { Logger } from '../runtime/logger.ts';
-import type { Health } from '../runtime/loops/health.ts';
 import { guardKeyless, requireKey } from './access/access.ts';
 import { type AccessLogParts, accessLog } from './access/access-log.ts';
 import { askedBy, createFailures } from './access/failures.ts';
@@ -17,42 +15,26 @@ import type { Engine } from './health/metric.ts';
 import { mountMetrics } from './health/metrics.ts';
 import { answerHeaders } from './http/answer-headers.ts';
 import { refuseLarge } from './http/body.ts';
-import type { Api } from './http/definitions.ts';
 import { invalid } from './http/invalid.ts';
 import { Problem, problemResponse } from './http/problems.ts';
+import type { Api, Deps } from './http/route.ts';
 
-export interface OperationsParts {
-  /** Connections for readiness and metrics. */
-  readonly operators: Sql;
-  readonly settings: Pick<Settings, 'apiKeys'>;
-  readonly health: Health;
-  /** The id of this replica. */
-  readonly replica: string;
-  readonly log: Logger;
-  /** The budget of the process for lines that callers can cause; one of its own without it. */
-  readonly lines?: LineBudget;
-  /** What is counted in /metrics. */
-  readonly engine: Engine;
-  /** Keeps changes by operators; absent where nothing can be changed. */
-  readonly record?: AccessLogParts['record'];
-}
+type OperationsParts = Pick<Deps, 'operators' | 'health' | 'replica' | 'log'> &
+  Pick<AccessLogParts, 'record'> & {
+    readonly settings: Pick<Settings, 'apiKeys'>;
+    /** The budget of the process for lines that callers can cause; one of its own without it. */
+    readonly lines?: LineBudget;
+    /** Counted in /metrics. */
+    readonly engine: Engine;
+  };
 
 /** Bytes; calls may accept less, and these more. */
 const LARGEST_BODY = 64 * 1024;
 const LARGE_BODIES: ReadonlySet<string> = new Set(['/v1/purchases/batch']);
 
 /** Builds an app with /healthz, /readyz and /metrics. */
-export function createOperations({
-  operators: sql,
-  settings,
-  health,
-  replica,
-  log,
-  engine,
-  record,
-  ...parts
-}: OperationsParts): Api {
-  const { lines = createLineBudget(log) } = parts;
+export function createOperations(parts: OperationsParts): Api {
+  const { operators: sql, settings, log, record, lines = createLineBudget(log) } = parts;
   const app: Api = new OpenAPIHono({
     // Thrown rather than answered, so that there is one place where failures become answers.
     defaultHook: (result) => {
@@ -68,8 +50,8 @@ export function createOperations({
   };
   const access = [guardKeyless(keys), requireKey({ keys, wrongKeys, lines }, ruleOf), accessLog({ log, ruleOf, record })];
   app.use(requestLog(log), answerHeaders, ...access, refuseLarge({ limit: LARGEST_BODY, except: LARGE_BODIES }));
-  mountHealth(app, { sql, health, replica });
-  mountMetrics(app, { sql, health, engine, keys });
+  mountHealth(app, parts);
+  mountMetrics(app, parts);
 
   let methodsAt: ReturnType<typeof methodTable> | undefined;
   app.notFound((c) => {

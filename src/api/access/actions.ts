@@ -1,17 +1,12 @@
 /** What people and programs changed with the rights of an operator. */
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import { actionBody } from '../../actions/recorded.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
 import { DOORS, listActions } from '../../postgres/console/actions.ts';
-import type { Api } from '../http/definitions.ts';
 import { lineParameter, wordParameter } from '../http/fields.ts';
-import { strict } from '../http/invalid.ts';
 import { pageAnswer, pageParameters, readPage } from '../http/page.ts';
-import { problems, READ_PROBLEMS } from '../http/problems.ts';
-import { needs } from './scopes.ts';
+import { type Api, type Deps, route } from '../http/route.ts';
 
-/** Mounts the list. */
-export function mountActions(app: Api, { sql }: { sql: Sql }): void {
+export function mountActions(app: Api, { sql }: Deps): void {
   app.openapi(listRoute, async (c) => {
     const { key = null, via = null, about = null, ...wanted } = c.req.valid('query');
     const { page, nextCursor } = await readPage(
@@ -52,21 +47,15 @@ const actionSchema = z
 /** One of the list. */
 export type ActionBody = z.output<typeof actionSchema>;
 
-const listRoute = createRoute({
-  method: 'get',
-  path: '/v1/actions',
-  security: needs('read'),
+const listRoute = route('GET /v1/actions', {
   summary: 'List what was changed, by whom and from where',
   description:
     'The latest first: every change that people and programs made through API, console or commands with the scope `operate`, and sign-ins to the console. Not registrations, and not polls and invoices that programs ask for through the API. What was refused changed nothing and is only in the log. Kept for `store.retention.events`.',
-  tags: ['Operations'],
-  request: {
-    query: strict({
-      key: lineParameter('the name of a key').optional(),
-      via: wordParameter(DOORS, 'door').optional(),
-      about: lineParameter('the id of what was changed').optional(),
-      ...pageParameters,
-    }),
+  query: {
+    key: lineParameter('the name of a key').optional(),
+    via: wordParameter(DOORS, 'door').optional(),
+    about: lineParameter('the id of what was changed').optional(),
+    ...pageParameters,
   },
-  responses: { 200: pageAnswer(actionSchema), ...problems(...READ_PROBLEMS) },
+  answers: { 200: pageAnswer(actionSchema) },
 });

@@ -3,16 +3,7 @@
 import type { Context } from 'hono';
 import { matchedRoutes } from 'hono/route';
 import type { Scope } from '../../config/kinds/key-kinds.ts';
-import type { Api } from '../http/definitions.ts';
-
-/** For a route's `security`: a key with this scope. */
-export const needs = (scope: Scope): { key: Scope[] }[] => [{ key: [scope] }];
-
-/** For a route's `security`: no key is needed, and a key with this scope is shown more. */
-export const showsMoreTo = (scope: Scope): { key?: Scope[] }[] => [{}, { key: [scope] }];
-
-/** For a route's `security`: the answer is the same with and without a key. */
-export const OPEN: [] = [];
+import type { Api } from '../http/route.ts';
 
 /** One mounted route. */
 export interface Rule {

@@ -1,29 +1,18 @@
 /** Channels for people: what each gets, how it is, and a test of one. */
 
-import { createRoute, z } from '@hono/zod-openapi';
-import type { TestedChannel } from '../../actions/channels/test-channel.ts';
+import { z } from '@hono/zod-openapi';
 import { healthBody } from '../../actions/subscribers/body.ts';
 import { Refused } from '../../actions/subscribers/refused.ts';
 import { channelSubscriber } from '../../config/channels.ts';
 import { PEOPLE_KIND_NAMES, PEOPLE_KINDS } from '../../config/kinds/people-kinds.ts';
 import type { ChannelSettings } from '../../config/settings.ts';
 import { modeOf, STUCK_MODES } from '../../domain/incidents/audience.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
 import { readSubscribers, type StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
-import { needs } from '../access/scopes.ts';
-import { type Api, jsonAnswer } from '../http/definitions.ts';
-import { CHANGE_PROBLEMS, problems } from '../http/problems.ts';
+import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import { healthSchema, subscriberName } from '../subscribers/fields.ts';
 
-export interface ChannelParts {
-  readonly sql: Sql;
-  readonly channels: readonly ChannelSettings[];
-  /** Sends the messages of a test. */
-  readonly testChannel: (channel: ChannelSettings) => Promise<TestedChannel>;
-}
-
-/** Mounts the two calls. */
-export function mountChannels(app: Api, { sql, channels, testChannel }: ChannelParts): void {
+export function mountChannels(app: Api, { sql, settings, testChannel }: Deps): void {
+  const { channels } = settings;
   app.openapi(listRoute, async (c) => {
     const subscribers = await readSubscribers(sql);
     const data = channels.map((channel) => channelBody(channel, subscribers));
@@ -78,30 +67,17 @@ const testedSchema = z
   })
   .openapi('TestedChannel');
 
-const listRoute = createRoute({
-  method: 'get',
-  path: '/v1/channels',
-  security: needs('read'),
+const listRoute = route('GET /v1/channels', {
   summary: 'List the channels for people',
   description: 'Those that the settings of this daemon name. What each was sent is in `GET /v1/deliveries?subscriber=`.',
-  tags: ['Channels'],
-  responses: {
-    200: jsonAnswer('All of them; there are no pages.', z.object({ data: z.array(channelSchema) })),
-    ...problems('unauthorized', 'unavailable'),
-  },
+  answers: { 200: jsonAnswer('All of them; there are no pages.', z.object({ data: z.array(channelSchema) })) },
 });
 
-const testRoute = createRoute({
-  method: 'post',
-  path: '/v1/channels/{id}/test',
-  security: needs('operate'),
+const testRoute = route('POST /v1/channels/{id}/test', {
   summary: 'Send test messages to a channel for people',
   description:
     'Sends the three messages of `slack test` (`teams test`, `alerts test`), which are marked as a test, by the way that alerts take, and answers once each was taken or one was refused. That takes some seconds.',
-  tags: ['Channels'],
-  request: { params: z.object({ id: subscriberName }) },
-  responses: {
-    200: jsonAnswer('How it went.', testedSchema),
-    ...problems(...CHANGE_PROBLEMS, 'subscriber_not_found'),
-  },
+  params: { id: subscriberName },
+  answers: { 200: jsonAnswer('How it went.', testedSchema) },
+  problems: ['subscriber_not_found'],
 });

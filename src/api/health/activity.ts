@@ -1,19 +1,14 @@
 /** What was done in each minute, for charts. */
 
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import { DEFAULT_MINUTES, MOST_MINUTES, readActivity } from '../../actions/flow/activity.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { needs } from '../access/scopes.ts';
-import { type Api, jsonAnswer } from '../http/definitions.ts';
 import { siteParameter, subscriberParameter } from '../http/fields.ts';
-import { strict } from '../http/invalid.ts';
 import { limitParameter } from '../http/page.ts';
-import { problems, READ_PROBLEMS } from '../http/problems.ts';
+import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import { requireSite, requireSubscriber } from '../purchases/find-purchase.ts';
 import { timeSchema } from '../purchases/purchase-body.ts';
 
-/** Mounts the call. */
-export function mountActivity(app: Api, { sql }: { sql: Sql }): void {
+export function mountActivity(app: Api, { sql }: Deps): void {
   app.openapi(activityRoute, async (c) => {
     const { site = null, subscriber = null, minutes = DEFAULT_MINUTES } = c.req.valid('query');
     if (site !== null) await requireSite(sql, site);
@@ -54,24 +49,18 @@ const usualSchema = z
 /** A usual minute of this hour. */
 export type ActivityUsual = z.output<typeof usualSchema>;
 
-const activityRoute = createRoute({
-  method: 'get',
-  path: '/v1/activity',
-  security: needs('read'),
+const activityRoute = route('GET /v1/activity', {
   summary: 'What was done in each minute',
   description:
     'Polls of all sites or of one, attempts of deliveries to all subscribers or to one, over all replicas. Replicas write what they did every ten seconds, so the last minute is not whole yet.',
-  tags: ['Operations'],
-  request: {
-    query: strict({
-      site: siteParameter.optional(),
-      subscriber: subscriberParameter.optional(),
-      minutes: limitParameter(MOST_MINUTES)
-        .openapi({ default: DEFAULT_MINUTES, description: 'How many minutes, the present one included.' })
-        .optional(),
-    }),
+  query: {
+    site: siteParameter.optional(),
+    subscriber: subscriberParameter.optional(),
+    minutes: limitParameter(MOST_MINUTES)
+      .openapi({ default: DEFAULT_MINUTES, description: 'How many minutes, the present one included.' })
+      .optional(),
   },
-  responses: {
+  answers: {
     200: jsonAnswer(
       'The minutes, the oldest first.',
       z
@@ -84,6 +73,6 @@ const activityRoute = createRoute({
         })
         .openapi('Activity'),
     ),
-    ...problems(...READ_PROBLEMS, 'unknown_site'),
   },
+  problems: ['unknown_site'],
 });

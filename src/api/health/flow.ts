@@ -1,19 +1,13 @@
 /** How purchases flow from state to state, for the pictures and tables that people are shown. */
 
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import { readFlow } from '../../actions/flow/flow.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import type { Limits } from '../../postgres/stays/limits.ts';
-import { needs } from '../access/scopes.ts';
-import { type Api, jsonAnswer } from '../http/definitions.ts';
 import { siteParameter } from '../http/fields.ts';
-import { strict } from '../http/invalid.ts';
-import { problems, READ_PROBLEMS } from '../http/problems.ts';
+import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import { requireSite } from '../purchases/find-purchase.ts';
 import { limitSchema, stateOrNull, stateSchema, timeSchema } from '../purchases/purchase-body.ts';
 
-/** Mounts the call. */
-export function mountFlow(app: Api, { sql, limits }: { sql: Sql; limits: Limits }): void {
+export function mountFlow(app: Api, { sql, limits }: Deps): void {
   app.openapi(flowRoute, async (c) => {
     const { site = null } = c.req.valid('query');
     if (site !== null) await requireSite(sql, site);
@@ -123,17 +117,11 @@ const flowSchema = z
 /** The answer's body. */
 export type FlowBody = z.output<typeof flowSchema>;
 
-const flowRoute = createRoute({
-  method: 'get',
-  path: '/v1/flow',
-  security: needs('read'),
+const flowRoute = route('GET /v1/flow', {
   summary: 'How purchases flow from state to state',
   description:
     "The last hour's transitions beside the usual ones at this time of day, and for each state how many are there, how long they have waited, the limits and open incidents. Costs the same whatever is registered.",
-  tags: ['Operations'],
-  request: { query: strict({ site: siteParameter.optional() }) },
-  responses: {
-    200: jsonAnswer('As it is now.', flowSchema),
-    ...problems(...READ_PROBLEMS, 'unknown_site'),
-  },
+  query: { site: siteParameter.optional() },
+  answers: { 200: jsonAnswer('As it is now.', flowSchema) },
+  problems: ['unknown_site'],
 });

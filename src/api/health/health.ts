@@ -1,19 +1,15 @@
 /** What operators' tools ask: does the process live, and can it work. */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import { isoTimeOrNull } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { REPLICA_HEADER } from '../../runtime/http/replica-header.ts';
-import type { Health } from '../../runtime/loops/health.ts';
-import { OPEN, showsMoreTo } from '../access/scopes.ts';
-import { type Api, jsonAnswer } from '../http/definitions.ts';
-import { problems } from '../http/problems.ts';
+import { type Api, type Deps, jsonAnswer, OPEN, route, showsMoreTo } from '../http/route.ts';
 
 const ANSWER_WITHIN = 1_000;
 
-/** Mounts /healthz and /readyz. */
-export function mountHealth(app: Api, { sql, health, replica }: { sql: Sql; health: Health; replica: string }): void {
+export function mountHealth(app: Api, { operators: sql, health, replica }: Pick<Deps, 'operators' | 'health' | 'replica'>): void {
   const database = databaseProbe(sql);
   app.openapi(healthRoute, (c) => c.json({ status: 'alive' as const }, 200));
   app.openapi(readyRoute, async (c) => {
@@ -49,17 +45,12 @@ function databaseProbe(sql: Sql): () => Promise<boolean> {
   };
 }
 
-const healthRoute = createRoute({
-  method: 'get',
-  path: '/healthz',
+const healthRoute = route('GET /healthz', {
   summary: 'Whether the process lives',
   description: 'Asks neither the database nor the checkout service; `/readyz` does.',
-  tags: ['Operations'],
   security: OPEN,
-  responses: {
-    200: jsonAnswer('It does.', z.object({ status: z.literal('alive') })),
-    ...problems(),
-  },
+  answers: { 200: jsonAnswer('It does.', z.object({ status: z.literal('alive') })) },
+  needsDatabase: false,
 });
 
 const forReaders = 'Only shown to a key with the scope `read`.';
@@ -72,17 +63,14 @@ const readySchema = z.object({
     .openapi({ description: forReaders }),
 });
 
-const readyRoute = createRoute({
-  method: 'get',
-  path: '/readyz',
+const readyRoute = route('GET /readyz', {
   summary: 'Whether it can do its work',
   description:
     'The database answers within a second, and no loop is failing. Without a key with the scope `read` the answer is `status` alone.',
-  tags: ['Operations'],
   security: showsMoreTo('read'),
-  responses: {
+  answers: {
     200: jsonAnswer('It can.', readySchema),
     503: jsonAnswer('It cannot; to a key with the scope `read` the body says what is wrong.', readySchema),
-    ...problems('unauthorized'),
   },
+  needsDatabase: false,
 });

@@ -1,21 +1,16 @@
 /** How everything is, in one answer. It reads counters and the fronts of queues, so it costs the same at any size. */
 
-import { createRoute, z } from '@hono/zod-openapi';
-import type { SystemWanted } from '../../actions/doctor/system.ts';
+import { z } from '@hono/zod-openapi';
 import { NEED_KINDS } from '../../actions/overview/need.ts';
 import { readOverview } from '../../actions/overview/overview.ts';
 import { CHANNEL_KINDS } from '../../channels/registry.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
 import { createShared } from '../../runtime/loops/shared.ts';
-import { needs } from '../access/scopes.ts';
-import { type Api, jsonAnswer } from '../http/definitions.ts';
-import { problems } from '../http/problems.ts';
+import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import { stateOrNull, statusSchema, timeSchema } from '../purchases/purchase-body.ts';
 import { healthSchema } from '../subscribers/fields.ts';
 import { siteReplicaSchema } from './site.ts';
 
-/** Mounts the call. */
-export function mountOverview(app: Api, { sql, own }: { sql: Sql } & Pick<SystemWanted, 'own'>): void {
+export function mountOverview(app: Api, { sql, own }: Deps): void {
   // Open pages of the console ask at the same moments, and an answer takes many queries.
   const read = createShared(() => readOverview(sql, { others: own }));
   app.openapi(overviewRoute, async (c) => c.json((await read()).body, 200));
@@ -185,16 +180,9 @@ const overviewSchema = z
 /** The answer's body. */
 export type OverviewBody = z.output<typeof overviewSchema>;
 
-const overviewRoute = createRoute({
-  method: 'get',
-  path: '/v1/overview',
-  security: needs('read'),
+const overviewRoute = route('GET /v1/overview', {
   summary: 'How everything is',
   description:
     'Purchases by site, status and state with the oldest of each, how far polling and delivering are behind, rates, sites, subscribers, incidents and replicas. Costs the same whatever is registered.',
-  tags: ['Operations'],
-  responses: {
-    200: jsonAnswer('As it is now.', overviewSchema),
-    ...problems('unauthorized', 'unavailable'),
-  },
+  answers: { 200: jsonAnswer('As it is now.', overviewSchema) },
 });

@@ -1,23 +1,16 @@
 /** A site by itself: its settings without secrets, its limits, and how long customers stay in each state. */
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import { readSite } from '../../actions/flow/site.ts';
-import type { SiteSettings } from '../../config/settings.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import type { Limits } from '../../postgres/stays/limits.ts';
-import { needs } from '../access/scopes.ts';
-import { type Api, jsonAnswer } from '../http/definitions.ts';
 import { siteParameter } from '../http/fields.ts';
-import { strict } from '../http/invalid.ts';
-import { problems, READ_PROBLEMS } from '../http/problems.ts';
+import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import { requireSite } from '../purchases/find-purchase.ts';
 import { limitSchema, stateSchema, timeSchema } from '../purchases/purchase-body.ts';
 
-/** Mounts the call. */
-export function mountSite(app: Api, { sql, limits, sites }: { sql: Sql; limits: Limits; sites: readonly SiteSettings[] }): void {
+export function mountSite(app: Api, { sql, limits, settings }: Deps): void {
   app.openapi(siteRoute, async (c) => {
     const { name } = c.req.valid('param');
     await requireSite(sql, name);
-    return c.json(await readSite(sql, { name, settings: sites.find((site) => site.name === name), limits }), 200);
+    return c.json(await readSite(sql, { name, settings: settings.sites.find((site) => site.name === name), limits }), 200);
   });
 }
 
@@ -99,17 +92,12 @@ const siteSchema = z
 /** The answer's body. */
 export type SiteBody = z.output<typeof siteSchema>;
 
-const siteRoute = createRoute({
-  method: 'get',
-  path: '/v1/sites/{name}',
-  security: needs('read'),
+const siteRoute = route('GET /v1/sites/{name}', {
   summary: 'One site',
   description:
     'Its settings without addresses and secrets, how each replica calls it, its limits, and how long customers who got on stayed in each state in the last 14 days. Whether it answers is in `GET /v1/overview`.',
-  tags: ['Operations'],
-  request: { params: z.object({ name: siteParameter }), query: strict({}) },
-  responses: {
-    200: jsonAnswer('As it is now.', siteSchema),
-    ...problems(...READ_PROBLEMS, 'unknown_site'),
-  },
+  params: { name: siteParameter },
+  query: {},
+  answers: { 200: jsonAnswer('As it is now.', siteSchema) },
+  problems: ['unknown_site'],
 });

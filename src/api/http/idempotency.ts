@@ -23,7 +23,7 @@ const CLEAR = 0;
 const KEPT_HEADERS = ['content-type', 'location'];
 
 /** For a route's definition. */
-export const idempotencyHeader = z.object({
+export const idempotencyHeader = {
   [HEADER]: z.string().optional().openapi({
     minLength: 1,
     maxLength: 255,
@@ -31,10 +31,7 @@ export const idempotencyHeader = z.object({
       'Any text of your own: a repeat of the request by the same caller with the same key gets the first answer, for a day.',
     example: '0b1c7f5e-6a54-4a5e-9d3f-2f4f3b1a9c11',
   }),
-});
-
-/** The problems it adds to a route. */
-export const IDEMPOTENCY_PROBLEMS = ['idempotency_key_in_use', 'idempotency_key_reused'] as const;
+};
 
 /** Honours the header, for routes that read their body with `exactJson` before it. Only good answers are kept. */
 export function idempotent({ sql, secrets }: { sql: Sql; secrets: Secrets | null }): MiddlewareHandler {

@@ -1,7 +1,7 @@
 /** Lists, page by page: the parameters, the answer and the cursor that all of them have. */
 import { z } from '@hono/zod-openapi';
-import { jsonAnswer } from './definitions.ts';
 import { parameter } from './fields.ts';
+import { jsonAnswer } from './route.ts';
 
 const DEFAULT_LIMIT = 50;
 const MOST_LIMIT = 500;

@@ -1,18 +1,13 @@
 /** The customers in an incident: for pictures, and for people who call customers back. */
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import { customersIn } from '../../actions/incidents/customers.ts';
 import { LEFT_OUTCOMES, STAY_FATES } from '../../domain/incidents/customers.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { needs } from '../access/scopes.ts';
-import { type Api, jsonAnswer } from '../http/definitions.ts';
 import { wordParameter } from '../http/fields.ts';
-import { strict } from '../http/invalid.ts';
-import { problems, READ_PROBLEMS } from '../http/problems.ts';
+import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import { stateOrNull, stateSchema, timeSchema } from '../purchases/purchase-body.ts';
 import { acknowledgementSchema, incidentIdField, moneySchema } from './fields.ts';
 
-/** Mounts the call. */
-export function mountCustomers(app: Api, { sql }: { sql: Sql }): void {
+export function mountCustomers(app: Api, { sql }: Deps): void {
   app.openapi(customersRoute, async (c) => {
     const { outcome } = c.req.valid('query');
     return c.json(await customersIn(sql, c.req.valid('param').id, outcome), 200);
@@ -107,20 +102,12 @@ const customersSchema = z
 /** The customers in an incident, in an answer. */
 export type IncidentCustomersBody = z.output<typeof customersSchema>;
 
-const customersRoute = createRoute({
-  method: 'get',
-  path: '/v1/incidents/{id}/customers',
-  security: needs('read'),
+const customersRoute = route('GET /v1/incidents/{id}/customers', {
   summary: 'Read the customers in an incident',
   description:
     'The purchases that are stuck now and those that were, the money that waits, each state of each site, and who came to the state around the time it began, with what became of each. Empty for incidents that are not about stuck purchases.',
-  tags: ['Incidents'],
-  request: {
-    params: z.object({ id: incidentIdField }),
-    query: strict({ outcome: wordParameter(LEFT_OUTCOMES, 'outcome').optional() }),
-  },
-  responses: {
-    200: jsonAnswer('The customers as they are known now.', customersSchema),
-    ...problems(...READ_PROBLEMS, 'incident_not_found'),
-  },
+  params: { id: incidentIdField },
+  query: { outcome: wordParameter(LEFT_OUTCOMES, 'outcome').optional() },
+  answers: { 200: jsonAnswer('The customers as they are known now.', customersSchema) },
+  problems: ['incident_not_found'],
 });

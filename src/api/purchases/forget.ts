@@ -1,24 +1,18 @@
 /** Erasing a purchase. */
 
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import { type ErasePlan, erasePurchase, OUT_OF_REACH, planErasing, whyNotErased } from '../../actions/purchases/forget.ts';
 import { isoTime } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import type { PurchaseRow } from '../../postgres/purchases/purchases.ts';
-import { needs } from '../access/scopes.ts';
-import { exactJson } from '../http/body.ts';
-import { type Api, BODY_PROBLEMS, jsonAnswer, jsonBody } from '../http/definitions.ts';
-import { purchaseIdField, siteParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
-import { CHANGE_PROBLEMS, locked, Problem, PURCHASE_PROBLEMS, problems } from '../http/problems.ts';
-import { findPurchase } from './find-purchase.ts';
+import { locked, Problem, PURCHASE_PROBLEMS } from '../http/problems.ts';
+import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
+import { findPurchase, onePurchase } from './find-purchase.ts';
 import { timeSchema } from './purchase-body.ts';
 import { remarkSchema } from './remarks.ts';
 
-const BODY_LIMIT = 16 * 1024;
-
-/** Mounts the call. */
-export function mountForget(app: Api, { changes }: { changes: Sql }): void {
+export function mountForget(app: Api, { changes }: Deps): void {
   app.openapi(forgetRoute, async (c) => {
     const { dryRun } = c.req.valid('json');
     const row = await findPurchase(changes, { ...c.req.valid('param'), site: c.req.valid('query').site });
@@ -72,22 +66,12 @@ const erasureSchema = z
 /** What became of a purchase that was to be erased. */
 export type ErasureBody = z.output<typeof erasureSchema>;
 
-const forgetRoute = createRoute({
-  method: 'post',
-  path: '/v1/purchases/{id}/forget',
-  security: needs('operate'),
+const forgetRoute = route('POST /v1/purchases/{id}/forget', {
   summary: 'Erase a purchase',
   description:
     'Erases a purchase and everything known of it, as the command `forget` does: fields, transitions, events, deliveries and attempts, and what else names its id. It cannot be undone. With `dryRun` nothing is erased, and the answer says what would be. One line without the id stays, which says when and by whom.',
-  tags: ['Purchases'],
-  middleware: exactJson(BODY_LIMIT),
-  request: {
-    params: z.object({ id: purchaseIdField }),
-    query: strict({ site: siteParameter.optional() }),
-    body: jsonBody(strict({ dryRun: z.boolean({ error: 'must be true or false' }) })),
-  },
-  responses: {
-    200: jsonAnswer('What was erased, or would be.', erasureSchema),
-    ...problems(...CHANGE_PROBLEMS, ...PURCHASE_PROBLEMS, ...BODY_PROBLEMS),
-  },
+  ...onePurchase,
+  body: strict({ dryRun: z.boolean({ error: 'must be true or false' }) }),
+  answers: { 200: jsonAnswer('What was erased, or would be.', erasureSchema) },
+  problems: [...PURCHASE_PROBLEMS],
 });

@@ -1,13 +1,11 @@
 /** The list of purchases, as pages of JSON and as CSV. */
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import { cursorAt, listProblem, OUTCOMES, purchasesAsCsv, readAmount, readCursor, SORTS } from '../../actions/purchases/list.ts';
 import { JsonText, objectText } from '../../domain/values/json-text.ts';
 import { lineProblem } from '../../domain/values/one-line.ts';
 import { readClock, type Sql } from '../../postgres/connection/database.ts';
 import { listPurchases, type Sort } from '../../postgres/purchases/list.ts';
 import type { PurchaseFilter } from '../../postgres/purchases/list-filter.ts';
-import { needs } from '../access/scopes.ts';
-import type { Api } from '../http/definitions.ts';
 import {
   lineParameter,
   momentParameter,
@@ -20,14 +18,13 @@ import {
   stuckParameter,
   wordParameter,
 } from '../http/fields.ts';
-import { strict } from '../http/invalid.ts';
 import { pageAnswer, pageParameters, pageSize } from '../http/page.ts';
-import { Problem, problems } from '../http/problems.ts';
+import { Problem } from '../http/problems.ts';
+import { type Api, type Deps, route } from '../http/route.ts';
 import { requireSite } from './find-purchase.ts';
 import { answerText, purchaseSchema, purchaseText } from './purchase-body.ts';
 
-/** Mounts both. */
-export function mountPurchaseList(app: Api, { sql }: { sql: Sql }): void {
+export function mountPurchaseList(app: Api, { sql }: Deps): void {
   app.openapi(listRoute, async (c) => {
     const { cursor, limit, ...query } = c.req.valid('query');
     const list = await listOf(sql, query);
@@ -118,40 +115,26 @@ export const listParameters = {
     .optional(),
 };
 
-const listQuery = strict(listParameters);
-type ListQuery = z.output<typeof listQuery>;
+type ListQuery = z.output<z.ZodObject<typeof listParameters>>;
 
-const READ_PROBLEMS = ['invalid_request', 'unknown_site', 'unauthorized', 'unavailable'] as const;
-
-const listRoute = createRoute({
-  method: 'get',
-  path: '/v1/purchases',
-  security: needs('read'),
+const listRoute = route('GET /v1/purchases', {
   summary: 'List purchases',
   description:
     'All filters given must hold. A page may have fewer than `limit`, or none, and not be the last: one of about 1 MiB ends, and so does one for which many rows were looked at that the filter leaves out; go by `nextCursor`.',
-  tags: ['Purchases'],
-  request: {
-    query: strict({
-      ...listParameters,
-      cursor: z.string({ error: notText }).openapi({ description: '`nextCursor` of the page before.' }).optional(),
-      limit: pageParameters.limit,
-    }),
+  query: {
+    ...listParameters,
+    cursor: z.string({ error: notText }).openapi({ description: '`nextCursor` of the page before.' }).optional(),
+    limit: pageParameters.limit,
   },
-  responses: { 200: pageAnswer(purchaseSchema), ...problems(...READ_PROBLEMS) },
+  answers: { 200: pageAnswer(purchaseSchema) },
+  problems: ['unknown_site'],
 });
 
-const csvRoute = createRoute({
-  method: 'get',
-  path: '/v1/purchases.csv',
-  security: needs('read'),
+const csvRoute = route('GET /v1/purchases.csv', {
   summary: 'List purchases as CSV',
   description:
     'The whole list, as it is read, under a line with the names of the columns. It ends early where the database does.',
-  tags: ['Purchases'],
-  request: { query: listQuery },
-  responses: {
-    200: { description: 'Lines as RFC 4180 says.', content: { 'text/csv': { schema: z.string() } } },
-    ...problems(...READ_PROBLEMS),
-  },
+  query: listParameters,
+  answers: { 200: { description: 'Lines as RFC 4180 says.', content: { 'text/csv': { schema: z.string() } } } },
+  problems: ['unknown_site'],
 });

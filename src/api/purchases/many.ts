@@ -1,23 +1,19 @@
 /** Doing something to many purchases: those that are named, or all that a filter lets through. */
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import { actOnMany, MANY_ACTS, type ManyResult, MOST_MATCHING, namesOfMatching } from '../../actions/purchases/many.ts';
 import { counted } from '../../domain/values/counts.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import type { PurchaseName } from '../../postgres/purchases/purchases.ts';
-import type { Secrets } from '../../runtime/secrets/secrets.ts';
-import { needs } from '../access/scopes.ts';
-import { exactJson } from '../http/body.ts';
-import { type Api, BODY_PROBLEMS, jsonAnswer, jsonBody } from '../http/definitions.ts';
 import { purchaseIdField, siteParameter, wordParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
-import { CHANGE_PROBLEMS, Problem, problems } from '../http/problems.ts';
+import { Problem } from '../http/problems.ts';
+import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import { listOf, listParameters } from './list.ts';
 
 const BODY_LIMIT = 512 * 1024;
 const MOST_NAMED = 1_000;
 
-/** Mounts the call. */
-export function mountMany(app: Api, { sql, secrets }: { sql: Sql; secrets: Secrets | null }): void {
+export function mountMany(app: Api, { changes: sql, secrets }: Deps): void {
   app.openapi(manyRoute, async (c) => {
     const { act, purchases, matching, dryRun = false } = c.req.valid('json');
     const names = await namesIn(sql, { purchases, matching });
@@ -84,18 +80,12 @@ const manySchema = z
 /** What was done to many purchases, or would be. */
 export type ManyDoneBody = z.output<typeof manySchema>;
 
-const manyRoute = createRoute({
-  method: 'post',
-  path: '/v1/purchases/act',
-  security: needs('operate'),
+const manyRoute = route('POST /v1/purchases/act', {
   summary: 'Poll, announce or stop many purchases',
   description:
     '`poll`: now, as `POST /v1/purchases/{id}/poll` does. `announce`: the last event of each again, with its id and bytes, to every subscriber that wants it; Slack is sent nothing again. `stop`: no more polls. `dryRun` answers what would be done. May be repeated.',
-  tags: ['Purchases'],
-  middleware: exactJson(BODY_LIMIT),
-  request: { body: jsonBody(bodySchema) },
-  responses: {
-    200: jsonAnswer('What was done, or would be.', manySchema),
-    ...problems(...CHANGE_PROBLEMS, 'unknown_site', ...BODY_PROBLEMS),
-  },
+  limit: BODY_LIMIT,
+  body: bodySchema,
+  answers: { 200: jsonAnswer('What was done, or would be.', manySchema) },
+  problems: ['unknown_site'],
 });

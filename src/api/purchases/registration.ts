@@ -1,17 +1,15 @@
 /** Registering purchases: one, or up to 10 000 at once. */
 
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import type { SiteSettings } from '../../config/settings.ts';
 import { stringifyExact } from '../../domain/values/exact-json.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { MOST_SINGLE, type Registration, register } from '../../postgres/purchases/purchases.ts';
-import { needs } from '../access/scopes.ts';
-import { exactJson } from '../http/body.ts';
-import { type Api, BODY_PROBLEMS, jsonAnswer, jsonBody } from '../http/definitions.ts';
 import { metadataField, newPurchaseIdField, referenceField, siteField } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { type Entry, entriesJson } from '../http/large-body.ts';
-import { Problem, problems } from '../http/problems.ts';
+import { Problem } from '../http/problems.ts';
+import { type Api, type Deps, jsonAnswer, needs, route } from '../http/route.ts';
 import { checkEntries } from './batch.ts';
 import { findPurchase } from './find-purchase.ts';
 import { answerText, purchaseSchema, purchaseText } from './purchase-body.ts';
@@ -21,7 +19,6 @@ const BATCH_LIMIT = 16 * 1024 * 1024;
 const MOST_AT_ONCE = 10_000;
 /** The database's word for a site that is not configured. */
 const FOREIGN_KEY_VIOLATION = '23503';
-const KEY_PROBLEMS = ['unauthorized', 'read_only_key', 'cross_site', 'unavailable'] as const;
 
 type SiteNames = Pick<SiteSettings, 'name'> & Partial<Pick<SiteSettings, 'formerly'>>;
 
@@ -34,9 +31,8 @@ interface NamedSites {
   readonly otherwise: string | undefined;
 }
 
-/** Mounts both calls. Which sites there are is part of what they accept. */
-export function mountRegistration(app: Api, { sql, sites: settings }: { sql: Sql; sites: readonly SiteNames[] }): void {
-  const sites = namedSites(settings);
+export function mountRegistration(app: Api, { changes: sql, settings }: Deps): void {
+  const sites = namedSites(settings.sites);
   const former = new Set(sites.formerly);
   const registrationSchema = registrationOf(sites).openapi('Registration');
   const checks = {
@@ -126,44 +122,32 @@ const batchResultSchema = z
   .openapi('BatchResult');
 
 const registerRoute = (schema: RegistrationSchema) =>
-  createRoute({
-    method: 'post',
-    path: '/v1/purchases',
+  route('POST /v1/purchases', {
     security: needs('register'),
     summary: 'Watch a purchase',
     description:
       'Registers a Purchase ID; a running daemon polls it within seconds. May be repeated: one that is watched stays as it is, and one that was stopped or has expired is watched again. A key without the scope `read` is answered with `purchaseId` and `site` alone.',
-    tags: ['Purchases'],
-    middleware: exactJson(SINGLE_LIMIT),
-    request: { body: jsonBody(schema) },
-    responses: {
+    limit: SINGLE_LIMIT,
+    body: schema,
+    answers: {
       201: jsonAnswer('New: it is watched from now on.', registeredSchema),
       200: jsonAnswer('It was registered before.', registeredSchema),
-      ...problems('unknown_site', 'invalid_request', ...BODY_PROBLEMS, ...KEY_PROBLEMS),
     },
+    problems: ['unknown_site'],
   });
 
 const registerBatchRoute = () =>
-  createRoute({
-    method: 'post',
-    path: '/v1/purchases/batch',
+  route('POST /v1/purchases/batch', {
     security: needs('register'),
     summary: 'Watch many purchases',
     description: `Registers up to ${MOST_AT_ONCE} purchases in one statement. Entries that are not valid are rejected one by one, the first 100 of them with all that is wrong; the others are registered. More than ${MOST_SINGLE} at once are a bulk registration: their first polls come after those of purchases that are registered by themselves, and \`firstPolls\` of \`GET /v1/overview\` says in how much time.`,
-    tags: ['Purchases'],
-    middleware: entriesJson({ limit: BATCH_LIMIT, entries: MOST_AT_ONCE }),
-    request: {
-      body: jsonBody(
-        strict({
-          // Entries are checked one by one, so that a bad one rejects only itself.
-          purchases: z
-            .array(z.unknown(), { error: 'must be a list of purchases: [{"purchaseId": "…"}]' })
-            .openapi({ type: 'array', items: { $ref: '#/components/schemas/Registration' }, maxItems: MOST_AT_ONCE }),
-        }),
-      ),
-    },
-    responses: {
-      200: jsonAnswer('What became of the entries.', batchResultSchema),
-      ...problems('unknown_site', 'invalid_request', ...BODY_PROBLEMS, ...KEY_PROBLEMS),
-    },
+    reader: entriesJson({ limit: BATCH_LIMIT, entries: MOST_AT_ONCE }),
+    body: strict({
+      // Entries are checked one by one, so that a bad one rejects only itself.
+      purchases: z
+        .array(z.unknown(), { error: 'must be a list of purchases: [{"purchaseId": "…"}]' })
+        .openapi({ type: 'array', items: { $ref: '#/components/schemas/Registration' }, maxItems: MOST_AT_ONCE }),
+    }),
+    answers: { 200: jsonAnswer('What became of the entries.', batchResultSchema) },
+    problems: ['unknown_site'],
   });

@@ -1,11 +1,9 @@
 /** The description of all routes, made from their definitions: /openapi.json. The book has the same as a page. */
 
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import { packageVersion } from '../../runtime/process/package-version.ts';
-import { OPEN } from '../access/scopes.ts';
-import { type Api, jsonAnswer } from '../http/definitions.ts';
 import { operationIdOf } from '../http/operation-id.ts';
-import { problems } from '../http/problems.ts';
+import { type Api, jsonAnswer, OPEN, route } from '../http/route.ts';
 import { registerWebhooks } from './webhooks.ts';
 
 const ABOUT = {
@@ -80,15 +78,10 @@ function completed(document: Described): Described {
   return { ...document, paths: Object.fromEntries(paths) };
 }
 
-const documentRoute = createRoute({
-  method: 'get',
-  path: '/openapi.json',
+const documentRoute = route('GET /openapi.json', {
   summary: 'This API as an OpenAPI 3.1 document',
   description: 'For generators of clients and for linters; the same for every caller.',
-  tags: ['Operations'],
   security: OPEN,
-  responses: {
-    200: jsonAnswer('The document.', z.record(z.string(), z.any())),
-    ...problems(),
-  },
+  answers: { 200: jsonAnswer('The document.', z.record(z.string(), z.any())) },
+  needsDatabase: false,
 });

@@ -1,22 +1,19 @@
 /** What was sent to whom: reading deliveries and having one sent again. */
 
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import { deliveryBody, deliveryDetails } from '../../actions/subscribers/body.ts';
 import { deliveryName } from '../../actions/subscribers/names.ts';
 import { sendAgain } from '../../actions/subscribers/replay.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { bodyOfDelivery } from '../../postgres/deliveries/attempts-list.ts';
 import { findDelivery, listDeliveries } from '../../postgres/deliveries/delivery-list.ts';
-import { needs } from '../access/scopes.ts';
-import { type Api, jsonAnswer } from '../http/definitions.ts';
 import { notText, purchaseIdField, siteParameter, subscriberParameter } from '../http/fields.ts';
-import { strict } from '../http/invalid.ts';
 import { pageAnswer, pageParameters, readPage } from '../http/page.ts';
-import { Problem, problems, READ_PROBLEMS } from '../http/problems.ts';
+import { Problem } from '../http/problems.ts';
+import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import { deliveryDetailsSchema, deliveryIdField, deliverySchema, deliveryStatusParameter } from './fields.ts';
 
-/** Mounts list, read and retry. */
-export function mountDeliveries(app: Api, { sql, changes }: { sql: Sql; changes: Sql }): void {
+export function mountDeliveries(app: Api, { sql, changes }: Deps): void {
   app.openapi(listRoute, async (c) => {
     const { cursor, limit, ...filter } = c.req.valid('query');
     if (filter.site !== undefined && filter.purchase === undefined) {
@@ -57,47 +54,35 @@ function notFound(id: number): Problem {
   return new Problem('delivery_not_found', `There is no delivery ${deliveryName(id)}.`);
 }
 
-const oneDelivery = { params: z.object({ id: deliveryIdField }) };
+const oneDelivery = { params: { id: deliveryIdField } };
 const answer = (description: string) => jsonAnswer(description, deliveryDetailsSchema);
 
-const listRoute = createRoute({
-  method: 'get',
-  path: '/v1/deliveries',
-  security: needs('read'),
+const listRoute = route('GET /v1/deliveries', {
   summary: 'List deliveries',
   description:
     'Newest first: one event for one subscriber each, and each in exactly one status. All filters given must hold; each reads a page, whatever waits.',
-  tags: ['Deliveries'],
-  request: {
-    query: strict({
-      status: deliveryStatusParameter.optional(),
-      subscriber: subscriberParameter.optional(),
-      purchase: purchaseIdField.optional(),
-      site: siteParameter.optional().openapi({ description: 'The site of that purchase, when several have its id.' }),
-      event: z
-        .string({ error: notText })
-        .regex(/^evt_[0-9A-Za-z]{1,60}$/, 'must be the id of an event, evt_ and letters and digits')
-        .optional()
-        .openapi({ description: "An event's id.", example: 'evt_01JD0M9Q2V6QW3E7T8Y9Z0A1B2' }),
-      ...pageParameters,
-    }),
+  query: {
+    status: deliveryStatusParameter.optional(),
+    subscriber: subscriberParameter.optional(),
+    purchase: purchaseIdField.optional(),
+    site: siteParameter.optional().openapi({ description: 'The site of that purchase, when several have its id.' }),
+    event: z
+      .string({ error: notText })
+      .regex(/^evt_[0-9A-Za-z]{1,60}$/, 'must be the id of an event, evt_ and letters and digits')
+      .optional()
+      .openapi({ description: "An event's id.", example: 'evt_01JD0M9Q2V6QW3E7T8Y9Z0A1B2' }),
+    ...pageParameters,
   },
-  responses: {
-    200: pageAnswer(deliverySchema),
-    ...problems(...READ_PROBLEMS),
-  },
+  answers: { 200: pageAnswer(deliverySchema) },
 });
 
-const readRoute = createRoute({
-  method: 'get',
-  path: '/v1/deliveries/{id}',
-  security: needs('read'),
+const readRoute = route('GET /v1/deliveries/{id}', {
   summary: 'Read a delivery',
   description:
     'With every attempt that was made, first to last. Those that failed are kept for `store.retention.attempts`, the one that delivered as long as the delivery.',
-  tags: ['Deliveries'],
-  request: oneDelivery,
-  responses: { 200: answer('The delivery as it is now.'), ...problems(...READ_PROBLEMS, 'delivery_not_found') },
+  ...oneDelivery,
+  answers: { 200: answer('The delivery as it is now.') },
+  problems: ['delivery_not_found'],
 });
 
 /** What a channel for people gets; alerts.schema.json has all of it. */
@@ -113,31 +98,23 @@ const ALERT = {
   },
 };
 
-const eventRoute = createRoute({
-  method: 'get',
-  path: '/v1/deliveries/{id}/event',
-  security: needs('read'),
+const eventRoute = route('GET /v1/deliveries/{id}/event', {
   summary: 'Read the event of a delivery',
   description:
     'The event that the delivery brings, byte for byte as it is stored. A subscriber whose `format` is `cloudevents` gets it as a CloudEvent.',
-  tags: ['Deliveries'],
-  request: oneDelivery,
-  responses: {
+  ...oneDelivery,
+  answers: {
     200: jsonAnswer('The event.', z.unknown().openapi({ anyOf: [{ $ref: '#/components/schemas/Event' }, ALERT] } as object)),
-    ...problems(...READ_PROBLEMS, 'delivery_not_found'),
   },
+  problems: ['delivery_not_found'],
 });
 
-const retryRoute = createRoute({
-  method: 'post',
-  path: '/v1/deliveries/{id}/retry',
-  security: needs('operate'),
+const retryRoute = route('POST /v1/deliveries/{id}/retry', {
   summary: 'Send a delivery again',
   description:
     'Whatever became of it, with the same id and bytes; if that fails, its schedule begins again. It leaves at once, unless `note` in the answer says why not.',
-  tags: ['Deliveries'],
-  request: oneDelivery,
-  responses: {
+  ...oneDelivery,
+  answers: {
     202: jsonAnswer(
       'It is due now.',
       deliveryDetailsSchema.extend({
@@ -147,6 +124,6 @@ const retryRoute = createRoute({
         }),
       }),
     ),
-    ...problems(...READ_PROBLEMS, 'read_only_key', 'cross_site', 'delivery_not_found', 'subscriber_not_found'),
   },
+  problems: ['delivery_not_found', 'subscriber_not_found'],
 });

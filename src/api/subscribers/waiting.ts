@@ -1,18 +1,14 @@
 /** What waits for a subscriber, by type, and what it answered last. */
 
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import { requireSubscriber } from '../../actions/subscribers/subscribers.ts';
 import { waitingBody } from '../../actions/subscribers/waiting.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { needs } from '../access/scopes.ts';
-import { type Api, jsonAnswer } from '../http/definitions.ts';
-import { problems, READ_PROBLEMS } from '../http/problems.ts';
+import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import { answerSchema, subscriberName } from './fields.ts';
 
-/** Mounts the call. `concurrency`: deliveries in flight at most, to each subscriber. */
-export function mountWaiting(app: Api, { sql, concurrency }: { sql: Sql; concurrency: number }): void {
+export function mountWaiting(app: Api, { sql, settings }: Deps): void {
   app.openapi(waitingRoute, async (c) =>
-    c.json(await waitingBody(sql, await requireSubscriber(sql, c.req.valid('param').id), concurrency), 200),
+    c.json(await waitingBody(sql, await requireSubscriber(sql, c.req.valid('param').id), settings.webhooks.concurrency), 200),
   );
 }
 
@@ -44,13 +40,10 @@ const waitingSchema = z
 
 export type SubscriberWaitingBody = z.output<typeof waitingSchema>;
 
-const waitingRoute = createRoute({
-  method: 'get',
-  path: '/v1/subscribers/{id}/waiting',
-  security: needs('read'),
+const waitingRoute = route('GET /v1/subscribers/{id}/waiting', {
   summary: 'Read what waits for a subscriber',
   description: 'How many deliveries wait and of which types, when the next is tried, and what the subscriber answered last.',
-  tags: ['Subscribers'],
-  request: { params: z.object({ id: subscriberName }) },
-  responses: { 200: jsonAnswer('What waits.', waitingSchema), ...problems(...READ_PROBLEMS, 'subscriber_not_found') },
+  params: { id: subscriberName },
+  answers: { 200: jsonAnswer('What waits.', waitingSchema) },
+  problems: ['subscriber_not_found'],
 });
