@@ -58,7 +58,7 @@ export function createOperations(parts: OperationsParts): Api {
     methodsAt ??= methodTable(app);
     return problemResponse(nothingHere(c, methodsAt(c.req.path)));
   });
-  const failures = createFailures({ log, lines, heldText: (error) => heldText(sql, error) });
+  const failures = createFailures({ log, lines }, (error) => heldText(sql, error));
   app.onError(async (error, c) => problemResponse(await failures(error, askedBy(c, ruleOf(c)?.call ?? null))));
   return app;
 }

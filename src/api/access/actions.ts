@@ -2,18 +2,14 @@
 import { z } from '@hono/zod-openapi';
 import { actionBody } from '../../actions/recorded.ts';
 import { DOORS, listActions } from '../../postgres/console/actions.ts';
-import { lineParameter, wordParameter } from '../http/fields.ts';
+import { lineParameter, textOrNull, wordParameter } from '../http/fields.ts';
 import { pageAnswer, pageParameters, readPage } from '../http/page.ts';
 import { type Api, type Deps, route } from '../http/route.ts';
 
 export function mountActions(app: Api, { sql }: Deps): void {
   app.openapi(listRoute, async (c) => {
     const { key = null, via = null, about = null, ...wanted } = c.req.valid('query');
-    const { page, nextCursor } = await readPage(
-      wanted,
-      (place) => listActions(sql, { key, via, about }, place),
-      (row) => row.id,
-    );
+    const { page, nextCursor } = await readPage(wanted, (place) => listActions(sql, { key, via, about }, place));
     return c.json({ data: page.map(actionBody), nextCursor }, 200);
   });
 }
@@ -22,13 +18,13 @@ const actionSchema = z
   .object({
     id: z.string().openapi({ example: 'act_42' }),
     at: z.string(),
-    key: z.string().nullable().openapi({ description: 'The name of the key; null where none is configured, and of commands.' }),
-    person: z.string().nullable().openapi({
+    key: textOrNull.describe('The name of the key; null where none is configured, and of commands.'),
+    person: textOrNull.openapi({
       description:
         'The name that the person said at the sign-in to the console; null where none was said, and of programs and commands.',
       example: 'Kim',
     }),
-    address: z.string().openapi({ description: 'From where: the address of the caller, or of a command `account@machine`.' }),
+    address: z.string().describe('From where: the address of the caller, or of a command `account@machine`.'),
     via: z.enum(DOORS),
     call: z.string().openapi({
       description: 'A call of the API, a command, or `sign in`, `sign out`, `sign out everywhere`.',
@@ -40,7 +36,7 @@ const actionSchema = z
     }),
     outcome: z
       .enum(['done', 'failed'])
-      .openapi({ description: '`failed`: the call was answered with a fault, and may have been done all the same.' }),
+      .describe('`failed`: the call was answered with a fault, and may have been done all the same.'),
   })
   .openapi('Action');
 

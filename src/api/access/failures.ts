@@ -17,17 +17,11 @@ export interface Asked {
   readonly call: string;
 }
 
-/** Answers the problem that a thrown value is to its caller. Never throws. */
-export type Failures = (error: unknown, asked: Asked) => Promise<Problem>;
-
-export interface FailureParts {
-  readonly log: Logger;
-  readonly lines: LineBudget;
-  /** Says who holds the lock that was waited for; null for any other error. */
-  heldText?(error: unknown): Promise<string | null>;
-}
-
-export function createFailures({ log, lines, heldText = async () => null }: FailureParts): Failures {
+/** Answers the problem that a thrown value is to its caller, and never throws. `heldText` says who holds the lock that was waited for; null for any other error. */
+export function createFailures(
+  { log, lines }: { readonly log: Logger; readonly lines: LineBudget },
+  heldText: (error: unknown) => Promise<string | null> = async () => null,
+) {
   const refused = createRareWarning((times) =>
     log.warn(
       { times, advice: 'requests got 503 because too many waited or a lock was held; look for long transactions' },
@@ -40,7 +34,7 @@ export function createFailures({ log, lines, heldText = async () => null }: Fail
       'api.writes_refused',
     ),
   );
-  return async (error, { method, path, key, address, call }) => {
+  return async (error: unknown, { method, path, key, address, call }: Asked): Promise<Problem> => {
     const problem = problemFrom(error, await heldText(error).catch(() => null));
     const { code } = problem;
     const where = { method, path: path.slice(0, 300) };

@@ -2,6 +2,7 @@
 import { z } from '@hono/zod-openapi';
 import { SCOPES } from '../../config/kinds/key-kinds.ts';
 import { isoTimeOrNull } from '../../domain/values/time.ts';
+import { textOrNull } from '../http/fields.ts';
 import { type Api, jsonAnswer, route } from '../http/route.ts';
 import { KEYLESS } from './access.ts';
 
@@ -14,9 +15,9 @@ export function mountKey(app: Api): void {
 
 const keySchema = z
   .object({
-    key: z.string().nullable().openapi({ description: 'The name of the key; null where no keys are configured.' }),
+    key: textOrNull.describe('The name of the key; null where no keys are configured.'),
     scopes: z.array(z.enum(SCOPES)),
-    expiresAt: z.string().nullable().openapi({ description: 'From when on the key is refused; null: never.' }),
+    expiresAt: textOrNull.describe('From when on the key is refused; null: never.'),
   })
   .openapi('Key');
 

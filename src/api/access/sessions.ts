@@ -3,18 +3,14 @@ import { z } from '@hono/zod-openapi';
 import { rowIdOf } from '../../actions/row-ids.ts';
 import { endOneSession, sessionBody } from '../../actions/sessions.ts';
 import { endSessionsOf, listSessions } from '../../postgres/console/sessions.ts';
-import { lineParameter, parameter } from '../http/fields.ts';
+import { lineParameter, parameter, textOrNull } from '../http/fields.ts';
 import { pageAnswer, pageParameters, readPage } from '../http/page.ts';
 import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 
 export function mountSessions(app: Api, { sql, changes }: Deps): void {
   app.openapi(listRoute, async (c) => {
     const own = c.get('caller')?.session ?? null;
-    const { page, nextCursor } = await readPage(
-      c.req.valid('query'),
-      (place) => listSessions(sql, place),
-      (row) => row.id,
-    );
+    const { page, nextCursor } = await readPage(c.req.valid('query'), (place) => listSessions(sql, place));
     return c.json({ data: page.map((row) => sessionBody(row, own)), nextCursor }, 200);
   });
 
@@ -34,16 +30,13 @@ export function mountSessions(app: Api, { sql, changes }: Deps): void {
 const sessionSchema = z
   .object({
     id: z.string().openapi({ example: 'ses_42' }),
-    key: z.string().openapi({ description: 'The name of the key with which the person signed in.' }),
-    person: z
-      .string()
-      .nullable()
-      .openapi({ description: 'The name that the person said; null where none was said.', example: 'Kim' }),
-    address: z.string().openapi({ description: 'From where the person signed in; behind a proxy, its address.' }),
+    key: z.string().describe('The name of the key with which the person signed in.'),
+    person: textOrNull.openapi({ description: 'The name that the person said; null where none was said.', example: 'Kim' }),
+    address: z.string().describe('From where the person signed in; behind a proxy, its address.'),
     signedInAt: z.string(),
-    lastSeenAt: z.string().openapi({ description: 'When a page was last asked for, to the minute.' }),
+    lastSeenAt: z.string().describe('When a page was last asked for, to the minute.'),
     expiresAt: z.string(),
-    isOwn: z.boolean().openapi({ description: 'Whether the session itself asks; false for every program.' }),
+    isOwn: z.boolean().describe('Whether the session itself asks; false for every program.'),
   })
   .openapi('Session');
 

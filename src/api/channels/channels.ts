@@ -8,6 +8,7 @@ import { PEOPLE_KIND_NAMES, PEOPLE_KINDS } from '../../config/kinds/people-kinds
 import type { ChannelSettings } from '../../config/settings.ts';
 import { modeOf, STUCK_MODES } from '../../domain/incidents/audience.ts';
 import { readSubscribers, type StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
+import { intOrNull, textOrNull } from '../http/fields.ts';
 import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import { healthSchema, subscriberName } from '../subscribers/fields.ts';
 
@@ -45,14 +46,14 @@ const channelSchema = z
   .object({
     name: z.string().openapi({ description: 'The name of its subscriber: `@slack`, `@slack-night`.', example: '@slack' }),
     kind: z.enum(PEOPLE_KIND_NAMES),
-    title: z.string().openapi({ description: 'What people call the kind.' }),
-    sites: z.array(z.string()).nullable().openapi({ description: 'Of which sites it is alerted; null: of all.' }),
-    severity: z.enum(['warning', 'critical']).openapi({ description: 'The least urgent incidents of which it is alerted.' }),
-    stuck: z.enum(STUCK_MODES).openapi({ description: 'When a single stuck checkout alerts it.' }),
-    paidTwice: z.boolean().openapi({ description: 'Whether an order that was paid twice alerts it.' }),
-    maxPerHour: z.int().nullable().openapi({ description: 'Messages within an hour, at most; null: there is no such limit.' }),
+    title: z.string().describe('What people call the kind.'),
+    sites: z.array(z.string()).nullable().describe('Of which sites it is alerted; null: of all.'),
+    severity: z.enum(['warning', 'critical']).describe('The least urgent incidents of which it is alerted.'),
+    stuck: z.enum(STUCK_MODES).describe('When a single stuck checkout alerts it.'),
+    paidTwice: z.boolean().describe('Whether an order that was paid twice alerts it.'),
+    maxPerHour: intOrNull.describe('Messages within an hour, at most; null: there is no such limit.'),
     status: z.enum(['active', 'off']),
-    statusReason: z.string().nullable(),
+    statusReason: textOrNull,
     health: healthSchema,
   })
   .openapi('Channel');
@@ -62,8 +63,8 @@ export type ChannelBody = z.output<typeof channelSchema>;
 const testedSchema = z
   .object({
     ok: z.boolean(),
-    messages: z.int().openapi({ description: 'Messages that it took.' }),
-    detail: z.string().nullable().openapi({ description: 'Why it took no more; null when it took all.' }),
+    messages: z.int().describe('Messages that it took.'),
+    detail: textOrNull.describe('Why it took no more; null when it took all.'),
   })
   .openapi('TestedChannel');
 

@@ -48,9 +48,7 @@ const eventsRoute = route('GET /v1/events', {
     after: afterParameter.optional(),
     types: typesParameter.optional(),
     limit: limitParameter(MOST_LIMIT).openapi({ default: DEFAULT_LIMIT }).optional(),
-    wait: durationParameter(MOST_WAIT)
-      .openapi({ description: 'How long to wait when there is nothing yet; 30s at most.' })
-      .optional(),
+    wait: durationParameter(MOST_WAIT).describe('How long to wait when there is nothing yet; 30s at most.').optional(),
   },
   answers: {
     200: jsonAnswer(

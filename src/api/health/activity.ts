@@ -2,7 +2,7 @@
 
 import { z } from '@hono/zod-openapi';
 import { DEFAULT_MINUTES, MOST_MINUTES, readActivity } from '../../actions/flow/activity.ts';
-import { siteParameter, subscriberParameter } from '../http/fields.ts';
+import { intOrNull, siteParameter, subscriberParameter, textOrNull } from '../http/fields.ts';
 import { limitParameter } from '../http/page.ts';
 import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import { requireSite, requireSubscriber } from '../purchases/find-purchase.ts';
@@ -19,14 +19,12 @@ export function mountActivity(app: Api, { sql }: Deps): void {
 
 const minuteSchema = z
   .object({
-    at: timeSchema.openapi({ description: "The minute's begin." }),
+    at: timeSchema.describe("The minute's begin."),
     polls: z.int(),
-    failedPolls: z.int().openapi({ description: 'Polls without a usable answer.' }),
-    changes: z.int().openapi({ description: 'Changes of state.' }),
-    greatestLagMs: z.int().nullable().openapi({
-      description: 'The longest time by which a poll began after it was due; null where no poll was made.',
-    }),
-    delivered: z.int().openapi({ description: 'Attempts of deliveries whose event the receiver took.' }),
+    failedPolls: z.int().describe('Polls without a usable answer.'),
+    changes: z.int().describe('Changes of state.'),
+    greatestLagMs: intOrNull.describe('The longest time by which a poll began after it was due; null where no poll was made.'),
+    delivered: z.int().describe('Attempts of deliveries whose event the receiver took.'),
     failedAttempts: z.int(),
   })
   .openapi('ActivityMinute');
@@ -66,10 +64,10 @@ const activityRoute = route('GET /v1/activity', {
       z
         .object({
           at: timeSchema,
-          site: z.string().nullable(),
-          subscriber: z.string().nullable(),
+          site: textOrNull,
+          subscriber: textOrNull,
           usual: usualSchema,
-          minutes: z.array(minuteSchema).openapi({ description: 'Each minute, those in which nothing was done, too.' }),
+          minutes: z.array(minuteSchema).describe('Each minute, those in which nothing was done, too.'),
         })
         .openapi('Activity'),
     ),

@@ -1,6 +1,7 @@
 /** Everything that has to work, checked with real calls, for people who look after the daemon. */
 import { z } from '@hono/zod-openapi';
 import { findingBody } from '../../actions/overview/finding.ts';
+import { flagField } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import { findingSchema } from './system.ts';
@@ -17,8 +18,8 @@ export function mountDoctor(app: Api, { examine }: Deps): void {
 
 const doctorSchema = z
   .object({
-    ok: z.boolean().openapi({ description: 'Whether nothing failed; there may be warnings.' }),
-    findings: z.array(findingSchema).openapi({ description: 'In the order of `purchase-watch doctor`; words may change.' }),
+    ok: z.boolean().describe('Whether nothing failed; there may be warnings.'),
+    findings: z.array(findingSchema).describe('In the order of `purchase-watch doctor`; words may change.'),
   })
   .openapi('Doctor');
 
@@ -31,10 +32,7 @@ const doctorRoute = route('POST /v1/doctor', {
     'What `purchase-watch doctor` checks, with the settings and from the machine of the daemon that answers: settings, database, daemons, port, sites with their credentials, receivers and channels. Takes up to a minute while something does not answer. Without `send: false` receivers get a signed event of the type `subscriber.test`, but for those that are paused or off.',
   limit: BODY_LIMIT,
   body: strict({
-    send: z
-      .boolean({ error: 'must be true or false' })
-      .optional()
-      .openapi({ description: 'Whether receivers are sent a test; true when left out.' }),
+    send: flagField.optional().describe('Whether receivers are sent a test; true when left out.'),
   }).openapi('DoctorWanted'),
   answers: { 200: jsonAnswer('What was found, without secrets.', doctorSchema) },
   needsDatabase: false,

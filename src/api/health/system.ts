@@ -3,6 +3,7 @@ import { z } from '@hono/zod-openapi';
 import { readSystem } from '../../actions/doctor/system.ts';
 import { isKeyless } from '../../config/api-keys.ts';
 import { SCOPES } from '../../config/kinds/key-kinds.ts';
+import { textOrNull } from '../http/fields.ts';
 import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import { timeSchema } from '../purchases/purchase-body.ts';
 
@@ -17,7 +18,7 @@ export const findingSchema = z
     about: z.string().openapi({ description: 'What was checked.', example: 'site default' }),
     verdict: z.enum(['ok', 'warning', 'failed']),
     found: z.string(),
-    todo: z.string().nullable().openapi({ description: 'What to do about it; null when there is nothing to do.' }),
+    todo: textOrNull.describe('What to do about it; null when there is nothing to do.'),
   })
   .openapi('Finding');
 
@@ -27,18 +28,18 @@ const systemSchema = z
       package: z.string(),
       node: z.string(),
       postgres: z.string(),
-      schema: z.int().openapi({ description: 'Number of the last migration.' }),
+      schema: z.int().describe('Number of the last migration.'),
     }),
     database: z.object({ connections: z.int(), maxConnections: z.int() }),
     keys: z
       .array(z.object({ name: z.string(), scopes: z.array(z.enum(SCOPES)), expiresAt: timeSchema.nullable() }))
-      .openapi({ description: 'Keys of the API by their names.' }),
-    findings: z.array(findingSchema).openapi({
-      description: 'What `purchase-watch doctor` finds in the database, keys and certificates that end soon; words may change.',
-    }),
-    settings: z.array(z.object({ name: z.string(), text: z.string(), origin: z.string() })).openapi({
-      description: 'As `purchase-watch config` shows them, without secrets: those that the answering process was started with.',
-    }),
+      .describe('Keys of the API by their names.'),
+    findings: z
+      .array(findingSchema)
+      .describe('What `purchase-watch doctor` finds in the database, keys and certificates that end soon; words may change.'),
+    settings: z
+      .array(z.object({ name: z.string(), text: z.string(), origin: z.string() }))
+      .describe('As `purchase-watch config` shows them, without secrets: those that the answering process was started with.'),
   })
   .openapi('System');
 

@@ -14,6 +14,12 @@ import { metadataProblem } from './metadata.ts';
 
 const MOST_SITES_NAMED = 10;
 
+/** Fields of answers. */
+export const textOrNull = z.string().nullable();
+export const intOrNull = z.int().nullable();
+
+export const flagField = z.boolean({ error: 'must be true or false' });
+
 /** Text, for which `problem` may name a fault. `noText` says what is wrong with anything else. */
 function text(problem: (value: string) => string | null, note: IssueNote = {}, noText = notText) {
   return z.string({ error: noText }).superRefine((value, ctx) => {
@@ -40,7 +46,7 @@ export function notText({ input }: { input?: unknown }): string {
 
 /** A parameter of one line; `what` names it for a caller who gave none. */
 export function lineParameter(what: string) {
-  return text((value) => lineProblem(value, what)).openapi({ description: `${what[0]!.toUpperCase()}${what.slice(1)}.` });
+  return text((value) => lineProblem(value, what)).describe(`${what[0]!.toUpperCase()}${what.slice(1)}.`);
 }
 
 const ID_SCHEMA = { minLength: 1, maxLength: LONGEST_TEXT, example: '3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11' } as const;

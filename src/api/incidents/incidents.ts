@@ -25,8 +25,7 @@ export function mountIncidents(app: Api, { sql, changes, settings }: Deps): void
     const { cursor, limit, status = 'all', money, ...others } = c.req.valid('query');
     const filter = { status, ...others };
     if (filter.site !== undefined) await requireSite(sql, filter.site);
-    const read = (place: { before: number | null; limit: number }) => listIncidents(sql, { filter, ...place });
-    const { page, nextCursor } = await readPage({ cursor, limit }, read, (row) => row.position);
+    const { page, nextCursor } = await readPage({ cursor, limit }, (place) => listIncidents(sql, { filter, ...place }));
     const listed = money === 'false' ? page.map((row) => ({ ...row, money: null })) : await withMoney(sql, page);
     return c.json({ data: listed.map(listedIncidentBody), nextCursor }, 200);
   });
@@ -56,9 +55,9 @@ const listRoute = route('GET /v1/incidents', {
     status: wordParameter(['open', 'ended', 'all'], 'status').optional(),
     site: siteParameter.optional(),
     kind: kindParameter.optional(),
-    money: wordParameter(['true', 'false'], 'money').optional().openapi({
-      description: '`false` leaves out the money that waits, which takes the most time to read.',
-    }),
+    money: wordParameter(['true', 'false'], 'money')
+      .optional()
+      .describe('`false` leaves out the money that waits, which takes the most time to read.'),
     ...pageParameters,
   },
   answers: { 200: pageAnswer(listedIncidentSchema) },

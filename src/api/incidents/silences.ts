@@ -1,6 +1,6 @@
 /** Silences: times in which people want no alerts about some incidents. */
 
-import { z } from '@hono/zod-openapi';
+import type { z } from '@hono/zod-openapi';
 import { silenceBody, silenceName } from '../../actions/incidents/body.ts';
 import { LONGEST_NAME, LONGEST_REASON } from '../../actions/incidents/rules.ts';
 import { lift, requireSilence, type SilenceField, silence, silenceProblems } from '../../actions/incidents/silences.ts';
@@ -12,7 +12,7 @@ import { listSites } from '../../postgres/polling/sites.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
 import { listSubscribers } from '../../postgres/subscribers/subscribers.ts';
 import { isJsonObject } from '../http/body.ts';
-import { siteParameter, siteProblem, stateField, wordParameter } from '../http/fields.ts';
+import { flagField, siteParameter, siteProblem, stateField, wordParameter } from '../http/fields.ts';
 import { type IssueNote, strict } from '../http/invalid.ts';
 import { pageAnswer, pageParameters, readPage } from '../http/page.ts';
 import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
@@ -22,11 +22,7 @@ export function mountSilences(app: Api, { sql, changes, secrets }: Deps): void {
   app.openapi(listRoute, async (c) => {
     const { status = 'current', ...wanted } = c.req.valid('query');
     const now = await databaseNow(sql);
-    const { page, nextCursor } = await readPage(
-      wanted,
-      (place) => listSilences(sql, { status, ...place }),
-      (row) => row.id,
-    );
+    const { page, nextCursor } = await readPage(wanted, (place) => listSilences(sql, { status, ...place }));
     return c.json({ data: page.map((row) => silenceBody(row, now)), nextCursor }, 200);
   });
 
@@ -110,22 +106,17 @@ const addRoute = (means: Pick<Deps, 'sql' | 'secrets'>) =>
       site: siteParameter.optional(),
       state: stateField.optional(),
       kind: kindParameter.optional(),
-      subscriber: wordsField(LONGEST_NAME, 'the name of a subscriber').optional().openapi({
-        description: 'Only incidents about this subscriber.',
-      }),
-      everything: z
-        .boolean({ error: 'must be true or false' })
+      subscriber: wordsField(LONGEST_NAME, 'the name of a subscriber')
         .optional()
-        .openapi({ description: 'Needed to silence all incidents: without site, state, kind and subscriber.' }),
+        .describe('Only incidents about this subscriber.'),
+      everything: flagField.optional().describe('Needed to silence all incidents: without site, state, kind and subscriber.'),
       reason: wordsField(LONGEST_REASON, 'why').openapi({ example: 'The service is being moved tonight.' }),
       by: byField,
       startsAt: comingField.optional().openapi({
         example: '10m',
         description: 'A time with its zone, or a duration from now, not in the past; now, when it is left out.',
       }),
-      endsAt: comingField.openapi({
-        description: 'A time with its zone, or a duration from now; at most 30 days ahead.',
-      }),
+      endsAt: comingField.describe('A time with its zone, or a duration from now; at most 30 days ahead.'),
     })
       .superRefine((wish, ctx) => checkSense(means.sql, wish, ctx), {
         when: ({ value }) => isJsonObject(value as JsonValue),

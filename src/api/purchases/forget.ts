@@ -5,6 +5,7 @@ import { type ErasePlan, erasePurchase, OUT_OF_REACH, planErasing, whyNotErased 
 import { isoTime } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import type { PurchaseRow } from '../../postgres/purchases/purchases.ts';
+import { flagField } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { locked, Problem, PURCHASE_PROBLEMS } from '../http/problems.ts';
 import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
@@ -46,8 +47,8 @@ const erasureSchema = z
   .object({
     purchaseId: z.string(),
     site: z.string(),
-    erased: z.boolean().openapi({ description: 'False for a dry run.' }),
-    at: timeSchema.nullable().openapi({ description: 'When it was erased; null for a dry run.' }),
+    erased: z.boolean().describe('False for a dry run.'),
+    at: timeSchema.nullable().describe('When it was erased; null for a dry run.'),
     counts: z
       .object({
         transitions: z.int(),
@@ -57,9 +58,9 @@ const erasureSchema = z
         mentions: count('Events of the site and about incidents that name the purchase: they stay, without its id.'),
         pending: count('Deliveries that are still to be made, and will never be.'),
       })
-      .openapi({ description: 'What is erased with it.' }),
-    remarks: z.array(remarkSchema).openapi({ description: 'What people wrote that names it; this stays. 200 at most.' }),
-    outOfReach: z.array(z.string()).openapi({ description: 'Where traces may remain, for people.' }),
+      .describe('What is erased with it.'),
+    remarks: z.array(remarkSchema).describe('What people wrote that names it; this stays. 200 at most.'),
+    outOfReach: z.array(z.string()).describe('Where traces may remain, for people.'),
   })
   .openapi('Erasure');
 
@@ -71,7 +72,7 @@ const forgetRoute = route('POST /v1/purchases/{id}/forget', {
   description:
     'Erases a purchase and everything known of it, as the command `forget` does: fields, transitions, events, deliveries and attempts, and what else names its id. It cannot be undone. With `dryRun` nothing is erased, and the answer says what would be. One line without the id stays, which says when and by whom.',
   ...onePurchase,
-  body: strict({ dryRun: z.boolean({ error: 'must be true or false' }) }),
+  body: strict({ dryRun: flagField }),
   answers: { 200: jsonAnswer('What was erased, or would be.', erasureSchema) },
   problems: [...PURCHASE_PROBLEMS],
 });

@@ -6,15 +6,16 @@ import type { LocalTime } from '../../checkout/local-time.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import type { Decimal, JsonValue } from '../../domain/values/exact-json.ts';
 import { isoTimeOrNull } from '../../domain/values/time.ts';
+import { textOrNull } from '../http/fields.ts';
 import { stateSchema } from './purchase-body.ts';
 
 /** What passes is always there: the description says so. */
 const isThere = (value: unknown) => value !== undefined;
-const text = z.string().nullable();
+const text = textOrNull;
 const amount = z
   .custom<Decimal | null>(isThere)
   .openapi({ type: ['number', 'null'], format: 'decimal', description: 'With the digits the service sent.' });
-const date = z.string().nullable().openapi({
+const date = textOrNull.openapi({
   description: "A date of the service's calendar, as it wrote it, without an offset.",
   example: '2026-12-20T00:00:00',
 });
@@ -38,7 +39,7 @@ export const invoiceSchema = z
     purchaseId: z.string(),
     site: z.string(),
     state: stateSchema,
-    completed: z.string().nullable().openapi({ format: 'date-time' }),
+    completed: textOrNull.openapi({ format: 'date-time' }),
     totalAmount: amount,
     totalAuthorizedAmount: amount,
     minimumAmountToPay: amount,

@@ -91,14 +91,12 @@ export const listParameters = {
   status: statusParameter.optional(),
   stuck: stuckParameter.optional(),
   outcome: wordParameter(OUTCOMES, 'outcome')
-    .openapi({ description: 'What it has come to. `paid_late`: paid after it had been stuck; `paid` leaves those out.' })
+    .describe('What it has come to. `paid_late`: paid after it had been stuck; `paid` leaves those out.')
     .optional(),
   site: siteParameter.optional(),
   reference: referenceField.optional(),
-  from: momentParameter
-    .openapi({ description: 'Registered since: a time with its zone, or a duration back from now.' })
-    .optional(),
-  to: momentParameter.openapi({ description: 'Registered before.' }).optional(),
+  from: momentParameter.describe('Registered since: a time with its zone, or a duration back from now.').optional(),
+  to: momentParameter.describe('Registered before.').optional(),
   least: amountParameter('least').optional(),
   most: amountParameter('most').optional(),
   currency: parameter((value) => {
@@ -108,10 +106,9 @@ export const listParameters = {
     .openapi({ type: 'string', example: 'SEK', description: 'As the service writes it.' })
     .optional(),
   sort: wordParameter(SORTS, 'sort')
-    .openapi({
-      description:
-        '`newest`: the latest registration first, as without `sort`. `waiting`: those that wait in a state, the longest first, then the others. `largest`, `smallest`: by price, of one `currency`; purchases whose price is not known are left out.',
-    })
+    .describe(
+      '`newest`: the latest registration first, as without `sort`. `waiting`: those that wait in a state, the longest first, then the others. `largest`, `smallest`: by price, of one `currency`; purchases whose price is not known are left out.',
+    )
     .optional(),
 };
 
@@ -123,7 +120,7 @@ const listRoute = route('GET /v1/purchases', {
     'All filters given must hold. A page may have fewer than `limit`, or none, and not be the last: one of about 1 MiB ends, and so does one for which many rows were looked at that the filter leaves out; go by `nextCursor`.',
   query: {
     ...listParameters,
-    cursor: z.string({ error: notText }).openapi({ description: '`nextCursor` of the page before.' }).optional(),
+    cursor: z.string({ error: notText }).describe('`nextCursor` of the page before.').optional(),
     limit: pageParameters.limit,
   },
   answers: { 200: pageAnswer(purchaseSchema) },

@@ -4,7 +4,7 @@ import { actOnMany, MANY_ACTS, type ManyResult, MOST_MATCHING, namesOfMatching }
 import { counted } from '../../domain/values/counts.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import type { PurchaseName } from '../../postgres/purchases/purchases.ts';
-import { purchaseIdField, siteParameter, wordParameter } from '../http/fields.ts';
+import { flagField, purchaseIdField, siteParameter, textOrNull, wordParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { Problem } from '../http/problems.ts';
 import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
@@ -50,10 +50,8 @@ const bodySchema = strict({
     .max(MOST_NAMED, `has more than ${MOST_NAMED} entries`)
     .optional()
     .openapi({ example: [{ purchaseId: '3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11', site: 'default' }] }),
-  matching: strict(listParameters)
-    .optional()
-    .openapi({ description: `All that a list with these parameters has, ${MOST_MATCHING} at most.` }),
-  dryRun: z.boolean({ error: 'must be true or false' }).optional().openapi({ description: 'Changes nothing.' }),
+  matching: strict(listParameters).optional().describe(`All that a list with these parameters has, ${MOST_MATCHING} at most.`),
+  dryRun: flagField.optional().describe('Changes nothing.'),
 });
 type Wanted = Pick<z.output<typeof bodySchema>, 'purchases' | 'matching'>;
 
@@ -62,18 +60,16 @@ const manySchema = z
   .object({
     act: z.enum(MANY_ACTS),
     dryRun: z.boolean(),
-    purchases: count.openapi({ description: 'Of the chosen ones, those that there are.' }),
-    missing: count.openapi({ description: 'Chosen, and not registered.' }),
-    count: count.openapi({ description: 'Purchases that are polled or stopped; for `announce`, deliveries.' }),
-    leftAlone: count.openapi({
-      description: 'Purchases to which nothing is done: stopped ones are not polled, and only polled ones can be stopped.',
-    }),
+    purchases: count.describe('Of the chosen ones, those that there are.'),
+    missing: count.describe('Chosen, and not registered.'),
+    count: count.describe('Purchases that are polled or stopped; for `announce`, deliveries.'),
+    leftAlone: count.describe(
+      'Purchases to which nothing is done: stopped ones are not polled, and only polled ones can be stopped.',
+    ),
     deliveries: z
-      .array(z.object({ subscriber: z.string(), count, waiting: count, waits: z.string().nullable() }))
-      .openapi({ description: '`waiting` deliveries wait in any case. `waits`: why the others do not leave at once.' }),
-    sites: z
-      .array(z.object({ site: z.string(), count, waits: z.string() }))
-      .openapi({ description: 'Sites that are not polled at present.' }),
+      .array(z.object({ subscriber: z.string(), count, waiting: count, waits: textOrNull }))
+      .describe('`waiting` deliveries wait in any case. `waits`: why the others do not leave at once.'),
+    sites: z.array(z.object({ site: z.string(), count, waits: z.string() })).describe('Sites that are not polled at present.'),
   })
   .openapi('ManyDone');
 

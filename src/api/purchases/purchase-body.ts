@@ -14,6 +14,7 @@ import { JsonText, membersOf, objectText } from '../../domain/values/json-text.t
 import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import type { PurchaseRow, TransitionRow } from '../../postgres/purchases/purchases.ts';
 import type { JsonObject } from '../http/body.ts';
+import { intOrNull, textOrNull } from '../http/fields.ts';
 
 export const timeSchema = z.string().openapi({ format: 'date-time', example: '2026-11-20T09:15:02.123Z' });
 export const stateSchema = z
@@ -41,24 +42,22 @@ export const purchaseSchema = z
     purchaseId: z.string(),
     site: z.string(),
     status: statusSchema,
-    outcome: z.enum(OUTCOMES).openapi({
-      description: 'What it has come to, in a word for lists. `paid_late`: paid after it had been stuck.',
-    }),
-    state: stateOrNull.openapi({ description: 'Null until the first good answer.' }),
+    outcome: z.enum(OUTCOMES).describe('What it has come to, in a word for lists. `paid_late`: paid after it had been stuck.'),
+    state: stateOrNull.describe('Null until the first good answer.'),
     stateSince: timeSchema.nullable(),
-    stuckSince: timeSchema.nullable().openapi({ description: 'Null while it is not stuck.' }),
-    reference: z.string().nullable(),
+    stuckSince: timeSchema.nullable().describe('Null while it is not stuck.'),
+    reference: textOrNull,
     metadata: z.custom<JsonObject | null>(isThere).openapi({ type: ['object', 'null'], additionalProperties: true }),
     registeredAt: timeSchema,
     lastPolledAt: timeSchema.nullable(),
     nextPollAt: timeSchema.nullable(),
     polls: z.int(),
-    failures: z.int().openapi({ description: 'Failed polls in a row.' }),
-    lastError: z.string().nullable(),
+    failures: z.int().describe('Failed polls in a row.'),
+    lastError: textOrNull,
     price: stored('number'),
     currency: stored('string'),
     orderReference: stored('string'),
-    details: objectSchema.openapi({ description: "The other fields that `store.fields` names, by the specification's names." }),
+    details: objectSchema.describe("The other fields that `store.fields` names, by the specification's names."),
   })
   .openapi('Purchase', { description: 'Times are UTC with milliseconds.' });
 
@@ -68,7 +67,7 @@ export type PurchaseBody = z.output<typeof purchaseSchema>;
 export const transitionSchema = z
   .object({
     sequence: z.int(),
-    from: stateOrNull.openapi({ description: 'Null on the first observation.' }),
+    from: stateOrNull.describe('Null on the first observation.'),
     to: stateSchema,
     notBefore: timeSchema.nullable(),
     notAfter: timeSchema,
@@ -81,16 +80,17 @@ export type TransitionBody = z.output<typeof transitionSchema>;
 /** When a stay becomes stuck, and what that rests on. */
 export const limitSchema = z
   .object({
-    limitMs: z.int().openapi({
-      description: 'Time in the state after which it is stuck; time in which the site could not be polled does not count.',
-    }),
-    source: z.enum(LIMIT_SOURCES).openapi({
-      description:
+    limitMs: z
+      .int()
+      .describe('Time in the state after which it is stuck; time in which the site could not be polled does not count.'),
+    source: z
+      .enum(LIMIT_SOURCES)
+      .describe(
         '`configured`: by the settings. `learned`: from customers of this site who got on. `pooled`: from those of all sites. `default`: too few are known yet.',
-    }),
-    usualMs: z.int().nullable().openapi({ description: 'The median of customers who got on; null while too few are known.' }),
-    p95Ms: z.int().nullable().openapi({ description: '95 % of them were faster than this.' }),
-    purchases: z.int().nullable().openapi({ description: 'How many purchases of the last 14 days this is known from.' }),
+      ),
+    usualMs: intOrNull.describe('The median of customers who got on; null while too few are known.'),
+    p95Ms: intOrNull.describe('95 % of them were faster than this.'),
+    purchases: intOrNull.describe('How many purchases of the last 14 days this is known from.'),
     text: z.string().openapi({
       description: 'The same for people; the words may change.',
       example: '11 min here; usual 38 s, 95 % under 2 min 10 s, limit 6 min 30 s, from 412 purchases',

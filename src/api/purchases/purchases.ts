@@ -30,10 +30,8 @@ export function mountPurchases(app: Api, { sql, changes, limits }: Deps): void {
 const purchaseWithTransitions = purchaseSchema
   .extend({
     // Not nullable(): that would make null a part of the named schema itself.
-    limit: z
-      .union([limitSchema, z.null()])
-      .openapi({ description: 'Null in a state without a limit, and when it is not watched.' }),
-    transitions: z.array(transitionSchema).openapi({ description: 'First to last.' }),
+    limit: z.union([limitSchema, z.null()]).describe('Null in a state without a limit, and when it is not watched.'),
+    transitions: z.array(transitionSchema).describe('First to last.'),
   })
   .openapi('PurchaseWithTransitions');
 

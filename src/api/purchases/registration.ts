@@ -22,15 +22,6 @@ const FOREIGN_KEY_VIOLATION = '23503';
 
 type SiteNames = Pick<SiteSettings, 'name'> & Partial<Pick<SiteSettings, 'formerly'>>;
 
-/** The sites that registrations may name. */
-interface NamedSites {
-  readonly sites: readonly string[];
-  /** Former names of sites. */
-  readonly formerly: readonly string[];
-  /** The site of a registration that names none; undefined when each must name one. */
-  readonly otherwise: string | undefined;
-}
-
 export function mountRegistration(app: Api, { changes: sql, settings }: Deps): void {
   const sites = namedSites(settings.sites);
   const former = new Set(sites.formerly);
@@ -75,14 +66,15 @@ async function registered(sql: Sql, wanted: readonly Registration[], former: Rea
   }
 }
 
-function namedSites(settings: readonly SiteNames[]): NamedSites {
+/** The sites that registrations may name, with their former names; `otherwise`: the site of one that names none, undefined when each must name one. */
+function namedSites(settings: readonly SiteNames[]) {
   const sites = settings.map(({ name }) => name);
   const formerDefault = settings.find(({ formerly = [] }) => formerly.includes('default'))?.name;
   const otherwise = sites.includes('default') ? 'default' : sites.length === 1 ? sites[0] : formerDefault;
   return { sites, formerly: settings.flatMap(({ formerly = [] }) => formerly), otherwise };
 }
 
-function registrationOf({ sites, formerly, otherwise }: NamedSites, { terse = false } = {}) {
+function registrationOf({ sites, formerly, otherwise }: ReturnType<typeof namedSites>, { terse = false } = {}) {
   const site = siteField(sites, { terse, formerly, isNeeded: otherwise === undefined });
   const shape = {
     purchaseId: newPurchaseIdField,
@@ -97,7 +89,7 @@ type RegistrationSchema = ReturnType<typeof registrationOf>;
 
 function toRegistration(
   { purchaseId, site, reference, metadata }: z.output<RegistrationSchema>,
-  { otherwise }: NamedSites,
+  { otherwise }: ReturnType<typeof namedSites>,
 ): Registration & { site: string } {
   return {
     purchaseId,
@@ -117,7 +109,7 @@ const batchResultSchema = z
     existing: z.int(),
     rejected: z
       .array(z.object({ index: z.int(), code: z.string(), detail: z.string() }))
-      .openapi({ description: '`index` counts from 0. The other entries are registered.' }),
+      .describe('`index` counts from 0. The other entries are registered.'),
   })
   .openapi('BatchResult');
 

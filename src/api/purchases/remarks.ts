@@ -4,7 +4,7 @@ import { z } from '@hono/zod-openapi';
 import { isoTime } from '../../domain/values/time.ts';
 import { findPurchases } from '../../postgres/purchases/purchases.ts';
 import { findRemarks, namesOf, referencesOf } from '../../postgres/purchases/remarks.ts';
-import { purchaseIdField } from '../http/fields.ts';
+import { purchaseIdField, textOrNull } from '../http/fields.ts';
 import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import { timeSchema } from './purchase-body.ts';
 
@@ -12,9 +12,9 @@ import { timeSchema } from './purchase-body.ts';
 export const remarkSchema = z
   .object({
     place: z.enum(['silence', 'incident', 'subscriber']),
-    id: z.string().openapi({ description: 'Of the silence or incident, or the name of the subscriber.' }),
+    id: z.string().describe('Of the silence or incident, or the name of the subscriber.'),
     field: z.enum(['reason', 'acknowledged note', 'answer note', 'description']),
-    by: z.string().nullable(),
+    by: textOrNull,
     at: timeSchema,
     text: z.string(),
   })
@@ -40,7 +40,7 @@ const remarksRoute = route('GET /v1/purchases/{id}/remarks', {
       'The texts, the newest first.',
       z.object({
         data: z.array(remarkSchema),
-        isWhole: z.boolean().openapi({ description: 'False when there are more than the 200 that are listed.' }),
+        isWhole: z.boolean().describe('False when there are more than the 200 that are listed.'),
       }),
     ),
   },

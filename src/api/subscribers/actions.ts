@@ -11,7 +11,7 @@ import { commandLine } from '../../domain/values/command-line.ts';
 import { isoTimeOrNull } from '../../domain/values/time.ts';
 import { findDelivery } from '../../postgres/deliveries/delivery-list.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
-import { durationParameter, momentParameter } from '../http/fields.ts';
+import { durationParameter, flagField, momentParameter, textOrNull } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { Problem } from '../http/problems.ts';
 import { type Api, type Deps, goneSignal, jsonAnswer, route } from '../http/route.ts';
@@ -103,7 +103,7 @@ const testRoute = (connection: Connection) =>
     problems: ['subscriber_not_found', 'subscriber_off'],
   });
 
-const newSecretSchema = z.object({ secret: z.string(), oldSecretsUntil: z.string().nullable() }).openapi('NewSecret');
+const newSecretSchema = z.object({ secret: z.string(), oldSecretsUntil: textOrNull }).openapi('NewSecret');
 
 export type NewSecretBody = z.output<typeof newSecretSchema>;
 
@@ -145,7 +145,7 @@ const replayRoute = (connection: Connection) =>
       since: momentParameter,
       until: momentParameter.optional(),
       types: typesField.nullish(),
-      dryRun: z.boolean({ error: 'must be true or false' }).optional().openapi({ description: 'Only counts.' }),
+      dryRun: flagField.optional().describe('Only counts.'),
     }),
     answers: { 200: jsonAnswer('What is sent again, or would be.', replaySchema) },
     problems: ['subscriber_not_found'],

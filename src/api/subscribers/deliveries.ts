@@ -20,11 +20,7 @@ export function mountDeliveries(app: Api, { sql, changes }: Deps): void {
       const detail = 'says which purchase is meant, so it needs purchase; leave it out, or name both';
       throw new Problem('invalid_request', `site: ${detail}.`, { errors: [{ field: 'site', value: filter.site, detail }] });
     }
-    const { page, nextCursor } = await readPage(
-      { cursor, limit },
-      (place) => listDeliveries(sql, { filter, ...place }),
-      (row) => row.id,
-    );
+    const { page, nextCursor } = await readPage({ cursor, limit }, (place) => listDeliveries(sql, { filter, ...place }));
     return c.json({ data: page.map(deliveryBody), nextCursor }, 200);
   });
 
@@ -65,7 +61,7 @@ const listRoute = route('GET /v1/deliveries', {
     status: deliveryStatusParameter.optional(),
     subscriber: subscriberParameter.optional(),
     purchase: purchaseIdField.optional(),
-    site: siteParameter.optional().openapi({ description: 'The site of that purchase, when several have its id.' }),
+    site: siteParameter.optional().describe('The site of that purchase, when several have its id.'),
     event: z
       .string({ error: notText })
       .regex(/^evt_[0-9A-Za-z]{1,60}$/, 'must be the id of an event, evt_ and letters and digits')
@@ -118,10 +114,12 @@ const retryRoute = route('POST /v1/deliveries/{id}/retry', {
     202: jsonAnswer(
       'It is due now.',
       deliveryDetailsSchema.extend({
-        note: z.string().optional().openapi({
-          description:
+        note: z
+          .string()
+          .optional()
+          .describe(
             'Why it does not leave at once: its subscriber is paused or off, or an earlier event of its purchase goes first.',
-        }),
+          ),
       }),
     ),
   },

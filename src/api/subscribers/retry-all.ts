@@ -1,13 +1,12 @@
 /** Having everything sent again that a subscriber was not sent. */
 
-import { z } from '@hono/zod-openapi';
 import { retryGivenUp } from '../../actions/subscribers/given-up.ts';
 import { waitAdvice } from '../../actions/subscribers/outlook.ts';
 import { drainOf, replayedBody, whyNoReplay } from '../../actions/subscribers/replay.ts';
 import { requireSubscriber } from '../../actions/subscribers/subscribers.ts';
 import { NOT_DELIVERED } from '../../domain/deliveries/delivery-status.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
-import { wordParameter } from '../http/fields.ts';
+import { flagField, wordParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { Problem } from '../http/problems.ts';
 import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
@@ -43,7 +42,7 @@ const retryAllRoute = (connection: Pick<Deps, 'sql' | 'secrets'>) =>
     params: { id: subscriberName },
     body: strict({
       status: wordParameter(NOT_DELIVERED, 'status').optional(),
-      dryRun: z.boolean({ error: 'must be true or false' }).optional().openapi({ description: 'Only counts.' }),
+      dryRun: flagField.optional().describe('Only counts.'),
     }),
     answers: { 200: jsonAnswer('What is sent again, or would be; `waiting` is 0.', replaySchema) },
     problems: ['subscriber_not_found'],

@@ -5,7 +5,7 @@ import { subscriberBody } from '../../actions/subscribers/body.ts';
 import { addSubscriber, changeSubscriber, removeSubscriber, requireSubscriber } from '../../actions/subscribers/subscribers.ts';
 import { subscriberPage } from '../../postgres/subscribers/subscribers.ts';
 import { strict } from '../http/invalid.ts';
-import { pageAnswer, pageParameters, readPage } from '../http/page.ts';
+import { type PagePlace, pageAnswer, pageParameters, readPage } from '../http/page.ts';
 import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import {
   type CheckedAgainst,
@@ -26,8 +26,8 @@ export function mountSubscribers(app: Api, { sql, changes, secrets, settings }: 
   const shown = { secrets, configured: settings.subscribers };
 
   app.openapi(listRoute, async (c) => {
-    const read = ({ before: after, limit }: { before: number | null; limit: number }) => subscriberPage(sql, { after, limit });
-    const { page, nextCursor } = await readPage(c.req.valid('query'), read, (row) => row.id);
+    const read = ({ before: after, limit }: PagePlace) => subscriberPage(sql, { after, limit });
+    const { page, nextCursor } = await readPage(c.req.valid('query'), read);
     return c.json({ data: page.map((row) => subscriberBody(row, shown)), nextCursor }, 200);
   });
 
