@@ -22,17 +22,15 @@ export function createFailures(
   { log, lines }: { readonly log: Logger; readonly lines: LineBudget },
   heldText: (error: unknown) => Promise<string | null> = async () => null,
 ) {
-  const refused = createRareWarning((times) =>
-    log.warn(
-      { times, advice: 'requests got 503 because too many waited or a lock was held; look for long transactions' },
-      'api.refused',
-    ),
+  const rarely = (event: 'api.refused' | 'api.writes_refused', advice: string) =>
+    createRareWarning((times) => log.warn({ times, advice }, event));
+  const refused = rarely(
+    'api.refused',
+    'requests got 503 because too many waited or a lock was held; look for long transactions',
   );
-  const unwritable = createRareWarning((times) =>
-    log.warn(
-      { times, advice: 'requests got 503 because the database is read-only or its disk is full; see replica.troubled' },
-      'api.writes_refused',
-    ),
+  const unwritable = rarely(
+    'api.writes_refused',
+    'requests got 503 because the database is read-only or its disk is full; see replica.troubled',
   );
   return async (error: unknown, { method, path, key, address, call }: Asked): Promise<Problem> => {
     const problem = problemFrom(error, await heldText(error).catch(() => null));

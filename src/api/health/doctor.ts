@@ -6,8 +6,6 @@ import { strict } from '../http/invalid.ts';
 import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import { findingSchema } from './system.ts';
 
-const BODY_LIMIT = 1024;
-
 export function mountDoctor(app: Api, { examine }: Deps): void {
   app.openapi(doctorRoute, async (c) => {
     const { send = true } = c.req.valid('json');
@@ -30,7 +28,7 @@ const doctorRoute = route('POST /v1/doctor', {
   summary: 'Check everything with real calls',
   description:
     'What `purchase-watch doctor` checks, with the settings and from the machine of the daemon that answers: settings, database, daemons, port, sites with their credentials, receivers and channels. Takes up to a minute while something does not answer. Without `send: false` receivers get a signed event of the type `subscriber.test`, but for those that are paused or off.',
-  limit: BODY_LIMIT,
+  limit: 1024,
   body: strict({
     send: flagField.optional().describe('Whether receivers are sent a test; true when left out.'),
   }).openapi('DoctorWanted'),

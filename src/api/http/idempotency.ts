@@ -10,7 +10,7 @@ import { stringifyExact } from '../../domain/values/exact-json.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { claimKey, type KeyedRequest, keepAnswer, releaseKey } from '../../postgres/purchases/idempotency.ts';
 import type { Secrets } from '../../runtime/secrets/secrets.ts';
-import { Problem } from './problems.ts';
+import { fieldProblem, Problem } from './problems.ts';
 
 const HEADER = 'idempotency-key';
 const KEEP = 24 * 3_600_000;
@@ -58,8 +58,7 @@ export function idempotent({ sql, secrets }: { sql: Sql; secrets: Secrets | null
 
 function checkedKey(key: string): string {
   if (/^[\x20-\x7e]{1,255}$/.test(key)) return key;
-  const detail = 'must be 1 to 255 printable ASCII characters';
-  throw new Problem('invalid_request', `${HEADER}: ${detail}.`, { errors: [{ field: HEADER, detail }] });
+  throw fieldProblem(HEADER, 'must be 1 to 255 printable ASCII characters');
 }
 
 async function keyedRequest(c: Context, given: string, secrets: Secrets | null): Promise<KeyedRequest> {

@@ -91,6 +91,15 @@ export class Problem extends Error {
   }
 }
 
+/** The problem of one field, which `detail` describes. */
+export function fieldProblem(
+  field: string,
+  detail: string,
+  { value, code = 'invalid_request' as ProblemCode }: { value?: string; code?: ProblemCode } = {},
+): Problem {
+  return new Problem(code, `${field}: ${detail}.`, { errors: [{ field, ...(value !== undefined && { value }), detail }] });
+}
+
 /** The answer that a problem is. */
 export function problemResponse(problem: Problem): Response {
   const own = { ...ANSWER_HEADERS, 'content-type': 'application/problem+json', ...problem.headers };

@@ -45,7 +45,7 @@ export function mountIncidents(app: Api, { sql, changes, settings }: Deps): void
   });
 }
 
-const oneIncident = { params: { id: incidentIdField } };
+const oneIncident = { params: { id: incidentIdField }, problems: ['incident_not_found'] } as const;
 const answer = (description: string) => jsonAnswer(description, incidentSchema);
 
 const listRoute = route('GET /v1/incidents', {
@@ -69,7 +69,6 @@ const readRoute = route('GET /v1/incidents/{id}', {
   description: 'With what people were alerted of.',
   ...oneIncident,
   answers: { 200: jsonAnswer('The incident as it is now.', incidentDetailsSchema) },
-  problems: ['incident_not_found'],
 });
 
 const acknowledgeRoute = route('POST /v1/incidents/{id}/acknowledge', {
@@ -104,5 +103,4 @@ const answerRoute = route('POST /v1/incidents/{id}/answer', {
     note: noteField.optional().openapi({ example: 'The new policy blocked the form of the bank.' }),
   }).openapi('IncidentAnswer'),
   answers: { 200: answer('The incident, with the answer.') },
-  problems: ['incident_not_found'],
 });

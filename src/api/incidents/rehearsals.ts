@@ -52,27 +52,31 @@ export function mountRehearsals(app: Api, { sql, settings }: Deps): void {
       throw new Problem('invalid_request', `${inOneSentence(wrong)}.`, { errors: wrong });
     const giveBack = await turns.take();
     try {
-      return c.json(await run(sql, { ...read, site, ignoreSilences, wishes, settings, onProgress: paced(c) }), 200);
+      return c.json(await run(sql, { settings, wishes }, { ...read, site, ignoreSilences }, paced(c)), 200);
     } finally {
       giveBack();
     }
   });
 }
 
-interface Run extends RehearsedSpan, Pick<Deps, 'settings'> {
-  readonly site: string | null;
-  readonly ignoreSilences: boolean;
-  readonly wishes: AlertWishes;
-  onProgress(stays: number): Promise<void>;
-}
-
-async function run(sql: Sql, { from, to, site, ignoreSilences, wishes, settings, onProgress }: Run): Promise<RehearsalBody> {
+/** Rehearses the settings with those to try (`wishes`) in their place. */
+async function run(
+  sql: Sql,
+  { settings, wishes }: { settings: Deps['settings']; wishes: AlertWishes },
+  { from, to, site, ignoreSilences }: RehearsedSpan & { site: string | null; ignoreSilences: boolean },
+  onProgress: (stays: number) => Promise<void>,
+): Promise<RehearsalBody> {
   const other = tried(settings, wishes);
   const shown = shownAlertSettings(other);
   const changed = changedSettings(shownAlertSettings(settings), shown);
   const { invented, ...rules } = alertRules(other);
   const rehearsed = await rehearse(sql, {
-    ...{ from, to, site, silences: !ignoreSilences, onProgress, ...rules },
+    ...rules,
+    from,
+    to,
+    site,
+    silences: !ignoreSilences,
+    onProgress,
     present: changed.length === 0 ? null : alertRules(settings),
     bounds: { batch: BATCH, within: STATEMENT_WITHIN },
   }).catch((error: unknown) => {

@@ -5,7 +5,6 @@ import { silenceBody, silenceName } from '../../actions/incidents/body.ts';
 import { LONGEST_NAME, LONGEST_REASON } from '../../actions/incidents/rules.ts';
 import { lift, requireSilence, type SilenceField, silence, silenceProblems } from '../../actions/incidents/silences.ts';
 import type { JsonValue } from '../../domain/values/exact-json.ts';
-import type { Instant } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { listSilences } from '../../postgres/incidents/silences.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
@@ -45,16 +44,21 @@ export function mountSilences(app: Api, { sql, changes, secrets }: Deps): void {
   });
 }
 
-interface Wish {
-  readonly site?: string | undefined;
-  readonly state?: unknown;
-  readonly kind?: unknown;
-  readonly subscriber?: string | undefined;
-  readonly everything?: boolean | undefined;
-  readonly startsAt?: Moment | undefined;
-  readonly endsAt: Moment;
-}
-type Moment = (now: Instant) => Instant;
+const wishSchema = strict({
+  site: siteParameter.optional(),
+  state: stateField.optional(),
+  kind: kindParameter.optional(),
+  subscriber: wordsField(LONGEST_NAME, 'the name of a subscriber').optional().describe('Only incidents about this subscriber.'),
+  everything: flagField.optional().describe('Needed to silence all incidents: without site, state, kind and subscriber.'),
+  reason: wordsField(LONGEST_REASON, 'why').openapi({ example: 'The service is being moved tonight.' }),
+  by: byField,
+  startsAt: comingField.optional().openapi({
+    example: '10m',
+    description: 'A time with its zone, or a duration from now, not in the past; now, when it is left out.',
+  }),
+  endsAt: comingField.describe('A time with its zone, or a duration from now; at most 30 days ahead.'),
+});
+type Wish = z.output<typeof wishSchema>;
 
 /** Adds what the fields say together to what is wrong with single ones, so that the caller gets all errors at once. */
 async function checkSense(sql: Sql, wish: Wish, ctx: z.core.$RefinementCtx<Wish>): Promise<void> {
@@ -83,7 +87,7 @@ async function checkSense(sql: Sql, wish: Wish, ctx: z.core.$RefinementCtx<Wish>
   }
 }
 
-const oneSilence = { params: { id: silenceIdField } };
+const oneSilence = { params: { id: silenceIdField }, problems: ['silence_not_found'] } as const;
 const answer = (description: string) => jsonAnswer(description, silenceSchema);
 
 const listRoute = route('GET /v1/silences', {
@@ -102,22 +106,7 @@ const addRoute = (means: Pick<Deps, 'sql' | 'secrets'>) =>
     description:
       'While it holds, people are alerted of no incident that matches, but for the end of one of which they were alerted before. When it ends, they are alerted of what is still wrong. Webhooks and the feed are not silenced.',
     idempotent: means,
-    body: strict({
-      site: siteParameter.optional(),
-      state: stateField.optional(),
-      kind: kindParameter.optional(),
-      subscriber: wordsField(LONGEST_NAME, 'the name of a subscriber')
-        .optional()
-        .describe('Only incidents about this subscriber.'),
-      everything: flagField.optional().describe('Needed to silence all incidents: without site, state, kind and subscriber.'),
-      reason: wordsField(LONGEST_REASON, 'why').openapi({ example: 'The service is being moved tonight.' }),
-      by: byField,
-      startsAt: comingField.optional().openapi({
-        example: '10m',
-        description: 'A time with its zone, or a duration from now, not in the past; now, when it is left out.',
-      }),
-      endsAt: comingField.describe('A time with its zone, or a duration from now; at most 30 days ahead.'),
-    })
+    body: wishSchema
       .superRefine((wish, ctx) => checkSense(means.sql, wish, ctx), {
         when: ({ value }) => isJsonObject(value as JsonValue),
       })
@@ -131,7 +120,6 @@ const readRoute = route('GET /v1/silences/{id}', {
   description: 'Also one that is over.',
   ...oneSilence,
   answers: { 200: answer('The silence.') },
-  problems: ['silence_not_found'],
 });
 
 const endRoute = route('DELETE /v1/silences/{id}', {
@@ -139,5 +127,4 @@ const endRoute = route('DELETE /v1/silences/{id}', {
   description: 'At once; it stays in the list of those that are over. May be repeated.',
   ...oneSilence,
   answers: { 204: { description: 'It is over.' } },
-  problems: ['silence_not_found'],
 });

@@ -7,7 +7,7 @@ import type { Sql } from '../../postgres/connection/database.ts';
 import type { PurchaseRow } from '../../postgres/purchases/purchases.ts';
 import { flagField } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
-import { locked, Problem, PURCHASE_PROBLEMS } from '../http/problems.ts';
+import { locked, Problem } from '../http/problems.ts';
 import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import { findPurchase, onePurchase } from './find-purchase.ts';
 import { timeSchema } from './purchase-body.ts';
@@ -30,7 +30,10 @@ export function mountForget(app: Api, { changes }: Deps): void {
 
 function planBody({ purchaseId, site }: PurchaseRow, { counts, remarks }: ErasePlan) {
   return {
-    ...{ purchaseId, site, counts: { ...counts }, outOfReach: OUT_OF_REACH },
+    purchaseId,
+    site,
+    counts: { ...counts },
+    outOfReach: OUT_OF_REACH,
     remarks: remarks.map(({ at, ...remark }) => ({ ...remark, at: isoTime(at) })),
   };
 }
@@ -74,5 +77,4 @@ const forgetRoute = route('POST /v1/purchases/{id}/forget', {
   ...onePurchase,
   body: strict({ dryRun: flagField }),
   answers: { 200: jsonAnswer('What was erased, or would be.', erasureSchema) },
-  problems: [...PURCHASE_PROBLEMS],
 });

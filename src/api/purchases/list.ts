@@ -19,7 +19,7 @@ import {
   wordParameter,
 } from '../http/fields.ts';
 import { pageAnswer, pageParameters, pageSize } from '../http/page.ts';
-import { Problem } from '../http/problems.ts';
+import { fieldProblem } from '../http/problems.ts';
 import { type Api, type Deps, route } from '../http/route.ts';
 import { requireSite } from './find-purchase.ts';
 import { answerText, purchaseSchema, purchaseText } from './purchase-body.ts';
@@ -28,8 +28,9 @@ export function mountPurchaseList(app: Api, { sql }: Deps): void {
   app.openapi(listRoute, async (c) => {
     const { cursor, limit, ...query } = c.req.valid('query');
     const list = await listOf(sql, query);
-    const after = cursor === undefined ? null : required('cursor', cursor, readCursor(cursor, list.filter, list.sort));
-    const { rows, next } = await listPurchases(sql, { ...list, after, limit: pageSize({ limit }) });
+    const after = cursor === undefined ? { is: null } : readCursor(cursor, list.filter, list.sort);
+    if ('problem' in after) throw fieldProblem('cursor', after.problem, { value: cursor!.slice(0, 80) });
+    const { rows, next } = await listPurchases(sql, { ...list, after: after.is, limit: pageSize({ limit }) });
     const data = new JsonText(`[${rows.map((row) => purchaseText(row)).join()}]`);
     return answerText(c, objectText({ data, nextCursor: next === null ? null : cursorAt(next) }));
   });
@@ -56,19 +57,9 @@ export async function listOf(sql: Sql, query: ListQuery): Promise<{ filter: Purc
   const { now } = from === undefined && to === undefined ? { now: 0 } : await readClock(sql);
   const filter = { ...rest, text: q, from: from?.(now), to: to?.(now) };
   const problem = listProblem(filter, sort);
-  if (problem !== null) throw invalid(problem.field, problem.detail);
+  if (problem !== null) throw fieldProblem(problem.field, problem.detail);
   return { filter, sort };
 }
-
-function required<T>(field: string, value: string, checked: { is: T } | { problem: string }): T {
-  if ('is' in checked) return checked.is;
-  throw invalid(field, checked.problem, value);
-}
-
-const invalid = (field: string, detail: string, value?: string): Problem =>
-  new Problem('invalid_request', `${field}: ${detail}.`, {
-    errors: [{ field, ...(value !== undefined && { value: value.slice(0, 80) }), detail }],
-  });
 
 const amountParameter = (which: string) =>
   parameter(readAmount).openapi({

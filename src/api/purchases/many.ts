@@ -6,11 +6,10 @@ import type { Sql } from '../../postgres/connection/database.ts';
 import type { PurchaseName } from '../../postgres/purchases/purchases.ts';
 import { flagField, purchaseIdField, siteParameter, textOrNull, wordParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
-import { Problem } from '../http/problems.ts';
+import { fieldProblem } from '../http/problems.ts';
 import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import { listOf, listParameters } from './list.ts';
 
-const BODY_LIMIT = 512 * 1024;
 const MOST_NAMED = 1_000;
 
 export function mountMany(app: Api, { changes: sql, secrets }: Deps): void {
@@ -25,15 +24,14 @@ export function mountMany(app: Api, { changes: sql, secrets }: Deps): void {
 
 async function namesIn(sql: Sql, { purchases, matching }: Wanted): Promise<readonly PurchaseName[]> {
   if ((purchases === undefined) === (matching === undefined)) {
-    const detail = 'give either it or matching';
-    throw new Problem('invalid_request', `purchases: ${detail}.`, { errors: [{ field: 'purchases', detail }] });
+    throw fieldProblem('purchases', 'give either it or matching');
   }
   if (purchases !== undefined) return purchases;
   const { filter } = await listOf(sql, matching!);
   const { names, isWhole } = await namesOfMatching(sql, filter, MOST_MATCHING);
   if (isWhole) return names;
   const detail = `lets more than ${counted(MOST_MATCHING, 'purchase')} through; use the command "purchase-watch purchases" with the same filter and --act`;
-  throw new Problem('invalid_request', `matching: ${detail}.`, { errors: [{ field: 'matching', detail }] });
+  throw fieldProblem('matching', detail);
 }
 
 const manyBody = (done: ManyResult): z.output<typeof manySchema> => ({
@@ -80,7 +78,7 @@ const manyRoute = route('POST /v1/purchases/act', {
   summary: 'Poll, announce or stop many purchases',
   description:
     '`poll`: now, as `POST /v1/purchases/{id}/poll` does. `announce`: the last event of each again, with its id and bytes, to every subscriber that wants it; Slack is sent nothing again. `stop`: no more polls. `dryRun` answers what would be done. May be repeated.',
-  limit: BODY_LIMIT,
+  limit: 512 * 1024,
   body: bodySchema,
   answers: { 200: jsonAnswer('What was done, or would be.', manySchema) },
   problems: ['unknown_site'],

@@ -4,7 +4,6 @@ import { z } from '@hono/zod-openapi';
 import { readClock } from '../../postgres/connection/database.ts';
 import { stopPurchase, transitionsOf } from '../../postgres/purchases/purchases.ts';
 import { limitOfPurchase } from '../../postgres/reports/shown.ts';
-import { PURCHASE_PROBLEMS } from '../http/problems.ts';
 import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import { findPurchase, onePurchase } from './find-purchase.ts';
 import { answerText, limitSchema, purchaseSchema, purchaseText, transitionBody, transitionSchema } from './purchase-body.ts';
@@ -43,7 +42,6 @@ const readRoute = route('GET /v1/purchases/{id}', {
   description: 'With its changes of state, first to last, the latest 1 000 of them, and when it counts as stuck where it is now.',
   ...onePurchase,
   answers: { 200: jsonAnswer('The purchase as it is known now.', purchaseWithTransitions) },
-  problems: PURCHASE_PROBLEMS,
 });
 
 const removeRoute = route('DELETE /v1/purchases/{id}', {
@@ -51,5 +49,4 @@ const removeRoute = route('DELETE /v1/purchases/{id}', {
   description: 'It is not polled any more; what is known of it stays. May be repeated.',
   ...onePurchase,
   answers: { 204: { description: 'It is not watched.' } },
-  problems: PURCHASE_PROBLEMS,
 });

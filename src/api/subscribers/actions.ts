@@ -3,22 +3,25 @@
 import { z } from '@hono/zod-openapi';
 import { deliveryDetails, subscriberBody } from '../../actions/subscribers/body.ts';
 import { resumeSubscriber, waitAdvice } from '../../actions/subscribers/outlook.ts';
-import { drainOf, replay, replayedBody, whyNoReplay } from '../../actions/subscribers/replay.ts';
+import { drainOf, type Replayed, replay, replayedBody, whyNoReplay } from '../../actions/subscribers/replay.ts';
 import { DEFAULT_OVERLAP, MOST_OVERLAP, requireSubscriber, rotateSecret } from '../../actions/subscribers/subscribers.ts';
 import { testSubscriber } from '../../actions/subscribers/test-event.ts';
 import { waitForAttempt } from '../../actions/subscribers/wait.ts';
 import { commandLine } from '../../domain/values/command-line.ts';
 import { isoTimeOrNull } from '../../domain/values/time.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
 import { findDelivery } from '../../postgres/deliveries/delivery-list.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
 import { durationParameter, flagField, momentParameter, textOrNull } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
-import { Problem } from '../http/problems.ts';
+import { fieldProblem, Problem } from '../http/problems.ts';
 import { type Api, type Deps, goneSignal, jsonAnswer, route } from '../http/route.ts';
-import { deliveryDetailsSchema, replaySchema, subscriberName, subscriberSchema, typesField } from './fields.ts';
+import { deliveryDetailsSchema, oneSubscriber, replaySchema, subscriberSchema, typesField } from './fields.ts';
 
 const MOST_WAIT = 30_000;
-export function mountSubscriberActions(app: Api, { changes: sql, secrets, settings }: Deps): void {
+
+export function mountSubscriberActions(app: Api, deps: Deps): void {
+  const { changes: sql, secrets, settings } = deps;
   const connection = { sql, secrets };
 
   app.openapi(testRoute(connection), async (c) => {
@@ -58,31 +61,43 @@ export function mountSubscriberActions(app: Api, { changes: sql, secrets, settin
   });
 
   app.openapi(replayRoute(connection), async (c) => {
-    const subscriber = await requireSubscriber(sql, c.req.valid('param').id);
-    const refusal = whyNoReplay(subscriber);
-    if (refusal !== null) throw new Problem('invalid_request', `${refusal}.`);
+    const subscriber = await replayable(sql, c.req.valid('param').id);
     const { since, until, types = null, dryRun = false } = c.req.valid('json');
     const now = await databaseNow(sql);
     const range = { subscriber: subscriber.id, since: since(now), until: until?.(now) ?? Number.POSITIVE_INFINITY, types };
     if (range.since > range.until) {
-      const detail = 'is later than until';
-      throw new Problem('invalid_request', `since: ${detail}.`, { errors: [{ field: 'since', detail }] });
+      throw fieldProblem('since', 'is later than until');
     }
     const replayed = await replay(sql, range, { dryRun, signal: c.env?.closing });
-    if (!replayed.complete) {
-      throw new Problem(
-        'unavailable',
-        `The daemon is stopping; ${replayed.count} events are scheduled. Repeat the request for the rest.`,
-      );
-    }
-    const drain = dryRun
-      ? await drainOf(sql, replayed, { subscriber: subscriber.id, concurrency: settings.webhooks.concurrency })
-      : null;
-    return c.json(replayedBody(replayed, { dryRun, advice: waitAdvice(subscriber, now, { secrets }), drain }), 200);
+    return c.json(await sentAgain(deps, subscriber, { replayed, dryRun, things: 'events' }), 200);
   });
 }
 
-const oneSubscriber = { params: { id: subscriberName } };
+/** The subscriber of this name, if it can be sent past events. */
+export async function replayable(sql: Sql, name: string): ReturnType<typeof requireSubscriber> {
+  const subscriber = await requireSubscriber(sql, name);
+  const refusal = whyNoReplay(subscriber);
+  if (refusal !== null) throw new Problem('invalid_request', `${refusal}.`);
+  return subscriber;
+}
+
+/** The body that says what is sent again, or would be. Throws Problem when not all of it was scheduled. */
+export async function sentAgain(
+  { changes: sql, secrets, settings }: Deps,
+  subscriber: Awaited<ReturnType<typeof requireSubscriber>>,
+  { replayed, dryRun, things }: { replayed: Replayed; dryRun: boolean; things: string },
+) {
+  const { complete, count } = replayed;
+  if (!complete) {
+    const detail = `The daemon is stopping; ${count} ${things} are scheduled. Repeat the request for the rest.`;
+    throw new Problem('unavailable', detail);
+  }
+  const { concurrency } = settings.webhooks;
+  const drain = dryRun ? await drainOf(sql, replayed, { subscriber: subscriber.id, concurrency }) : null;
+  const advice = waitAdvice(subscriber, await databaseNow(sql), { secrets });
+  return replayedBody(replayed, { dryRun, advice, drain });
+}
+
 type Connection = Pick<Deps, 'sql' | 'secrets'>;
 
 const testRoute = (connection: Connection) =>
@@ -129,7 +144,7 @@ const resumeRoute = route('POST /v1/subscribers/{id}/resume', {
   summary: 'End the pause of a subscriber',
   description:
     'For one whose receiver was mended: what is parked for it goes out at once, in order, few at first. One that gets events already stays as it is; one that is off is switched on with PATCH (`subscriber_off`). Should it still fail, it is paused again.',
-  params: { id: subscriberName },
+  ...oneSubscriber,
   answers: { 200: jsonAnswer('The subscriber as it is now.', subscriberSchema) },
   problems: ['subscriber_not_found', 'subscriber_off'],
 });
@@ -148,5 +163,4 @@ const replayRoute = (connection: Connection) =>
       dryRun: flagField.optional().describe('Only counts.'),
     }),
     answers: { 200: jsonAnswer('What is sent again, or would be.', replaySchema) },
-    problems: ['subscriber_not_found'],
   });

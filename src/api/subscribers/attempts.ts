@@ -7,7 +7,7 @@ import { isoTime } from '../../domain/values/time.ts';
 import { latestAttempts } from '../../postgres/deliveries/attempts-list.ts';
 import { limitParameter } from '../http/page.ts';
 import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
-import { attemptSchema, subscriberName } from './fields.ts';
+import { attemptSchema, oneSubscriber } from './fields.ts';
 
 const DEFAULT_LIMIT = 50;
 const MOST_LIMIT = 100;
@@ -33,8 +33,7 @@ const attemptsRoute = route('GET /v1/subscribers/{id}/attempts', {
   summary: 'Read the latest attempts of a subscriber',
   description:
     'The latest first: of the deliveries that were delivered or given up last, and of those that fail now. It has no pages; the attempts of one delivery are read with the delivery.',
-  params: { id: subscriberName },
+  ...oneSubscriber,
   query: { limit: limitParameter(MOST_LIMIT).openapi({ default: DEFAULT_LIMIT }).optional() },
   answers: { 200: jsonAnswer('The attempts.', attemptsSchema) },
-  problems: ['subscriber_not_found'],
 });

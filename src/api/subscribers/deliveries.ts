@@ -9,7 +9,7 @@ import { bodyOfDelivery } from '../../postgres/deliveries/attempts-list.ts';
 import { findDelivery, listDeliveries } from '../../postgres/deliveries/delivery-list.ts';
 import { notText, purchaseIdField, siteParameter, subscriberParameter } from '../http/fields.ts';
 import { pageAnswer, pageParameters, readPage } from '../http/page.ts';
-import { Problem } from '../http/problems.ts';
+import { fieldProblem, Problem } from '../http/problems.ts';
 import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import { deliveryDetailsSchema, deliveryIdField, deliverySchema, deliveryStatusParameter } from './fields.ts';
 
@@ -18,7 +18,7 @@ export function mountDeliveries(app: Api, { sql, changes }: Deps): void {
     const { cursor, limit, ...filter } = c.req.valid('query');
     if (filter.site !== undefined && filter.purchase === undefined) {
       const detail = 'says which purchase is meant, so it needs purchase; leave it out, or name both';
-      throw new Problem('invalid_request', `site: ${detail}.`, { errors: [{ field: 'site', value: filter.site, detail }] });
+      throw fieldProblem('site', detail, { value: filter.site });
     }
     const { page, nextCursor } = await readPage({ cursor, limit }, (place) => listDeliveries(sql, { filter, ...place }));
     return c.json({ data: page.map(deliveryBody), nextCursor }, 200);
@@ -50,7 +50,7 @@ function notFound(id: number): Problem {
   return new Problem('delivery_not_found', `There is no delivery ${deliveryName(id)}.`);
 }
 
-const oneDelivery = { params: { id: deliveryIdField } };
+const oneDelivery = { params: { id: deliveryIdField }, problems: ['delivery_not_found'] } as const;
 const answer = (description: string) => jsonAnswer(description, deliveryDetailsSchema);
 
 const listRoute = route('GET /v1/deliveries', {
@@ -78,7 +78,6 @@ const readRoute = route('GET /v1/deliveries/{id}', {
     'With every attempt that was made, first to last. Those that failed are kept for `store.retention.attempts`, the one that delivered as long as the delivery.',
   ...oneDelivery,
   answers: { 200: answer('The delivery as it is now.') },
-  problems: ['delivery_not_found'],
 });
 
 /** What a channel for people gets; alerts.schema.json has all of it. */
@@ -102,7 +101,6 @@ const eventRoute = route('GET /v1/deliveries/{id}/event', {
   answers: {
     200: jsonAnswer('The event.', z.unknown().openapi({ anyOf: [{ $ref: '#/components/schemas/Event' }, ALERT] } as object)),
   },
-  problems: ['delivery_not_found'],
 });
 
 const retryRoute = route('POST /v1/deliveries/{id}/retry', {

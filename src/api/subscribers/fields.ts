@@ -45,6 +45,9 @@ export const subscriberName = subscriberParameter.openapi({
   description: 'The name of the subscriber.',
 });
 
+/** For calls about one subscriber. */
+export const oneSubscriber = { params: { id: subscriberName }, problems: ['subscriber_not_found'] } as const;
+
 /** An address may hold a token, so no message repeats it. */
 export function urlField({ webhooks }: CheckedAgainst) {
   return parameter((value) => readUrl(value, webhooks), { hideValue: true }).openapi({

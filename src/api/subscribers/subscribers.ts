@@ -11,14 +11,12 @@ import {
   type CheckedAgainst,
   extraFields,
   nameField,
+  oneSubscriber,
   secretField,
-  subscriberName,
   subscriberSchema,
   urlField,
   wishFields,
 } from './fields.ts';
-
-const BODY_LIMIT = 64 * 1024;
 
 export function mountSubscribers(app: Api, { sql, changes, secrets, settings }: Deps): void {
   const means = { sql: changes, secrets };
@@ -62,7 +60,6 @@ function distinct<List extends readonly unknown[] | null | undefined>(list: List
   return (Array.isArray(list) ? [...new Set(list)] : list) as List;
 }
 
-const oneSubscriber = { params: { id: subscriberName } };
 const answer = (description: string) => jsonAnswer(description, subscriberSchema);
 
 const listRoute = route('GET /v1/subscribers', {
@@ -81,7 +78,7 @@ const addRoute = (means: Pick<Deps, 'sql' | 'secrets'>, known: CheckedAgainst) =
     summary: 'Add a subscriber',
     description:
       'It gets what happens from now on; what happened before can be sent with `replay`. The answer shows the secret that signs, and nothing shows it again.',
-    limit: BODY_LIMIT,
+    limit: 64 * 1024,
     idempotent: means,
     body: strict({
       name: nameField,
@@ -99,7 +96,6 @@ const readRoute = route('GET /v1/subscribers/{id}', {
   description: 'As the list has it. Secrets and private keys are never shown.',
   ...oneSubscriber,
   answers: { 200: answer('The subscriber, without its secret.') },
-  problems: ['subscriber_not_found'],
 });
 
 const changeRoute = (known: CheckedAgainst) =>
@@ -107,7 +103,7 @@ const changeRoute = (known: CheckedAgainst) =>
     summary: 'Change a subscriber',
     description:
       'What is absent stays. With `status` a subscriber is switched off, or on again: then it is sent what waits. A `url` of another origin (scheme, host, port) needs `headers` beside it where the subscriber has some: stored values are not sent there (`headers_not_given`). Of those that the configuration names only `status` is changed here.',
-    limit: BODY_LIMIT,
+    limit: 64 * 1024,
     ...oneSubscriber,
     body: strict({
       url: urlField(known).optional(),

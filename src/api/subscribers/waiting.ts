@@ -5,7 +5,7 @@ import { requireSubscriber } from '../../actions/subscribers/subscribers.ts';
 import { waitingBody } from '../../actions/subscribers/waiting.ts';
 import { textOrNull } from '../http/fields.ts';
 import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
-import { answerSchema, subscriberName } from './fields.ts';
+import { answerSchema, oneSubscriber } from './fields.ts';
 
 export function mountWaiting(app: Api, { sql, settings }: Deps): void {
   app.openapi(waitingRoute, async (c) =>
@@ -42,7 +42,6 @@ export type SubscriberWaitingBody = z.output<typeof waitingSchema>;
 const waitingRoute = route('GET /v1/subscribers/{id}/waiting', {
   summary: 'Read what waits for a subscriber',
   description: 'How many deliveries wait and of which types, when the next is tried, and what the subscriber answered last.',
-  params: { id: subscriberName },
+  ...oneSubscriber,
   answers: { 200: jsonAnswer('What waits.', waitingSchema) },
-  problems: ['subscriber_not_found'],
 });
