@@ -2,7 +2,7 @@
 import { z } from '@hono/zod-openapi';
 import { actionBody } from '../../actions/recorded.ts';
 import { DOORS, listActions } from '../../postgres/console/actions.ts';
-import { lineParameter, textOrNull, wordParameter } from '../http/fields.ts';
+import { lineParameter, named, textOrNull, wordParameter } from '../http/fields.ts';
 import { pageAnswer, pageParameters, readPage } from '../http/page.ts';
 import { type Api, type Deps, route } from '../http/route.ts';
 
@@ -14,31 +14,29 @@ export function mountActions(app: Api, { sql }: Deps): void {
   });
 }
 
-const actionSchema = z
-  .object({
-    id: z.string().openapi({ example: 'act_42' }),
-    at: z.string(),
-    key: textOrNull.describe('The name of the key; null where none is configured, and of commands.'),
-    person: textOrNull.openapi({
-      description:
-        'The name that the person said at the sign-in to the console; null where none was said, and of programs and commands.',
-      example: 'Kim',
-    }),
-    address: z.string().describe('From where: the address of the caller, or of a command `account@machine`.'),
-    via: z.enum(DOORS),
-    call: z.string().openapi({
-      description: 'A call of the API, a command, or `sign in`, `sign out`, `sign out everywhere`.',
-      example: 'POST /v1/incidents/{id}/acknowledge',
-    }),
-    subject: z.record(z.string(), z.union([z.string(), z.number()])).openapi({
-      description: 'What it was about, by ids and counts. The id of a purchase that was erased since is left out.',
-      example: { id: 'inc_01JD0M9Q2V6QW3E7T8Y9Z0A1B2' },
-    }),
-    outcome: z
-      .enum(['done', 'failed'])
-      .describe('`failed`: the call was answered with a fault, and may have been done all the same.'),
-  })
-  .openapi('Action');
+const actionSchema = named('Action', {
+  id: z.string().openapi({ example: 'act_42' }),
+  at: z.string(),
+  key: textOrNull.describe('The name of the key; null where none is configured, and of commands.'),
+  person: textOrNull.openapi({
+    description:
+      'The name that the person said at the sign-in to the console; null where none was said, and of programs and commands.',
+    example: 'Kim',
+  }),
+  address: z.string().describe('From where: the address of the caller, or of a command `account@machine`.'),
+  via: z.enum(DOORS),
+  call: z.string().openapi({
+    description: 'A call of the API, a command, or `sign in`, `sign out`, `sign out everywhere`.',
+    example: 'POST /v1/incidents/{id}/acknowledge',
+  }),
+  subject: z.record(z.string(), z.union([z.string(), z.number()])).openapi({
+    description: 'What it was about, by ids and counts. The id of a purchase that was erased since is left out.',
+    example: { id: 'inc_01JD0M9Q2V6QW3E7T8Y9Z0A1B2' },
+  }),
+  outcome: z
+    .enum(['done', 'failed'])
+    .describe('`failed`: the call was answered with a fault, and may have been done all the same.'),
+});
 
 /** One of the list. */
 export type ActionBody = z.output<typeof actionSchema>;

@@ -2,7 +2,7 @@
 import { z } from '@hono/zod-openapi';
 import { SCOPES } from '../../config/kinds/key-kinds.ts';
 import { isoTimeOrNull } from '../../domain/values/time.ts';
-import { textOrNull } from '../http/fields.ts';
+import { named, textOrNull } from '../http/fields.ts';
 import { type Api, jsonAnswer, route } from '../http/route.ts';
 import { KEYLESS } from './access.ts';
 
@@ -13,13 +13,11 @@ export function mountKey(app: Api): void {
   });
 }
 
-const keySchema = z
-  .object({
-    key: textOrNull.describe('The name of the key; null where no keys are configured.'),
-    scopes: z.array(z.enum(SCOPES)),
-    expiresAt: textOrNull.describe('From when on the key is refused; null: never.'),
-  })
-  .openapi('Key');
+const keySchema = named('Key', {
+  key: textOrNull.describe('The name of the key; null where no keys are configured.'),
+  scopes: z.array(z.enum(SCOPES)),
+  expiresAt: textOrNull.describe('From when on the key is refused; null: never.'),
+});
 
 /** The answer's body. */
 export type KeyBody = z.output<typeof keySchema>;

@@ -3,7 +3,7 @@ import { z } from '@hono/zod-openapi';
 import { rowIdOf } from '../../actions/row-ids.ts';
 import { endOneSession, sessionBody } from '../../actions/sessions.ts';
 import { endSessionsOf, listSessions } from '../../postgres/console/sessions.ts';
-import { lineParameter, parameter, textOrNull } from '../http/fields.ts';
+import { lineParameter, named, parameter, textOrNull } from '../http/fields.ts';
 import { pageAnswer, pageParameters, readPage } from '../http/page.ts';
 import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 
@@ -27,18 +27,16 @@ export function mountSessions(app: Api, { sql, changes }: Deps): void {
   });
 }
 
-const sessionSchema = z
-  .object({
-    id: z.string().openapi({ example: 'ses_42' }),
-    key: z.string().describe('The name of the key with which the person signed in.'),
-    person: textOrNull.openapi({ description: 'The name that the person said; null where none was said.', example: 'Kim' }),
-    address: z.string().describe('From where the person signed in; behind a proxy, its address.'),
-    signedInAt: z.string(),
-    lastSeenAt: z.string().describe('When a page was last asked for, to the minute.'),
-    expiresAt: z.string(),
-    isOwn: z.boolean().describe('Whether the session itself asks; false for every program.'),
-  })
-  .openapi('Session');
+const sessionSchema = named('Session', {
+  id: z.string().openapi({ example: 'ses_42' }),
+  key: z.string().describe('The name of the key with which the person signed in.'),
+  person: textOrNull.openapi({ description: 'The name that the person said; null where none was said.', example: 'Kim' }),
+  address: z.string().describe('From where the person signed in; behind a proxy, its address.'),
+  signedInAt: z.string(),
+  lastSeenAt: z.string().describe('When a page was last asked for, to the minute.'),
+  expiresAt: z.string(),
+  isOwn: z.boolean().describe('Whether the session itself asks; false for every program.'),
+});
 
 /** One of the list. */
 export type SessionBody = z.output<typeof sessionSchema>;

@@ -8,7 +8,7 @@ import { PEOPLE_KIND_NAMES, PEOPLE_KINDS } from '../../config/kinds/people-kinds
 import type { ChannelSettings } from '../../config/settings.ts';
 import { modeOf, STUCK_MODES } from '../../domain/incidents/audience.ts';
 import { readSubscribers, type StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
-import { intOrNull, textOrNull } from '../http/fields.ts';
+import { intOrNull, named, textOrNull } from '../http/fields.ts';
 import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import { healthSchema, subscriberName } from '../subscribers/fields.ts';
 
@@ -42,31 +42,27 @@ function channelBody(channel: ChannelSettings, subscribers: readonly StoredSubsc
   };
 }
 
-const channelSchema = z
-  .object({
-    name: z.string().openapi({ description: 'The name of its subscriber: `@slack`, `@slack-night`.', example: '@slack' }),
-    kind: z.enum(PEOPLE_KIND_NAMES),
-    title: z.string().describe('What people call the kind.'),
-    sites: z.array(z.string()).nullable().describe('Of which sites it is alerted; null: of all.'),
-    severity: z.enum(['warning', 'critical']).describe('The least urgent incidents of which it is alerted.'),
-    stuck: z.enum(STUCK_MODES).describe('When a single stuck checkout alerts it.'),
-    paidTwice: z.boolean().describe('Whether an order that was paid twice alerts it.'),
-    maxPerHour: intOrNull.describe('Messages within an hour, at most; null: there is no such limit.'),
-    status: z.enum(['active', 'off']),
-    statusReason: textOrNull,
-    health: healthSchema,
-  })
-  .openapi('Channel');
+const channelSchema = named('Channel', {
+  name: z.string().openapi({ description: 'The name of its subscriber: `@slack`, `@slack-night`.', example: '@slack' }),
+  kind: z.enum(PEOPLE_KIND_NAMES),
+  title: z.string().describe('What people call the kind.'),
+  sites: z.array(z.string()).nullable().describe('Of which sites it is alerted; null: of all.'),
+  severity: z.enum(['warning', 'critical']).describe('The least urgent incidents of which it is alerted.'),
+  stuck: z.enum(STUCK_MODES).describe('When a single stuck checkout alerts it.'),
+  paidTwice: z.boolean().describe('Whether an order that was paid twice alerts it.'),
+  maxPerHour: intOrNull.describe('Messages within an hour, at most; null: there is no such limit.'),
+  status: z.enum(['active', 'off']),
+  statusReason: textOrNull,
+  health: healthSchema,
+});
 
 export type ChannelBody = z.output<typeof channelSchema>;
 
-const testedSchema = z
-  .object({
-    ok: z.boolean(),
-    messages: z.int().describe('Messages that it took.'),
-    detail: textOrNull.describe('Why it took no more; null when it took all.'),
-  })
-  .openapi('TestedChannel');
+const testedSchema = named('TestedChannel', {
+  ok: z.boolean(),
+  messages: z.int().describe('Messages that it took.'),
+  detail: textOrNull.describe('Why it took no more; null when it took all.'),
+});
 
 const listRoute = route('GET /v1/channels', {
   summary: 'List the channels for people',

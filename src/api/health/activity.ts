@@ -2,7 +2,7 @@
 
 import { z } from '@hono/zod-openapi';
 import { DEFAULT_MINUTES, MOST_MINUTES, readActivity } from '../../actions/flow/activity.ts';
-import { intOrNull, siteParameter, subscriberParameter, textOrNull } from '../http/fields.ts';
+import { intOrNull, named, numberOrNull, siteParameter, subscriberParameter, textOrNull } from '../http/fields.ts';
 import { limitParameter } from '../http/page.ts';
 import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import { requireSite, requireSubscriber } from '../purchases/find-purchase.ts';
@@ -17,32 +17,27 @@ export function mountActivity(app: Api, { sql }: Deps): void {
   });
 }
 
-const minuteSchema = z
-  .object({
-    at: timeSchema.describe("The minute's begin."),
-    polls: z.int(),
-    failedPolls: z.int().describe('Polls without a usable answer.'),
-    changes: z.int().describe('Changes of state.'),
-    greatestLagMs: intOrNull.describe('The longest time by which a poll began after it was due; null where no poll was made.'),
-    delivered: z.int().describe('Attempts of deliveries whose event the receiver took.'),
-    failedAttempts: z.int(),
-  })
-  .openapi('ActivityMinute');
+const minuteSchema = named('ActivityMinute', {
+  at: timeSchema.describe("The minute's begin."),
+  polls: z.int(),
+  failedPolls: z.int().describe('Polls without a usable answer.'),
+  changes: z.int().describe('Changes of state.'),
+  greatestLagMs: intOrNull.describe('The longest time by which a poll began after it was due; null where no poll was made.'),
+  delivered: z.int().describe('Attempts of deliveries whose event the receiver took.'),
+  failedAttempts: z.int(),
+});
 
 /** What was done in one minute. */
 export type ActivityMinute = z.output<typeof minuteSchema>;
 
-const usualSchema = z
-  .object({
-    polls: z.number().nullable(),
-    failedPolls: z.number().nullable(),
-    greatestLagMs: z.number().nullable(),
-    delivered: z.number().nullable(),
-  })
-  .openapi('ActivityUsual', {
-    description:
-      'A minute of the hour up to now on the days before (14 at most), on average; null until counts of three days are kept, and of lag where no poll was made.',
-  });
+const usualSchema = named('ActivityUsual', {
+  polls: numberOrNull,
+  failedPolls: numberOrNull,
+  greatestLagMs: numberOrNull,
+  delivered: numberOrNull,
+}).describe(
+  'A minute of the hour up to now on the days before (14 at most), on average; null until counts of three days are kept, and of lag where no poll was made.',
+);
 
 /** A usual minute of this hour. */
 export type ActivityUsual = z.output<typeof usualSchema>;
@@ -61,15 +56,13 @@ const activityRoute = route('GET /v1/activity', {
   answers: {
     200: jsonAnswer(
       'The minutes, the oldest first.',
-      z
-        .object({
-          at: timeSchema,
-          site: textOrNull,
-          subscriber: textOrNull,
-          usual: usualSchema,
-          minutes: z.array(minuteSchema).describe('Each minute, those in which nothing was done, too.'),
-        })
-        .openapi('Activity'),
+      named('Activity', {
+        at: timeSchema,
+        site: textOrNull,
+        subscriber: textOrNull,
+        usual: usualSchema,
+        minutes: z.array(minuteSchema).describe('Each minute, those in which nothing was done, too.'),
+      }),
     ),
   },
   problems: ['unknown_site'],

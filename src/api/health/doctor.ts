@@ -1,7 +1,7 @@
 /** Everything that has to work, checked with real calls, for people who look after the daemon. */
 import { z } from '@hono/zod-openapi';
 import { findingBody } from '../../actions/overview/finding.ts';
-import { flagField } from '../http/fields.ts';
+import { flagField, named } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import { findingSchema } from './system.ts';
@@ -14,12 +14,10 @@ export function mountDoctor(app: Api, { examine }: Deps): void {
   });
 }
 
-const doctorSchema = z
-  .object({
-    ok: z.boolean().describe('Whether nothing failed; there may be warnings.'),
-    findings: z.array(findingSchema).describe('In the order of `purchase-watch doctor`; words may change.'),
-  })
-  .openapi('Doctor');
+const doctorSchema = named('Doctor', {
+  ok: z.boolean().describe('Whether nothing failed; there may be warnings.'),
+  findings: z.array(findingSchema).describe('In the order of `purchase-watch doctor`; words may change.'),
+});
 
 /** The answer's body. */
 export type DoctorBody = z.output<typeof doctorSchema>;

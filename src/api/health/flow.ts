@@ -2,7 +2,7 @@
 
 import { z } from '@hono/zod-openapi';
 import { readFlow } from '../../actions/flow/flow.ts';
-import { intOrNull, siteParameter, textOrNull } from '../http/fields.ts';
+import { intOrNull, named, numberOrNull, objects, orNull, siteParameter, textOrNull } from '../http/fields.ts';
 import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import { requireSite } from '../purchases/find-purchase.ts';
 import { limitSchema, stateOrNull, stateSchema, timeSchema } from '../purchases/purchase-body.ts';
@@ -15,104 +15,86 @@ export function mountFlow(app: Api, { sql, limits }: Deps): void {
   });
 }
 
-const edgeSchema = z
-  .object({
-    from: stateOrNull.describe('Null: the first observation.'),
-    to: stateSchema,
-    count: z.int().describe('Purchases that went this way between `from` and `to` of the answer.'),
-    usual: z
-      .number()
-      .nullable()
-      .describe(
-        'The mean of the same minutes on the last 14 days (24, 48, … hours before, weekends among them), over the sites with at least three such days; null while there is no such site.',
-      ),
-  })
-  .openapi('FlowEdge', {
-    description: 'A way from state to state that a purchase went in the hour, or that at least one purchase usually goes.',
-  });
+const edgeSchema = named('FlowEdge', {
+  from: stateOrNull.describe('Null: the first observation.'),
+  to: stateSchema,
+  count: z.int().describe('Purchases that went this way between `from` and `to` of the answer.'),
+  usual: numberOrNull.describe(
+    'The mean of the same minutes on the last 14 days (24, 48, … hours before, weekends among them), over the sites with at least three such days; null while there is no such site.',
+  ),
+}).describe('A way from state to state that a purchase went in the hour, or that at least one purchase usually goes.');
 
-const agesSchema = z
-  .object({
-    oldest: z.array(
+const agesSchema = named('FlowAges', {
+  oldest: z.array(
+    z.object({
+      ageMs: z.int().describe('Time in the state that counts, without time in which it could not be polled.'),
+      share: numberOrNull.describe('The same as a share of the limit; null where there is none.'),
+      stuck: z.boolean(),
+    }),
+  ),
+  buckets: z
+    .array(
       z.object({
-        ageMs: z.int().describe('Time in the state that counts, without time in which it could not be polled.'),
-        share: z.number().nullable().describe('The same as a share of the limit; null where there is none.'),
-        stuck: z.boolean(),
+        from: z.number(),
+        below: numberOrNull.describe('Null: without end.'),
+        count: z.int(),
       }),
+    )
+    .nullable()
+    .describe(
+      'Those that were read by their share of the limit, empty ones left out; null where all are among the oldest, or no limit holds.',
     ),
-    buckets: z
-      .array(
-        z.object({
-          from: z.number(),
-          below: z.number().nullable().describe('Null: without end.'),
-          count: z.int(),
-        }),
-      )
-      .nullable()
-      .describe(
-        'Those that were read by their share of the limit, empty ones left out; null where all are among the oldest, or no limit holds.',
-      ),
-    unread: z
-      .int()
-      .describe('Purchases that were not read, because many wait; each came later than all that were read of its site.'),
-  })
-  .openapi('FlowAges', {
-    description: 'How long purchases have waited: the 60 oldest one by one, and where more wait, in buckets.',
-  });
+  unread: z
+    .int()
+    .describe('Purchases that were not read, because many wait; each came later than all that were read of its site.'),
+}).describe('How long purchases have waited: the 60 oldest one by one, and where more wait, in buckets.');
 
-const flowStateSchema = z
-  .object({
-    state: stateSchema,
-    final: z.boolean(),
-    watching: z.int().describe('Purchases that are watched and in the state now.'),
-    stuck: z.int().describe('How many of them are stuck.'),
-    came: z.int().describe('Purchases that came into the state between `from` and `to` of the answer.'),
-    usual: z
-      .object({
-        usualMs: z.int().describe('The median of customers who got on, of the last 14 days.'),
-        p95Ms: z.int().describe('95 % of them were faster than this.'),
-        purchases: z.int().describe('From so many, however few.'),
-      })
-      .nullable(),
-    limits: z
-      .array(z.object({ site: z.string(), limit: limitSchema }))
-      .describe(
-        'Of the site asked for, or of each site that watches purchases in the state (of each site, where none does); those without a limit are missing.',
-      ),
-    incidents: z.array(
-      z.object({
-        id: z.string(),
-        site: z.string(),
-        severity: z.enum(['warning', 'critical']),
-        since: timeSchema,
-        endsAt: timeSchema.nullable().describe('When it ends unless another customer gets stuck; null while one is stuck.'),
-        parent: textOrNull.describe('The incident of several states or sites of which it is a part.'),
-      }),
-    ),
-    ages: z
-      .union([agesSchema, z.null()])
-      .describe('Null where nobody waits, and in New, BeingProcessed and final states without a limit.'),
-  })
-  .openapi('FlowState');
+const flowStateSchema = named('FlowState', {
+  state: stateSchema,
+  final: z.boolean(),
+  watching: z.int().describe('Purchases that are watched and in the state now.'),
+  stuck: z.int().describe('How many of them are stuck.'),
+  came: z.int().describe('Purchases that came into the state between `from` and `to` of the answer.'),
+  usual: z
+    .object({
+      usualMs: z.int().describe('The median of customers who got on, of the last 14 days.'),
+      p95Ms: z.int().describe('95 % of them were faster than this.'),
+      purchases: z.int().describe('From so many, however few.'),
+    })
+    .nullable(),
+  limits: objects(
+    'Of the site asked for, or of each site that watches purchases in the state (of each site, where none does); those without a limit are missing.',
+    { site: z.string(), limit: limitSchema },
+  ),
+  incidents: z.array(
+    z.object({
+      id: z.string(),
+      site: z.string(),
+      severity: z.enum(['warning', 'critical']),
+      since: timeSchema,
+      endsAt: timeSchema.nullable().describe('When it ends unless another customer gets stuck; null while one is stuck.'),
+      parent: textOrNull.describe('The incident of several states or sites of which it is a part.'),
+    }),
+  ),
+  ages: orNull(agesSchema).describe('Null where nobody waits, and in New, BeingProcessed and final states without a limit.'),
+});
 
-const flowSchema = z
-  .object({
-    at: timeSchema,
-    site: textOrNull,
-    from: timeSchema.describe(
-      'Transitions are counted by ten minutes: the present ten and the six before, so 60 to 70 minutes up to `to`.',
-    ),
-    to: timeSchema,
-    usualDays: intOrNull.describe(
-      'Days that `usual` rests on, of the site with the fewest; null while fewer than three are known of each site.',
-    ),
-    notSeenYet: z.int().describe('Purchases that are watched and had no good answer yet.'),
-    edges: z.array(edgeSchema).describe('The busiest first.'),
-    states: z
-      .array(flowStateSchema)
-      .describe('States in which purchases are watched, an incident is open, or to or from which an edge leads.'),
-  })
-  .openapi('Flow');
+const flowSchema = named('Flow', {
+  at: timeSchema,
+  site: textOrNull,
+  from: timeSchema.describe(
+    'Transitions are counted by ten minutes: the present ten and the six before, so 60 to 70 minutes up to `to`.',
+  ),
+  to: timeSchema,
+  usualDays: intOrNull.describe(
+    'Days that `usual` rests on, of the site with the fewest; null while fewer than three are known of each site.',
+  ),
+  notSeenYet: z.int().describe('Purchases that are watched and had no good answer yet.'),
+  edges: z.array(edgeSchema).describe('The busiest first.'),
+  states: z
+    .array(flowStateSchema)
+    .describe('States in which purchases are watched, an incident is open, or to or from which an edge leads.'),
+});
 
 /** The answer's body. */
 export type FlowBody = z.output<typeof flowSchema>;

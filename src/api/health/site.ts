@@ -1,7 +1,7 @@
 /** A site by itself: its settings without secrets, its limits, and how long customers stay in each state. */
 import { z } from '@hono/zod-openapi';
 import { readSite } from '../../actions/flow/site.ts';
-import { siteParameter, textOrNull } from '../http/fields.ts';
+import { named, objects, orNull, siteParameter, textOrNull } from '../http/fields.ts';
 import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import { requireSite } from '../purchases/find-purchase.ts';
 import { limitSchema, stateSchema, timeSchema } from '../purchases/purchase-body.ts';
@@ -43,50 +43,46 @@ export const siteReplicaSchema = z.object({
     .describe('Never the token itself. Null where credentials go with each call.'),
 });
 
-const siteSchema = z
-  .object({
-    site: z.string(),
-    configured: z.boolean(),
-    settings: z
-      .object({
-        auth: z.enum(['oauth2', 'basic']),
-        timeZone: z.string().openapi({ example: 'Europe/Stockholm' }),
-        maxRps: z.number().describe('Ceiling of calls a second, over all replicas.'),
-        concurrency: z.int().describe('Calls in flight of each replica.'),
-        timeoutMs: z.int(),
-        invoices: z.boolean(),
-      })
+const siteSchema = named('Site', {
+  site: z.string(),
+  configured: z.boolean(),
+  settings: z
+    .object({
+      auth: z.enum(['oauth2', 'basic']),
+      timeZone: z.string().openapi({ example: 'Europe/Stockholm' }),
+      maxRps: z.number().describe('Ceiling of calls a second, over all replicas.'),
+      concurrency: z.int().describe('Calls in flight of each replica.'),
+      timeoutMs: z.int(),
+      invoices: z.boolean(),
+    })
+    .nullable()
+    .describe('Null where the site is not configured any more.'),
+  replicas: z
+    .array(siteReplicaSchema)
+    .describe('How each running replica calls the site: breaker, share of the ceiling, access token.'),
+  orders: z
+    .object({
+      paid: z.int().describe('Completed purchases whose order is known, lately.'),
+      repeated: z.int().describe('Those of them whose order had been paid before.'),
+      reused: z
+        .boolean()
+        .describe('Whether so many repeat that the site reuses references by design: orders paid twice are not announced.'),
+    })
+    .describe('How often a purchase pays an order that was paid before.'),
+  states: objects('States with a limit, and those in which customers stayed in the last 14 days.', {
+    state: stateSchema,
+    limit: orNull(limitSchema).describe('Null: never stuck.'),
+    usual: z
+      .object({ usualMs: z.int(), p95Ms: z.int(), purchases: z.int() })
       .nullable()
-      .describe('Null where the site is not configured any more.'),
-    replicas: z
-      .array(siteReplicaSchema)
-      .describe('How each running replica calls the site: breaker, share of the ceiling, access token.'),
-    orders: z
-      .object({
-        paid: z.int().describe('Completed purchases whose order is known, lately.'),
-        repeated: z.int().describe('Those of them whose order had been paid before.'),
-        reused: z
-          .boolean()
-          .describe('Whether so many repeat that the site reuses references by design: orders paid twice are not announced.'),
-      })
-      .describe('How often a purchase pays an order that was paid before.'),
-    states: z
-      .array(
-        z.object({
-          state: stateSchema,
-          limit: z.union([limitSchema, z.null()]).describe('Null: never stuck.'),
-          usual: z
-            .object({ usualMs: z.int(), p95Ms: z.int(), purchases: z.int() })
-            .nullable()
-            .describe('From however few; null: no customer got on yet.'),
-          stays: z
-            .array(z.object({ fromMs: z.int(), belowMs: z.int(), count: z.int() }))
-            .describe('Stays by the longest time that the polls around the exit allow; empty buckets left out.'),
-        }),
-      )
-      .describe('States with a limit, and those in which customers stayed in the last 14 days.'),
-  })
-  .openapi('Site');
+      .describe('From however few; null: no customer got on yet.'),
+    stays: objects('Stays by the longest time that the polls around the exit allow; empty buckets left out.', {
+      fromMs: z.int(),
+      belowMs: z.int(),
+      count: z.int(),
+    }),
+  }),
+});
 
 /** The answer's body. */
 export type SiteBody = z.output<typeof siteSchema>;

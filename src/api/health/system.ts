@@ -3,7 +3,7 @@ import { z } from '@hono/zod-openapi';
 import { readSystem } from '../../actions/doctor/system.ts';
 import { isKeyless } from '../../config/api-keys.ts';
 import { SCOPES } from '../../config/kinds/key-kinds.ts';
-import { textOrNull } from '../http/fields.ts';
+import { named, objects, textOrNull } from '../http/fields.ts';
 import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import { timeSchema } from '../purchases/purchase-body.ts';
 
@@ -13,35 +13,34 @@ export function mountSystem(app: Api, { sql, settings: { apiKeys }, own, describ
 }
 
 /** What a check found, without secrets. */
-export const findingSchema = z
-  .object({
-    about: z.string().openapi({ description: 'What was checked.', example: 'site default' }),
-    verdict: z.enum(['ok', 'warning', 'failed']),
-    found: z.string(),
-    todo: textOrNull.describe('What to do about it; null when there is nothing to do.'),
-  })
-  .openapi('Finding');
+export const findingSchema = named('Finding', {
+  about: z.string().openapi({ description: 'What was checked.', example: 'site default' }),
+  verdict: z.enum(['ok', 'warning', 'failed']),
+  found: z.string(),
+  todo: textOrNull.describe('What to do about it; null when there is nothing to do.'),
+});
 
-const systemSchema = z
-  .object({
-    versions: z.object({
-      package: z.string(),
-      node: z.string(),
-      postgres: z.string(),
-      schema: z.int().describe('Number of the last migration.'),
-    }),
-    database: z.object({ connections: z.int(), maxConnections: z.int() }),
-    keys: z
-      .array(z.object({ name: z.string(), scopes: z.array(z.enum(SCOPES)), expiresAt: timeSchema.nullable() }))
-      .describe('Keys of the API by their names.'),
-    findings: z
-      .array(findingSchema)
-      .describe('What `purchase-watch doctor` finds in the database, keys and certificates that end soon; words may change.'),
-    settings: z
-      .array(z.object({ name: z.string(), text: z.string(), origin: z.string() }))
-      .describe('As `purchase-watch config` shows them, without secrets: those that the answering process was started with.'),
-  })
-  .openapi('System');
+const systemSchema = named('System', {
+  versions: z.object({
+    package: z.string(),
+    node: z.string(),
+    postgres: z.string(),
+    schema: z.int().describe('Number of the last migration.'),
+  }),
+  database: z.object({ connections: z.int(), maxConnections: z.int() }),
+  keys: objects('Keys of the API by their names.', {
+    name: z.string(),
+    scopes: z.array(z.enum(SCOPES)),
+    expiresAt: timeSchema.nullable(),
+  }),
+  findings: z
+    .array(findingSchema)
+    .describe('What `purchase-watch doctor` finds in the database, keys and certificates that end soon; words may change.'),
+  settings: objects(
+    'As `purchase-watch config` shows them, without secrets: those that the answering process was started with.',
+    { name: z.string(), text: z.string(), origin: z.string() },
+  ),
+});
 
 /** The answer's body. */
 export type SystemBody = z.output<typeof systemSchema>;

@@ -17,6 +17,20 @@ const MOST_SITES_NAMED = 10;
 /** Fields of answers. */
 export const textOrNull = z.string().nullable();
 export const intOrNull = z.int().nullable();
+export const numberOrNull = z.number().nullable();
+
+/** The same or null. Not nullable(): that would make null a part of a schema that has a name. */
+export const orNull = <Schema extends z.ZodType>(schema: Schema) => z.union([schema, z.null()]);
+
+/** An object that has a name in the OpenAPI document. */
+export function named<Fields extends z.core.$ZodLooseShape>(name: string, fields: Fields) {
+  return z.object(fields).openapi(name);
+}
+
+/** A list of objects with these fields. */
+export function objects<Fields extends z.core.$ZodLooseShape>(description: string, fields: Fields) {
+  return z.array(z.object(fields)).describe(description);
+}
 
 export const flagField = z.boolean({ error: 'must be true or false' });
 

@@ -2,7 +2,7 @@
 import { z } from '@hono/zod-openapi';
 import { customersIn } from '../../actions/incidents/customers.ts';
 import { LEFT_OUTCOMES, STAY_FATES } from '../../domain/incidents/customers.ts';
-import { textOrNull, wordParameter } from '../http/fields.ts';
+import { named, numberOrNull, objects, orNull, textOrNull, wordParameter } from '../http/fields.ts';
 import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import { stateOrNull, stateSchema, timeSchema } from '../purchases/purchase-body.ts';
 import { acknowledgementSchema, incidentIdField, moneySchema } from './fields.ts';
@@ -26,15 +26,11 @@ const PURCHASE = {
 const stuckPurchaseSchema = z.object({ ...PURCHASE, stateSince: timeSchema, stuckSince: timeSchema });
 
 const leftSchema = z.object({
-  data: z
-    .array(
-      z.object({
-        ...PURCHASE,
-        outcome: z.enum(LEFT_OUTCOMES),
-        at: timeSchema.describe('When it got there; of `other`, when the other purchase was paid.'),
-      }),
-    )
-    .describe('The latest first; 100 at most, of the `outcome` that was asked for.'),
+  data: objects('The latest first; 100 at most, of the `outcome` that was asked for.', {
+    ...PURCHASE,
+    outcome: z.enum(LEFT_OUTCOMES),
+    at: timeSchema.describe('When it got there; of `other`, when the other purchase was paid.'),
+  }),
   counts: z
     .object({ late: z.int(), other: z.int(), lost: z.int(), open: z.int() })
     .describe(
@@ -43,8 +39,7 @@ const leftSchema = z.object({
   atLeast: z.boolean().describe('Whether only the latest were looked at.'),
 });
 
-const shareOf = (description: string) =>
-  z.union([z.object({ overdue: z.int(), of: z.int() }), z.null()]).openapi({ description });
+const shareOf = (description: string) => orNull(z.object({ overdue: z.int(), of: z.int() })).openapi({ description });
 
 const placeSchema = z.object({
   id: z.string().describe('The incident that is about this state of this site alone.'),
@@ -57,9 +52,9 @@ const placeSchema = z.object({
   isOver: z.boolean().describe('Whether nobody is stuck there any more.'),
   latest: shareOf('How many of the latest 20 customers became stuck; null when none is remembered.'),
   came: shareOf('How many of those who came since it began became stuck; null once the alarm is off.'),
-  usualShare: z.number().nullable().describe('The share that is usual, from 0 to 1.'),
-  acknowledged: z.union([acknowledgementSchema, z.null()]),
-  money: z.union([moneySchema, z.null()]).describe('What waits there; null when it is over.'),
+  usualShare: numberOrNull.describe('The share that is usual, from 0 to 1.'),
+  acknowledged: orNull(acknowledgementSchema),
+  money: orNull(moneySchema).describe('What waits there; null when it is over.'),
 });
 
 const staySchema = z.object({
@@ -87,19 +82,15 @@ const cameSchema = z.object({
   share: z.array(stepSchema).describe('The share of the latest 20 customers who became stuck, over time.'),
 });
 
-const customersSchema = z
-  .object({
-    data: z.array(stuckPurchaseSchema).describe('Purchases stuck now, the longest waiting first; 100 at most.'),
-    ...moneySchema.shape,
-    left: leftSchema.describe('Purchases that were stuck in it and are not any more.'),
-    places: z
-      .array(placeSchema)
-      .describe('The states of sites that it is made of, open ones first, the largest first; 100 at most.'),
-    came: z
-      .union([cameSchema, z.null()])
-      .describe('Null for incidents of several states or sites, whose parts have it, and for other kinds.'),
-  })
-  .openapi('IncidentCustomers');
+const customersSchema = named('IncidentCustomers', {
+  data: z.array(stuckPurchaseSchema).describe('Purchases stuck now, the longest waiting first; 100 at most.'),
+  ...moneySchema.shape,
+  left: leftSchema.describe('Purchases that were stuck in it and are not any more.'),
+  places: z
+    .array(placeSchema)
+    .describe('The states of sites that it is made of, open ones first, the largest first; 100 at most.'),
+  came: orNull(cameSchema).describe('Null for incidents of several states or sites, whose parts have it, and for other kinds.'),
+});
 
 /** The customers in an incident, in an answer. */
 export type IncidentCustomersBody = z.output<typeof customersSchema>;

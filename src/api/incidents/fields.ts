@@ -15,7 +15,7 @@ import {
 import { rowIdOf } from '../../actions/row-ids.ts';
 import { DELIVERY_STATUSES } from '../../domain/deliveries/delivery-status.ts';
 import type { Instant } from '../../domain/values/time.ts';
-import { intOrNull, parameter, textOrNull, wordParameter } from '../http/fields.ts';
+import { intOrNull, named, numberOrNull, objects, orNull, parameter, textOrNull, wordParameter } from '../http/fields.ts';
 import { stateOrNull, timeSchema } from '../purchases/purchase-body.ts';
 
 export const kindParameter = wordParameter(INCIDENT_KINDS, 'kind of incident');
@@ -54,105 +54,94 @@ export const silenceIdField = parameter(rowIdOf('sil')).openapi({
   example: 'sil_42',
 });
 
-const partSchema = z
-  .object({
-    id: z.string(),
-    site: textOrNull,
-    state: stateOrNull,
-    count: z.int(),
-    peak: z.int(),
-    endedAt: timeSchema.nullable(),
-  })
-  .openapi('IncidentPart');
+const partSchema = named('IncidentPart', {
+  id: z.string(),
+  site: textOrNull,
+  state: stateOrNull,
+  count: z.int(),
+  peak: z.int(),
+  endedAt: timeSchema.nullable(),
+});
 
-const alarmSchema = z
-  .object({
-    rule: z
-      .enum(['share', 'sparse'])
-      .describe('`share`: too many of the latest customers; `sparse`: few customers come, and two in a row did not get on.'),
-    at: timeSchema.describe('When it was noticed.'),
-    since: timeSchema.describe('When the first customer came that speaks for it.'),
-    entrants: z.int().describe('Customers that were counted since then.'),
-    overdue: z.int().describe('Those of them that became stuck.'),
-    usualShare: z.number().describe('The share that is usual, from 0 to 1.'),
-    perDay: z.number().nullable().describe('Customers a day, as far as is known.'),
-    falseAlarmEvery: z
-      .number()
-      .nullable()
-      .describe('One false alarm in about so many customers is to be expected; null where that is not known.'),
-  })
-  .openapi('Alarm');
+const alarmSchema = named('Alarm', {
+  rule: z
+    .enum(['share', 'sparse'])
+    .describe('`share`: too many of the latest customers; `sparse`: few customers come, and two in a row did not get on.'),
+  at: timeSchema.describe('When it was noticed.'),
+  since: timeSchema.describe('When the first customer came that speaks for it.'),
+  entrants: z.int().describe('Customers that were counted since then.'),
+  overdue: z.int().describe('Those of them that became stuck.'),
+  usualShare: z.number().describe('The share that is usual, from 0 to 1.'),
+  perDay: numberOrNull.describe('Customers a day, as far as is known.'),
+  falseAlarmEvery: numberOrNull.describe(
+    'One false alarm in about so many customers is to be expected; null where that is not known.',
+  ),
+});
 
 export const acknowledgementSchema = z.object({ at: timeSchema, by: z.string(), note: textOrNull });
 const answerSchema = z.object({ cause: z.string(), note: textOrNull, by: z.string(), at: timeSchema });
 
-export const incidentSchema = z
-  .object({
-    id: z.string(),
-    kind: z.enum(INCIDENT_KINDS),
-    site: textOrNull.describe('Null when it is about a subscriber, about replicas of the daemon, or about several sites.'),
-    state: stateOrNull.describe('Null when it is about no state, or about several.'),
-    subscriber: textOrNull.describe('The subscriber that takes nothing, or not everything.'),
-    parent: textOrNull.describe('The incident that this one is part of.'),
-    where: z
-      .string()
-      .openapi({ description: 'In a few words for people: a site, a subscriber, or how many.', example: 'demo-se' }),
-    what: z.string().openapi({
-      description: 'What is wrong, in a few words for people.',
-      example: '14 customers stuck waiting for the card provider',
-    }),
-    parts: z.array(partSchema).describe('Its parts, open ones first, the largest first; 200 at most.'),
-    status: z.enum(['open', 'ended']),
-    severity: z.enum(['warning', 'critical']),
-    openedAt: timeSchema,
-    since: timeSchema.describe('The earliest symptom.'),
-    quietSince: timeSchema.nullable().describe('Since when nothing is wrong any more; it ends when that lasts.'),
-    endsAt: timeSchema
-      .nullable()
-      .describe(
-        'When the incident ends if nothing goes wrong again. Null while something is wrong, such as a stuck customer, and once the incident has ended. Where customers were stuck, `endsAt` may be set while `quietSince` is still null: no customer is stuck, and the alarm is still on.',
-      ),
-    endsUnless: textOrNull.openapi({
-      description: 'What keeps it from that end, in a few words for people.',
-      example: 'unless calls fail again',
-    }),
-    endedAt: timeSchema.nullable(),
-    reopenedAt: timeSchema.nullable().describe('When it came back after it had ended.'),
-    count: z
-      .int()
-      .describe(
-        'Customers that are stuck now; 1 for a site of which no purchase is read; deliveries that wait, or were given up, for a subscriber, counted to 100 000; replicas that cannot do their work.',
-      ),
-    peak: z.int(),
-    alarm: z.union([alarmSchema, z.null()]).describe('What it rests on; null where it rests on no count.'),
-    saidAt: timeSchema.nullable().describe('When people were last alerted: on Slack, or in the log where Slack takes nothing.'),
-    owner: textOrNull.describe('Who looks after it, or after the incident that it is part of.'),
-    acknowledged: z.union([acknowledgementSchema, z.null()]),
-    answer: z.union([answerSchema, z.null()]).describe('What it was, as a person said.'),
-    silencedUntil: timeSchema.nullable().describe('While a silence keeps people from being alerted of it.'),
-  })
-  .openapi('Incident');
+export const incidentSchema = named('Incident', {
+  id: z.string(),
+  kind: z.enum(INCIDENT_KINDS),
+  site: textOrNull.describe('Null when it is about a subscriber, about replicas of the daemon, or about several sites.'),
+  state: stateOrNull.describe('Null when it is about no state, or about several.'),
+  subscriber: textOrNull.describe('The subscriber that takes nothing, or not everything.'),
+  parent: textOrNull.describe('The incident that this one is part of.'),
+  where: z.string().openapi({ description: 'In a few words for people: a site, a subscriber, or how many.', example: 'demo-se' }),
+  what: z.string().openapi({
+    description: 'What is wrong, in a few words for people.',
+    example: '14 customers stuck waiting for the card provider',
+  }),
+  parts: z.array(partSchema).describe('Its parts, open ones first, the largest first; 200 at most.'),
+  status: z.enum(['open', 'ended']),
+  severity: z.enum(['warning', 'critical']),
+  openedAt: timeSchema,
+  since: timeSchema.describe('The earliest symptom.'),
+  quietSince: timeSchema.nullable().describe('Since when nothing is wrong any more; it ends when that lasts.'),
+  endsAt: timeSchema
+    .nullable()
+    .describe(
+      'When the incident ends if nothing goes wrong again. Null while something is wrong, such as a stuck customer, and once the incident has ended. Where customers were stuck, `endsAt` may be set while `quietSince` is still null: no customer is stuck, and the alarm is still on.',
+    ),
+  endsUnless: textOrNull.openapi({
+    description: 'What keeps it from that end, in a few words for people.',
+    example: 'unless calls fail again',
+  }),
+  endedAt: timeSchema.nullable(),
+  reopenedAt: timeSchema.nullable().describe('When it came back after it had ended.'),
+  count: z
+    .int()
+    .describe(
+      'Customers that are stuck now; 1 for a site of which no purchase is read; deliveries that wait, or were given up, for a subscriber, counted to 100 000; replicas that cannot do their work.',
+    ),
+  peak: z.int(),
+  alarm: orNull(alarmSchema).describe('What it rests on; null where it rests on no count.'),
+  saidAt: timeSchema.nullable().describe('When people were last alerted: on Slack, or in the log where Slack takes nothing.'),
+  owner: textOrNull.describe('Who looks after it, or after the incident that it is part of.'),
+  acknowledged: orNull(acknowledgementSchema),
+  answer: orNull(answerSchema).describe('What it was, as a person said.'),
+  silencedUntil: timeSchema.nullable().describe('While a silence keeps people from being alerted of it.'),
+});
 
 /** An incident in an answer. */
 export type IncidentBody = z.output<typeof incidentSchema>;
 
-export const moneySchema = z
-  .object({
-    waiting: z.array(z.object({ amount: z.string(), currency: z.string() })).openapi({
-      description: 'The sums by currency, those of most orders first; an order counts once.',
-      example: [{ amount: '16482.50', currency: 'SEK' }],
-    }),
-    unpriced: z.int().describe('Orders without a known amount.'),
-    counted: z.int().describe('Stuck purchases that the sums are of.'),
-    atLeast: z.boolean().describe('Whether more than 1000 wait in a state of a site: then only those are counted.'),
-  })
-  .openapi('MoneyWaiting');
+export const moneySchema = named('MoneyWaiting', {
+  waiting: z.array(z.object({ amount: z.string(), currency: z.string() })).openapi({
+    description: 'The sums by currency, those of most orders first; an order counts once.',
+    example: [{ amount: '16482.50', currency: 'SEK' }],
+  }),
+  unpriced: z.int().describe('Orders without a known amount.'),
+  counted: z.int().describe('Stuck purchases that the sums are of.'),
+  atLeast: z.boolean().describe('Whether more than 1000 wait in a state of a site: then only those are counted.'),
+});
 
 export const listedIncidentSchema = incidentSchema
   .extend({
-    money: z
-      .union([moneySchema, z.null()])
-      .describe('What the customers who are stuck now wait with; null for an incident that is over or about no stuck customers.'),
+    money: orNull(moneySchema).describe(
+      'What the customers who are stuck now wait with; null for an incident that is over or about no stuck customers.',
+    ),
   })
   .openapi('ListedIncident');
 
@@ -185,17 +174,13 @@ const earlierSchema = z.object({
 
 export const incidentDetailsSchema = incidentSchema
   .extend({
-    causes: z
-      .array(
-        z.object({
-          cause: z.string(),
-          why: z.string().describe('What speaks for it.'),
-          likely: z.boolean().describe('False while it is merely possible: too few customers speak for it.'),
-          title: z.string().openapi({ description: 'The cause in a few words.', example: 'A deploy broke the page' }),
-          remedy: textOrNull.describe('What to look at first; null for a cause that a later version named.'),
-        }),
-      )
-      .describe('What it may be, the likeliest first, as people were alerted last.'),
+    causes: objects('What it may be, the likeliest first, as people were alerted last.', {
+      cause: z.string(),
+      why: z.string().describe('What speaks for it.'),
+      likely: z.boolean().describe('False while it is merely possible: too few customers speak for it.'),
+      title: z.string().openapi({ description: 'The cause in a few words.', example: 'A deploy broke the page' }),
+      remedy: textOrNull.describe('What to look at first; null for a cause that a later version named.'),
+    }),
     wrong: z
       .array(z.string())
       .describe(
@@ -203,10 +188,10 @@ export const incidentDetailsSchema = incidentSchema
       ),
     todo: z.array(z.string()).describe('What to do about what is `wrong`, in sentences.'),
     meanwhile: z.array(z.string()).describe('What goes on, or does not, as long as it is wrong, in sentences.'),
-    limit: z
-      .union([limitSchema, z.null()])
-      .describe('After how long a customer is stuck there, as people were alerted last; null for several states or sites.'),
-    earlier: z.union([earlierSchema, z.null()]).describe('What it was the last time this happened, as people were alerted last.'),
+    limit: orNull(limitSchema).describe(
+      'After how long a customer is stuck there, as people were alerted last; null for several states or sites.',
+    ),
+    earlier: orNull(earlierSchema).describe('What it was the last time this happened, as people were alerted last.'),
     said: z.array(messageSchema).describe('Who was alerted of what, first to last.'),
     nextReminderAt: timeSchema
       .nullable()
@@ -219,21 +204,19 @@ export const incidentDetailsSchema = incidentSchema
 /** One incident, with what people were alerted of. */
 export type IncidentDetailsBody = z.output<typeof incidentDetailsSchema>;
 
-export const silenceSchema = z
-  .object({
-    id: z.string(),
-    site: textOrNull,
-    state: stateOrNull,
-    kind: z.enum(INCIDENT_KINDS).nullable(),
-    subscriber: textOrNull,
-    reason: z.string(),
-    by: z.string(),
-    createdAt: timeSchema,
-    startsAt: timeSchema,
-    endsAt: timeSchema,
-    status: z.enum(['coming', 'active', 'over']),
-  })
-  .openapi('Silence');
+export const silenceSchema = named('Silence', {
+  id: z.string(),
+  site: textOrNull,
+  state: stateOrNull,
+  kind: z.enum(INCIDENT_KINDS).nullable(),
+  subscriber: textOrNull,
+  reason: z.string(),
+  by: z.string(),
+  createdAt: timeSchema,
+  startsAt: timeSchema,
+  endsAt: timeSchema,
+  status: z.enum(['coming', 'active', 'over']),
+});
 
 /** A silence in an answer. */
 export type SilenceBody = z.output<typeof silenceSchema>;

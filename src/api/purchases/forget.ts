@@ -5,7 +5,7 @@ import { type ErasePlan, erasePurchase, OUT_OF_REACH, planErasing, whyNotErased 
 import { isoTime } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import type { PurchaseRow } from '../../postgres/purchases/purchases.ts';
-import { flagField } from '../http/fields.ts';
+import { flagField, named } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { locked, Problem } from '../http/problems.ts';
 import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
@@ -46,26 +46,24 @@ async function whyNot(sql: Sql, purchase: PurchaseRow): Promise<Problem> {
 
 const count = (description: string) => z.int().openapi({ description });
 
-const erasureSchema = z
-  .object({
-    purchaseId: z.string(),
-    site: z.string(),
-    erased: z.boolean().describe('False for a dry run.'),
-    at: timeSchema.nullable().describe('When it was erased; null for a dry run.'),
-    counts: z
-      .object({
-        transitions: z.int(),
-        events: z.int(),
-        deliveries: z.int(),
-        attempts: z.int(),
-        mentions: count('Events of the site and about incidents that name the purchase: they stay, without its id.'),
-        pending: count('Deliveries that are still to be made, and will never be.'),
-      })
-      .describe('What is erased with it.'),
-    remarks: z.array(remarkSchema).describe('What people wrote that names it; this stays. 200 at most.'),
-    outOfReach: z.array(z.string()).describe('Where traces may remain, for people.'),
-  })
-  .openapi('Erasure');
+const erasureSchema = named('Erasure', {
+  purchaseId: z.string(),
+  site: z.string(),
+  erased: z.boolean().describe('False for a dry run.'),
+  at: timeSchema.nullable().describe('When it was erased; null for a dry run.'),
+  counts: z
+    .object({
+      transitions: z.int(),
+      events: z.int(),
+      deliveries: z.int(),
+      attempts: z.int(),
+      mentions: count('Events of the site and about incidents that name the purchase: they stay, without its id.'),
+      pending: count('Deliveries that are still to be made, and will never be.'),
+    })
+    .describe('What is erased with it.'),
+  remarks: z.array(remarkSchema).describe('What people wrote that names it; this stays. 200 at most.'),
+  outOfReach: z.array(z.string()).describe('Where traces may remain, for people.'),
+});
 
 /** What became of a purchase that was to be erased. */
 export type ErasureBody = z.output<typeof erasureSchema>;

@@ -4,7 +4,7 @@ import { actOnMany, MANY_ACTS, type ManyResult, MOST_MATCHING, namesOfMatching }
 import { counted } from '../../domain/values/counts.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import type { PurchaseName } from '../../postgres/purchases/purchases.ts';
-import { flagField, purchaseIdField, siteParameter, textOrNull, wordParameter } from '../http/fields.ts';
+import { flagField, named, objects, purchaseIdField, siteParameter, textOrNull, wordParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { fieldProblem } from '../http/problems.ts';
 import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
@@ -54,22 +54,23 @@ const bodySchema = strict({
 type Wanted = Pick<z.output<typeof bodySchema>, 'purchases' | 'matching'>;
 
 const count = z.int();
-const manySchema = z
-  .object({
-    act: z.enum(MANY_ACTS),
-    dryRun: z.boolean(),
-    purchases: count.describe('Of the chosen ones, those that there are.'),
-    missing: count.describe('Chosen, and not registered.'),
-    count: count.describe('Purchases that are polled or stopped; for `announce`, deliveries.'),
-    leftAlone: count.describe(
-      'Purchases to which nothing is done: stopped ones are not polled, and only polled ones can be stopped.',
-    ),
-    deliveries: z
-      .array(z.object({ subscriber: z.string(), count, waiting: count, waits: textOrNull }))
-      .describe('`waiting` deliveries wait in any case. `waits`: why the others do not leave at once.'),
-    sites: z.array(z.object({ site: z.string(), count, waits: z.string() })).describe('Sites that are not polled at present.'),
-  })
-  .openapi('ManyDone');
+const manySchema = named('ManyDone', {
+  act: z.enum(MANY_ACTS),
+  dryRun: z.boolean(),
+  purchases: count.describe('Of the chosen ones, those that there are.'),
+  missing: count.describe('Chosen, and not registered.'),
+  count: count.describe('Purchases that are polled or stopped; for `announce`, deliveries.'),
+  leftAlone: count.describe(
+    'Purchases to which nothing is done: stopped ones are not polled, and only polled ones can be stopped.',
+  ),
+  deliveries: objects('`waiting` deliveries wait in any case. `waits`: why the others do not leave at once.', {
+    subscriber: z.string(),
+    count,
+    waiting: count,
+    waits: textOrNull,
+  }),
+  sites: objects('Sites that are not polled at present.', { site: z.string(), count, waits: z.string() }),
+});
 
 /** What was done to many purchases, or would be. */
 export type ManyDoneBody = z.output<typeof manySchema>;

@@ -4,6 +4,7 @@ import { z } from '@hono/zod-openapi';
 import { readClock } from '../../postgres/connection/database.ts';
 import { stopPurchase, transitionsOf } from '../../postgres/purchases/purchases.ts';
 import { limitOfPurchase } from '../../postgres/reports/shown.ts';
+import { orNull } from '../http/fields.ts';
 import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import { findPurchase, onePurchase } from './find-purchase.ts';
 import { answerText, limitSchema, purchaseSchema, purchaseText, transitionBody, transitionSchema } from './purchase-body.ts';
@@ -28,8 +29,7 @@ export function mountPurchases(app: Api, { sql, changes, limits }: Deps): void {
 
 const purchaseWithTransitions = purchaseSchema
   .extend({
-    // Not nullable(): that would make null a part of the named schema itself.
-    limit: z.union([limitSchema, z.null()]).describe('Null in a state without a limit, and when it is not watched.'),
+    limit: orNull(limitSchema).describe('Null in a state without a limit, and when it is not watched.'),
     transitions: z.array(transitionSchema).describe('First to last.'),
   })
   .openapi('PurchaseWithTransitions');

@@ -5,7 +5,7 @@ import type { SiteSettings } from '../../config/settings.ts';
 import { stringifyExact } from '../../domain/values/exact-json.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { MOST_SINGLE, type Registration, register } from '../../postgres/purchases/purchases.ts';
-import { metadataField, newPurchaseIdField, referenceField, siteField } from '../http/fields.ts';
+import { metadataField, named, newPurchaseIdField, objects, referenceField, siteField } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { type Entry, entriesJson } from '../http/large-body.ts';
 import { Problem } from '../http/problems.ts';
@@ -103,15 +103,15 @@ function toRegistration(
 /** To a key without the scope `read`, only what it sent itself. */
 const registeredSchema = z.union([purchaseSchema, z.object({ purchaseId: z.string(), site: z.string() })]);
 
-const batchResultSchema = z
-  .object({
-    created: z.int(),
-    existing: z.int(),
-    rejected: z
-      .array(z.object({ index: z.int(), code: z.string(), detail: z.string() }))
-      .describe('`index` counts from 0. The other entries are registered.'),
-  })
-  .openapi('BatchResult');
+const batchResultSchema = named('BatchResult', {
+  created: z.int(),
+  existing: z.int(),
+  rejected: objects('`index` counts from 0. The other entries are registered.', {
+    index: z.int(),
+    code: z.string(),
+    detail: z.string(),
+  }),
+});
 
 const registerRoute = (schema: RegistrationSchema) =>
   route('POST /v1/purchases', {

@@ -4,21 +4,19 @@ import { z } from '@hono/zod-openapi';
 import { isoTime } from '../../domain/values/time.ts';
 import { findPurchases } from '../../postgres/purchases/purchases.ts';
 import { findRemarks, namesOf, referencesOf } from '../../postgres/purchases/remarks.ts';
-import { purchaseIdField, textOrNull } from '../http/fields.ts';
+import { named, purchaseIdField, textOrNull } from '../http/fields.ts';
 import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import { timeSchema } from './purchase-body.ts';
 
 /** One text of a person. */
-export const remarkSchema = z
-  .object({
-    place: z.enum(['silence', 'incident', 'subscriber']),
-    id: z.string().describe('Of the silence or incident, or the name of the subscriber.'),
-    field: z.enum(['reason', 'acknowledged note', 'answer note', 'description']),
-    by: textOrNull,
-    at: timeSchema,
-    text: z.string(),
-  })
-  .openapi('Remark');
+export const remarkSchema = named('Remark', {
+  place: z.enum(['silence', 'incident', 'subscriber']),
+  id: z.string().describe('Of the silence or incident, or the name of the subscriber.'),
+  field: z.enum(['reason', 'acknowledged note', 'answer note', 'description']),
+  by: textOrNull,
+  at: timeSchema,
+  text: z.string(),
+});
 
 export function mountRemarks(app: Api, { sql }: Deps): void {
   app.openapi(remarksRoute, async (c) => {

@@ -12,7 +12,7 @@ import { isoTimeOrNull } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { findDelivery } from '../../postgres/deliveries/delivery-list.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
-import { durationParameter, flagField, momentParameter, textOrNull } from '../http/fields.ts';
+import { durationParameter, flagField, momentParameter, named, textOrNull } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { fieldProblem, Problem } from '../http/problems.ts';
 import { type Api, type Deps, goneSignal, jsonAnswer, route } from '../http/route.ts';
@@ -118,7 +118,7 @@ const testRoute = (connection: Connection) =>
     problems: ['subscriber_not_found', 'subscriber_off'],
   });
 
-const newSecretSchema = z.object({ secret: z.string(), oldSecretsUntil: textOrNull }).openapi('NewSecret');
+const newSecretSchema = named('NewSecret', { secret: z.string(), oldSecretsUntil: textOrNull });
 
 export type NewSecretBody = z.output<typeof newSecretSchema>;
 

@@ -18,6 +18,9 @@ import { isJsonObject } from '../http/body.ts';
 import {
   flagField,
   intOrNull,
+  named,
+  numberOrNull,
+  orNull,
   parameter,
   siteField,
   stateField,
@@ -120,53 +123,49 @@ export function wishFields({ sites }: CheckedAgainst) {
 }
 
 /** Whether a subscriber takes what it is sent. */
-export const healthSchema = z
-  .object({
-    status: z
-      .enum(HEALTH_STATUSES)
-      .describe(
-        'ok; failing: it failed lately; unreached: our name server, proxy or network lets nothing through to it, or (ourFailures 0) a daemon cannot use what is stored of it; it is not held against it; paused: it failed so often that it is left alone, and what is for it is parked; off: the same, until somebody switches it on.',
-      ),
-    failures: z.int().describe('Failures in a row that were its own; 0 while it is well.'),
-    failingSince: textOrNull.describe('The first of these failures.'),
-    pausedUntil: textOrNull.describe(
-      'Nothing is sent before; then one delivery tries, and the others follow when it gets through.',
+export const healthSchema = named('SubscriberHealth', {
+  status: z
+    .enum(HEALTH_STATUSES)
+    .describe(
+      'ok; failing: it failed lately; unreached: our name server, proxy or network lets nothing through to it, or (ourFailures 0) a daemon cannot use what is stored of it; it is not held against it; paused: it failed so often that it is left alone, and what is for it is parked; off: the same, until somebody switches it on.',
     ),
-    lastError: textOrNull,
-    ourFailures: z
-      .int()
-      .describe(
-        'Failures in a row that were ours (name server, proxy, network), from the fourth on; 0 when something got through, and when a daemon cannot use what is stored of it.',
-      ),
-    ourFailingSince: textOrNull.describe('The first of these failures.'),
-    ourError: textOrNull.describe('Why the last of them failed.'),
-  })
-  .openapi('SubscriberHealth');
+  failures: z.int().describe('Failures in a row that were its own; 0 while it is well.'),
+  failingSince: textOrNull.describe('The first of these failures.'),
+  pausedUntil: textOrNull.describe(
+    'Nothing is sent before; then one delivery tries, and the others follow when it gets through.',
+  ),
+  lastError: textOrNull,
+  ourFailures: z
+    .int()
+    .describe(
+      'Failures in a row that were ours (name server, proxy, network), from the fourth on; 0 when something got through, and when a daemon cannot use what is stored of it.',
+    ),
+  ourFailingSince: textOrNull.describe('The first of these failures.'),
+  ourError: textOrNull.describe('Why the last of them failed.'),
+});
 
-export const subscriberSchema = z
-  .object({
-    name: z.string(),
-    kind: z.enum(CHANNEL_KINDS),
-    origin: z.enum(['configuration', 'api']).describe('What the configuration names is changed there.'),
-    url: textOrNull.describe(
-      'Scheme, host and port, and `/…` where there is more: paths, queries and credentials are secrets. Null where it is not known here, and for Slack.',
-    ),
-    format: z.enum(['standard', 'cloudevents']),
-    headers: z.array(z.string()).describe('Names of its own headers; their values are shown to nobody.'),
-    publicKey: textOrNull.describe(
-      'Checks the `v1a` signatures: `whpk_` and base64 of an ed25519 key. Null when only the secret signs.',
-    ),
-    types: z.array(z.string()).nullable(),
-    sites: z.array(z.string()).nullable(),
-    states: z.array(z.union([z.string(), z.int()])).nullable(),
-    description: textOrNull,
-    status: z.enum(['active', 'off']).describe('Off: what waits stays, what comes is suppressed.'),
-    statusReason: textOrNull,
-    health: healthSchema,
-    oldSecretsUntil: textOrNull.describe('Until when a replaced secret still signs beside the new one.'),
-    createdAt: z.string(),
-  })
-  .openapi('Subscriber');
+export const subscriberSchema = named('Subscriber', {
+  name: z.string(),
+  kind: z.enum(CHANNEL_KINDS),
+  origin: z.enum(['configuration', 'api']).describe('What the configuration names is changed there.'),
+  url: textOrNull.describe(
+    'Scheme, host and port, and `/…` where there is more: paths, queries and credentials are secrets. Null where it is not known here, and for Slack.',
+  ),
+  format: z.enum(['standard', 'cloudevents']),
+  headers: z.array(z.string()).describe('Names of its own headers; their values are shown to nobody.'),
+  publicKey: textOrNull.describe(
+    'Checks the `v1a` signatures: `whpk_` and base64 of an ed25519 key. Null when only the secret signs.',
+  ),
+  types: z.array(z.string()).nullable(),
+  sites: z.array(z.string()).nullable(),
+  states: z.array(z.union([z.string(), z.int()])).nullable(),
+  description: textOrNull,
+  status: z.enum(['active', 'off']).describe('Off: what waits stays, what comes is suppressed.'),
+  statusReason: textOrNull,
+  health: healthSchema,
+  oldSecretsUntil: textOrNull.describe('Until when a replaced secret still signs beside the new one.'),
+  createdAt: z.string(),
+});
 
 export type SubscriberBody = z.output<typeof subscriberSchema>;
 
@@ -178,91 +177,82 @@ export const deliveryIdField = parameter(rowIdOf('dlv')).openapi({
 
 export const deliveryStatusParameter = wordParameter(DELIVERY_STATUSES, 'status');
 
-export const deliverySchema = z
-  .object({
-    id: z.string(),
-    status: z
-      .enum(DELIVERY_STATUSES)
-      .describe(
-        'pending waits for its turn or its next try; in_flight: an attempt has been under way for a moment; parked waits until its subscriber gets events again; delivered; exhausted: the schedule is used up; suppressed: it is never sent.',
-      ),
-    reason: textOrNull.describe('Why it is parked or suppressed; null when it is neither.'),
-    subscriber: z.string(),
-    event: z.object({ id: z.string(), type: z.string() }),
-    purchaseId: textOrNull,
-    site: textOrNull,
-    sequence: intOrNull,
-    tries: z.int().describe('How many attempts were made.'),
-    replayed: z.boolean().describe('Whether a replay asked for it last; it goes after all that is new.'),
-    lastError: textOrNull.describe('Why the last attempt failed; null when it did not.'),
-    createdAt: z.string().describe('When the event was made.'),
-    dueAt: textOrNull.describe('When it is sent, or could be if it were not parked; null when it is settled.'),
-    settledAt: textOrNull,
-  })
-  .openapi('Delivery');
+export const deliverySchema = named('Delivery', {
+  id: z.string(),
+  status: z
+    .enum(DELIVERY_STATUSES)
+    .describe(
+      'pending waits for its turn or its next try; in_flight: an attempt has been under way for a moment; parked waits until its subscriber gets events again; delivered; exhausted: the schedule is used up; suppressed: it is never sent.',
+    ),
+  reason: textOrNull.describe('Why it is parked or suppressed; null when it is neither.'),
+  subscriber: z.string(),
+  event: z.object({ id: z.string(), type: z.string() }),
+  purchaseId: textOrNull,
+  site: textOrNull,
+  sequence: intOrNull,
+  tries: z.int().describe('How many attempts were made.'),
+  replayed: z.boolean().describe('Whether a replay asked for it last; it goes after all that is new.'),
+  lastError: textOrNull.describe('Why the last attempt failed; null when it did not.'),
+  createdAt: z.string().describe('When the event was made.'),
+  dueAt: textOrNull.describe('When it is sent, or could be if it were not parked; null when it is settled.'),
+  settledAt: textOrNull,
+});
 
 export type DeliveryBody = z.output<typeof deliverySchema>;
 
-export const attemptSchema = z
-  .object({
-    number: z.int(),
-    at: z.string().describe('When it ended.'),
-    tookMs: z.int(),
-    httpStatus: intOrNull,
-    outcome: z.string().describe('`delivered`, or a stable word for what went wrong, such as `timeout` or `http_503`.'),
-    fault: z
-      .enum(['receiver', 'ours'])
-      .nullable()
-      .describe(
-        'Whose fault a failure was: ours (name server, proxy, no free socket) is not held against the subscriber. Null for one that delivered, and where it was not noted.',
-      ),
-    excerpt: textOrNull.describe('The beginning of the answer.'),
-  })
-  .openapi('Attempt');
+export const attemptSchema = named('Attempt', {
+  number: z.int(),
+  at: z.string().describe('When it ended.'),
+  tookMs: z.int(),
+  httpStatus: intOrNull,
+  outcome: z.string().describe('`delivered`, or a stable word for what went wrong, such as `timeout` or `http_503`.'),
+  fault: z
+    .enum(['receiver', 'ours'])
+    .nullable()
+    .describe(
+      'Whose fault a failure was: ours (name server, proxy, no free socket) is not held against the subscriber. Null for one that delivered, and where it was not noted.',
+    ),
+  excerpt: textOrNull.describe('The beginning of the answer.'),
+});
 
-export const answerSchema = z
-  .object({
-    number: z.int().describe('Which attempt it answered, from 1.'),
-    at: z.string().describe('When that attempt ended.'),
-    text: z.string().openapi({
-      description:
-        'Status line, headers and body, up to 8 kB. Of headers that may give access, such as cookies, the names alone are kept, and secrets of the subscriber are hidden.',
-      example: 'HTTP/1.1 500 Internal Server Error\ncontent-type: application/json\n\n{"error": "internal"}',
-    }),
-  })
-  .openapi('ReceiverAnswer');
+export const answerSchema = named('ReceiverAnswer', {
+  number: z.int().describe('Which attempt it answered, from 1.'),
+  at: z.string().describe('When that attempt ended.'),
+  text: z.string().openapi({
+    description:
+      'Status line, headers and body, up to 8 kB. Of headers that may give access, such as cookies, the names alone are kept, and secrets of the subscriber are hidden.',
+    example: 'HTTP/1.1 500 Internal Server Error\ncontent-type: application/json\n\n{"error": "internal"}',
+  }),
+});
 
 export const deliveryDetailsSchema = deliverySchema
   .extend({
     attempts: z.array(attemptSchema),
-    answer: z
-      .union([answerSchema, z.null()])
-      .describe('The whole answer to the last attempt that failed; null when none came, or it is not kept any more.'),
+    answer: orNull(answerSchema).describe(
+      'The whole answer to the last attempt that failed; null when none came, or it is not kept any more.',
+    ),
   })
   .openapi('DeliveryDetails');
 
 export type DeliveryDetailsBody = z.output<typeof deliveryDetailsSchema>;
 
 /** What is sent again. */
-export const replaySchema = z
-  .object({
-    count: z.int().describe('So many are sent again.'),
-    waiting: z.int().describe('So many of the range wait in any case and are left alone.'),
-    oldest: textOrNull,
-    newest: textOrNull,
-    dryRun: z.boolean(),
-    expectedDrain: z
-      .object({
-        ms: z
-          .number()
-          .nullable()
-          .describe('Milliseconds; null when nothing is known to reckon with, and while the subscriber is paused or off.'),
-        text: z.string().describe('How it was reckoned, or why it was not.'),
-      })
-      .optional()
-      .describe('Of a dry run: until all of them have arrived, by what was measured lately.'),
-    note: z.string().optional().describe('Why they wait, when the subscriber is paused or off.'),
-  })
-  .openapi('Replay');
+export const replaySchema = named('Replay', {
+  count: z.int().describe('So many are sent again.'),
+  waiting: z.int().describe('So many of the range wait in any case and are left alone.'),
+  oldest: textOrNull,
+  newest: textOrNull,
+  dryRun: z.boolean(),
+  expectedDrain: z
+    .object({
+      ms: numberOrNull.describe(
+        'Milliseconds; null when nothing is known to reckon with, and while the subscriber is paused or off.',
+      ),
+      text: z.string().describe('How it was reckoned, or why it was not.'),
+    })
+    .optional()
+    .describe('Of a dry run: until all of them have arrived, by what was measured lately.'),
+  note: z.string().optional().describe('Why they wait, when the subscriber is paused or off.'),
+});
 
 export type ReplayBody = z.output<typeof replaySchema>;

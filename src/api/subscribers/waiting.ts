@@ -3,7 +3,7 @@
 import { z } from '@hono/zod-openapi';
 import { requireSubscriber } from '../../actions/subscribers/subscribers.ts';
 import { waitingBody } from '../../actions/subscribers/waiting.ts';
-import { textOrNull } from '../http/fields.ts';
+import { named, objects, orNull, textOrNull } from '../http/fields.ts';
 import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import { answerSchema, oneSubscriber } from './fields.ts';
 
@@ -13,29 +13,23 @@ export function mountWaiting(app: Api, { sql, settings }: Deps): void {
   );
 }
 
-const waitingSchema = z
-  .object({
-    count: z.int().openapi({ description: 'Deliveries that wait, parked ones among them; counted to 100 000.', example: 9520 }),
-    atLeast: z.boolean().describe('Whether there may be more than were counted.'),
-    oldest: textOrNull.describe('When the first of their events was made.'),
-    types: z
-      .array(z.object({ type: z.string(), count: z.int(), oldest: z.string() }))
-      .describe('The same by type of event, the most first.'),
-    untyped: z.int().describe('How many of `count` are in no type: types are counted of the oldest 20 000.'),
-    nextTryAt: textOrNull.describe('When the next delivery is tried; null when none waits, or the subscriber is off.'),
-    deliveredAt: textOrNull.describe('When it last took one of its newest deliveries.'),
-    givenUp: z.int().describe('Deliveries given up since the trouble began; counted to 100 000.'),
-    givenUpAtLeast: z.boolean(),
-    drain: z
-      .union([z.object({ ms: z.number(), perSecond: z.number() }), z.null()])
-      .describe(
-        'Milliseconds until all of them have arrived once it takes deliveries again, and the deliveries a second that this is, by what was measured lately; null when nothing is known to reckon with.',
-      ),
-    lastAnswer: z
-      .union([answerSchema.extend({ delivery: z.string().openapi({ example: 'dlv_42' }) }), z.null()])
-      .describe('The whole answer to the last attempt that failed; null when none is kept.'),
-  })
-  .openapi('SubscriberWaiting');
+const waitingSchema = named('SubscriberWaiting', {
+  count: z.int().openapi({ description: 'Deliveries that wait, parked ones among them; counted to 100 000.', example: 9520 }),
+  atLeast: z.boolean().describe('Whether there may be more than were counted.'),
+  oldest: textOrNull.describe('When the first of their events was made.'),
+  types: objects('The same by type of event, the most first.', { type: z.string(), count: z.int(), oldest: z.string() }),
+  untyped: z.int().describe('How many of `count` are in no type: types are counted of the oldest 20 000.'),
+  nextTryAt: textOrNull.describe('When the next delivery is tried; null when none waits, or the subscriber is off.'),
+  deliveredAt: textOrNull.describe('When it last took one of its newest deliveries.'),
+  givenUp: z.int().describe('Deliveries given up since the trouble began; counted to 100 000.'),
+  givenUpAtLeast: z.boolean(),
+  drain: orNull(z.object({ ms: z.number(), perSecond: z.number() })).describe(
+    'Milliseconds until all of them have arrived once it takes deliveries again, and the deliveries a second that this is, by what was measured lately; null when nothing is known to reckon with.',
+  ),
+  lastAnswer: orNull(answerSchema.extend({ delivery: z.string().openapi({ example: 'dlv_42' }) })).describe(
+    'The whole answer to the last attempt that failed; null when none is kept.',
+  ),
+});
 
 export type SubscriberWaitingBody = z.output<typeof waitingSchema>;
 
