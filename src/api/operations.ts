@@ -1,4 +1,4 @@
-/** What operators' tools ask, and what holds for every route: access, one line per request, failures to problems. */
+/** The calls of operators' tools, and the middleware of every call: access, one line per request, failures to problems. */
 import { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
 import type { Settings } from '../config/settings.ts';
@@ -63,7 +63,7 @@ export function createOperations(parts: OperationsParts): Api {
   return app;
 }
 
-/** What was checked. The framework hands it along and leaves it out of its types. */
+/** The value that was checked. The framework hands it along and leaves it out of its types. */
 function checkedBy(result: object): unknown {
   return 'data' in result ? result.data : undefined;
 }

@@ -46,7 +46,7 @@ import { mountRetryAll } from './subscribers/retry-all.ts';
 import { mountSubscribers } from './subscribers/subscribers.ts';
 import { mountWaiting } from './subscribers/waiting.ts';
 
-/** What calls stand on, and what streams and metrics have besides. */
+/** Everything that calls stand on, with the parts of streams and metrics. */
 type AllDeps = Deps & {
   /** The budget of the process for lines that callers can cause; one of its own without it. */
   readonly lines: LineBudget;

@@ -1,4 +1,4 @@
-/** What people and programs changed with the rights of an operator. */
+/** Changes by people and programs with the rights of an operator. */
 import { z } from '@hono/zod-openapi';
 import { actionBody } from '../../actions/recorded.ts';
 import { DOORS, listActions } from '../../postgres/console/actions.ts';

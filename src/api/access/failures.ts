@@ -6,7 +6,7 @@ import { type Problem, type ProblemCode, problemFrom } from '../http/problems.ts
 import { senderOf } from './access.ts';
 import type { LineBudget } from './line-budget.ts';
 
-/** What was asked, as far as it was read. */
+/** A request, as far as it was read. */
 export interface Asked {
   readonly method: string;
   readonly path: string;
@@ -46,7 +46,7 @@ export function createFailures(
   };
 }
 
-/** What a request asks for, for `Failures`; `call` is null where no route is mounted. */
+/** A request for `createFailures`; `call` is null where no route is mounted. */
 export function askedBy(c: Context, call: string | null): Asked {
   const { method, path } = c.req;
   return { method, path, key: c.get('caller')?.key ?? null, ...senderOf(c, call) };

@@ -1,4 +1,4 @@
-/** What the key of a call may do: for programs that adapt to it, and for the console's sign-in. */
+/** The scopes of a call's key: for programs that adapt to it, and for the console's sign-in. */
 import { z } from '@hono/zod-openapi';
 import { SCOPES } from '../../config/kinds/key-kinds.ts';
 import { isoTimeOrNull } from '../../domain/values/time.ts';

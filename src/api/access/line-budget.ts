@@ -62,7 +62,7 @@ export function createLineBudget(log: Logger, now: () => Milliseconds = () => pe
   };
 }
 
-/** What an error says, and where it arose: the same for each time that it happens. */
+/** The message of an error, and where it arose: the same for each time that it happens. */
 function describe(error: unknown): { name: string; message: string; place: string } {
   const { name, message, stack = '' } = error instanceof Error ? error : new Error(String(error));
   const frames = stack.split('\n').filter((line) => /^\s+at /.test(line));

@@ -1,4 +1,4 @@
-/** What a route asks of the caller's key. Each route declares it as its `security`, from which access and OpenAPI follow. */
+/** The rule of each call about the caller's key, as its `security` declares it. */
 
 import type { Context } from 'hono';
 import { matchedRoutes } from 'hono/route';
@@ -9,7 +9,7 @@ import type { Api } from '../http/route.ts';
 export interface Rule {
   /** As the OpenAPI document has it, such as `GET /v1/purchases/{id}`. */
   readonly call: string;
-  /** What a key is asked for; null: keys are not looked at. */
+  /** The scope that a key needs; null: keys are not looked at. */
   readonly scope: Scope | null;
   /** Whether a caller without a key is answered, too. */
   readonly isOptional: boolean;

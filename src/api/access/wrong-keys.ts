@@ -1,5 +1,5 @@
 /**
- * What wrong keys cost. From one address they are answered one after the other, a second each, so ten of them take ten
+ * The price of wrong keys. From one address they are answered one after the other, a second each, so ten of them take ten
  * seconds however they are sent. What waits is bounded: beyond that a wrong key is answered at once, with 429. Right keys never
  * wait, whatever else comes from their address.
  */

@@ -33,8 +33,14 @@ function channelBody(channel: ChannelSettings, subscribers: readonly StoredSubsc
   const name = channelSubscriber(channel);
   const row = subscribers.find((each) => each.name === name);
   return {
-    ...{ name, kind, title: PEOPLE_KINDS[kind].title },
-    ...{ sites: sites === null ? null : [...sites], severity, stuck: modeOf({ stuck }), paidTwice, maxPerHour },
+    name,
+    kind,
+    title: PEOPLE_KINDS[kind].title,
+    sites: sites === null ? null : [...sites],
+    severity,
+    stuck: modeOf({ stuck }),
+    paidTwice,
+    maxPerHour,
     // A channel that is new to the settings has no row before a daemon has started with them.
     status: row?.status ?? ('active' as const),
     statusReason: row?.statusReason ?? null,

@@ -1,4 +1,4 @@
-/** What was done in each minute, for charts. */
+/** Polls and deliveries of each minute, for charts. */
 
 import { z } from '@hono/zod-openapi';
 import { DEFAULT_MINUTES, MOST_MINUTES, readActivity } from '../../actions/flow/activity.ts';
@@ -27,7 +27,7 @@ const minuteSchema = named('ActivityMinute', {
   failedAttempts: z.int(),
 });
 
-/** What was done in one minute. */
+/** One minute. */
 export type ActivityMinute = z.output<typeof minuteSchema>;
 
 const usualSchema = named('ActivityUsual', {

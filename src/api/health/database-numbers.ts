@@ -1,4 +1,4 @@
-/** What the database knows of all replicas together, for /metrics: read at most every ten seconds, and never waited for long. */
+/** Numbers of all replicas together, for /metrics: read at most every ten seconds, and never waited for long. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Milliseconds } from '../../domain/values/time.ts';
@@ -74,7 +74,7 @@ async function read(sql: Sql, moment: Awaited<ReturnType<typeof databaseMoment>>
     ...moment,
     totals,
     lags,
-    /** Those that are configured. */
+    /** Sites that are configured. */
     sites: presentSites(sites),
     incidents,
     subscribers: subscribers.map((each) => ({ ...each, ...waitingOf(waiting, each.id) })),

@@ -1,4 +1,4 @@
-/** What operators' tools ask: does the process live, and can it work. */
+/** Health, for operators' tools: does the process live, and can it work. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from '@hono/zod-openapi';
@@ -19,7 +19,7 @@ export function mountHealth(app: Api, { operators: sql, health, replica }: Pick<
     const ready = answers && health.ok();
     const code = ready ? 200 : 503;
     const status = ready ? ('ready' as const) : ('not ready' as const);
-    // What is wrong is for those who run it: errors name hosts and tables.
+    // Faults are for those who run the daemon: errors name hosts and tables.
     if (!c.get('caller')?.scopes.includes('read')) return c.json({ status }, code);
     const body = {
       status,

@@ -1,4 +1,4 @@
-/** What Prometheus asks: how much was done, how long it took, and what waits. */
+/** Metrics for Prometheus: how much was done, how long it took, and what waits. */
 
 import { z } from '@hono/zod-openapi';
 import type { Context } from 'hono';

@@ -12,7 +12,7 @@ export function mountSystem(app: Api, { sql, settings: { apiKeys }, own, describ
   app.openapi(systemRoute, async (c) => c.json(await readSystem(sql, { keys, own, described: describe() }), 200));
 }
 
-/** What a check found, without secrets. */
+/** The result of a check, without secrets. */
 export const findingSchema = named('Finding', {
   about: z.string().openapi({ description: 'What was checked.', example: 'site default' }),
   verdict: z.enum(['ok', 'warning', 'failed']),

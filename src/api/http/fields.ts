@@ -52,7 +52,7 @@ export function parameter<Meaning>(read: (value: string) => { is: Meaning } | { 
   });
 }
 
-/** What is wrong with a parameter or field that is no text. */
+/** The fault of a parameter or field that is no text. */
 export function notText({ input }: { input?: unknown }): string {
   if (input === undefined) return 'is missing';
   return Array.isArray(input) ? 'is given more than once; give it once' : 'must be text';
@@ -125,13 +125,13 @@ function listedSites(names: readonly string[]): string {
   return `there ${names.length === 1 ? 'is' : 'are'} ${names.slice(0, MOST_SITES_NAMED).join(', ')}${more}`;
 }
 
-/** What may be text for a site in a filter; whether it exists is asked of the database, which also knows former sites. */
+/** The site of a filter; whether it exists is asked of the database, which also knows former sites. */
 export const siteParameter = text((value) => lineProblem(value, 'the name of a site')).openapi({
   description: 'The name of a site.',
   example: 'default',
 });
 
-/** What may be the name of a subscriber. */
+/** The subscriber of a filter. */
 export const subscriberParameter = text((value) => lineProblem(value, 'the name of a subscriber')).openapi({
   description: 'The name of a subscriber.',
   example: 'default',

@@ -3,7 +3,8 @@ import { z } from '@hono/zod-openapi';
 import { parameter, textOrNull } from './fields.ts';
 import { jsonAnswer } from './route.ts';
 
-const DEFAULT_LIMIT = 50;
+/** Entries of a page when the caller names no number. */
+export const DEFAULT_LIMIT = 50;
 const MOST_LIMIT = 500;
 
 /** How many entries a page has at most. */
@@ -26,7 +27,7 @@ function cursorOf(id: number): string {
   return Buffer.from(`id:${id}`).toString('base64url');
 }
 
-/** What the query of each list has, beside its filters. */
+/** Parameters of each list, beside its filters. */
 export const pageParameters = { cursor: cursorParameter.optional(), limit: limitParameter(MOST_LIMIT).optional() };
 
 /** For a route's definition: a page of entries. */
@@ -51,9 +52,4 @@ export async function readPage<Row extends { readonly id: number } | { readonly 
   const last = page.at(-1);
   if (last === undefined || rows.length === page.length) return { page, nextCursor: null };
   return { page, nextCursor: cursorOf('position' in last ? last.position : last.id) };
-}
-
-/** How many entries a page has when the caller names no number. */
-export function pageSize({ limit = DEFAULT_LIMIT }: { readonly limit?: number | undefined }): number {
-  return limit;
 }

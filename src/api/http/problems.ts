@@ -60,10 +60,10 @@ export const PROBLEMS = {
 
 export type ProblemCode = keyof typeof PROBLEMS;
 
-/** What is wrong with one field. */
+/** The fault of one field. */
 export interface FieldError {
   readonly field: string;
-  /** As it was given, shortened; absent where it says nothing or may be secret. */
+  /** The value as given, shortened; absent where it says nothing or may be secret. */
   readonly value?: string | number | boolean | null;
   readonly detail: string;
 }
@@ -135,12 +135,12 @@ export function problemFrom(error: unknown, held: string | null = null): Problem
   return new Problem('internal', 'The request could not be answered because of a fault here. The log of the daemon says more.');
 }
 
-/** What is refused because too much waits already; the same call may succeed in a few seconds. */
+/** The problem of a call that is refused because too many wait already; the same call may succeed in a few seconds. */
 export function busy(detail: string): Problem {
   return new Problem('busy', detail, { headers: { 'retry-after': '3' } });
 }
 
-/** What cannot be changed while another session holds a lock on it; `held` says so. */
+/** The problem of a change while another session holds a lock; `held` says which. */
 export function locked(held: string): Problem {
   return new Problem('locked', sentence(held), { headers: { 'retry-after': '5' } });
 }

@@ -49,7 +49,7 @@ export interface Deps {
   readonly limits: Limits;
   /** The settings with their origin and without secrets. */
   describe(): readonly DescribedSetting[];
-  /** What the process that answers finds by itself. */
+  /** Findings of the process that answers. */
   readonly own: SystemWanted['own'];
   readonly examine: Examiner;
   /** Folder of the documentation as `npm run docs` builds it; the one of this package without it. */

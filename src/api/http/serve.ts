@@ -12,7 +12,7 @@ import { Problem, problemFrom, problemResponse, problemText } from './problems.t
 
 export type ApiServer = Awaited<ReturnType<typeof serveApi>>;
 
-/** What handlers get beside the request. */
+/** Handed to handlers beside the request. */
 export interface ApiBindings {
   /** Aborted when the server closes: handlers that wait answer now. Absent without a server. */
   readonly closing?: AbortSignal;
@@ -79,30 +79,24 @@ export async function serveApi(app: ServedApp, options: ServeOptions) {
     room = connections + 64,
     linger,
     onCrowded = () => undefined,
-    onFailure = answerFault,
+    onFailure = async (error) => problemResponse(problemFrom(error)),
   } = options;
   let { isKnown = () => true } = options;
   const times = { ...TIMES, ...options.times };
   let closing = new AbortController();
   let served = app;
-  const answer = (request: Request, { rawHeaders, socket }: IncomingMessage): Response | Promise<Response> => {
+  const answer = async (request: Request, { rawHeaders, socket }: IncomingMessage): Promise<Response> => {
     if (namesSeveralHosts(rawHeaders)) return problemResponse(badAddress());
     if (!open.isFull() || OF_OPERATORS.has(new URL(request.url).pathname))
       return served.fetch(request, { closing: closing.signal, address: socket.remoteAddress });
-
     onCrowded();
     return problemResponse(crowded(connections));
   };
-  const answered = async (request: Request, incoming: IncomingMessage): Promise<Response> => {
-    try {
-      return await answer(request, incoming);
-    } catch (error) {
+  const answerEnding = async (request: Request, { incoming, outgoing }: HttpBindings): Promise<Response> => {
+    const response = await answer(request, incoming).catch((error: unknown) => {
       if (error instanceof RequestError) throw error;
       return onFailure(error, request, incoming.socket.remoteAddress);
-    }
-  };
-  const answerEnding = async (request: Request, { incoming, outgoing }: HttpBindings): Promise<Response> => {
-    const response = await answered(request, incoming);
+    });
     await endWithAnswer(incoming, outgoing);
     return response;
   };
@@ -159,8 +153,6 @@ export async function serveApi(app: ServedApp, options: ServeOptions) {
     },
   };
 }
-
-const answerFault = async (error: unknown): Promise<Response> => problemResponse(problemFrom(error));
 
 function badAddress(): Problem {
   return new Problem('invalid_request', 'The address or the Host header of the request is not valid.');

@@ -25,7 +25,7 @@ import { busy, type FieldError, Problem } from '../http/problems.ts';
 import { type Api, type Deps, goneSignal, jsonAnswer, needs, route } from '../http/route.ts';
 import { alertSettingsSchema, askedSchema, rehearsalSchema } from './rehearsal-fields.ts';
 
-/** What one rehearsal may cost the daemon. The command `rehearse` is a process of its own, and has no such bounds. */
+/** Bounds of one rehearsal at the daemon. The command `rehearse` is a process of its own, and has no such bounds. */
 const LONGEST: Milliseconds = 31 * DAY;
 const MOST_STAYS = 200_000;
 /** While the process goes through a batch it does nothing else; the rest after a batch is as long as the batch. */

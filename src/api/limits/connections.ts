@@ -43,7 +43,7 @@ const TAKEN_WITHIN: Milliseconds = 1_000;
 const HELD_LONG: Milliseconds = 60_000;
 /** Fewer would keep a browser and a few programs from calling. */
 const LEAST = 20;
-/** What the process has open besides: files, the database, Slack, the clients of a broker. */
+/** Files and sockets that the process has open besides: files, the database, Slack, the clients of a broker. */
 const OTHER_FILES = 150;
 
 /**
@@ -72,12 +72,12 @@ export function openFilesLimit(): number {
  */
 export function limitConnections(server: Server, limits: ConnectionLimits, onClosed: () => void) {
   const { most, room, stalledAfter, strangersWithin } = limits;
-  /** Those of strangers who were refused, the oldest first. */
+  /** Connections of strangers who were refused, the oldest first. */
   const held = new Set<Socket>();
-  /** Those whose requests are answered, the one first that has been idle for longest: of strangers, and of known callers. */
+  /** Connections whose requests are answered, the one first that has been idle for longest: of strangers, and of known callers. */
   const idleStrangers = new Set<Socket>();
   const idle = new Set<Socket>();
-  /** Those that have sent no request yet. */
+  /** Connections that have sent no request yet. */
   const silent = new Set<Socket>();
   /** Requests under way: of known callers, and of strangers, the oldest first. */
   const busy = new Map<Socket, number>();
@@ -211,7 +211,7 @@ function answerUnreadable(server: Server, decide: (socket: Socket, answer: () =>
   );
 }
 
-/** What the other end gets whose request cannot be read, by Node's codes; 400 for all others. */
+/** The status for a request that cannot be read, by Node's codes; 400 for all others. */
 const UNREADABLE: ReadonlyMap<string, string> = new Map([
   ['HPE_HEADER_OVERFLOW', '431 Request Header Fields Too Large'],
   ['HPE_CHUNK_EXTENSIONS_OVERFLOW', '413 Payload Too Large'],

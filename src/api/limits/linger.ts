@@ -46,7 +46,7 @@ export function lingerBeforeClose(server: Server, isKnown: (incoming: IncomingMe
 /** Has an answer say that the connection ends with it when its request has not come in whole. To be awaited before the answer begins. */
 export async function endWithAnswer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   if (incoming.complete) return;
-  // What came together with the head is read first: a refusal may be quicker.
+  // The bytes that came together with the head are read first: a refusal may be quicker.
   await nextTurn();
   if (!incoming.complete && !outgoing.headersSent) outgoing.setHeader('connection', 'close');
 }

@@ -65,7 +65,7 @@ const erasureSchema = named('Erasure', {
   outOfReach: z.array(z.string()).describe('Where traces may remain, for people.'),
 });
 
-/** What became of a purchase that was to be erased. */
+/** The result of erasing a purchase. */
 export type ErasureBody = z.output<typeof erasureSchema>;
 
 const forgetRoute = route('POST /v1/purchases/{id}/forget', {

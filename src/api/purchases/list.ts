@@ -18,7 +18,7 @@ import {
   stuckParameter,
   wordParameter,
 } from '../http/fields.ts';
-import { pageAnswer, pageParameters, pageSize } from '../http/page.ts';
+import { DEFAULT_LIMIT, pageAnswer, pageParameters } from '../http/page.ts';
 import { fieldProblem } from '../http/problems.ts';
 import { type Api, type Deps, route } from '../http/route.ts';
 import { requireSite } from './find-purchase.ts';
@@ -26,11 +26,11 @@ import { answerText, purchaseSchema, purchaseText } from './purchase-body.ts';
 
 export function mountPurchaseList(app: Api, { sql }: Deps): void {
   app.openapi(listRoute, async (c) => {
-    const { cursor, limit, ...query } = c.req.valid('query');
+    const { cursor, limit = DEFAULT_LIMIT, ...query } = c.req.valid('query');
     const list = await listOf(sql, query);
     const after = cursor === undefined ? { is: null } : readCursor(cursor, list.filter, list.sort);
     if ('problem' in after) throw fieldProblem('cursor', after.problem, { value: cursor!.slice(0, 80) });
-    const { rows, next } = await listPurchases(sql, { ...list, after: after.is, limit: pageSize({ limit }) });
+    const { rows, next } = await listPurchases(sql, { ...list, after: after.is, limit });
     const data = new JsonText(`[${rows.map((row) => purchaseText(row)).join()}]`);
     return answerText(c, objectText({ data, nextCursor: next === null ? null : cursorAt(next) }));
   });
@@ -69,7 +69,7 @@ const amountParameter = (which: string) =>
     description: `The ${which} price; give \`currency\`, too.`,
   });
 
-/** What lists of purchases are filtered by. */
+/** Filters of lists of purchases. */
 export const listParameters = {
   q: lineParameter('the beginning of a purchase id, a reference or an order reference, in any case')
     .openapi({

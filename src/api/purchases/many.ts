@@ -72,7 +72,7 @@ const manySchema = named('ManyDone', {
   sites: objects('Sites that are not polled at present.', { site: z.string(), count, waits: z.string() }),
 });
 
-/** What was done to many purchases, or would be. */
+/** The result of an act on many purchases, or of its dry run. */
 export type ManyDoneBody = z.output<typeof manySchema>;
 
 const manyRoute = route('POST /v1/purchases/act', {

@@ -21,7 +21,7 @@ export const stateSchema = z
   .object(state.shape)
   .openapi('State', { description: state.description ?? '', example: { value: 2, name: 'Completed' } });
 export const stateOrNull = orNull(stateSchema);
-/** What passes is always there: the description says so. */
+/** A field that passes is always there: the description says so. */
 export const isThere = (value: unknown) => value !== undefined;
 const stored = (type: 'string' | 'number') =>
   z.custom<JsonValue>(isThere).openapi({

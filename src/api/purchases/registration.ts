@@ -38,7 +38,7 @@ export function mountRegistration(app: Api, { changes: sql, settings }: Deps): v
     const [answer] = await registered(sql, [registration], former);
     const status = answer === 'created' ? 201 : 200;
     const { purchaseId, site } = registration;
-    // What others registered, and what became of it, is for readers.
+    // A purchase that others registered, and its state, are for readers.
     if (!c.get('caller')?.scopes.includes('read')) return c.json({ purchaseId, site }, status);
     return answerText(c, purchaseText(await findPurchase(sql, { id: purchaseId, site })), status);
   });

@@ -1,4 +1,4 @@
-/** What people wrote that names a purchase, for who erases it. */
+/** Texts of people that name a purchase, for who erases it. */
 
 import { z } from '@hono/zod-openapi';
 import { isoTime } from '../../domain/values/time.ts';

@@ -6,9 +6,8 @@ type Registry = Api['openAPIRegistry'];
 /** A schema as OpenAPI 3.1 has it, which is JSON Schema. */
 type Component = { readonly description?: string };
 
-const header = (name: string, description: string) => ({
-  ...({ name, in: 'header', required: true, description, schema: { type: 'string' } as const } as const),
-});
+const header = (name: string, description: string) =>
+  ({ name, in: 'header', required: true, description, schema: { type: 'string' } }) as const;
 
 const HEADERS = [
   header('webhook-id', 'The `id` of the event: the same on every attempt. Ignore one that was taken before.'),

@@ -1,4 +1,4 @@
-/** What was sent to whom: reading deliveries and having one sent again. */
+/** Deliveries: reading them and having one sent again. */
 
 import { z } from '@hono/zod-openapi';
 import { deliveryBody, deliveryDetails } from '../../actions/subscribers/body.ts';
@@ -30,7 +30,7 @@ export function mountDeliveries(app: Api, { sql, changes }: Deps): void {
     const { id } = c.req.valid('param');
     const body = await bodyOfDelivery(sql, id);
     if (body === null) throw notFound(id);
-    // As it is stored: read and written again, a number or a name might come out in another spelling.
+    // The stored bytes: read and written again, a number or a name might come out in another spelling.
     return c.body(body, 200, { 'content-type': 'application/json' }) as never;
   });
 
@@ -80,7 +80,7 @@ const readRoute = route('GET /v1/deliveries/{id}', {
   answers: { 200: answer('The delivery as it is now.') },
 });
 
-/** What a channel for people gets; alerts.schema.json has all of it. */
+/** The event of a channel for people; alerts.schema.json has all of it. */
 const ALERT = {
   type: 'object',
   description: 'An alert, for a channel for people: docs/alerts.schema.json describes its `data`.',

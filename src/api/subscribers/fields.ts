@@ -30,7 +30,7 @@ import {
 } from '../http/fields.ts';
 import type { IssueNote } from '../http/invalid.ts';
 
-/** What a subscriber's fields are checked against. */
+/** The settings that a subscriber's fields are checked against. */
 export interface CheckedAgainst {
   readonly sites: readonly string[];
   readonly webhooks: Parameters<typeof readUrl>[1];
@@ -85,7 +85,7 @@ const headersField = z
     example: { authorization: 'Bearer 7Yk2' },
   });
 
-/** What it gets beside the events; what is absent stays as it is, or has its default. */
+/** How a subscriber gets its events; an absent field stays as it is, or has its default. */
 export const extraFields = {
   format: z
     .enum(['standard', 'cloudevents'], { error: 'must be standard or cloudevents' })
@@ -236,7 +236,7 @@ export const deliveryDetailsSchema = deliverySchema
 
 export type DeliveryDetailsBody = z.output<typeof deliveryDetailsSchema>;
 
-/** What is sent again. */
+/** The result of a replay, or of its dry run. */
 export const replaySchema = named('Replay', {
   count: z.int().describe('So many are sent again.'),
   waiting: z.int().describe('So many of the range wait in any case and are left alone.'),

@@ -1,4 +1,4 @@
-/** What waits for a subscriber, by type, and what it answered last. */
+/** Deliveries that wait for a subscriber, by type, and its last answer. */
 
 import { z } from '@hono/zod-openapi';
 import { requireSubscriber } from '../../actions/subscribers/subscribers.ts';
