@@ -11,13 +11,13 @@ import { createLineBudget, type LineBudget } from './access/line-budget.ts';
 import { type Rule, ruleTable } from './access/scopes.ts';
 import { createWrongKeys } from './access/wrong-keys.ts';
 import { mountHealth } from './health/health.ts';
-import type { Engine } from './health/metric.ts';
-import { mountMetrics } from './health/metrics.ts';
 import { answerHeaders } from './http/answer-headers.ts';
 import { refuseLarge } from './http/body.ts';
 import { invalid } from './http/invalid.ts';
 import { Problem, problemResponse } from './http/problems.ts';
 import type { Api, Deps } from './http/route.ts';
+import type { Engine } from './metrics/metric.ts';
+import { mountMetrics } from './metrics/metrics.ts';
 
 type OperationsParts = Pick<Deps, 'operators' | 'health' | 'replica' | 'log'> &
   Pick<AccessLogParts, 'record'> & {

@@ -18,7 +18,6 @@ import { createStreamPlaces, placeLimits, type StreamPlaces } from './events/str
 import { mountActivity } from './health/activity.ts';
 import { mountDoctor } from './health/doctor.ts';
 import { mountFlow } from './health/flow.ts';
-import type { Engine } from './health/metric.ts';
 import { mountOverview } from './health/overview.ts';
 import { mountSite } from './health/site.ts';
 import { mountSystem } from './health/system.ts';
@@ -27,6 +26,7 @@ import { mountCustomers } from './incidents/customers.ts';
 import { mountIncidents } from './incidents/incidents.ts';
 import { mountRehearsals } from './incidents/rehearsals.ts';
 import { mountSilences } from './incidents/silences.ts';
+import type { Engine } from './metrics/metric.ts';
 import { createOperations } from './operations.ts';
 import { mountForget } from './purchases/forget.ts';
 import { mountInvoice } from './purchases/invoice.ts';

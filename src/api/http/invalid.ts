@@ -1,4 +1,4 @@
-/** A failed check as the caller is told of it: which field, which value, what to do. */
+/** Failed checks as problems for the caller: which field, which value, what to do. */
 import { z } from '@hono/zod-openapi';
 import { suggestion } from '../../config/kinds/nearest.ts';
 import { isDecimal } from '../../domain/values/exact-json.ts';
