@@ -2,10 +2,10 @@
 
 import { z } from '@hono/zod-openapi';
 import { readFlow } from '../../actions/flow/flow.ts';
-import { intOrNull, named, numberOrNull, objects, orNull, siteParameter, textOrNull } from '../http/fields.ts';
+import { intOrNull, listOf, named, numberOrNull, orNull, siteParameter, textOrNull } from '../http/fields.ts';
 import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import { requireSite } from '../purchases/find-purchase.ts';
-import { limitSchema, stateOrNull, stateSchema, timeSchema } from '../purchases/purchase-body.ts';
+import { limitSchema, stateOrNull, stateSchema, timeOrNull, timeSchema } from '../purchases/purchase-body.ts';
 
 export function mountFlow(app: Api, { sql, limits }: Deps): void {
   app.openapi(flowRoute, async (c) => {
@@ -25,21 +25,16 @@ const edgeSchema = named('FlowEdge', {
 }).describe('A way from state to state that a purchase went in the hour, or that at least one purchase usually goes.');
 
 const agesSchema = named('FlowAges', {
-  oldest: z.array(
-    z.object({
-      ageMs: z.int().describe('Time in the state that counts, without time in which it could not be polled.'),
-      share: numberOrNull.describe('The same as a share of the limit; null where there is none.'),
-      stuck: z.boolean(),
-    }),
-  ),
-  buckets: z
-    .array(
-      z.object({
-        from: z.number(),
-        below: numberOrNull.describe('Null: without end.'),
-        count: z.int(),
-      }),
-    )
+  oldest: listOf({
+    ageMs: z.int().describe('Time in the state that counts, without time in which it could not be polled.'),
+    share: numberOrNull.describe('The same as a share of the limit; null where there is none.'),
+    stuck: z.boolean(),
+  }),
+  buckets: listOf({
+    from: z.number(),
+    below: numberOrNull.describe('Null: without end.'),
+    count: z.int(),
+  })
     .nullable()
     .describe(
       'Those that were read by their share of the limit, empty ones left out; null where all are among the oldest, or no limit holds.',
@@ -62,20 +57,17 @@ const flowStateSchema = named('FlowState', {
       purchases: z.int().describe('From so many, however few.'),
     })
     .nullable(),
-  limits: objects(
+  limits: listOf({ site: z.string(), limit: limitSchema }).describe(
     'Of the site asked for, or of each site that watches purchases in the state (of each site, where none does); those without a limit are missing.',
-    { site: z.string(), limit: limitSchema },
   ),
-  incidents: z.array(
-    z.object({
-      id: z.string(),
-      site: z.string(),
-      severity: z.enum(['warning', 'critical']),
-      since: timeSchema,
-      endsAt: timeSchema.nullable().describe('When it ends unless another customer gets stuck; null while one is stuck.'),
-      parent: textOrNull.describe('The incident of several states or sites of which it is a part.'),
-    }),
-  ),
+  incidents: listOf({
+    id: z.string(),
+    site: z.string(),
+    severity: z.enum(['warning', 'critical']),
+    since: timeSchema,
+    endsAt: timeOrNull.describe('When it ends unless another customer gets stuck; null while one is stuck.'),
+    parent: textOrNull.describe('The incident of several states or sites of which it is a part.'),
+  }),
   ages: orNull(agesSchema).describe('Null where nobody waits, and in New, BeingProcessed and final states without a limit.'),
 });
 

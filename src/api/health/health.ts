@@ -5,7 +5,7 @@ import { z } from '@hono/zod-openapi';
 import { isoTimeOrNull } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { REPLICA_HEADER } from '../../runtime/http/replica-header.ts';
-import { textOrNull } from '../http/fields.ts';
+import { listOf, textOrNull } from '../http/fields.ts';
 import { type Api, type Deps, jsonAnswer, OPEN, route, showsMoreTo } from '../http/route.ts';
 
 const ANSWER_WITHIN = 1_000;
@@ -58,10 +58,7 @@ const forReaders = 'Only shown to a key with the scope `read`.';
 const readySchema = z.object({
   status: z.enum(['ready', 'not ready']),
   database: z.enum(['answers', 'does not answer']).optional().describe(forReaders),
-  loops: z
-    .array(z.object({ name: z.string(), ok: z.boolean(), error: textOrNull, lastGoodAt: textOrNull }))
-    .optional()
-    .describe(forReaders),
+  loops: listOf({ name: z.string(), ok: z.boolean(), error: textOrNull, lastGoodAt: textOrNull }).optional().describe(forReaders),
 });
 
 const readyRoute = route('GET /readyz', {

@@ -5,9 +5,9 @@ import { NEED_KINDS } from '../../actions/overview/need.ts';
 import { readOverview } from '../../actions/overview/overview.ts';
 import { CHANNEL_KINDS } from '../../channels/registry.ts';
 import { createShared } from '../../runtime/loops/shared.ts';
-import { intOrNull, named, objects, textOrNull } from '../http/fields.ts';
+import { intOrNull, listOf, named, textOrNull } from '../http/fields.ts';
 import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
-import { stateOrNull, statusSchema, timeSchema } from '../purchases/purchase-body.ts';
+import { stateOrNull, statusSchema, timeOrNull, timeSchema } from '../purchases/purchase-body.ts';
 import { healthSchema } from '../subscribers/fields.ts';
 import { siteReplicaSchema } from './site.ts';
 
@@ -35,8 +35,8 @@ const changeSchema = z.object({
   kind: z.enum(['first', 'moved', 'went_back']),
   noticedAt: timeSchema,
   replica: z.string(),
-  cameBackTo: timeSchema.nullable().describe('The latest moment of which the database knew anything.'),
-  knownUntil: timeSchema.nullable().describe('Up to when the database had confirmed writes to a daemon.'),
+  cameBackTo: timeOrNull.describe('The latest moment of which the database knew anything.'),
+  knownUntil: timeOrNull.describe('Up to when the database had confirmed writes to a daemon.'),
   isOpen: z.boolean().describe('A person has to compare what was lost.'),
   text: z.string().describe('What happened, and what to do.'),
 });
@@ -48,21 +48,20 @@ const headlineSchema = named('Headline', {
     .enum(['critical', 'warning', 'ending'])
     .nullable()
     .describe('Of the gravest need. `ending`: only incidents that end by themselves are open.'),
-  needs: objects(
+  needs: listOf({
+    kind: z.enum(NEED_KINDS),
+    about: z.string(),
+    severity: z.enum(['critical', 'warning']),
+    text: z.string(),
+    since: timeOrNull,
+    why: textOrNull.describe('What is known of the reason.'),
+    todo: z.string(),
+    action: z
+      .object({ path: z.string(), label: z.string() })
+      .describe('Where in the console it is done: a path below its address, and the words of the link.'),
+    incident: textOrNull,
+  }).describe(
     'All that needs somebody, the gravest first, and within a severity by `kind`; "Nothing needs somebody" is said only when it is empty.',
-    {
-      kind: z.enum(NEED_KINDS),
-      about: z.string(),
-      severity: z.enum(['critical', 'warning']),
-      text: z.string(),
-      since: timeSchema.nullable(),
-      why: textOrNull.describe('What is known of the reason.'),
-      todo: z.string(),
-      action: z
-        .object({ path: z.string(), label: z.string() })
-        .describe('Where in the console it is done: a path below its address, and the words of the link.'),
-      incident: textOrNull,
-    },
   ),
 });
 
@@ -82,68 +81,61 @@ const overviewSchema = named('Overview', {
       .object({ purchaseId: z.string(), site: z.string() })
       .nullable()
       .describe('The purchase that has been stuck for longest; null while none is stuck.'),
-    unreadable: objects(
+    unreadable: listOf({ site: z.string(), purchaseId: z.string(), since: timeSchema, lastError: textOrNull }).describe(
       'Watched purchases of which no answer could be used or recorded since `since`, the latest first; 20 at most. Ids that the service never knew are not among them.',
-      { site: z.string(), purchaseId: z.string(), since: timeSchema, lastError: textOrNull },
     ),
-    groups: z.array(
-      z.object({
-        site: z.string(),
-        status: statusSchema,
-        state: stateOrNull,
-        count: z.int(),
-        stuck: z.int(),
-        oldestSince: timeSchema.nullable().describe('Since when the watched one that has been there longest is in the state.'),
-      }),
-    ),
+    groups: listOf({
+      site: z.string(),
+      status: statusSchema,
+      state: stateOrNull,
+      count: z.int(),
+      stuck: z.int(),
+      oldestSince: timeOrNull.describe('Since when the watched one that has been there longest is in the state.'),
+    }),
   }),
   polling: z.object({ due: dueSchema, firstPolls: firstPollsSchema, perMinute: ratesSchema }),
-  sites: z.array(
-    z.object({
-      site: z.string(),
-      configured: z.boolean().describe('Whether a running daemon has it in its settings.'),
-      unpolled: z
-        .int()
-        .describe(
-          'Purchases that are not polled, because no running daemon has the site in its settings; counted up to ten thousand.',
-        ),
-      renamedTo: textOrNull.describe(
-        'The site that has this one as a former name (`formerly`): the unpolled purchases move there. Null for others.',
+  sites: listOf({
+    site: z.string(),
+    configured: z.boolean().describe('Whether a running daemon has it in its settings.'),
+    unpolled: z
+      .int()
+      .describe(
+        'Purchases that are not polled, because no running daemon has the site in its settings; counted up to ten thousand.',
       ),
-      lockedBy: intOrNull.describe(
-        'While purchases move: the process of a session of the database that has locked rows of them, so that these stay.',
-      ),
-      answers: z.boolean(),
-      failingSince: timeSchema.nullable(),
-      reason: textOrNull.describe(
-        'Why no purchase can be read: throttled, malformed, unknown, refused, unreachable, not_configured or not_moved.',
-      ),
-      lastError: textOrNull,
-      lastAnswerAt: timeSchema.nullable(),
-      lastReadAt: timeSchema.nullable().describe("The last answer that showed a purchase's status."),
-      openIncidents: z.int().describe('Here, also as a part of one of several sites.'),
-      due: dueSchema,
-      firstPolls: firstPollsSchema,
-      perMinute: ratesSchema,
-      replicas: z.array(siteReplicaSchema).describe('How each replica calls the site, as in `GET /v1/sites/{name}`.'),
+    renamedTo: textOrNull.describe(
+      'The site that has this one as a former name (`formerly`): the unpolled purchases move there. Null for others.',
+    ),
+    lockedBy: intOrNull.describe(
+      'While purchases move: the process of a session of the database that has locked rows of them, so that these stay.',
+    ),
+    answers: z.boolean(),
+    failingSince: timeOrNull,
+    reason: textOrNull.describe(
+      'Why no purchase can be read: throttled, malformed, unknown, refused, unreachable, not_configured or not_moved.',
+    ),
+    lastError: textOrNull,
+    lastAnswerAt: timeOrNull,
+    lastReadAt: timeOrNull.describe("The last answer that showed a purchase's status."),
+    openIncidents: z.int().describe('Here, also as a part of one of several sites.'),
+    due: dueSchema,
+    firstPolls: firstPollsSchema,
+    perMinute: ratesSchema,
+    replicas: z.array(siteReplicaSchema).describe('How each replica calls the site, as in `GET /v1/sites/{name}`.'),
+  }),
+  subscribers: listOf({
+    name: z.string(),
+    kind: z.enum(CHANNEL_KINDS),
+    status: z.enum(['active', 'off']),
+    statusReason: textOrNull,
+    health: healthSchema,
+    waiting: z.object({
+      pending: z.int().describe('Deliveries that wait for their turn or their next try.'),
+      inFlight: z.int().describe('Deliveries of which an attempt has been under way for a moment.'),
+      parked: z.int().describe('Deliveries that wait until the subscriber gets events again.'),
+      atLeast: z.boolean().describe('There are more than the ten thousand that were counted.'),
+      dueSince: timeOrNull.describe('Since when the oldest could have gone, parked or not.'),
     }),
-  ),
-  subscribers: z.array(
-    z.object({
-      name: z.string(),
-      kind: z.enum(CHANNEL_KINDS),
-      status: z.enum(['active', 'off']),
-      statusReason: textOrNull,
-      health: healthSchema,
-      waiting: z.object({
-        pending: z.int().describe('Deliveries that wait for their turn or their next try.'),
-        inFlight: z.int().describe('Deliveries of which an attempt has been under way for a moment.'),
-        parked: z.int().describe('Deliveries that wait until the subscriber gets events again.'),
-        atLeast: z.boolean().describe('There are more than the ten thousand that were counted.'),
-        dueSince: timeSchema.nullable().describe('Since when the oldest could have gone, parked or not.'),
-      }),
-    }),
-  ),
+  }),
   incidents: z.object({
     open: z.int().describe('Those that are part of no other one.'),
     severity: z.enum(['warning', 'critical']).nullable().describe('Of the worst of them; null when none is open.'),
@@ -151,7 +143,7 @@ const overviewSchema = named('Overview', {
   daemonsDiffer: textOrNull.describe(
     'The names of the settings that differ between running daemons, and the sites and subscribers whose polls and deliveries are late because of the difference; never values. Null when all daemons have the same settings.',
   ),
-  replicas: z.array(z.object({ id: z.string(), startedAt: timeSchema, shards: z.int() })),
+  replicas: listOf({ id: z.string(), startedAt: timeSchema, shards: z.int() }),
 });
 
 /** The answer's body. */

@@ -1,10 +1,10 @@
 /** A site by itself: its settings without secrets, its limits, and how long customers stay in each state. */
 import { z } from '@hono/zod-openapi';
 import { readSite } from '../../actions/flow/site.ts';
-import { named, objects, orNull, siteParameter, textOrNull } from '../http/fields.ts';
+import { listOf, named, orNull, siteParameter, textOrNull } from '../http/fields.ts';
 import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import { requireSite } from '../purchases/find-purchase.ts';
-import { limitSchema, stateSchema, timeSchema } from '../purchases/purchase-body.ts';
+import { limitSchema, stateSchema, timeOrNull, timeSchema } from '../purchases/purchase-body.ts';
 
 export function mountSite(app: Api, { sql, limits, settings }: Deps): void {
   app.openapi(siteRoute, async (c) => {
@@ -26,7 +26,7 @@ export const siteReplicaSchema = z.object({
       ),
     cause: z.enum(['failing', 'throttled']).nullable().describe('Null when it is not open.'),
     since: timeSchema,
-    nextProbeAt: timeSchema.nullable().describe('The earliest moment; null when it is not open, and while a probe is under way.'),
+    nextProbeAt: timeOrNull.describe('The earliest moment; null when it is not open, and while a probe is under way.'),
   }),
   calls: z.object({
     perSecond: z.number().describe('Calls that left, as an average of the ten seconds before `writtenAt`.'),
@@ -34,9 +34,9 @@ export const siteReplicaSchema = z.object({
   }),
   token: z
     .object({
-      fetchedAt: timeSchema.nullable().describe('Null before the first token.'),
-      expiresAt: timeSchema.nullable(),
-      refusedAt: timeSchema.nullable().describe('When a token, or a call with a new token, was last refused.'),
+      fetchedAt: timeOrNull.describe('Null before the first token.'),
+      expiresAt: timeOrNull,
+      refusedAt: timeOrNull.describe('When a token, or a call with a new token, was last refused.'),
       refusal: textOrNull.describe('Why, in a sentence.'),
     })
     .nullable()
@@ -69,19 +69,19 @@ const siteSchema = named('Site', {
         .describe('Whether so many repeat that the site reuses references by design: orders paid twice are not announced.'),
     })
     .describe('How often a purchase pays an order that was paid before.'),
-  states: objects('States with a limit, and those in which customers stayed in the last 14 days.', {
+  states: listOf({
     state: stateSchema,
     limit: orNull(limitSchema).describe('Null: never stuck.'),
     usual: z
       .object({ usualMs: z.int(), p95Ms: z.int(), purchases: z.int() })
       .nullable()
       .describe('From however few; null: no customer got on yet.'),
-    stays: objects('Stays by the longest time that the polls around the exit allow; empty buckets left out.', {
+    stays: listOf({
       fromMs: z.int(),
       belowMs: z.int(),
       count: z.int(),
-    }),
-  }),
+    }).describe('Stays by the longest time that the polls around the exit allow; empty buckets left out.'),
+  }).describe('States with a limit, and those in which customers stayed in the last 14 days.'),
 });
 
 /** The answer's body. */

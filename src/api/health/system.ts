@@ -3,9 +3,9 @@ import { z } from '@hono/zod-openapi';
 import { readSystem } from '../../actions/doctor/system.ts';
 import { isKeyless } from '../../config/api-keys.ts';
 import { SCOPES } from '../../config/kinds/key-kinds.ts';
-import { named, objects, textOrNull } from '../http/fields.ts';
+import { listOf, named, textOrNull } from '../http/fields.ts';
 import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
-import { timeSchema } from '../purchases/purchase-body.ts';
+import { timeOrNull } from '../purchases/purchase-body.ts';
 
 export function mountSystem(app: Api, { sql, settings: { apiKeys }, own, describe }: Deps): void {
   const keys = isKeyless(apiKeys) ? [] : apiKeys;
@@ -28,17 +28,16 @@ const systemSchema = named('System', {
     schema: z.int().describe('Number of the last migration.'),
   }),
   database: z.object({ connections: z.int(), maxConnections: z.int() }),
-  keys: objects('Keys of the API by their names.', {
+  keys: listOf({
     name: z.string(),
     scopes: z.array(z.enum(SCOPES)),
-    expiresAt: timeSchema.nullable(),
-  }),
+    expiresAt: timeOrNull,
+  }).describe('Keys of the API by their names.'),
   findings: z
     .array(findingSchema)
     .describe('What `purchase-watch doctor` finds in the database, keys and certificates that end soon; words may change.'),
-  settings: objects(
+  settings: listOf({ name: z.string(), text: z.string(), origin: z.string() }).describe(
     'As `purchase-watch config` shows them, without secrets: those that the answering process was started with.',
-    { name: z.string(), text: z.string(), origin: z.string() },
   ),
 });
 

@@ -28,8 +28,8 @@ export function named<Fields extends z.core.$ZodLooseShape>(name: string, fields
 }
 
 /** A list of objects with these fields. */
-export function objects<Fields extends z.core.$ZodLooseShape>(description: string, fields: Fields) {
-  return z.array(z.object(fields)).describe(description);
+export function listOf<Fields extends z.core.$ZodLooseShape>(fields: Fields) {
+  return z.array(z.object(fields));
 }
 
 export const flagField = z.boolean({ error: 'must be true or false' });

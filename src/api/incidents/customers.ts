@@ -2,9 +2,9 @@
 import { z } from '@hono/zod-openapi';
 import { customersIn } from '../../actions/incidents/customers.ts';
 import { LEFT_OUTCOMES, STAY_FATES } from '../../domain/incidents/customers.ts';
-import { named, numberOrNull, objects, orNull, textOrNull, wordParameter } from '../http/fields.ts';
+import { listOf, named, numberOrNull, orNull, textOrNull, wordParameter } from '../http/fields.ts';
 import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
-import { stateOrNull, stateSchema, timeSchema } from '../purchases/purchase-body.ts';
+import { stateOrNull, stateSchema, timeOrNull, timeSchema } from '../purchases/purchase-body.ts';
 import { acknowledgementSchema, incidentIdField, moneySchema } from './fields.ts';
 
 export function mountCustomers(app: Api, { sql }: Deps): void {
@@ -26,11 +26,11 @@ const PURCHASE = {
 const stuckPurchaseSchema = z.object({ ...PURCHASE, stateSince: timeSchema, stuckSince: timeSchema });
 
 const leftSchema = z.object({
-  data: objects('The latest first; 100 at most, of the `outcome` that was asked for.', {
+  data: listOf({
     ...PURCHASE,
     outcome: z.enum(LEFT_OUTCOMES),
     at: timeSchema.describe('When it got there; of `other`, when the other purchase was paid.'),
-  }),
+  }).describe('The latest first; 100 at most, of the `outcome` that was asked for.'),
   counts: z
     .object({ late: z.int(), other: z.int(), lost: z.int(), open: z.int() })
     .describe(
@@ -60,8 +60,8 @@ const placeSchema = z.object({
 const staySchema = z.object({
   purchaseId: z.string(),
   enteredAt: timeSchema.describe('The first poll that showed the state.'),
-  overdueAt: timeSchema.nullable().describe('When a poll found the purchase stuck; null while none did.'),
-  leftAt: timeSchema.nullable().describe('The first poll that showed another state.'),
+  overdueAt: timeOrNull.describe('When a poll found the purchase stuck; null while none did.'),
+  leftAt: timeOrNull.describe('The first poll that showed another state.'),
   to: stateOrNull,
   fate: z
     .enum(STAY_FATES)

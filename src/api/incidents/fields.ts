@@ -15,8 +15,8 @@ import {
 import { rowIdOf } from '../../actions/row-ids.ts';
 import { DELIVERY_STATUSES } from '../../domain/deliveries/delivery-status.ts';
 import type { Instant } from '../../domain/values/time.ts';
-import { intOrNull, named, numberOrNull, objects, orNull, parameter, textOrNull, wordParameter } from '../http/fields.ts';
-import { stateOrNull, timeSchema } from '../purchases/purchase-body.ts';
+import { intOrNull, listOf, named, numberOrNull, orNull, parameter, textOrNull, wordParameter } from '../http/fields.ts';
+import { stateOrNull, timeOrNull, timeSchema } from '../purchases/purchase-body.ts';
 
 export const kindParameter = wordParameter(INCIDENT_KINDS, 'kind of incident');
 
@@ -60,7 +60,7 @@ const partSchema = named('IncidentPart', {
   state: stateOrNull,
   count: z.int(),
   peak: z.int(),
-  endedAt: timeSchema.nullable(),
+  endedAt: timeOrNull,
 });
 
 const alarmSchema = named('Alarm', {
@@ -98,18 +98,16 @@ export const incidentSchema = named('Incident', {
   severity: z.enum(['warning', 'critical']),
   openedAt: timeSchema,
   since: timeSchema.describe('The earliest symptom.'),
-  quietSince: timeSchema.nullable().describe('Since when nothing is wrong any more; it ends when that lasts.'),
-  endsAt: timeSchema
-    .nullable()
-    .describe(
-      'When the incident ends if nothing goes wrong again. Null while something is wrong, such as a stuck customer, and once the incident has ended. Where customers were stuck, `endsAt` may be set while `quietSince` is still null: no customer is stuck, and the alarm is still on.',
-    ),
+  quietSince: timeOrNull.describe('Since when nothing is wrong any more; it ends when that lasts.'),
+  endsAt: timeOrNull.describe(
+    'When the incident ends if nothing goes wrong again. Null while something is wrong, such as a stuck customer, and once the incident has ended. Where customers were stuck, `endsAt` may be set while `quietSince` is still null: no customer is stuck, and the alarm is still on.',
+  ),
   endsUnless: textOrNull.openapi({
     description: 'What keeps it from that end, in a few words for people.',
     example: 'unless calls fail again',
   }),
-  endedAt: timeSchema.nullable(),
-  reopenedAt: timeSchema.nullable().describe('When it came back after it had ended.'),
+  endedAt: timeOrNull,
+  reopenedAt: timeOrNull.describe('When it came back after it had ended.'),
   count: z
     .int()
     .describe(
@@ -117,18 +115,18 @@ export const incidentSchema = named('Incident', {
     ),
   peak: z.int(),
   alarm: orNull(alarmSchema).describe('What it rests on; null where it rests on no count.'),
-  saidAt: timeSchema.nullable().describe('When people were last alerted: on Slack, or in the log where Slack takes nothing.'),
+  saidAt: timeOrNull.describe('When people were last alerted: on Slack, or in the log where Slack takes nothing.'),
   owner: textOrNull.describe('Who looks after it, or after the incident that it is part of.'),
   acknowledged: orNull(acknowledgementSchema),
   answer: orNull(answerSchema).describe('What it was, as a person said.'),
-  silencedUntil: timeSchema.nullable().describe('While a silence keeps people from being alerted of it.'),
+  silencedUntil: timeOrNull.describe('While a silence keeps people from being alerted of it.'),
 });
 
 /** An incident in an answer. */
 export type IncidentBody = z.output<typeof incidentSchema>;
 
 export const moneySchema = named('MoneyWaiting', {
-  waiting: z.array(z.object({ amount: z.string(), currency: z.string() })).openapi({
+  waiting: listOf({ amount: z.string(), currency: z.string() }).openapi({
     description: 'The sums by currency, those of most orders first; an order counts once.',
     example: [{ amount: '16482.50', currency: 'SEK' }],
   }),
@@ -169,18 +167,18 @@ const earlierSchema = z.object({
   title: z.string(),
   note: textOrNull,
   by: textOrNull,
-  at: timeSchema.nullable(),
+  at: timeOrNull,
 });
 
 export const incidentDetailsSchema = incidentSchema
   .extend({
-    causes: objects('What it may be, the likeliest first, as people were alerted last.', {
+    causes: listOf({
       cause: z.string(),
       why: z.string().describe('What speaks for it.'),
       likely: z.boolean().describe('False while it is merely possible: too few customers speak for it.'),
       title: z.string().openapi({ description: 'The cause in a few words.', example: 'A deploy broke the page' }),
       remedy: textOrNull.describe('What to look at first; null for a cause that a later version named.'),
-    }),
+    }).describe('What it may be, the likeliest first, as people were alerted last.'),
     wrong: z
       .array(z.string())
       .describe(
@@ -193,11 +191,9 @@ export const incidentDetailsSchema = incidentSchema
     ),
     earlier: orNull(earlierSchema).describe('What it was the last time this happened, as people were alerted last.'),
     said: z.array(messageSchema).describe('Who was alerted of what, first to last.'),
-    nextReminderAt: timeSchema
-      .nullable()
-      .describe(
-        'When people are reminded of it unless it changes before; null when no reminder is planned: nobody was alerted, a person looks after it, it is part of another one, or it is over.',
-      ),
+    nextReminderAt: timeOrNull.describe(
+      'When people are reminded of it unless it changes before; null when no reminder is planned: nobody was alerted, a person looks after it, it is part of another one, or it is over.',
+    ),
   })
   .openapi('IncidentDetails');
 

@@ -8,9 +8,9 @@ import { STUCK_MODES } from '../../domain/incidents/audience.ts';
 import { STATE_NAMES, type StateName } from '../../domain/purchases/states.ts';
 import {
   flagField,
+  listOf,
   named,
   numberOrNull,
-  objects,
   orNull,
   parameter,
   siteField,
@@ -18,7 +18,7 @@ import {
   wordParameter,
 } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
-import { stateOrNull, stateSchema, timeSchema } from '../purchases/purchase-body.ts';
+import { stateOrNull, stateSchema, timeOrNull, timeSchema } from '../purchases/purchase-body.ts';
 
 /** A setting as a settings file has it. */
 function settingField<Meaning>({ expected, read }: Kind<Meaning>, example: string) {
@@ -91,8 +91,8 @@ const timelineSchema = named('RehearsedIncident', {
   severity: z.enum(['warning', 'critical']),
   peak: z.int(),
   openedAt: timeSchema,
-  endedAt: timeSchema.nullable(),
-  alertedAt: timeSchema.nullable().describe('The first message of the time that said that it began or came back.'),
+  endedAt: timeOrNull,
+  alertedAt: timeOrNull.describe('The first message of the time that said that it began or came back.'),
 });
 
 const sums = {
@@ -121,17 +121,15 @@ export const rehearsalSchema = named('Rehearsal', {
   channelInvented: z
     .boolean()
     .describe('Whether no channel for people is configured: then it is as for one that gets every alert.'),
-  taughtSince: timeSchema
-    .nullable()
-    .describe('From when on records taught what is usual; null: there are none from before the time.'),
+  taughtSince: timeOrNull.describe('From when on records taught what is usual; null: there are none from before the time.'),
   stays: z.int().describe('Stays in states that were gone through.'),
   summary: z.string().describe('The result in a sentence or two; words may change.'),
   settings: alertSettingsSchema,
-  changed: objects('The settings that differ from those of the daemon.', {
+  changed: listOf({
     setting: z.string().openapi({ example: 'slack.quietFor' }),
     present: z.string(),
     tried: z.string(),
-  }),
+  }).describe('The settings that differ from those of the daemon.'),
   rehearsed: sideSchema,
   present: orNull(sideSchema).describe('The same under the settings of the daemon; null where none differs.'),
   compared: z
@@ -148,14 +146,13 @@ export const rehearsalSchema = named('Rehearsal', {
       ),
     })
     .nullable(),
-  reusing: objects(
+  reusing: listOf({ site: z.string(), paid: z.int(), repeated: z.int() }).describe(
     'Sites that reuse references by design, as they were at the end of the time: no order that was paid twice alerts there. Of `paid` purchases whose order is known, `repeated` were of an order that was paid before.',
-    { site: z.string(), paid: z.int(), repeated: z.int() },
   ),
   really: z.object(sums).describe('What was really sent in that time.'),
-  limits: objects('When stays became stuck at the end of the time, with what that rests on.', {
+  limits: listOf({
     site: z.string(),
     state: stateSchema,
     text: z.string(),
-  }),
+  }).describe('When stays became stuck at the end of the time, with what that rests on.'),
 });

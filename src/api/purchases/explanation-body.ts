@@ -3,11 +3,11 @@
 import { z } from '@hono/zod-openapi';
 import { type Explanation, MATTER_CODES, STEP_KINDS, type Step } from '../../domain/explain/step.ts';
 import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
-import { intOrNull, named, objects, textOrNull } from '../http/fields.ts';
-import { limitSchema, stateBody, stateOrNull, stateSchema, statusSchema, timeSchema } from './purchase-body.ts';
+import { intOrNull, listOf, named, textOrNull } from '../http/fields.ts';
+import { limitSchema, stateBody, stateOrNull, stateSchema, statusSchema, timeOrNull, timeSchema } from './purchase-body.ts';
 
 const stepSchema = named('ExplanationStep', {
-  at: timeSchema.nullable().describe('Null for what has no moment of its own, or none yet.'),
+  at: timeOrNull.describe('Null for what has no moment of its own, or none yet.'),
   kind: z.enum(STEP_KINDS),
   text: z.string().describe('For people. Programs go by the fields; the words may change.'),
   wrong: z.boolean().describe('Whether somebody may have to do something about it.'),
@@ -35,22 +35,22 @@ export const explanationSchema = named('Explanation', {
     reference: textOrNull,
     status: statusSchema,
     state: stateOrNull,
-    stateSince: timeSchema.nullable(),
-    stuckSince: timeSchema.nullable(),
+    stateSince: timeOrNull,
+    stuckSince: timeOrNull,
     registeredAt: timeSchema,
     registeredBy: textOrNull.describe('`api`, `cli`, or `sql:` and the role; null when not noted.'),
     watchedSince: timeSchema,
-    lastPolledAt: timeSchema.nullable(),
-    nextPollAt: timeSchema.nullable(),
+    lastPolledAt: timeOrNull,
+    nextPollAt: timeOrNull,
     polls: z.int(),
     shard: z.int(),
     replica: textOrNull.describe('Who polls it and delivers its events; null while nobody does.'),
   }),
   verdict: z.string().describe('In one sentence what is the matter, or that all is well.'),
-  matters: objects('All that is the matter, the gravest first; empty when all is well.', {
+  matters: listOf({
     code: z.enum(MATTER_CODES),
     text: z.string(),
-  }),
+  }).describe('All that is the matter, the gravest first; empty when all is well.'),
   steps: z.array(stepSchema).describe('What happened, first to last; who got an event follows that event.'),
   standing: z.array(stepSchema).describe('How things stand now.'),
   next: z.array(stepSchema).describe('What comes, soonest first.'),

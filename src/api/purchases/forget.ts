@@ -10,7 +10,7 @@ import { strict } from '../http/invalid.ts';
 import { locked, Problem } from '../http/problems.ts';
 import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import { findPurchase, onePurchase } from './find-purchase.ts';
-import { timeSchema } from './purchase-body.ts';
+import { timeOrNull } from './purchase-body.ts';
 import { remarkSchema } from './remarks.ts';
 
 export function mountForget(app: Api, { changes }: Deps): void {
@@ -50,7 +50,7 @@ const erasureSchema = named('Erasure', {
   purchaseId: z.string(),
   site: z.string(),
   erased: z.boolean().describe('False for a dry run.'),
-  at: timeSchema.nullable().describe('When it was erased; null for a dry run.'),
+  at: timeOrNull.describe('When it was erased; null for a dry run.'),
   counts: z
     .object({
       transitions: z.int(),

@@ -27,7 +27,7 @@ import { answerText, purchaseSchema, purchaseText } from './purchase-body.ts';
 export function mountPurchaseList(app: Api, { sql }: Deps): void {
   app.openapi(listRoute, async (c) => {
     const { cursor, limit = DEFAULT_LIMIT, ...query } = c.req.valid('query');
-    const list = await listOf(sql, query);
+    const list = await wantedList(sql, query);
     const after = cursor === undefined ? { is: null } : readCursor(cursor, list.filter, list.sort);
     if ('problem' in after) throw fieldProblem('cursor', after.problem, { value: cursor!.slice(0, 80) });
     const { rows, next } = await listPurchases(sql, { ...list, after: after.is, limit });
@@ -36,7 +36,7 @@ export function mountPurchaseList(app: Api, { sql }: Deps): void {
   });
 
   app.openapi(csvRoute, async (c) => {
-    const lines = purchasesAsCsv(sql, await listOf(sql, c.req.valid('query')));
+    const lines = purchasesAsCsv(sql, await wantedList(sql, c.req.valid('query')));
     const body = ReadableStream.from(encoded(lines)) as ReadableStream<Uint8Array<ArrayBuffer>>;
     return c.body(body, 200, {
       'content-type': 'text/csv; charset=utf-8',
@@ -51,7 +51,7 @@ async function* encoded(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array
 }
 
 /** The list that a query asks for. Throws Problem for a site that is not there, and for parts that do not go together. */
-export async function listOf(sql: Sql, query: ListQuery): Promise<{ filter: PurchaseFilter; sort: Sort }> {
+export async function wantedList(sql: Sql, query: ListQuery): Promise<{ filter: PurchaseFilter; sort: Sort }> {
   const { q, from, to, sort = 'newest', ...rest } = query;
   if (rest.site !== undefined) await requireSite(sql, rest.site);
   const { now } = from === undefined && to === undefined ? { now: 0 } : await readClock(sql);

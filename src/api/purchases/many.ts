@@ -4,11 +4,11 @@ import { actOnMany, MANY_ACTS, type ManyResult, MOST_MATCHING, namesOfMatching }
 import { counted } from '../../domain/values/counts.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import type { PurchaseName } from '../../postgres/purchases/purchases.ts';
-import { flagField, named, objects, purchaseIdField, siteParameter, textOrNull, wordParameter } from '../http/fields.ts';
+import { flagField, listOf, named, purchaseIdField, siteParameter, textOrNull, wordParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { fieldProblem } from '../http/problems.ts';
 import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
-import { listOf, listParameters } from './list.ts';
+import { listParameters, wantedList } from './list.ts';
 
 const MOST_NAMED = 1_000;
 
@@ -27,7 +27,7 @@ async function namesIn(sql: Sql, { purchases, matching }: Wanted): Promise<reado
     throw fieldProblem('purchases', 'give either it or matching');
   }
   if (purchases !== undefined) return purchases;
-  const { filter } = await listOf(sql, matching!);
+  const { filter } = await wantedList(sql, matching!);
   const { names, isWhole } = await namesOfMatching(sql, filter, MOST_MATCHING);
   if (isWhole) return names;
   const detail = `lets more than ${counted(MOST_MATCHING, 'purchase')} through; use the command "purchase-watch purchases" with the same filter and --act`;
@@ -63,13 +63,13 @@ const manySchema = named('ManyDone', {
   leftAlone: count.describe(
     'Purchases to which nothing is done: stopped ones are not polled, and only polled ones can be stopped.',
   ),
-  deliveries: objects('`waiting` deliveries wait in any case. `waits`: why the others do not leave at once.', {
+  deliveries: listOf({
     subscriber: z.string(),
     count,
     waiting: count,
     waits: textOrNull,
-  }),
-  sites: objects('Sites that are not polled at present.', { site: z.string(), count, waits: z.string() }),
+  }).describe('`waiting` deliveries wait in any case. `waits`: why the others do not leave at once.'),
+  sites: listOf({ site: z.string(), count, waits: z.string() }).describe('Sites that are not polled at present.'),
 });
 
 /** The result of an act on many purchases, or of its dry run. */

@@ -17,6 +17,7 @@ import type { JsonObject } from '../http/body.ts';
 import { intOrNull, named, orNull, textOrNull } from '../http/fields.ts';
 
 export const timeSchema = z.string().openapi({ format: 'date-time', example: '2026-11-20T09:15:02.123Z' });
+export const timeOrNull = timeSchema.nullable();
 export const stateSchema = z
   .object(state.shape)
   .openapi('State', { description: state.description ?? '', example: { value: 2, name: 'Completed' } });
@@ -42,13 +43,13 @@ export const purchaseSchema = named('Purchase', {
   status: statusSchema,
   outcome: z.enum(OUTCOMES).describe('What it has come to, in a word for lists. `paid_late`: paid after it had been stuck.'),
   state: stateOrNull.describe('Null until the first good answer.'),
-  stateSince: timeSchema.nullable(),
-  stuckSince: timeSchema.nullable().describe('Null while it is not stuck.'),
+  stateSince: timeOrNull,
+  stuckSince: timeOrNull.describe('Null while it is not stuck.'),
   reference: textOrNull,
   metadata: z.custom<JsonObject | null>(isThere).openapi({ type: ['object', 'null'], additionalProperties: true }),
   registeredAt: timeSchema,
-  lastPolledAt: timeSchema.nullable(),
-  nextPollAt: timeSchema.nullable(),
+  lastPolledAt: timeOrNull,
+  nextPollAt: timeOrNull,
   polls: z.int(),
   failures: z.int().describe('Failed polls in a row.'),
   lastError: textOrNull,
@@ -66,7 +67,7 @@ export const transitionSchema = named('Transition', {
   sequence: z.int(),
   from: stateOrNull.describe('Null on the first observation.'),
   to: stateSchema,
-  notBefore: timeSchema.nullable(),
+  notBefore: timeOrNull,
   notAfter: timeSchema,
 }).describe('A change of state: after `notBefore`, no later than `notAfter`.');
 

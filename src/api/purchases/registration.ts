@@ -5,7 +5,7 @@ import type { SiteSettings } from '../../config/settings.ts';
 import { stringifyExact } from '../../domain/values/exact-json.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { MOST_SINGLE, type Registration, register } from '../../postgres/purchases/purchases.ts';
-import { metadataField, named, newPurchaseIdField, objects, referenceField, siteField } from '../http/fields.ts';
+import { listOf, metadataField, named, newPurchaseIdField, referenceField, siteField } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { type Entry, entriesJson } from '../http/large-body.ts';
 import { Problem } from '../http/problems.ts';
@@ -106,11 +106,11 @@ const registeredSchema = z.union([purchaseSchema, z.object({ purchaseId: z.strin
 const batchResultSchema = named('BatchResult', {
   created: z.int(),
   existing: z.int(),
-  rejected: objects('`index` counts from 0. The other entries are registered.', {
+  rejected: listOf({
     index: z.int(),
     code: z.string(),
     detail: z.string(),
-  }),
+  }).describe('`index` counts from 0. The other entries are registered.'),
 });
 
 const registerRoute = (schema: RegistrationSchema) =>

@@ -97,7 +97,7 @@ export const extraFields = {
 
 const typeField = parameter(readType).openapi({ type: 'string', enum: [...EVENT_TYPES] });
 
-function listOf<Item extends z.ZodType>(item: Item, description: string) {
+function fewOf<Item extends z.ZodType>(item: Item, description: string) {
   return z
     .array(item, { error: 'must be a list, or null for all' })
     .min(1, 'is empty; list at least one, or give null for all')
@@ -105,14 +105,14 @@ function listOf<Item extends z.ZodType>(item: Item, description: string) {
     .openapi({ description });
 }
 
-export const typesField = listOf(typeField, 'Which events it gets; null for all.');
+export const typesField = fewOf(typeField, 'Which events it gets; null for all.');
 
 /** Which events a subscriber gets; what is absent stays as it is, or is all. */
 export function wishFields({ sites }: CheckedAgainst) {
   return {
     types: typesField.nullish(),
-    sites: listOf(siteField(sites), 'Of which sites; null for all.').nullish(),
-    states: listOf(stateField, 'Of which states a purchase changed to, by name or number; null for all.').nullish(),
+    sites: fewOf(siteField(sites), 'Of which sites; null for all.').nullish(),
+    states: fewOf(stateField, 'Of which states a purchase changed to, by name or number; null for all.').nullish(),
     description: z
       .string({ error: 'must be text' })
       .min(1, 'is empty; give null for none')

@@ -3,7 +3,7 @@
 import { z } from '@hono/zod-openapi';
 import { requireSubscriber } from '../../actions/subscribers/subscribers.ts';
 import { waitingBody } from '../../actions/subscribers/waiting.ts';
-import { named, objects, orNull, textOrNull } from '../http/fields.ts';
+import { listOf, named, orNull, textOrNull } from '../http/fields.ts';
 import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import { answerSchema, oneSubscriber } from './fields.ts';
 
@@ -17,7 +17,7 @@ const waitingSchema = named('SubscriberWaiting', {
   count: z.int().openapi({ description: 'Deliveries that wait, parked ones among them; counted to 100 000.', example: 9520 }),
   atLeast: z.boolean().describe('Whether there may be more than were counted.'),
   oldest: textOrNull.describe('When the first of their events was made.'),
-  types: objects('The same by type of event, the most first.', { type: z.string(), count: z.int(), oldest: z.string() }),
+  types: listOf({ type: z.string(), count: z.int(), oldest: z.string() }).describe('The same by type of event, the most first.'),
   untyped: z.int().describe('How many of `count` are in no type: types are counted of the oldest 20 000.'),
   nextTryAt: textOrNull.describe('When the next delivery is tried; null when none waits, or the subscriber is off.'),
   deliveredAt: textOrNull.describe('When it last took one of its newest deliveries.'),

@@ -4,7 +4,7 @@ import { cursorAt, OUTCOMES, purchasesAsCsv, readCursor, SORTS } from '../../act
 import { actOnMany, MANY_ACTS, type ManyAct, type ManyResult, namesOfMatching } from '../../actions/purchases/many.ts';
 import { faultsOf, inOneSentence, strict } from '../../api/http/invalid.ts';
 import { Problem } from '../../api/http/problems.ts';
-import { listOf, listParameters } from '../../api/purchases/list.ts';
+import { listParameters, wantedList } from '../../api/purchases/list.ts';
 import { purchaseBody } from '../../api/purchases/purchase-body.ts';
 import { PURCHASE_STATUSES } from '../../domain/purchases/purchase.ts';
 import { apart } from '../../domain/values/counts.ts';
@@ -46,7 +46,7 @@ async function run(context: CliContext, q: string | undefined, options: Purchase
   const query = strict(listParameters).safeParse({ ...given, ...(q !== undefined && { q }) });
   if (!query.success) throw new AppError('invalid', `--${inOneSentence(faultsOf(query.error, { ...given, q }).errors)}`);
   await withDatabase(context, async ({ sql }) => {
-    const wanted = await listOf(sql, query.data).catch((error: unknown) => {
+    const wanted = await wantedList(sql, query.data).catch((error: unknown) => {
       throw error instanceof Problem ? new AppError('invalid', `--${error.message}`) : error;
     });
     if (act !== undefined)
