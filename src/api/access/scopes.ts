@@ -22,11 +22,10 @@ export function ruleTable(app: Api): (c: Context) => Rule | undefined {
   const rules = new Map<string, Rule>();
   for (const definition of app.openAPIRegistry.definitions) {
     if (definition.type !== 'route') continue;
-    const { method, path, security, 'x-personal-data': isPersonal = false } = definition.route;
+    const { method, path, security, 'x-scope': scope = null, 'x-personal-data': isPersonal = false } = definition.route;
     const call = `${method.toUpperCase()} ${path}`;
-    // A route that forgot to say would be open to every key.
-    if (security === undefined) throw new Error(`${call} declares no security`);
-    const [scope = null] = security.flatMap(({ key = [] }) => key as Scope[]);
+    // A route that forgot to say would be open to everybody.
+    if (security?.some((each) => 'key' in each) !== (scope !== null)) throw new Error(`${call} declares no security`);
     const isOptional = security.some((each) => Object.keys(each).length === 0);
     rules.set(routingKey(method, path), { call, scope, isOptional, isPersonal });
   }

@@ -18,6 +18,7 @@ import type { Secrets } from '../../runtime/secrets/secrets.ts';
 import { exactJson, optionalJson } from './body.ts';
 import { idempotencyHeader, idempotent } from './idempotency.ts';
 import { strict } from './invalid.ts';
+import { operationIdOf } from './operation-id.ts';
 import { type ProblemCode, problemAnswers } from './problems.ts';
 import type { ApiBindings } from './serve.ts';
 
@@ -93,7 +94,7 @@ const TAGS: ReadonlyMap<string, string> = new Map([
 const BODY_LIMIT = 16 * 1024;
 
 interface Declared {
-  /** For generators of clients; made from method and path unless given. */
+  /** The name for generators of clients; made from method and path unless given. */
   readonly operationId?: string;
   readonly summary: string;
   readonly description: string;
@@ -140,16 +141,21 @@ type Route<D extends Declared> = {
 
 /** Declares a call, such as `GET /v1/purchases/{id}`: for the router, for access, and for the OpenAPI document. */
 export function route<D extends Declared>(call: `${'GET' | 'POST' | 'PATCH' | 'DELETE'} /${string}`, declared: D): Route<D> {
-  const { summary, description, operationId, params, query, body, limit = BODY_LIMIT, isBodyOptional = false } = declared;
-  const [method, path] = call.split(' ') as [string, string];
+  const { summary, description, params, query, body, limit = BODY_LIMIT, isBodyOptional = false } = declared;
+  const [verb, path] = call.split(' ') as [string, string];
+  const method = verb.toLowerCase() as 'get';
+  const { operationId = operationIdOf(method, path) } = declared;
   const { security = needs(call.startsWith('GET') ? 'read' : 'operate'), idempotent: means } = declared;
+  const [scope] = security.flatMap(({ key = [] }) => key);
   const { reader = (isBodyOptional ? optionalJson : exactJson)(limit) } = declared;
   const headers = { ...declared.headers, ...(means && idempotencyHeader) };
   const config: RouteConfig = {
-    method: method.toLowerCase() as 'get',
+    method,
     path,
-    security,
-    ...(operationId && { operationId }),
+    operationId,
+    // OpenAPI 3.1 lets `security` name the scope, and linters take that for a mistake, because 3.0 had scopes only for OAuth.
+    security: security.map(({ key }) => (key === undefined ? {} : { key: [] })),
+    ...(scope && { 'x-scope': scope }),
     ...(declared.isPersonal && { 'x-personal-data': true }),
     summary,
     description,
