@@ -52,7 +52,6 @@ export async function openApiDocument(): Promise<OpenApiDocument> {
   const site = { name: 'default' } as never;
   const app = createApi({
     sql: null as never,
-    databaseUrl: '',
     settings: { ...loadSettings({}), sites: [site] },
     health: null as never,
     log: { debug: () => undefined } as never,

@@ -1,42 +1,30 @@
 /** The API as the daemon runs it, with a feed that wakes. A worker has the operators' part only. */
 
-import { createFeedHub, type FeedHub } from '../actions/events/feed-hub.ts';
+import { createFeedHub } from '../actions/events/feed-hub.ts';
 import { poolFor } from '../config/kinds/connection-shares.ts';
-import type { Sql } from '../postgres/connection/database.ts';
 import type { Store } from '../postgres/open.ts';
 import { measured } from '../postgres/pool-use.ts';
-import type { StreamPlaces } from './events/stream-places.ts';
 import { limitedPool } from './http/limited-pool.ts';
-import type { ServedApp } from './http/serve.ts';
 import { createOperations } from './operations.ts';
 import type { ApiParts } from './routes.ts';
 
-export interface OpenApi {
-  readonly app: ServedApp;
-  /** To be woken when events are committed; a worker has none. */
-  readonly feed: FeedHub | null;
-  /** Shared by streams of the feed and open pages; null in a worker. */
-  readonly places: StreamPlaces | null;
-  /** Connections for reading and for changes of few rows; null in a worker. */
-  readonly reads: Sql | null;
-  readonly changes: Sql | null;
-}
+export type OpenApi = Awaited<ReturnType<typeof openApi>>;
 
-type Parts = Omit<ApiParts, 'sql' | 'changes' | 'operators' | 'feed' | 'engine' | 'replica' | 'databaseUrl'> &
+type Parts = Omit<ApiParts, 'sql' | 'changes' | 'operators' | 'feed' | 'engine' | 'replica'> &
   Required<Pick<ApiParts, 'engine' | 'replica'>>;
 
 /** `connections`: those of callers, at most. */
 export async function openApi(
   parts: Parts,
-  { pools, shares, databaseUrl }: Pick<Store, 'pools' | 'shares' | 'databaseUrl'>,
+  { pools, shares }: Pick<Store, 'pools' | 'shares'>,
   { worker, connections }: { worker: boolean; connections: number },
-): Promise<OpenApi> {
+) {
   const { operators } = pools;
   if (worker) return { app: createOperations({ ...parts, operators }), feed: null, places: null, reads: null, changes: null };
   const limited = (pool: 'api' | 'changes') => {
     const connections = shares[poolFor(shares, pool)];
     const line = { name: `${pool}_callers`, most: connections, isLine: true };
-    return measured(parts.engine.pools, limitedPool(pools[pool], { connections }), line);
+    return measured(parts.engine.pools, limitedPool(pools[pool], connections), line);
   };
   const [sql, changes] = [limited('api'), limited('changes')];
   const feed = createFeedHub(pools.feed);
@@ -44,7 +32,7 @@ export async function openApi(
   const [{ createApi }, limitsOfStreams] = await Promise.all([import('./routes.ts'), import('./events/stream-places.ts')]);
   const places = limitsOfStreams.createStreamPlaces(limitsOfStreams.placeLimits(connections));
   return {
-    app: createApi({ ...parts, databaseUrl, sql, changes, operators, feed, places }),
+    app: createApi({ ...parts, sql, changes, operators, feed, places }),
     feed,
     places,
     reads: sql,

@@ -1,11 +1,9 @@
-/** What operators' tools ask, and what holds for every route: access, one line per request, failures to problems. */
+/** The calls of operators' tools, and the middleware of every call: access, one line per request, failures to problems. */
 import { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
 import type { Settings } from '../config/settings.ts';
-import type { Sql } from '../postgres/connection/database.ts';
 import { heldText } from '../postgres/connection/lock-holder.ts';
 import type { Logger } from '../runtime/logger.ts';
-import type { Health } from '../runtime/loops/health.ts';
 import { guardKeyless, requireKey } from './access/access.ts';
 import { type AccessLogParts, accessLog } from './access/access-log.ts';
 import { askedBy, createFailures } from './access/failures.ts';
@@ -13,46 +11,30 @@ import { createLineBudget, type LineBudget } from './access/line-budget.ts';
 import { type Rule, ruleTable } from './access/scopes.ts';
 import { createWrongKeys } from './access/wrong-keys.ts';
 import { mountHealth } from './health/health.ts';
-import type { Engine } from './health/metric.ts';
-import { mountMetrics } from './health/metrics.ts';
 import { answerHeaders } from './http/answer-headers.ts';
 import { refuseLarge } from './http/body.ts';
-import type { Api } from './http/definitions.ts';
 import { invalid } from './http/invalid.ts';
 import { Problem, problemResponse } from './http/problems.ts';
+import type { Api, Deps } from './http/route.ts';
+import type { Engine } from './metrics/metric.ts';
+import { mountMetrics } from './metrics/metrics.ts';
 
-export interface OperationsParts {
-  /** Connections for readiness and metrics. */
-  readonly operators: Sql;
-  readonly settings: Pick<Settings, 'apiKeys'>;
-  readonly health: Health;
-  /** The id of this replica. */
-  readonly replica: string;
-  readonly log: Logger;
-  /** The budget of the process for lines that callers can cause; one of its own without it. */
-  readonly lines?: LineBudget;
-  /** What is counted in /metrics. */
-  readonly engine: Engine;
-  /** Keeps changes by operators; absent where nothing can be changed. */
-  readonly record?: AccessLogParts['record'];
-}
+type OperationsParts = Pick<Deps, 'operators' | 'health' | 'replica' | 'log'> &
+  Pick<AccessLogParts, 'record'> & {
+    readonly settings: Pick<Settings, 'apiKeys'>;
+    /** The budget of the process for lines that callers can cause; one of its own without it. */
+    readonly lines?: LineBudget;
+    /** Counted in /metrics. */
+    readonly engine: Engine;
+  };
 
 /** Bytes; calls may accept less, and these more. */
 const LARGEST_BODY = 64 * 1024;
 const LARGE_BODIES: ReadonlySet<string> = new Set(['/v1/purchases/batch']);
 
 /** Builds an app with /healthz, /readyz and /metrics. */
-export function createOperations({
-  operators: sql,
-  settings,
-  health,
-  replica,
-  log,
-  engine,
-  record,
-  ...parts
-}: OperationsParts): Api {
-  const { lines = createLineBudget(log) } = parts;
+export function createOperations(parts: OperationsParts): Api {
+  const { operators: sql, settings, log, record, lines = createLineBudget(log) } = parts;
   const app: Api = new OpenAPIHono({
     // Thrown rather than answered, so that there is one place where failures become answers.
     defaultHook: (result) => {
@@ -68,20 +50,20 @@ export function createOperations({
   };
   const access = [guardKeyless(keys), requireKey({ keys, wrongKeys, lines }, ruleOf), accessLog({ log, ruleOf, record })];
   app.use(requestLog(log), answerHeaders, ...access, refuseLarge({ limit: LARGEST_BODY, except: LARGE_BODIES }));
-  mountHealth(app, { sql, health, replica });
-  mountMetrics(app, { sql, health, engine, keys });
+  mountHealth(app, parts);
+  mountMetrics(app, parts);
 
   let methodsAt: ReturnType<typeof methodTable> | undefined;
   app.notFound((c) => {
     methodsAt ??= methodTable(app);
     return problemResponse(nothingHere(c, methodsAt(c.req.path)));
   });
-  const failures = createFailures({ log, lines, heldText: (error) => heldText(sql, error) });
+  const failures = createFailures({ log, lines }, (error) => heldText(sql, error));
   app.onError(async (error, c) => problemResponse(await failures(error, askedBy(c, ruleOf(c)?.call ?? null))));
   return app;
 }
 
-/** What was checked. The framework hands it along and leaves it out of its types. */
+/** The value that was checked. The framework hands it along and leaves it out of its types. */
 function checkedBy(result: object): unknown {
   return 'data' in result ? result.data : undefined;
 }

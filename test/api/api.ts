@@ -1,8 +1,8 @@
 /** The API on a real socket and a real database, without the rest of the daemon. */
 
 import { createStreamPlaces } from '../../src/api/events/stream-places.ts';
+import type { Deps } from '../../src/api/http/route.ts';
 import { type ApiServer, serveApi } from '../../src/api/http/serve.ts';
-import type { InvoiceParts } from '../../src/api/purchases/invoice.ts';
 import { createApi } from '../../src/api/routes.ts';
 import { type ApiKey, hashOfKey, ofMachine } from '../../src/config/api-keys.ts';
 import { SCOPES, type Scope } from '../../src/config/kinds/key-kinds.ts';
@@ -68,7 +68,7 @@ interface TestApiOptions {
   /** Folder of the documentation. */
   readonly book?: string;
   /** What a poller would answer. */
-  readonly invoiceOf?: InvoiceParts['invoiceOf'];
+  readonly invoiceOf?: Deps['invoiceOf'];
 }
 
 const { policy, webhooks, subscribers, channels, slack, origins } = loadSettings({});
@@ -87,7 +87,6 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   const keys = [...keysOf('API_KEY', SCOPES, apiKey), ...keysOf('API_READ_KEY', ['read', 'metrics'], apiReadKey), ...apiKeys];
   const app = createApi({
     sql,
-    databaseUrl: database?.url ?? '',
     settings: {
       apiKeys: keys.length === 0 ? [ofMachine(MACHINE_KEY)] : keys,
       sites: sites.map((name) => ({ name }) as SiteSettings),

@@ -123,7 +123,7 @@ const FIRST_CHANGES: readonly (readonly [row: RegExp, file: string])[] = [
   [/channel/, 'src/channels/registry.ts'],
   [/field of a purchase in the API/, 'src/api/purchases/purchase-body.ts'],
   [/headline/, 'src/channels/people/messages/'],
-  [/metric/, 'src/api/health/'],
+  [/metric/, 'src/api/metrics/'],
   [/event type/, 'src/domain/events/system-event-types.ts'],
   [/retention rule/, 'src/postgres/upkeep/retention.ts'],
   [/column/, 'src/postgres/'],

@@ -12,7 +12,7 @@ test.for(['as the driver has it', 'with few waiters'])(
     const database = await testDatabase({ empty: true });
     const pool = connect(database.url, { max: 2, name: 'measured' });
     const pools: PoolUse[] = [];
-    const sql = measured(pools, kind === 'with few waiters' ? limitedPool(pool, { connections: 2 }) : pool, { name: 'measured' });
+    const sql = measured(pools, kind === 'with few waiters' ? limitedPool(pool, 2) : pool, { name: 'measured' });
     const [use] = pools as [PoolUse];
     const now = () => [use.name, use.most, use.inUse(), use.waiting()];
     expect(now()).toEqual(['measured', 2, 0, 0]);

@@ -7,7 +7,7 @@ import type { Rule } from './scopes.ts';
 
 declare module 'hono' {
   interface ContextVariableMap {
-    /** What a call without an id in its path is about: ids and counts, nothing that a caller wrote freely. */
+    /** The subject of a call without an id in its path: ids and counts, nothing that a caller wrote freely. */
     subject?: Subject;
   }
 }
@@ -61,9 +61,9 @@ export function accessLog({ log, ruleOf, record }: AccessLogParts): MiddlewareHa
   };
 }
 
-/** What a call was about: ids and counts. */
+/** The subject of a call: ids and counts. */
 function subjectOf(c: Context): Subject {
-  // What was made says where it is now.
+  // The answer about a new thing says where it is.
   const { id = c.res.headers.get('location')?.split('/').at(-1) } = checked(c, 'param');
   const { site } = checked(c, 'query');
   return { ...(id !== undefined && { id }), ...(site !== undefined && { site }), ...c.get('subject') };
@@ -74,7 +74,7 @@ function isDryRun(c: Context): boolean {
   return (c.req.valid('json' as never) as { dryRun?: boolean } | undefined)?.dryRun === true;
 }
 
-/** What the route's own checks let through; anything else is not logged. */
+/** The values that passed the route's own checks; others are not logged. */
 function checked(c: Context, part: 'param' | 'query'): { readonly id?: string; readonly site?: string } {
   return (c.req.valid(part as never) as { id?: string; site?: string } | undefined) ?? {};
 }

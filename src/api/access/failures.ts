@@ -6,7 +6,7 @@ import { type Problem, type ProblemCode, problemFrom } from '../http/problems.ts
 import { senderOf } from './access.ts';
 import type { LineBudget } from './line-budget.ts';
 
-/** What was asked, as far as it was read. */
+/** A request, as far as it was read. */
 export interface Asked {
   readonly method: string;
   readonly path: string;
@@ -17,30 +17,22 @@ export interface Asked {
   readonly call: string;
 }
 
-/** Answers the problem that a thrown value is to its caller. Never throws. */
-export type Failures = (error: unknown, asked: Asked) => Promise<Problem>;
-
-export interface FailureParts {
-  readonly log: Logger;
-  readonly lines: LineBudget;
-  /** Says who holds the lock that was waited for; null for any other error. */
-  heldText?(error: unknown): Promise<string | null>;
-}
-
-export function createFailures({ log, lines, heldText = async () => null }: FailureParts): Failures {
-  const refused = createRareWarning((times) =>
-    log.warn(
-      { times, advice: 'requests got 503 because too many waited or a lock was held; look for long transactions' },
-      'api.refused',
-    ),
+/** Answers the problem that a thrown value is to its caller, and never throws. `heldText` says who holds the lock that was waited for; null for any other error. */
+export function createFailures(
+  { log, lines }: { readonly log: Logger; readonly lines: LineBudget },
+  heldText: (error: unknown) => Promise<string | null> = async () => null,
+) {
+  const rarely = (event: 'api.refused' | 'api.writes_refused', advice: string) =>
+    createRareWarning((times) => log.warn({ times, advice }, event));
+  const refused = rarely(
+    'api.refused',
+    'requests got 503 because too many waited or a lock was held; look for long transactions',
   );
-  const unwritable = createRareWarning((times) =>
-    log.warn(
-      { times, advice: 'requests got 503 because the database is read-only or its disk is full; see replica.troubled' },
-      'api.writes_refused',
-    ),
+  const unwritable = rarely(
+    'api.writes_refused',
+    'requests got 503 because the database is read-only or its disk is full; see replica.troubled',
   );
-  return async (error, { method, path, key, address, call }) => {
+  return async (error: unknown, { method, path, key, address, call }: Asked): Promise<Problem> => {
     const problem = problemFrom(error, await heldText(error).catch(() => null));
     const { code } = problem;
     const where = { method, path: path.slice(0, 300) };
@@ -54,7 +46,7 @@ export function createFailures({ log, lines, heldText = async () => null }: Fail
   };
 }
 
-/** What a request asks for, for `Failures`; `call` is null where no route is mounted. */
+/** A request for `createFailures`; `call` is null where no route is mounted. */
 export function askedBy(c: Context, call: string | null): Asked {
   const { method, path } = c.req;
   return { method, path, key: c.get('caller')?.key ?? null, ...senderOf(c, call) };

@@ -8,28 +8,19 @@ import { packageVersion } from '../../runtime/process/package-version.ts';
 import { createRareWarning } from '../../runtime/rare-warning.ts';
 import { answerHeaders } from '../http/answer-headers.ts';
 import { Problem, problemResponse } from '../http/problems.ts';
-import { type ApiBindings, type ApiServer, serveApi } from '../http/serve.ts';
+import { type ApiBindings, serveApi } from '../http/serve.ts';
 import { mostConnections, openFilesLimit } from '../limits/connections.ts';
 import { guardKeyless, requireKey } from './access.ts';
 import { askedBy, createFailures } from './failures.ts';
 import { createIsKnown } from './known.ts';
-import { createLineBudget, type LineBudget } from './line-budget.ts';
+import { createLineBudget } from './line-budget.ts';
 import type { Rule } from './scopes.ts';
 import { createWrongKeys } from './wrong-keys.ts';
 
-export interface Front extends ApiServer {
-  /** Connections with a request under way, at most. */
-  readonly connections: number;
-  /** The budget of the process for lines that callers can cause. */
-  readonly lines: LineBudget;
-  /** The start does this from now on, in words for people. */
-  at(step: string): void;
-}
-
-type FrontSettings = Pick<Settings, 'host' | 'port' | 'apiKeys' | 'sites' | 'webhooks'>;
+export type Front = Awaited<ReturnType<typeof openFront>>;
 
 /** Listens. Throws AppError, with what to do, when it cannot listen there. */
-export async function openFront(settings: FrontSettings, log: Logger): Promise<Front> {
+export async function openFront(settings: Pick<Settings, 'host' | 'port' | 'apiKeys' | 'sites' | 'webhooks'>, log: Logger) {
   const { host, port, apiKeys } = settings;
   let doing = 'beginning';
   let since = new Date();
@@ -71,9 +62,12 @@ export async function openFront(settings: FrontSettings, log: Logger): Promise<F
   log.info({ url: server.url, connections }, 'api.listening');
   return {
     ...server,
+    /** Connections with a request under way, at most. */
     connections,
+    /** The budget of the process for lines that callers can cause. */
     lines,
-    at: (step) => {
+    /** The start does this from now on, in words for people. */
+    at: (step: string): void => {
       doing = step;
       since = new Date();
       log.info({ doing }, 'start.step');

@@ -5,16 +5,10 @@ import { type ApiKey, hashOfKey } from '../../config/api-keys.ts';
 import { SHORTEST_KEY } from '../../config/kinds/key-kinds.ts';
 import type { Instant } from '../../domain/values/time.ts';
 
-/** What a request shows as its key: nothing, or a text and the key that it is, expired ones included. */
-export interface ShownKey {
-  readonly isShown: boolean;
-  readonly key: ApiKey | undefined;
-}
-
-/** Reads Authorization headers. */
-export function bearerKeys(keys: readonly ApiKey[]): (authorization: string | undefined) => ShownKey {
+/** Reads Authorization headers: whether a key is shown, and which of these keys it is, expired ones included. */
+export function bearerKeys(keys: readonly ApiKey[]) {
   const known = keys.map((key) => ({ key, digest: digestOf(key.hash) }));
-  return (authorization = '') => {
+  return (authorization = ''): { readonly isShown: boolean; readonly key: ApiKey | undefined } => {
     const [, given] = /^Bearer +(\S+) *$/i.exec(authorization) ?? [];
     if (given === undefined) return { isShown: false, key: undefined };
     const digest = digestOf(hashOfKey(given));
@@ -29,50 +23,44 @@ export function hasExpired({ expires }: ApiKey): boolean {
   return expires !== null && expires <= Date.now();
 }
 
-export interface SessionTokens {
-  /** A new token for a session that this key opens and that ends then. */
-  make(key: ApiKey, ends: Instant): string;
-  /** The key that signed the token; null for a token that is made up, is over, is known to be ended, or was signed with a key that is gone or expired. */
-  keyOf(token: string): ApiKey | null;
-  /** The token opens nothing any more, as the database says. */
-  end(token: string): void;
-}
-
 /** A random part, the end in milliseconds since 1970 to the base of 36, and the signature of both. */
 const TOKEN = /^([\w-]{43}\.([0-9a-z]{8,9}))\.([\w-]{43})$/;
 
 /** Ended tokens that are remembered, so that they open no door of known callers; the oldest are forgotten. */
 const MOST_ENDED = 10_000;
-const made = new WeakMap<readonly ApiKey[], SessionTokens>();
+const made = new WeakMap<readonly ApiKey[], ReturnType<typeof makeTokens>>();
 
 /**
  * Tokens of the console's sessions, signed with the key that opened the session: a made-up one is refused without a query. Whether a
  * session was ended before its time stands in the database. The same for the same list of keys.
  */
-export function sessionTokens(keys: readonly ApiKey[]): SessionTokens {
+export function sessionTokens(keys: readonly ApiKey[]): ReturnType<typeof makeTokens> {
   const tokens = made.get(keys) ?? makeTokens(keys);
   made.set(keys, tokens);
   return tokens;
 }
 
-function makeTokens(keys: readonly ApiKey[]): SessionTokens {
+function makeTokens(keys: readonly ApiKey[]) {
   const ended = new Set<string>();
   const signers = keys.map((key) => ({ key, secret: createHash('sha256').update(`session token ${key.hash}`).digest() }));
   const signature = (secret: Buffer, text: string): Buffer => createHmac('sha256', secret).update(text).digest();
   return {
-    make: (key, ends) => {
+    /** A new token for a session that this key opens and that ends then. */
+    make: (key: ApiKey, ends: Instant): string => {
       const { secret } = signers.find((each) => each.key === key)!;
       const text = `${randomBytes(32).toString('base64url')}.${ends.toString(36)}`;
       return `${text}.${signature(secret, text).toString('base64url')}`;
     },
-    keyOf: (token) => {
+    /** The key that signed the token; null for a token that is made up, is over, is known to be ended, or was signed with a key that is gone or expired. */
+    keyOf: (token: string): ApiKey | null => {
       const [, text, ends, given] = TOKEN.exec(token) ?? [];
       if (text === undefined || Number.parseInt(ends!, 36) <= Date.now() || ended.has(token)) return null;
       const bytes = Buffer.from(given!, 'base64url');
       const found = signers.find(({ secret }) => timingSafeEqual(signature(secret, text), bytes));
       return found === undefined || hasExpired(found.key) ? null : found.key;
     },
-    end: (token) => {
+    /** The token opens nothing any more, as the database says. */
+    end: (token: string): void => {
       ended.add(token);
       const [oldest] = ended;
       if (ended.size > MOST_ENDED) ended.delete(oldest!);

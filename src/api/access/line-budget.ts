@@ -14,19 +14,13 @@ const MOST_FAULTS = 100;
 const FRAMES = 4;
 const LONGEST_MESSAGE = 300;
 
-/**
- * Writes lines that callers can cause, unless there were too many of late. The first line of a fault is written in any case, with
- * its stack, so that no flood hides it; later ones have no stack.
- */
-export interface LineBudget {
-  readonly info: Log<'info'>;
-  readonly warn: Log<'warn'>;
-  /** Logs `api.failed`. */
-  fault(error: unknown, request: { readonly method: string; readonly path: string }): void;
-}
+export type LineBudget = ReturnType<typeof createLineBudget>;
 
-/** The budget of one process. `now` is a monotonic clock in milliseconds. */
-export function createLineBudget(log: Logger, now: () => Milliseconds = () => performance.now()): LineBudget {
+/**
+ * The budget of one process: writes lines that callers can cause, unless there were too many of late. The first line of a fault is
+ * written in any case, with its stack, so that no flood hides it; later ones have no stack. `now` is a monotonic clock in milliseconds.
+ */
+export function createLineBudget(log: Logger, now: () => Milliseconds = () => performance.now()) {
   const faults = new Set<string>();
   const unlogged = new Map<LogEvent, number>();
   let left = MOST_LINES;
@@ -57,17 +51,18 @@ export function createLineBudget(log: Logger, now: () => Milliseconds = () => pe
   return {
     info: within(log.info),
     warn: within(log.warn),
-    fault: (error, request) => {
+    /** Logs `api.failed`. */
+    fault: (error: unknown, request: { readonly method: string; readonly path: string }): void => {
       const { name, message, place } = describe(error);
       const isKnown = faults.has(place);
-      if (isKnown || faults.size >= MOST_FAULTS) return writeError({ ...request, error: { name, message } }, 'api.failed');
+      if (isKnown || faults.size >= MOST_FAULTS) return void writeError({ ...request, error: { name, message } }, 'api.failed');
       faults.add(place);
       log.error({ ...request, error }, 'api.failed');
     },
   };
 }
 
-/** What an error says, and where it arose: the same for each time that it happens. */
+/** The message of an error, and where it arose: the same for each time that it happens. */
 function describe(error: unknown): { name: string; message: string; place: string } {
   const { name, message, stack = '' } = error instanceof Error ? error : new Error(String(error));
   const frames = stack.split('\n').filter((line) => /^\s+at /.test(line));

@@ -1,24 +1,15 @@
-/** What a route asks of the caller's key. Each route declares it as its `security`, from which access and OpenAPI follow. */
+/** The rule of each call about the caller's key, as its `security` declares it. */
 
 import type { Context } from 'hono';
 import { matchedRoutes } from 'hono/route';
 import type { Scope } from '../../config/kinds/key-kinds.ts';
-import type { Api } from '../http/definitions.ts';
-
-/** For a route's `security`: a key with this scope. */
-export const needs = (scope: Scope): { key: Scope[] }[] => [{ key: [scope] }];
-
-/** For a route's `security`: no key is needed, and a key with this scope is shown more. */
-export const showsMoreTo = (scope: Scope): { key?: Scope[] }[] => [{}, { key: [scope] }];
-
-/** For a route's `security`: the answer is the same with and without a key. */
-export const OPEN: [] = [];
+import type { Api } from '../http/route.ts';
 
 /** One mounted route. */
 export interface Rule {
   /** As the OpenAPI document has it, such as `GET /v1/purchases/{id}`. */
   readonly call: string;
-  /** What a key is asked for; null: keys are not looked at. */
+  /** The scope that a key needs; null: keys are not looked at. */
   readonly scope: Scope | null;
   /** Whether a caller without a key is answered, too. */
   readonly isOptional: boolean;
@@ -31,11 +22,10 @@ export function ruleTable(app: Api): (c: Context) => Rule | undefined {
   const rules = new Map<string, Rule>();
   for (const definition of app.openAPIRegistry.definitions) {
     if (definition.type !== 'route') continue;
-    const { method, path, security, 'x-personal-data': isPersonal = false } = definition.route;
+    const { method, path, security, 'x-scope': scope = null, 'x-personal-data': isPersonal = false } = definition.route;
     const call = `${method.toUpperCase()} ${path}`;
-    // A route that forgot to say would be open to every key.
-    if (security === undefined) throw new Error(`${call} declares no security`);
-    const [scope = null] = security.flatMap(({ key = [] }) => key as Scope[]);
+    // A route that forgot to say would be open to everybody.
+    if (security?.some((each) => 'key' in each) !== (scope !== null)) throw new Error(`${call} declares no security`);
     const isOptional = security.some((each) => Object.keys(each).length === 0);
     rules.set(routingKey(method, path), { call, scope, isOptional, isPersonal });
   }

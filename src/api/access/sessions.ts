@@ -1,25 +1,16 @@
 /** Who is signed in to the console, and signing browsers out. */
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import { rowIdOf } from '../../actions/row-ids.ts';
 import { endOneSession, sessionBody } from '../../actions/sessions.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
 import { endSessionsOf, listSessions } from '../../postgres/console/sessions.ts';
-import { type Api, jsonAnswer } from '../http/definitions.ts';
-import { lineParameter, parameter } from '../http/fields.ts';
-import { strict } from '../http/invalid.ts';
+import { lineParameter, named, parameter, textOrNull } from '../http/fields.ts';
 import { pageAnswer, pageParameters, readPage } from '../http/page.ts';
-import { CHANGE_PROBLEMS, problems, READ_PROBLEMS } from '../http/problems.ts';
-import { needs } from './scopes.ts';
+import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 
-/** Mounts the list, and the ends of one and of all. */
-export function mountSessions(app: Api, { sql, changes }: { sql: Sql; changes: Sql }): void {
+export function mountSessions(app: Api, { sql, changes }: Deps): void {
   app.openapi(listRoute, async (c) => {
     const own = c.get('caller')?.session ?? null;
-    const { page, nextCursor } = await readPage(
-      c.req.valid('query'),
-      (place) => listSessions(sql, place),
-      (row) => row.id,
-    );
+    const { page, nextCursor } = await readPage(c.req.valid('query'), (place) => listSessions(sql, place));
     return c.json({ data: page.map((row) => sessionBody(row, own)), nextCursor }, 200);
   });
 
@@ -36,60 +27,41 @@ export function mountSessions(app: Api, { sql, changes }: { sql: Sql; changes: S
   });
 }
 
-const sessionSchema = z
-  .object({
-    id: z.string().openapi({ example: 'ses_42' }),
-    key: z.string().openapi({ description: 'The name of the key with which the person signed in.' }),
-    person: z
-      .string()
-      .nullable()
-      .openapi({ description: 'The name that the person said; null where none was said.', example: 'Kim' }),
-    address: z.string().openapi({ description: 'From where the person signed in; behind a proxy, its address.' }),
-    signedInAt: z.string(),
-    lastSeenAt: z.string().openapi({ description: 'When a page was last asked for, to the minute.' }),
-    expiresAt: z.string(),
-    isOwn: z.boolean().openapi({ description: 'Whether the session itself asks; false for every program.' }),
-  })
-  .openapi('Session');
+const sessionSchema = named('Session', {
+  id: z.string().openapi({ example: 'ses_42' }),
+  key: z.string().describe('The name of the key with which the person signed in.'),
+  person: textOrNull.openapi({ description: 'The name that the person said; null where none was said.', example: 'Kim' }),
+  address: z.string().describe('From where the person signed in; behind a proxy, its address.'),
+  signedInAt: z.string(),
+  lastSeenAt: z.string().describe('When a page was last asked for, to the minute.'),
+  expiresAt: z.string(),
+  isOwn: z.boolean().describe('Whether the session itself asks; false for every program.'),
+});
 
 /** One of the list. */
 export type SessionBody = z.output<typeof sessionSchema>;
 
 const idField = parameter(rowIdOf('ses')).openapi({ type: 'string', pattern: '^ses_[1-9][0-9]{0,15}$', example: 'ses_42' });
 
-const listRoute = createRoute({
-  method: 'get',
-  path: '/v1/sessions',
-  security: needs('read'),
+const listRoute = route('GET /v1/sessions', {
   summary: 'List who is signed in to the console',
   description:
     'The latest first. A session whose key was replaced or removed opens nothing, and stays in the list until it expires.',
-  tags: ['Operations'],
-  request: { query: strict(pageParameters) },
-  responses: { 200: pageAnswer(sessionSchema), ...problems(...READ_PROBLEMS) },
+  query: pageParameters,
+  answers: { 200: pageAnswer(sessionSchema) },
 });
 
-const endRoute = createRoute({
-  method: 'delete',
-  path: '/v1/sessions/{id}',
-  security: needs('operate'),
+const endRoute = route('DELETE /v1/sessions/{id}', {
   summary: 'Sign a browser out',
   description: 'The next request of that browser to the console is refused, and its open pages follow nothing any more.',
-  tags: ['Operations'],
-  request: { params: z.object({ id: idField }) },
-  responses: { 204: { description: 'It is signed out.' }, ...problems(...CHANGE_PROBLEMS, 'session_not_found') },
+  params: { id: idField },
+  answers: { 204: { description: 'It is signed out.' } },
+  problems: ['session_not_found'],
 });
 
-const endAllRoute = createRoute({
-  method: 'delete',
-  path: '/v1/sessions',
-  security: needs('operate'),
+const endAllRoute = route('DELETE /v1/sessions', {
   summary: 'Sign all browsers out',
   description: 'Of one key, or of all.',
-  tags: ['Operations'],
-  request: { query: strict({ key: lineParameter('the name of a key').optional() }) },
-  responses: {
-    200: jsonAnswer('They are signed out.', z.object({ ended: z.int() })),
-    ...problems(...CHANGE_PROBLEMS),
-  },
+  query: { key: lineParameter('the name of a key').optional() },
+  answers: { 200: jsonAnswer('They are signed out.', z.object({ ended: z.int() })) },
 });

@@ -1,5 +1,5 @@
 /**
- * What wrong keys cost. From one address they are answered one after the other, a second each, so ten of them take ten
+ * The price of wrong keys. From one address they are answered one after the other, a second each, so ten of them take ten
  * seconds however they are sent. What waits is bounded: beyond that a wrong key is answered at once, with 429. Right keys never
  * wait, whatever else comes from their address.
  */
@@ -13,18 +13,16 @@ const COST: Milliseconds = 1_000;
 const MOST_FROM_ONE = 10;
 const MOST_IN_ALL = 40;
 
-export interface WrongKeys {
-  /** Waits as long as a wrong key from this address has to. Answers false, at once, when too many wait already. */
-  pay(address: string, closing: AbortSignal | undefined): Promise<boolean>;
-}
+export type WrongKeys = ReturnType<typeof createWrongKeys>;
 
 /** Keeps the accounts of one daemon. `now` is a monotonic clock in milliseconds. */
-export function createWrongKeys(now: () => Milliseconds = () => performance.now()): WrongKeys {
+export function createWrongKeys(now: () => Milliseconds = () => performance.now()) {
   /** When the last answer that waits is given, by source. Holds only sources whose answers wait. */
   const lastAnswers = new Map<string, Milliseconds>();
   let waiting = 0;
   return {
-    pay: async (address, closing) => {
+    /** Waits as long as a wrong key from this address has to. Answers false, at once, when too many wait already. */
+    pay: async (address: string, closing: AbortSignal | undefined): Promise<boolean> => {
       const source = sourceOf(address);
       const wait = Math.max((lastAnswers.get(source) ?? 0) - now(), 0) + COST;
       if (waiting >= MOST_IN_ALL || wait > MOST_FROM_ONE * COST) return false;

@@ -1,29 +1,19 @@
 /** Channels for people: what each gets, how it is, and a test of one. */
 
-import { createRoute, z } from '@hono/zod-openapi';
-import type { TestedChannel } from '../../actions/channels/test-channel.ts';
+import { z } from '@hono/zod-openapi';
 import { healthBody } from '../../actions/subscribers/body.ts';
 import { Refused } from '../../actions/subscribers/refused.ts';
 import { channelSubscriber } from '../../config/channels.ts';
 import { PEOPLE_KIND_NAMES, PEOPLE_KINDS } from '../../config/kinds/people-kinds.ts';
 import type { ChannelSettings } from '../../config/settings.ts';
 import { modeOf, STUCK_MODES } from '../../domain/incidents/audience.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
 import { readSubscribers, type StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
-import { needs } from '../access/scopes.ts';
-import { type Api, jsonAnswer } from '../http/definitions.ts';
-import { CHANGE_PROBLEMS, problems } from '../http/problems.ts';
+import { intOrNull, named, textOrNull } from '../http/fields.ts';
+import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import { healthSchema, subscriberName } from '../subscribers/fields.ts';
 
-export interface ChannelParts {
-  readonly sql: Sql;
-  readonly channels: readonly ChannelSettings[];
-  /** Sends the messages of a test. */
-  readonly testChannel: (channel: ChannelSettings) => Promise<TestedChannel>;
-}
-
-/** Mounts the two calls. */
-export function mountChannels(app: Api, { sql, channels, testChannel }: ChannelParts): void {
+export function mountChannels(app: Api, { sql, settings, testChannel }: Deps): void {
+  const { channels } = settings;
   app.openapi(listRoute, async (c) => {
     const subscribers = await readSubscribers(sql);
     const data = channels.map((channel) => channelBody(channel, subscribers));
@@ -43,8 +33,14 @@ function channelBody(channel: ChannelSettings, subscribers: readonly StoredSubsc
   const name = channelSubscriber(channel);
   const row = subscribers.find((each) => each.name === name);
   return {
-    ...{ name, kind, title: PEOPLE_KINDS[kind].title },
-    ...{ sites: sites === null ? null : [...sites], severity, stuck: modeOf({ stuck }), paidTwice, maxPerHour },
+    name,
+    kind,
+    title: PEOPLE_KINDS[kind].title,
+    sites: sites === null ? null : [...sites],
+    severity,
+    stuck: modeOf({ stuck }),
+    paidTwice,
+    maxPerHour,
     // A channel that is new to the settings has no row before a daemon has started with them.
     status: row?.status ?? ('active' as const),
     statusReason: row?.statusReason ?? null,
@@ -52,56 +48,39 @@ function channelBody(channel: ChannelSettings, subscribers: readonly StoredSubsc
   };
 }
 
-const channelSchema = z
-  .object({
-    name: z.string().openapi({ description: 'The name of its subscriber: `@slack`, `@slack-night`.', example: '@slack' }),
-    kind: z.enum(PEOPLE_KIND_NAMES),
-    title: z.string().openapi({ description: 'What people call the kind.' }),
-    sites: z.array(z.string()).nullable().openapi({ description: 'Of which sites it is alerted; null: of all.' }),
-    severity: z.enum(['warning', 'critical']).openapi({ description: 'The least urgent incidents of which it is alerted.' }),
-    stuck: z.enum(STUCK_MODES).openapi({ description: 'When a single stuck checkout alerts it.' }),
-    paidTwice: z.boolean().openapi({ description: 'Whether an order that was paid twice alerts it.' }),
-    maxPerHour: z.int().nullable().openapi({ description: 'Messages within an hour, at most; null: there is no such limit.' }),
-    status: z.enum(['active', 'off']),
-    statusReason: z.string().nullable(),
-    health: healthSchema,
-  })
-  .openapi('Channel');
+const channelSchema = named('Channel', {
+  name: z.string().openapi({ description: 'The name of its subscriber: `@slack`, `@slack-night`.', example: '@slack' }),
+  kind: z.enum(PEOPLE_KIND_NAMES),
+  title: z.string().describe('What people call the kind.'),
+  sites: z.array(z.string()).nullable().describe('Of which sites it is alerted; null: of all.'),
+  severity: z.enum(['warning', 'critical']).describe('The least urgent incidents of which it is alerted.'),
+  stuck: z.enum(STUCK_MODES).describe('When a single stuck checkout alerts it.'),
+  paidTwice: z.boolean().describe('Whether an order that was paid twice alerts it.'),
+  maxPerHour: intOrNull.describe('Messages within an hour, at most; null: there is no such limit.'),
+  status: z.enum(['active', 'off']),
+  statusReason: textOrNull,
+  health: healthSchema,
+});
 
 export type ChannelBody = z.output<typeof channelSchema>;
 
-const testedSchema = z
-  .object({
-    ok: z.boolean(),
-    messages: z.int().openapi({ description: 'Messages that it took.' }),
-    detail: z.string().nullable().openapi({ description: 'Why it took no more; null when it took all.' }),
-  })
-  .openapi('TestedChannel');
-
-const listRoute = createRoute({
-  method: 'get',
-  path: '/v1/channels',
-  security: needs('read'),
-  summary: 'List the channels for people',
-  description: 'Those that the settings of this daemon name. What each was sent is in `GET /v1/deliveries?subscriber=`.',
-  tags: ['Channels'],
-  responses: {
-    200: jsonAnswer('All of them; there are no pages.', z.object({ data: z.array(channelSchema) })),
-    ...problems('unauthorized', 'unavailable'),
-  },
+const testedSchema = named('TestedChannel', {
+  ok: z.boolean(),
+  messages: z.int().describe('Messages that it took.'),
+  detail: textOrNull.describe('Why it took no more; null when it took all.'),
 });
 
-const testRoute = createRoute({
-  method: 'post',
-  path: '/v1/channels/{id}/test',
-  security: needs('operate'),
+const listRoute = route('GET /v1/channels', {
+  summary: 'List the channels for people',
+  description: 'Those that the settings of this daemon name. What each was sent is in `GET /v1/deliveries?subscriber=`.',
+  answers: { 200: jsonAnswer('All of them; there are no pages.', z.object({ data: z.array(channelSchema) })) },
+});
+
+const testRoute = route('POST /v1/channels/{id}/test', {
   summary: 'Send test messages to a channel for people',
   description:
     'Sends the three messages of `slack test` (`teams test`, `alerts test`), which are marked as a test, by the way that alerts take, and answers once each was taken or one was refused. That takes some seconds.',
-  tags: ['Channels'],
-  request: { params: z.object({ id: subscriberName }) },
-  responses: {
-    200: jsonAnswer('How it went.', testedSchema),
-    ...problems(...CHANGE_PROBLEMS, 'subscriber_not_found'),
-  },
+  params: { id: subscriberName },
+  answers: { 200: jsonAnswer('How it went.', testedSchema) },
+  problems: ['subscriber_not_found'],
 });

@@ -3,7 +3,7 @@
 import type { FeedHub } from '../../actions/events/feed-hub.ts';
 import { EVENT_TYPES } from '../../domain/events/system-event-types.ts';
 import { comparePlaces, FEED_START, type FeedPlace, placeOfEvent } from '../../postgres/events/feed.ts';
-import { Problem } from '../http/problems.ts';
+import { fieldProblem, type Problem } from '../http/problems.ts';
 
 /** Where a caller wants to go on: after a place or an event, or with what comes from now on. */
 export type After = { readonly place: FeedPlace } | { readonly event: string } | 'latest';
@@ -26,6 +26,5 @@ export async function beginFeed(hub: FeedHub, after: After | undefined, field: s
 
 function unknownEvent(field: string, what: string, value?: string): Problem {
   const detail = `${what}; go on from an event that is kept, begin with the oldest one by leaving it out, or give latest`;
-  const error = { field, ...(value === undefined ? {} : { value }), detail };
-  return new Problem('unknown_event', `${field}: ${detail}.`, { errors: [error] });
+  return fieldProblem(field, detail, { ...(value !== undefined && { value }), code: 'unknown_event' });
 }

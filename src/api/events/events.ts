@@ -1,16 +1,12 @@
 /** The event feed, page by page. */
 
-import { createRoute, z } from '@hono/zod-openapi';
-import type { FeedHub } from '../../actions/events/feed-hub.ts';
+import { z } from '@hono/zod-openapi';
 import { followFeed } from '../../actions/events/follow-feed.ts';
 import { EVENT_TYPES } from '../../domain/events/system-event-types.ts';
 import { feedCursor } from '../../postgres/events/feed.ts';
-import { needs } from '../access/scopes.ts';
-import { type Api, goneSignal, jsonAnswer } from '../http/definitions.ts';
 import { durationParameter } from '../http/fields.ts';
-import { strict } from '../http/invalid.ts';
 import { limitParameter } from '../http/page.ts';
-import { problems, READ_PROBLEMS } from '../http/problems.ts';
+import { type Api, type Deps, goneSignal, jsonAnswer, route } from '../http/route.ts';
 import { beginFeed } from './begin-feed.ts';
 import { afterParameter, typesParameter } from './feed-fields.ts';
 
@@ -19,8 +15,7 @@ const MOST_LIMIT = 1_000;
 const PAGE_BYTES = 1024 * 1024;
 const MOST_WAIT = 30_000;
 
-/** Mounts the feed. */
-export function mountEvents(app: Api, { feed }: { feed: FeedHub }): void {
+export function mountEvents(app: Api, { feed }: Deps): void {
   app.openapi(eventsRoute, async (c) => {
     const { after, types = EVENT_TYPES, limit = DEFAULT_LIMIT, wait = 0 } = c.req.valid('query');
     const place = await beginFeed(feed, after, 'after');
@@ -45,30 +40,21 @@ const eventsSchema = z.array(z.unknown()).openapi({
   description: 'Byte for byte what webhooks bring. `id` is the same everywhere: ignore an event that was seen before.',
 });
 
-const eventsRoute = createRoute({
-  method: 'get',
-  path: '/v1/events',
-  security: needs('read'),
-  operationId: 'listEvents',
+const eventsRoute = route('GET /v1/events', {
   summary: 'Read the events',
   description:
     'In an order into which nothing is inserted later: a reader who goes on from `nextCursor` misses no event, even one whose transaction commits late. With `wait`, the answer waits for a first event.',
-  tags: ['Events'],
-  request: {
-    query: strict({
-      after: afterParameter.optional(),
-      types: typesParameter.optional(),
-      limit: limitParameter(MOST_LIMIT).openapi({ default: DEFAULT_LIMIT }).optional(),
-      wait: durationParameter(MOST_WAIT)
-        .openapi({ description: 'How long to wait when there is nothing yet; 30s at most.' })
-        .optional(),
-    }),
+  query: {
+    after: afterParameter.optional(),
+    types: typesParameter.optional(),
+    limit: limitParameter(MOST_LIMIT).openapi({ default: DEFAULT_LIMIT }).optional(),
+    wait: durationParameter(MOST_WAIT).describe('How long to wait when there is nothing yet; 30s at most.').optional(),
   },
-  responses: {
+  answers: {
     200: jsonAnswer(
       'Up to `limit` events, or as many as have 1 MiB. `nextCursor` is always there; an empty page means that there is nothing yet.',
       z.object({ data: eventsSchema, nextCursor: z.string() }),
     ),
-    ...problems(...READ_PROBLEMS, 'unknown_event'),
   },
+  problems: ['unknown_event'],
 });

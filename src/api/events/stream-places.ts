@@ -2,34 +2,25 @@
 import type { Caller } from '../http/caller.ts';
 import { Problem } from '../http/problems.ts';
 
-/** How many streams may be open at once. */
-export interface PlaceLimits {
-  readonly most: number;
-  readonly ofKey: number;
-  readonly ofSession: number;
-}
-
 const MOST = 1_000;
 /** Pages that one person keeps open in a browser. */
 const OF_SESSION = 30;
 
-/** The limits with this many connections: a third of them is left to other calls, and half of the places to other keys. */
-export function placeLimits(connections: number): PlaceLimits {
+/** How many streams may be open at once with this many connections: a third of them is left to other calls, and half of the places to other keys. */
+export function placeLimits(connections: number) {
   const most = Math.min(MOST, Math.floor((connections * 2) / 3));
   return { most, ofKey: Math.ceil(most / 2), ofSession: OF_SESSION };
 }
 
-export interface StreamPlaces {
-  /** Takes a place and answers what gives it back, once; the problem `too_many_streams` where there is none. */
-  take(caller: Caller): (() => void) | Problem;
-}
+export type StreamPlaces = ReturnType<typeof createStreamPlaces>;
 
 /** No place is taken. Without keys there is one caller, who may have all places. */
-export function createStreamPlaces({ most, ofKey, ofSession }: PlaceLimits): StreamPlaces {
+export function createStreamPlaces({ most, ofKey, ofSession }: ReturnType<typeof placeLimits>) {
   /** Places taken, by the holder in words. */
   const taken = new Map<string, number>();
   return {
-    take: ({ key, session }) => {
+    /** Takes a place and answers a function that gives it back, once; the problem `too_many_streams` where there is none. */
+    take: ({ key, session }: Caller): (() => void) | Problem => {
       const holders: [holder: string, most: number][] = [['', most]];
       if (key !== null) holders.push([` of the key ${key}`, ofKey]);
       if (session !== undefined) holders.push([` of the session ses_${session}`, ofSession]);

@@ -1,18 +1,14 @@
 /** The event feed as server-sent events. */
 
-import { createRoute, z } from '@hono/zod-openapi';
-import type { FeedHub } from '../../actions/events/feed-hub.ts';
+import { z } from '@hono/zod-openapi';
 import { type Follow, followFeed } from '../../actions/events/follow-feed.ts';
 import { EVENT_TYPES } from '../../domain/events/system-event-types.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { type FedEvent, feedCursor } from '../../postgres/events/feed.ts';
-import type { Logger } from '../../runtime/logger.ts';
 import { expirySignal, KEYLESS } from '../access/access.ts';
 import type { LineBudget } from '../access/line-budget.ts';
-import { needs } from '../access/scopes.ts';
-import type { Api } from '../http/definitions.ts';
-import { strict } from '../http/invalid.ts';
-import { Problem, problemFrom, problems, READ_PROBLEMS } from '../http/problems.ts';
+import { Problem, problemFrom } from '../http/problems.ts';
+import { type Api, type Deps, route } from '../http/route.ts';
 import { beginFeed } from './begin-feed.ts';
 import { afterParameter, lastEventIdHeader, typesParameter } from './feed-fields.ts';
 import type { StreamPlaces } from './stream-places.ts';
@@ -24,19 +20,9 @@ const PAGE_BYTES = 64 * 1024;
 const RETRY = 2_000;
 const HEADERS = { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' };
 
-/** How long a stream says nothing at most. */
-const SILENCE: Milliseconds = 15_000;
+type StreamDeps = Deps & { readonly lines: LineBudget; readonly places: StreamPlaces };
 
-interface StreamParts {
-  readonly feed: FeedHub;
-  readonly log: Logger;
-  readonly lines: LineBudget;
-  readonly places: StreamPlaces;
-  readonly silence?: Milliseconds | undefined;
-}
-
-/** Mounts the stream. */
-export function mountStream(app: Api, { feed, log, lines, places, silence = SILENCE }: StreamParts): void {
+export function mountStream(app: Api, { feed, log, lines, places, silence }: StreamDeps): void {
   app.openapi(streamRoute, async (c) => {
     const { after = 'latest', types = EVENT_TYPES } = c.req.valid('query');
     const last = c.req.valid('header')['last-event-id'] ?? null;
@@ -77,7 +63,7 @@ interface StreamOptions extends Pick<Follow, 'after' | 'types' | 'signal'> {
 
 /** Reads a page when the one before is on its way: a slow reader slows the reading, and nothing piles up. */
 function eventStream(
-  hub: FeedHub,
+  hub: Deps['feed'],
   { types, silence, signal, onEnd, onTrouble, ...begin }: StreamOptions,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
@@ -125,20 +111,14 @@ function heartbeat(next: Follow['after']): string {
   return `: nothing new\nid: ${feedCursor(next)}\n\n`;
 }
 
-const streamRoute = createRoute({
-  method: 'get',
-  path: '/v1/events/stream',
-  security: needs('read'),
+const streamRoute = route('GET /v1/events/stream', {
   operationId: 'streamEvents',
   summary: 'Follow the events',
   description:
     'Server-sent events: `id` is a cursor, `event` the type, `data` the event byte for byte. Begins with what comes from now on, unless `Last-Event-ID` or `after` name a place. A comment every 15 seconds shows that the connection lives.',
-  tags: ['Events'],
-  request: {
-    query: strict({ after: afterParameter.optional(), types: typesParameter.optional() }),
-    headers: z.object({ 'last-event-id': lastEventIdHeader.optional() }),
-  },
-  responses: {
+  query: { after: afterParameter.optional(), types: typesParameter.optional() },
+  headers: { 'last-event-id': lastEventIdHeader.optional() },
+  answers: {
     200: {
       description: 'The stream. It ends when the daemon stops; connect again with the last `id` as `Last-Event-ID`.',
       content: {
@@ -150,6 +130,6 @@ const streamRoute = createRoute({
         },
       },
     },
-    ...problems(...READ_PROBLEMS, 'unknown_event', 'too_many_streams'),
   },
+  problems: ['unknown_event', 'too_many_streams'],
 });

@@ -1,19 +1,14 @@
-/** What was done in each minute, for charts. */
+/** Polls and deliveries of each minute, for charts. */
 
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import { DEFAULT_MINUTES, MOST_MINUTES, readActivity } from '../../actions/flow/activity.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { needs } from '../access/scopes.ts';
-import { type Api, jsonAnswer } from '../http/definitions.ts';
-import { siteParameter, subscriberParameter } from '../http/fields.ts';
-import { strict } from '../http/invalid.ts';
+import { intOrNull, named, numberOrNull, siteParameter, subscriberParameter, textOrNull } from '../http/fields.ts';
 import { limitParameter } from '../http/page.ts';
-import { problems, READ_PROBLEMS } from '../http/problems.ts';
+import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import { requireSite, requireSubscriber } from '../purchases/find-purchase.ts';
 import { timeSchema } from '../purchases/purchase-body.ts';
 
-/** Mounts the call. */
-export function mountActivity(app: Api, { sql }: { sql: Sql }): void {
+export function mountActivity(app: Api, { sql }: Deps): void {
   app.openapi(activityRoute, async (c) => {
     const { site = null, subscriber = null, minutes = DEFAULT_MINUTES } = c.req.valid('query');
     if (site !== null) await requireSite(sql, site);
@@ -22,68 +17,53 @@ export function mountActivity(app: Api, { sql }: { sql: Sql }): void {
   });
 }
 
-const minuteSchema = z
-  .object({
-    at: timeSchema.openapi({ description: "The minute's begin." }),
-    polls: z.int(),
-    failedPolls: z.int().openapi({ description: 'Polls without a usable answer.' }),
-    changes: z.int().openapi({ description: 'Changes of state.' }),
-    greatestLagMs: z.int().nullable().openapi({
-      description: 'The longest time by which a poll began after it was due; null where no poll was made.',
-    }),
-    delivered: z.int().openapi({ description: 'Attempts of deliveries whose event the receiver took.' }),
-    failedAttempts: z.int(),
-  })
-  .openapi('ActivityMinute');
+const minuteSchema = named('ActivityMinute', {
+  at: timeSchema.describe("The minute's begin."),
+  polls: z.int(),
+  failedPolls: z.int().describe('Polls without a usable answer.'),
+  changes: z.int().describe('Changes of state.'),
+  greatestLagMs: intOrNull.describe('The longest time by which a poll began after it was due; null where no poll was made.'),
+  delivered: z.int().describe('Attempts of deliveries whose event the receiver took.'),
+  failedAttempts: z.int(),
+});
 
-/** What was done in one minute. */
+/** One minute. */
 export type ActivityMinute = z.output<typeof minuteSchema>;
 
-const usualSchema = z
-  .object({
-    polls: z.number().nullable(),
-    failedPolls: z.number().nullable(),
-    greatestLagMs: z.number().nullable(),
-    delivered: z.number().nullable(),
-  })
-  .openapi('ActivityUsual', {
-    description:
-      'A minute of the hour up to now on the days before (14 at most), on average; null until counts of three days are kept, and of lag where no poll was made.',
-  });
+const usualSchema = named('ActivityUsual', {
+  polls: numberOrNull,
+  failedPolls: numberOrNull,
+  greatestLagMs: numberOrNull,
+  delivered: numberOrNull,
+}).describe(
+  'A minute of the hour up to now on the days before (14 at most), on average; null until counts of three days are kept, and of lag where no poll was made.',
+);
 
 /** A usual minute of this hour. */
 export type ActivityUsual = z.output<typeof usualSchema>;
 
-const activityRoute = createRoute({
-  method: 'get',
-  path: '/v1/activity',
-  security: needs('read'),
+const activityRoute = route('GET /v1/activity', {
   summary: 'What was done in each minute',
   description:
     'Polls of all sites or of one, attempts of deliveries to all subscribers or to one, over all replicas. Replicas write what they did every ten seconds, so the last minute is not whole yet.',
-  tags: ['Operations'],
-  request: {
-    query: strict({
-      site: siteParameter.optional(),
-      subscriber: subscriberParameter.optional(),
-      minutes: limitParameter(MOST_MINUTES)
-        .openapi({ default: DEFAULT_MINUTES, description: 'How many minutes, the present one included.' })
-        .optional(),
-    }),
+  query: {
+    site: siteParameter.optional(),
+    subscriber: subscriberParameter.optional(),
+    minutes: limitParameter(MOST_MINUTES)
+      .openapi({ default: DEFAULT_MINUTES, description: 'How many minutes, the present one included.' })
+      .optional(),
   },
-  responses: {
+  answers: {
     200: jsonAnswer(
       'The minutes, the oldest first.',
-      z
-        .object({
-          at: timeSchema,
-          site: z.string().nullable(),
-          subscriber: z.string().nullable(),
-          usual: usualSchema,
-          minutes: z.array(minuteSchema).openapi({ description: 'Each minute, those in which nothing was done, too.' }),
-        })
-        .openapi('Activity'),
+      named('Activity', {
+        at: timeSchema,
+        site: textOrNull,
+        subscriber: textOrNull,
+        usual: usualSchema,
+        minutes: z.array(minuteSchema).describe('Each minute, those in which nothing was done, too.'),
+      }),
     ),
-    ...problems(...READ_PROBLEMS, 'unknown_site'),
   },
+  problems: ['unknown_site'],
 });

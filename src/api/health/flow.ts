@@ -1,19 +1,13 @@
 /** How purchases flow from state to state, for the pictures and tables that people are shown. */
 
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import { readFlow } from '../../actions/flow/flow.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import type { Limits } from '../../postgres/stays/limits.ts';
-import { needs } from '../access/scopes.ts';
-import { type Api, jsonAnswer } from '../http/definitions.ts';
-import { siteParameter } from '../http/fields.ts';
-import { strict } from '../http/invalid.ts';
-import { problems, READ_PROBLEMS } from '../http/problems.ts';
+import { intOrNull, listOf, named, numberOrNull, orNull, siteParameter, textOrNull } from '../http/fields.ts';
+import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import { requireSite } from '../purchases/find-purchase.ts';
-import { limitSchema, stateOrNull, stateSchema, timeSchema } from '../purchases/purchase-body.ts';
+import { limitSchema, stateOrNull, stateSchema, timeOrNull, timeSchema } from '../purchases/purchase-body.ts';
 
-/** Mounts the call. */
-export function mountFlow(app: Api, { sql, limits }: { sql: Sql; limits: Limits }): void {
+export function mountFlow(app: Api, { sql, limits }: Deps): void {
   app.openapi(flowRoute, async (c) => {
     const { site = null } = c.req.valid('query');
     if (site !== null) await requireSite(sql, site);
@@ -21,119 +15,87 @@ export function mountFlow(app: Api, { sql, limits }: { sql: Sql; limits: Limits 
   });
 }
 
-const edgeSchema = z
-  .object({
-    from: stateOrNull.openapi({ description: 'Null: the first observation.' }),
-    to: stateSchema,
-    count: z.int().openapi({ description: 'Purchases that went this way between `from` and `to` of the answer.' }),
-    usual: z.number().nullable().openapi({
-      description:
-        'The mean of the same minutes on the last 14 days (24, 48, … hours before, weekends among them), over the sites with at least three such days; null while there is no such site.',
-    }),
-  })
-  .openapi('FlowEdge', {
-    description: 'A way from state to state that a purchase went in the hour, or that at least one purchase usually goes.',
-  });
+const edgeSchema = named('FlowEdge', {
+  from: stateOrNull.describe('Null: the first observation.'),
+  to: stateSchema,
+  count: z.int().describe('Purchases that went this way between `from` and `to` of the answer.'),
+  usual: numberOrNull.describe(
+    'The mean of the same minutes on the last 14 days (24, 48, … hours before, weekends among them), over the sites with at least three such days; null while there is no such site.',
+  ),
+}).describe('A way from state to state that a purchase went in the hour, or that at least one purchase usually goes.');
 
-const agesSchema = z
-  .object({
-    oldest: z.array(
-      z.object({
-        ageMs: z.int().openapi({ description: 'Time in the state that counts, without time in which it could not be polled.' }),
-        share: z.number().nullable().openapi({ description: 'The same as a share of the limit; null where there is none.' }),
-        stuck: z.boolean(),
-      }),
+const agesSchema = named('FlowAges', {
+  oldest: listOf({
+    ageMs: z.int().describe('Time in the state that counts, without time in which it could not be polled.'),
+    share: numberOrNull.describe('The same as a share of the limit; null where there is none.'),
+    stuck: z.boolean(),
+  }),
+  buckets: listOf({
+    from: z.number(),
+    below: numberOrNull.describe('Null: without end.'),
+    count: z.int(),
+  })
+    .nullable()
+    .describe(
+      'Those that were read by their share of the limit, empty ones left out; null where all are among the oldest, or no limit holds.',
     ),
-    buckets: z
-      .array(
-        z.object({
-          from: z.number(),
-          below: z.number().nullable().openapi({ description: 'Null: without end.' }),
-          count: z.int(),
-        }),
-      )
-      .nullable()
-      .openapi({
-        description:
-          'Those that were read by their share of the limit, empty ones left out; null where all are among the oldest, or no limit holds.',
-      }),
-    unread: z.int().openapi({
-      description: 'Purchases that were not read, because many wait; each came later than all that were read of its site.',
-    }),
-  })
-  .openapi('FlowAges', {
-    description: 'How long purchases have waited: the 60 oldest one by one, and where more wait, in buckets.',
-  });
+  unread: z
+    .int()
+    .describe('Purchases that were not read, because many wait; each came later than all that were read of its site.'),
+}).describe('How long purchases have waited: the 60 oldest one by one, and where more wait, in buckets.');
 
-const flowStateSchema = z
-  .object({
-    state: stateSchema,
-    final: z.boolean(),
-    watching: z.int().openapi({ description: 'Purchases that are watched and in the state now.' }),
-    stuck: z.int().openapi({ description: 'How many of them are stuck.' }),
-    came: z.int().openapi({ description: 'Purchases that came into the state between `from` and `to` of the answer.' }),
-    usual: z
-      .object({
-        usualMs: z.int().openapi({ description: 'The median of customers who got on, of the last 14 days.' }),
-        p95Ms: z.int().openapi({ description: '95 % of them were faster than this.' }),
-        purchases: z.int().openapi({ description: 'From so many, however few.' }),
-      })
-      .nullable(),
-    limits: z.array(z.object({ site: z.string(), limit: limitSchema })).openapi({
-      description:
-        'Of the site asked for, or of each site that watches purchases in the state (of each site, where none does); those without a limit are missing.',
-    }),
-    incidents: z.array(
-      z.object({
-        id: z.string(),
-        site: z.string(),
-        severity: z.enum(['warning', 'critical']),
-        since: timeSchema,
-        endsAt: timeSchema
-          .nullable()
-          .openapi({ description: 'When it ends unless another customer gets stuck; null while one is stuck.' }),
-        parent: z.string().nullable().openapi({ description: 'The incident of several states or sites of which it is a part.' }),
-      }),
-    ),
-    ages: z.union([agesSchema, z.null()]).openapi({
-      description: 'Null where nobody waits, and in New, BeingProcessed and final states without a limit.',
-    }),
-  })
-  .openapi('FlowState');
+const flowStateSchema = named('FlowState', {
+  state: stateSchema,
+  final: z.boolean(),
+  watching: z.int().describe('Purchases that are watched and in the state now.'),
+  stuck: z.int().describe('How many of them are stuck.'),
+  came: z.int().describe('Purchases that came into the state between `from` and `to` of the answer.'),
+  usual: z
+    .object({
+      usualMs: z.int().describe('The median of customers who got on, of the last 14 days.'),
+      p95Ms: z.int().describe('95 % of them were faster than this.'),
+      purchases: z.int().describe('From so many, however few.'),
+    })
+    .nullable(),
+  limits: listOf({ site: z.string(), limit: limitSchema }).describe(
+    'Of the site asked for, or of each site that watches purchases in the state (of each site, where none does); those without a limit are missing.',
+  ),
+  incidents: listOf({
+    id: z.string(),
+    site: z.string(),
+    severity: z.enum(['warning', 'critical']),
+    since: timeSchema,
+    endsAt: timeOrNull.describe('When it ends unless another customer gets stuck; null while one is stuck.'),
+    parent: textOrNull.describe('The incident of several states or sites of which it is a part.'),
+  }),
+  ages: orNull(agesSchema).describe('Null where nobody waits, and in New, BeingProcessed and final states without a limit.'),
+});
 
-const flowSchema = z
-  .object({
-    at: timeSchema,
-    site: z.string().nullable(),
-    from: timeSchema.openapi({
-      description: 'Transitions are counted by ten minutes: the present ten and the six before, so 60 to 70 minutes up to `to`.',
-    }),
-    to: timeSchema,
-    usualDays: z.int().nullable().openapi({
-      description: 'Days that `usual` rests on, of the site with the fewest; null while fewer than three are known of each site.',
-    }),
-    notSeenYet: z.int().openapi({ description: 'Purchases that are watched and had no good answer yet.' }),
-    edges: z.array(edgeSchema).openapi({ description: 'The busiest first.' }),
-    states: z.array(flowStateSchema).openapi({
-      description: 'States in which purchases are watched, an incident is open, or to or from which an edge leads.',
-    }),
-  })
-  .openapi('Flow');
+const flowSchema = named('Flow', {
+  at: timeSchema,
+  site: textOrNull,
+  from: timeSchema.describe(
+    'Transitions are counted by ten minutes: the present ten and the six before, so 60 to 70 minutes up to `to`.',
+  ),
+  to: timeSchema,
+  usualDays: intOrNull.describe(
+    'Days that `usual` rests on, of the site with the fewest; null while fewer than three are known of each site.',
+  ),
+  notSeenYet: z.int().describe('Purchases that are watched and had no good answer yet.'),
+  edges: z.array(edgeSchema).describe('The busiest first.'),
+  states: z
+    .array(flowStateSchema)
+    .describe('States in which purchases are watched, an incident is open, or to or from which an edge leads.'),
+});
 
 /** The answer's body. */
 export type FlowBody = z.output<typeof flowSchema>;
 
-const flowRoute = createRoute({
-  method: 'get',
-  path: '/v1/flow',
-  security: needs('read'),
+const flowRoute = route('GET /v1/flow', {
   summary: 'How purchases flow from state to state',
   description:
     "The last hour's transitions beside the usual ones at this time of day, and for each state how many are there, how long they have waited, the limits and open incidents. Costs the same whatever is registered.",
-  tags: ['Operations'],
-  request: { query: strict({ site: siteParameter.optional() }) },
-  responses: {
-    200: jsonAnswer('As it is now.', flowSchema),
-    ...problems(...READ_PROBLEMS, 'unknown_site'),
-  },
+  query: { site: siteParameter.optional() },
+  answers: { 200: jsonAnswer('As it is now.', flowSchema) },
+  problems: ['unknown_site'],
 });

@@ -1,19 +1,16 @@
-/** What operators' tools ask: does the process live, and can it work. */
+/** Health, for operators' tools: does the process live, and can it work. */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import { isoTimeOrNull } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { REPLICA_HEADER } from '../../runtime/http/replica-header.ts';
-import type { Health } from '../../runtime/loops/health.ts';
-import { OPEN, showsMoreTo } from '../access/scopes.ts';
-import { type Api, jsonAnswer } from '../http/definitions.ts';
-import { problems } from '../http/problems.ts';
+import { listOf, textOrNull } from '../http/fields.ts';
+import { type Api, type Deps, jsonAnswer, OPEN, route, showsMoreTo } from '../http/route.ts';
 
 const ANSWER_WITHIN = 1_000;
 
-/** Mounts /healthz and /readyz. */
-export function mountHealth(app: Api, { sql, health, replica }: { sql: Sql; health: Health; replica: string }): void {
+export function mountHealth(app: Api, { operators: sql, health, replica }: Pick<Deps, 'operators' | 'health' | 'replica'>): void {
   const database = databaseProbe(sql);
   app.openapi(healthRoute, (c) => c.json({ status: 'alive' as const }, 200));
   app.openapi(readyRoute, async (c) => {
@@ -22,7 +19,7 @@ export function mountHealth(app: Api, { sql, health, replica }: { sql: Sql; heal
     const ready = answers && health.ok();
     const code = ready ? 200 : 503;
     const status = ready ? ('ready' as const) : ('not ready' as const);
-    // What is wrong is for those who run it: errors name hosts and tables.
+    // Faults are for those who run the daemon: errors name hosts and tables.
     if (!c.get('caller')?.scopes.includes('read')) return c.json({ status }, code);
     const body = {
       status,
@@ -49,40 +46,29 @@ function databaseProbe(sql: Sql): () => Promise<boolean> {
   };
 }
 
-const healthRoute = createRoute({
-  method: 'get',
-  path: '/healthz',
+const healthRoute = route('GET /healthz', {
   summary: 'Whether the process lives',
   description: 'Asks neither the database nor the checkout service; `/readyz` does.',
-  tags: ['Operations'],
   security: OPEN,
-  responses: {
-    200: jsonAnswer('It does.', z.object({ status: z.literal('alive') })),
-    ...problems(),
-  },
+  answers: { 200: jsonAnswer('It does.', z.object({ status: z.literal('alive') })) },
+  needsDatabase: false,
 });
 
 const forReaders = 'Only shown to a key with the scope `read`.';
 const readySchema = z.object({
   status: z.enum(['ready', 'not ready']),
-  database: z.enum(['answers', 'does not answer']).optional().openapi({ description: forReaders }),
-  loops: z
-    .array(z.object({ name: z.string(), ok: z.boolean(), error: z.string().nullable(), lastGoodAt: z.string().nullable() }))
-    .optional()
-    .openapi({ description: forReaders }),
+  database: z.enum(['answers', 'does not answer']).optional().describe(forReaders),
+  loops: listOf({ name: z.string(), ok: z.boolean(), error: textOrNull, lastGoodAt: textOrNull }).optional().describe(forReaders),
 });
 
-const readyRoute = createRoute({
-  method: 'get',
-  path: '/readyz',
+const readyRoute = route('GET /readyz', {
   summary: 'Whether it can do its work',
   description:
     'The database answers within a second, and no loop is failing. Without a key with the scope `read` the answer is `status` alone.',
-  tags: ['Operations'],
   security: showsMoreTo('read'),
-  responses: {
+  answers: {
     200: jsonAnswer('It can.', readySchema),
     503: jsonAnswer('It cannot; to a key with the scope `read` the body says what is wrong.', readySchema),
-    ...problems('unauthorized'),
   },
+  needsDatabase: false,
 });

@@ -1,115 +1,98 @@
 /** A site by itself: its settings without secrets, its limits, and how long customers stay in each state. */
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import { readSite } from '../../actions/flow/site.ts';
-import type { SiteSettings } from '../../config/settings.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import type { Limits } from '../../postgres/stays/limits.ts';
-import { needs } from '../access/scopes.ts';
-import { type Api, jsonAnswer } from '../http/definitions.ts';
-import { siteParameter } from '../http/fields.ts';
-import { strict } from '../http/invalid.ts';
-import { problems, READ_PROBLEMS } from '../http/problems.ts';
+import { listOf, named, orNull, siteParameter, textOrNull } from '../http/fields.ts';
+import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import { requireSite } from '../purchases/find-purchase.ts';
-import { limitSchema, stateSchema, timeSchema } from '../purchases/purchase-body.ts';
+import { limitSchema, stateSchema, timeOrNull, timeSchema } from '../purchases/purchase-body.ts';
 
-/** Mounts the call. */
-export function mountSite(app: Api, { sql, limits, sites }: { sql: Sql; limits: Limits; sites: readonly SiteSettings[] }): void {
+export function mountSite(app: Api, { sql, limits, settings }: Deps): void {
   app.openapi(siteRoute, async (c) => {
     const { name } = c.req.valid('param');
     await requireSite(sql, name);
-    return c.json(await readSite(sql, { name, settings: sites.find((site) => site.name === name), limits }), 200);
+    return c.json(await readSite(sql, { name, settings: settings.sites.find((site) => site.name === name), limits }), 200);
   });
 }
 
 /** How one replica calls a site. */
 export const siteReplicaSchema = z.object({
   replica: z.string(),
-  writtenAt: timeSchema.openapi({ description: 'When the replica wrote this: every ten seconds while it makes calls.' }),
+  writtenAt: timeSchema.describe('When the replica wrote this: every ten seconds while it makes calls.'),
   breaker: z.object({
-    state: z.enum(['closed', 'open', 'recovering']).openapi({
-      description:
+    state: z
+      .enum(['closed', 'open', 'recovering'])
+      .describe(
         '`closed`: every call may leave. `open`: only probes may. `recovering`: calls return, twice as many each second.',
-    }),
-    cause: z.enum(['failing', 'throttled']).nullable().openapi({ description: 'Null when it is not open.' }),
+      ),
+    cause: z.enum(['failing', 'throttled']).nullable().describe('Null when it is not open.'),
     since: timeSchema,
-    nextProbeAt: timeSchema
-      .nullable()
-      .openapi({ description: 'The earliest moment; null when it is not open, and while a probe is under way.' }),
+    nextProbeAt: timeOrNull.describe('The earliest moment; null when it is not open, and while a probe is under way.'),
   }),
   calls: z.object({
-    perSecond: z.number().openapi({ description: 'Calls that left, as an average of the ten seconds before `writtenAt`.' }),
-    ceiling: z.number().openapi({ description: "The replica's part of the site's ceiling, in calls a second." }),
+    perSecond: z.number().describe('Calls that left, as an average of the ten seconds before `writtenAt`.'),
+    ceiling: z.number().describe("The replica's part of the site's ceiling, in calls a second."),
   }),
   token: z
     .object({
-      fetchedAt: timeSchema.nullable().openapi({ description: 'Null before the first token.' }),
-      expiresAt: timeSchema.nullable(),
-      refusedAt: timeSchema.nullable().openapi({ description: 'When a token, or a call with a new token, was last refused.' }),
-      refusal: z.string().nullable().openapi({ description: 'Why, in a sentence.' }),
+      fetchedAt: timeOrNull.describe('Null before the first token.'),
+      expiresAt: timeOrNull,
+      refusedAt: timeOrNull.describe('When a token, or a call with a new token, was last refused.'),
+      refusal: textOrNull.describe('Why, in a sentence.'),
     })
     .nullable()
-    .openapi({ description: 'Never the token itself. Null where credentials go with each call.' }),
+    .describe('Never the token itself. Null where credentials go with each call.'),
 });
 
-const siteSchema = z
-  .object({
-    site: z.string(),
-    configured: z.boolean(),
-    settings: z
-      .object({
-        auth: z.enum(['oauth2', 'basic']),
-        timeZone: z.string().openapi({ example: 'Europe/Stockholm' }),
-        maxRps: z.number().openapi({ description: 'Ceiling of calls a second, over all replicas.' }),
-        concurrency: z.int().openapi({ description: 'Calls in flight of each replica.' }),
-        timeoutMs: z.int(),
-        invoices: z.boolean(),
-      })
+const siteSchema = named('Site', {
+  site: z.string(),
+  configured: z.boolean(),
+  settings: z
+    .object({
+      auth: z.enum(['oauth2', 'basic']),
+      timeZone: z.string().openapi({ example: 'Europe/Stockholm' }),
+      maxRps: z.number().describe('Ceiling of calls a second, over all replicas.'),
+      concurrency: z.int().describe('Calls in flight of each replica.'),
+      timeoutMs: z.int(),
+      invoices: z.boolean(),
+    })
+    .nullable()
+    .describe('Null where the site is not configured any more.'),
+  replicas: z
+    .array(siteReplicaSchema)
+    .describe('How each running replica calls the site: breaker, share of the ceiling, access token.'),
+  orders: z
+    .object({
+      paid: z.int().describe('Completed purchases whose order is known, lately.'),
+      repeated: z.int().describe('Those of them whose order had been paid before.'),
+      reused: z
+        .boolean()
+        .describe('Whether so many repeat that the site reuses references by design: orders paid twice are not announced.'),
+    })
+    .describe('How often a purchase pays an order that was paid before.'),
+  states: listOf({
+    state: stateSchema,
+    limit: orNull(limitSchema).describe('Null: never stuck.'),
+    usual: z
+      .object({ usualMs: z.int(), p95Ms: z.int(), purchases: z.int() })
       .nullable()
-      .openapi({ description: 'Null where the site is not configured any more.' }),
-    replicas: z
-      .array(siteReplicaSchema)
-      .openapi({ description: 'How each running replica calls the site: breaker, share of the ceiling, access token.' }),
-    orders: z
-      .object({
-        paid: z.int().openapi({ description: 'Completed purchases whose order is known, lately.' }),
-        repeated: z.int().openapi({ description: 'Those of them whose order had been paid before.' }),
-        reused: z.boolean().openapi({
-          description: 'Whether so many repeat that the site reuses references by design: orders paid twice are not announced.',
-        }),
-      })
-      .openapi({ description: 'How often a purchase pays an order that was paid before.' }),
-    states: z
-      .array(
-        z.object({
-          state: stateSchema,
-          limit: z.union([limitSchema, z.null()]).openapi({ description: 'Null: never stuck.' }),
-          usual: z
-            .object({ usualMs: z.int(), p95Ms: z.int(), purchases: z.int() })
-            .nullable()
-            .openapi({ description: 'From however few; null: no customer got on yet.' }),
-          stays: z
-            .array(z.object({ fromMs: z.int(), belowMs: z.int(), count: z.int() }))
-            .openapi({ description: 'Stays by the longest time that the polls around the exit allow; empty buckets left out.' }),
-        }),
-      )
-      .openapi({ description: 'States with a limit, and those in which customers stayed in the last 14 days.' }),
-  })
-  .openapi('Site');
+      .describe('From however few; null: no customer got on yet.'),
+    stays: listOf({
+      fromMs: z.int(),
+      belowMs: z.int(),
+      count: z.int(),
+    }).describe('Stays by the longest time that the polls around the exit allow; empty buckets left out.'),
+  }).describe('States with a limit, and those in which customers stayed in the last 14 days.'),
+});
 
 /** The answer's body. */
 export type SiteBody = z.output<typeof siteSchema>;
 
-const siteRoute = createRoute({
-  method: 'get',
-  path: '/v1/sites/{name}',
-  security: needs('read'),
+const siteRoute = route('GET /v1/sites/{name}', {
   summary: 'One site',
   description:
     'Its settings without addresses and secrets, how each replica calls it, its limits, and how long customers who got on stayed in each state in the last 14 days. Whether it answers is in `GET /v1/overview`.',
-  tags: ['Operations'],
-  request: { params: z.object({ name: siteParameter }), query: strict({}) },
-  responses: {
-    200: jsonAnswer('As it is now.', siteSchema),
-    ...problems(...READ_PROBLEMS, 'unknown_site'),
-  },
+  params: { name: siteParameter },
+  query: {},
+  answers: { 200: jsonAnswer('As it is now.', siteSchema) },
+  problems: ['unknown_site'],
 });

@@ -1,65 +1,52 @@
 /** The system as it runs, for people who look after it. */
-import { createRoute, z } from '@hono/zod-openapi';
-import { readSystem, type SystemWanted } from '../../actions/doctor/system.ts';
-import type { DescribedSetting } from '../../config/describe.ts';
+import { z } from '@hono/zod-openapi';
+import { readSystem } from '../../actions/doctor/system.ts';
+import { isKeyless } from '../../config/api-keys.ts';
 import { SCOPES } from '../../config/kinds/key-kinds.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { needs } from '../access/scopes.ts';
-import { type Api, jsonAnswer } from '../http/definitions.ts';
-import { problems } from '../http/problems.ts';
-import { timeSchema } from '../purchases/purchase-body.ts';
+import { listOf, named, textOrNull } from '../http/fields.ts';
+import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
+import { timeOrNull } from '../purchases/purchase-body.ts';
 
-interface SystemParts extends Pick<SystemWanted, 'keys' | 'own'> {
-  readonly sql: Sql;
-  describe(): readonly DescribedSetting[];
-}
-
-/** Mounts the call. */
-export function mountSystem(app: Api, { sql, keys, own, describe }: SystemParts): void {
+export function mountSystem(app: Api, { sql, settings: { apiKeys }, own, describe }: Deps): void {
+  const keys = isKeyless(apiKeys) ? [] : apiKeys;
   app.openapi(systemRoute, async (c) => c.json(await readSystem(sql, { keys, own, described: describe() }), 200));
 }
 
-/** What a check found, without secrets. */
-export const findingSchema = z
-  .object({
-    about: z.string().openapi({ description: 'What was checked.', example: 'site default' }),
-    verdict: z.enum(['ok', 'warning', 'failed']),
-    found: z.string(),
-    todo: z.string().nullable().openapi({ description: 'What to do about it; null when there is nothing to do.' }),
-  })
-  .openapi('Finding');
+/** The result of a check, without secrets. */
+export const findingSchema = named('Finding', {
+  about: z.string().openapi({ description: 'What was checked.', example: 'site default' }),
+  verdict: z.enum(['ok', 'warning', 'failed']),
+  found: z.string(),
+  todo: textOrNull.describe('What to do about it; null when there is nothing to do.'),
+});
 
-const systemSchema = z
-  .object({
-    versions: z.object({
-      package: z.string(),
-      node: z.string(),
-      postgres: z.string(),
-      schema: z.int().openapi({ description: 'Number of the last migration.' }),
-    }),
-    database: z.object({ connections: z.int(), maxConnections: z.int() }),
-    keys: z
-      .array(z.object({ name: z.string(), scopes: z.array(z.enum(SCOPES)), expiresAt: timeSchema.nullable() }))
-      .openapi({ description: 'Keys of the API by their names.' }),
-    findings: z.array(findingSchema).openapi({
-      description: 'What `purchase-watch doctor` finds in the database, keys and certificates that end soon; words may change.',
-    }),
-    settings: z.array(z.object({ name: z.string(), text: z.string(), origin: z.string() })).openapi({
-      description: 'As `purchase-watch config` shows them, without secrets: those that the answering process was started with.',
-    }),
-  })
-  .openapi('System');
+const systemSchema = named('System', {
+  versions: z.object({
+    package: z.string(),
+    node: z.string(),
+    postgres: z.string(),
+    schema: z.int().describe('Number of the last migration.'),
+  }),
+  database: z.object({ connections: z.int(), maxConnections: z.int() }),
+  keys: listOf({
+    name: z.string(),
+    scopes: z.array(z.enum(SCOPES)),
+    expiresAt: timeOrNull,
+  }).describe('Keys of the API by their names.'),
+  findings: z
+    .array(findingSchema)
+    .describe('What `purchase-watch doctor` finds in the database, keys and certificates that end soon; words may change.'),
+  settings: listOf({ name: z.string(), text: z.string(), origin: z.string() }).describe(
+    'As `purchase-watch config` shows them, without secrets: those that the answering process was started with.',
+  ),
+});
 
 /** The answer's body. */
 export type SystemBody = z.output<typeof systemSchema>;
 
-const systemRoute = createRoute({
-  method: 'get',
-  path: '/v1/system',
-  security: needs('read'),
+const systemRoute = route('GET /v1/system', {
   summary: 'The system as it runs',
   description:
     'Versions, keys by their names, settings with their origin and without secrets, and what doctor finds without calling sites or receivers.',
-  tags: ['Operations'],
-  responses: { 200: jsonAnswer('As it is now.', systemSchema), ...problems('unauthorized', 'unavailable') },
+  answers: { 200: jsonAnswer('As it is now.', systemSchema) },
 });

@@ -94,7 +94,7 @@ async function readText(c: Context, limit: number): Promise<string> {
   return parts.join('');
 }
 
-/** What a decoder answers; a Problem when the bytes are no text. */
+/** The text that a decoder answers; throws Problem when the bytes are no text. */
 export function decoded(decode: () => string): string {
   try {
     return decode();

@@ -18,12 +18,6 @@ export interface EntryLimits {
   readonly values: number;
 }
 
-/** Where the entries lie: the bytes from `starts[n]` up to `ends[n]` are those of entry n. */
-export interface EntryPlaces {
-  readonly starts: readonly number[];
-  readonly ends: readonly number[];
-}
-
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const OPEN_LIST = 0x5b;
@@ -105,8 +99,8 @@ export class EntryFinder {
     }
   }
 
-  /** The places of all entries, once everything was read. */
-  places(): EntryPlaces {
+  /** Where all entries lie, once everything was read: the bytes from `starts[n]` up to `ends[n]` are those of entry n. */
+  places(): { readonly starts: readonly number[]; readonly ends: readonly number[] } {
     return { starts: this.#starts, ends: this.#ends };
   }
 

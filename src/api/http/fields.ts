@@ -14,6 +14,26 @@ import { metadataProblem } from './metadata.ts';
 
 const MOST_SITES_NAMED = 10;
 
+/** Fields of answers. */
+export const textOrNull = z.string().nullable();
+export const intOrNull = z.int().nullable();
+export const numberOrNull = z.number().nullable();
+
+/** The same or null. Not nullable(): that would make null a part of a schema that has a name. */
+export const orNull = <Schema extends z.ZodType>(schema: Schema) => z.union([schema, z.null()]);
+
+/** An object that has a name in the OpenAPI document. */
+export function named<Fields extends z.core.$ZodLooseShape>(name: string, fields: Fields) {
+  return z.object(fields).openapi(name);
+}
+
+/** A list of objects with these fields. */
+export function listOf<Fields extends z.core.$ZodLooseShape>(fields: Fields) {
+  return z.array(z.object(fields));
+}
+
+export const flagField = z.boolean({ error: 'must be true or false' });
+
 /** Text, for which `problem` may name a fault. `noText` says what is wrong with anything else. */
 function text(problem: (value: string) => string | null, note: IssueNote = {}, noText = notText) {
   return z.string({ error: noText }).superRefine((value, ctx) => {
@@ -32,7 +52,7 @@ export function parameter<Meaning>(read: (value: string) => { is: Meaning } | { 
   });
 }
 
-/** What is wrong with a parameter or field that is no text. */
+/** The fault of a parameter or field that is no text. */
 export function notText({ input }: { input?: unknown }): string {
   if (input === undefined) return 'is missing';
   return Array.isArray(input) ? 'is given more than once; give it once' : 'must be text';
@@ -40,7 +60,7 @@ export function notText({ input }: { input?: unknown }): string {
 
 /** A parameter of one line; `what` names it for a caller who gave none. */
 export function lineParameter(what: string) {
-  return text((value) => lineProblem(value, what)).openapi({ description: `${what[0]!.toUpperCase()}${what.slice(1)}.` });
+  return text((value) => lineProblem(value, what)).describe(`${what[0]!.toUpperCase()}${what.slice(1)}.`);
 }
 
 const ID_SCHEMA = { minLength: 1, maxLength: LONGEST_TEXT, example: '3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11' } as const;
@@ -105,13 +125,13 @@ function listedSites(names: readonly string[]): string {
   return `there ${names.length === 1 ? 'is' : 'are'} ${names.slice(0, MOST_SITES_NAMED).join(', ')}${more}`;
 }
 
-/** What may be text for a site in a filter; whether it exists is asked of the database, which also knows former sites. */
+/** The site of a filter; whether it exists is asked of the database, which also knows former sites. */
 export const siteParameter = text((value) => lineProblem(value, 'the name of a site')).openapi({
   description: 'The name of a site.',
   example: 'default',
 });
 
-/** What may be the name of a subscriber. */
+/** The subscriber of a filter. */
 export const subscriberParameter = text((value) => lineProblem(value, 'the name of a subscriber')).openapi({
   description: 'The name of a subscriber.',
   example: 'default',

@@ -10,7 +10,7 @@ import { stringifyExact } from '../../domain/values/exact-json.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { claimKey, type KeyedRequest, keepAnswer, releaseKey } from '../../postgres/purchases/idempotency.ts';
 import type { Secrets } from '../../runtime/secrets/secrets.ts';
-import { Problem } from './problems.ts';
+import { fieldProblem, Problem } from './problems.ts';
 
 const HEADER = 'idempotency-key';
 const KEEP = 24 * 3_600_000;
@@ -23,7 +23,7 @@ const CLEAR = 0;
 const KEPT_HEADERS = ['content-type', 'location'];
 
 /** For a route's definition. */
-export const idempotencyHeader = z.object({
+export const idempotencyHeader = {
   [HEADER]: z.string().optional().openapi({
     minLength: 1,
     maxLength: 255,
@@ -31,10 +31,7 @@ export const idempotencyHeader = z.object({
       'Any text of your own: a repeat of the request by the same caller with the same key gets the first answer, for a day.',
     example: '0b1c7f5e-6a54-4a5e-9d3f-2f4f3b1a9c11',
   }),
-});
-
-/** The problems it adds to a route. */
-export const IDEMPOTENCY_PROBLEMS = ['idempotency_key_in_use', 'idempotency_key_reused'] as const;
+};
 
 /** Honours the header, for routes that read their body with `exactJson` before it. Only good answers are kept. */
 export function idempotent({ sql, secrets }: { sql: Sql; secrets: Secrets | null }): MiddlewareHandler {
@@ -61,8 +58,7 @@ export function idempotent({ sql, secrets }: { sql: Sql; secrets: Secrets | null
 
 function checkedKey(key: string): string {
   if (/^[\x20-\x7e]{1,255}$/.test(key)) return key;
-  const detail = 'must be 1 to 255 printable ASCII characters';
-  throw new Problem('invalid_request', `${HEADER}: ${detail}.`, { errors: [{ field: HEADER, detail }] });
+  throw fieldProblem(HEADER, 'must be 1 to 255 printable ASCII characters');
 }
 
 async function keyedRequest(c: Context, given: string, secrets: Secrets | null): Promise<KeyedRequest> {

@@ -1,4 +1,4 @@
-/** What a failed check means to the caller: which field, which value, what to do. */
+/** Failed checks as problems for the caller: which field, which value, what to do. */
 import { z } from '@hono/zod-openapi';
 import { suggestion } from '../../config/kinds/nearest.ts';
 import { isDecimal } from '../../domain/values/exact-json.ts';
@@ -41,14 +41,8 @@ function unknownName(key: string, known: readonly string[]): string {
   return `${JSON.stringify(given)} is not known here${suggestion(key, known)}; ${rest}`;
 }
 
-/** What is wrong, with the code that says it best. */
-export interface Faults {
-  readonly code: ProblemCode;
-  readonly errors: readonly FieldError[];
-}
-
-/** The fields that fail the checks of `input`, the first of them: a body may fail thousands. */
-export function faultsOf(error: z.core.$ZodError, input: unknown): Faults {
+/** The fields that fail the checks of `input`, the first of them (a body may fail thousands), and the code that says it best. */
+export function faultsOf(error: z.core.$ZodError, input: unknown): { code: ProblemCode; errors: readonly FieldError[] } {
   const codes = new Set(error.issues.map((issue) => noteOf(issue).code ?? 'invalid_request'));
   const [only = 'invalid_request'] = codes;
   const first = error.issues.slice(0, MOST_ERRORS);

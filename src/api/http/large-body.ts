@@ -6,7 +6,7 @@ import type { Context, MiddlewareHandler } from 'hono';
 import type { JsonValue } from '../../domain/values/exact-json.ts';
 import { createTurns } from '../../runtime/loops/turns.ts';
 import { bodyChunks, DEEPEST, decoded, type JsonObject, parse, requireJsonType, requireObject } from './body.ts';
-import { EntryFinder, type EntryPlaces } from './entries.ts';
+import { EntryFinder } from './entries.ts';
 import { busy } from './problems.ts';
 
 /** In place of each entry in the lists of the object, as the route's own validation sees them. */
@@ -29,19 +29,18 @@ const MOST_HELD = 48 * 1024 * KIB;
 const MOST_WAITING = 16;
 const WAIT_WITHIN = 10_000;
 
-/** How a body is taken in. */
-interface Take {
-  /** Bytes. */
-  readonly limit: number;
-  /** Sees each part as it comes, and throws as soon as the body holds too much. */
-  readonly look: (chunk: Uint8Array) => void;
-}
-
-/** Takes in bodies side by side, and lets one at a time of the large ones be worked on. `refuse` makes the error of a refusal. */
+/**
+ * Takes in bodies of at most `limit` bytes side by side, and lets one at a time of the large ones be worked on. `refuse` makes the error
+ * of a refusal. `look` sees each part as it comes, and throws as soon as the body holds too much.
+ */
 export function largeBodies(refuse: () => Error) {
   const turns = createTurns({ most: 1, waiting: MOST_WAITING, within: WAIT_WITHIN, refuse });
   let held = 0;
-  return async <T>(c: Context, { limit, look }: Take, work: (bytes: Buffer) => T | Promise<T>): Promise<T> => {
+  return async <T>(
+    c: Context,
+    { limit, look }: { limit: number; look: (chunk: Uint8Array) => void },
+    work: (bytes: Buffer) => T | Promise<T>,
+  ): Promise<T> => {
     let size = 0;
     let giveBack: (() => void) | undefined;
     try {
@@ -72,18 +71,15 @@ export function entriesJson({ limit, entries }: { limit: number; entries: number
     requireJsonType(c);
     const finder = new EntryFinder(limits);
     await take(c, { limit, look: (chunk) => finder.read(chunk) }, (bytes) => {
-      withBody(c, envelope(bytes, finder.places()));
+      const body = envelope(bytes, finder.places());
+      c.req.json = async <T>() => body as T;
       return next();
     });
   };
 }
 
-function withBody(c: Context, value: JsonObject): void {
-  c.req.json = async <T>() => value as T;
-}
-
 /** The object with its entries in their places, which are not parsed yet. */
-function envelope(bytes: Uint8Array, { starts, ends }: EntryPlaces): JsonObject {
+function envelope(bytes: Uint8Array, { starts, ends }: ReturnType<EntryFinder['places']>): JsonObject {
   let text = '';
   let at = 0;
   for (const [index, start] of starts.entries()) {

@@ -1,4 +1,4 @@
-/** What merchants attach to a purchase: any JSON object, within what the database keeps. */
+/** Metadata, which merchants attach to a purchase: any JSON object, within what the database keeps. */
 import { isDecimal } from '../../domain/values/exact-json.ts';
 import { isJsonObject } from './body.ts';
 

@@ -1,9 +1,10 @@
 /** Lists, page by page: the parameters, the answer and the cursor that all of them have. */
 import { z } from '@hono/zod-openapi';
-import { jsonAnswer } from './definitions.ts';
-import { parameter } from './fields.ts';
+import { parameter, textOrNull } from './fields.ts';
+import { jsonAnswer } from './route.ts';
 
-const DEFAULT_LIMIT = 50;
+/** Entries of a page when the caller names no number. */
+export const DEFAULT_LIMIT = 50;
 const MOST_LIMIT = 500;
 
 /** How many entries a page has at most. */
@@ -26,27 +27,29 @@ function cursorOf(id: number): string {
   return Buffer.from(`id:${id}`).toString('base64url');
 }
 
-/** What the query of each list has, beside its filters. */
+/** Parameters of each list, beside its filters. */
 export const pageParameters = { cursor: cursorParameter.optional(), limit: limitParameter(MOST_LIMIT).optional() };
 
 /** For a route's definition: a page of entries. */
 export function pageAnswer<Entry extends z.ZodType>(entry: Entry) {
-  const schema = z.object({ data: z.array(entry), nextCursor: z.string().nullable() });
+  const schema = z.object({ data: z.array(entry), nextCursor: textOrNull });
   return jsonAnswer('A page; `nextCursor` is null on the last one.', schema);
 }
 
+/** The entries of a page: those before a row, `limit` at most. */
+export interface PagePlace {
+  readonly before: number | null;
+  readonly limit: number;
+}
+
 /** Reads a page: `read` is asked for one entry more than a page has, to know whether another page follows. */
-export async function readPage<Row>(
+export async function readPage<Row extends { readonly id: number } | { readonly position: number }>(
   { cursor = null, limit = DEFAULT_LIMIT }: { readonly cursor?: number | null | undefined; readonly limit?: number | undefined },
-  read: (place: { readonly before: number | null; readonly limit: number }) => Promise<readonly Row[]>,
-  idOf: (row: Row) => number,
+  read: (place: PagePlace) => Promise<readonly Row[]>,
 ): Promise<{ page: readonly Row[]; nextCursor: string | null }> {
   const rows = await read({ before: cursor, limit: limit + 1 });
   const page = rows.slice(0, limit);
-  return { page, nextCursor: rows.length > limit ? cursorOf(idOf(page.at(-1)!)) : null };
-}
-
-/** How many entries a page has when the caller names no number. */
-export function pageSize({ limit = DEFAULT_LIMIT }: { readonly limit?: number | undefined }): number {
-  return limit;
+  const last = page.at(-1);
+  if (last === undefined || rows.length === page.length) return { page, nextCursor: null };
+  return { page, nextCursor: cursorOf('position' in last ? last.position : last.id) };
 }

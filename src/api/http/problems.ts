@@ -60,10 +60,10 @@ export const PROBLEMS = {
 
 export type ProblemCode = keyof typeof PROBLEMS;
 
-/** What is wrong with one field. */
+/** The fault of one field. */
 export interface FieldError {
   readonly field: string;
-  /** As it was given, shortened; absent where it says nothing or may be secret. */
+  /** The value as given, shortened; absent where it says nothing or may be secret. */
   readonly value?: string | number | boolean | null;
   readonly detail: string;
 }
@@ -89,6 +89,15 @@ export class Problem extends Error {
     this.errors = errors;
     this.headers = headers;
   }
+}
+
+/** The problem of one field, which `detail` describes. */
+export function fieldProblem(
+  field: string,
+  detail: string,
+  { value, code = 'invalid_request' as ProblemCode }: { value?: string; code?: ProblemCode } = {},
+): Problem {
+  return new Problem(code, `${field}: ${detail}.`, { errors: [{ field, ...(value !== undefined && { value }), detail }] });
 }
 
 /** The answer that a problem is. */
@@ -126,12 +135,12 @@ export function problemFrom(error: unknown, held: string | null = null): Problem
   return new Problem('internal', 'The request could not be answered because of a fault here. The log of the daemon says more.');
 }
 
-/** What is refused because too much waits already; the same call may succeed in a few seconds. */
+/** The problem of a call that is refused because too many wait already; the same call may succeed in a few seconds. */
 export function busy(detail: string): Problem {
   return new Problem('busy', detail, { headers: { 'retry-after': '3' } });
 }
 
-/** What cannot be changed while another session holds a lock on it; `held` says so. */
+/** The problem of a change while another session holds a lock; `held` says which. */
 export function locked(held: string): Problem {
   return new Problem('locked', sentence(held), { headers: { 'retry-after': '5' } });
 }
@@ -187,41 +196,16 @@ const problemSchema = z
   })
   .openapi('Problem');
 
-/** What each call that asks the database may answer. */
-const DATABASE_CODES: readonly ProblemCode[] = ['unavailable', 'database_read_only', 'database_full', 'busy', 'locked'];
-/** What each call that changes something may answer: a large body is refused where none is read, too. */
-const CHANGE_CODES: readonly ProblemCode[] = ['too_large'];
-
-/** What each call that looks at a key may answer. */
-const KEY_CODES: readonly ProblemCode[] = ['missing_scope', 'too_many_wrong_keys'];
-
-/** Problems of each call that reads; of a purchase besides; of each call that changes something. */
-export const READ_PROBLEMS = ['invalid_request', 'unauthorized', 'unavailable'] as const;
+/** Problems of each call about a purchase. */
 export const PURCHASE_PROBLEMS = ['unknown_site', 'purchase_not_found', 'ambiguous_purchase'] as const;
-export const CHANGE_PROBLEMS = [...READ_PROBLEMS, 'read_only_key', 'cross_site'] as const;
 
-/** For a route's definition: the problems it may answer with, by code. Those that every such route has are added. */
-export function problems(...codes: readonly ProblemCode[]): Record<`${number}`, ProblemAnswer> {
-  const all = new Set<ProblemCode>([
-    'foreign_host',
-    'proxied',
-    'internal',
-    ...codes,
-    ...(codes.includes('unauthorized') ? KEY_CODES : []),
-    ...(codes.includes('unavailable') ? DATABASE_CODES : []),
-    ...(codes.includes('cross_site') ? CHANGE_CODES : []),
-  ]);
-  const statuses = new Map<number, string[]>();
-  for (const code of all) statuses.set(PROBLEMS[code].status, [...(statuses.get(PROBLEMS[code].status) ?? []), code]);
+/** The answers of a call by status, of problems with these codes. */
+export function problemAnswers(codes: readonly ProblemCode[]) {
+  const statuses = Map.groupBy(new Set(codes), (code) => PROBLEMS[code].status);
   return Object.fromEntries(
     [...statuses].map(([status, of]) => [
       status,
       { description: `Problem: ${of.join(', ')}`, content: { 'application/problem+json': { schema: problemSchema } } },
     ]),
   );
-}
-
-interface ProblemAnswer {
-  description: string;
-  content: { 'application/problem+json': { schema: typeof problemSchema } };
 }

@@ -5,22 +5,14 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net';
 import { getRequestListener, type HttpBindings, RequestError } from '@hono/node-server';
 import { AppError } from '../../domain/values/errors.ts';
-import type { Milliseconds } from '../../domain/values/time.ts';
 import { limitConnections, STRANGERS, type StrangersTurn } from '../limits/connections.ts';
 import { endWithAnswer, isTooLate, type LingerLimits, lingerBeforeClose } from '../limits/linger.ts';
 import type { Caller } from './caller.ts';
 import { Problem, problemFrom, problemResponse, problemText } from './problems.ts';
 
-export interface ApiServer {
-  /** Where it listens, with the port it got. */
-  readonly url: string;
-  /** Lets another app answer the requests that come from now on, and ends streams and waits of the app before; `isKnown` tells by the head of a request whether the caller is known. */
-  serve(app: ServedApp, isKnown?: (headers: IncomingHttpHeaders) => boolean): void;
-  /** Answers what is under way, ends waiting requests and idle connections, and stops listening. */
-  close(): Promise<void>;
-}
+export type ApiServer = Awaited<ReturnType<typeof serveApi>>;
 
-/** What handlers get beside the request. */
+/** Handed to handlers beside the request. */
 export interface ApiBindings {
   /** Aborted when the server closes: handlers that wait answer now. Absent without a server. */
   readonly closing?: AbortSignal;
@@ -40,23 +32,20 @@ export interface ServedApp {
 const GRACE = 2_000;
 
 /** How long clients may take before their connection is closed. */
-interface Times {
+const TIMES = {
   /** Sending the head of a request. */
-  readonly head: Milliseconds;
+  head: 20_000,
   /** Sending all of it. */
-  readonly request: Milliseconds;
-  /** Resting between two requests. */
-  readonly rest: Milliseconds;
+  request: 60_000,
   /** Sending all of it, for a caller who is not known. */
-  readonly stranger: Milliseconds;
+  stranger: 5_000,
+  /** Resting between two requests: longer than in proxies (60 s as a rule), for one that reuses a connection just closed here gets an error. */
+  rest: 65_000,
   /** Taking nothing of an answer. */
-  readonly stall: Milliseconds;
+  stall: 60_000,
   /** How often connections are looked at that are over their time. */
-  readonly lookEvery: Milliseconds;
-}
-
-// The rest is longer than that of proxies (60 s as a rule): a proxy that reuses a connection just closed here gets an error.
-const TIMES: Times = { head: 20_000, request: 60_000, stranger: 5_000, rest: 65_000, stall: 60_000, lookEvery: 5_000 };
+  lookEvery: 5_000,
+};
 const MOST_CONNECTIONS = 1_000;
 /** Connections that wait to be accepted. Beyond them the kernel drops a newcomer, who tries again after 1, 3, 7 … seconds. */
 const BACKLOG = 4_096;
@@ -70,7 +59,7 @@ export interface ServeOptions {
   readonly connections?: number;
   /** Connections in all. */
   readonly room?: number;
-  readonly times?: Partial<Times>;
+  readonly times?: Partial<typeof TIMES>;
   /** Whether a request is from a caller who is known by its head; every caller is unless given. */
   readonly isKnown?: (headers: IncomingHttpHeaders) => boolean;
   /** How long, and for how many bytes, a connection is read on whose answer left before its request had come in whole. */
@@ -82,7 +71,7 @@ export interface ServeOptions {
 }
 
 /** Serves the app. Throws AppError, with what to do, when it cannot listen there. */
-export async function serveApi(app: ServedApp, options: ServeOptions): Promise<ApiServer> {
+export async function serveApi(app: ServedApp, options: ServeOptions) {
   const {
     host,
     port,
@@ -90,31 +79,24 @@ export async function serveApi(app: ServedApp, options: ServeOptions): Promise<A
     room = connections + 64,
     linger,
     onCrowded = () => undefined,
-    onFailure = answerFault,
+    onFailure = async (error) => problemResponse(problemFrom(error)),
   } = options;
   let { isKnown = () => true } = options;
   const times = { ...TIMES, ...options.times };
   let closing = new AbortController();
   let served = app;
-  const bindingsOf = ({ remoteAddress }: { remoteAddress?: string | undefined }): ApiBindings => ({
-    ...{ closing: closing.signal, address: remoteAddress },
-  });
-  const answer = (request: Request, { rawHeaders, socket }: IncomingMessage): Response | Promise<Response> => {
+  const answer = async (request: Request, { rawHeaders, socket }: IncomingMessage): Promise<Response> => {
     if (namesSeveralHosts(rawHeaders)) return problemResponse(badAddress());
-    if (!open.isFull() || OF_OPERATORS.has(new URL(request.url).pathname)) return served.fetch(request, bindingsOf(socket));
+    if (!open.isFull() || OF_OPERATORS.has(new URL(request.url).pathname))
+      return served.fetch(request, { closing: closing.signal, address: socket.remoteAddress });
     onCrowded();
     return problemResponse(crowded(connections));
   };
-  const answered = async (request: Request, incoming: IncomingMessage): Promise<Response> => {
-    try {
-      return await answer(request, incoming);
-    } catch (error) {
+  const answerEnding = async (request: Request, { incoming, outgoing }: HttpBindings): Promise<Response> => {
+    const response = await answer(request, incoming).catch((error: unknown) => {
       if (error instanceof RequestError) throw error;
       return onFailure(error, request, incoming.socket.remoteAddress);
-    }
-  };
-  const answerEnding = async (request: Request, { incoming, outgoing }: HttpBindings): Promise<Response> => {
-    const response = await answered(request, incoming);
+    });
     await endWithAnswer(incoming, outgoing);
     return response;
   };
@@ -131,7 +113,7 @@ export async function serveApi(app: ServedApp, options: ServeOptions): Promise<A
     // By itself Node would answer outside of every limit.
     requireHostHeader: false,
   });
-  lingerBeforeClose(server, { limits: linger, isKnown: ({ headers }) => isKnown(headers) });
+  lingerBeforeClose(server, ({ headers }) => isKnown(headers), linger);
   server.on('checkExpectation', (incoming, outgoing) => void server.emit('request', incoming, outgoing));
   server.on('request', (incoming, outgoing) => {
     if (isTooLate(incoming)) return;
@@ -153,23 +135,24 @@ export async function serveApi(app: ServedApp, options: ServeOptions): Promise<A
   const name = host.includes(':') ? `[${host}]` : host;
   let closed: Promise<void> | null = null;
   return {
+    /** Where it listens, with the port it got. */
     url: `http://${name}:${(server.address() as AddressInfo).port}`,
-    serve: (next, known = isKnown) => {
+    /** Lets another app answer the requests that come from now on, and ends streams and waits of the app before; `known` tells by the head of a request whether the caller is known. */
+    serve: (next: ServedApp, known = isKnown): void => {
       // Streams and waits of the app before end, so that their readers come back to this one.
       closing.abort();
       closing = new AbortController();
       served = next;
       isKnown = known;
     },
-    close: () => {
+    /** Answers what is under way, ends waiting requests and idle connections, and stops listening. */
+    close: (): Promise<void> => {
       closing.abort();
       closed ??= close(server);
       return closed;
     },
   };
 }
-
-const answerFault = async (error: unknown): Promise<Response> => problemResponse(problemFrom(error));
 
 function badAddress(): Problem {
   return new Problem('invalid_request', 'The address or the Host header of the request is not valid.');

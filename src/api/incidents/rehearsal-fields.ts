@@ -6,9 +6,19 @@ import { duration, type Kind, limit } from '../../config/kinds/kinds.ts';
 import { ALERT_TIMES } from '../../config/rehearsed.ts';
 import { STUCK_MODES } from '../../domain/incidents/audience.ts';
 import { STATE_NAMES, type StateName } from '../../domain/purchases/states.ts';
-import { parameter, siteField, wordParameter } from '../http/fields.ts';
+import {
+  flagField,
+  listOf,
+  named,
+  numberOrNull,
+  orNull,
+  parameter,
+  siteField,
+  textOrNull,
+  wordParameter,
+} from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
-import { stateOrNull, stateSchema, timeSchema } from '../purchases/purchase-body.ts';
+import { stateOrNull, stateSchema, timeOrNull, timeSchema } from '../purchases/purchase-body.ts';
 
 /** A setting as a settings file has it. */
 function settingField<Meaning>({ expected, read }: Kind<Meaning>, example: string) {
@@ -26,7 +36,7 @@ function each<Name extends string, Field extends z.ZodType>(names: readonly Name
 const momentField = (what: string) =>
   z
     .string({ error: ({ input }) => (input === undefined ? `is missing; give ${what}` : 'must be text') })
-    .openapi({ description: `A duration back or a time with its zone: ${what}.` });
+    .describe(`A duration back or a time with its zone: ${what}.`);
 
 const wishedLimit = strict({ stuckAfter: settingField(limit, '5m').optional() });
 
@@ -34,7 +44,7 @@ const wishesSchema = strict({
   states: strict(each<StateName, z.ZodOptional<typeof wishedLimit>>(STATE_NAMES, wishedLimit.optional())).optional(),
   slack: strict({
     stuck: wordParameter(STUCK_MODES, 'mode').optional(),
-    paidTwice: z.boolean({ error: 'must be true or false' }).optional(),
+    paidTwice: flagField.optional(),
     ...each(ALERT_TIMES, settingField(duration, '5m').optional()),
   }).optional(),
 }).openapi({
@@ -47,125 +57,102 @@ export const askedSchema = (sites: readonly string[]) =>
   strict({
     from: momentField('where the time begins').openapi({ example: '7d' }),
     to: momentField('where the time ends; now, when it is left out').optional().openapi({ example: '1h' }),
-    site: siteField(sites).optional().openapi({ description: 'This site alone: incidents of several sites are then not found.' }),
-    ignoreSilences: z
-      .boolean({ error: 'must be true or false' })
-      .optional()
-      .openapi({ description: 'As if there had been no silences.' }),
+    site: siteField(sites).optional().describe('This site alone: incidents of several sites are then not found.'),
+    ignoreSilences: flagField.optional().describe('As if there had been no silences.'),
     settings: wishesSchema.optional(),
   }).openapi('NewRehearsal');
 
 const durationText = z.string().openapi({ example: '10m' });
 
-export const alertSettingsSchema = z
-  .object({
-    states: z
-      .record(
-        z.string(),
-        z.object({ stuckAfter: z.string().openapi({ description: 'A duration, `auto` or `never`.', example: '15m' }) }),
-      )
-      .openapi({
-        description: 'Each state that is not final.',
-      }),
-    slack: z.object({ stuck: z.enum(STUCK_MODES), paidTwice: z.boolean(), ...each(ALERT_TIMES, durationText) }),
-  })
-  .openapi('AlertSettings', {
-    description: 'The settings that decide about alerts and can be tried, as a settings file has them.',
-  });
+export const alertSettingsSchema = named('AlertSettings', {
+  states: z
+    .record(
+      z.string(),
+      z.object({ stuckAfter: z.string().openapi({ description: 'A duration, `auto` or `never`.', example: '15m' }) }),
+    )
+    .describe('Each state that is not final.'),
+  slack: z.object({ stuck: z.enum(STUCK_MODES), paidTwice: z.boolean(), ...each(ALERT_TIMES, durationText) }),
+}).describe('The settings that decide about alerts and can be tried, as a settings file has them.');
 
-const messageSchema = z
-  .object({
-    at: timeSchema,
-    stage: z.enum(STAGES),
-    channels: z.array(z.string()).openapi({ description: 'The channels that would have got the message, or got it.' }),
-    incidentId: z.string().nullable().openapi({ description: 'Of a rehearsed message: the incident in `timeline`.' }),
-    kind: z.enum([...INCIDENT_KINDS, 'checkouts', 'paid_twice']),
-    headline: z.string(),
-  })
-  .openapi('RehearsedMessage');
+const messageSchema = named('RehearsedMessage', {
+  at: timeSchema,
+  stage: z.enum(STAGES),
+  channels: z.array(z.string()).describe('The channels that would have got the message, or got it.'),
+  incidentId: textOrNull.describe('Of a rehearsed message: the incident in `timeline`.'),
+  kind: z.enum([...INCIDENT_KINDS, 'checkouts', 'paid_twice']),
+  headline: z.string(),
+});
 
-const timelineSchema = z
-  .object({
-    incidentId: z.string(),
-    kind: z.enum(INCIDENT_KINDS),
-    site: z.string().nullable().openapi({ description: 'Null: several.' }),
-    state: stateOrNull,
-    severity: z.enum(['warning', 'critical']),
-    peak: z.int(),
-    openedAt: timeSchema,
-    endedAt: timeSchema.nullable(),
-    alertedAt: timeSchema
-      .nullable()
-      .openapi({ description: 'The first message of the time that said that it began or came back.' }),
-  })
-  .openapi('RehearsedIncident');
+const timelineSchema = named('RehearsedIncident', {
+  incidentId: z.string(),
+  kind: z.enum(INCIDENT_KINDS),
+  site: textOrNull.describe('Null: several.'),
+  state: stateOrNull,
+  severity: z.enum(['warning', 'critical']),
+  peak: z.int(),
+  openedAt: timeSchema,
+  endedAt: timeOrNull,
+  alertedAt: timeOrNull.describe('The first message of the time that said that it began or came back.'),
+});
 
 const sums = {
   messages: z.int(),
-  perDay: z.number().nullable().openapi({ description: 'Null where the time is shorter than a day.' }),
-  stages: z.object(each(STAGES, z.int())).openapi({ description: 'Messages by what they say.' }),
-  overdue: z.int().openapi({ description: 'Purchases found stuck.' }),
-  said: z.array(messageSchema).openapi({ description: 'The messages, first to last: the first 1000.' }),
+  perDay: numberOrNull.describe('Null where the time is shorter than a day.'),
+  stages: z.object(each(STAGES, z.int())).describe('Messages by what they say.'),
+  overdue: z.int().describe('Purchases found stuck.'),
+  said: z.array(messageSchema).describe('The messages, first to last: the first 1000.'),
 };
 
-const sideSchema = z
-  .object({
-    ...sums,
-    incidents: z
-      .int()
-      .openapi({ description: 'Incidents that would have opened; of several with one cause the one that speaks for all.' }),
-    unsaid: z.int().openapi({ description: 'Those of them that were over before a channel was alerted.' }),
-    openBefore: z.int(),
-    openAfter: z.int(),
-    timeline: z
-      .array(timelineSchema)
-      .openapi({ description: 'Incidents that would have been open, in the order in which they opened.' }),
-  })
-  .openapi('RehearsedAlerts');
+const sideSchema = named('RehearsedAlerts', {
+  ...sums,
+  incidents: z.int().describe('Incidents that would have opened; of several with one cause the one that speaks for all.'),
+  unsaid: z.int().describe('Those of them that were over before a channel was alerted.'),
+  openBefore: z.int(),
+  openAfter: z.int(),
+  timeline: z.array(timelineSchema).describe('Incidents that would have been open, in the order in which they opened.'),
+});
 
-export const rehearsalSchema = z
-  .object({
-    from: timeSchema,
-    to: timeSchema,
-    site: z.string().nullable(),
-    config: z.string().nullable().openapi({ description: 'Null; for the command the settings file that it read.' }),
-    silencesIgnored: z.boolean(),
-    channelInvented: z
-      .boolean()
-      .openapi({ description: 'Whether no channel for people is configured: then it is as for one that gets every alert.' }),
-    taughtSince: timeSchema
-      .nullable()
-      .openapi({ description: 'From when on records taught what is usual; null: there are none from before the time.' }),
-    stays: z.int().openapi({ description: 'Stays in states that were gone through.' }),
-    summary: z.string().openapi({ description: 'The result in a sentence or two; words may change.' }),
-    settings: alertSettingsSchema,
-    changed: z
-      .array(z.object({ setting: z.string().openapi({ example: 'slack.quietFor' }), present: z.string(), tried: z.string() }))
-      .openapi({ description: 'The settings that differ from those of the daemon.' }),
-    rehearsed: sideSchema,
-    present: z
-      .union([sideSchema, z.null()])
-      .openapi({ description: 'The same under the settings of the daemon; null where none differs.' }),
-    compared: z
-      .object({
-        both: z.int().openapi({
-          description:
-            'Incidents of stuck purchases of `rehearsed` with a counterpart in `present`: at the same place at the same time.',
-        }),
-        onlyTried: z.int(),
-        onlyPresent: z.int(),
-        earlierMs: z.number().nullable().openapi({
-          description: 'By how much earlier those would have been alerted that both alert of, as the median; negative: later.',
-        }),
-      })
-      .nullable(),
-    reusing: z.array(z.object({ site: z.string(), paid: z.int(), repeated: z.int() })).openapi({
-      description:
-        'Sites that reuse references by design, as they were at the end of the time: no order that was paid twice alerts there. Of `paid` purchases whose order is known, `repeated` were of an order that was paid before.',
-    }),
-    really: z.object(sums).openapi({ description: 'What was really sent in that time.' }),
-    limits: z
-      .array(z.object({ site: z.string(), state: stateSchema, text: z.string() }))
-      .openapi({ description: 'When stays became stuck at the end of the time, with what that rests on.' }),
-  })
-  .openapi('Rehearsal');
+export const rehearsalSchema = named('Rehearsal', {
+  from: timeSchema,
+  to: timeSchema,
+  site: textOrNull,
+  config: textOrNull.describe('Null; for the command the settings file that it read.'),
+  silencesIgnored: z.boolean(),
+  channelInvented: z
+    .boolean()
+    .describe('Whether no channel for people is configured: then it is as for one that gets every alert.'),
+  taughtSince: timeOrNull.describe('From when on records taught what is usual; null: there are none from before the time.'),
+  stays: z.int().describe('Stays in states that were gone through.'),
+  summary: z.string().describe('The result in a sentence or two; words may change.'),
+  settings: alertSettingsSchema,
+  changed: listOf({
+    setting: z.string().openapi({ example: 'slack.quietFor' }),
+    present: z.string(),
+    tried: z.string(),
+  }).describe('The settings that differ from those of the daemon.'),
+  rehearsed: sideSchema,
+  present: orNull(sideSchema).describe('The same under the settings of the daemon; null where none differs.'),
+  compared: z
+    .object({
+      both: z
+        .int()
+        .describe(
+          'Incidents of stuck purchases of `rehearsed` with a counterpart in `present`: at the same place at the same time.',
+        ),
+      onlyTried: z.int(),
+      onlyPresent: z.int(),
+      earlierMs: numberOrNull.describe(
+        'By how much earlier those would have been alerted that both alert of, as the median; negative: later.',
+      ),
+    })
+    .nullable(),
+  reusing: listOf({ site: z.string(), paid: z.int(), repeated: z.int() }).describe(
+    'Sites that reuse references by design, as they were at the end of the time: no order that was paid twice alerts there. Of `paid` purchases whose order is known, `repeated` were of an order that was paid before.',
+  ),
+  really: z.object(sums).describe('What was really sent in that time.'),
+  limits: listOf({
+    site: z.string(),
+    state: stateSchema,
+    text: z.string(),
+  }).describe('When stays became stuck at the end of the time, with what that rests on.'),
+});

@@ -1,7 +1,6 @@
 /** Rehearsals: which alerts would have been sent in a past time under other settings. Nothing is written or sent. */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { createRoute } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { type RehearsalBody, rehearsalBody } from '../../actions/rehearse/body.ts';
 import { rehearse } from '../../actions/rehearse/rehearse.ts';
@@ -15,22 +14,18 @@ import {
   shownAlertSettings,
   tried,
 } from '../../config/rehearsed.ts';
-import type { Settings } from '../../config/settings.ts';
 import type { StateName } from '../../domain/purchases/states.ts';
 import { grouped } from '../../domain/values/counts.ts';
 import { DAY, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
 import { createTurns } from '../../runtime/loops/turns.ts';
-import { needs } from '../access/scopes.ts';
-import { exactJson } from '../http/body.ts';
-import { type Api, BODY_PROBLEMS, goneSignal, jsonAnswer, jsonBody } from '../http/definitions.ts';
 import { inOneSentence } from '../http/invalid.ts';
-import { busy, type FieldError, Problem, problems, READ_PROBLEMS } from '../http/problems.ts';
+import { busy, type FieldError, Problem } from '../http/problems.ts';
+import { type Api, type Deps, goneSignal, jsonAnswer, needs, route } from '../http/route.ts';
 import { alertSettingsSchema, askedSchema, rehearsalSchema } from './rehearsal-fields.ts';
 
-const BODY_LIMIT = 16 * 1024;
-/** What one rehearsal may cost the daemon. The command `rehearse` is a process of its own, and has no such bounds. */
+/** Bounds of one rehearsal at the daemon. The command `rehearse` is a process of its own, and has no such bounds. */
 const LONGEST: Milliseconds = 31 * DAY;
 const MOST_STAYS = 200_000;
 /** While the process goes through a batch it does nothing else; the rest after a batch is as long as the batch. */
@@ -44,20 +39,12 @@ const WAIT_WITHIN: Milliseconds = 20_000;
 /** The database ended a statement that took too long. */
 const CANCELLED = '57014';
 
-export interface RehearsalParts {
-  readonly sql: Sql;
-  readonly sites: readonly string[];
-  /** Those of the daemon. */
-  readonly settings: AlertSettings & Pick<Settings, 'origins'>;
-}
-
-/** Mounts the call, and the one that says which settings it starts from. */
-export function mountRehearsals(app: Api, { sql, sites, settings }: RehearsalParts): void {
+export function mountRehearsals(app: Api, { sql, settings }: Deps): void {
   const refuse = () => busy('Other rehearsals are under way, and one is made at a time. Try again in a few seconds.');
   const turns = createTurns({ most: 1, waiting: WAITING, within: WAIT_WITHIN, refuse });
   const shown = shownAlertSettings(settings);
   app.openapi(settingsRoute, (c) => c.json(shown, 200));
-  app.openapi(rehearseRoute(sites), async (c) => {
+  app.openapi(rehearseRoute(settings.sites.map(({ name }) => name)), async (c) => {
     const { from, to, site = null, ignoreSilences = false, settings: wishes = {} } = c.req.valid('json');
     const read = readSpan({ from, to }, { now: await databaseNow(sql), longest: LONGEST });
     const wrong = [...spanErrors(read, { from, to }), ...stateErrors(wishes, settings)];
@@ -65,27 +52,31 @@ export function mountRehearsals(app: Api, { sql, sites, settings }: RehearsalPar
       throw new Problem('invalid_request', `${inOneSentence(wrong)}.`, { errors: wrong });
     const giveBack = await turns.take();
     try {
-      return c.json(await run(sql, { ...read, site, ignoreSilences, wishes, settings, onProgress: paced(c) }), 200);
+      return c.json(await run(sql, { settings, wishes }, { ...read, site, ignoreSilences }, paced(c)), 200);
     } finally {
       giveBack();
     }
   });
 }
 
-interface Run extends RehearsedSpan, Pick<RehearsalParts, 'settings'> {
-  readonly site: string | null;
-  readonly ignoreSilences: boolean;
-  readonly wishes: AlertWishes;
-  onProgress(stays: number): Promise<void>;
-}
-
-async function run(sql: Sql, { from, to, site, ignoreSilences, wishes, settings, onProgress }: Run): Promise<RehearsalBody> {
+/** Rehearses the settings with those to try (`wishes`) in their place. */
+async function run(
+  sql: Sql,
+  { settings, wishes }: { settings: Deps['settings']; wishes: AlertWishes },
+  { from, to, site, ignoreSilences }: RehearsedSpan & { site: string | null; ignoreSilences: boolean },
+  onProgress: (stays: number) => Promise<void>,
+): Promise<RehearsalBody> {
   const other = tried(settings, wishes);
   const shown = shownAlertSettings(other);
   const changed = changedSettings(shownAlertSettings(settings), shown);
   const { invented, ...rules } = alertRules(other);
   const rehearsed = await rehearse(sql, {
-    ...{ from, to, site, silences: !ignoreSilences, onProgress, ...rules },
+    ...rules,
+    from,
+    to,
+    site,
+    silences: !ignoreSilences,
+    onProgress,
     present: changed.length === 0 ? null : alertRules(settings),
     bounds: { batch: BATCH, within: STATEMENT_WITHIN },
   }).catch((error: unknown) => {
@@ -132,29 +123,20 @@ function stateErrors({ states = {} }: AlertWishes, settings: AlertSettings): Fie
     .map((name) => ({ field: `settings.states.${name}.stuckAfter`, detail: 'has no meaning in a final state; leave it out' }));
 }
 
-const settingsRoute = createRoute({
-  method: 'get',
-  path: '/v1/rehearsals/settings',
-  security: needs('read'),
+const settingsRoute = route('GET /v1/rehearsals/settings', {
   summary: 'The settings that a rehearsal can change',
   description: 'With the values that they have at the daemon.',
-  tags: ['Incidents'],
-  responses: { 200: jsonAnswer('As the daemon was started.', alertSettingsSchema), ...problems('unauthorized') },
+  answers: { 200: jsonAnswer('As the daemon was started.', alertSettingsSchema) },
+  needsDatabase: false,
 });
 
 const rehearseRoute = (sites: readonly string[]) =>
-  createRoute({
-    method: 'post',
-    path: '/v1/rehearsals',
+  route('POST /v1/rehearsals', {
     security: needs('read'),
     summary: 'Rehearse settings on a past time',
     description:
       'Goes through the recorded changes of state of a past time again, of at most 31 days, under the settings of the daemon with those to try in their place, and answers which alerts would have been sent, beside those under the present settings and those that were really sent. The 14 days before teach what is usual. Nothing is written or sent. One rehearsal is made at a time, and at a pace that leaves the daemon to its work: what is too large for that is refused with `too_large`, and left to the command `purchase-watch rehearse`.',
-    tags: ['Incidents'],
-    middleware: exactJson(BODY_LIMIT),
-    request: { body: jsonBody(askedSchema(sites)) },
-    responses: {
-      200: jsonAnswer('What would have been.', rehearsalSchema),
-      ...problems(...READ_PROBLEMS, 'unknown_site', 'cross_site', ...BODY_PROBLEMS),
-    },
+    body: askedSchema(sites),
+    answers: { 200: jsonAnswer('What would have been.', rehearsalSchema) },
+    problems: ['unknown_site'],
   });

@@ -1,39 +1,27 @@
 /** Silences: times in which people want no alerts about some incidents. */
 
-import { createRoute, z } from '@hono/zod-openapi';
+import type { z } from '@hono/zod-openapi';
 import { silenceBody, silenceName } from '../../actions/incidents/body.ts';
 import { LONGEST_NAME, LONGEST_REASON } from '../../actions/incidents/rules.ts';
 import { lift, requireSilence, type SilenceField, silence, silenceProblems } from '../../actions/incidents/silences.ts';
 import type { JsonValue } from '../../domain/values/exact-json.ts';
-import type { Instant } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { listSilences } from '../../postgres/incidents/silences.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
 import { listSubscribers } from '../../postgres/subscribers/subscribers.ts';
-import type { Secrets } from '../../runtime/secrets/secrets.ts';
-import { needs } from '../access/scopes.ts';
-import { exactJson, isJsonObject } from '../http/body.ts';
-import { type Api, jsonAnswer, jsonBody } from '../http/definitions.ts';
-import { siteParameter, siteProblem, stateField, wordParameter } from '../http/fields.ts';
-import { IDEMPOTENCY_PROBLEMS, idempotencyHeader, idempotent } from '../http/idempotency.ts';
+import { isJsonObject } from '../http/body.ts';
+import { flagField, siteParameter, siteProblem, stateField, wordParameter } from '../http/fields.ts';
 import { type IssueNote, strict } from '../http/invalid.ts';
 import { pageAnswer, pageParameters, readPage } from '../http/page.ts';
-import { CHANGE_PROBLEMS, problems, READ_PROBLEMS } from '../http/problems.ts';
+import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import { byField, comingField, kindParameter, silenceIdField, silenceSchema, wordsField } from './fields.ts';
 
-const BODY_LIMIT = 16 * 1024;
-
-/** Mounts list, read, add and end. */
-export function mountSilences(app: Api, { sql, changes, secrets }: { sql: Sql; changes: Sql; secrets: Secrets | null }): void {
+export function mountSilences(app: Api, { sql, changes, secrets }: Deps): void {
   app.openapi(listRoute, async (c) => {
     const { status = 'current', ...wanted } = c.req.valid('query');
     const now = await databaseNow(sql);
-    const { page, nextCursor } = await readPage(
-      wanted,
-      (place) => listSilences(sql, { status, ...place }),
-      (row) => row.id,
-    );
+    const { page, nextCursor } = await readPage(wanted, (place) => listSilences(sql, { status, ...place }));
     return c.json({ data: page.map((row) => silenceBody(row, now)), nextCursor }, 200);
   });
 
@@ -56,16 +44,21 @@ export function mountSilences(app: Api, { sql, changes, secrets }: { sql: Sql; c
   });
 }
 
-interface Wish {
-  readonly site?: string | undefined;
-  readonly state?: unknown;
-  readonly kind?: unknown;
-  readonly subscriber?: string | undefined;
-  readonly everything?: boolean | undefined;
-  readonly startsAt?: Moment | undefined;
-  readonly endsAt: Moment;
-}
-type Moment = (now: Instant) => Instant;
+const wishSchema = strict({
+  site: siteParameter.optional(),
+  state: stateField.optional(),
+  kind: kindParameter.optional(),
+  subscriber: wordsField(LONGEST_NAME, 'the name of a subscriber').optional().describe('Only incidents about this subscriber.'),
+  everything: flagField.optional().describe('Needed to silence all incidents: without site, state, kind and subscriber.'),
+  reason: wordsField(LONGEST_REASON, 'why').openapi({ example: 'The service is being moved tonight.' }),
+  by: byField,
+  startsAt: comingField.optional().openapi({
+    example: '10m',
+    description: 'A time with its zone, or a duration from now, not in the past; now, when it is left out.',
+  }),
+  endsAt: comingField.describe('A time with its zone, or a duration from now; at most 30 days ahead.'),
+});
+type Wish = z.output<typeof wishSchema>;
 
 /** Adds what the fields say together to what is wrong with single ones, so that the caller gets all errors at once. */
 async function checkSense(sql: Sql, wish: Wish, ctx: z.core.$RefinementCtx<Wish>): Promise<void> {
@@ -94,100 +87,44 @@ async function checkSense(sql: Sql, wish: Wish, ctx: z.core.$RefinementCtx<Wish>
   }
 }
 
-const oneSilence = { params: z.object({ id: silenceIdField }) };
+const oneSilence = { params: { id: silenceIdField }, problems: ['silence_not_found'] } as const;
 const answer = (description: string) => jsonAnswer(description, silenceSchema);
 
-const listRoute = createRoute({
-  method: 'get',
-  path: '/v1/silences',
-  security: needs('read'),
+const listRoute = route('GET /v1/silences', {
   summary: 'List silences',
   description: 'Newest first: those that hold or will (`current`), unless `status` asks for others.',
-  tags: ['Incidents'],
-  request: {
-    query: strict({
-      status: wordParameter(['current', 'over', 'all'], 'status').optional(),
-      ...pageParameters,
-    }),
+  query: {
+    status: wordParameter(['current', 'over', 'all'], 'status').optional(),
+    ...pageParameters,
   },
-  responses: {
-    200: pageAnswer(silenceSchema),
-    ...problems(...READ_PROBLEMS),
-  },
+  answers: { 200: pageAnswer(silenceSchema) },
 });
 
-const addRoute = (means: { sql: Sql; secrets: Secrets | null }) =>
-  createRoute({
-    method: 'post',
-    path: '/v1/silences',
-    security: needs('operate'),
+const addRoute = (means: Pick<Deps, 'sql' | 'secrets'>) =>
+  route('POST /v1/silences', {
     summary: 'Silence incidents for a time',
     description:
       'While it holds, people are alerted of no incident that matches, but for the end of one of which they were alerted before. When it ends, they are alerted of what is still wrong. Webhooks and the feed are not silenced.',
-    tags: ['Incidents'],
-    middleware: [exactJson(BODY_LIMIT), idempotent(means)] as const,
-    request: {
-      headers: idempotencyHeader,
-      body: jsonBody(
-        strict({
-          site: siteParameter.optional(),
-          state: stateField.optional(),
-          kind: kindParameter.optional(),
-          subscriber: wordsField(LONGEST_NAME, 'the name of a subscriber').optional().openapi({
-            description: 'Only incidents about this subscriber.',
-          }),
-          everything: z
-            .boolean({ error: 'must be true or false' })
-            .optional()
-            .openapi({ description: 'Needed to silence all incidents: without site, state, kind and subscriber.' }),
-          reason: wordsField(LONGEST_REASON, 'why').openapi({ example: 'The service is being moved tonight.' }),
-          by: byField,
-          startsAt: comingField.optional().openapi({
-            example: '10m',
-            description: 'A time with its zone, or a duration from now, not in the past; now, when it is left out.',
-          }),
-          endsAt: comingField.openapi({
-            description: 'A time with its zone, or a duration from now; at most 30 days ahead.',
-          }),
-        })
-          .superRefine((wish, ctx) => checkSense(means.sql, wish, ctx), {
-            when: ({ value }) => isJsonObject(value as JsonValue),
-          })
-          .openapi('NewSilence'),
-      ),
-    },
-    responses: {
-      201: answer('It holds, or will.'),
-      ...problems(
-        ...CHANGE_PROBLEMS,
-        'unknown_site',
-        'not_json',
-        'too_deep',
-        'too_large',
-        'unsupported_media_type',
-        ...IDEMPOTENCY_PROBLEMS,
-      ),
-    },
+    idempotent: means,
+    body: wishSchema
+      .superRefine((wish, ctx) => checkSense(means.sql, wish, ctx), {
+        when: ({ value }) => isJsonObject(value as JsonValue),
+      })
+      .openapi('NewSilence'),
+    answers: { 201: answer('It holds, or will.') },
+    problems: ['unknown_site'],
   });
 
-const readRoute = createRoute({
-  method: 'get',
-  path: '/v1/silences/{id}',
-  security: needs('read'),
+const readRoute = route('GET /v1/silences/{id}', {
   summary: 'Read a silence',
   description: 'Also one that is over.',
-  tags: ['Incidents'],
-  request: oneSilence,
-  responses: { 200: answer('The silence.'), ...problems(...READ_PROBLEMS, 'silence_not_found') },
+  ...oneSilence,
+  answers: { 200: answer('The silence.') },
 });
 
-const endRoute = createRoute({
-  method: 'delete',
-  path: '/v1/silences/{id}',
-  security: needs('operate'),
+const endRoute = route('DELETE /v1/silences/{id}', {
   summary: 'End a silence',
   description: 'At once; it stays in the list of those that are over. May be repeated.',
-  tags: ['Incidents'],
-  request: oneSilence,
-  responses: { 204: { description: 'It is over.' }, ...problems(...CHANGE_PROBLEMS, 'silence_not_found') },
+  ...oneSilence,
+  answers: { 204: { description: 'It is over.' } },
 });

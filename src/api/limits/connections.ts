@@ -20,18 +20,6 @@ export interface ConnectionLimits {
   readonly strangersWithin: Milliseconds;
 }
 
-export interface Connections {
-  /** Notes a request of a known caller until its answer is out. */
-  begin(incoming: IncomingMessage, outgoing: ServerResponse): void;
-  /**
-   * The same for a request of a stranger; false when it is not to be carried out: its connection is held, and then closed after
-   * `refuse` has answered. A stranger that does not send on, or does not take its answer, gives its place to the next one.
-   */
-  beginStranger(incoming: IncomingMessage, outgoing: ServerResponse, turn: StrangersTurn): boolean;
-  /** Whether more requests of known callers are under way than there may be. */
-  isFull(): boolean;
-}
-
 export interface StrangersTurn {
   /**
    * By which budget it may begin: that of strangers, who need a place, too; that of operators, many a second; or none, where an answer
@@ -55,7 +43,7 @@ const TAKEN_WITHIN: Milliseconds = 1_000;
 const HELD_LONG: Milliseconds = 60_000;
 /** Fewer would keep a browser and a few programs from calling. */
 const LEAST = 20;
-/** What the process has open besides: files, the database, Slack, the clients of a broker. */
+/** Files and sockets that the process has open besides: files, the database, Slack, the clients of a broker. */
 const OTHER_FILES = 150;
 
 /**
@@ -77,15 +65,19 @@ export function openFilesLimit(): number {
   return typeof soft === 'number' ? soft : Number.POSITIVE_INFINITY;
 }
 
-/** Watches over the connections of a server. `onClosed` is called for each that was closed for another one. */
-export function limitConnections(server: Server, limits: ConnectionLimits, onClosed: () => void): Connections {
+/**
+ * Watches over the connections of a server. `onClosed` is called for each that was closed for another one. The connection of a stranger
+ * who is refused is held, and closed after `refuse` has answered. A stranger that does not send on, or does not take its answer, gives
+ * its place to the next one.
+ */
+export function limitConnections(server: Server, limits: ConnectionLimits, onClosed: () => void) {
   const { most, room, stalledAfter, strangersWithin } = limits;
-  /** Those of strangers who were refused, the oldest first. */
+  /** Connections of strangers who were refused, the oldest first. */
   const held = new Set<Socket>();
-  /** Those whose requests are answered, the one first that has been idle for longest: of strangers, and of known callers. */
+  /** Connections whose requests are answered, the one first that has been idle for longest: of strangers, and of known callers. */
   const idleStrangers = new Set<Socket>();
   const idle = new Set<Socket>();
-  /** Those that have sent no request yet. */
+  /** Connections that have sent no request yet. */
   const silent = new Set<Socket>();
   /** Requests under way: of known callers, and of strangers, the oldest first. */
   const busy = new Map<Socket, number>();
@@ -97,17 +89,16 @@ export function limitConnections(server: Server, limits: ConnectionLimits, onClo
   const makeRoom = (newcomer: Socket): void => {
     const [oldest = newcomer] = [held, idleStrangers, silent, idle].flatMap((group) => firstOf(group, newcomer));
     onClosed();
-    oldest.destroy();
-    forget(oldest);
+    drop(oldest);
   };
   const forget = (socket: Socket): void => groups.forEach((group) => void group.delete(socket));
+  const drop = (socket: Socket): void => forget(socket.destroy());
   server.on('connection', (socket) => {
     silent.add(socket);
     socket.once('close', () => forget(socket));
     if (groups.reduce((sum, { size }) => sum + size, 0) > room) makeRoom(socket);
   });
-  server.timeout = stalledAfter;
-  server.on('timeout', (socket) => {
+  server.setTimeout(stalledAfter, (socket) => {
     // A request that waits for its answer is no reason; that the answer is not taken is one.
     if (!(busy.has(socket) || strangers.has(socket)) || socket.writableLength > 0) socket.destroy();
   });
@@ -116,8 +107,7 @@ export function limitConnections(server: Server, limits: ConnectionLimits, onClo
     if (strangers.size < STRANGERS) return true;
     const waiting = [...strangers].find(([, turn]) => keepsWaiting(turn));
     if (waiting === undefined) return false;
-    waiting[0].destroy();
-    forget(waiting[0]);
+    drop(waiting[0]);
     return true;
   };
   const hold = (socket: Socket, end: () => void, after = HELD): false => {
@@ -136,7 +126,8 @@ export function limitConnections(server: Server, limits: ConnectionLimits, onClo
   });
 
   return {
-    begin: ({ socket }, outgoing) => {
+    /** Notes a request of a known caller until its answer is out. */
+    begin: ({ socket }: IncomingMessage, outgoing: ServerResponse): void => {
       const before = busy.get(socket) ?? 0;
       forget(socket);
       busy.set(socket, before + 1);
@@ -148,7 +139,8 @@ export function limitConnections(server: Server, limits: ConnectionLimits, onClo
         else idle.add(socket);
       });
     },
-    beginStranger: (incoming, outgoing, { budget, refuse }) => {
+    /** The same for a request of a stranger; false when it is not to be carried out. */
+    beginStranger: (incoming: IncomingMessage, outgoing: ServerResponse, { budget, refuse }: StrangersTurn): boolean => {
       const { socket } = incoming;
       if (held.has(socket)) return false;
       // Neither browsers nor proxies send a request before the answer to the one before it.
@@ -164,12 +156,12 @@ export function limitConnections(server: Server, limits: ConnectionLimits, onClo
       const deadline = setTimeout(() => incoming.complete || socket.destroy(), strangersWithin);
       outgoing.once('close', () => {
         clearTimeout(deadline);
-        if (!strangers.delete(socket)) return;
-        if (!socket.destroyed) idleStrangers.add(socket);
+        if (strangers.delete(socket) && !socket.destroyed) idleStrangers.add(socket);
       });
       return true;
     },
-    isFull: () => busy.size > most,
+    /** Whether more requests of known callers are under way than there may be. */
+    isFull: (): boolean => busy.size > most,
   };
 }
 
@@ -219,7 +211,7 @@ function answerUnreadable(server: Server, decide: (socket: Socket, answer: () =>
   );
 }
 
-/** What the other end gets whose request cannot be read, by Node's codes; 400 for all others. */
+/** The status for a request that cannot be read, by Node's codes; 400 for all others. */
 const UNREADABLE: ReadonlyMap<string, string> = new Map([
   ['HPE_HEADER_OVERFLOW', '431 Request Header Fields Too Large'],
   ['HPE_CHUNK_EXTENSIONS_OVERFLOW', '413 Payload Too Large'],

@@ -24,14 +24,8 @@ const OF_STRANGERS: LingerLimits = { within: 2_000, bytes: 1024 * 1024 };
 const STRANGERS_A_SECOND = 16;
 const LOOK_EVERY: Milliseconds = 100;
 
-export interface LingerOptions {
-  /** Of known callers. */
-  readonly limits?: LingerLimits | undefined;
-  isKnown(incoming: IncomingMessage): boolean;
-}
-
-/** Lets the server's connections linger. To be called before its handler of requests is added. */
-export function lingerBeforeClose(server: Server, { limits = LIMITS, isKnown }: LingerOptions): void {
+/** Lets the server's connections linger, those of known callers within `limits`. To be called before its handler of requests is added. */
+export function lingerBeforeClose(server: Server, isKnown: (incoming: IncomingMessage) => boolean, limits = LIMITS): void {
   const newest = new WeakMap<Socket, IncomingMessage>();
   const mayStranger = createBudget(STRANGERS_A_SECOND);
   server.on('connection', (socket) => {
@@ -52,7 +46,7 @@ export function lingerBeforeClose(server: Server, { limits = LIMITS, isKnown }: 
 /** Has an answer say that the connection ends with it when its request has not come in whole. To be awaited before the answer begins. */
 export async function endWithAnswer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   if (incoming.complete) return;
-  // What came together with the head is read first: a refusal may be quicker.
+  // The bytes that came together with the head are read first: a refusal may be quicker.
   await nextTurn();
   if (!incoming.complete && !outgoing.headersSent) outgoing.setHeader('connection', 'close');
 }

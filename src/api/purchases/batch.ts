@@ -18,7 +18,7 @@ export interface EntryChecks<Schema extends z.ZodType, Good> {
   readonly terse: Schema;
   /** Bytes of an entry. */
   readonly largest: number;
-  /** What is kept of a good one. */
+  /** The part of a good one that is kept. */
   readonly keep: (checked: z.output<Schema>) => Good;
 }
 

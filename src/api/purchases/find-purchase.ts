@@ -4,8 +4,15 @@ import type { Sql } from '../../postgres/connection/database.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
 import { findPurchases, type PurchaseRow } from '../../postgres/purchases/purchases.ts';
 import { isSubscriberKnown, subscriberNames } from '../../postgres/reports/explain.ts';
-import { siteProblem } from '../http/fields.ts';
-import { Problem } from '../http/problems.ts';
+import { purchaseIdField, siteParameter, siteProblem } from '../http/fields.ts';
+import { fieldProblem, Problem, PURCHASE_PROBLEMS } from '../http/problems.ts';
+
+/** For calls about one purchase. */
+export const onePurchase = {
+  params: { id: purchaseIdField },
+  query: { site: siteParameter.optional() },
+  problems: PURCHASE_PROBLEMS,
+};
 
 /** Finds a purchase. A site need not be named where only one has this id. */
 export async function findPurchase(sql: Sql, { id, site }: { id: string; site: string | undefined }): Promise<PurchaseRow> {
@@ -28,18 +35,9 @@ export async function findPurchase(sql: Sql, { id, site }: { id: string; site: s
 
 /** Throws when no such site exists. Former sites count: their purchases are kept. */
 export async function requireSite(sql: Sql, name: string): Promise<void> {
-  const detail = await unknownSite(sql, name);
-  if (detail !== null)
-    throw new Problem('unknown_site', `site: ${detail}.`, { errors: [{ field: 'site', value: name, detail }] });
-}
-
-/** Why this is no site, or null. */
-async function unknownSite(sql: Sql, name: string): Promise<string | null> {
-  const sites = await listSites(sql);
-  return siteProblem(
-    name,
-    sites.map((site) => site.name),
-  );
+  const sites = (await listSites(sql)).map((site) => site.name);
+  const detail = siteProblem(name, sites);
+  if (detail !== null) throw fieldProblem('site', detail, { value: name, code: 'unknown_site' });
 }
 
 /** Throws when there is and was no such subscriber. */
@@ -51,5 +49,5 @@ export async function requireSubscriber(sql: Sql, name: string): Promise<void> {
 export async function noSubscriber(sql: Sql, name: string): Promise<Problem> {
   const names = await subscriberNames(sql);
   const detail = `is not a subscriber${suggestion(name, names)}; ${names.length === 0 ? 'there are none' : `there ${names.length === 1 ? 'is' : 'are'} ${names.join(', ')}`}`;
-  return new Problem('invalid_request', `subscriber: ${detail}.`, { errors: [{ field: 'subscriber', value: name, detail }] });
+  return fieldProblem('subscriber', detail, { value: name });
 }

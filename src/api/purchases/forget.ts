@@ -1,24 +1,19 @@
 /** Erasing a purchase. */
 
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import { type ErasePlan, erasePurchase, OUT_OF_REACH, planErasing, whyNotErased } from '../../actions/purchases/forget.ts';
 import { isoTime } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import type { PurchaseRow } from '../../postgres/purchases/purchases.ts';
-import { needs } from '../access/scopes.ts';
-import { exactJson } from '../http/body.ts';
-import { type Api, BODY_PROBLEMS, jsonAnswer, jsonBody } from '../http/definitions.ts';
-import { purchaseIdField, siteParameter } from '../http/fields.ts';
+import { flagField, named } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
-import { CHANGE_PROBLEMS, locked, Problem, PURCHASE_PROBLEMS, problems } from '../http/problems.ts';
-import { findPurchase } from './find-purchase.ts';
-import { timeSchema } from './purchase-body.ts';
+import { locked, Problem } from '../http/problems.ts';
+import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
+import { findPurchase, onePurchase } from './find-purchase.ts';
+import { timeOrNull } from './purchase-body.ts';
 import { remarkSchema } from './remarks.ts';
 
-const BODY_LIMIT = 16 * 1024;
-
-/** Mounts the call. */
-export function mountForget(app: Api, { changes }: { changes: Sql }): void {
+export function mountForget(app: Api, { changes }: Deps): void {
   app.openapi(forgetRoute, async (c) => {
     const { dryRun } = c.req.valid('json');
     const row = await findPurchase(changes, { ...c.req.valid('param'), site: c.req.valid('query').site });
@@ -35,7 +30,10 @@ export function mountForget(app: Api, { changes }: { changes: Sql }): void {
 
 function planBody({ purchaseId, site }: PurchaseRow, { counts, remarks }: ErasePlan) {
   return {
-    ...{ purchaseId, site, counts: { ...counts }, outOfReach: OUT_OF_REACH },
+    purchaseId,
+    site,
+    counts: { ...counts },
+    outOfReach: OUT_OF_REACH,
     remarks: remarks.map(({ at, ...remark }) => ({ ...remark, at: isoTime(at) })),
   };
 }
@@ -48,46 +46,33 @@ async function whyNot(sql: Sql, purchase: PurchaseRow): Promise<Problem> {
 
 const count = (description: string) => z.int().openapi({ description });
 
-const erasureSchema = z
-  .object({
-    purchaseId: z.string(),
-    site: z.string(),
-    erased: z.boolean().openapi({ description: 'False for a dry run.' }),
-    at: timeSchema.nullable().openapi({ description: 'When it was erased; null for a dry run.' }),
-    counts: z
-      .object({
-        transitions: z.int(),
-        events: z.int(),
-        deliveries: z.int(),
-        attempts: z.int(),
-        mentions: count('Events of the site and about incidents that name the purchase: they stay, without its id.'),
-        pending: count('Deliveries that are still to be made, and will never be.'),
-      })
-      .openapi({ description: 'What is erased with it.' }),
-    remarks: z.array(remarkSchema).openapi({ description: 'What people wrote that names it; this stays. 200 at most.' }),
-    outOfReach: z.array(z.string()).openapi({ description: 'Where traces may remain, for people.' }),
-  })
-  .openapi('Erasure');
+const erasureSchema = named('Erasure', {
+  purchaseId: z.string(),
+  site: z.string(),
+  erased: z.boolean().describe('False for a dry run.'),
+  at: timeOrNull.describe('When it was erased; null for a dry run.'),
+  counts: z
+    .object({
+      transitions: z.int(),
+      events: z.int(),
+      deliveries: z.int(),
+      attempts: z.int(),
+      mentions: count('Events of the site and about incidents that name the purchase: they stay, without its id.'),
+      pending: count('Deliveries that are still to be made, and will never be.'),
+    })
+    .describe('What is erased with it.'),
+  remarks: z.array(remarkSchema).describe('What people wrote that names it; this stays. 200 at most.'),
+  outOfReach: z.array(z.string()).describe('Where traces may remain, for people.'),
+});
 
-/** What became of a purchase that was to be erased. */
+/** The result of erasing a purchase. */
 export type ErasureBody = z.output<typeof erasureSchema>;
 
-const forgetRoute = createRoute({
-  method: 'post',
-  path: '/v1/purchases/{id}/forget',
-  security: needs('operate'),
+const forgetRoute = route('POST /v1/purchases/{id}/forget', {
   summary: 'Erase a purchase',
   description:
     'Erases a purchase and everything known of it, as the command `forget` does: fields, transitions, events, deliveries and attempts, and what else names its id. It cannot be undone. With `dryRun` nothing is erased, and the answer says what would be. One line without the id stays, which says when and by whom.',
-  tags: ['Purchases'],
-  middleware: exactJson(BODY_LIMIT),
-  request: {
-    params: z.object({ id: purchaseIdField }),
-    query: strict({ site: siteParameter.optional() }),
-    body: jsonBody(strict({ dryRun: z.boolean({ error: 'must be true or false' }) })),
-  },
-  responses: {
-    200: jsonAnswer('What was erased, or would be.', erasureSchema),
-    ...problems(...CHANGE_PROBLEMS, ...PURCHASE_PROBLEMS, ...BODY_PROBLEMS),
-  },
+  ...onePurchase,
+  body: strict({ dryRun: flagField }),
+  answers: { 200: jsonAnswer('What was erased, or would be.', erasureSchema) },
 });

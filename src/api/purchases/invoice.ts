@@ -1,34 +1,17 @@
 /** Invoices: asked for now and handed through, or asked for by the purchase's owner and announced. Neither is stored here. */
 
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import type { InvoiceReply } from '../../checkout/invoice-details.ts';
 import { COMPLETED } from '../../domain/deciding/invoice.ts';
 import { namedState } from '../../domain/purchases/states.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
 import { requestInvoice } from '../../postgres/purchases/invoices.ts';
 import type { PurchaseRow } from '../../postgres/purchases/purchases.ts';
-import { needs } from '../access/scopes.ts';
-import { type Api, goneSignal, jsonAnswer } from '../http/definitions.ts';
-import { purchaseIdField, siteParameter } from '../http/fields.ts';
-import { strict } from '../http/invalid.ts';
-import { Problem, PURCHASE_PROBLEMS, problems, READ_PROBLEMS } from '../http/problems.ts';
-import { findPurchase } from './find-purchase.ts';
+import { Problem, PURCHASE_PROBLEMS } from '../http/problems.ts';
+import { type Api, type Deps, goneSignal, jsonAnswer, route } from '../http/route.ts';
+import { findPurchase, onePurchase } from './find-purchase.ts';
 import { invoiceBody, invoiceSchema } from './invoice-body.ts';
 
-export interface InvoiceParts {
-  readonly sql: Sql;
-  readonly changes: Sql;
-  /** One call to the service, within this replica's part of the site's calls. Never rejects. */
-  invoiceOf(purchase: {
-    readonly id: number;
-    readonly site: string;
-    readonly purchaseId: string;
-    readonly signal: AbortSignal;
-  }): Promise<InvoiceReply>;
-}
-
-/** Mounts the two calls. */
-export function mountInvoice(app: Api, { sql, changes, invoiceOf }: InvoiceParts): void {
+export function mountInvoice(app: Api, { sql, changes, invoiceOf }: Deps): void {
   app.openapi(readRoute, async (c) => {
     const row = await findPurchase(sql, { ...c.req.valid('param'), site: c.req.valid('query').site });
     const reply = await invoiceOf({ ...row, signal: goneSignal(c) });
@@ -105,39 +88,27 @@ function quoted(purchaseId: string): string {
   return JSON.stringify(purchaseId);
 }
 
-const onePurchase = { params: z.object({ id: purchaseIdField }), query: strict({ site: siteParameter.optional() }) };
-const ONE_PROBLEMS = [...READ_PROBLEMS, ...PURCHASE_PROBLEMS, 'not_completed'] as const;
 const announcementSchema = (invoice: 'wanted' | 'ready') =>
   z.object({ purchaseId: z.string(), site: z.string(), invoice: z.literal(invoice) });
 
-const readRoute = createRoute({
-  method: 'get',
-  path: '/v1/purchases/{id}/invoice',
-  security: needs('read'),
-  'x-personal-data': true,
+const readRoute = route('GET /v1/purchases/{id}/invoice', {
+  isPersonal: true,
   summary: 'Read the invoice of a purchase',
   description:
     "Asks the service now and hands its answer through, with a person's name and address; nothing of it is stored. The call counts among those that the site allows a second.",
-  tags: ['Purchases'],
-  request: onePurchase,
-  responses: {
-    200: jsonAnswer('The invoice as the service has it now.', invoiceSchema),
-    ...problems(...ONE_PROBLEMS, 'no_invoice', 'site_not_configured', 'checkout_unavailable', 'checkout_busy'),
-  },
+  ...onePurchase,
+  answers: { 200: jsonAnswer('The invoice as the service has it now.', invoiceSchema) },
+  problems: [...PURCHASE_PROBLEMS, 'not_completed', 'no_invoice', 'site_not_configured', 'checkout_unavailable', 'checkout_busy'],
 });
 
-const announceRoute = createRoute({
-  method: 'post',
-  path: '/v1/purchases/{id}/invoice',
-  security: needs('operate'),
+const announceRoute = route('POST /v1/purchases/{id}/invoice', {
   summary: 'Have the invoice of a purchase announced',
   description:
     'Has the service asked for the invoice of a completed purchase; when there is one, subscribers get `purchase.invoice_ready`, once. For sites whose setting `invoices` is true that happens by itself.',
-  tags: ['Purchases'],
-  request: onePurchase,
-  responses: {
+  ...onePurchase,
+  answers: {
     200: jsonAnswer('It was announced before.', announcementSchema('ready')),
     202: jsonAnswer('It is asked for.', announcementSchema('wanted')),
-    ...problems(...ONE_PROBLEMS, 'read_only_key', 'cross_site', 'not_watched'),
   },
+  problems: [...PURCHASE_PROBLEMS, 'not_completed', 'not_watched'],
 });

@@ -1,13 +1,11 @@
 /** The list of purchases, as pages of JSON and as CSV. */
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import { cursorAt, listProblem, OUTCOMES, purchasesAsCsv, readAmount, readCursor, SORTS } from '../../actions/purchases/list.ts';
 import { JsonText, objectText } from '../../domain/values/json-text.ts';
 import { lineProblem } from '../../domain/values/one-line.ts';
 import { readClock, type Sql } from '../../postgres/connection/database.ts';
 import { listPurchases, type Sort } from '../../postgres/purchases/list.ts';
 import type { PurchaseFilter } from '../../postgres/purchases/list-filter.ts';
-import { needs } from '../access/scopes.ts';
-import type { Api } from '../http/definitions.ts';
 import {
   lineParameter,
   momentParameter,
@@ -20,25 +18,25 @@ import {
   stuckParameter,
   wordParameter,
 } from '../http/fields.ts';
-import { strict } from '../http/invalid.ts';
-import { pageAnswer, pageParameters, pageSize } from '../http/page.ts';
-import { Problem, problems } from '../http/problems.ts';
+import { DEFAULT_LIMIT, pageAnswer, pageParameters } from '../http/page.ts';
+import { fieldProblem } from '../http/problems.ts';
+import { type Api, type Deps, route } from '../http/route.ts';
 import { requireSite } from './find-purchase.ts';
 import { answerText, purchaseSchema, purchaseText } from './purchase-body.ts';
 
-/** Mounts both. */
-export function mountPurchaseList(app: Api, { sql }: { sql: Sql }): void {
+export function mountPurchaseList(app: Api, { sql }: Deps): void {
   app.openapi(listRoute, async (c) => {
-    const { cursor, limit, ...query } = c.req.valid('query');
-    const list = await listOf(sql, query);
-    const after = cursor === undefined ? null : required('cursor', cursor, readCursor(cursor, list.filter, list.sort));
-    const { rows, next } = await listPurchases(sql, { ...list, after, limit: pageSize({ limit }) });
+    const { cursor, limit = DEFAULT_LIMIT, ...query } = c.req.valid('query');
+    const list = await wantedList(sql, query);
+    const after = cursor === undefined ? { is: null } : readCursor(cursor, list.filter, list.sort);
+    if ('problem' in after) throw fieldProblem('cursor', after.problem, { value: cursor!.slice(0, 80) });
+    const { rows, next } = await listPurchases(sql, { ...list, after: after.is, limit });
     const data = new JsonText(`[${rows.map((row) => purchaseText(row)).join()}]`);
     return answerText(c, objectText({ data, nextCursor: next === null ? null : cursorAt(next) }));
   });
 
   app.openapi(csvRoute, async (c) => {
-    const lines = purchasesAsCsv(sql, await listOf(sql, c.req.valid('query')));
+    const lines = purchasesAsCsv(sql, await wantedList(sql, c.req.valid('query')));
     const body = ReadableStream.from(encoded(lines)) as ReadableStream<Uint8Array<ArrayBuffer>>;
     return c.body(body, 200, {
       'content-type': 'text/csv; charset=utf-8',
@@ -53,25 +51,15 @@ async function* encoded(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array
 }
 
 /** The list that a query asks for. Throws Problem for a site that is not there, and for parts that do not go together. */
-export async function listOf(sql: Sql, query: ListQuery): Promise<{ filter: PurchaseFilter; sort: Sort }> {
+export async function wantedList(sql: Sql, query: ListQuery): Promise<{ filter: PurchaseFilter; sort: Sort }> {
   const { q, from, to, sort = 'newest', ...rest } = query;
   if (rest.site !== undefined) await requireSite(sql, rest.site);
   const { now } = from === undefined && to === undefined ? { now: 0 } : await readClock(sql);
   const filter = { ...rest, text: q, from: from?.(now), to: to?.(now) };
   const problem = listProblem(filter, sort);
-  if (problem !== null) throw invalid(problem.field, problem.detail);
+  if (problem !== null) throw fieldProblem(problem.field, problem.detail);
   return { filter, sort };
 }
-
-function required<T>(field: string, value: string, checked: { is: T } | { problem: string }): T {
-  if ('is' in checked) return checked.is;
-  throw invalid(field, checked.problem, value);
-}
-
-const invalid = (field: string, detail: string, value?: string): Problem =>
-  new Problem('invalid_request', `${field}: ${detail}.`, {
-    errors: [{ field, ...(value !== undefined && { value: value.slice(0, 80) }), detail }],
-  });
 
 const amountParameter = (which: string) =>
   parameter(readAmount).openapi({
@@ -81,7 +69,7 @@ const amountParameter = (which: string) =>
     description: `The ${which} price; give \`currency\`, too.`,
   });
 
-/** What lists of purchases are filtered by. */
+/** Filters of lists of purchases. */
 export const listParameters = {
   q: lineParameter('the beginning of a purchase id, a reference or an order reference, in any case')
     .openapi({
@@ -94,14 +82,12 @@ export const listParameters = {
   status: statusParameter.optional(),
   stuck: stuckParameter.optional(),
   outcome: wordParameter(OUTCOMES, 'outcome')
-    .openapi({ description: 'What it has come to. `paid_late`: paid after it had been stuck; `paid` leaves those out.' })
+    .describe('What it has come to. `paid_late`: paid after it had been stuck; `paid` leaves those out.')
     .optional(),
   site: siteParameter.optional(),
   reference: referenceField.optional(),
-  from: momentParameter
-    .openapi({ description: 'Registered since: a time with its zone, or a duration back from now.' })
-    .optional(),
-  to: momentParameter.openapi({ description: 'Registered before.' }).optional(),
+  from: momentParameter.describe('Registered since: a time with its zone, or a duration back from now.').optional(),
+  to: momentParameter.describe('Registered before.').optional(),
   least: amountParameter('least').optional(),
   most: amountParameter('most').optional(),
   currency: parameter((value) => {
@@ -111,47 +97,32 @@ export const listParameters = {
     .openapi({ type: 'string', example: 'SEK', description: 'As the service writes it.' })
     .optional(),
   sort: wordParameter(SORTS, 'sort')
-    .openapi({
-      description:
-        '`newest`: the latest registration first, as without `sort`. `waiting`: those that wait in a state, the longest first, then the others. `largest`, `smallest`: by price, of one `currency`; purchases whose price is not known are left out.',
-    })
+    .describe(
+      '`newest`: the latest registration first, as without `sort`. `waiting`: those that wait in a state, the longest first, then the others. `largest`, `smallest`: by price, of one `currency`; purchases whose price is not known are left out.',
+    )
     .optional(),
 };
 
-const listQuery = strict(listParameters);
-type ListQuery = z.output<typeof listQuery>;
+type ListQuery = z.output<z.ZodObject<typeof listParameters>>;
 
-const READ_PROBLEMS = ['invalid_request', 'unknown_site', 'unauthorized', 'unavailable'] as const;
-
-const listRoute = createRoute({
-  method: 'get',
-  path: '/v1/purchases',
-  security: needs('read'),
+const listRoute = route('GET /v1/purchases', {
   summary: 'List purchases',
   description:
     'All filters given must hold. A page may have fewer than `limit`, or none, and not be the last: one of about 1 MiB ends, and so does one for which many rows were looked at that the filter leaves out; go by `nextCursor`.',
-  tags: ['Purchases'],
-  request: {
-    query: strict({
-      ...listParameters,
-      cursor: z.string({ error: notText }).openapi({ description: '`nextCursor` of the page before.' }).optional(),
-      limit: pageParameters.limit,
-    }),
+  query: {
+    ...listParameters,
+    cursor: z.string({ error: notText }).describe('`nextCursor` of the page before.').optional(),
+    limit: pageParameters.limit,
   },
-  responses: { 200: pageAnswer(purchaseSchema), ...problems(...READ_PROBLEMS) },
+  answers: { 200: pageAnswer(purchaseSchema) },
+  problems: ['unknown_site'],
 });
 
-const csvRoute = createRoute({
-  method: 'get',
-  path: '/v1/purchases.csv',
-  security: needs('read'),
+const csvRoute = route('GET /v1/purchases.csv', {
   summary: 'List purchases as CSV',
   description:
     'The whole list, as it is read, under a line with the names of the columns. It ends early where the database does.',
-  tags: ['Purchases'],
-  request: { query: listQuery },
-  responses: {
-    200: { description: 'Lines as RFC 4180 says.', content: { 'text/csv': { schema: z.string() } } },
-    ...problems(...READ_PROBLEMS),
-  },
+  query: listParameters,
+  answers: { 200: { description: 'Lines as RFC 4180 says.', content: { 'text/csv': { schema: z.string() } } } },
+  problems: ['unknown_site'],
 });

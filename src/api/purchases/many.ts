@@ -1,23 +1,18 @@
 /** Doing something to many purchases: those that are named, or all that a filter lets through. */
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import { actOnMany, MANY_ACTS, type ManyResult, MOST_MATCHING, namesOfMatching } from '../../actions/purchases/many.ts';
 import { counted } from '../../domain/values/counts.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import type { PurchaseName } from '../../postgres/purchases/purchases.ts';
-import type { Secrets } from '../../runtime/secrets/secrets.ts';
-import { needs } from '../access/scopes.ts';
-import { exactJson } from '../http/body.ts';
-import { type Api, BODY_PROBLEMS, jsonAnswer, jsonBody } from '../http/definitions.ts';
-import { purchaseIdField, siteParameter, wordParameter } from '../http/fields.ts';
+import { flagField, listOf, named, purchaseIdField, siteParameter, textOrNull, wordParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
-import { CHANGE_PROBLEMS, Problem, problems } from '../http/problems.ts';
-import { listOf, listParameters } from './list.ts';
+import { fieldProblem } from '../http/problems.ts';
+import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
+import { listParameters, wantedList } from './list.ts';
 
-const BODY_LIMIT = 512 * 1024;
 const MOST_NAMED = 1_000;
 
-/** Mounts the call. */
-export function mountMany(app: Api, { sql, secrets }: { sql: Sql; secrets: Secrets | null }): void {
+export function mountMany(app: Api, { changes: sql, secrets }: Deps): void {
   app.openapi(manyRoute, async (c) => {
     const { act, purchases, matching, dryRun = false } = c.req.valid('json');
     const names = await namesIn(sql, { purchases, matching });
@@ -29,15 +24,14 @@ export function mountMany(app: Api, { sql, secrets }: { sql: Sql; secrets: Secre
 
 async function namesIn(sql: Sql, { purchases, matching }: Wanted): Promise<readonly PurchaseName[]> {
   if ((purchases === undefined) === (matching === undefined)) {
-    const detail = 'give either it or matching';
-    throw new Problem('invalid_request', `purchases: ${detail}.`, { errors: [{ field: 'purchases', detail }] });
+    throw fieldProblem('purchases', 'give either it or matching');
   }
   if (purchases !== undefined) return purchases;
-  const { filter } = await listOf(sql, matching!);
+  const { filter } = await wantedList(sql, matching!);
   const { names, isWhole } = await namesOfMatching(sql, filter, MOST_MATCHING);
   if (isWhole) return names;
   const detail = `lets more than ${counted(MOST_MATCHING, 'purchase')} through; use the command "purchase-watch purchases" with the same filter and --act`;
-  throw new Problem('invalid_request', `matching: ${detail}.`, { errors: [{ field: 'matching', detail }] });
+  throw fieldProblem('matching', detail);
 }
 
 const manyBody = (done: ManyResult): z.output<typeof manySchema> => ({
@@ -54,48 +48,39 @@ const bodySchema = strict({
     .max(MOST_NAMED, `has more than ${MOST_NAMED} entries`)
     .optional()
     .openapi({ example: [{ purchaseId: '3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11', site: 'default' }] }),
-  matching: strict(listParameters)
-    .optional()
-    .openapi({ description: `All that a list with these parameters has, ${MOST_MATCHING} at most.` }),
-  dryRun: z.boolean({ error: 'must be true or false' }).optional().openapi({ description: 'Changes nothing.' }),
+  matching: strict(listParameters).optional().describe(`All that a list with these parameters has, ${MOST_MATCHING} at most.`),
+  dryRun: flagField.optional().describe('Changes nothing.'),
 });
 type Wanted = Pick<z.output<typeof bodySchema>, 'purchases' | 'matching'>;
 
 const count = z.int();
-const manySchema = z
-  .object({
-    act: z.enum(MANY_ACTS),
-    dryRun: z.boolean(),
-    purchases: count.openapi({ description: 'Of the chosen ones, those that there are.' }),
-    missing: count.openapi({ description: 'Chosen, and not registered.' }),
-    count: count.openapi({ description: 'Purchases that are polled or stopped; for `announce`, deliveries.' }),
-    leftAlone: count.openapi({
-      description: 'Purchases to which nothing is done: stopped ones are not polled, and only polled ones can be stopped.',
-    }),
-    deliveries: z
-      .array(z.object({ subscriber: z.string(), count, waiting: count, waits: z.string().nullable() }))
-      .openapi({ description: '`waiting` deliveries wait in any case. `waits`: why the others do not leave at once.' }),
-    sites: z
-      .array(z.object({ site: z.string(), count, waits: z.string() }))
-      .openapi({ description: 'Sites that are not polled at present.' }),
-  })
-  .openapi('ManyDone');
+const manySchema = named('ManyDone', {
+  act: z.enum(MANY_ACTS),
+  dryRun: z.boolean(),
+  purchases: count.describe('Of the chosen ones, those that there are.'),
+  missing: count.describe('Chosen, and not registered.'),
+  count: count.describe('Purchases that are polled or stopped; for `announce`, deliveries.'),
+  leftAlone: count.describe(
+    'Purchases to which nothing is done: stopped ones are not polled, and only polled ones can be stopped.',
+  ),
+  deliveries: listOf({
+    subscriber: z.string(),
+    count,
+    waiting: count,
+    waits: textOrNull,
+  }).describe('`waiting` deliveries wait in any case. `waits`: why the others do not leave at once.'),
+  sites: listOf({ site: z.string(), count, waits: z.string() }).describe('Sites that are not polled at present.'),
+});
 
-/** What was done to many purchases, or would be. */
+/** The result of an act on many purchases, or of its dry run. */
 export type ManyDoneBody = z.output<typeof manySchema>;
 
-const manyRoute = createRoute({
-  method: 'post',
-  path: '/v1/purchases/act',
-  security: needs('operate'),
+const manyRoute = route('POST /v1/purchases/act', {
   summary: 'Poll, announce or stop many purchases',
   description:
     '`poll`: now, as `POST /v1/purchases/{id}/poll` does. `announce`: the last event of each again, with its id and bytes, to every subscriber that wants it; Slack is sent nothing again. `stop`: no more polls. `dryRun` answers what would be done. May be repeated.',
-  tags: ['Purchases'],
-  middleware: exactJson(BODY_LIMIT),
-  request: { body: jsonBody(bodySchema) },
-  responses: {
-    200: jsonAnswer('What was done, or would be.', manySchema),
-    ...problems(...CHANGE_PROBLEMS, 'unknown_site', ...BODY_PROBLEMS),
-  },
+  limit: 512 * 1024,
+  body: bodySchema,
+  answers: { 200: jsonAnswer('What was done, or would be.', manySchema) },
+  problems: ['unknown_site'],
 });

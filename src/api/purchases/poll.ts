@@ -1,7 +1,7 @@
 /** Asking for a purchase now. This only makes it due; its shard's owner polls it. */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import { daemonsDiffer, livingDaemons } from '../../actions/running-daemons.ts';
 import { sentence } from '../../domain/incidents/replica-trouble.ts';
 import { usableAnswers } from '../../domain/polling/reach.ts';
@@ -12,11 +12,9 @@ import { isoTime, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
 import { countPolls, type PurchaseName, requestPoll } from '../../postgres/purchases/purchases.ts';
-import { needs } from '../access/scopes.ts';
-import { type Api, goneSignal, jsonAnswer } from '../http/definitions.ts';
 import { durationParameter, purchaseIdField, siteParameter } from '../http/fields.ts';
-import { strict } from '../http/invalid.ts';
-import { CHANGE_PROBLEMS, PURCHASE_PROBLEMS, problems } from '../http/problems.ts';
+import { PURCHASE_PROBLEMS } from '../http/problems.ts';
+import { type Api, type Deps, goneSignal, jsonAnswer, route } from '../http/route.ts';
 import { findPurchase } from './find-purchase.ts';
 import { answerText, purchaseSchema, purchaseText } from './purchase-body.ts';
 
@@ -25,8 +23,7 @@ const MOST_WAIT = 30_000;
 const FIRST_LOOK = 50;
 const LAST_LOOK = 500;
 
-/** Mounts the call. */
-export function mountPoll(app: Api, { sql, changes }: { sql: Sql; changes: Sql }): void {
+export function mountPoll(app: Api, { sql, changes }: Deps): void {
   app.openapi(pollRoute, async (c) => {
     const { site, wait = 0 } = c.req.valid('query');
     const asked = await findPurchase(sql, { ...c.req.valid('param'), site });
@@ -70,23 +67,17 @@ async function noteOn(sql: Sql, name: string, wait: Milliseconds): Promise<strin
   return `No poll was recorded within ${formatDuration(wait)}. The purchase stays due; read it again later.`;
 }
 
-const pollRoute = createRoute({
-  method: 'post',
-  path: '/v1/purchases/{id}/poll',
-  security: needs('operate'),
+const pollRoute = route('POST /v1/purchases/{id}/poll', {
   summary: 'Poll a purchase now',
   description: 'Whatever its plan says; afterwards it follows its plan again. With `wait`, the answer waits for the result.',
-  tags: ['Purchases'],
-  request: {
-    params: z.object({ id: purchaseIdField }),
-    query: strict({ site: siteParameter.optional(), wait: durationParameter(MOST_WAIT).optional() }),
-  },
-  responses: {
+  params: { id: purchaseIdField },
+  query: { site: siteParameter.optional(), wait: durationParameter(MOST_WAIT).optional() },
+  answers: {
     200: jsonAnswer('It was polled: the purchase as it is now.', purchaseSchema),
     202: jsonAnswer(
       'It will be polled: the purchase as it was known before, and why there is no result yet.',
       purchaseSchema.extend({ note: z.string() }),
     ),
-    ...problems(...CHANGE_PROBLEMS, ...PURCHASE_PROBLEMS),
   },
+  problems: [...PURCHASE_PROBLEMS],
 });

@@ -1,17 +1,15 @@
 /** Registering purchases: one, or up to 10 000 at once. */
 
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import type { SiteSettings } from '../../config/settings.ts';
 import { stringifyExact } from '../../domain/values/exact-json.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { MOST_SINGLE, type Registration, register } from '../../postgres/purchases/purchases.ts';
-import { needs } from '../access/scopes.ts';
-import { exactJson } from '../http/body.ts';
-import { type Api, BODY_PROBLEMS, jsonAnswer, jsonBody } from '../http/definitions.ts';
-import { metadataField, newPurchaseIdField, referenceField, siteField } from '../http/fields.ts';
+import { listOf, metadataField, named, newPurchaseIdField, referenceField, siteField } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { type Entry, entriesJson } from '../http/large-body.ts';
-import { Problem, problems } from '../http/problems.ts';
+import { Problem } from '../http/problems.ts';
+import { type Api, type Deps, jsonAnswer, needs, route } from '../http/route.ts';
 import { checkEntries } from './batch.ts';
 import { findPurchase } from './find-purchase.ts';
 import { answerText, purchaseSchema, purchaseText } from './purchase-body.ts';
@@ -21,22 +19,11 @@ const BATCH_LIMIT = 16 * 1024 * 1024;
 const MOST_AT_ONCE = 10_000;
 /** The database's word for a site that is not configured. */
 const FOREIGN_KEY_VIOLATION = '23503';
-const KEY_PROBLEMS = ['unauthorized', 'read_only_key', 'cross_site', 'unavailable'] as const;
 
 type SiteNames = Pick<SiteSettings, 'name'> & Partial<Pick<SiteSettings, 'formerly'>>;
 
-/** The sites that registrations may name. */
-interface NamedSites {
-  readonly sites: readonly string[];
-  /** Former names of sites. */
-  readonly formerly: readonly string[];
-  /** The site of a registration that names none; undefined when each must name one. */
-  readonly otherwise: string | undefined;
-}
-
-/** Mounts both calls. Which sites there are is part of what they accept. */
-export function mountRegistration(app: Api, { sql, sites: settings }: { sql: Sql; sites: readonly SiteNames[] }): void {
-  const sites = namedSites(settings);
+export function mountRegistration(app: Api, { changes: sql, settings }: Deps): void {
+  const sites = namedSites(settings.sites);
   const former = new Set(sites.formerly);
   const registrationSchema = registrationOf(sites).openapi('Registration');
   const checks = {
@@ -51,7 +38,7 @@ export function mountRegistration(app: Api, { sql, sites: settings }: { sql: Sql
     const [answer] = await registered(sql, [registration], former);
     const status = answer === 'created' ? 201 : 200;
     const { purchaseId, site } = registration;
-    // What others registered, and what became of it, is for readers.
+    // A purchase that others registered, and its state, are for readers.
     if (!c.get('caller')?.scopes.includes('read')) return c.json({ purchaseId, site }, status);
     return answerText(c, purchaseText(await findPurchase(sql, { id: purchaseId, site })), status);
   });
@@ -79,14 +66,15 @@ async function registered(sql: Sql, wanted: readonly Registration[], former: Rea
   }
 }
 
-function namedSites(settings: readonly SiteNames[]): NamedSites {
+/** The sites that registrations may name, with their former names; `otherwise`: the site of one that names none, undefined when each must name one. */
+function namedSites(settings: readonly SiteNames[]) {
   const sites = settings.map(({ name }) => name);
   const formerDefault = settings.find(({ formerly = [] }) => formerly.includes('default'))?.name;
   const otherwise = sites.includes('default') ? 'default' : sites.length === 1 ? sites[0] : formerDefault;
   return { sites, formerly: settings.flatMap(({ formerly = [] }) => formerly), otherwise };
 }
 
-function registrationOf({ sites, formerly, otherwise }: NamedSites, { terse = false } = {}) {
+function registrationOf({ sites, formerly, otherwise }: ReturnType<typeof namedSites>, { terse = false } = {}) {
   const site = siteField(sites, { terse, formerly, isNeeded: otherwise === undefined });
   const shape = {
     purchaseId: newPurchaseIdField,
@@ -101,7 +89,7 @@ type RegistrationSchema = ReturnType<typeof registrationOf>;
 
 function toRegistration(
   { purchaseId, site, reference, metadata }: z.output<RegistrationSchema>,
-  { otherwise }: NamedSites,
+  { otherwise }: ReturnType<typeof namedSites>,
 ): Registration & { site: string } {
   return {
     purchaseId,
@@ -115,55 +103,43 @@ function toRegistration(
 /** To a key without the scope `read`, only what it sent itself. */
 const registeredSchema = z.union([purchaseSchema, z.object({ purchaseId: z.string(), site: z.string() })]);
 
-const batchResultSchema = z
-  .object({
-    created: z.int(),
-    existing: z.int(),
-    rejected: z
-      .array(z.object({ index: z.int(), code: z.string(), detail: z.string() }))
-      .openapi({ description: '`index` counts from 0. The other entries are registered.' }),
-  })
-  .openapi('BatchResult');
+const batchResultSchema = named('BatchResult', {
+  created: z.int(),
+  existing: z.int(),
+  rejected: listOf({
+    index: z.int(),
+    code: z.string(),
+    detail: z.string(),
+  }).describe('`index` counts from 0. The other entries are registered.'),
+});
 
 const registerRoute = (schema: RegistrationSchema) =>
-  createRoute({
-    method: 'post',
-    path: '/v1/purchases',
+  route('POST /v1/purchases', {
     security: needs('register'),
     summary: 'Watch a purchase',
     description:
       'Registers a Purchase ID; a running daemon polls it within seconds. May be repeated: one that is watched stays as it is, and one that was stopped or has expired is watched again. A key without the scope `read` is answered with `purchaseId` and `site` alone.',
-    tags: ['Purchases'],
-    middleware: exactJson(SINGLE_LIMIT),
-    request: { body: jsonBody(schema) },
-    responses: {
+    limit: SINGLE_LIMIT,
+    body: schema,
+    answers: {
       201: jsonAnswer('New: it is watched from now on.', registeredSchema),
       200: jsonAnswer('It was registered before.', registeredSchema),
-      ...problems('unknown_site', 'invalid_request', ...BODY_PROBLEMS, ...KEY_PROBLEMS),
     },
+    problems: ['unknown_site'],
   });
 
 const registerBatchRoute = () =>
-  createRoute({
-    method: 'post',
-    path: '/v1/purchases/batch',
+  route('POST /v1/purchases/batch', {
     security: needs('register'),
     summary: 'Watch many purchases',
     description: `Registers up to ${MOST_AT_ONCE} purchases in one statement. Entries that are not valid are rejected one by one, the first 100 of them with all that is wrong; the others are registered. More than ${MOST_SINGLE} at once are a bulk registration: their first polls come after those of purchases that are registered by themselves, and \`firstPolls\` of \`GET /v1/overview\` says in how much time.`,
-    tags: ['Purchases'],
-    middleware: entriesJson({ limit: BATCH_LIMIT, entries: MOST_AT_ONCE }),
-    request: {
-      body: jsonBody(
-        strict({
-          // Entries are checked one by one, so that a bad one rejects only itself.
-          purchases: z
-            .array(z.unknown(), { error: 'must be a list of purchases: [{"purchaseId": "…"}]' })
-            .openapi({ type: 'array', items: { $ref: '#/components/schemas/Registration' }, maxItems: MOST_AT_ONCE }),
-        }),
-      ),
-    },
-    responses: {
-      200: jsonAnswer('What became of the entries.', batchResultSchema),
-      ...problems('unknown_site', 'invalid_request', ...BODY_PROBLEMS, ...KEY_PROBLEMS),
-    },
+    reader: entriesJson({ limit: BATCH_LIMIT, entries: MOST_AT_ONCE }),
+    body: strict({
+      // Entries are checked one by one, so that a bad one rejects only itself.
+      purchases: z
+        .array(z.unknown(), { error: 'must be a list of purchases: [{"purchaseId": "…"}]' })
+        .openapi({ type: 'array', items: { $ref: '#/components/schemas/Registration' }, maxItems: MOST_AT_ONCE }),
+    }),
+    answers: { 200: jsonAnswer('What became of the entries.', batchResultSchema) },
+    problems: ['unknown_site'],
   });

@@ -1,30 +1,17 @@
 /** Why a purchase has (not) been polled, flagged or announced. */
 
-import { createRoute, z } from '@hono/zod-openapi';
+import { channelRules } from '../../config/channels.ts';
 import { explainPurchase } from '../../domain/explain/explain.ts';
-import type { ChannelRule } from '../../domain/incidents/audience.ts';
-import type { Milliseconds } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
 import { explainFacts } from '../../postgres/reports/explain.ts';
-import type { Limits } from '../../postgres/stays/limits.ts';
-import { needs } from '../access/scopes.ts';
-import { type Api, jsonAnswer } from '../http/definitions.ts';
 import { purchaseIdField, siteParameter, subscriberParameter } from '../http/fields.ts';
-import { strict } from '../http/invalid.ts';
-import { Problem, PURCHASE_PROBLEMS, problems, READ_PROBLEMS } from '../http/problems.ts';
+import { Problem, PURCHASE_PROBLEMS } from '../http/problems.ts';
+import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import { explanationBody, explanationSchema } from './explanation-body.ts';
 import { findPurchase, noSubscriber } from './find-purchase.ts';
 
-/** Mounts the call. */
-export function mountWhy(
-  app: Api,
-  {
-    sql,
-    limits,
-    schedule,
-    channels,
-  }: { sql: Sql; limits: Limits; schedule: readonly Milliseconds[]; channels: readonly ChannelRule[] },
-): void {
+export function mountWhy(app: Api, { sql, limits, settings }: Deps): void {
+  const { schedule } = settings.webhooks;
+  const channels = channelRules(settings);
   app.openapi(whyRoute, async (c) => {
     const { site, subscriber = null } = c.req.valid('query');
     const row = await findPurchase(sql, { ...c.req.valid('param'), site });
@@ -39,20 +26,12 @@ export function mountWhy(
   });
 }
 
-const whyRoute = createRoute({
-  method: 'get',
-  path: '/v1/purchases/{id}/why',
-  security: needs('read'),
+const whyRoute = route('GET /v1/purchases/{id}/why', {
   summary: 'Explain a purchase',
   description:
     'What happened to it, how things stand, what comes, and in one sentence what is the matter: the same as the command `why`. With `subscriber`, its deliveries are narrowed to that one.',
-  tags: ['Purchases'],
-  request: {
-    params: z.object({ id: purchaseIdField }),
-    query: strict({ site: siteParameter.optional(), subscriber: subscriberParameter.optional() }),
-  },
-  responses: {
-    200: jsonAnswer('The explanation.', explanationSchema),
-    ...problems(...READ_PROBLEMS, ...PURCHASE_PROBLEMS),
-  },
+  params: { id: purchaseIdField },
+  query: { site: siteParameter.optional(), subscriber: subscriberParameter.optional() },
+  answers: { 200: jsonAnswer('The explanation.', explanationSchema) },
+  problems: [...PURCHASE_PROBLEMS],
 });

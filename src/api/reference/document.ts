@@ -1,11 +1,8 @@
 /** The description of all routes, made from their definitions: /openapi.json. The book has the same as a page. */
 
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import { packageVersion } from '../../runtime/process/package-version.ts';
-import { OPEN } from '../access/scopes.ts';
-import { type Api, jsonAnswer } from '../http/definitions.ts';
-import { operationIdOf } from '../http/operation-id.ts';
-import { problems } from '../http/problems.ts';
+import { type Api, jsonAnswer, OPEN, route } from '../http/route.ts';
 import { registerWebhooks } from './webhooks.ts';
 
 const ABOUT = {
@@ -44,51 +41,15 @@ export function mountDocument(app: Api): void {
   let text: string | undefined;
   app.openapi(documentRoute, (c) => {
     // Made once, because strangers may ask for it, and it takes 5 ms.
-    text ??= JSON.stringify(completed(app.getOpenAPI31Document(ABOUT) as unknown as Described));
+    text ??= JSON.stringify(app.getOpenAPI31Document(ABOUT));
     return c.body(text, 200, { 'content-type': 'application/json' }) as never;
   });
 }
 
-interface Described {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-}
-
-interface Operation {
-  readonly operationId?: string;
-  readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
-}
-
-/**
- * The document with operation ids, by which generators of clients name their functions (a route's own id wins over the one its
- * method and path make), and with each scope in `x-scope`: OpenAPI 3.1 lets `security` name it, and linters take it for a
- * mistake, because 3.0 had scopes only for OAuth.
- */
-function completed(document: Described): Described {
-  const complete = (method: string, path: string, { security = [], ...operation }: Operation): Operation => {
-    const [scope] = security.flatMap(({ key = [] }) => key);
-    return {
-      operationId: operationIdOf(method, path),
-      ...operation,
-      security: security.map((each) => ('key' in each ? { key: [] } : each)),
-      ...(scope === undefined ? {} : { 'x-scope': scope }),
-    };
-  };
-  const paths = Object.entries(document.paths).map(([path, item]) => [
-    path,
-    Object.fromEntries(Object.entries(item).map(([method, operation]) => [method, complete(method, path, operation)])),
-  ]);
-  return { ...document, paths: Object.fromEntries(paths) };
-}
-
-const documentRoute = createRoute({
-  method: 'get',
-  path: '/openapi.json',
+const documentRoute = route('GET /openapi.json', {
   summary: 'This API as an OpenAPI 3.1 document',
   description: 'For generators of clients and for linters; the same for every caller.',
-  tags: ['Operations'],
   security: OPEN,
-  responses: {
-    200: jsonAnswer('The document.', z.record(z.string(), z.any())),
-    ...problems(),
-  },
+  answers: { 200: jsonAnswer('The document.', z.record(z.string(), z.any())) },
+  needsDatabase: false,
 });

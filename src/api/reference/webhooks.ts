@@ -1,15 +1,13 @@
 /** The part of the OpenAPI document that describes what is sent: a webhook for each type of event, and the schemas of all. */
 import { eventNames, type JsonSchema, systemEventsSchema } from '../../domain/events/documents.ts';
-import { OPEN } from '../access/scopes.ts';
-import type { Api } from '../http/definitions.ts';
+import { type Api, OPEN } from '../http/route.ts';
 
 type Registry = Api['openAPIRegistry'];
 /** A schema as OpenAPI 3.1 has it, which is JSON Schema. */
 type Component = { readonly description?: string };
 
-const header = (name: string, description: string) => ({
-  ...({ name, in: 'header', required: true, description, schema: { type: 'string' } as const } as const),
-});
+const header = (name: string, description: string) =>
+  ({ name, in: 'header', required: true, description, schema: { type: 'string' } }) as const;
 
 const HEADERS = [
   header('webhook-id', 'The `id` of the event: the same on every attempt. Ignore one that was taken before.'),

@@ -1,4 +1,4 @@
-/** What the first rows of a text say about the rest: the separator, the columns, or why none of it can be read. */
+/** The first rows of a text, and what follows from them for the rest: the separator, the columns, or why none of it can be read. */
 
 import { nearest } from '../../config/kinds/nearest.ts';
 import { AppError } from '../../domain/values/errors.ts';
@@ -25,7 +25,7 @@ export interface Layout {
   readonly titles: readonly string[];
 }
 
-/** What the column of the ids is called. */
+/** Titles of the column of ids. */
 const HEADERS = ['purchase_id', 'purchaseId'];
 const SEPARATORS = [',', ';', '\t', '|', ' '];
 /** A row of separators and empty cells. */
@@ -38,7 +38,7 @@ const MOST_SHOWN = 60;
 /** Characters of a header that is looked for below other lines. */
 const LONGEST_BELOW = 1_000;
 
-/** What separates the cells of a row without a header, or undefined for one cell. */
+/** The separator between the cells of a row without a header, or undefined for one cell. */
 export const separatorOf = (text: string): string | undefined => SEPARATORS.find((each) => bare(text).includes(each));
 
 /** The field of this title, in any case and with any signs between its words, or null. */

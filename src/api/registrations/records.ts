@@ -1,4 +1,4 @@
-/** What a text lists, one after the other: usually a line, in CSV now and then several. */
+/** Records of a text, one after the other: usually a line, in CSV now and then several. */
 
 import { createPauses } from '../../runtime/loops/pauses.ts';
 import { LONGEST_RECORD } from './csv.ts';
@@ -10,7 +10,7 @@ export interface RecordRead {
   /** The lines it was written in. */
   readonly first: number;
   readonly last: number;
-  /** As it was written; null when it is too long to be kept. */
+  /** The text as written; null when it is too long to be kept. */
   readonly text: string | null;
   readonly read: Exclude<Read, 'nothing'>;
 }

@@ -11,7 +11,7 @@ import { beginningOf, columnOf, type FieldName, isEmptyRow, type Layout, type Ro
 import type { Line } from './lines.ts';
 import { siteProblem } from './site-problem.ts';
 
-/** What the fields are when a line does not say, and which sites there are. */
+/** The fields of lines that do not name them, and which sites there are. */
 export interface Defaults {
   readonly site: string | null;
   readonly reference: string | null;
@@ -34,11 +34,11 @@ interface Written {
 
 export type Read = { readonly registration: Registration } | { readonly problem: string } | 'nothing';
 
-/** What is wrong with a line whose quotation marks do not fit. */
+/** The fault of a line whose quotation marks do not fit. */
 export const BROKEN_QUOTES = 'a quotation mark is missing, or stands inside a cell that is not quoted';
-/** What is wrong with a line or a record that is longer than any that is good. */
+/** The fault of a line or a record that is longer than any good one. */
 export const TOO_LONG = 'is far too long to be a purchase';
-/** What stands in the place of bytes that are not UTF-8. */
+/** The character in the place of bytes that are not UTF-8. */
 const NO_TEXT = '\ufffd';
 /** Fields that were ignored are named, so many at most. */
 const MOST_NAMED = 10;

@@ -1,23 +1,18 @@
 /** The latest attempts of a subscriber, over all of its deliveries. */
 
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import { deliveryName } from '../../actions/subscribers/names.ts';
 import { requireSubscriber } from '../../actions/subscribers/subscribers.ts';
 import { isoTime } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
 import { latestAttempts } from '../../postgres/deliveries/attempts-list.ts';
-import { needs } from '../access/scopes.ts';
-import { type Api, jsonAnswer } from '../http/definitions.ts';
-import { strict } from '../http/invalid.ts';
 import { limitParameter } from '../http/page.ts';
-import { problems, READ_PROBLEMS } from '../http/problems.ts';
-import { attemptSchema, subscriberName } from './fields.ts';
+import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
+import { attemptSchema, oneSubscriber } from './fields.ts';
 
 const DEFAULT_LIMIT = 50;
 const MOST_LIMIT = 100;
 
-/** Mounts the call. */
-export function mountAttempts(app: Api, { sql }: { sql: Sql }): void {
+export function mountAttempts(app: Api, { sql }: Deps): void {
   app.openapi(attemptsRoute, async (c) => {
     const { id } = await requireSubscriber(sql, c.req.valid('param').id);
     const attempts = await latestAttempts(sql, id, c.req.valid('query').limit ?? DEFAULT_LIMIT);
@@ -34,20 +29,11 @@ const attemptsSchema = z.object({
 
 export type SubscriberAttemptsBody = z.output<typeof attemptsSchema>;
 
-const attemptsRoute = createRoute({
-  method: 'get',
-  path: '/v1/subscribers/{id}/attempts',
-  security: needs('read'),
+const attemptsRoute = route('GET /v1/subscribers/{id}/attempts', {
   summary: 'Read the latest attempts of a subscriber',
   description:
     'The latest first: of the deliveries that were delivered or given up last, and of those that fail now. It has no pages; the attempts of one delivery are read with the delivery.',
-  tags: ['Subscribers'],
-  request: {
-    params: z.object({ id: subscriberName }),
-    query: strict({ limit: limitParameter(MOST_LIMIT).openapi({ default: DEFAULT_LIMIT }).optional() }),
-  },
-  responses: {
-    200: jsonAnswer('The attempts.', attemptsSchema),
-    ...problems(...READ_PROBLEMS, 'subscriber_not_found'),
-  },
+  ...oneSubscriber,
+  query: { limit: limitParameter(MOST_LIMIT).openapi({ default: DEFAULT_LIMIT }).optional() },
+  answers: { 200: jsonAnswer('The attempts.', attemptsSchema) },
 });

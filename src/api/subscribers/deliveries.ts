@@ -1,33 +1,26 @@
-/** What was sent to whom: reading deliveries and having one sent again. */
+/** Deliveries: reading them and having one sent again. */
 
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import { deliveryBody, deliveryDetails } from '../../actions/subscribers/body.ts';
 import { deliveryName } from '../../actions/subscribers/names.ts';
 import { sendAgain } from '../../actions/subscribers/replay.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { bodyOfDelivery } from '../../postgres/deliveries/attempts-list.ts';
 import { findDelivery, listDeliveries } from '../../postgres/deliveries/delivery-list.ts';
-import { needs } from '../access/scopes.ts';
-import { type Api, jsonAnswer } from '../http/definitions.ts';
 import { notText, purchaseIdField, siteParameter, subscriberParameter } from '../http/fields.ts';
-import { strict } from '../http/invalid.ts';
 import { pageAnswer, pageParameters, readPage } from '../http/page.ts';
-import { Problem, problems, READ_PROBLEMS } from '../http/problems.ts';
+import { fieldProblem, Problem } from '../http/problems.ts';
+import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import { deliveryDetailsSchema, deliveryIdField, deliverySchema, deliveryStatusParameter } from './fields.ts';
 
-/** Mounts list, read and retry. */
-export function mountDeliveries(app: Api, { sql, changes }: { sql: Sql; changes: Sql }): void {
+export function mountDeliveries(app: Api, { sql, changes }: Deps): void {
   app.openapi(listRoute, async (c) => {
     const { cursor, limit, ...filter } = c.req.valid('query');
     if (filter.site !== undefined && filter.purchase === undefined) {
       const detail = 'says which purchase is meant, so it needs purchase; leave it out, or name both';
-      throw new Problem('invalid_request', `site: ${detail}.`, { errors: [{ field: 'site', value: filter.site, detail }] });
+      throw fieldProblem('site', detail, { value: filter.site });
     }
-    const { page, nextCursor } = await readPage(
-      { cursor, limit },
-      (place) => listDeliveries(sql, { filter, ...place }),
-      (row) => row.id,
-    );
+    const { page, nextCursor } = await readPage({ cursor, limit }, (place) => listDeliveries(sql, { filter, ...place }));
     return c.json({ data: page.map(deliveryBody), nextCursor }, 200);
   });
 
@@ -37,7 +30,7 @@ export function mountDeliveries(app: Api, { sql, changes }: { sql: Sql; changes:
     const { id } = c.req.valid('param');
     const body = await bodyOfDelivery(sql, id);
     if (body === null) throw notFound(id);
-    // As it is stored: read and written again, a number or a name might come out in another spelling.
+    // The stored bytes: read and written again, a number or a name might come out in another spelling.
     return c.body(body, 200, { 'content-type': 'application/json' }) as never;
   });
 
@@ -57,50 +50,37 @@ function notFound(id: number): Problem {
   return new Problem('delivery_not_found', `There is no delivery ${deliveryName(id)}.`);
 }
 
-const oneDelivery = { params: z.object({ id: deliveryIdField }) };
+const oneDelivery = { params: { id: deliveryIdField }, problems: ['delivery_not_found'] } as const;
 const answer = (description: string) => jsonAnswer(description, deliveryDetailsSchema);
 
-const listRoute = createRoute({
-  method: 'get',
-  path: '/v1/deliveries',
-  security: needs('read'),
+const listRoute = route('GET /v1/deliveries', {
   summary: 'List deliveries',
   description:
     'Newest first: one event for one subscriber each, and each in exactly one status. All filters given must hold; each reads a page, whatever waits.',
-  tags: ['Deliveries'],
-  request: {
-    query: strict({
-      status: deliveryStatusParameter.optional(),
-      subscriber: subscriberParameter.optional(),
-      purchase: purchaseIdField.optional(),
-      site: siteParameter.optional().openapi({ description: 'The site of that purchase, when several have its id.' }),
-      event: z
-        .string({ error: notText })
-        .regex(/^evt_[0-9A-Za-z]{1,60}$/, 'must be the id of an event, evt_ and letters and digits')
-        .optional()
-        .openapi({ description: "An event's id.", example: 'evt_01JD0M9Q2V6QW3E7T8Y9Z0A1B2' }),
-      ...pageParameters,
-    }),
+  query: {
+    status: deliveryStatusParameter.optional(),
+    subscriber: subscriberParameter.optional(),
+    purchase: purchaseIdField.optional(),
+    site: siteParameter.optional().describe('The site of that purchase, when several have its id.'),
+    event: z
+      .string({ error: notText })
+      .regex(/^evt_[0-9A-Za-z]{1,60}$/, 'must be the id of an event, evt_ and letters and digits')
+      .optional()
+      .openapi({ description: "An event's id.", example: 'evt_01JD0M9Q2V6QW3E7T8Y9Z0A1B2' }),
+    ...pageParameters,
   },
-  responses: {
-    200: pageAnswer(deliverySchema),
-    ...problems(...READ_PROBLEMS),
-  },
+  answers: { 200: pageAnswer(deliverySchema) },
 });
 
-const readRoute = createRoute({
-  method: 'get',
-  path: '/v1/deliveries/{id}',
-  security: needs('read'),
+const readRoute = route('GET /v1/deliveries/{id}', {
   summary: 'Read a delivery',
   description:
     'With every attempt that was made, first to last. Those that failed are kept for `store.retention.attempts`, the one that delivered as long as the delivery.',
-  tags: ['Deliveries'],
-  request: oneDelivery,
-  responses: { 200: answer('The delivery as it is now.'), ...problems(...READ_PROBLEMS, 'delivery_not_found') },
+  ...oneDelivery,
+  answers: { 200: answer('The delivery as it is now.') },
 });
 
-/** What a channel for people gets; alerts.schema.json has all of it. */
+/** The event of a channel for people; alerts.schema.json has all of it. */
 const ALERT = {
   type: 'object',
   description: 'An alert, for a channel for people: docs/alerts.schema.json describes its `data`.',
@@ -113,40 +93,33 @@ const ALERT = {
   },
 };
 
-const eventRoute = createRoute({
-  method: 'get',
-  path: '/v1/deliveries/{id}/event',
-  security: needs('read'),
+const eventRoute = route('GET /v1/deliveries/{id}/event', {
   summary: 'Read the event of a delivery',
   description:
     'The event that the delivery brings, byte for byte as it is stored. A subscriber whose `format` is `cloudevents` gets it as a CloudEvent.',
-  tags: ['Deliveries'],
-  request: oneDelivery,
-  responses: {
+  ...oneDelivery,
+  answers: {
     200: jsonAnswer('The event.', z.unknown().openapi({ anyOf: [{ $ref: '#/components/schemas/Event' }, ALERT] } as object)),
-    ...problems(...READ_PROBLEMS, 'delivery_not_found'),
   },
 });
 
-const retryRoute = createRoute({
-  method: 'post',
-  path: '/v1/deliveries/{id}/retry',
-  security: needs('operate'),
+const retryRoute = route('POST /v1/deliveries/{id}/retry', {
   summary: 'Send a delivery again',
   description:
     'Whatever became of it, with the same id and bytes; if that fails, its schedule begins again. It leaves at once, unless `note` in the answer says why not.',
-  tags: ['Deliveries'],
-  request: oneDelivery,
-  responses: {
+  ...oneDelivery,
+  answers: {
     202: jsonAnswer(
       'It is due now.',
       deliveryDetailsSchema.extend({
-        note: z.string().optional().openapi({
-          description:
+        note: z
+          .string()
+          .optional()
+          .describe(
             'Why it does not leave at once: its subscriber is paused or off, or an earlier event of its purchase goes first.',
-        }),
+          ),
       }),
     ),
-    ...problems(...READ_PROBLEMS, 'read_only_key', 'cross_site', 'delivery_not_found', 'subscriber_not_found'),
   },
+  problems: ['delivery_not_found', 'subscriber_not_found'],
 });

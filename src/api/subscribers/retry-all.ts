@@ -1,68 +1,33 @@
 /** Having everything sent again that a subscriber was not sent. */
 
-import { createRoute, z } from '@hono/zod-openapi';
 import { retryGivenUp } from '../../actions/subscribers/given-up.ts';
-import { waitAdvice } from '../../actions/subscribers/outlook.ts';
-import { drainOf, replayedBody, whyNoReplay } from '../../actions/subscribers/replay.ts';
-import { requireSubscriber } from '../../actions/subscribers/subscribers.ts';
 import { NOT_DELIVERED } from '../../domain/deliveries/delivery-status.ts';
-import { databaseNow } from '../../postgres/reports/overview.ts';
-import { needs } from '../access/scopes.ts';
-import { exactJson } from '../http/body.ts';
-import { type Api, BODY_PROBLEMS, jsonAnswer, jsonBody } from '../http/definitions.ts';
-import { wordParameter } from '../http/fields.ts';
-import { IDEMPOTENCY_PROBLEMS, idempotencyHeader, idempotent } from '../http/idempotency.ts';
+import { flagField, wordParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
-import { CHANGE_PROBLEMS, Problem, problems } from '../http/problems.ts';
-import type { ActionParts } from './actions.ts';
-import { replaySchema, subscriberName } from './fields.ts';
+import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
+import { replayable, sentAgain } from './actions.ts';
+import { oneSubscriber, replaySchema } from './fields.ts';
 
-const BODY_LIMIT = 16 * 1024;
-
-type Parts = Omit<ActionParts, 'configured'>;
-
-/** Mounts the call. */
-export function mountRetryAll(app: Api, { sql, secrets, concurrency }: Parts): void {
+export function mountRetryAll(app: Api, deps: Deps): void {
+  const { changes: sql, secrets } = deps;
   app.openapi(retryAllRoute({ sql, secrets }), async (c) => {
-    const subscriber = await requireSubscriber(sql, c.req.valid('param').id);
-    const refusal = whyNoReplay(subscriber);
-    if (refusal !== null) throw new Problem('invalid_request', `${refusal}.`);
+    const subscriber = await replayable(sql, c.req.valid('param').id);
     const { status = 'exhausted', dryRun = false } = c.req.valid('json');
-    const retried = await retryGivenUp(sql, { subscriber: subscriber.id, status }, { dryRun, signal: c.env?.closing });
-    if (!retried.complete) {
-      throw new Problem(
-        'unavailable',
-        `The daemon is stopping; ${retried.count} deliveries are scheduled. Repeat the request for the rest.`,
-      );
-    }
-    const advice = waitAdvice(subscriber, await databaseNow(sql), { secrets });
-    const drain = dryRun ? await drainOf(sql, retried, { subscriber: subscriber.id, concurrency }) : null;
-    return c.json(replayedBody(retried, { dryRun, advice, drain }), 200);
+    const replayed = await retryGivenUp(sql, { subscriber: subscriber.id, status }, { dryRun, signal: c.env?.closing });
+    return c.json(await sentAgain(deps, subscriber, { replayed, dryRun, things: 'deliveries' }), 200);
   });
 }
 
-const retryAllRoute = (connection: Pick<Parts, 'sql' | 'secrets'>) =>
-  createRoute({
-    method: 'post',
-    path: '/v1/subscribers/{id}/retry',
-    security: needs('operate'),
+const retryAllRoute = (connection: Pick<Deps, 'sql' | 'secrets'>) =>
+  route('POST /v1/subscribers/{id}/retry', {
     summary: 'Send again what was not delivered',
     description:
       'Everything whose schedule is used up (`exhausted`, the default), or that was never sent (`suppressed`), with its id and bytes, after all that is new. Answers when all of them are scheduled; while the subscriber is paused or off they wait, and `note` says so. `dryRun` counts them and reckons how long they will take. May be repeated. Slack is sent nothing again.',
-    tags: ['Subscribers'],
-    middleware: [exactJson(BODY_LIMIT), idempotent(connection)] as const,
-    request: {
-      params: z.object({ id: subscriberName }),
-      headers: idempotencyHeader,
-      body: jsonBody(
-        strict({
-          status: wordParameter(NOT_DELIVERED, 'status').optional(),
-          dryRun: z.boolean({ error: 'must be true or false' }).optional().openapi({ description: 'Only counts.' }),
-        }),
-      ),
-    },
-    responses: {
-      200: jsonAnswer('What is sent again, or would be; `waiting` is 0.', replaySchema),
-      ...problems(...CHANGE_PROBLEMS, 'subscriber_not_found', ...BODY_PROBLEMS, ...IDEMPOTENCY_PROBLEMS),
-    },
+    idempotent: connection,
+    ...oneSubscriber,
+    body: strict({
+      status: wordParameter(NOT_DELIVERED, 'status').optional(),
+      dryRun: flagField.optional().describe('Only counts.'),
+    }),
+    answers: { 200: jsonAnswer('What is sent again, or would be; `waiting` is 0.', replaySchema) },
   });

@@ -1,49 +1,31 @@
 /** Subscribers: listing, adding, changing and removing them. */
 
-import { createRoute, z } from '@hono/zod-openapi';
-import { type Addresses, subscriberBody } from '../../actions/subscribers/body.ts';
+import { z } from '@hono/zod-openapi';
+import { subscriberBody } from '../../actions/subscribers/body.ts';
 import { addSubscriber, changeSubscriber, removeSubscriber, requireSubscriber } from '../../actions/subscribers/subscribers.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
 import { subscriberPage } from '../../postgres/subscribers/subscribers.ts';
-import type { Secrets } from '../../runtime/secrets/secrets.ts';
-import { needs } from '../access/scopes.ts';
-import { exactJson } from '../http/body.ts';
-import { type Api, BODY_PROBLEMS, jsonAnswer, jsonBody } from '../http/definitions.ts';
-import { IDEMPOTENCY_PROBLEMS, idempotencyHeader, idempotent } from '../http/idempotency.ts';
 import { strict } from '../http/invalid.ts';
-import { pageAnswer, pageParameters, readPage } from '../http/page.ts';
-import { CHANGE_PROBLEMS, problems, READ_PROBLEMS } from '../http/problems.ts';
+import { type PagePlace, pageAnswer, pageParameters, readPage } from '../http/page.ts';
+import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
 import {
   type CheckedAgainst,
   extraFields,
   nameField,
+  oneSubscriber,
   secretField,
-  subscriberName,
   subscriberSchema,
   urlField,
   wishFields,
 } from './fields.ts';
 
-export interface SubscriberParts {
-  readonly sql: Sql;
-  readonly changes: Sql;
-  readonly secrets: Secrets | null;
-  readonly known: CheckedAgainst;
-  /** Those that the settings name. */
-  readonly configured: Addresses['configured'];
-}
-
-const BODY_LIMIT = 64 * 1024;
-
-/** Mounts all calls but those that have something sent. */
-export function mountSubscribers(app: Api, parts: SubscriberParts): void {
-  const { sql, changes, secrets, known, configured } = parts;
+export function mountSubscribers(app: Api, { sql, changes, secrets, settings }: Deps): void {
   const means = { sql: changes, secrets };
-  const shown = { secrets, configured };
+  const known = { sites: settings.sites.map(({ name }) => name), webhooks: settings.webhooks };
+  const shown = { secrets, configured: settings.subscribers };
 
   app.openapi(listRoute, async (c) => {
-    const read = ({ before: after, limit }: { before: number | null; limit: number }) => subscriberPage(sql, { after, limit });
-    const { page, nextCursor } = await readPage(c.req.valid('query'), read, (row) => row.id);
+    const read = ({ before: after, limit }: PagePlace) => subscriberPage(sql, { after, limit });
+    const { page, nextCursor } = await readPage(c.req.valid('query'), read);
     return c.json({ data: page.map((row) => subscriberBody(row, shown)), nextCursor }, 200);
   });
 
@@ -78,124 +60,72 @@ function distinct<List extends readonly unknown[] | null | undefined>(list: List
   return (Array.isArray(list) ? [...new Set(list)] : list) as List;
 }
 
-const FIELD_PROBLEMS = ['unknown_site', ...BODY_PROBLEMS] as const;
-const oneSubscriber = { params: z.object({ id: subscriberName }) };
 const answer = (description: string) => jsonAnswer(description, subscriberSchema);
 
-const listRoute = createRoute({
-  method: 'get',
-  path: '/v1/subscribers',
-  security: needs('read'),
+const listRoute = route('GET /v1/subscribers', {
   summary: 'List subscribers',
   description: 'Those of the configuration and those made here, the oldest first.',
-  tags: ['Subscribers'],
-  request: {
-    query: strict(pageParameters),
-  },
-  responses: {
-    200: pageAnswer(subscriberSchema),
-    ...problems(...READ_PROBLEMS),
-  },
+  query: pageParameters,
+  answers: { 200: pageAnswer(subscriberSchema) },
 });
 
 const addedSchema = subscriberSchema.extend({ secret: z.string() }).openapi('AddedSubscriber');
 
 export type AddedSubscriberBody = z.output<typeof addedSchema>;
 
-const addRoute = (means: { sql: Sql; secrets: Secrets | null }, known: CheckedAgainst) =>
-  createRoute({
-    method: 'post',
-    path: '/v1/subscribers',
-    security: needs('operate'),
+const addRoute = (means: Pick<Deps, 'sql' | 'secrets'>, known: CheckedAgainst) =>
+  route('POST /v1/subscribers', {
     summary: 'Add a subscriber',
     description:
       'It gets what happens from now on; what happened before can be sent with `replay`. The answer shows the secret that signs, and nothing shows it again.',
-    tags: ['Subscribers'],
-    middleware: [exactJson(BODY_LIMIT), idempotent(means)] as const,
-    request: {
-      headers: idempotencyHeader,
-      body: jsonBody(
-        strict({
-          name: nameField,
-          url: urlField(known),
-          secret: secretField.optional(),
-          ...extraFields,
-          ...wishFields(known),
-        }).openapi('NewSubscriber'),
-      ),
-    },
-    responses: {
-      201: jsonAnswer('It was added. Keep the secret.', addedSchema),
-      ...problems(
-        ...FIELD_PROBLEMS,
-        ...CHANGE_PROBLEMS,
-        'subscriber_exists',
-        'secrets_key_missing',
-        'secrets_key_wrong',
-        ...IDEMPOTENCY_PROBLEMS,
-      ),
-    },
+    limit: 64 * 1024,
+    idempotent: means,
+    body: strict({
+      name: nameField,
+      url: urlField(known),
+      secret: secretField.optional(),
+      ...extraFields,
+      ...wishFields(known),
+    }).openapi('NewSubscriber'),
+    answers: { 201: jsonAnswer('It was added. Keep the secret.', addedSchema) },
+    problems: ['unknown_site', 'subscriber_exists', 'secrets_key_missing', 'secrets_key_wrong'],
   });
 
-const readRoute = createRoute({
-  method: 'get',
-  path: '/v1/subscribers/{id}',
-  security: needs('read'),
+const readRoute = route('GET /v1/subscribers/{id}', {
   summary: 'Read a subscriber',
   description: 'As the list has it. Secrets and private keys are never shown.',
-  tags: ['Subscribers'],
-  request: oneSubscriber,
-  responses: {
-    200: answer('The subscriber, without its secret.'),
-    ...problems(...READ_PROBLEMS, 'subscriber_not_found'),
-  },
+  ...oneSubscriber,
+  answers: { 200: answer('The subscriber, without its secret.') },
 });
 
 const changeRoute = (known: CheckedAgainst) =>
-  createRoute({
-    method: 'patch',
-    path: '/v1/subscribers/{id}',
-    security: needs('operate'),
+  route('PATCH /v1/subscribers/{id}', {
     summary: 'Change a subscriber',
     description:
       'What is absent stays. With `status` a subscriber is switched off, or on again: then it is sent what waits. A `url` of another origin (scheme, host, port) needs `headers` beside it where the subscriber has some: stored values are not sent there (`headers_not_given`). Of those that the configuration names only `status` is changed here.',
-    tags: ['Subscribers'],
-    middleware: exactJson(BODY_LIMIT),
-    request: {
-      ...oneSubscriber,
-      body: jsonBody(
-        strict({
-          url: urlField(known).optional(),
-          ...extraFields,
-          ...wishFields(known),
-          status: z.enum(['active', 'off'], { error: 'must be active or off' }).optional(),
-        }).openapi('SubscriberChanges'),
-      ),
-    },
-    responses: {
-      200: answer('The subscriber as it is now.'),
-      ...problems(
-        ...FIELD_PROBLEMS,
-        ...CHANGE_PROBLEMS,
-        'subscriber_not_found',
-        'subscriber_configured',
-        'secrets_key_missing',
-        'secrets_key_wrong',
-        'headers_not_given',
-      ),
-    },
+    limit: 64 * 1024,
+    ...oneSubscriber,
+    body: strict({
+      url: urlField(known).optional(),
+      ...extraFields,
+      ...wishFields(known),
+      status: z.enum(['active', 'off'], { error: 'must be active or off' }).optional(),
+    }).openapi('SubscriberChanges'),
+    answers: { 200: answer('The subscriber as it is now.') },
+    problems: [
+      'unknown_site',
+      'subscriber_not_found',
+      'subscriber_configured',
+      'secrets_key_missing',
+      'secrets_key_wrong',
+      'headers_not_given',
+    ],
   });
 
-const removeRoute = createRoute({
-  method: 'delete',
-  path: '/v1/subscribers/{id}',
-  security: needs('operate'),
+const removeRoute = route('DELETE /v1/subscribers/{id}', {
   summary: 'Remove a subscriber',
   description: 'What waits for it is suppressed. Its deliveries stay to be read, and its name may be used again.',
-  tags: ['Subscribers'],
-  request: oneSubscriber,
-  responses: {
-    204: { description: 'It gets nothing any more.' },
-    ...problems(...CHANGE_PROBLEMS, 'subscriber_not_found', 'subscriber_configured'),
-  },
+  ...oneSubscriber,
+  answers: { 204: { description: 'It gets nothing any more.' } },
+  problems: ['subscriber_not_found', 'subscriber_configured'],
 });

@@ -1,56 +1,41 @@
-/** What waits for a subscriber, by type, and what it answered last. */
+/** Deliveries that wait for a subscriber, by type, and its last answer. */
 
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import { requireSubscriber } from '../../actions/subscribers/subscribers.ts';
 import { waitingBody } from '../../actions/subscribers/waiting.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { needs } from '../access/scopes.ts';
-import { type Api, jsonAnswer } from '../http/definitions.ts';
-import { problems, READ_PROBLEMS } from '../http/problems.ts';
-import { answerSchema, subscriberName } from './fields.ts';
+import { listOf, named, orNull, textOrNull } from '../http/fields.ts';
+import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
+import { answerSchema, oneSubscriber } from './fields.ts';
 
-/** Mounts the call. `concurrency`: deliveries in flight at most, to each subscriber. */
-export function mountWaiting(app: Api, { sql, concurrency }: { sql: Sql; concurrency: number }): void {
+export function mountWaiting(app: Api, { sql, settings }: Deps): void {
   app.openapi(waitingRoute, async (c) =>
-    c.json(await waitingBody(sql, await requireSubscriber(sql, c.req.valid('param').id), concurrency), 200),
+    c.json(await waitingBody(sql, await requireSubscriber(sql, c.req.valid('param').id), settings.webhooks.concurrency), 200),
   );
 }
 
-const waitingSchema = z
-  .object({
-    count: z.int().openapi({ description: 'Deliveries that wait, parked ones among them; counted to 100 000.', example: 9520 }),
-    atLeast: z.boolean().openapi({ description: 'Whether there may be more than were counted.' }),
-    oldest: z.string().nullable().openapi({ description: 'When the first of their events was made.' }),
-    types: z
-      .array(z.object({ type: z.string(), count: z.int(), oldest: z.string() }))
-      .openapi({ description: 'The same by type of event, the most first.' }),
-    untyped: z.int().openapi({ description: 'How many of `count` are in no type: types are counted of the oldest 20 000.' }),
-    nextTryAt: z
-      .string()
-      .nullable()
-      .openapi({ description: 'When the next delivery is tried; null when none waits, or the subscriber is off.' }),
-    deliveredAt: z.string().nullable().openapi({ description: 'When it last took one of its newest deliveries.' }),
-    givenUp: z.int().openapi({ description: 'Deliveries given up since the trouble began; counted to 100 000.' }),
-    givenUpAtLeast: z.boolean(),
-    drain: z.union([z.object({ ms: z.number(), perSecond: z.number() }), z.null()]).openapi({
-      description:
-        'Milliseconds until all of them have arrived once it takes deliveries again, and the deliveries a second that this is, by what was measured lately; null when nothing is known to reckon with.',
-    }),
-    lastAnswer: z
-      .union([answerSchema.extend({ delivery: z.string().openapi({ example: 'dlv_42' }) }), z.null()])
-      .openapi({ description: 'The whole answer to the last attempt that failed; null when none is kept.' }),
-  })
-  .openapi('SubscriberWaiting');
+const waitingSchema = named('SubscriberWaiting', {
+  count: z.int().openapi({ description: 'Deliveries that wait, parked ones among them; counted to 100 000.', example: 9520 }),
+  atLeast: z.boolean().describe('Whether there may be more than were counted.'),
+  oldest: textOrNull.describe('When the first of their events was made.'),
+  types: listOf({ type: z.string(), count: z.int(), oldest: z.string() }).describe('The same by type of event, the most first.'),
+  untyped: z.int().describe('How many of `count` are in no type: types are counted of the oldest 20 000.'),
+  nextTryAt: textOrNull.describe('When the next delivery is tried; null when none waits, or the subscriber is off.'),
+  deliveredAt: textOrNull.describe('When it last took one of its newest deliveries.'),
+  givenUp: z.int().describe('Deliveries given up since the trouble began; counted to 100 000.'),
+  givenUpAtLeast: z.boolean(),
+  drain: orNull(z.object({ ms: z.number(), perSecond: z.number() })).describe(
+    'Milliseconds until all of them have arrived once it takes deliveries again, and the deliveries a second that this is, by what was measured lately; null when nothing is known to reckon with.',
+  ),
+  lastAnswer: orNull(answerSchema.extend({ delivery: z.string().openapi({ example: 'dlv_42' }) })).describe(
+    'The whole answer to the last attempt that failed; null when none is kept.',
+  ),
+});
 
 export type SubscriberWaitingBody = z.output<typeof waitingSchema>;
 
-const waitingRoute = createRoute({
-  method: 'get',
-  path: '/v1/subscribers/{id}/waiting',
-  security: needs('read'),
+const waitingRoute = route('GET /v1/subscribers/{id}/waiting', {
   summary: 'Read what waits for a subscriber',
   description: 'How many deliveries wait and of which types, when the next is tried, and what the subscriber answered last.',
-  tags: ['Subscribers'],
-  request: { params: z.object({ id: subscriberName }) },
-  responses: { 200: jsonAnswer('What waits.', waitingSchema), ...problems(...READ_PROBLEMS, 'subscriber_not_found') },
+  ...oneSubscriber,
+  answers: { 200: jsonAnswer('What waits.', waitingSchema) },
 });

@@ -3,7 +3,7 @@ import { cursorAt, OUTCOMES, purchasesAsCsv, readCursor, SORTS } from '../../act
 import { actOnMany, MANY_ACTS, type ManyAct, type ManyResult, namesOfMatching } from '../../actions/purchases/many.ts';
 import { faultsOf, inOneSentence, strict } from '../../api/http/invalid.ts';
 import { Problem } from '../../api/http/problems.ts';
-import { listOf, listParameters } from '../../api/purchases/list.ts';
+import { listParameters, wantedList } from '../../api/purchases/list.ts';
 import { purchaseBody } from '../../api/purchases/purchase-body.ts';
 import { PURCHASE_STATUSES } from '../../domain/purchases/purchase.ts';
 import { apart } from '../../domain/values/counts.ts';
@@ -65,7 +65,7 @@ export const register = declare(
     const query = strict(listParameters).safeParse({ ...given, ...(q !== undefined && { q }) });
     if (!query.success) throw new AppError('invalid', `--${inOneSentence(faultsOf(query.error, { ...given, q }).errors)}`);
     await withDatabase(context, async ({ sql }) => {
-      const wanted = await listOf(sql, query.data).catch((error: unknown) => {
+      const wanted = await wantedList(sql, query.data).catch((error: unknown) => {
         throw error instanceof Problem ? new AppError('invalid', `--${error.message}`) : error;
       });
       if (act !== undefined) return doIt(context, sql, wanted.filter, { act, dryRun, yes, json });

@@ -322,7 +322,7 @@ describe('a stream', () => {
     });
     const settings = { apiKeys: [ofMachine(MACHINE_KEY)], sites: [], ...PLANS };
     const log = { debug: () => undefined } as never;
-    const api = createApi({ sql: counting, databaseUrl: '', settings, health: createHealth(() => 0), log });
+    const api = createApi({ sql: counting, settings, health: createHealth(() => 0), log });
     const response = await api.request(`http://127.0.0.1/v1/events/stream?after=${end}`, { headers: AS_MACHINE });
     const reader = response.body!.getReader();
     await reader.read();

@@ -35,7 +35,7 @@ const codeOf = (query: Promise<unknown>) =>
   );
 
 test('as many run as there are connections, some wait, and the next is refused at once; none is lost', async () => {
-  const sql = limitedPool(pool, { connections: 2, waiting: 3 });
+  const sql = limitedPool(pool, 2, { waiting: 3 });
   const waitForLock = () => sql`select pg_advisory_xact_lock_shared(${LOCK})`;
   await whileLocked(async (release) => {
     const first = [codeOf(waitForLock()), codeOf(sql.begin(async (tx) => tx`select pg_advisory_xact_lock_shared(${LOCK})`))];
@@ -54,7 +54,7 @@ test('as many run as there are connections, some wait, and the next is refused a
 });
 
 test('who waits too long is refused while the others still run', async () => {
-  const sql = limitedPool(pool, { connections: 2, within: 30 });
+  const sql = limitedPool(pool, 2, { within: 30 });
   await whileLocked(async (release) => {
     const held = [1, 2].map(() => codeOf(sql`select pg_advisory_xact_lock_shared(${LOCK})`));
     expect(await Promise.race([...held, codeOf(sql`select 1`)])).toBe('busy');
@@ -64,7 +64,7 @@ test('who waits too long is refused while the others still run', async () => {
 });
 
 test('fragments, lists and names are parts of a query as ever', async () => {
-  const sql = limitedPool(pool, { connections: 1, waiting: 0 });
+  const sql = limitedPool(pool, 1, { waiting: 0 });
   const [row] = await sql`select ${sql`1 + 1`}::int as two, ${sql('a')}.x from (select 3 as x) a where x in ${sql([3, 4])}`;
   expect(row).toEqual({ two: 2, x: 3 });
 });

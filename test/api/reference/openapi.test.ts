@@ -47,7 +47,6 @@ function operations(): { name: string; method: string; path: string; operation: 
 function mounted(): string[] {
   const app = createApi({
     sql: api.sql,
-    databaseUrl: '',
     settings: { apiKeys: [], sites: [], ...PLANS },
     health: api.health,
     log: { debug: () => undefined } as never,

@@ -1,37 +1,27 @@
-/** What Prometheus asks: how much was done, how long it took, and what waits. */
+/** Metrics for Prometheus: how much was done, how long it took, and what waits. */
 
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { accepts } from 'hono/accepts';
-import type { ApiKey } from '../../config/api-keys.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import type { Health } from '../../runtime/loops/health.ts';
+import type { Settings } from '../../config/settings.ts';
 import type { Meters } from '../../runtime/meters.ts';
 import { createRegistry, type Format } from '../../runtime/metrics.ts';
 import { packageVersion } from '../../runtime/process/package-version.ts';
-import { needs } from '../access/scopes.ts';
-import type { Api } from '../http/definitions.ts';
-import { problems } from '../http/problems.ts';
+import { type Api, type Deps, needs, route } from '../http/route.ts';
 import { createBudget } from '../limits/strangers.ts';
 import { type DatabaseNumbers, type DatabaseReading, databaseNumbers } from './database-numbers.ts';
-import type { Engine } from './metric.ts';
+import type { Replica } from './metric.ts';
 import { metricFamilies } from './metric-families.ts';
 
 /** More callers within a second get what was written last: without keys anybody may ask, and writing it takes 3 ms. */
 const WRITTEN_A_SECOND = 20;
 
-interface MetricsParts {
-  readonly sql: Sql;
-  readonly health: Health;
-  readonly engine: Engine;
-  readonly keys: readonly ApiKey[];
-}
+type MetricsDeps = Pick<Deps, 'operators' | 'health'> & Pick<Replica, 'engine'> & { settings: Pick<Settings, 'apiKeys'> };
 
-/** Mounts /metrics. */
-export function mountMetrics(app: Api, { sql, health, engine, keys }: MetricsParts): void {
-  const readNumbers = databaseNumbers(sql);
+export function mountMetrics(app: Api, { operators, health, engine, settings }: MetricsDeps): void {
+  const readNumbers = databaseNumbers(operators);
   let reading: DatabaseReading = { answers: false, numbers: null };
-  const sources = { version: packageVersion(), health, engine, keys, reading: () => reading };
+  const sources = { version: packageVersion(), health, engine, keys: settings.apiKeys, reading: () => reading };
   const forgetGone = goneForgetter(engine.meters);
   const writerOf = (format: Format) => {
     const mayWrite = createBudget(WRITTEN_A_SECOND);
@@ -81,19 +71,16 @@ export function goneForgetter(meters: Meters): (numbers: Pick<DatabaseNumbers, '
   };
 }
 
-const metricsRoute = createRoute({
-  method: 'get',
-  path: '/metrics',
+const metricsRoute = route('GET /metrics', {
   security: needs('metrics'),
   summary: 'Metrics for Prometheus',
   description:
     'Counters and durations are of this replica; what waits, and who answers, is of all together and at most ten seconds old. They are listed in docs/metrics.md.',
-  tags: ['Operations'],
-  responses: {
+  answers: {
     200: {
       description: 'The text format, version 0.0.4; or OpenMetrics, version 1.0.0, with exemplars, to who prefers it.',
       content: { 'text/plain': { schema: z.string() }, [OPEN_METRICS]: { schema: z.string() } },
     },
-    ...problems('unauthorized'),
   },
+  needsDatabase: false,
 });

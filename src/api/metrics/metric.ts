@@ -6,10 +6,13 @@ import type { Health } from '../../runtime/loops/health.ts';
 import type { Meters } from '../../runtime/meters.ts';
 import type { MetricFamily, Sample } from '../../runtime/metrics.ts';
 
-/** One metric, without the prefix of its name, and how its numbers are read from a source. */
-export interface Metric<Source> extends Omit<MetricFamily, 'read'> {
+/** How the numbers of a metric are read from a source. It is a gauge without labels, unless it says otherwise. */
+export interface Metric<Source> extends Partial<Pick<MetricFamily, 'type' | 'labels' | 'exemplar'>>, Pick<MetricFamily, 'help'> {
   read(source: Source): readonly Sample[];
 }
+
+/** Metrics by their names without the prefix. */
+export type Metrics<Source> = Readonly<Record<string, Metric<Source>>>;
 
 /** The rest of the daemon, as far as it is counted. */
 export interface Engine {

@@ -1,20 +1,16 @@
 /** Metrics of subscribers, of channels for people and of deliveries, which the database counts for all replicas. */
 import { healthStatus } from '../../domain/deliveries/subscriber-state.ts';
 import type { DatabaseNumbers } from './database-numbers.ts';
-import type { Metric } from './metric.ts';
+import type { Metrics } from './metric.ts';
 
-export const SUBSCRIBER_METRICS: readonly Metric<DatabaseNumbers>[] = [
-  {
-    type: 'gauge',
-    name: 'subscriber_up',
+export const SUBSCRIBER_METRICS: Metrics<DatabaseNumbers> = {
+  subscriber_up: {
     labels: ['subscriber'],
     help: 'Whether the subscriber gets events; 0 when it is switched off.',
     read: ({ subscribers }) =>
       subscribers.map(({ name, status }) => ({ labels: { subscriber: name }, value: status === 'off' ? 0 : 1 })),
   },
-  {
-    type: 'gauge',
-    name: 'subscriber_paused',
+  subscriber_paused: {
     labels: ['subscriber'],
     help: 'Whether the subscriber is paused because it failed; 0 also when it is switched off.',
     read: ({ subscribers }) =>
@@ -23,25 +19,19 @@ export const SUBSCRIBER_METRICS: readonly Metric<DatabaseNumbers>[] = [
         value: healthStatus(each) === 'paused' ? 1 : 0,
       })),
   },
-  {
-    type: 'gauge',
-    name: 'subscriber_failures',
+  subscriber_failures: {
     labels: ['subscriber'],
     help: "The subscriber's own failures in a row while it is paused; 0 when it is well.",
     read: ({ subscribers }) =>
       subscribers.map(({ name, health }) => ({ labels: { subscriber: name }, value: health?.failures ?? 0 })),
   },
-  {
-    type: 'gauge',
-    name: 'subscriber_unreached',
+  subscriber_unreached: {
     labels: ['subscriber'],
     help: 'Whether nothing gets through to the subscriber for a reason on this side: name server, proxy, network or a wrong SECRETS_KEY.',
     read: ({ subscribers }) =>
       subscribers.map(({ name, unreached }) => ({ labels: { subscriber: name }, value: unreached === null ? 0 : 1 })),
   },
-  {
-    type: 'gauge',
-    name: 'channel_up',
+  channel_up: {
     labels: ['channel'],
     help: 'Whether a channel for people takes messages; 0 when it is switched off or has taken none for a quarter of an hour.',
     read: ({ subscribers, hearing }) =>
@@ -49,16 +39,11 @@ export const SUBSCRIBER_METRICS: readonly Metric<DatabaseNumbers>[] = [
         audience === 'people' ? [{ labels: { channel: name }, value: hearing.includes(name) ? 1 : 0 }] : [],
       ),
   },
-  {
-    type: 'gauge',
-    name: 'heartbeat_timestamp_seconds',
-    labels: [],
+  heartbeat_timestamp_seconds: {
     help: "When the dead man's switch was called last, in seconds since 1970; missing while it never was.",
     read: ({ heartbeatAt }) => (heartbeatAt === null ? [] : [{ value: heartbeatAt / 1_000 }]),
   },
-  {
-    type: 'gauge',
-    name: 'deliveries_waiting',
+  deliveries_waiting: {
     labels: ['subscriber', 'status'],
     help: 'Deliveries that are not settled, retries included. Counted to ten thousand.',
     read: ({ subscribers }) =>
@@ -69,9 +54,7 @@ export const SUBSCRIBER_METRICS: readonly Metric<DatabaseNumbers>[] = [
         })),
       ),
   },
-  {
-    type: 'gauge',
-    name: 'delivery_lag_seconds',
+  delivery_lag_seconds: {
     labels: ['subscriber'],
     help: 'How long the delivery that waits longest for its next attempt has been due, parked or not.',
     read: ({ subscribers, at }) =>
@@ -80,4 +63,4 @@ export const SUBSCRIBER_METRICS: readonly Metric<DatabaseNumbers>[] = [
         value: dueSince === null ? 0 : Math.max(at - dueSince, 0) / 1_000,
       })),
   },
-];
+};

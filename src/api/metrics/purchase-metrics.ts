@@ -4,12 +4,10 @@ import type { IncidentKind } from '../../domain/incidents/symptom.ts';
 import { isKnownState, stateName } from '../../domain/purchases/states.ts';
 import type { Sample } from '../../runtime/metrics.ts';
 import type { DatabaseNumbers } from './database-numbers.ts';
-import type { Metric } from './metric.ts';
+import type { Metrics } from './metric.ts';
 
-export const PURCHASE_METRICS: readonly Metric<DatabaseNumbers>[] = [
-  {
-    type: 'gauge',
-    name: 'purchases',
+export const PURCHASE_METRICS: Metrics<DatabaseNumbers> = {
+  purchases: {
     labels: ['site', 'status', 'state', 'stuck'],
     help: 'Registered purchases. An unlisted state is its number; one that was not seen yet is none.',
     read: ({ totals }) =>
@@ -18,31 +16,23 @@ export const PURCHASE_METRICS: readonly Metric<DatabaseNumbers>[] = [
         value: count,
       })),
   },
-  {
-    type: 'gauge',
-    name: 'polls_due',
+  polls_due: {
     labels: ['site'],
     help: 'Purchases whose next poll is due, without first polls of bulk registrations. Counted to about ten thousand.',
     read: ({ lags }) => lags.map(({ site, due }) => ({ labels: { site }, value: due })),
   },
-  {
-    type: 'gauge',
-    name: 'poll_lag_seconds',
+  poll_lag_seconds: {
     labels: ['site'],
     help: 'How long the oldest due poll has been waiting.',
     read: ({ lags }) => lags.map(({ site, oldest }) => ({ labels: { site }, value: oldest / 1_000 })),
   },
-  {
-    type: 'gauge',
-    name: 'site_up',
+  site_up: {
     labels: ['site'],
     help: 'Whether purchases of the site can be read.',
     read: ({ sites }) =>
       sites.map(({ name, failingSince }) => ({ labels: { site: name }, value: failingSince === null ? 1 : 0 })),
   },
-  {
-    type: 'gauge',
-    name: 'site_last_read_seconds',
+  site_last_read_seconds: {
     labels: ['site'],
     help: "How long ago an answer last showed a purchase's status; none before the first.",
     read: ({ at, sites }) =>
@@ -50,16 +40,12 @@ export const PURCHASE_METRICS: readonly Metric<DatabaseNumbers>[] = [
         lastReadAt === null ? [] : [{ labels: { site: name }, value: Math.max(at - lastReadAt, 0) / 1_000 }],
       ),
   },
-  {
-    type: 'gauge',
-    name: 'incidents_open',
+  incidents_open: {
     labels: ['site', 'kind'],
     help: 'Open incidents that are part of no other one. Those of several sites, subscribers and replicas have no site.',
     read: (numbers) => perIncidentKind(numbers, (row) => row?.count ?? 0),
   },
-  {
-    type: 'gauge',
-    name: 'incidents_critical',
+  incidents_critical: {
     labels: ['site', 'kind'],
     help: 'Whether one of these incidents is critical.',
     read: (numbers) =>
@@ -67,7 +53,7 @@ export const PURCHASE_METRICS: readonly Metric<DatabaseNumbers>[] = [
         row !== undefined && row.severity !== null && levelOf({ ...row, severity: row.severity }) === 'critical' ? 1 : 0,
       ),
   },
-];
+};
 
 const SITE_INCIDENTS: readonly IncidentKind[] = ['stuck', 'unreachable'];
 const SITELESS_INCIDENTS: readonly IncidentKind[] = ['stuck', 'subscriber', 'replica'];

@@ -1,47 +1,21 @@
-/** What the database knows of all replicas together, for /metrics: read at most every ten seconds, and never waited for long. */
+/** Numbers of all replicas together, for /metrics: read at most every ten seconds, and never waited for long. */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { countOpenIncidents } from '../../postgres/incidents/incidents.ts';
 import { LEASES } from '../../postgres/migrations/names.ts';
-import { listSites, presentSites, type SiteRow } from '../../postgres/polling/sites.ts';
-import { purchaseTotals, type Total } from '../../postgres/reports/counts.ts';
-import {
-  type DueLag,
-  databaseMoment,
-  dueLag,
-  type WaitingDeliveries,
-  waitingDeliveries,
-  waitingOf,
-} from '../../postgres/reports/overview.ts';
+import { listSites, presentSites } from '../../postgres/polling/sites.ts';
+import { purchaseTotals } from '../../postgres/reports/counts.ts';
+import { databaseMoment, dueLag, waitingDeliveries, waitingOf } from '../../postgres/reports/overview.ts';
 import { lastHeartbeat } from '../../postgres/shards/dead-mans-switch.ts';
 import { livingReplicas } from '../../postgres/shards/living-replicas.ts';
-import { readSubscribers, type StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
+import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
 import { hearingChannels } from '../../postgres/subscribers/symptoms.ts';
 import { doneAt } from '../../postgres/upkeep/retention.ts';
 
-export interface DatabaseNumbers {
-  /** By the database's clock. */
-  readonly at: Instant;
-  /** How full the queue of notifications is, from 0 to 1. */
-  readonly notificationQueue: number;
-  readonly oldestTransaction: Milliseconds;
-  /** When the last whole run of retention began; null before the first. */
-  readonly retentionAt: Instant | null;
-  readonly totals: readonly Total[];
-  readonly lags: readonly DueLag[];
-  /** Those that are configured. */
-  readonly sites: readonly SiteRow[];
-  readonly incidents: Awaited<ReturnType<typeof countOpenIncidents>>;
-  readonly subscribers: readonly (Pick<StoredSubscriber, 'name' | 'audience' | 'status' | 'health' | 'unreached'> &
-    Omit<WaitingDeliveries, 'subscriber'>)[];
-  readonly replicas: number;
-  /** The channels for people that take messages, by name. */
-  readonly hearing: readonly string[];
-  /** When the dead man's switch was called last; null while it never was. */
-  readonly heartbeatAt: Instant | null;
-}
+/** Of all replicas together. Times are by the database's clock. */
+export type DatabaseNumbers = Awaited<ReturnType<typeof read>>;
 
 /** However many ask, the database is asked so often. */
 const FRESH: Milliseconds = 10_000;
@@ -82,7 +56,7 @@ export function databaseNumbers(sql: Sql): () => Promise<DatabaseReading> {
   };
 }
 
-async function read(sql: Sql, moment: Awaited<ReturnType<typeof databaseMoment>>): Promise<DatabaseNumbers> {
+async function read(sql: Sql, moment: Awaited<ReturnType<typeof databaseMoment>>) {
   const { at } = moment;
   const [totals, lags, sites, incidents, subscribers, waiting, replicas, hearing, heartbeatAt, retentionAt] = await allAtOnce([
     purchaseTotals(sql),
@@ -100,19 +74,16 @@ async function read(sql: Sql, moment: Awaited<ReturnType<typeof databaseMoment>>
     ...moment,
     totals,
     lags,
+    /** Sites that are configured. */
     sites: presentSites(sites),
     incidents,
-    subscribers: subscribers.map(({ id, name, audience, status, health, unreached }) => ({
-      name,
-      audience,
-      status,
-      health,
-      unreached,
-      ...waitingOf(waiting, id),
-    })),
+    subscribers: subscribers.map((each) => ({ ...each, ...waitingOf(waiting, each.id) })),
     replicas: replicas.length,
+    /** The channels for people that take messages, by name. */
     hearing,
+    /** When the dead man's switch was called last; null while it never was. */
     heartbeatAt,
+    /** When the last whole run of retention began; null before the first. */
     retentionAt,
   };
 }

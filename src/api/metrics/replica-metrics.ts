@@ -1,33 +1,26 @@
 /** Metrics of the work that this replica has done. */
 import { seenCertificates } from '../../runtime/http/certificates.ts';
 import { ATTEMPT_OUTCOMES, DATABASE_CHANGE_KINDS, POLL_OUTCOMES, type SiteMeter, type Spread } from '../../runtime/meters.ts';
-import type { Metric, Replica } from './metric.ts';
+import type { Metric, Metrics, Replica } from './metric.ts';
 
-export const REPLICA_METRICS: readonly Metric<Replica>[] = [
-  {
-    type: 'gauge',
-    name: 'loop_healthy',
+export const REPLICA_METRICS: Metrics<Replica> = {
+  loop_healthy: {
     labels: ['loop'],
     help: 'Whether a loop of the daemon did its work when it last tried.',
     read: ({ health }) => health.loops().map(({ name, ok }) => ({ labels: { loop: name }, value: ok ? 1 : 0 })),
   },
-  {
-    type: 'gauge',
-    name: 'shards_owned',
-    labels: [],
+  shards_owned: {
     help: 'Shards, of 64, whose purchases this replica polls, and whose events it delivers.',
     read: ({ engine }) => [{ value: engine.shardsOwned() }],
   },
-  {
+  database_changes_total: {
     type: 'counter',
-    name: 'database_changes_total',
     labels: ['kind'],
     help: 'How often another database answered than before: went_back (writes that it had confirmed are gone) or moved.',
     read: ({ engine }) => DATABASE_CHANGE_KINDS.map((kind) => ({ labels: { kind }, value: engine.meters.databaseChanges[kind] })),
   },
-  {
+  polls_total: {
     type: 'counter',
-    name: 'polls_total',
     labels: ['site', 'outcome'],
     help: 'Polls made, by what they showed.',
     read: ({ engine }) =>
@@ -35,73 +28,58 @@ export const REPLICA_METRICS: readonly Metric<Replica>[] = [
         POLL_OUTCOMES.map((outcome) => ({ labels: { site, outcome }, value: polls[outcome] })),
       ),
   },
-  {
+  poll_duration_seconds: {
     type: 'histogram',
-    name: 'poll_duration_seconds',
     labels: ['site'],
     help: 'From asking the service to its answer.',
     exemplar: 'purchase_row',
     read: bySite(({ took }) => took),
   },
-  {
-    type: 'gauge',
-    name: 'polls_in_flight',
+  polls_in_flight: {
     labels: ['site'],
     help: 'Polls that wait for their answer.',
     read: bySite(({ inFlight }) => inFlight),
   },
-  {
+  state_changes_total: {
     type: 'counter',
-    name: 'state_changes_total',
     labels: ['site'],
     help: 'Changes of state that were recorded.',
     read: bySite(({ changes }) => changes),
   },
-  {
+  purchases_repaired_total: {
     type: 'counter',
-    name: 'purchases_repaired_total',
     labels: ['site'],
     help: 'Purchases whose stored state disagreed with their last announced transition and was set back to it.',
     read: bySite(({ repairs }) => repairs),
   },
-  {
+  polls_row_locked_total: {
     type: 'counter',
-    name: 'polls_row_locked_total',
     labels: ['site'],
     help: "Polls not recorded because another session had locked the purchase's row; they are made again.",
     read: bySite(({ locked }) => locked),
   },
-  {
-    type: 'gauge',
-    name: 'polls_unrecorded',
-    labels: [],
+  polls_unrecorded: {
     help: 'Polls that were made and wait to be recorded.',
     read: ({ engine }) => [{ value: engine.unwritten() }],
   },
-  {
+  recording_duration_seconds: {
     type: 'histogram',
-    name: 'recording_duration_seconds',
-    labels: [],
     help: 'A statement that records polls, with its wait for a database connection.',
     read: ({ engine }) => [{ value: engine.meters.recording.took }],
   },
-  {
+  recording_batch_polls: {
     type: 'histogram',
-    name: 'recording_batch_polls',
-    labels: [],
     help: 'Polls recorded by one statement.',
     read: ({ engine }) => [{ value: engine.meters.recording.polls }],
   },
-  {
+  events_total: {
     type: 'counter',
-    name: 'events_total',
     labels: ['type'],
     help: 'Events of purchases and incidents that were committed.',
     read: ({ engine }) => [...engine.meters.events()].map(([type, value]) => ({ labels: { type }, value })),
   },
-  {
+  delivery_attempts_total: {
     type: 'counter',
-    name: 'delivery_attempts_total',
     labels: ['subscriber', 'outcome'],
     help: 'Attempts to deliver an event, by how they ended.',
     read: ({ engine }) =>
@@ -109,18 +87,15 @@ export const REPLICA_METRICS: readonly Metric<Replica>[] = [
         ATTEMPT_OUTCOMES.map((outcome) => ({ labels: { subscriber, outcome }, value: attempts[outcome] })),
       ),
   },
-  {
+  event_to_receipt_seconds: {
     type: 'histogram',
-    name: 'event_to_receipt_seconds',
     labels: ['subscriber'],
     help: 'From the making of an event to its receipt.',
     exemplar: 'event_id',
     read: ({ engine }) =>
       [...engine.meters.subscribers()].map(([subscriber, { latency }]) => ({ labels: { subscriber }, value: latency })),
   },
-  {
-    type: 'gauge',
-    name: 'database_connections',
+  database_connections: {
     labels: ['pool', 'state'],
     help: 'Connections that the replica may have to the database, by whether they carry a query or transaction: in_use or free.',
     read: ({ engine }) =>
@@ -131,29 +106,24 @@ export const REPLICA_METRICS: readonly Metric<Replica>[] = [
           { labels: { pool, state: 'free' }, value: most - inUse() },
         ]),
   },
-  {
-    type: 'gauge',
-    name: 'database_queries_waiting',
+  database_queries_waiting: {
     labels: ['pool'],
     help: 'Queries and transactions that wait for a connection of the pool; those of the API wait as api_callers and changes_callers.',
     read: ({ engine }) => engine.pools.map(({ name: pool, waiting }) => ({ labels: { pool }, value: waiting() })),
   },
-  {
+  database_wait_seconds_total: {
     type: 'counter',
-    name: 'database_wait_seconds_total',
     labels: ['pool'],
     help: 'For how long queries and transactions have waited for a connection; its rate is how many wait on average.',
     read: ({ engine }) => engine.pools.map(({ name: pool, waited }) => ({ labels: { pool }, value: waited() / 1_000 })),
   },
-  {
-    type: 'gauge',
-    name: 'expires_timestamp_seconds',
+  expires_timestamp_seconds: {
     labels: ['kind', 'name'],
     help: 'When a key or a certificate that this replica knows expires, in seconds since 1970: api_key, client_certificate (the replica shows it) and server_certificate (a server showed it at the last connection).',
     read: ({ keys, engine }) =>
       expiries(keys, engine).map(({ kind, name, at }) => ({ labels: { kind, name }, value: at / 1_000 })),
   },
-];
+};
 
 /** Keys without an end are left out. */
 function expiries(keys: Replica['keys'], { certificates }: Replica['engine']) {

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { DatabaseNumbers } from '../../../src/api/health/database-numbers.ts';
-import { type MetricSources, metricFamilies } from '../../../src/api/health/metric-families.ts';
-import { goneForgetter } from '../../../src/api/health/metrics.ts';
+import type { DatabaseNumbers } from '../../../src/api/metrics/database-numbers.ts';
+import { type MetricSources, metricFamilies } from '../../../src/api/metrics/metric-families.ts';
+import { goneForgetter } from '../../../src/api/metrics/metrics.ts';
 import { connect } from '../../../src/postgres/connection/database.ts';
 import { recentActivity } from '../../../src/postgres/shards/activity.ts';
 import { createHealth } from '../../../src/runtime/loops/health.ts';
