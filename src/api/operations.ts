@@ -30,7 +30,7 @@ type OperationsParts = Pick<Deps, 'operators' | 'health' | 'replica' | 'log'> &
 
 /** Bytes; calls may accept less, and these more. */
 const LARGEST_BODY = 64 * 1024;
-const LARGE_BODIES: ReadonlySet<string> = new Set(['/v1/purchases/batch']);
+const LARGE_BODIES: ReadonlySet<string> = new Set(['/v1/purchases/batch', '/v1/purchases/act']);
 
 /** Builds an app with /healthz, /readyz and /metrics. */
 export function createOperations(parts: OperationsParts): Api {

@@ -267,6 +267,11 @@ describe('acts on many', () => {
     ]);
   });
 
+  test('a thousand long names in one call are taken', async () => {
+    const purchases = Array.from({ length: 1_000 }, (_, place) => ({ purchaseId: `${place}-`.padEnd(200, 'x'), site: 'default' }));
+    expect((await act({ act: 'stop', purchases, dryRun: true })).body).toMatchObject({ purchases: 0, missing: 1_000 });
+  });
+
   test('all that match are meant, and a list or a filter must be given', async () => {
     for (const id of ['x-1', 'x-2', 'y-1']) await watch(id);
     expect((await act({ act: 'poll', matching: { q: 'X-' }, dryRun: true })).body).toMatchObject({ count: 2, purchases: 2 });
