@@ -10,6 +10,7 @@ import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { type Agreed, agree, agreedOn, type SessionSettings } from './agreed.ts';
 import { type ConnectOptions, connect, EVERY_PLAN, type Queries, type Sql } from './database.ts';
+import { firstValue } from './rows.ts';
 import type { ServerLimits } from './server-limits.ts';
 
 /** For a person: what sessions lack. */
@@ -132,10 +133,7 @@ async function isTransactionPooled(url: string): Promise<boolean> {
   return false;
 }
 
-async function sessionOf(sql: Queries): Promise<number> {
-  const [row] = await sql<[{ pid: number }]>`select pg_backend_pid() as pid`;
-  return row.pid;
-}
+const sessionOf = (sql: Queries) => firstValue<number>(sql`select pg_backend_pid() as pid`);
 
 const STATEMENT_MODE =
   'DATABASE_URL leads to a pooler in statement mode, which takes no transactions: set pool_mode = transaction or session for this database in the file of the pooler';

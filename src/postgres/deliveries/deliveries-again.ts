@@ -1,6 +1,8 @@
 /** Sending again: a delivery goes back to where it waited, keeps the attempts it had, and begins its schedule again. */
+
 import type { Instant } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
+import { hasRows, onlyRow } from '../connection/rows.ts';
 import { wanting } from '../events/events.ts';
 import { type Rank, REPLAYED } from './deliveries.ts';
 
@@ -30,15 +32,13 @@ const handRank = (sql: Queries): Fragment => sql`
  * Makes one delivery due now, whatever its status; false when there is no such delivery, or its subscriber is gone. A delivery
  * that was never delivered takes its place in the order again, before later ones; one that was delivered goes out after all new ones.
  */
-export async function retryDelivery(sql: Queries, id: number): Promise<boolean> {
-  const rows = await sql`
+export const retryDelivery = (sql: Queries, id: number) =>
+  hasRows(sql`
     with old as materialized (
       select d.* from purchase_watch_internal.deliveries d join purchase_watch_internal.subscribers s on s.id = d.subscriber and s.configured
       where d.id = ${id} for update of d),
     ${sendingAgain(sql, handRank(sql))}
-    select pg_notify('purchase_watch_wake', case rank when ${REPLAYED}::smallint then 'replays' else 'deliveries' end) from again`;
-  return rows.length > 0;
-}
+    select pg_notify('purchase_watch_wake', case rank when ${REPLAYED}::smallint then 'replays' else 'deliveries' end) from again`);
 
 /** Which events are sent again to whom. */
 export interface ReplayRange {
@@ -69,12 +69,10 @@ export interface ReplayStep {
 const SLACK = 15 * 60_000;
 
 /** The first and the last position that events of a range can have. */
-export async function boundsOf(sql: Queries, { since, until }: ReplayRange): Promise<{ after: number; last: number }> {
-  const [row] = await sql<[{ after: number; last: number }]>`
+export const boundsOf = (sql: Queries, { since, until }: ReplayRange) =>
+  onlyRow(sql<{ after: number; last: number }[]>`
     select (purchase_watch_internal.position_at(${since - SLACK}::timestamptz) - 1)::float8 as after,
-      (purchase_watch_internal.position_at(${until + SLACK}::timestamptz) - 1)::float8 as last`;
-  return row;
-}
+      (purchase_watch_internal.position_at(${until + SLACK}::timestamptz) - 1)::float8 as last`);
 
 /**
  * Reads the next `limit` events of a range and, unless `dryRun` asks for the counts only, sends those that the subscriber wants

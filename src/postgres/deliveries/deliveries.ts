@@ -1,7 +1,9 @@
 /** The outbox: one delivery is one event for one subscriber. Which deliveries are due, and when the next is. */
+
 import type { Instant } from '../../domain/values/time.ts';
 import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
+import { firstValue } from '../connection/rows.ts';
 
 /** Ranks, the first to go out first: new deliveries; those that failed more than once or came with a bulk load; replayed ones. */
 export type Rank = 0 | 1 | 2;
@@ -146,11 +148,11 @@ function withMore(rows: readonly DueDelivery[], wanted: readonly Wanted[], perSh
 }
 
 /** When the next delivery in the given shards is due that is due to a subscriber `after` its moment; null: there is none. */
-export async function nextDue(
+export const nextDue = (
   sql: Queries,
   { subscribers, shards }: { subscribers: readonly { id: number; after: Instant }[]; shards: readonly number[] },
-): Promise<Instant | null> {
-  const [row] = await sql<{ at: Instant | null }[]>`
+) =>
+  firstValue<Instant | null>(sql`
     select min(due.due_at) as at
     from ${columns(sql, subscribers, 'u', {
       subscriber: ['integer', (u) => u.id],
@@ -162,9 +164,7 @@ export async function nextDue(
       select due_at from purchase_watch_internal.deliveries q
       where q.subscriber = u.subscriber and q.shard = s.shard and q.rank = k.rank and q.status = 'pending'
         and q.due_at > u.after
-      order by q.due_at, q.event limit 1) due`;
-  return row?.at ?? null;
-}
+      order by q.due_at, q.event limit 1) due`);
 
 /** The first delivery of a lane, due later, so that the deliveries behind it have to wait as long. */
 export interface LaneHead {

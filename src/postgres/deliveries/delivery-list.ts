@@ -3,6 +3,7 @@
 import { type DeliveryStatus, type StoredStatus, shownStatus } from '../../domain/deliveries/delivery-status.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
+import { firstRow } from '../connection/rows.ts';
 import { answerOf, type ReceiverAnswer } from './answers.ts';
 
 export interface DeliveryRow {
@@ -203,14 +204,12 @@ export async function findDelivery(sql: Queries, id: number): Promise<DeliveryWi
 }
 
 /** The delivery that must be settled first in the lane of a pending delivery: that delivery, or one before it; null when it is settled. */
-export async function laneHead(sql: Queries, id: number): Promise<{ readonly id: number; readonly dueAt: Instant } | null> {
-  const [row] = await sql<{ id: number; dueAt: Instant }[]>`
+export const laneHead = (sql: Queries, id: number) =>
+  firstRow(sql<{ id: number; dueAt: Instant }[]>`
     select f.id::float8 as id, f.due_at as "dueAt"
     from purchase_watch_internal.deliveries d
     join purchase_watch_internal.deliveries f on f.subscriber = d.subscriber and f.lane = d.lane and f.status = 'pending'
-    where d.id = ${id} and d.status = 'pending' order by f.rank = 2, f.event limit 1`;
-  return row ?? null;
-}
+    where d.id = ${id} and d.status = 'pending' order by f.rank = 2, f.event limit 1`);
 
 /** How many attempts were made for a delivery, and whether it is settled. */
 export async function progressOf(sql: Queries, id: number): Promise<{ attempts: number; settled: boolean }> {

@@ -3,6 +3,7 @@
 import type { Undelivered } from '../../domain/deliveries/delivery-status.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
+import { firstValue } from '../connection/rows.ts';
 import { REPLAYED } from './deliveries.ts';
 import { sendingAgain } from './deliveries-again.ts';
 
@@ -24,12 +25,8 @@ export interface GivenUpStep {
 }
 
 /** The id of the last delivery: later ones are not part of this work. */
-export async function lastDelivery(sql: Queries): Promise<number> {
-  const [row] = await sql<
-    [{ last: number }]
-  >`select coalesce(max(id), 0)::float8 as last from purchase_watch_internal.deliveries`;
-  return row.last;
-}
+export const lastDelivery = (sql: Queries) =>
+  firstValue<number>(sql`select coalesce(max(id), 0)::float8 as last from purchase_watch_internal.deliveries`);
 
 /** Reads the next `limit` deliveries after an id, oldest first; unless `dryRun` asks for counts only, they go out after all new ones. */
 export async function givenUpStep(

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { EventType } from '../../domain/events/system-event-types.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
+import { firstValue } from '../connection/rows.ts';
 
 /** A place in the feed: events after it, in the order of (era, xid, position), are yet to be read. */
 export interface FeedPlace {
@@ -79,10 +80,7 @@ export function feedEraTick(sql: Queries): () => Promise<Milliseconds> {
   return async () => ((await settleOnce(sql)) === null ? LOOK_AGAIN : SETTLED_REST);
 }
 
-async function settleOnce(sql: Queries): Promise<number | null> {
-  const [row] = await sql<[{ era: number | null }]>`select purchase_watch_internal.settle_feed_era() as era`;
-  return row.era;
-}
+const settleOnce = (sql: Queries) => firstValue<number | null>(sql`select purchase_watch_internal.settle_feed_era() as era`);
 
 /** Asks how far the feed is complete, for pages whose query begins after the answer. */
 export async function readHorizon(sql: Queries): Promise<FeedHorizon> {
@@ -161,12 +159,10 @@ export async function isFeedHeld(
 }
 
 /** Whether there are events of these types after one place and before another. */
-export async function hasEvents(
+export const hasEvents = (
   sql: Queries,
   { types, after, before }: { readonly types: readonly EventType[]; readonly after: FeedPlace; readonly before: FeedPlace },
-): Promise<boolean> {
-  const [row] = await sql<[{ found: boolean }]>`
+) =>
+  firstValue<boolean>(sql`
     select exists (select from purchase_watch_internal.feed_page(${types as EventType[]}::text[], ${after.era}::smallint, ${String(after.xid)}::xid8,
-      ${after.position}::bigint, ${before.era}::smallint, ${String(before.xid)}::xid8, 1)) as found`;
-  return row.found;
-}
+      ${after.position}::bigint, ${before.era}::smallint, ${String(before.xid)}::xid8, 1)) as found`);

@@ -77,11 +77,10 @@ const listedFields = (sql: Queries): Fragment => sql`
   nullif(btrim(purchase_watch_internal.stored_text(d.fields, 'CurrencyCode')), '') as currency`;
 
 /** The purchases stuck in some places, the longest waiting first, without those whose order was paid by another one. */
-export async function stuckPurchases(
+export const stuckPurchases = (
   sql: Queries,
   { places, limit }: { places: readonly Place[]; limit: number },
-): Promise<ListedStuckPurchase[]> {
-  return sql<ListedStuckPurchase[]>`
+): Promise<ListedStuckPurchase[]> => sql`
     select ${listedFields(sql)}, p.stuck_since as "stuckSince"
     from (
       select q.* from ${listed(sql, places)}
@@ -95,7 +94,6 @@ export async function stuckPurchases(
       order by q.state_since, q.purchase_id limit ${limit}) p
     left join purchase_watch_internal.purchase_details d on d.purchase = p.id
     order by p.state_since, p.purchase_id`;
-}
 
 /** A purchase that was stuck in an incident and is not any more, as it is now. */
 export interface LeftPurchase extends Omit<ListedStuckPurchase, 'stuckSince'> {

@@ -18,15 +18,13 @@ export interface FirstLook {
 const MOST_READ = 10_000;
 
 /** Configured sites whose first look found stuck purchases, and of which people were not alerted yet. */
-export async function firstLooks(sql: Queries): Promise<FirstLook[]> {
-  return sql<FirstLook[]>`
+export const firstLooks = (sql: Queries) => sql<FirstLook[]>`
     select s.name as site, s.first_look_since as "foundAt", greatest(s.first_look_since, l.at) as "lastAt"
     from purchase_watch_internal.sites s cross join lateral (
       select max(p.stuck_since) as at from (
         select p.stuck_since from purchase_watch.purchases p
         where p.site = s.name and p.stuck_since is not null and ${isOfFirstLoad(sql)} limit ${MOST_READ}) p) l
     where s.configured and s.first_look_since is not null and s.first_look_said_at is null order by s.name`;
-}
 
 /** What a first look at a site shows. */
 export interface FirstLookFindings {

@@ -126,16 +126,14 @@ export async function channelsAlerted(sql: Queries, incidents: readonly string[]
  * How many incidents are open, by kind and site, and the greatest severity of those that are part of no other one (null where
  * all are); the site is null for subscribers and for several sites. Kinds and sites without one are missing.
  */
-export async function countOpenIncidents(
+export const countOpenIncidents = (
   sql: Queries,
-): Promise<{ site: string | null; kind: IncidentKind; count: number; atSite: number; severity: number | null }[]> {
-  return sql`
+): Promise<{ site: string | null; kind: IncidentKind; count: number; atSite: number; severity: number | null }[]> => sql`
     select i.site, i.kind, (count(*) filter (where p.id is null))::float8 as count,
       (count(*) filter (where p.site is null))::float8 as "atSite",
       max(i.severity) filter (where p.id is null) as severity
     from purchase_watch_internal.incidents i left join purchase_watch_internal.incidents p on p.id = i.parent and p.ended_at is null
     where i.ended_at is null group by i.site, i.kind order by i.site, i.kind`;
-}
 
 /**
  * Writes incidents as they are now, the events about them, and what was learned from stays, all or nothing; false when this

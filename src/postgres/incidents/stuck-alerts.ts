@@ -4,6 +4,7 @@ import type { SingleReason } from '../../domain/incidents/stuck-checkouts.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
+import { firstValue, firstValues } from '../connection/rows.ts';
 import { announcing, type NewEvent } from '../events/events.ts';
 import type { Lease } from '../shards/leases.ts';
 import { paidByAnother } from '../stays/evidence.ts';
@@ -72,8 +73,7 @@ export function notingStuck(sql: Queries, stays: readonly StoredStay[]) {
 }
 
 /** Stuck checkouts of which people were not alerted yet, and alerted ones that are over, the oldest first. Reads open alerts only. */
-export async function checkoutsToAlert(sql: Queries): Promise<StoredCheckout[]> {
-  return sql<StoredCheckout[]>`
+export const checkoutsToAlert = (sql: Queries) => sql<StoredCheckout[]>`
     select a.id::float8 as id, a.site, a.state, a.first_sight as "firstSight", p.status, p.purchase_id as "purchaseId",
       case when a.unreadable is null then a.state_since when p.status = 'unreadable' then coalesce(p.seen_at, p.watched_since) else a.stuck_at end as since,
       a.stuck_at as "stuckAt", a.unreadable, p.last_error as "lastError",
@@ -92,27 +92,22 @@ export async function checkoutsToAlert(sql: Queries): Promise<StoredCheckout[]> 
       where t.purchase = a.purchase and t.from_state = a.state and t.not_after > a.state_since order by t.sequence limit 1) m on true
     where a.ended_at is null and (a.alerted_at is null or ${sql.unsafe(IS_OVER)})
     order by a.id limit ${MOST}`;
-}
 
 /** Those of the sites that have more than `most` stuck purchases of their first load. */
-export async function sitesWithBacklog(sql: Queries, sites: readonly string[], most: number): Promise<string[]> {
-  const rows = await sql<{ site: string }[]>`
+export const sitesWithBacklog = (sql: Queries, sites: readonly string[], most: number) =>
+  firstValues<string>(sql`
     select s.name as site from purchase_watch_internal.sites s
     cross join lateral (
       select count(*) as count from (
         select from purchase_watch.purchases p
         where p.stuck_since is not null and p.site = s.name
           and ${isOfFirstLoad(sql)} limit ${most + 1}) found) b
-    where s.name = any(${sites as string[]}::text[]) and b.count > ${most}`;
-  return rows.map(({ site }) => site);
-}
+    where s.name = any(${sites as string[]}::text[]) and b.count > ${most}`);
 
 /** When people were last alerted of purchases that cannot be read, of those that still are; null: of none. */
-export async function unreadableAlertedAt(sql: Queries): Promise<Instant | null> {
-  const [row] = await sql<[{ at: Instant | null }]>`
-    select max(alerted_at) as at from purchase_watch_internal.stuck_alerts where ended_at is null and unreadable is not null`;
-  return row.at;
-}
+export const unreadableAlertedAt = (sql: Queries) =>
+  firstValue<Instant | null>(sql`
+    select max(alerted_at) as at from purchase_watch_internal.stuck_alerts where ended_at is null and unreadable is not null`);
 
 /** A state of a site of which people were alerted checkout by checkout. */
 export interface SinglePlace {
@@ -142,12 +137,10 @@ export async function singlePlaces(
 }
 
 /** The part of a statement that writes that incidents took over from single alerts; `held` as in `saveVerdicts`. */
-export function notingTakenOver(sql: Queries, rows: readonly number[]) {
-  return sql`
+export const notingTakenOver = (sql: Queries, rows: readonly number[]) => sql`
     taken_over as (
       update purchase_watch_internal.stuck_alerts set is_last = true
       where id = any(${`{${rows.join()}}`}::bigint[]) and exists (select from held))`;
-}
 
 export interface CheckoutResults {
   /** The checkouts that the results rest on. */

@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
+import { firstRow } from '../connection/rows.ts';
 
 /** The number means nothing; it must never change. */
 const LOCK = 7_236_019_444;
@@ -69,15 +70,13 @@ export async function lockMigrations(
 }
 
 /** The session that holds the lock; null when the lock was released meanwhile. */
-async function findHolder(tx: Queries): Promise<Holder | null> {
-  const [holder] = await tx<Holder[]>`
+const findHolder = (tx: Queries) =>
+  firstRow(tx<Holder[]>`
     select l.pid, coalesce(a.usename, 'unknown') as login, coalesce(a.application_name, '') as application,
       coalesce(pg_has_role(a.usesysid, current_user, 'usage'), false) as "isOwn"
     from pg_locks l left join pg_stat_activity a on a.pid = l.pid
     where l.locktype = 'advisory' and l.granted and l.database = (select oid from pg_database where datname = current_database())
-      and l.classid = ${LOCK}::int8 >> 32 and l.objid = ${LOCK}::int8 & 4294967295 and l.objsubid = 1`;
-  return holder ?? null;
-}
+      and l.classid = ${LOCK}::int8 >> 32 and l.objid = ${LOCK}::int8 & 4294967295 and l.objsubid = 1`);
 
 function keptBy(words: string, pid: number, limit: Milliseconds): AppError {
   return new AppError(

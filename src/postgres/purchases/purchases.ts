@@ -135,15 +135,13 @@ async function withSites(
 }
 
 /** The purchase of this id; several when no site is named and sites share the id. */
-export async function findPurchases(
+export const findPurchases = (
   sql: Queries,
   { purchaseId, site }: { purchaseId: string; site: string | null },
-): Promise<PurchaseRow[]> {
-  return sql<PurchaseRow[]>`
+): Promise<PurchaseRow[]> => sql`
     select ${sql.unsafe(PURCHASE_COLUMNS)} from purchase_watch.purchases p left join purchase_watch_internal.purchase_details d on d.purchase = p.id
     where p.purchase_id = ${purchaseId} and ${site === null ? sql`p.site in (select name from purchase_watch_internal.sites)` : sql`p.site in (${site}, purchase_watch_internal.present_site(${site}))`}
     order by p.site`;
-}
 
 /** Transitions that are read at most: a purchase may go to and fro between states. */
 const MOST_TRANSITIONS = 1_000;

@@ -1,4 +1,5 @@
 /** The facts that explain a purchase, read by one statement, so that rows that commit together are seen together. */
+
 import { COMPLETED } from '../../domain/deciding/invoice.ts';
 import type { Facts } from '../../domain/explain/facts.ts';
 import { MOST_OTHERS } from '../../domain/explain/poll.ts';
@@ -9,6 +10,7 @@ import { NOTHING_KNOWN } from '../../domain/stays/usual.ts';
 import type { Queries } from '../connection/database.ts';
 import { jsonInstant } from '../connection/instants.ts';
 import { lockHolders } from '../connection/lock-holder.ts';
+import { firstValue, firstValues } from '../connection/rows.ts';
 import { FIRST_BULK_SLOT } from '../migrations/names.ts';
 import { rowOf } from '../polling/locked-rows.ts';
 import { silence } from '../shards/living-replicas.ts';
@@ -160,15 +162,11 @@ export async function explainFacts(
 }
 
 /** Whether there is or was a subscriber of this name: the deliveries of a deleted subscriber can still be read. */
-export async function isSubscriberKnown(sql: Queries, name: string): Promise<boolean> {
-  const [row] = await sql<[{ known: boolean }]>`
-    select exists (select from purchase_watch_internal.subscribers where name = ${name}) as known`;
-  return row.known;
-}
+export const isSubscriberKnown = (sql: Queries, name: string) =>
+  firstValue<boolean>(sql`
+    select exists (select from purchase_watch_internal.subscribers where name = ${name}) as known`);
 
 /** The names of the subscribers, for a person who mistyped one. */
-export async function subscriberNames(sql: Queries): Promise<string[]> {
-  const rows = await sql<{ name: string }[]>`
-    select name from purchase_watch_internal.subscribers where deleted_at is null order by configured desc, name limit ${MOST_SUBSCRIBERS}`;
-  return rows.map(({ name }) => name);
-}
+export const subscriberNames = (sql: Queries) =>
+  firstValues<string>(sql`
+    select name from purchase_watch_internal.subscribers where deleted_at is null order by configured desc, name limit ${MOST_SUBSCRIBERS}`);

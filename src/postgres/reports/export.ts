@@ -44,13 +44,11 @@ function pageOf(found: RowList<Placed[]>, always: string): ExportPage<FeedPlace>
 const iso = (sql: Queries, time: string) => sql`to_char(${sql(time)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 /** The next places of events of some types; the offset keeps the planner from joins with whole tables. */
-function feedPage(sql: Queries, types: readonly string[], { after, horizon: { place }, limit }: ExportQuery) {
-  return sql`(
+const feedPage = (sql: Queries, types: readonly string[], { after, horizon: { place }, limit }: ExportQuery) => sql`(
     select k.era, k.xid, k.position, e.id, e.type, e.site, e.purchase, e.sequence, e.created_at
     from purchase_watch_internal.feed_page(${types as string[]}::text[], ${after.era}::smallint, ${String(after.xid)}::xid8,
       ${after.position}::bigint, ${place.era}::smallint, ${String(place.xid)}::xid8, ${limit}::integer) k
     cross join lateral (select * from purchase_watch_internal.events e where e.position = k.position offset 0) e) e`;
-}
 
 const CHANGES = ['purchase.state_changed'];
 

@@ -8,8 +8,7 @@ import type { Queries } from '../connection/database.ts';
 const ofSite = (sql: Queries, site: string | null) => (site === null ? sql`true` : sql`s.name = ${site}`);
 
 /** Transitions in the hour by site and states, of all sites or of one. */
-export async function countedEdges(sql: Queries, { from, present }: FlowHour, site: string | null): Promise<SiteEdge[]> {
-  return sql<SiteEdge[]>`
+export const countedEdges = (sql: Queries, { from, present }: FlowHour, site: string | null) => sql<SiteEdge[]>`
     select s.name as site, c.from_state as from, c.to_state as to, sum(c.count)::float8 as count
     from purchase_watch_internal.sites s
     cross join lateral (
@@ -20,7 +19,6 @@ export async function countedEdges(sql: Queries, { from, present }: FlowHour, si
       where site = s.name and bucket between ${from}::timestamptz and ${present}::timestamptz) c
     where ${ofSite(sql, site)}
     group by s.name, c.from_state, c.to_state order by 1, 2, 3`;
-}
 
 /**
  * The usual counts at this time of day, for each site with enough counted days: the mean over earlier days since the site's

@@ -3,6 +3,7 @@
 import { type ChannelQueue, MESSAGES_WITHIN, type People } from '../../domain/replicas/dead-mans-switch.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
+import { firstValue } from '../connection/rows.ts';
 import { messagesTaken } from '../deliveries/channel-lane.ts';
 import { RANKS } from '../deliveries/deliveries.ts';
 import { SITE_SHARD } from '../events/events.ts';
@@ -49,8 +50,6 @@ export async function noteHeartbeat(sql: Queries, at: Instant): Promise<void> {
 }
 
 /** When the switch was called last; null while it never was. */
-export async function lastHeartbeat(sql: Queries): Promise<Instant | null> {
-  const [row] = await sql<{ at: Instant | null }[]>`
-    select done_at as at from purchase_watch_internal.leases where name = ${LEASES.deadMansSwitch}`;
-  return row?.at ?? null;
-}
+export const lastHeartbeat = (sql: Queries) =>
+  firstValue<Instant | null>(sql`
+    select done_at as at from purchase_watch_internal.leases where name = ${LEASES.deadMansSwitch}`);

@@ -26,11 +26,9 @@ export async function saveReplicaTroubles(
 }
 
 /** The troubles of all replicas that are not gone, the oldest first; there are a few rows at most. */
-export async function replicaTroubles(sql: Queries): Promise<ReplicaTrouble[]> {
-  return sql<ReplicaTrouble[]>`
+export const replicaTroubles = (sql: Queries): Promise<ReplicaTrouble[]> => sql<ReplicaTrouble[]>`
     select replica, host, reason, since, error
     from purchase_watch_internal.replica_troubles order by since, replica, reason`;
-}
 
 /** What people are to be alerted of: the troubles of all replicas, and losses of the database of which people were not alerted yet. */
 export async function alertedTroubles(sql: Queries): Promise<ReplicaTrouble[]> {

@@ -9,6 +9,7 @@ import type { Named } from '../../domain/replicas/named.ts';
 import type { Holding } from '../../domain/replicas/ownership.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
+import { hasRows } from '../connection/rows.ts';
 import { LEASES } from '../migrations/names.ts';
 import { type ClockSteps, type ClockStepsRow, clockSteps, clockStepsOf } from './skipped-time.ts';
 
@@ -163,10 +164,12 @@ export async function expireReplica(sql: Queries, ended: EndedReplica & { renewa
   return deleteReplica(sql, ended, sql`and expires_at = ${ended.renewal}::text::timestamptz`);
 }
 
-/** Deletes a replica, and notes on its shards how far the database's clock had come when the replica last wrote. */
-async function deleteReplica(sql: Queries, { id, unchangedMs }: EndedReplica, condition: Fragment): Promise<boolean> {
-  // A renewal under way has locked the row: the statement then skips the row instead of waiting, and the next tick tries again.
-  const rows = await sql`
+/**
+ * Deletes a replica, and notes on its shards how far the database's clock had come when the replica last wrote. A renewal under way
+ * has locked the row: the statement then skips the row instead of waiting, and the next tick tries again.
+ */
+const deleteReplica = (sql: Queries, { id, unchangedMs }: EndedReplica, condition: Fragment) =>
+  hasRows(sql`
     with gone as (
       delete from purchase_watch_internal.replicas where id = (
         select id from purchase_watch_internal.replicas where id = ${id} ${condition} for update skip locked)
@@ -175,9 +178,7 @@ async function deleteReplica(sql: Queries, { id, unchangedMs }: EndedReplica, co
       select s.id, g.clock_reached from gone g join purchase_watch_internal.shards s on s.owner = g.id order by s.id for update of s skip locked),
     noted as (
       update purchase_watch_internal.shards s set clock_reached = greatest(s.clock_reached, o.clock_reached) from owned o where s.id = o.id)
-    select from gone`;
-  return rows.length > 0;
-}
+    select from gone`);
 
 /** Writes whether this replica leaves all shards to the others, because it is stopping or reaches no site. */
 export async function markLeaving(sql: Queries, replica: string, leaving = true): Promise<void> {
@@ -211,15 +212,15 @@ export async function forgetStepBack(sql: Queries, replica: string, shards: read
 /**
  * Takes up to `wanted` shards, of all or `among` some, that no living replica owns; answers them. Each gets a new epoch, under
  * which statements of its last owner are refused. Takes nothing for a replica whose own row is missing.
+ *
+ * When another replica took a shard meanwhile, Postgres checks the shard's new row, but with the replicas as they were before:
+ * only the epoch shows that the shard was taken. Materialized: a plan may run a subquery for each row, and the limit would
+ * hold for each run.
  */
-export async function takeShards(
+export const takeShards = (
   sql: Queries,
   { replica, wanted, among = null }: { replica: string; wanted: number; among?: readonly number[] | null },
-): Promise<TakenShard[]> {
-  // When another replica took a shard meanwhile, Postgres checks the shard's new row, but with the replicas as they were before:
-  // only the epoch shows that the shard was taken. Materialized: a plan may run a subquery for each row, and the limit would
-  // hold for each run.
-  return sql<TakenShard[]>`
+) => sql<TakenShard[]>`
     with free as materialized (
       select id, epoch from purchase_watch_internal.shards s
       where (s.owner is null or not exists (select from purchase_watch_internal.replicas r where r.id = s.owner))
@@ -231,7 +232,6 @@ export async function takeShards(
     update purchase_watch_internal.shards s set owner = ${replica}, epoch = epoch + 1 from locked l where s.id = l.id
     returning s.id as shard, s.epoch::float8 as epoch,
       greatest(coalesce(extract(epoch from s.clock_reached - clock_timestamp()) * 1000, 0), 0)::float8 as "aheadMs"`;
-}
 
 /**
  * The columns of a shard that a replica has released: no owner, and how far the database's clock has come, now or at the

@@ -4,6 +4,7 @@ import type { Holding } from '../../domain/replicas/ownership.ts';
 import { LEAST_STEP } from '../../domain/values/clock-ahead.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
+import { firstValue, onlyRow } from '../connection/rows.ts';
 import { held } from '../deliveries/settle.ts';
 import { FIRST_BULK_SLOT } from '../migrations/names.ts';
 import { moveTimesBack } from './move-times-back.ts';
@@ -85,8 +86,8 @@ async function moved(parts: Iterable<Fragment>, move: (rows: Fragment) => Promis
 }
 
 /** Ends pauses of subscribers earlier; answers how many are locked. */
-async function endPausesEarlier(sql: Queries, { now, by }: Pick<StepBack, 'now' | 'by'>): Promise<number> {
-  const [row] = await sql<[{ locked: number }]>`
+const endPausesEarlier = (sql: Queries, { now, by }: Pick<StepBack, 'now' | 'by'>) =>
+  firstValue<number>(sql`
     with paused as materialized (select subscriber from purchase_watch_internal.subscriber_health where paused_until > ${now}::timestamptz),
     free as materialized (
       select h.subscriber from purchase_watch_internal.subscriber_health h
@@ -96,9 +97,7 @@ async function endPausesEarlier(sql: Queries, { now, by }: Pick<StepBack, 'now' 
         paused_until = greatest(h.paused_until - ${by}::float8 * interval '1 millisecond', ${now}::timestamptz)
       from free f where h.subscriber = f.subscriber returning 1),
     woken as materialized (select pg_notify('purchase_watch_wake', channel) from (values ('subscribers'), ('purchases'), ('replays')) w (channel))
-    select ((select count(*) from paused) - (select count(*) from moved))::float8 as locked, (select count(*) from woken) as woken`;
-  return row.locked;
-}
+    select ((select count(*) from paused) - (select count(*) from moved))::float8 as locked, (select count(*) from woken) as woken`);
 
 /**
  * A purchase moves by no more than brings its last poll to the present: a shard that was taken over after a failover may hold times of
@@ -156,8 +155,8 @@ async function moveFirstPolls(sql: Queries, { now }: StepBack, rows: Fragment): 
   return row;
 }
 
-async function moveDeliveries(sql: Queries, { now, by, ...writer }: StepBack, rows: Fragment): Promise<Moved> {
-  const [row] = await sql<[Moved]>`
+const moveDeliveries = (sql: Queries, { now, by, ...writer }: StepBack, rows: Fragment) =>
+  onlyRow(sql<Moved[]>`
     with ${held(sql, writer)},
     asked as materialized (
       select r.id from purchase_watch_internal.deliveries r join held on held.id = r.shard
@@ -168,6 +167,4 @@ async function moveDeliveries(sql: Queries, { now, by, ...writer }: StepBack, ro
       update purchase_watch_internal.deliveries d
       set due_at = greatest(d.due_at - ${by}::float8 * interval '1 millisecond', ${now}::timestamptz)
       from free where d.id = free.id and d.status = 'pending' returning 1)
-    select (select count(*) from moved)::float8 as count, array(select id::float8 from asked where id not in (select id from free)) as locked`;
-  return row;
-}
+    select (select count(*) from moved)::float8 as count, array(select id::float8 from asked where id not in (select id from free)) as locked`);

@@ -5,6 +5,7 @@ import type { CauseEvidence, CausePart } from '../../domain/incidents/causes.ts'
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { columns } from '../connection/columns.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
+import { onlyRow } from '../connection/rows.ts';
 
 /** A state of a site in which purchases are stuck. */
 export interface Place {
@@ -35,8 +36,7 @@ export const orderOf = (sql: Queries): Fragment =>
  * SQL: the ids of the purchases that share the reference of the purchases row `p`, or the OrderReference that the service names, the
  * row itself included; `sharing` is how many share it. Reads a few index entries for each row, however large the tables are.
  */
-export function sharersOfOrder(sql: Queries): Fragment {
-  return sql`
+export const sharersOfOrder = (sql: Queries): Fragment => sql`
     select q.id, count(*) over () as sharing
     from (select id from purchase_watch.purchases where reference = p.reference order by id desc limit ${MOST_OF_ONE_ORDER + 1}) q
     union all
@@ -45,33 +45,26 @@ export function sharersOfOrder(sql: Queries): Fragment {
       select d.purchase as id from purchase_watch_internal.purchase_details own
       join purchase_watch_internal.purchase_details d on purchase_watch_internal.order_key(d.fields) = purchase_watch_internal.order_key(own.fields)
       where own.purchase = p.id limit ${MOST_OF_ONE_ORDER + 1}) q`;
-}
 
 /** SQL: other purchases of the order of the purchases row `p` at the same site. */
-function othersOfOrder(sql: Queries): Fragment {
-  return sql`
+const othersOfOrder = (sql: Queries): Fragment => sql`
     select o.state, o.state_since, o.registered_at
     from (${sharersOfOrder(sql)}) s
     join purchase_watch.purchases o on o.id = s.id
     where s.sharing between 2 and ${MOST_OF_ONE_ORDER} and o.id <> p.id and o.site = p.site`;
-}
 
 /**
  * The condition on a purchases row `p` that its order was paid by another purchase, so that its customer does not wait any more:
  * another purchase of the same order and site is Completed, and was not Completed already a day before this one was registered.
  */
-export function paidByAnother(sql: Queries): Fragment {
-  return sql`exists (
+export const paidByAnother = (sql: Queries): Fragment => sql`exists (
     select from (${othersOfOrder(sql)}) o
     where o.state = ${COMPLETED} and o.state_since > p.registered_at - ${PAID_BEFORE} * interval '1 ms')`;
-}
 
 /** SQL: when the order of the purchases row `p` was paid by another purchase; null when it was not. */
-export function paidByAnotherAt(sql: Queries): Fragment {
-  return sql`(
+export const paidByAnotherAt = (sql: Queries): Fragment => sql`(
     select min(o.state_since) from (${othersOfOrder(sql)}) o
     where o.state = ${COMPLETED} and o.state_since > p.registered_at - ${PAID_BEFORE} * interval '1 ms')`;
-}
 
 /** SQL: places as rows `g (site, state, since, place)`; `place` is the position in the list. */
 export const listed = (sql: Queries, places: readonly Place[]): Fragment =>
@@ -141,11 +134,8 @@ async function changesOf(
 }
 
 /** Orders of stuck purchases, and how many of them have a purchase that was registered later. */
-async function ordersOf(
-  sql: Queries,
-  { parts, since }: { parts: readonly Place[]; since: Instant },
-): Promise<Pick<CauseEvidence, 'orders' | 'begunAgain'>> {
-  const [row] = await sql<[{ orders: number; begunAgain: number }]>`
+const ordersOf = (sql: Queries, { parts, since }: { parts: readonly Place[]; since: Instant }) =>
+  onlyRow(sql<{ orders: number; begunAgain: number }[]>`
     select count(*)::float8 as orders, (count(*) filter (where again))::float8 as "begunAgain"
     from (
       select p.site, ${orderOf(sql)} as key,
@@ -157,9 +147,7 @@ async function ordersOf(
         order by p.state_since desc limit ${examinedOf(parts)}) p
       left join purchase_watch_internal.purchase_details d on d.purchase = p.id
       group by 1, 2) k
-    where key is not null`;
-  return row;
-}
+    where key is not null`);
 
 const examinedOf = (parts: readonly Place[]): number =>
   Math.max(EXAMINED_OF_PART, Math.ceil(EXAMINED / Math.max(parts.length, 1)));

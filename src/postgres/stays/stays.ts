@@ -23,8 +23,7 @@ export const STAY: Columns<Pick<StoredStay, 'id' | 'customer'>> = {
  * The next stays in the order in which they were written. A stuck one whose purchase's row another session has locked is left
  * for a later call: the note that it is stuck refers to that row, and writing it would wait for the lock.
  */
-export async function loadStays(sql: Queries, limit: number): Promise<StoredStay[]> {
-  return sql<StoredStay[]>`
+export const loadStays = (sql: Queries, limit: number) => sql<StoredStay[]>`
     with next as materialized (select * from purchase_watch_internal.stays order by id limit ${limit}),
     stuck as materialized (
       select p.id from purchase_watch.purchases p where p.id = any(array(select purchase from next where outcome = 'overdue'))),
@@ -35,7 +34,6 @@ export async function loadStays(sql: Queries, limit: number): Promise<StoredStay
       shortest_ms::float8 as shortest, longest_ms::float8 as longest
     from next where outcome <> 'overdue' or purchase is null
       or purchase not in (select id from stuck where id not in (select id from unlocked)) order by id`;
-}
 
 /** The judge's memory of every state of a site. */
 export async function loadDetections(sql: Queries): Promise<Detection[]> {

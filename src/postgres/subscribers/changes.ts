@@ -3,6 +3,7 @@
 import { REFUSED_CREDENTIALS } from '../../domain/deliveries/subscriber-health.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
+import { hasRows } from '../connection/rows.ts';
 import type { BodyFormat } from './subscribers.ts';
 
 /** A subscriber to be added; address and keys are encrypted, and the hash changes with each of their versions. */
@@ -96,12 +97,12 @@ export async function updateSubscriber(sql: Queries, id: number, changes: Subscr
 }
 
 /** Replaces the keys of a subscriber, if they are still those that were read; false when another request changed them meanwhile. */
-export async function replaceKeys(
+export const replaceKeys = (
   sql: Queries,
   id: number,
   { keys, addressHash, was, oldKeysUntil }: { keys: Uint8Array; addressHash: string; was: string; oldKeysUntil: Instant | null },
-): Promise<boolean> {
-  const rows = await sql`
+) =>
+  hasRows(sql`
     with changed as (
       update purchase_watch_internal.subscribers set keys = ${Buffer.from(keys)}::bytea, address_hash = ${addressHash},
         old_keys_until = ${oldKeysUntil}::timestamptz
@@ -110,20 +111,16 @@ export async function replaceKeys(
     forgotten as (
       delete from purchase_watch_internal.subscriber_health h using changed c
       where h.subscriber = c.id and h.cause = any(${REFUSED_CREDENTIALS as string[]}::text[]))
-    select pg_notify('purchase_watch_wake', 'subscribers') from changed`;
-  return rows.length > 0;
-}
+    select pg_notify('purchase_watch_wake', 'subscribers') from changed`);
 
 /** Removes a subscriber of the API and erases its address and keys; the row stays for the history. */
-export async function deleteSubscriber(sql: Queries, id: number): Promise<boolean> {
-  const rows = await sql`
+export const deleteSubscriber = (sql: Queries, id: number) =>
+  hasRows(sql`
     with removed as (
       update purchase_watch_internal.subscribers set deleted_at = now(), configured = false, url = null, keys = null, options = null, old_keys_until = null,
         address_hash = '', matching_since = now()
       where id = ${id} and origin = 'api' and deleted_at is null returning id)
-    select pg_notify('purchase_watch_wake', 'subscribers') from removed`;
-  return rows.length > 0;
-}
+    select pg_notify('purchase_watch_wake', 'subscribers') from removed`);
 
 const AT_ONCE = 5_000;
 

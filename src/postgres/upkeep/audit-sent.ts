@@ -2,8 +2,10 @@
  * Compares a receiver's own log with the deliveries of its subscriber. After the database went back, this shows what the
  * database calls delivered and the receiver never got, and what the receiver got and the database does not know.
  */
+
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
+import { firstValue } from '../connection/rows.ts';
 import type { CheckResult, Gap } from './audit.ts';
 import { LISTED } from './audit-checks.ts';
 
@@ -68,11 +70,9 @@ export async function auditSent(
   return { known: known.result(), arrived: await arrivedOf(sql, log, { subscriber, begin: begin ?? 0 }) };
 }
 
-async function positionAt(sql: Queries, moment: Instant): Promise<number> {
-  const [row] = await sql<[{ position: number }]>`
-    select coalesce(purchase_watch_internal.position_at(${moment}::timestamptz), 0)::float8 as position`;
-  return row.position;
-}
+const positionAt = (sql: Queries, moment: Instant) =>
+  firstValue<number>(sql`
+    select coalesce(purchase_watch_internal.position_at(${moment}::timestamptz), 0)::float8 as position`);
 
 async function arrivedOf(
   sql: Queries,

@@ -1,6 +1,8 @@
 /** Deletes rows by retention: each call is one statement over a small batch that waits for no lock and ends well within the server's limit for a statement. */
+
 import type { Instant } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
+import { firstValue } from '../connection/rows.ts';
 import type { LeaseName } from '../migrations/names.ts';
 import { lockingWhole } from '../purchases/lock-whole.ts';
 import type { Lease } from '../shards/leases.ts';
@@ -149,11 +151,9 @@ export async function removeRenewals(sql: Queries, { before, limit }: Batch): Pr
 }
 
 /** Up to which moment the work of a lease is done, or null when it never was. */
-export async function doneAt(sql: Queries, lease: LeaseName): Promise<Instant | null> {
-  const [row] = await sql<{ at: Instant | null }[]>`
-    select done_at as at from purchase_watch_internal.leases where name = ${lease}`;
-  return row?.at ?? null;
-}
+export const doneAt = (sql: Queries, lease: LeaseName) =>
+  firstValue<Instant | null>(sql`
+    select done_at as at from purchase_watch_internal.leases where name = ${lease}`);
 
 /** Writes up to which moment the work of a lease is done, unless another replica has the lease by now. */
 export async function markDone(sql: Queries, { name, replica, epoch }: Lease, at: Instant): Promise<void> {
