@@ -7,11 +7,10 @@ import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { createTurns } from '../../runtime/loops/turns.ts';
 import { type ParsedUrl, parseDatabaseUrl } from '../address/database-url.ts';
 import { agreedOn, settingsAtStart } from './agreed.ts';
-import { inTurns } from './in-turns.ts';
 import { INSTANTS_AS_READ, parseInstant, writeInstant } from './instants.ts';
 import { hostsOf } from './primary.ts';
-import { noticeReadOnly } from './read-only.ts';
 import { createSockets, type SocketOptions, type Sockets } from './watched-socket.ts';
+import { inTurns, noticeReadOnly } from './wrapped-pool.ts';
 
 interface OwnTypes extends Record<string, unknown> {
   bigint: number | bigint;
