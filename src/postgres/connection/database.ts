@@ -7,6 +7,7 @@ import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { createTurns } from '../../runtime/loops/turns.ts';
 import { type ParsedUrl, parseDatabaseUrl } from '../address/database-url.ts';
 import { agreedOn, settingsAtStart } from './agreed.ts';
+import { textElement } from './columns.ts';
 import { INSTANTS_AS_READ, parseInstant, writeInstant } from './instants.ts';
 import { hostsOf } from './primary.ts';
 import { createSockets, type SocketOptions, type Sockets } from './watched-socket.ts';
@@ -47,11 +48,6 @@ export interface ConnectOptions {
   readonly bare?: boolean;
 }
 
-/** An array's element as text inside `{…}`. */
-function element(value: unknown): string {
-  return value === null || value === undefined ? 'NULL' : `"${String(value).replace(/["\\]/g, '\\$&')}"`;
-}
-
 /** The type of an array, by the number that Postgres gives it. */
 function arrayOf<T>(oid: number, parse: (text: string) => T) {
   return {
@@ -59,7 +55,8 @@ function arrayOf<T>(oid: number, parse: (text: string) => T) {
     from: [oid],
     parse: (text: string): T[] => postgresArray.parse(text, parse),
     // A list that is already written as `{…}` is sent unchanged.
-    serialize: (list: readonly unknown[] | string): string => (typeof list === 'string' ? list : `{${list.map(element).join()}}`),
+    serialize: (list: readonly unknown[] | string): string =>
+      typeof list === 'string' ? list : `{${list.map(textElement).join()}}`,
   };
 }
 

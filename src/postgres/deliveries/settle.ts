@@ -1,9 +1,9 @@
 /** Writes the results of attempts in batches, only for shards that the writing replica still owns. */
 
-import type { Holding } from '../../domain/replicas/ownership.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import { type Columns, columns } from '../connection/columns.ts';
-import type { Fragment, Queries } from '../connection/database.ts';
+import type { Queries } from '../connection/database.ts';
+import { held, type Writer } from '../shards/writer.ts';
 import { keepingAnswers, keptAnswers } from './answers.ts';
 import { type DueDelivery, LONGEST_LANE, putOff, type Rank, REPLAYED } from './deliveries.ts';
 
@@ -30,12 +30,6 @@ export interface Settlement {
   readonly excerpt: string | null;
   /** The whole answer to an attempt that failed. */
   readonly answer?: string | null;
-}
-
-/** The replica that writes, and the shards that it holds. */
-export interface Writer {
-  readonly replica: string;
-  readonly holdings: readonly Holding[];
 }
 
 /*
@@ -69,14 +63,6 @@ export async function settle(sql: Queries, batch: readonly Settlement[], writer:
 
 /** Whether a result makes the deliveries behind it due. */
 export const freeing = ({ status, number }: Settlement): boolean => status !== 'pending' && number > 1;
-
-/** Locks those of the writer's shards that it still holds, under the epoch that it knows. */
-export const held = (sql: Queries, { replica, holdings }: Writer): Fragment => sql`
-  held as materialized (
-    select s.id from purchase_watch_internal.shards s
-    join ${columns(sql, holdings, 'h', { id: ['smallint', (h) => h.shard], epoch: ['bigint', (h) => h.epoch] })}
-      on h.id = s.id and h.epoch = s.epoch
-    where s.owner = ${replica} order by s.id for share of s)`;
 
 const DELIVERY: Columns<Settlement> = {
   id: ['bigint', (s) => s.delivery.id],

@@ -6,7 +6,7 @@ import type { Instant } from '../../domain/values/time.ts';
 import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
 import { announcing, type NewEvent } from '../events/events.ts';
-import type { Lease } from '../shards/leases.ts';
+import { holding, type Lease } from '../shards/leases.ts';
 
 /** Rows of each kind are counted up to this; more would only cost time. */
 export const MOST_COUNTED = 1_000;
@@ -22,7 +22,7 @@ type OfSite<T> = T & { readonly site: string };
 /** The windows as rows of site and moment. */
 const windows = (sql: Queries, sites: readonly SiteWindow[]) => sql`
   (select site, since as since, (since at time zone 'UTC')::date as day
-   from ${columns(sql, sites, 'g', { site: ['text', ({ site }) => site], since: ['timestamptz', ({ since }) => since] })})`;
+   from ${columns(sql, sites, 'g', 'site text, since timestamptz')})`;
 
 const day = (sql: Queries, at: Instant) => sql`(${at}::timestamptz at time zone 'UTC')::date`;
 
@@ -139,8 +139,7 @@ export async function saveDigests(
   }: { events: readonly NewEvent[]; sites: readonly SiteWindow[]; madeUpTo: Instant; lease: Lease },
 ): Promise<boolean> {
   const rows = await sql<{ made: boolean }[]>`
-    with held as materialized (
-      select from purchase_watch_internal.leases where name = ${lease.name} and owner = ${lease.replica} and epoch = ${lease.epoch} for share),
+    with ${holding(sql, lease)},
     ready as materialized (
       select s.name from purchase_watch_internal.sites s join ${windows(sql, sites)} w on w.site = s.name
       where exists (select from held) and (s.digest_at is null or s.digest_at <= w.since) order by s.name for no key update of s),

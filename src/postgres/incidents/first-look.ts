@@ -2,7 +2,7 @@
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 import { announcing, type NewEvent } from '../events/events.ts';
-import type { Lease } from '../shards/leases.ts';
+import { holding, type Lease } from '../shards/leases.ts';
 import { isOfFirstLoad } from '../stays/first-load.ts';
 
 /** A site whose first look found stuck purchases, of which people were not alerted yet. */
@@ -64,8 +64,7 @@ export async function saveFirstLooks(
   { sites, events, now, lease }: { sites: readonly string[]; events: readonly NewEvent[]; now: Instant; lease: Lease },
 ): Promise<string[]> {
   const rows = await sql<{ site: string | null }[]>`
-    with held as materialized (
-      select from purchase_watch_internal.leases where name = ${lease.name} and owner = ${lease.replica} and epoch = ${lease.epoch} for share),
+    with ${holding(sql, lease)},
     alerted as (
       update purchase_watch_internal.sites set first_look_said_at = ${now}::timestamptz
       where name = any(${sites as string[]}::text[]) and first_look_said_at is null and exists (select from held) returning name),

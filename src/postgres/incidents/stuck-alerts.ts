@@ -6,10 +6,10 @@ import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
 import { firstValue, firstValues } from '../connection/rows.ts';
 import { announcing, type NewEvent } from '../events/events.ts';
-import type { Lease } from '../shards/leases.ts';
+import { holding, type Lease } from '../shards/leases.ts';
 import { paidByAnother } from '../stays/evidence.ts';
 import { isOfFirstLoad } from '../stays/first-load.ts';
-import { STAY, type StoredStay } from '../stays/stays.ts';
+import type { StoredStay } from '../stays/stays.ts';
 
 /** Checkouts that one look reads; further ones wait for the next look. */
 const MOST = 2_000;
@@ -57,16 +57,8 @@ export function notingStuck(sql: Queries, stays: readonly StoredStay[]) {
   return sql`
     noted as (
       insert into purchase_watch_internal.stuck_alerts (purchase, site, state, state_since, stuck_at, first_sight)
-      select p.id, s.site, s.state, s.since, s.at, s.first_sight
-      from ${columns(sql, stuck, 's', {
-        ...STAY,
-        purchase: ['bigint', ({ purchase }) => purchase],
-        site: ['text', ({ site }) => site],
-        state: ['integer', ({ state }) => state],
-        since: ['timestamptz', ({ enteredAt }) => enteredAt],
-        at: ['timestamptz', ({ at }) => at],
-        first_sight: ['boolean', ({ firstSight }) => firstSight],
-      })}
+      select p.id, s.site, s.state, s.entered_at, s.at, s.first_sight
+      from ${columns(sql, stuck, 's', 'id bigint, customer bigint, purchase bigint, site text, state integer, entered_at timestamptz, at timestamptz, first_sight boolean')}
       join purchase_watch.purchases p on p.id = s.purchase
       where exists (select from held) and exists (select from purchase_watch_internal.stays t where t.id = s.id and t.customer = s.customer)
       on conflict do nothing)`;
@@ -125,10 +117,7 @@ export async function singlePlaces(
   if (places.length === 0) return [];
   const rows = await sql<(SinglePlace & { readonly isLast: boolean })[]>`
     select w.site, w.state, l.id::float8 as id, l.is_last as "isLast"
-    from (select distinct * from ${columns(sql, places, 'r', {
-      site: ['text', (r) => r.site],
-      state: ['integer', (r) => r.state],
-    })}) w
+    from (select distinct * from ${columns(sql, places, 'r', 'site text, state integer')}) w
     cross join lateral (
       select id, is_last from purchase_watch_internal.stuck_alerts a
       where a.site = w.site and a.state = w.state and a.alerted_at is not null and a.mode = 'auto'
@@ -161,10 +150,10 @@ export async function saveCheckouts(
   sql: Queries,
   { read, stuck, over, dropped, events, now, lease }: CheckoutResults & { now: Instant; lease: Lease },
 ): Promise<boolean> {
+  const alerted = stuck.map(({ id, alerted, reason }) => ({ ...reason, id, alerted: `{${alerted.join()}}` }));
   const fresh = [...stuck.map(({ id }) => id), ...dropped];
   const rows = await sql<{ saved: boolean | null }[]>`
-    with held as materialized (
-      select from purchase_watch_internal.leases where name = ${lease.name} and owner = ${lease.replica} and epoch = ${lease.epoch} for share),
+    with ${holding(sql, lease)},
     ready as materialized (
       select a.id from purchase_watch_internal.stuck_alerts a
       join ${columns(sql, read, 'r', {
@@ -180,14 +169,7 @@ export async function saveCheckouts(
     alerted as (
       update purchase_watch_internal.stuck_alerts a set alerted_at = ${now}::timestamptz, alerted = r.alerted::integer[],
         mode = r.mode, counted_stays = r.counted, stays_per_day = r.per_day, is_last = r.is_last
-      from ${columns(sql, stuck, 'r', {
-        id: ['bigint', ({ id }) => id],
-        alerted: ['text', (each) => `{${each.alerted.join()}}`],
-        mode: ['text', ({ reason }) => reason.mode],
-        counted: ['integer', ({ reason }) => reason.counted],
-        per_day: ['real', ({ reason }) => reason.perDay],
-        is_last: ['boolean', ({ reason }) => reason.isLast],
-      })}
+      from ${columns(sql, alerted, 'r', 'id bigint, alerted text, mode text, counted integer, per_day real, is_last boolean')}
       where a.id = r.id and exists (select from whole)),
     alerted_over as (
       update purchase_watch_internal.stuck_alerts set ended_at = ${now}::timestamptz

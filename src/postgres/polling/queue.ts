@@ -5,8 +5,8 @@ import { type Attached, DIGEST_LENGTH, type Purchase } from '../../domain/purcha
 import type { Instant } from '../../domain/values/time.ts';
 import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
-import { held, type Writer } from '../deliveries/settle.ts';
 import { FIRST_BULK_SLOT } from '../migrations/names.ts';
+import { held, type Writer } from '../shards/writer.ts';
 
 /** Width of a due slot; the same as in `purchase_watch_internal.due_slot`. */
 const SLOT_WIDTH = 10_000;
@@ -75,12 +75,7 @@ export async function loadDue(
   if (ranges.length === 0) return reads.map(() => ({ rows: [], cursors: [] }));
   const rows = await sql<(Row & { readonly read: number })[]>`
     select c.read, ${sql.unsafe(COLUMNS)}
-    from ${columns(sql, ranges, 'c', {
-      read: ['integer', (c) => c.read],
-      shard: ['smallint', (c) => c.shard],
-      slot: ['integer', (c) => c.slot],
-      id: ['bigint', (c) => c.id],
-    })}
+    from ${columns(sql, ranges, 'c', 'read integer, shard smallint, slot integer, id bigint')}
     cross join lateral (
       select * from purchase_watch.purchases q
       where q.site = (${reads.map(({ site }) => site)}::text[])[c.read] and q.shard = c.shard and q.due_slot is not null

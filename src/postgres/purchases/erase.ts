@@ -161,11 +161,7 @@ const lockingMentions = (sql: Queries, purchase: Erasable, mentions: readonly Me
     found as materialized (select e.position from purchase_watch_internal.events e where ${mentioning(sql, purchase)}),
     mention as materialized (
       select e.position, r.rewritten
-      from ${columns(sql, mentions, 'r', {
-        position: ['bigint', (each) => each.position],
-        body: ['text', (each) => each.body],
-        rewritten: ['text', (each) => each.rewritten],
-      })}
+      from ${columns(sql, mentions, 'r', 'position bigint, body text, rewritten text')}
       join purchase_watch_internal.events e on e.position = r.position and e.body = r.body for update of e skip locked),
     mention_delivery as materialized (
       select d.id from mention m join purchase_watch_internal.deliveries d on d.event = m.position for update of d skip locked),

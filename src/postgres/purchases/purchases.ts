@@ -84,18 +84,7 @@ export async function register(
   const created = await sql<{ site: string; purchaseId: string }[]>`
     insert into purchase_watch.purchases (purchase_id, site, reference, metadata, registered_by, bulk)
     select purchase_id, site, reference, metadata::jsonb, ${by}, ${isBulk ? true : null}::boolean
-    from ${columns(
-      sql,
-      registrations,
-      'r',
-      {
-        purchase_id: ['text', (r) => r.purchaseId],
-        site: ['text', (r) => r.site],
-        reference: ['text', (r) => r.reference],
-        metadata: ['text', (r) => r.metadata],
-      },
-      'place',
-    )}
+    from ${columns(sql, registrations, 'r', 'purchase_id text, site text, reference text, metadata text', 'place')}
     -- All statements use this order, so that two lists with the same ids never wait for each other. Of a repeated id, the first counts.
     order by site, purchase_id collate "C", place
     on conflict do nothing

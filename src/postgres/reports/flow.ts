@@ -71,7 +71,7 @@ export async function longestWaiting(
   return sql<WaitingRow[]>`
     select w.site, w.state, p.state_since as "stateSince", p.seen_at as "seenAt", p.stuck_since as "stuckSince",
       p.excused_ms::float8 as excused
-    from ${columns(sql, places, 'w', { site: ['text', ({ site }) => site], state: ['integer', ({ state }) => state] })}
+    from ${columns(sql, places, 'w', 'site text, state integer')}
     cross join lateral (
       select state_since, seen_at, stuck_since, excused_ms from purchase_watch.purchases
       where site = w.site and state = w.state and state is not null and status = 'watching'

@@ -20,16 +20,11 @@ export interface PollActivity extends Activity {
 
 /** Adds work to the present minute. */
 export async function addActivity(sql: Queries, work: readonly PollActivity[]): Promise<void> {
+  const rounded = work.map((each) => ({ ...each, greatestLag: Math.round(each.greatestLag) }));
   await sql`
     insert into purchase_watch_internal.activity as a (site, minute, polls, failed_polls, changes, greatest_lag_ms)
-    select site, date_trunc('minute', now()), polls, failed, changes, lag
-    from ${columns(sql, work, 'r', {
-      site: ['text', ({ site }) => site],
-      polls: ['bigint', (w) => w.polls],
-      failed: ['bigint', (w) => w.failedPolls],
-      changes: ['bigint', (w) => w.changes],
-      lag: ['bigint', (w) => Math.round(w.greatestLag)],
-    })}
+    select site, date_trunc('minute', now()), polls, failed_polls, changes, greatest_lag
+    from ${columns(sql, rounded, 'r', 'site text, polls bigint, failed_polls bigint, changes bigint, greatest_lag bigint')}
     -- All replicas use this order, so that two never wait for each other.
     order by site
     on conflict (site, minute) do update set polls = a.polls + excluded.polls, failed_polls = a.failed_polls + excluded.failed_polls,
@@ -48,12 +43,8 @@ export interface DeliveryActivity {
 export async function addDeliveryActivity(sql: Queries, work: readonly DeliveryActivity[]): Promise<void> {
   await sql`
     insert into purchase_watch_internal.delivery_activity as a (minute, subscriber, delivered, failed_attempts)
-    select date_trunc('minute', now()), subscriber, delivered, failed
-    from ${columns(sql, work, 'r', {
-      subscriber: ['text', ({ subscriber }) => subscriber],
-      delivered: ['bigint', (w) => w.delivered],
-      failed: ['bigint', (w) => w.failedAttempts],
-    })}
+    select date_trunc('minute', now()), subscriber, delivered, failed_attempts
+    from ${columns(sql, work, 'r', 'subscriber text, delivered bigint, failed_attempts bigint')}
     order by subscriber
     on conflict (minute, subscriber) do update set delivered = a.delivered + excluded.delivered,
       failed_attempts = a.failed_attempts + excluded.failed_attempts`;

@@ -1,6 +1,6 @@
 /** Named leases, for work that one replica at a time does. A lease has no expiry of its own: it ends with the row of its replica (replicas.ts). */
 
-import type { Queries } from '../connection/database.ts';
+import type { Fragment, Queries } from '../connection/database.ts';
 import type { LeaseName } from '../migrations/names.ts';
 
 /** A named lease, with the epoch that its owner knows. */
@@ -9,6 +9,11 @@ export interface Lease {
   readonly replica: string;
   readonly epoch: number;
 }
+
+/** The part `held` of a statement: one row while the replica holds the lease under this epoch, locked against a takeover. */
+export const holding = (sql: Queries, { name, replica, epoch }: Lease): Fragment => sql`
+  held as materialized (
+    select from purchase_watch_internal.leases where name = ${name} and owner = ${replica} and epoch = ${epoch} for share)`;
 
 /**
  * Takes or keeps a named lease; answers its epoch, or null while another replica that is alive has it. A replica that leaves its

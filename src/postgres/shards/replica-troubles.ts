@@ -16,11 +16,7 @@ export async function saveReplicaTroubles(
       delete from purchase_watch_internal.replica_troubles where replica = ${replica} and reason <> all(${reasons as string[]}::text[]))
     insert into purchase_watch_internal.replica_troubles as t (replica, reason, host, since, error)
     select r.id, w.reason, ${host}, w.since, w.error
-    from ${columns(sql, troubles, 'w', {
-      reason: ['text', (t) => t.reason],
-      since: ['timestamptz', (t) => t.since],
-      error: ['text', (t) => t.error],
-    })}
+    from ${columns(sql, troubles, 'w', 'reason text, since timestamptz, error text')}
     join purchase_watch_internal.replicas r on r.id = ${replica}
     on conflict (replica, reason) do update set host = excluded.host, since = least(t.since, excluded.since), error = excluded.error`;
 }

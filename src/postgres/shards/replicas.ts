@@ -78,22 +78,15 @@ export async function renewReplica(
     named?: Named | null;
   },
 ): Promise<Renewal> {
-  type Row = {
-    startedAt: string | null;
-    ownInsertedAt: Instant | null;
-    number: number | null;
-    origin: string | null;
-    changeId: string | null;
-    changeKind: NotedChange['kind'] | null;
-    changeOrigin: string | null;
-    databaseNow: Instant;
-    notificationQueue: number;
-    judge: string | null;
-    shards: number[] | null;
-    epochs: number[] | null;
-  } & ClockStepsRow & {
-      [F in keyof OtherReplica]: OtherReplica[F] | null;
-    };
+  type Own = Omit<Renewal, 'change' | 'holdings' | 'others' | 'clockSteps' | 'insertedAt'> & {
+    readonly ownInsertedAt: Instant | null;
+    readonly changeId: string | null;
+    readonly changeKind: NotedChange['kind'] | null;
+    readonly changeOrigin: string | null;
+    readonly shards: readonly number[] | null;
+    readonly epochs: readonly number[] | null;
+  };
+  type Row = Own & ClockStepsRow & { readonly [Field in keyof OtherReplica]: OtherReplica[Field] | null };
   const rows = await sql<Row[]>`
     with counted as (
       insert into purchase_watch_internal.renewals as c (replica, number, renewed_at)
@@ -122,36 +115,31 @@ export async function renewReplica(
       o.started_at as "insertedAt", o.named
     from held h cross join queue q cross join ${clockSteps(sql)} c left join counted k on true left join renewed n on true left join change d on true
     left join purchase_watch_internal.replicas o on o.id <> ${id} order by o.id`;
-  const {
+  const { startedAt, ownInsertedAt, number, origin, databaseNow, notificationQueue, judge, ...own } = rows[0]!;
+  return {
     startedAt,
-    ownInsertedAt,
+    insertedAt: ownInsertedAt,
     number,
     origin,
-    changeId,
-    changeKind,
-    changeOrigin,
     databaseNow,
     notificationQueue,
     judge,
-    shards,
-    epochs,
-    ...steps
-  } = rows[0]!;
-  const change = changeId === null ? null : { id: changeId, kind: changeKind!, origin: changeOrigin };
-  const holdings = (shards ?? []).map((shard, index) => ({ shard, epoch: epochs![index]! }));
-  const others = rows.flatMap(({ id: other, process: where, renewal, leaseMs, leaving, insertedAt, named: theirs }) =>
-    other === null
-      ? []
-      : [
-          {
-            ...{ id: other, process: where!, renewal: renewal!, leaseMs: leaseMs!, leaving: leaving! },
-            ...{ insertedAt: insertedAt!, named: theirs },
-          },
-        ],
-  );
-  const database = { number, origin, change, databaseNow, notificationQueue, judge, clockSteps: clockStepsOf(steps) };
-  return { ...database, startedAt, insertedAt: ownInsertedAt, holdings, others };
+    change: own.changeId === null ? null : { id: own.changeId, kind: own.changeKind!, origin: own.changeOrigin },
+    clockSteps: clockStepsOf(own),
+    holdings: (own.shards ?? []).map((shard, index) => ({ shard, epoch: own.epochs![index]! })),
+    others: rows.flatMap((row) => (row.id === null ? [] : [otherReplica(row as OtherReplica)])),
+  };
 }
+
+const otherReplica = ({ id, process, renewal, leaseMs, leaving, insertedAt, named }: OtherReplica): OtherReplica => ({
+  id,
+  process,
+  renewal,
+  leaseMs,
+  leaving,
+  insertedAt,
+  named,
+});
 
 /** A replica that is to be deleted, and for how long its row has stood unchanged. */
 export interface EndedReplica {

@@ -1,17 +1,14 @@
 /** Moves due times in the future back when the database's clock is set back. */
 
-import type { Holding } from '../../domain/replicas/ownership.ts';
 import { LEAST_STEP } from '../../domain/values/clock-ahead.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 import { firstValue, onlyRow } from '../connection/rows.ts';
-import { held } from '../deliveries/settle.ts';
 import { FIRST_BULK_SLOT } from '../migrations/names.ts';
 import { moveTimesBack } from './move-times-back.ts';
+import { held, type Writer } from './writer.ts';
 
-export interface StepBack {
-  readonly replica: string;
-  readonly holdings: readonly Holding[];
+export interface StepBack extends Writer {
   readonly now: Instant;
   /** How far the clock was set back. */
   readonly by: Milliseconds;

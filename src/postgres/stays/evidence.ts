@@ -70,13 +70,9 @@ export const paidByAnotherAt = (sql: Queries): Fragment => sql`(
 export const listed = (sql: Queries, places: readonly Place[]): Fragment =>
   columns(
     sql,
-    places,
+    places.map(({ site, state, since = 0 }) => ({ site, state, since })),
     'g',
-    {
-      site: ['text', (each) => each.site],
-      state: ['integer', (each) => each.state],
-      since: ['timestamptz', (each) => each.since ?? 0],
-    },
+    'site text, state integer, since timestamptz',
     'place',
   );
 
