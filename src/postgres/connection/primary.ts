@@ -16,15 +16,7 @@ const FRESH: Milliseconds = 1_000;
 /** How soon a host that takes no writes is asked again while another one is silent. */
 const AGAIN_AFTER: Milliseconds = 500;
 
-export interface Hosts {
-  /**
-   * The host to dial, by a search that is repeated at most once a second. Connections to another host than the one that is
-   * found are broken. Rejects with what each host answered when none serves.
-   */
-  find(): Promise<Host>;
-  /** Asks every host now. Connections to another host than the one that is found are broken. Rejects as `find` does. */
-  look(): Promise<Choice & { readonly primary: Primary }>;
-}
+export type Hosts = ReturnType<typeof createHosts>;
 
 /** The hosts of each URL: all pools of the process use the same one. */
 const known = new Map<string, Hosts>();
@@ -37,7 +29,7 @@ export function hostsOf(parsed: ParsedUrl): Hosts | undefined {
   return hosts;
 }
 
-function createHosts(parsed: ParsedUrl): Hosts {
+function createHosts(parsed: ParsedUrl) {
   let inUse: Primary | null = null;
   let last: { readonly found: Promise<Host>; freshUntil: Milliseconds } | null = null;
 
@@ -86,7 +78,11 @@ function createHosts(parsed: ParsedUrl): Hosts {
     return Promise.race([all, early.promise.then(() => conclude([...answers.values()]).primary.host)]);
   };
   return {
-    find: () => {
+    /**
+     * The host to dial, by a search that is repeated at most once a second. Connections to another host than the one that is
+     * found are broken. Rejects with what each host answered when none serves.
+     */
+    find: (): Promise<Host> => {
       if (last !== null && performance.now() <= last.freshUntil) return last.found;
       const next = { found: search(), freshUntil: Number.POSITIVE_INFINITY };
       const end = (): void => {
@@ -96,6 +92,7 @@ function createHosts(parsed: ParsedUrl): Hosts {
       last = next;
       return next.found;
     },
+    /** Asks every host now. Connections to another host than the one that is found are broken. Rejects as `find` does. */
     look: async () => conclude(await Promise.all(parsed.hosts.map((host) => ask(parsed, host)))),
   };
 }

@@ -3,7 +3,7 @@
 import { LEAST_STEP } from '../../domain/values/clock-ahead.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
-import { DUE_COLUMNS, type DueDelivery, type DueRow, dueDelivery } from './deliveries.ts';
+import { type DueDelivery, type DueRow, dueDelivery } from './deliveries.ts';
 
 /** The pending deliveries of one lane of a subscriber, due or not, in order; at most so many. */
 export async function waitingInLane(
@@ -11,7 +11,9 @@ export async function waitingInLane(
   { subscriber, lane, shard, most }: Pick<DueDelivery, 'subscriber' | 'lane' | 'shard'> & { readonly most: number },
 ): Promise<DueDelivery[]> {
   const rows = await sql<DueRow[]>`
-    select ${sql.unsafe(DUE_COLUMNS)}
+    select d.id::float8 as id, d.mark, d.subscriber, d.lane::float8 as lane, d.event::float8 as position, d.shard, d.rank, d.attempts,
+      d.due_at as "dueAt", d.attempts_before as "attemptsBefore",
+      e.id as "eventId", e.type, e.body, e.created_at as "createdAt"
     from (
       select q.* from purchase_watch_internal.deliveries q
       where q.subscriber = ${subscriber} and q.lane = ${lane} and q.shard = ${shard} and q.status = 'pending'
