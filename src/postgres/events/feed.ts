@@ -108,16 +108,10 @@ export interface FeedQuery {
   readonly horizon: FeedHorizon;
 }
 
-export interface FeedRows {
-  readonly events: readonly FedEvent[];
-  /** Whether there is nothing else before the horizon. */
-  readonly isAll: boolean;
-}
-
-/** The next events of some types; reads one index entry and one row for each. */
-export async function readFeed(sql: Queries, { after, types, limit, bytes, horizon }: FeedQuery): Promise<FeedRows> {
+/** The next events of some types, and whether there is nothing else before the horizon; reads one index entry and one row for each. */
+export async function readFeed(sql: Queries, { after, types, limit, bytes, horizon }: FeedQuery) {
   const { place } = horizon;
-  const rows = await sql<{ era: number; xid: string; position: number; type: string; body: string; found: number }[]>`
+  const rows = await sql<(FedRow & { readonly found: number })[]>`
     select era, xid::text, position, type, body, found from (
       select k.era, k.xid, k.position, k.type, b.body, count(*) over ()::integer as found,
         sum(octet_length(b.body)) over (order by k.era, k.xid, k.position) - octet_length(b.body) as bytes_before
@@ -127,7 +121,7 @@ export async function readFeed(sql: Queries, { after, types, limit, bytes, horiz
       cross join lateral (select e.body from purchase_watch_internal.events e where e.position = k.position offset 0) b) page
     where bytes_before < ${bytes}
     order by page.era, page.xid, page.position`;
-  const events = rows.map(({ era, xid, position, type, body }) => ({ place: { era, xid: BigInt(xid), position }, type, body }));
+  const events = rows.map(fedEvent);
   const found = rows[0]?.found ?? 0;
   return { events, isAll: found < limit && found === rows.length };
 }
@@ -137,15 +131,25 @@ export async function readLatest(
   sql: Queries,
   { types, limit, horizon: { place } }: Pick<FeedQuery, 'types' | 'limit' | 'horizon'>,
 ): Promise<readonly FedEvent[]> {
-  const rows = await sql<{ era: number; xid: string; position: number; type: string; body: string }[]>`
+  const rows = await sql<FedRow[]>`
     select r.era, r.xid::text, r.position, r.type, r.body from unnest(${types as EventType[]}::text[]) as w (type)
     cross join lateral (
       select e.era, e.xid, e.position, e.type, e.body from purchase_watch_internal.events e
       where e.type = w.type and (e.era, e.xid) < (${place.era}::smallint, ${String(place.xid)}::xid8)
       order by e.type desc, e.era desc, e.xid desc, e.position desc limit ${limit}) r
     order by r.era desc, r.xid desc, r.position desc limit ${limit}`;
-  return rows.reverse().map(({ era, xid, position, type, body }) => ({ place: { era, xid: BigInt(xid), position }, type, body }));
+  return rows.reverse().map(fedEvent);
 }
+
+interface FedRow extends Omit<FeedPlace, 'xid'>, Omit<FedEvent, 'place'> {
+  readonly xid: string;
+}
+
+const fedEvent = ({ era, xid, position, type, body }: FedRow): FedEvent => ({
+  place: { era, xid: BigInt(xid), position },
+  type,
+  body,
+});
 
 /** Above every place. */
 const FEED_END: FeedPlace = { era: HIGHEST_ERA, xid: HIGHEST_XID, position: 0 };

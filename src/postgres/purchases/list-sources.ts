@@ -19,10 +19,21 @@ import {
 import { beginsAs, keyOf, ORDER } from './search-key.ts';
 
 /**
- * `registered`: as `id`, but by the time of registration, where the list is filtered by it. `name`: in their place where more purchases
- * than a few begin as the text does, for those may all be far from the newest.
+ * The direction of each order, its key of a purchase `p` or its stored fields `d`, and the key's type. `registered`: as `id`, but by the
+ * time of registration, where the list is filtered by it. `name`: in their place where more purchases than a few begin as the text does,
+ * for those may all be far from the newest.
  */
-export type Order = 'id' | 'registered' | 'waiting' | 'largest' | 'smallest' | 'name';
+const ORDERS = {
+  id: { way: 'desc', key: 'p.id', type: 'bigint' },
+  registered: { way: 'desc', key: 'p.registered_at', type: 'timestamptz' },
+  waiting: { way: 'asc', key: 'p.state_since', type: 'timestamptz' },
+  largest: { way: 'asc', key: MINUS_PRICE, type: 'numeric' },
+  smallest: { way: 'desc', key: MINUS_PRICE, type: 'numeric' },
+  name: { way: 'asc', key: 'p.id', type: 'bigint' },
+} as const;
+export type Order = keyof typeof ORDERS;
+
+const isByAmount = (order: Order): boolean => order === 'largest' || order === 'smallest';
 
 /** The last row of the page before: its key in the order, as text, and its id. */
 export interface After {
@@ -75,7 +86,7 @@ function isExact({ filter, part, order }: Stretch): boolean {
   const { site, reference, text, from, to, least, most, currency, outcome, stuck } = filter;
   const has = (...values: readonly unknown[]): boolean => values.some((value) => value !== undefined);
   if (has(reference, text) || asksForLate(filter)) return false;
-  if (order === 'largest' || order === 'smallest') return !has(site, from, to) && !isGrouped(filter, part);
+  if (isByAmount(order)) return !has(site, from, to) && !isGrouped(filter, part);
   if (has(least, most, currency)) return false;
   if (order === 'id') return true;
   if (order === 'registered') return !isGrouped(filter, part);
@@ -182,7 +193,7 @@ const byAmount = (
   const end = !isLargest && after !== null ? after : { key: cheapest, id: LAST_ID };
   const columns = sql.unsafe(`(${CURRENCY}, ${MINUS_PRICE}, d.purchase)`);
   const price = sql.unsafe(MINUS_PRICE);
-  const way = sql.unsafe(wayOf(order));
+  const way = sql.unsafe(ORDERS[order].way);
   return sql`
     select id, k, row_number() over (order by k ${way}, id ${way}) as n from (
       select d.purchase as id, ${price} as k from purchase_watch_internal.purchase_details d
@@ -224,8 +235,14 @@ const byId = (sql: Queries, { filter, part, after }: Stretch, limit: number, isE
       order by -p.id limit ${limit}) q`;
 };
 
-const wayOf = (order: Order): 'asc' | 'desc' =>
-  order === 'id' || order === 'registered' || order === 'smallest' ? 'desc' : 'asc';
+/** The ranges of the index that has the order: rows with key `k` and place `n` in their range, so many of each. */
+function rangesOf(sql: Queries, stretch: Stretch, most: number, isExact: boolean): Fragment {
+  const { filter, order, after } = stretch;
+  if (order === 'id') return byId(sql, stretch, most, isExact);
+  if (order === 'registered') return byTime(sql, filter, after, most);
+  if (order === 'waiting') return byWaiting(sql, stretch, most);
+  return order === 'name' ? byName(sql, stretch, most) : byAmount(sql, stretch, most);
+}
 
 /**
  * Walks the index that has the order, in one range or in several that are merged. A range of which not everything was read ends the
@@ -233,21 +250,11 @@ const wayOf = (order: Order): 'asc' | 'desc' =>
  */
 async function walk(sql: Queries, stretch: Stretch, { isExact }: { isExact: boolean }): Promise<Found> {
   const { filter, part, order, limit } = stretch;
-  const isOne =
-    order === 'largest' || order === 'smallest' || order === 'id' || (order === 'registered' && filter.site !== undefined);
+  const isOne = isByAmount(order) || order === 'id' || (order === 'registered' && filter.site !== undefined);
   const most = isExact ? limit : Math.max(limit, isOne ? MOST_LOOKED_AT : MOST_OF_EACH);
-  const ranges =
-    order === 'id'
-      ? byId(sql, stretch, most, isExact)
-      : order === 'registered'
-        ? byTime(sql, filter, stretch.after, most)
-        : order === 'waiting'
-          ? byWaiting(sql, stretch, most)
-          : order === 'name'
-            ? byName(sql, stretch, most)
-            : byAmount(sql, stretch, most);
-  const way = sql.unsafe(wayOf(order));
-  const within = wayOf(order) === 'asc' ? sql`<=` : sql`>=`;
+  const ranges = rangesOf(sql, stretch, most, isExact);
+  const way = sql.unsafe(ORDERS[order].way);
+  const within = ORDERS[order].way === 'asc' ? sql`<=` : sql`>=`;
   if (isExact) {
     const rows = await sql<After[]>`
       select id::float8 as id, k::text as key from (${ranges}) r order by k ${way}, r.id ${way} limit ${limit}`;
@@ -275,16 +282,10 @@ function foundIn(rows: readonly (After & { readonly isEnd?: boolean })[], order:
 
 /** Puts the few rows that a part of the filter lets through into the order, without those that the rest of it does not. */
 async function collect(sql: Queries, { filter, part, order, after, limit }: Stretch, ids: Fragment): Promise<Found> {
-  const isAmount = order === 'largest' || order === 'smallest';
-  const [key, type] = isAmount
-    ? [MINUS_PRICE, 'numeric']
-    : order === 'waiting'
-      ? ['p.state_since', 'timestamptz']
-      : order === 'registered'
-        ? ['p.registered_at', 'timestamptz']
-        : ['p.id', 'bigint'];
-  const way = sql.unsafe(wayOf(order));
-  const beyond = wayOf(order) === 'asc' ? sql`>` : sql`<`;
+  const isAmount = isByAmount(order);
+  const { key, type } = ORDERS[order];
+  const way = sql.unsafe(ORDERS[order].way);
+  const beyond = ORDERS[order].way === 'asc' ? sql`>` : sql`<`;
   const rows = await sql<After[]>`
     with few as materialized (${ids})
     select id::float8 as id, k::text as key from (

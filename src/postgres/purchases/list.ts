@@ -12,12 +12,6 @@ export const SORTS = ['newest', 'waiting', 'largest', 'smallest'] as const;
 
 export type Sort = (typeof SORTS)[number];
 
-export interface PurchasePage {
-  readonly rows: readonly PurchaseRow[];
-  /** Where the next page begins; null when this was the last. A page with fewer rows than asked for may have a next one. */
-  readonly next: Position | null;
-}
-
 /** Bytes of metadata and stored fields on a page; a page ends with the purchase that passes this number. */
 const PAGE_BYTES = 1024 * 1024;
 
@@ -40,12 +34,12 @@ export function ordersOf(filter: PurchaseFilter, sort: Sort): readonly Order[] {
 
 /**
  * A page of purchases: as many as `limit` says, or as have about 1 MiB of JSON, or fewer where so many rows were looked at that the
- * page would take long. The filter names a currency where it names amounts, and so does a sort by amount.
+ * page would take long; and where the next page begins, null when this was the last. The filter names a currency where it names amounts, and so does a sort by amount.
  */
 export async function listPurchases(
   sql: Queries,
   { filter, sort, after, limit }: { filter: PurchaseFilter; sort: Sort; after: Position | null; limit: number },
-): Promise<PurchasePage> {
+) {
   const found: Position[] = [];
   let next: Position | null = null;
   const stretches = stretchesOf(filter, sort);

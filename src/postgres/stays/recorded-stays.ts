@@ -79,7 +79,6 @@ export async function* recordedStays(
   { batch = BATCH }: ReadBounds = {},
 ): AsyncGenerator<readonly RecordedStay[]> {
   const chosen = past`t.to_state = any(${`{${states.listed.join()}}`}::integer[])`;
-  // Fetched by statements of their own: the server's limit of time is then for each batch, and not for all of them.
   await past`
     declare recorded_stays no scroll cursor for select p.site, t.to_state as state,
       ${customerOf(past)}::text as customer,
@@ -99,12 +98,7 @@ export async function* recordedStays(
       and coalesce(n.not_after, p.ended_at, 'infinity') >= ${from}::timestamptz
       and ${site === null ? past`true` : past`p.site = ${site}`}
     order by t.not_after, t.purchase, t.sequence`;
-  for (;;) {
-    const some = await past<RecordedStay[]>`fetch forward ${past.unsafe(String(batch))} from recorded_stays`;
-    if (some.length === 0) break;
-    yield some;
-  }
-  await past`close recorded_stays`;
+  yield* fetched<RecordedStay>(past, 'recorded_stays', batch);
 }
 
 /**
@@ -126,12 +120,17 @@ export async function* recordedPayments(
     where p.state = ${COMPLETED} and p.state_since >= ${from}::timestamptz and p.state_since < ${to}::timestamptz and m.place > 0
       and ${site === null ? past`true` : past`p.site = ${site}`}
     order by p.state_since, p.id`;
+  yield* fetched<RecordedPayment>(past, 'recorded_payments', batch);
+}
+
+/** The rows of a cursor, in batches. By statements of their own: the server's limit of time is then for each batch, and not for all of them. */
+async function* fetched<Row extends object>(past: Queries, cursor: string, batch: number): AsyncGenerator<readonly Row[]> {
   for (;;) {
-    const some = await past<RecordedPayment[]>`fetch forward ${past.unsafe(String(batch))} from recorded_payments`;
+    const some = await past<Row[]>`fetch forward ${past.unsafe(String(batch))} from ${past(cursor)}`;
     if (some.length === 0) break;
     yield some;
   }
-  await past`close recorded_payments`;
+  await past`close ${past(cursor)}`;
 }
 
 /** SQL: when each site first answered: as stored, or by the oldest observation where that is earlier, as in databases of earlier versions. */

@@ -2,7 +2,7 @@
 
 import { REFUSED_CREDENTIALS } from '../../domain/deliveries/subscriber-health.ts';
 import type { Instant } from '../../domain/values/time.ts';
-import type { Queries } from '../connection/database.ts';
+import type { Fragment, Queries } from '../connection/database.ts';
 import { hasRows } from '../connection/rows.ts';
 import type { BodyFormat } from './subscribers.ts';
 
@@ -124,38 +124,38 @@ export const deleteSubscriber = (sql: Queries, id: number) =>
 
 const AT_ONCE = 5_000;
 
-/**
- * Gives up deliveries whose events are older than a moment, for channels for people that are off, in small statements. Keeps
- * deliveries about incidents that are still open: the channel gets these once it is on again.
- */
-export async function suppressForOff(sql: Queries, before: Instant): Promise<void> {
+/** Gives up waiting deliveries `q` of some subscribers `s`, in small statements, and skips those that others have locked. */
+async function suppress(sql: Queries, { of, which, why }: { of: Fragment; which: Fragment; why: string }): Promise<void> {
   for (;;) {
     const rows = await sql`
       with waiting as materialized (
         select d.id from purchase_watch_internal.subscribers s
         cross join lateral (
-          select q.id from purchase_watch_internal.deliveries q join purchase_watch_internal.events e on e.position = q.event
-          where q.subscriber = s.id and q.status = 'pending' and e.created_at < ${before}::timestamptz
-            and not exists (select from purchase_watch_internal.incidents i where i.id = e.incident and i.ended_at is null)
-          limit ${AT_ONCE} for update of q skip locked) d
-        where s.configured and s.audience = 'people' and s.status = 'off' limit ${AT_ONCE})
-      update purchase_watch_internal.deliveries d set status = 'suppressed', settled_at = now(), last_error = 'The channel was switched off for days after it was made.'
+          select q.id from purchase_watch_internal.deliveries q ${which} limit ${AT_ONCE} for update of q skip locked) d
+        where ${of} limit ${AT_ONCE})
+      update purchase_watch_internal.deliveries d set status = 'suppressed', settled_at = now(), last_error = ${why}
       from waiting where d.id = waiting.id and d.settled_at is null returning 1`;
     if (rows.length < AT_ONCE) return;
   }
 }
 
-/** Gives up pending deliveries of deleted subscribers, in small statements. */
-export async function suppressForDeleted(sql: Queries): Promise<void> {
-  for (;;) {
-    const rows = await sql`
-      with waiting as materialized (
-        select d.id from purchase_watch_internal.subscribers s
-        cross join lateral (
-          select q.id from purchase_watch_internal.deliveries q where q.subscriber = s.id and q.status = 'pending' limit ${AT_ONCE} for update skip locked) d
-        where s.deleted_at is not null limit ${AT_ONCE})
-      update purchase_watch_internal.deliveries d set status = 'suppressed', settled_at = now(), last_error = 'The subscriber was deleted before the delivery.'
-      from waiting where d.id = waiting.id and d.status = 'pending' returning 1`;
-    if (rows.length < AT_ONCE) return;
-  }
-}
+/**
+ * Gives up deliveries whose events are older than a moment, for channels for people that are off. Keeps deliveries about incidents
+ * that are still open: the channel gets these once it is on again.
+ */
+export const suppressForOff = (sql: Queries, before: Instant) =>
+  suppress(sql, {
+    of: sql`s.configured and s.audience = 'people' and s.status = 'off'`,
+    which: sql`join purchase_watch_internal.events e on e.position = q.event
+          where q.subscriber = s.id and q.status = 'pending' and e.created_at < ${before}::timestamptz
+            and not exists (select from purchase_watch_internal.incidents i where i.id = e.incident and i.ended_at is null)`,
+    why: 'The channel was switched off for days after it was made.',
+  });
+
+/** Gives up pending deliveries of deleted subscribers. */
+export const suppressForDeleted = (sql: Queries) =>
+  suppress(sql, {
+    of: sql`s.deleted_at is not null`,
+    which: sql`where q.subscriber = s.id and q.status = 'pending'`,
+    why: 'The subscriber was deleted before the delivery.',
+  });
