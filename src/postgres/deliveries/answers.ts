@@ -41,7 +41,7 @@ export interface ReceiverAnswer {
   readonly text: string;
 }
 
-const COLUMNS = 'delivery::float8 as delivery, number, at, answer as text';
+const COLUMNS = 'delivery, number, at, answer as text';
 
 /** The answer to the last failed attempt of a delivery; null when it is not kept any more. */
 export const answerOf = (sql: Queries, delivery: number) =>

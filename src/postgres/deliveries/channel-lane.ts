@@ -11,7 +11,7 @@ export async function waitingInLane(
   { subscriber, lane, shard, most }: Pick<DueDelivery, 'subscriber' | 'lane' | 'shard'> & { readonly most: number },
 ): Promise<DueDelivery[]> {
   const rows = await sql<DueRow[]>`
-    select d.id::float8 as id, d.mark, d.subscriber, d.lane::float8 as lane, d.event::float8 as position, d.shard, d.rank, d.attempts,
+    select d.id, d.mark, d.subscriber, d.lane, d.event as position, d.shard, d.rank, d.attempts,
       d.due_at as "dueAt", d.attempts_before as "attemptsBefore",
       e.id as "eventId", e.type, e.body, e.created_at as "createdAt"
     from (

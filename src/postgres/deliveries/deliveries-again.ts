@@ -96,11 +96,11 @@ export async function replayStep(
         and (${types as string[] | null}::text[] is null or e.type = any(${types as string[] | null}::text[]))),
     chosen as materialized (select * from wanted where status is distinct from 'pending')
     ${dryRun ? sql`` : sending(sql, subscriber)}
-    select (select count(*) from chosen)::float8 as count, (select count(*) from wanted where status = 'pending')::float8 as waiting,
+    select (select count(*) from chosen) as count, (select count(*) from wanted where status = 'pending') as waiting,
       (select count(distinct coalesce(purchase, -position)) from chosen)::float8 as purchases,
       (select min(created_at) from chosen) as oldest,
       (select max(created_at) from chosen) as newest,
-      coalesce((select max(position) from range), ${last}::bigint)::float8 as position, (select count(*) from range)::float8 as seen
+      coalesce((select max(position) from range), ${last}::bigint)::float8 as position, (select count(*) from range) as seen
       ${dryRun ? sql`` : sql`, (select count(*) from notified) as notified`}`;
   const { seen, ...step } = row;
   return { ...step, more: seen >= limit && step.position < last };
@@ -127,8 +127,8 @@ export async function announceAgain(
       left join purchase_watch_internal.deliveries d on d.event = e.position and d.subscriber = s.id),
     chosen as materialized (select * from chosen_or_waiting where status is distinct from 'pending')
     ${dryRun ? sql`` : sending(sql, subscriber)}
-    select (select count(*) from chosen)::float8 as count,
-      (select count(*) from chosen_or_waiting where status = 'pending')::float8 as waiting
+    select (select count(*) from chosen) as count,
+      (select count(*) from chosen_or_waiting where status = 'pending') as waiting
       ${dryRun ? sql`` : sql`, (select count(*) from notified) as notified`}`;
   return { count: row.count, waiting: row.waiting };
 }

@@ -67,10 +67,10 @@ export async function loadDueDeliveries(
   // Enough rows when deliveries lie evenly over the shards, and a bounded read when they do not.
   const perShard = wanted.map(({ room }) => Math.max(Math.ceil((1.25 * room) / shards.length), 16));
   const rows = await sql<(DueRow & BehindRow)[]>`
-    select d.id::float8 as id, d.mark, d.subscriber, d.lane::float8 as lane, d.event::float8 as position, d.shard, d.rank, d.attempts,
+    select d.id, d.mark, d.subscriber, d.lane, d.event as position, d.shard, d.rank, d.attempts,
       d.due_at as "dueAt", d.attempts_before as "attemptsBefore",
       e.id as "eventId", e.type, e.body, e.created_at as "createdAt",
-      b.id::float8 as "behindId", b.event::float8 as "behindPosition", b.due_at as "behindDueAt", b.rank as "behindRank"
+      b.id as "behindId", b.event as "behindPosition", b.due_at as "behindDueAt", b.rank as "behindRank"
     from ${columns(sql, wanted, 'w', {
       subscriber: ['integer', (w) => w.subscriber],
       room: ['integer', (w) => w.room],

@@ -91,7 +91,7 @@ export function withShownStatus<Row extends StatusRow>(row: Row) {
 }
 
 const COLUMNS = `
-  d.id::float8 as id, s.name as subscriber, e.id as "eventId", e.type, e.site, e.sequence, p.purchase_id as "purchaseId",
+  d.id, s.name as subscriber, e.id as "eventId", e.type, e.site, e.sequence, p.purchase_id as "purchaseId",
   e.created_at as "createdAt", d.due_at as "dueAt",
   d.settled_at as "settledAt", d.attempts, d.rank = 2 as replayed, ${STATUS_COLUMNS}`;
 
@@ -206,7 +206,7 @@ export async function findDelivery(sql: Queries, id: number): Promise<DeliveryWi
 /** The delivery that must be settled first in the lane of a pending delivery: that delivery, or one before it; null when it is settled. */
 export const laneHead = (sql: Queries, id: number) =>
   firstRow(sql<{ id: number; dueAt: Instant }[]>`
-    select f.id::float8 as id, f.due_at as "dueAt"
+    select f.id, f.due_at as "dueAt"
     from purchase_watch_internal.deliveries d
     join purchase_watch_internal.deliveries f on f.subscriber = d.subscriber and f.lane = d.lane and f.status = 'pending'
     where d.id = ${id} and d.status = 'pending' order by f.rank = 2, f.event limit 1`);

@@ -26,7 +26,7 @@ export interface GivenUpStep {
 
 /** The id of the last delivery: later ones are not part of this work. */
 export const lastDelivery = (sql: Queries) =>
-  firstValue<number>(sql`select coalesce(max(id), 0)::float8 as last from purchase_watch_internal.deliveries`);
+  firstValue<number>(sql`select coalesce(max(id), 0) as last from purchase_watch_internal.deliveries`);
 
 /** Reads the next `limit` deliveries after an id, oldest first; unless `dryRun` asks for counts only, they go out after all new ones. */
 export async function givenUpStep(
@@ -45,7 +45,7 @@ export async function givenUpStep(
         : sql`, ${sendingAgain(sql, REPLAYED)},
         notified as (select pg_notify('purchase_watch_wake', 'replays') where exists (select from again))`
     }
-    select count(*)::float8 as count, count(distinct old.lane)::float8 as purchases, max(old.id)::float8 as position,
+    select count(*), count(distinct old.lane) as purchases, max(old.id) as position,
       min(e.created_at) as oldest, max(e.created_at) as newest
       ${dryRun ? sql`` : sql`, (select count(*) from notified) as notified`}
     from old join purchase_watch_internal.events e on e.position = old.event`;

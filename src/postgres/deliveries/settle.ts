@@ -136,7 +136,7 @@ async function settleFailed(sql: Queries, batch: readonly Settlement[], writer: 
       select r.id, r.number, r.at, r.took, r.http_status, r.outcome, r.fault, r.excerpt
       from result r join settled s on s.id = r.id and s.mark is not distinct from r.mark on conflict do nothing),
     ${keepingAnswers(sql)}
-    select id::float8 as id from settled`;
+    select id from settled`;
   return rows.map(({ id }) => id);
 }
 

@@ -12,7 +12,7 @@ export const MOST_TYPED = 20_000;
 /** How many deliveries wait for a subscriber; counting ends at `MOST_WAITING`. */
 export const waitingFor = (sql: Queries, subscriber: number) =>
   firstValue<number>(sql`
-    select count(*)::float8 as count from (
+    select count(*) from (
       select from purchase_watch_internal.deliveries where subscriber = ${subscriber} and status = 'pending' limit ${MOST_WAITING}) d`);
 
 /** Waiting deliveries of one type of events. */
@@ -25,7 +25,7 @@ export interface WaitingType {
 
 /** The waiting deliveries of a subscriber by type, the most first; of the oldest `MOST_TYPED`. */
 export const waitingTypes = (sql: Queries, subscriber: number) => sql<WaitingType[]>`
-    select e.type, count(*)::float8 as count, min(e.created_at) as oldest
+    select e.type, count(*), min(e.created_at) as oldest
     from (
       select event from purchase_watch_internal.deliveries
       where subscriber = ${subscriber} and status = 'pending' order by id + 0 limit ${MOST_TYPED}) d

@@ -165,7 +165,7 @@ export async function staysBetween(
       coalesce(case when n.purchase is null then p.stuck_since end, (
         select min(e.created_at) from purchase_watch_internal.events e
         where e.purchase = p.id and e.type = 'purchase.stuck' and e.created_at between t.not_after and coalesce(n.not_after, 'infinity'))) as "overdueAt",
-      n.not_after as "leftAt", n.to_state as "toState", (select count(*) from candidates)::float8 as looked
+      n.not_after as "leftAt", n.to_state as "toState", (select count(*) from candidates) as looked
     from candidates c
     cross join lateral (select * from purchase_watch.purchases where id = c.id limit 1) p
     cross join lateral (
@@ -188,6 +188,6 @@ async function firstIdSince(sql: Queries, at: Instant): Promise<number> {
       cross join lateral (
         select id, registered_at from purchase_watch.purchases where id >= (s.low + s.high) / 2 order by id limit 1) m
       where s.low < s.high)
-    select min(high)::float8 as id from search where low >= high`;
+    select min(high) as id from search where low >= high`;
   return row?.id ?? 0;
 }

@@ -94,8 +94,8 @@ export const lostSince = (
   sites: readonly SiteWindow[],
   until: Instant,
 ): Promise<{ site: string; unreadable: number; expired: number }[]> => sql`
-    select w.site, count(*) filter (where e.type = 'purchase.unreadable')::float8 as unreadable,
-      count(*) filter (where e.type = 'purchase.expired')::float8 as expired
+    select w.site, count(*) filter (where e.type = 'purchase.unreadable') as unreadable,
+      count(*) filter (where e.type = 'purchase.expired') as expired
     from unnest(array['purchase.unreadable', 'purchase.expired']) as t (type)
     cross join lateral (
       select type, site, created_at from purchase_watch_internal.events
@@ -112,12 +112,12 @@ export const troubleSince = (
     select s.id, s.name, g.count as "givenUp", w.count as parked, s.status = 'off' as off
     from purchase_watch_internal.subscribers s left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
     cross join lateral (
-      select count(*)::float8 as count from (
+      select count(*) from (
         select from purchase_watch_internal.deliveries d
         where d.subscriber = s.id and d.status = 'exhausted' and d.settled_at > ${since}::timestamptz
         order by d.settled_at desc limit ${MOST_COUNTED}) d) g
     cross join lateral (
-      select count(*)::float8 as count from (
+      select count(*) from (
         select from purchase_watch_internal.deliveries d
         where (s.failed_at is not null or h.paused_until is not null) and d.subscriber = s.id and d.status = 'pending'
         order by d.id + 0 limit ${MOST_COUNTED}) d) w

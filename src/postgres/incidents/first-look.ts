@@ -40,7 +40,7 @@ export interface FirstLookFindings {
 /** Reads the purchases that are stuck at a site, and counters. */
 export async function lookAtSite(sql: Queries, site: string): Promise<FirstLookFindings> {
   const overdue = await sql<{ state: number; count: number; since: Instant; single: number }[]>`
-    select p.state, count(*)::float8 as count, count(*) filter (where exists (
+    select p.state, count(*), count(*) filter (where exists (
         select from purchase_watch_internal.stuck_alerts a
         where a.purchase = p.id and a.state_since = p.state_since and a.alerted_at is not null))::float8 as single, min(p.state_since) as since
     from purchase_watch.purchases p join purchase_watch_internal.sites s on s.name = p.site

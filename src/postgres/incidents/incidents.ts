@@ -100,8 +100,8 @@ export async function channelsAlerted(sql: Queries, incidents: readonly string[]
 export const countOpenIncidents = (
   sql: Queries,
 ): Promise<{ site: string | null; kind: IncidentKind; count: number; atSite: number; severity: number | null }[]> => sql`
-    select i.site, i.kind, (count(*) filter (where p.id is null))::float8 as count,
-      (count(*) filter (where p.site is null))::float8 as "atSite",
+    select i.site, i.kind, count(*) filter (where p.id is null) as count,
+      count(*) filter (where p.site is null) as "atSite",
       max(i.severity) filter (where p.id is null) as severity
     from purchase_watch_internal.incidents i left join purchase_watch_internal.incidents p on p.id = i.parent and p.ended_at is null
     where i.ended_at is null group by i.site, i.kind order by i.site, i.kind`;

@@ -51,7 +51,7 @@ const silencedUntil = (incident: string): string => `
 // A parent is silenced by a silence of its own, and while all its parts are silenced. Alarm and parts are read as text: the
 // driver would make Decimals of the numbers in JSON, which are only counts and times.
 const COLUMNS = `
-  i.position::float8 as position, i.id, i.kind, i.site, i.state, i.subscriber, i.count, i.peak, i.said_count as "alertedCount",
+  i.position, i.id, i.kind, i.site, i.state, i.subscriber, i.count, i.peak, i.said_count as "alertedCount",
   i.said_severity as "alertedSeverity", i.parent, i.severity, i.reminders, i.moved_on as "movedOn", i.alarm as "alarmText",
   i.opened_at as "openedAt", i.since, i.quiet_since as "quietSince", i.ends_at as "endsAt", i.ended_at as "endedAt",
   i.reopened_at as "reopenedAt", i.said_at as "alertedAt", i.announced_at as "announcedAt",

@@ -24,7 +24,7 @@ export const presentAlerts = (sql: Queries, channel: string, since: Milliseconds
     from purchase_watch_internal.incidents i
     join purchase_watch_internal.subscribers s on s.name = ${channel} and s.configured and s.status = 'active'
     cross join lateral (
-      select e.id, e.type, e.body, d.id::float8 as delivery, d.status
+      select e.id, e.type, e.body, d.id as delivery, d.status
       from purchase_watch_internal.events e
       join purchase_watch_internal.deliveries d on d.event = e.position and d.subscriber = s.id
       where e.incident = i.id and e.type like 'incident.%' order by e.position desc limit 1) last

@@ -14,7 +14,7 @@ export interface SilenceRow extends Silence {
 }
 
 const COLUMNS = `
-  id::float8 as id, kind, site, state, subscriber, reason, created_by as by, created_at as "createdAt",
+  id, kind, site, state, subscriber, reason, created_by as by, created_at as "createdAt",
   starts_at as "startsAt", ends_at as "endsAt"`;
 
 /** Silences that hold at a moment. */

@@ -66,7 +66,7 @@ export function notingStuck(sql: Queries, stays: readonly StoredStay[]) {
 
 /** Stuck checkouts of which people were not alerted yet, and alerted ones that are over, the oldest first. Reads open alerts only. */
 export const checkoutsToAlert = (sql: Queries) => sql<StoredCheckout[]>`
-    select a.id::float8 as id, a.site, a.state, a.first_sight as "firstSight", p.status, p.purchase_id as "purchaseId",
+    select a.id, a.site, a.state, a.first_sight as "firstSight", p.status, p.purchase_id as "purchaseId",
       case when a.unreadable is null then a.state_since when p.status = 'unreadable' then coalesce(p.seen_at, p.watched_since) else a.stuck_at end as since,
       a.stuck_at as "stuckAt", a.unreadable, p.last_error as "lastError",
       case when a.alerted_at is not null then a.alerted end as alerted, m.to_state as "toState",
@@ -116,7 +116,7 @@ export async function singlePlaces(
 ): Promise<SinglePlace[]> {
   if (places.length === 0) return [];
   const rows = await sql<(SinglePlace & { readonly isLast: boolean })[]>`
-    select w.site, w.state, l.id::float8 as id, l.is_last as "isLast"
+    select w.site, w.state, l.id, l.is_last as "isLast"
     from (select distinct * from ${columns(sql, places, 'r', 'site text, state integer')}) w
     cross join lateral (
       select id, is_last from purchase_watch_internal.stuck_alerts a

@@ -46,8 +46,8 @@ type Row = Purchase & Omit<QueuedPurchase, 'purchase'>;
 
 // Rows are read as flat columns and times as epoch milliseconds: one object a row, nothing to convert.
 const COLUMNS = `
-  p.id::float8 as id, p.site, p.purchase_id as "purchaseId", p.shard, p.revision, p.polls::float8 as polls, p.status, p.state,
-  p.state_since as "stateSince", p.excused_ms::float8 as excused,
+  p.id, p.site, p.purchase_id as "purchaseId", p.shard, p.revision, p.polls, p.status, p.state,
+  p.state_since as "stateSince", p.excused_ms as excused,
   p.stuck_since as "stuckSince", p.seen_at as "seenAt",
   p.watched_since as "watchedSince", p.failures, p.unknowns, p.invoice, p.sequence,
   left(encode(sha256(convert_to(d.fields::text, 'UTF8')), 'base64'), ${DIGEST_LENGTH}) as "detailsDigest",
@@ -128,7 +128,7 @@ export async function readNudged(
     with nudge as materialized (
       select id, purchase, shard, site, slot from purchase_watch_internal.nudges
       where shard = any(${`{${shards.join()}}`}::smallint[]) order by id desc limit ${limit})
-    select ${sql.unsafe(COLUMNS)}, n.nudges::text[]::float8[] as nudges, n.begin
+    select ${sql.unsafe(COLUMNS)}, n.nudges, n.begin
     from (
       select purchase, array_agg(id) as nudges,
         -- Each purchase keeps its site and shard.
@@ -175,7 +175,7 @@ export async function loadAttached(
   { ids, details }: { ids: readonly number[]; details: readonly number[] },
 ): Promise<Map<number, Attached>> {
   const rows = await sql<(Attached & { readonly id: number })[]>`
-    select p.id::float8 as id, p.reference, p.metadata::text as metadata, d.fields::text as details
+    select p.id, p.reference, p.metadata::text as metadata, d.fields::text as details
     from purchase_watch.purchases p
     left join purchase_watch_internal.purchase_details d on d.purchase = p.id and p.id = any(${`{${details.join()}}`}::bigint[])
     where p.id = any(${`{${ids.join()}}`}::bigint[])`;

@@ -35,7 +35,7 @@ export const movePurchases = (sql: Queries, { from, to }: Renamed, limit: number
     alert as (update purchase_watch_internal.stuck_alerts a set site = ${to} from candidate c where a.purchase = c.id),
     nudged as (insert into purchase_watch_internal.nudges (purchase, shard) select id, shard from moved where due_slot is not null),
     woken as materialized (select pg_notify('purchase_watch_wake', 'purchases') from moved limit 1)
-    select (select count(*) from moved)::float8 as count, (select count(*) from woken) as woken`);
+    select (select count(*) from moved) as count, (select count(*) from woken) as woken`);
 
 /**
  * Moves what belongs to the site as a whole: how long customers stay, numbers of changes, ended incidents, silences, and the name in
@@ -101,7 +101,7 @@ export interface LeftBehind {
 /** The purchases of a former name that could neither be moved nor stopped, because other sessions have locked their rows. */
 export async function leftBehind(sql: Queries, { from, to }: Renamed): Promise<LeftBehind> {
   const rows = await sql<{ id: number }[]>`
-    select p.id::float8 as id from purchase_watch.purchases p
+    select p.id from purchase_watch.purchases p
     where p.site = ${from} and (p.due_slot is not null or not exists (
       select from purchase_watch.purchases other where other.site = ${to} and other.purchase_id = p.purchase_id))
     limit ${MOST_UNPOLLED}`;
@@ -129,4 +129,4 @@ export const stopping = (sql: Queries, candidates: Fragment) =>
       from candidate c where p.id = c.id returning p.id, p.shard),
     nudged as (insert into purchase_watch_internal.nudges (purchase, shard) select id, shard from stopped),
     woken as materialized (select pg_notify('purchase_watch_wake', channel) from unnest(array['judge', 'purchases']) w (channel) where exists (select from stopped))
-    select (select count(*) from stopped)::float8 as count, (select count(*) from woken) as woken`);
+    select (select count(*) from stopped) as count, (select count(*) from woken) as woken`);

@@ -17,7 +17,7 @@ export const readSiteReach = (sql: Queries) => sql<SiteReach[]>`
  */
 export const purchaseToAsk = (sql: Queries, { site, after }: { site: string; after: number }) =>
   firstRow(sql<{ id: number; purchaseId: string }[]>`
-    select p.id::float8 as id, p.purchase_id as "purchaseId" from ${sql.unsafe(EVERY_SHARD)}
+    select p.id, p.purchase_id as "purchaseId" from ${sql.unsafe(EVERY_SHARD)}
     cross join lateral (
       select q.id, q.purchase_id from purchase_watch.purchases q
       where q.site = ${site} and q.shard = g.shard::smallint and q.due_slot is not null and q.due_slot > ${after} and q.due_slot < ${FIRST_BULK_SLOT}

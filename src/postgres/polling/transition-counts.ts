@@ -30,4 +30,4 @@ export const foldTransitionCounts = (sql: Queries) =>
       -- All statements use this order, so that two never wait for each other.
       order by site, bucket, from_state, to_state
       on conflict (site, bucket, from_state, to_state) do update set count = c.count + excluded.count)
-    select count(*)::float8 as folded from change`);
+    select count(*) as folded from change`);

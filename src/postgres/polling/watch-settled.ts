@@ -47,4 +47,4 @@ export const watchSettled = (sql: Queries, { state, site, limit, before, perSeco
       from planned n where p.id = n.id returning p.id, p.shard),
     nudged as (insert into purchase_watch_internal.nudges (purchase, shard) select id, shard from watched),
     woken as materialized (select pg_notify('purchase_watch_wake', 'purchases') from watched limit 1)
-    select (select count(*) from watched)::float8 as count, (select count(*) from woken) as woken`);
+    select (select count(*) from watched) as count, (select count(*) from woken) as woken`);

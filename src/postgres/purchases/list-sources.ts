@@ -112,7 +112,7 @@ async function fewIds(sql: Queries, { filter, part }: Stretch): Promise<readonly
   ];
   for (const source of sources) {
     if (source === null) continue;
-    const [row] = await sql<[{ count: number }]>`select count(*)::float8 as count from (${source}) s`;
+    const [row] = await sql<[{ count: number }]>`select count(*) from (${source}) s`;
     if (row.count < enough) return [source];
   }
   return [];
@@ -257,7 +257,7 @@ async function walk(sql: Queries, stretch: Stretch, { isExact }: { isExact: bool
   const within = ORDERS[order].way === 'asc' ? sql`<=` : sql`>=`;
   if (isExact) {
     const rows = await sql<After[]>`
-      select id::float8 as id, k::text as key from (${ranges}) r order by k ${way}, r.id ${way} limit ${limit}`;
+      select id, k::text as key from (${ranges}) r order by k ${way}, r.id ${way} limit ${limit}`;
     return foundIn(rows, order);
   }
   const rows = await sql<(After & { isEnd: boolean })[]>`
@@ -269,8 +269,8 @@ async function walk(sql: Queries, stretch: Stretch, { isExact }: { isExact: bool
       -- Reads one row after the other by its key, and none beyond the page.
       cross join lateral (select from (select * from purchase_watch.purchases where id = r.id limit 1) p where ${matches(sql, filter, part)} limit 1) p
       order by r.k ${way}, r.id ${way} limit ${limit})
-    select id::float8 as id, k::text as key, false as "isEnd" from page
-    union all select id::float8, k::text, true from cut where (select count(*) from page) < ${limit}`;
+    select id, k::text as key, false as "isEnd" from page
+    union all select id, k::text, true from cut where (select count(*) from page) < ${limit}`;
   return foundIn(rows, order);
 }
 
@@ -288,7 +288,7 @@ async function collect(sql: Queries, { filter, part, order, after, limit }: Stre
   const beyond = ORDERS[order].way === 'asc' ? sql`>` : sql`<`;
   const rows = await sql<After[]>`
     with few as materialized (${ids})
-    select id::float8 as id, k::text as key from (
+    select id, k::text as key from (
       select p.id, ${sql.unsafe(key)} as k from few
       cross join lateral (select * from purchase_watch.purchases where id = few.id limit 1) p
       ${isAmount ? sql`cross join lateral (select * from purchase_watch_internal.purchase_details where purchase = few.id limit 1) d` : sql``}

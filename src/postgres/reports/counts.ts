@@ -24,7 +24,7 @@ export const foldCounts = (sql: Queries) =>
       -- All statements use this order, so that two never wait for each other.
       order by site, status, state, stuck
       on conflict (site, status, state, stuck) do update set count = c.count + excluded.count)
-    select count(*)::float8 as folded from change`);
+    select count(*) as folded from change`);
 
 /** Deletes counters that are zero: those of states that no purchase is in any more. */
 export async function dropEmptyCounts(sql: Queries): Promise<void> {
@@ -70,4 +70,4 @@ export const countPurchases = (sql: Queries): Promise<PurchaseCount[]> => sql<Pu
 /** How many purchases of a site are still polled. Reads them all, by an index. */
 export const countPolled = (sql: Queries, site: string) =>
   firstValue<number>(sql`
-    select count(*)::float8 as count from purchase_watch.purchases where site = ${site} and due_slot is not null`);
+    select count(*) from purchase_watch.purchases where site = ${site} and due_slot is not null`);

@@ -70,7 +70,7 @@ export async function longestWaiting(
   if (places.length === 0) return [];
   return sql<WaitingRow[]>`
     select w.site, w.state, p.state_since as "stateSince", p.seen_at as "seenAt", p.stuck_since as "stuckSince",
-      p.excused_ms::float8 as excused
+      p.excused_ms as excused
     from ${columns(sql, places, 'w', 'site text, state integer')}
     cross join lateral (
       select state_since, seen_at, stuck_since, excused_ms from purchase_watch.purchases

@@ -39,7 +39,7 @@ export const serverFacts = (sql: Queries) =>
       (select bool_and(case when to_regnamespace(name) is null then has_database_privilege(current_database(), 'create')
         else has_schema_privilege(name, 'create') end) from unnest(array['purchase_watch', 'purchase_watch_internal']) name) as "mayCreate",
       current_setting('fsync') as fsync, current_setting('synchronous_commit') as "synchronousCommit",
-      (select count(*) from pg_stat_replication)::float8 as standbys, current_setting('synchronous_standby_names') <> '' as "waitsForStandbys",
+      (select count(*) from pg_stat_replication) as standbys, current_setting('synchronous_standby_names') <> '' as "waitsForStandbys",
       (select jsonb_agg(jsonb_build_object('of', l.of, 'used', l.used, 'most', l.most)) from (
         with open as materialized (select usename, datname from pg_stat_activity where backend_type = 'client backend')
         select 'the server' as of, (select count(*) from open) as used,
@@ -56,7 +56,7 @@ export const serverFacts = (sql: Queries) =>
 /** How many shards no running replica owns. */
 export const unownedShards = (sql: Queries) =>
   firstValue<number>(sql`
-    select count(*)::float8 as count from purchase_watch_internal.shards s
+    select count(*) from purchase_watch_internal.shards s
     where not exists (select from purchase_watch_internal.replicas r where r.id = s.owner and r.expires_at > clock_timestamp())`);
 
 /** The purchase with which `doctor` can try a site: registered last, seen at the service, and still watched. Null when there is none. */

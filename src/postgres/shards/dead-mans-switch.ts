@@ -14,7 +14,7 @@ import { hearingChannels } from '../subscribers/symptoms.ts';
 export async function channelsForPeople(sql: Queries, now: Instant, ceilings: ReadonlyMap<string, number>): Promise<People> {
   const hearing = await hearingChannels(sql, now);
   const [row] = await sql<[{ all: number }]>`
-    select count(*)::float8 as all from purchase_watch_internal.subscribers where configured and audience = 'people'`;
+    select count(*) as all from purchase_watch_internal.subscribers where configured and audience = 'people'`;
   return { all: row.all, hearing: hearing.length, queues: await queues(sql, now, ceilings) };
 }
 

@@ -21,7 +21,7 @@ export const holding = (sql: Queries, { name, replica, epoch }: Lease): Fragment
  */
 export async function takeLease(sql: Queries, { name, replica }: { name: LeaseName; replica: string }): Promise<number | null> {
   const [kept] = await sql<{ epoch: number }[]>`
-    select epoch::float8 as epoch from purchase_watch_internal.leases where name = ${name} and owner = ${replica}`;
+    select epoch from purchase_watch_internal.leases where name = ${name} and owner = ${replica}`;
   if (kept) return kept.epoch;
   // Compares the epoch that was read: a lease that another replica took meanwhile stays with that replica.
   const [taken] = await sql<{ epoch: number }[]>`
@@ -32,7 +32,7 @@ export async function takeLease(sql: Queries, { name, replica }: { name: LeaseNa
         and (not r.leaving or not exists (select from purchase_watch_internal.replicas o where not o.leaving)))
     update purchase_watch_internal.leases l set owner = ${replica}, epoch = l.epoch + 1 from free f
     where l.name = f.name and l.epoch = f.epoch
-    returning l.epoch::float8 as epoch`;
+    returning l.epoch`;
   return taken?.epoch ?? null;
 }
 

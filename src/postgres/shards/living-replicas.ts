@@ -21,7 +21,7 @@ export interface LivingReplica extends ReplicaRow {
 /** Replicas whose lease has not run out. A killed replica stays among them until its lease runs out. */
 export const livingReplicas = (sql: Queries) => sql<LivingReplica[]>`
     select r.id, r.process, r.started_at as "startedAt", r.settings_digests as settings, r.named,
-      (select count(*) from purchase_watch_internal.shards s where s.owner = r.id)::float8 as shards
+      (select count(*) from purchase_watch_internal.shards s where s.owner = r.id) as shards
     from purchase_watch_internal.replicas r where r.expires_at > clock_timestamp() order by r.started_at, r.id`;
 
 /** Whether a replica of this id has renewed its lease in this database within the last month. */

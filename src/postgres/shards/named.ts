@@ -139,6 +139,6 @@ export interface UnnamedSubscriber {
 export const unnamedSubscribers = (sql: Queries): Promise<UnnamedSubscriber[]> => sql<UnnamedSubscriber[]>`
     select s.name, n.count as waiting
     from purchase_watch_internal.subscribers s cross join lateral (
-      select count(*)::float8 as count from (
+      select count(*) from (
         select from purchase_watch_internal.deliveries d where d.subscriber = s.id and d.status = 'pending' limit ${MOST_UNPOLLED}) d) n
     where s.configured and s.unnamed_since is not null order by name`;

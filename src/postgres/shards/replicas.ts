@@ -218,7 +218,7 @@ export const takeShards = (
       select s.id from free f join purchase_watch_internal.shards s on s.id = f.id and s.epoch = f.epoch
       order by s.id limit ${wanted} for update of s skip locked)
     update purchase_watch_internal.shards s set owner = ${replica}, epoch = epoch + 1 from locked l where s.id = l.id
-    returning s.id as shard, s.epoch::float8 as epoch,
+    returning s.id as shard, s.epoch,
       greatest(coalesce(extract(epoch from s.clock_reached - clock_timestamp()) * 1000, 0), 0)::float8 as "aheadMs"`;
 
 /**

@@ -94,7 +94,7 @@ const endPausesEarlier = (sql: Queries, { now, by }: Pick<StepBack, 'now' | 'by'
         paused_until = greatest(h.paused_until - ${by}::float8 * interval '1 millisecond', ${now}::timestamptz)
       from free f where h.subscriber = f.subscriber returning 1),
     woken as materialized (select pg_notify('purchase_watch_wake', channel) from (values ('subscribers'), ('purchases'), ('replays')) w (channel))
-    select ((select count(*) from paused) - (select count(*) from moved))::float8 as locked, (select count(*) from woken) as woken`);
+    select (select count(*) from paused) - (select count(*) from moved) as locked, (select count(*) from woken) as woken`);
 
 /**
  * A purchase moves by no more than brings its last poll to the present: a shard that was taken over after a failover may hold times of
@@ -126,7 +126,7 @@ async function movePurchases(sql: Queries, { now, by, ...writer }: StepBack, row
       update purchase_watch_internal.stuck_alerts a set state_since = ${back('a', 'state_since')}, stuck_at = ${back('a', 'stuck_at')}, alerted_at = ${back('a', 'alerted_at')}
       from due where a.purchase = due.id and a.ended_at is null),
     nudged as (insert into purchase_watch_internal.nudges (purchase, shard) select id, shard from moved)
-    select (select count(*) from moved)::float8 as count, array(select id::float8 from asked where id not in (select id from due)) as locked`;
+    select (select count(*) from moved) as count, array(select id from asked where id not in (select id from due)) as locked`;
   return row;
 }
 
@@ -148,7 +148,7 @@ async function moveFirstPolls(sql: Queries, { now }: StepBack, rows: Fragment): 
         due_slot = ${slot} + case when p.due_slot >= ${FIRST_BULK_SLOT} then ${FIRST_BULK_SLOT}::integer else 0 end
       from ahead where p.id = ahead.id returning p.id, p.shard),
     nudged as (insert into purchase_watch_internal.nudges (purchase, shard) select id, shard from moved)
-    select (select count(*) from moved)::float8 as count, array(select id::float8 from asked where id not in (select id from ahead)) as locked`;
+    select (select count(*) from moved) as count, array(select id from asked where id not in (select id from ahead)) as locked`;
   return row;
 }
 
@@ -164,4 +164,4 @@ const moveDeliveries = (sql: Queries, { now, by, ...writer }: StepBack, rows: Fr
       update purchase_watch_internal.deliveries d
       set due_at = greatest(d.due_at - ${by}::float8 * interval '1 millisecond', ${now}::timestamptz)
       from free where d.id = free.id and d.status = 'pending' returning 1)
-    select (select count(*) from moved)::float8 as count, array(select id::float8 from asked where id not in (select id from free)) as locked`);
+    select (select count(*) from moved) as count, array(select id from asked where id not in (select id from free)) as locked`);

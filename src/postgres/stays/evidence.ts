@@ -90,7 +90,7 @@ export async function causeEvidence(
   const [changes, orders, [watched]] = await Promise.all([
     changesOf(sql, parts),
     ordersOf(sql, { parts, since }),
-    sql<[{ count: number }]>`select count(*)::float8 as count from purchase_watch_internal.sites where configured`,
+    sql<[{ count: number }]>`select count(*) from purchase_watch_internal.sites where configured`,
   ]);
   return { parts: parts.map((part, index) => ({ ...part, ...changes[index]! })), sites: watched.count, ...orders };
 }
@@ -108,7 +108,7 @@ async function changesOf(
     select w.last_at as "lastWellAt", w.before as "wellBefore", o.since as "stuckSinceThen"
     from ${listed(sql, parts)}
     cross join lateral (
-      select max(e.at) as last_at, count(*) filter (where e.at >= e.latest - ${LATELY} * interval '1 ms')::float8 as before
+      select max(e.at) as last_at, count(*) filter (where e.at >= e.latest - ${LATELY} * interval '1 ms') as before
       from (
         select t.at, max(t.at) over () as latest
         from (values ('settled', false), ('watching', false)) s (status, stuck)
@@ -121,7 +121,7 @@ async function changesOf(
           select not_after as at from purchase_watch_internal.purchase_transitions
           where purchase = c.id and to_state = g.state order by sequence desc limit 1) t) e) w
     cross join lateral (
-      select count(*)::float8 as since
+      select count(*) as since
       from (
         select from purchase_watch.purchases p
         where p.stuck_since is not null and p.site = g.site and p.state = g.state and p.state_since > w.last_at
@@ -132,7 +132,7 @@ async function changesOf(
 /** Orders of stuck purchases, and how many of them have a purchase that was registered later. */
 const ordersOf = (sql: Queries, { parts, since }: { parts: readonly Place[]; since: Instant }) =>
   onlyRow(sql<{ orders: number; begunAgain: number }[]>`
-    select count(*)::float8 as orders, (count(*) filter (where again))::float8 as "begunAgain"
+    select count(*) as orders, count(*) filter (where again) as "begunAgain"
     from (
       select p.site, ${orderOf(sql)} as key,
         bool_or(exists (select from (${othersOfOrder(sql)}) o where o.registered_at > p.registered_at)) as again

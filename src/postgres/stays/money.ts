@@ -61,7 +61,7 @@ export async function moneyWaiting(sql: Queries, groups: readonly (readonly Plac
       select distinct on ("group", site, coalesce(known, id), known is null) "group", price, currency, read,
         count(*) over (partition by "group", site, coalesce(known, id), known is null) as purchases
       from named order by "group", site, coalesce(known, id), known is null, id desc)
-    select "group", sum(price)::text as amount, case when price is not null then currency end as currency, count(*)::float8 as orders,
+    select "group", sum(price)::text as amount, case when price is not null then currency end as currency, count(*) as orders,
       sum(purchases)::float8 as purchases, max(read)::float8 as read
     from orders group by 1, 3 order by 1, 4 desc, 3`;
   return groups.map((_, group) => {

@@ -172,6 +172,6 @@ export const recordedMessages = (past: Queries, { from, to }: Span) => past<Reco
 /** How many purchases polls flagged as stuck within a time. */
 export const recordedStuck = (past: Queries, { from, to, site }: Span & { site: string | null }) =>
   firstValue<number>(past`
-    select count(*)::float8 as count from purchase_watch_internal.events
+    select count(*) from purchase_watch_internal.events
     where type = 'purchase.stuck' and created_at >= ${from}::timestamptz and created_at < ${to}::timestamptz
       and ${site === null ? past`true` : past`site = ${site}`}`);

@@ -97,7 +97,7 @@ export const subscriberCondition = (sql: Queries, { name, since }: { name: strin
     from purchase_watch_internal.subscribers s
     left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
     cross join lateral (
-      select count(*)::float8 as count from (
+      select count(*) from (
         select from purchase_watch_internal.deliveries d
         where d.subscriber = s.id and d.status = 'pending' limit ${MOST_WAITING}) d) w
     -- Reads the first pending delivery of each shard and rank.
@@ -108,7 +108,7 @@ export const subscriberCondition = (sql: Queries, { name, since }: { name: strin
         select d.due_at from purchase_watch_internal.deliveries d
         where d.subscriber = s.id and d.shard = g.shard and d.rank = k.rank and d.status = 'pending' order by d.due_at, d.event limit 1) front) n
     cross join lateral (
-      select count(*)::float8 as count, max(d.settled_at) as last from (
+      select count(*), max(d.settled_at) as last from (
         select q.settled_at from purchase_watch_internal.deliveries q
         where q.subscriber = s.id and q.status = 'exhausted' and q.settled_at >= ${since}::timestamptz
         order by q.settled_at limit ${MOST_WAITING}) d) g

@@ -42,11 +42,11 @@ export const troubledSubscribers = (sql: Queries) => sql<TroubledSubscriber[]>`
     from purchase_watch_internal.subscribers s
     left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
     cross join lateral (
-      select count(*)::float8 as parked from (
+      select count(*) as parked from (
         select from purchase_watch_internal.deliveries d
         where d.subscriber = s.id and d.status = 'pending' and (s.status = 'off' or h.paused_until is not null or h.our_failing_since is not null) limit ${MOST_WAITING}) d) p
     cross join lateral (
-      select count(*)::float8 as failing, (array_agg(last_error order by id desc))[1] as error from (
+      select count(*) as failing, (array_agg(last_error order by id desc))[1] as error from (
         select d.id, d.last_error from purchase_watch_internal.deliveries d
         where d.subscriber = s.id and d.status = 'pending' and d.attempts > d.attempts_before limit ${MOST_FAILING}) d) f
     left join lateral (

@@ -58,7 +58,7 @@ export async function auditSent(
   for (let at = 0; at < ids.length; at += BATCH) {
     const batch = ids.slice(at, at + BATCH);
     const rows = await sql<{ id: string; position: number }[]>`
-      select id, position::float8 as position from purchase_watch_internal.events where id = any(${batch}::text[])`;
+      select id, position from purchase_watch_internal.events where id = any(${batch}::text[])`;
     const found = new Set(rows.map(({ id }) => id));
     known.counts.checked += batch.length;
     if (since === null) for (const { position } of rows) begin = Math.min(begin ?? position, position);
@@ -83,7 +83,7 @@ async function arrivedOf(
   type Row = Omit<Gap, 'detail'> & { readonly id: string; readonly type: string; readonly position: number };
   for (let after = begin - 1; ; ) {
     const rows = await sql<Row[]>`
-      select e.id, e.type, e.position::float8 as position, nullif(e.site, '') as site, p.purchase_id as "purchaseId", e.sequence
+      select e.id, e.type, e.position, nullif(e.site, '') as site, p.purchase_id as "purchaseId", e.sequence
       from (
         select event from purchase_watch_internal.deliveries
         where subscriber = ${subscriber} and status = 'delivered' and event > ${after}::bigint order by event limit ${BATCH}) d

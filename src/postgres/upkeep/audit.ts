@@ -88,7 +88,7 @@ async function runChecks(sql: Queries, options: AuditOptions): Promise<AuditResu
     let looked = 0;
     for (let after = from; after !== END; ) {
       const { last, count } = await onlyRow(sql<{ last: string | null; count: number }[]>`
-        select max(key)::text as last, count(*)::float8 as count
+        select max(key)::text as last, count(*)
         from (select ${sql(key)} as key from ${sql(table)} where ${sql(key)} > ${after}::bigint order by ${sql(key)} limit ${batch}) b`);
       const through = last === null || count < batch ? END : last;
       add(await check(sql, { after, through, site, since }));
