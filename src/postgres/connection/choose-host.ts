@@ -15,7 +15,7 @@ export interface Primary {
 /** One host's answer: what it is, or why it does not serve. */
 export type HostAnswer = Primary | { readonly host: Host; readonly refusal: string };
 
-export type Choice = ReturnType<typeof chooseHost>;
+export type HostChoice = ReturnType<typeof chooseHost>;
 
 export const hostName = ({ name, port }: Host): string => `${name}:${port}`;
 export const isSameHost = (one: Host, other: Host): boolean => one.name === other.name && one.port === other.port;

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import postgres from 'postgres';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Host, ParsedUrl } from '../address/database-url.ts';
-import { type Choice, chooseHost, type HostAnswer, hostName, isSameHost, type Primary } from './choose-host.ts';
+import { chooseHost, type HostAnswer, type HostChoice, hostName, isSameHost, type Primary } from './choose-host.ts';
 import { breakOthers, createSockets } from './watched-socket.ts';
 
 /** The longest that one host may take to answer: connecting and its queries. */
@@ -33,7 +33,7 @@ function createHosts(parsed: ParsedUrl) {
   let inUse: Primary | null = null;
   let last: { readonly found: Promise<Host>; freshUntil: Milliseconds } | null = null;
 
-  const conclude = (answers: readonly HostAnswer[]): Choice & { readonly primary: Primary } => {
+  const conclude = (answers: readonly HostAnswer[]): HostChoice & { readonly primary: Primary } => {
     const { primary, ...others } = chooseHost(answers, inUse);
     if (primary === null) {
       throw Object.assign(new Error(`no host takes writes: ${others.refusals.join('; ')}`), { code: 'NO_PRIMARY' });

@@ -46,7 +46,7 @@ export interface Wanted {
 }
 
 /** The subscribers whose deliveries are read. */
-export interface Reading {
+export interface DueReading {
   readonly shards: readonly number[];
   readonly now: Instant;
 }
@@ -61,7 +61,7 @@ export interface Reading {
 export async function loadDueDeliveries(
   sql: Queries,
   { wanted, except }: { wanted: readonly Wanted[]; except: readonly number[] },
-  { shards, now }: Reading,
+  { shards, now }: DueReading,
 ): Promise<{ rows: DueDelivery[]; more: Map<number, Instant> }> {
   if (shards.length === 0 || wanted.length === 0) return { rows: [], more: new Map() };
   // Enough rows when deliveries lie evenly over the shards, and a bounded read when they do not.

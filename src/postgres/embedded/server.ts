@@ -14,7 +14,7 @@ const HELD = 75;
 const FLOCK = '/usr/bin/flock';
 
 /** A server that this process started and that has not accepted a session yet. */
-export type Attempt = ReturnType<typeof attemptStart>;
+export type StartedServer = ReturnType<typeof attemptStart>;
 
 /** Starts a server. Whether the server comes up shows in its lock file and in the logins that it accepts. */
 export function attemptStart(cluster: Cluster, socketFolder: string) {

@@ -4,11 +4,11 @@ import type { Alarm, Detection } from '../../domain/incidents/detection.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 import { customerOf } from '../stays/customer.ts';
-import { listed, type Place, paidByAnother, paidByAnotherAt } from '../stays/evidence.ts';
+import { listed, paidByAnother, paidByAnotherAt, type StuckPlace } from '../stays/evidence.ts';
 import { MOST_READ } from '../stays/money.ts';
 
 /** A state of a site that the incident `incident` is made of, with the incident `id` that is about it alone. */
-export interface IncidentPlace extends Required<Place> {
+export interface IncidentPlace extends Required<StuckPlace> {
   readonly incident: string;
   readonly id: string;
   readonly count: number;
@@ -79,7 +79,7 @@ const listedFields = (sql: Queries): Fragment => sql`
 /** The purchases stuck in some places, the longest waiting first, without those whose order was paid by another one. */
 export const stuckPurchases = (
   sql: Queries,
-  { places, limit }: { places: readonly Place[]; limit: number },
+  { places, limit }: { places: readonly StuckPlace[]; limit: number },
 ): Promise<ListedStuckPurchase[]> => sql`
     select ${listedFields(sql)}, p.stuck_since as "stuckSince"
     from (
@@ -111,7 +111,7 @@ const MOST_EVENTS = 2_000;
  */
 export async function leftPurchases(
   sql: Queries,
-  { places, until }: { places: readonly Required<Place>[]; until: Instant },
+  { places, until }: { places: readonly Required<StuckPlace>[]; until: Instant },
 ): Promise<{ left: LeftPurchase[]; isComplete: boolean }> {
   if (places.length === 0) return { left: [], isComplete: true };
   const rows = await sql<(LeftPurchase & { oldest: Instant })[]>`

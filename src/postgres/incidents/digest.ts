@@ -131,13 +131,9 @@ export const troubleSince = (
  */
 export async function saveDigests(
   sql: Queries,
-  {
-    events,
-    sites,
-    madeUpTo,
-    lease,
-  }: { events: readonly NewEvent[]; sites: readonly SiteWindow[]; madeUpTo: Instant; lease: Lease },
+  digests: { events: readonly NewEvent[]; sites: readonly SiteWindow[]; madeUpTo: Instant; lease: Lease },
 ): Promise<boolean> {
+  const { events, sites, madeUpTo, lease } = digests;
   const rows = await sql<{ made: boolean }[]>`
     with ${holding(sql, lease)},
     ready as materialized (

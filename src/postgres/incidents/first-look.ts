@@ -6,7 +6,7 @@ import { holding, type Lease } from '../shards/leases.ts';
 import { isOfFirstLoad } from '../stays/first-load.ts';
 
 /** A site whose first look found stuck purchases, of which people were not alerted yet. */
-export interface FirstLook {
+export interface FirstLookSite {
   readonly site: string;
   /** When the first purchase of the first load was found stuck. */
   readonly foundAt: Instant;
@@ -18,7 +18,7 @@ export interface FirstLook {
 const MOST_READ = 10_000;
 
 /** Configured sites whose first look found stuck purchases, and of which people were not alerted yet. */
-export const firstLooks = (sql: Queries) => sql<FirstLook[]>`
+export const firstLooks = (sql: Queries) => sql<FirstLookSite[]>`
     select s.name as site, s.first_look_since as "foundAt", greatest(s.first_look_since, l.at) as "lastAt"
     from purchase_watch_internal.sites s cross join lateral (
       select max(p.stuck_since) as at from (

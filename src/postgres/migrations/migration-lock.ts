@@ -14,24 +14,14 @@ import { firstRow } from '../connection/rows.ts';
 const LOCK = 7_236_019_444;
 const TRY_AGAIN: Milliseconds = 200;
 
-/** How long a session may keep the lock from a start. */
-export interface LockPatience {
-  /** Patience with a login that may migrate: it may be building an index over a large table. */
-  readonly own: Milliseconds;
-  /** Patience with any other login, which has no reason to hold the lock. */
-  readonly others: Milliseconds;
-  /** Ends the waiting. */
-  readonly signal?: AbortSignal | undefined;
-}
-const PATIENCE = { own: 3_600_000, others: 60_000 };
+/** How long a login that may migrate may keep the lock from a start, since it may be building an index over a large table; and any other login, which has no reason to hold it. */
+const PATIENCE = { own: 3_600_000, others: 60_000 } as const;
 
 /**
  * The last statement by the extended protocol keeps its snapshot until the transaction's next statement. An index that is built
  * beside writers would wait for that snapshot, and the transaction for the index.
  */
-export async function releaseSnapshot(tx: Queries): Promise<void> {
-  await tx.unsafe('select 1');
-}
+export const releaseSnapshot = (tx: Queries) => tx.unsafe('select 1');
 
 interface Holder {
   readonly pid: number;
@@ -48,7 +38,11 @@ interface Holder {
 export async function lockMigrations(
   tx: Queries,
   onStep: (step: string) => void,
-  { own = PATIENCE.own, others = PATIENCE.others, signal }: Partial<LockPatience> = {},
+  {
+    own = PATIENCE.own,
+    others = PATIENCE.others,
+    signal,
+  }: { own?: Milliseconds; others?: Milliseconds; signal?: AbortSignal | undefined } = {},
 ): Promise<void> {
   const began = performance.now();
   let named: string | null = null;

@@ -106,7 +106,7 @@ function movedOn({ cursors, through, limit }: QueueRead, rows: readonly Row[]): 
 }
 
 /** A purchase that changed from outside, as it is now, and its nudges. */
-export interface Nudged extends QueuedPurchase {
+export interface NudgedPurchase extends QueuedPurchase {
   readonly nudges: readonly number[];
 }
 
@@ -123,7 +123,7 @@ export interface BulkBegin extends Cursor {
 export async function readNudged(
   sql: Queries,
   { shards, limit }: { shards: readonly number[]; limit: number },
-): Promise<{ rows: Nudged[]; orphans: number[]; bulks: BulkBegin[]; more: boolean }> {
+): Promise<{ rows: NudgedPurchase[]; orphans: number[]; bulks: BulkBegin[]; more: boolean }> {
   const rows = await sql<((Row | { readonly id: null }) & OwnNudges)[]>`
     with nudge as materialized (
       select id, purchase, shard, site, slot from purchase_watch_internal.nudges

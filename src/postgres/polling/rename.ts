@@ -91,7 +91,7 @@ export async function stopDoubles(sql: Queries, { from, to }: Renamed, limit: nu
 }
 
 /** Purchases that stayed at a former name. */
-export interface LeftBehind {
+export interface LeftPurchases {
   /** Counted up to `MOST_UNPOLLED`. */
   readonly count: number;
   /** A session that has locked one of the first rows; null when none is known. */
@@ -99,7 +99,7 @@ export interface LeftBehind {
 }
 
 /** The purchases of a former name that could neither be moved nor stopped, because other sessions have locked their rows. */
-export async function leftBehind(sql: Queries, { from, to }: Renamed): Promise<LeftBehind> {
+export async function leftBehind(sql: Queries, { from, to }: Renamed): Promise<LeftPurchases> {
   const rows = await sql<{ id: number }[]>`
     select p.id from purchase_watch.purchases p
     where p.site = ${from} and (p.due_slot is not null or not exists (

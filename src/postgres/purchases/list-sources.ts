@@ -10,10 +10,10 @@ import {
   CURRENCY,
   groupMatches,
   isGrouped,
+  type ListPart,
   MINUS_PRICE,
   matches,
   NO_STATE,
-  type Part,
   type PurchaseFilter,
 } from './list-filter.ts';
 import { beginsAs, keyOf, ORDER } from './search-key.ts';
@@ -36,20 +36,20 @@ export type Order = keyof typeof ORDERS;
 const isByAmount = (order: Order): boolean => order === 'largest' || order === 'smallest';
 
 /** The last row of the page before: its key in the order, as text, and its id. */
-export interface After {
+export interface RowAfter {
   readonly key: string;
   readonly id: number;
 }
 
 /** Where a list goes on, and the order that its rows have had so far. */
-export interface Position extends After {
+export interface Position extends RowAfter {
   readonly order: Order;
 }
 
 /** A part of a list in one order. */
 export interface Stretch {
   readonly filter: PurchaseFilter;
-  readonly part: Part;
+  readonly part: ListPart;
   readonly order: Order;
   readonly after: Position | null;
   /** Rows at most. */
@@ -132,12 +132,12 @@ const idsByText = (sql: Queries, text: string, limit: number): Fragment => sql`
   limit ${limit}`;
 
 // Counters and rows are of one snapshot, so every row's group has its counter.
-const idsOfGroups = (sql: Queries, filter: PurchaseFilter, part: Part, limit: number): Fragment => sql`
+const idsOfGroups = (sql: Queries, filter: PurchaseFilter, part: ListPart, limit: number): Fragment => sql`
   select q.id from (${groupsOf(sql, filter, part)}) g
   cross join lateral (select p.id from purchase_watch.purchases p where ${isOfGroup(sql, filter)} order by -p.id limit ${limit}) q
   limit ${limit}`;
 
-const groupsOf = (sql: Queries, filter: PurchaseFilter, part: Part): Fragment => sql`
+const groupsOf = (sql: Queries, filter: PurchaseFilter, part: ListPart): Fragment => sql`
   select distinct status, coalesce(state, ${NO_STATE}) as state, stuck from purchase_watch.purchase_totals g
   where ${groupMatches(sql, filter, part)}`;
 
@@ -148,7 +148,7 @@ const isOfGroup = (sql: Queries, { site, state }: PurchaseFilter): Fragment => s
   and ${state === undefined ? sql`true` : sql`p.state = ${state}`}`;
 
 /** Ids with their time of registration, the latest of each site. */
-const byTime = (sql: Queries, { site, from, to }: PurchaseFilter, after: After | null, limit: number): Fragment => sql`
+const byTime = (sql: Queries, { site, from, to }: PurchaseFilter, after: RowAfter | null, limit: number): Fragment => sql`
   select q.id, q.k, q.n from (select name as site from purchase_watch_internal.sites ${site === undefined ? sql`` : sql`where name = ${site}`}) g
   cross join lateral (
     select id, k, row_number() over (order by k desc, id desc) as n from (
@@ -256,11 +256,11 @@ async function walk(sql: Queries, stretch: Stretch, { isExact }: { isExact: bool
   const way = sql.unsafe(ORDERS[order].way);
   const within = ORDERS[order].way === 'asc' ? sql`<=` : sql`>=`;
   if (isExact) {
-    const rows = await sql<After[]>`
+    const rows = await sql<RowAfter[]>`
       select id, k::text as key from (${ranges}) r order by k ${way}, r.id ${way} limit ${limit}`;
     return foundIn(rows, order);
   }
-  const rows = await sql<(After & { isEnd: boolean })[]>`
+  const rows = await sql<(RowAfter & { isEnd: boolean })[]>`
     with range as materialized (${ranges}),
     cut as materialized (select id, k from range where n = ${most} order by k ${way}, id ${way} limit 1),
     page as materialized (
@@ -274,7 +274,7 @@ async function walk(sql: Queries, stretch: Stretch, { isExact }: { isExact: bool
   return foundIn(rows, order);
 }
 
-function foundIn(rows: readonly (After & { readonly isEnd?: boolean })[], order: Order): Found {
+function foundIn(rows: readonly (RowAfter & { readonly isEnd?: boolean })[], order: Order): Found {
   const positions = rows.map(({ isEnd = false, id, key }) => ({ isEnd, position: { id, key, order } }));
   const end = positions.find(({ isEnd }) => isEnd);
   return { rows: positions.flatMap(({ isEnd, position }) => (isEnd ? [] : [position])), endedAt: end?.position ?? null };
@@ -286,7 +286,7 @@ async function collect(sql: Queries, { filter, part, order, after, limit }: Stre
   const { key, type } = ORDERS[order];
   const way = sql.unsafe(ORDERS[order].way);
   const beyond = ORDERS[order].way === 'asc' ? sql`>` : sql`<`;
-  const rows = await sql<After[]>`
+  const rows = await sql<RowAfter[]>`
     with few as materialized (${ids})
     select id, k::text as key from (
       select p.id, ${sql.unsafe(key)} as k from few

@@ -1,6 +1,6 @@
 /** Lists of purchases, page by page. What is read for a page does not grow with the table (list-sources.ts). */
 import type { Queries } from '../connection/database.ts';
-import type { Part, PurchaseFilter } from './list-filter.ts';
+import type { ListPart, PurchaseFilter } from './list-filter.ts';
 import { findRows, type Order, type Position } from './list-sources.ts';
 import { PURCHASE_COLUMNS, type PurchaseRow } from './purchases.ts';
 
@@ -16,7 +16,7 @@ export type Sort = (typeof SORTS)[number];
 const PAGE_BYTES = 1024 * 1024;
 
 /** The orders of a list, one after the other. */
-function stretchesOf(filter: PurchaseFilter, sort: Sort): { readonly part: Part; readonly order: Order }[] {
+function stretchesOf(filter: PurchaseFilter, sort: Sort): { readonly part: ListPart; readonly order: Order }[] {
   const newest = filter.from === undefined && filter.to === undefined ? 'id' : 'registered';
   if (sort === 'newest') return [{ part: 'all', order: newest }];
   if (sort !== 'waiting') return [{ part: 'all', order: sort }];

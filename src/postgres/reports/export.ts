@@ -101,13 +101,13 @@ export async function deliveriesPage(sql: Queries, types: readonly string[], que
 }
 
 /** A place among incidents: milliseconds of the last opening, reopening or end, and the id. */
-export interface IncidentPlace {
+export interface IncidentCursor {
   readonly at: number;
   readonly id: string;
 }
 
 /** Incidents that opened, opened again or ended after a place, as they are now. Who acknowledged or answered, and notes, stay here. */
-export async function incidentsPage(sql: Queries, after: IncidentPlace, limit: number): Promise<ExportPage<IncidentPlace>> {
+export async function incidentsPage(sql: Queries, after: IncidentCursor, limit: number): Promise<ExportPage<IncidentCursor>> {
   const found = await sql<({ changed: number; incident_id: string } & ExportRow)[]>`
     select trunc(extract(epoch from i.changed_at) * 1000)::float8 as changed, ${iso(sql, 'i.opened_at')} as opened_at,
       ${iso(sql, 'i.ended_at')} as ended_at, ${iso(sql, 'i.reopened_at')} as reopened_at, ${iso(sql, 'i.since')} as since, i.id as incident_id, i.site, i.kind,

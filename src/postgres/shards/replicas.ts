@@ -59,15 +59,7 @@ export interface Renewal {
  */
 export async function renewReplica(
   sql: Queries,
-  {
-    id,
-    process,
-    ttl,
-    confirmed = 0,
-    secretsKeys = [],
-    settings = null,
-    named = null,
-  }: {
+  replica: {
     id: string;
     process: string;
     ttl: Milliseconds;
@@ -78,6 +70,7 @@ export async function renewReplica(
     named?: Named | null;
   },
 ): Promise<Renewal> {
+  const { id, process, ttl, confirmed = 0, secretsKeys = [], settings = null, named = null } = replica;
   type Own = Omit<Renewal, 'change' | 'holdings' | 'others' | 'clockSteps' | 'insertedAt'> & {
     readonly ownInsertedAt: Instant | null;
     readonly changeId: string | null;

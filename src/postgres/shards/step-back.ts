@@ -18,7 +18,7 @@ export interface StepBack extends Writer {
 const AT_ONCE = 10_000;
 
 /** Rows that other sessions had locked, so that their times were not moved. */
-export interface LeftBehind {
+export interface UnmovedRows {
   readonly purchases: readonly number[];
   readonly firstPolls: readonly number[];
   readonly deliveries: readonly number[];
@@ -31,7 +31,7 @@ export interface MovedBack {
   readonly purchases: number;
   readonly deliveries: number;
   /** Null when every time was moved. */
-  readonly left: LeftBehind | null;
+  readonly left: UnmovedRows | null;
 }
 
 /**
@@ -39,7 +39,7 @@ export interface MovedBack {
  * of subscribers as much earlier. Each statement examines a bounded range of ids, and skips rows that other sessions have locked.
  * `only`: moves nothing but what was left behind before.
  */
-export async function moveDueBack(sql: Queries, given: StepBack, only: LeftBehind | null = null): Promise<MovedBack> {
+export async function moveDueBack(sql: Queries, given: StepBack, only: UnmovedRows | null = null): Promise<MovedBack> {
   // Whole milliseconds, like all times that the daemon writes.
   const step = { ...given, by: Math.round(given.by) };
   const [last] = await sql<[{ purchases: number; deliveries: number }]>`

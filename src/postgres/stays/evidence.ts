@@ -8,7 +8,7 @@ import type { Fragment, Queries } from '../connection/database.ts';
 import { onlyRow } from '../connection/rows.ts';
 
 /** A state of a site in which purchases are stuck. */
-export interface Place {
+export interface StuckPlace {
   readonly site: string;
   readonly state: number;
   /** Counts only purchases that came to the state since this moment; all when left out. */
@@ -67,7 +67,7 @@ export const paidByAnotherAt = (sql: Queries): Fragment => sql`(
     where o.state = ${COMPLETED} and o.state_since > p.registered_at - ${PAID_BEFORE} * interval '1 ms')`;
 
 /** SQL: places as rows `g (site, state, since, place)`; `place` is the position in the list. */
-export const listed = (sql: Queries, places: readonly Place[]): Fragment =>
+export const listed = (sql: Queries, places: readonly StuckPlace[]): Fragment =>
   columns(
     sql,
     places.map(({ site, state, since = 0 }) => ({ site, state, since })),
@@ -85,7 +85,7 @@ export type StoredEvidence = Pick<CauseEvidence, 'parts' | 'sites' | 'orders' | 
  */
 export async function causeEvidence(
   sql: Queries,
-  { parts, since }: { parts: readonly (Place & { readonly count: number })[]; since: Instant },
+  { parts, since }: { parts: readonly (StuckPlace & { readonly count: number })[]; since: Instant },
 ): Promise<StoredEvidence> {
   const [changes, orders, [watched]] = await Promise.all([
     changesOf(sql, parts),
@@ -98,7 +98,7 @@ export async function causeEvidence(
 /** For each part: when the last customer got on, how many got on in the hour before that, and how many who came after that are stuck. */
 async function changesOf(
   sql: Queries,
-  parts: readonly Place[],
+  parts: readonly StuckPlace[],
 ): Promise<Pick<CausePart, 'lastWellAt' | 'wellBefore' | 'stuckSinceThen'>[]> {
   const each = examinedOf(parts);
   // Reads the newest purchases by registration, from the index of lists by site. The condition is written so that only this index
@@ -130,7 +130,7 @@ async function changesOf(
 }
 
 /** Orders of stuck purchases, and how many of them have a purchase that was registered later. */
-const ordersOf = (sql: Queries, { parts, since }: { parts: readonly Place[]; since: Instant }) =>
+const ordersOf = (sql: Queries, { parts, since }: { parts: readonly StuckPlace[]; since: Instant }) =>
   onlyRow(sql<{ orders: number; begunAgain: number }[]>`
     select count(*) as orders, count(*) filter (where again) as "begunAgain"
     from (
@@ -145,7 +145,7 @@ const ordersOf = (sql: Queries, { parts, since }: { parts: readonly Place[]; sin
       group by 1, 2) k
     where key is not null`);
 
-const examinedOf = (parts: readonly Place[]): number =>
+const examinedOf = (parts: readonly StuckPlace[]): number =>
   Math.max(EXAMINED_OF_PART, Math.ceil(EXAMINED / Math.max(parts.length, 1)));
 
 /** A person's answer what the cause of an earlier incident was. */

@@ -14,7 +14,7 @@ export interface EndedCursor {
 }
 
 /** Before which moment rows are deleted, and how many one call may delete. */
-export interface Batch {
+export interface OldRows {
   readonly before: Instant;
   readonly limit: number;
 }
@@ -29,7 +29,7 @@ const waiting = (sql: Queries) => sql`
  */
 export async function removeEnded(
   sql: Queries,
-  { before, limit, after }: Batch & { readonly after: EndedCursor | null },
+  { before, limit, after }: OldRows & { readonly after: EndedCursor | null },
 ): Promise<{ removed: number; last: EndedCursor | null }> {
   const [row] = await sql<[{ looked: number; removed: number; endedAt: string | null; id: number | null }]>`
     with page as materialized (
@@ -54,7 +54,7 @@ export async function removeEnded(
 }
 
 /** Deletes attempts made before a moment with the answers to them; their deliveries keep the number of attempts. */
-export async function removeAttempts(sql: Queries, { before, limit }: Batch): Promise<number> {
+export async function removeAttempts(sql: Queries, { before, limit }: OldRows): Promise<number> {
   // The table of answers is small, whatever was sent.
   const rows = await sql`
     with answered as (delete from purchase_watch_internal.receiver_answers where at < ${before}::timestamptz),
@@ -66,7 +66,7 @@ export async function removeAttempts(sql: Queries, { before, limit }: Batch): Pr
 }
 
 /** Deletes events without a purchase made before a moment, with their deliveries; an event with a pending delivery stays. */
-export async function removeSiteEvents(sql: Queries, { before, limit }: Batch): Promise<number> {
+export async function removeSiteEvents(sql: Queries, { before, limit }: OldRows): Promise<number> {
   const rows = await sql`
     with candidate as materialized (
       select e.position from purchase_watch_internal.events e
@@ -98,7 +98,7 @@ const olderThan = (sql: Queries, column: string, before: Instant): Fragment => s
 /** Deletes rows of a table whose time in a column is before a moment; answers how many. */
 const removing =
   (table: string, column: string) =>
-  (sql: Queries, { before, limit }: Batch) =>
+  (sql: Queries, { before, limit }: OldRows) =>
     removeBatch(sql, table, { condition: olderThan(sql, column, before), limit });
 
 export const removeIncidents = removing('incidents', 'ended_at');
@@ -111,7 +111,7 @@ export const removeDeliveryActivity = removing('delivery_activity', 'minute');
 export const removeRenewals = removing('renewals', 'renewed_at');
 
 /** Deletes the sums of stays of the days before that of a moment. */
-export async function removeDays(sql: Queries, { before, limit }: Batch): Promise<number> {
+export async function removeDays(sql: Queries, { before, limit }: OldRows): Promise<number> {
   const condition = sql`day < (${before}::timestamptz at time zone 'UTC')::date`;
   return (await removeBatch(sql, 'dwell_days', { condition, limit })) || removeBatch(sql, 'stay_days', { condition, limit });
 }
@@ -119,7 +119,7 @@ export async function removeDays(sql: Queries, { before, limit }: Batch): Promis
 /** Deletes counts of a table before a moment. Reads them by site, the order of the index, because the table holds weeks. */
 const removingBySite =
   (name: string, column: string) =>
-  async (sql: Queries, { before, limit }: Batch): Promise<number> => {
+  async (sql: Queries, { before, limit }: OldRows): Promise<number> => {
     const table = sql(`purchase_watch_internal.${name}`);
     const { count } = await sql`
     with old as materialized (
@@ -136,7 +136,7 @@ export const removeActivity = removingBySite('activity', 'minute');
 export const removeTransitionCounts = removingBySite('transition_counts', 'bucket');
 
 /** Deletes kept answers to requests with an Idempotency-Key that were made before a moment. */
-export async function removeAnswers(sql: Queries, { before, limit }: Batch): Promise<number> {
+export async function removeAnswers(sql: Queries, { before, limit }: OldRows): Promise<number> {
   const rows = await sql`
     with old as materialized (
       select scope, key_hash from purchase_watch_internal.idempotency_keys where created_at < ${before}::timestamptz
