@@ -54,7 +54,7 @@ export async function findSession(sql: Queries, tokenHash: Uint8Array): Promise<
 /** Of the sessions with these ids, those that have not been ended and have not expired. */
 export const sessionsAmong = (sql: Queries, ids: readonly number[]) => sql<Pick<SessionRow, 'id' | 'keyName' | 'keyMark'>[]>`
     select id, key_name as "keyName", key_mark as "keyMark"
-    from purchase_watch_internal.console_sessions where id = any(${ids as number[]}::bigint[]) and expires_at > now()`;
+    from purchase_watch_internal.console_sessions where id = any(${ids}::bigint[]) and expires_at > now()`;
 
 /** Ends one session. */
 export async function endSession(sql: Queries, tokenHash: Uint8Array): Promise<void> {

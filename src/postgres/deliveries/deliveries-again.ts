@@ -93,7 +93,7 @@ export async function replayStep(
       join purchase_watch_internal.subscribers s on s.id = ${subscriber} and s.configured and ${wanting(sql)}
       left join purchase_watch_internal.deliveries d on d.event = e.position and d.subscriber = s.id
       where e.created_at between ${since}::timestamptz and ${until}::timestamptz
-        and (${types as string[] | null}::text[] is null or e.type = any(${types as string[] | null}::text[]))),
+        and (${types}::text[] is null or e.type = any(${types}::text[]))),
     chosen as materialized (select * from wanted where status is distinct from 'pending')
     ${dryRun ? sql`` : sending(sql, subscriber)}
     select (select count(*) from chosen) as count, (select count(*) from wanted where status = 'pending') as waiting,
@@ -117,7 +117,7 @@ export async function announceAgain(
 ): Promise<{ count: number; waiting: number }> {
   const [row] = await sql<[{ count: number; waiting: number }]>`
     with range as materialized (
-      select e.* from unnest(${purchases as number[]}::bigint[]) i (id)
+      select e.* from unnest(${purchases}::bigint[]) i (id)
       cross join lateral (
         select e.position, e.purchase, e.shard, e.state, e.type, e.site, e.about, e.recipients from purchase_watch_internal.events e
         where e.purchase = i.id order by e.sequence desc limit 1) e),

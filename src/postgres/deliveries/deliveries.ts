@@ -80,13 +80,13 @@ export async function loadDueDeliveries(
       from_rank: ['integer', (w) => w.from],
     })}
     cross join lateral (
-      select due.* from unnest(${shards as number[]}::smallint[]) as s (shard)
+      select due.* from unnest(${shards}::smallint[]) as s (shard)
       cross join generate_series(w.from_rank, w.up_to) as k (rank)
       cross join lateral (
         select q.id, q.mark, q.subscriber, q.lane, q.event, q.shard, q.rank, q.attempts, q.attempts_before, q.due_at from purchase_watch_internal.deliveries q
         where q.subscriber = w.subscriber and q.shard = s.shard and q.rank = k.rank and q.status = 'pending'
           and q.due_at >= case k.rank when 0 then w.due_since else '-infinity' end
-          and q.due_at <= ${now}::timestamptz and q.id not in (select unnest(${except as number[]}::bigint[]))
+          and q.due_at <= ${now}::timestamptz and q.id not in (select unnest(${except}::bigint[]))
         order by q.due_at, q.event limit w.per_shard) due
       order by due.rank, due.due_at, due.event limit w.room) d
     -- Events one by one: for a join the planner may read the whole table.
@@ -161,8 +161,8 @@ export const nextDue = (
   firstValue<Instant | null>(sql`
     select min(due.due_at) as at
     from ${columns(sql, subscribers, 'u', 'id integer, after timestamptz')}
-    cross join unnest(${shards as number[]}::smallint[]) as s (shard)
-    cross join unnest(${RANKS as number[]}::smallint[]) as k (rank)
+    cross join unnest(${shards}::smallint[]) as s (shard)
+    cross join unnest(${RANKS}::smallint[]) as k (rank)
     cross join lateral (
       select due_at from purchase_watch_internal.deliveries q
       where q.subscriber = u.id and q.shard = s.shard and q.rank = k.rank and q.status = 'pending'

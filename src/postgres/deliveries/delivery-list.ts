@@ -170,7 +170,7 @@ function chosen(sql: Queries, filter: DeliveryFilter, before: number | null, lim
   const still = status === 'pending' || status === 'parked' ? sql`not ${isInFlight(sql)}` : sql`true`;
   return sql`
     select d.* from purchase_watch_internal.subscribers s
-    cross join unnest(${stored as string[]}::text[]) as w (status)
+    cross join unnest(${stored}::text[]) as w (status)
     cross join lateral (
       select d.* from purchase_watch_internal.deliveries d
       where d.subscriber = s.id and d.status = w.status and ${before === null ? sql`true` : sql`d.id + 0 < ${before}`} and ${still}

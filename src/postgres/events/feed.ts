@@ -94,7 +94,7 @@ export async function readHorizon(sql: Queries): Promise<FeedHorizon> {
 /** Where an event of one of these types stands, or null. */
 export async function placeOfEvent(sql: Queries, id: string, types: readonly EventType[]): Promise<FeedPlace | null> {
   const [row] = await sql<{ era: number; xid: string; position: number }[]>`
-    select era, xid::text, position from purchase_watch_internal.events where id = ${id} and type = any(${types as EventType[]}::text[])`;
+    select era, xid::text, position from purchase_watch_internal.events where id = ${id} and type = any(${types}::text[])`;
   return row === undefined ? null : { ...row, xid: BigInt(row.xid) };
 }
 
@@ -115,7 +115,7 @@ export async function readFeed(sql: Queries, { after, types, limit, bytes, horiz
     select era, xid::text, position, type, body, found from (
       select k.era, k.xid, k.position, k.type, b.body, count(*) over ()::integer as found,
         sum(octet_length(b.body)) over (order by k.era, k.xid, k.position) - octet_length(b.body) as bytes_before
-      from purchase_watch_internal.feed_page(${types as EventType[]}::text[], ${after.era}::smallint, ${String(after.xid)}::xid8,
+      from purchase_watch_internal.feed_page(${types}::text[], ${after.era}::smallint, ${String(after.xid)}::xid8,
         ${after.position}::bigint, ${place.era}::smallint, ${String(place.xid)}::xid8, ${limit}::integer) k
       -- The offset keeps the planner from a join with the whole table.
       cross join lateral (select e.body from purchase_watch_internal.events e where e.position = k.position offset 0) b) page
@@ -132,7 +132,7 @@ export async function readLatest(
   { types, limit, horizon: { place } }: Pick<FeedQuery, 'types' | 'limit' | 'horizon'>,
 ): Promise<readonly FedEvent[]> {
   const rows = await sql<FedRow[]>`
-    select r.era, r.xid::text, r.position, r.type, r.body from unnest(${types as EventType[]}::text[]) as w (type)
+    select r.era, r.xid::text, r.position, r.type, r.body from unnest(${types}::text[]) as w (type)
     cross join lateral (
       select e.era, e.xid, e.position, e.type, e.body from purchase_watch_internal.events e
       where e.type = w.type and (e.era, e.xid) < (${place.era}::smallint, ${String(place.xid)}::xid8)
@@ -168,5 +168,5 @@ export const hasEvents = (
   { types, after, before }: { readonly types: readonly EventType[]; readonly after: FeedPlace; readonly before: FeedPlace },
 ) =>
   firstValue<boolean>(sql`
-    select exists (select from purchase_watch_internal.feed_page(${types as EventType[]}::text[], ${after.era}::smallint, ${String(after.xid)}::xid8,
+    select exists (select from purchase_watch_internal.feed_page(${types}::text[], ${after.era}::smallint, ${String(after.xid)}::xid8,
       ${after.position}::bigint, ${before.era}::smallint, ${String(before.xid)}::xid8, 1)) as found`);

@@ -55,7 +55,7 @@ export const stuckNow = (sql: Queries, sites: readonly string[]) => sql<OfSite<D
     select g.site, g.state, g.count, o.state_since as since
     from (
       select site, state, sum(count)::float8 as count from purchase_watch.purchase_totals
-      where stuck and state is not null and site = any(${sites as string[]}::text[]) group by site, state having sum(count) > 0) g
+      where stuck and state is not null and site = any(${sites}::text[]) group by site, state having sum(count) > 0) g
     left join lateral (
       select p.state_since from purchase_watch.purchases p
       where p.stuck_since is not null and p.site = g.site and p.state = g.state order by p.state_since limit 1) o on true

@@ -67,7 +67,7 @@ export async function saveFirstLooks(
     with ${holding(sql, lease)},
     alerted as (
       update purchase_watch_internal.sites set first_look_said_at = ${now}::timestamptz
-      where name = any(${sites as string[]}::text[]) and first_look_said_at is null and exists (select from held) returning name),
+      where name = any(${sites}::text[]) and first_look_said_at is null and exists (select from held) returning name),
     ${announcing(sql, events, sql`e.site in (select name from alerted)`)}
     select name as site from alerted union all select null from notified`;
   return rows.flatMap(({ site }) => (site === null ? [] : [site]));

@@ -89,7 +89,7 @@ export async function channelsAlerted(sql: Queries, incidents: readonly string[]
   const rows = await sql<{ incident: string; names: string[] }[]>`
     select i.id as incident, array_agg(s.name) as names
     from purchase_watch_internal.incidents i join purchase_watch_internal.subscribers s on s.id = any(i.heard) and s.configured and s.audience = 'people'
-    where i.id = any(${incidents as string[]}::text[]) group by i.id`;
+    where i.id = any(${incidents}::text[]) group by i.id`;
   return new Map(rows.map(({ incident, names }) => [incident, names]));
 }
 

@@ -94,7 +94,7 @@ export const sitesWithBacklog = (sql: Queries, sites: readonly string[], most: n
         select from purchase_watch.purchases p
         where p.stuck_since is not null and p.site = s.name
           and ${isOfFirstLoad(sql)} limit ${most + 1}) found) b
-    where s.name = any(${sites as string[]}::text[]) and b.count > ${most}`);
+    where s.name = any(${sites}::text[]) and b.count > ${most}`);
 
 /** When people were last alerted of purchases that cannot be read, of those that still are; null: of none. */
 export const unreadableAlertedAt = (sql: Queries) =>

@@ -9,7 +9,7 @@ import type { Queries } from '../connection/database.ts';
 /** Has the sites in the table that a replica's settings name. Takes none away: another replica may name others. */
 export async function syncSites(sql: Queries, names: readonly string[]): Promise<void> {
   await sql`
-    insert into purchase_watch_internal.sites as s (name) select unnest(${names as string[]}::text[])
+    insert into purchase_watch_internal.sites as s (name) select unnest(${names}::text[])
     on conflict (name) do update set configured = true, unnamed_since = null where not s.configured or s.unnamed_since is not null`;
 }
 

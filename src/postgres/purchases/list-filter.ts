@@ -51,7 +51,7 @@ export const groupMatches = (
   and ${part === 'all' ? sql`true` : sql`(g.status = 'watching' and g.state is not null) = ${part === 'waiting'}`}`;
 
 function outcomeIs(sql: Queries, outcome: Outcome): Fragment {
-  const paid = sql`coalesce(g.state = any (${PAID_STATES as number[]}::integer[]), false)`;
+  const paid = sql`coalesce(g.state = any (${PAID_STATES}::integer[]), false)`;
   if (outcome === 'stuck') return sql`g.stuck`;
   if (outcome === 'waiting') return sql`g.status = 'watching' and not g.stuck`;
   if (outcome === 'paid' || outcome === 'paid_late') return sql`g.status = 'settled' and not g.stuck and ${paid}`;

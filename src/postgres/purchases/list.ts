@@ -75,7 +75,7 @@ export async function listPurchases(
 /** Reads one row after the other by its key, whatever the planner estimates; converts each document to text once. */
 const read = (sql: Queries, ids: readonly number[]) => sql<(PurchaseRow & { place: number; isLarge: boolean })[]>`
   with listed as materialized (
-    select ${sql.unsafe(PURCHASE_COLUMNS)}, page.place::integer as place from unnest(${ids as number[]}::bigint[]) with ordinality page (id, place)
+    select ${sql.unsafe(PURCHASE_COLUMNS)}, page.place::integer as place from unnest(${ids}::bigint[]) with ordinality page (id, place)
     cross join lateral (select * from purchase_watch.purchases where id = page.id limit 1) p
     left join lateral (select * from purchase_watch_internal.purchase_details where purchase = page.id limit 1) d on true),
   sized as (

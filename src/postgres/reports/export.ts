@@ -46,7 +46,7 @@ const iso = (sql: Queries, time: string) => sql`to_char(${sql(time)} at time zon
 /** The next places of events of some types; the offset keeps the planner from joins with whole tables. */
 const feedPage = (sql: Queries, types: readonly string[], { after, horizon: { place }, limit }: ExportQuery) => sql`(
     select k.era, k.xid, k.position, e.id, e.type, e.site, e.purchase, e.sequence, e.created_at
-    from purchase_watch_internal.feed_page(${types as string[]}::text[], ${after.era}::smallint, ${String(after.xid)}::xid8,
+    from purchase_watch_internal.feed_page(${types}::text[], ${after.era}::smallint, ${String(after.xid)}::xid8,
       ${after.position}::bigint, ${place.era}::smallint, ${String(place.xid)}::xid8, ${limit}::integer) k
     cross join lateral (select * from purchase_watch_internal.events e where e.position = k.position offset 0) e) e`;
 

@@ -24,7 +24,7 @@ async function queues(sql: Queries, now: Instant, ceilings: ReadonlyMap<string, 
     select s.id, s.name as channel, min(front.due_at) as "dueAt"
     from purchase_watch_internal.subscribers s
     left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
-    cross join unnest(${RANKS as number[]}::smallint[]) as k (rank)
+    cross join unnest(${RANKS}::smallint[]) as k (rank)
     cross join lateral (
       select d.due_at from purchase_watch_internal.deliveries d
       where d.subscriber = s.id and d.shard = ${SITE_SHARD} and d.rank = k.rank and d.status = 'pending'

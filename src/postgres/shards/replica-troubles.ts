@@ -13,7 +13,7 @@ export async function saveReplicaTroubles(
   const reasons = troubles.map(({ reason }) => reason);
   await sql`
     with over as (
-      delete from purchase_watch_internal.replica_troubles where replica = ${replica} and reason <> all(${reasons as string[]}::text[]))
+      delete from purchase_watch_internal.replica_troubles where replica = ${replica} and reason <> all(${reasons}::text[]))
     insert into purchase_watch_internal.replica_troubles as t (replica, reason, host, since, error)
     select r.id, w.reason, ${host}, w.since, w.error
     from ${columns(sql, troubles, 'w', 'reason text, since timestamptz, error text')}

@@ -90,7 +90,7 @@ export async function renewReplica(
       returning number),
     renewed as (
       insert into purchase_watch_internal.replicas as r (id, process, expires_at, lease_ms, secrets_keys, settings_digests, named)
-      select ${id}::text, ${process}::text, clock_timestamp() + ${ttl}::float8 * interval '1 millisecond', ${Math.ceil(ttl)}::integer, ${secretsKeys as string[]}::text[],
+      select ${id}::text, ${process}::text, clock_timestamp() + ${ttl}::float8 * interval '1 millisecond', ${Math.ceil(ttl)}::integer, ${secretsKeys}::text[],
         ${settings === null ? null : JSON.stringify(settings)}::text::jsonb, ${named === null ? null : JSON.stringify(named)}::text::jsonb
       from counted
       on conflict (id) do update set lease_ms = excluded.lease_ms,
@@ -187,7 +187,7 @@ export async function noteStepBack(sql: Queries, replica: string, by: Millisecon
 export async function forgetStepBack(sql: Queries, replica: string, shards: readonly number[]): Promise<void> {
   await sql`
     update purchase_watch_internal.shards set clock_reached = null
-    where owner = ${replica} and id = any(${shards as number[]}::smallint[]) and clock_reached is not null`;
+    where owner = ${replica} and id = any(${shards}::smallint[]) and clock_reached is not null`;
 }
 
 /**
@@ -205,7 +205,7 @@ export const takeShards = (
     with free as materialized (
       select id, epoch from purchase_watch_internal.shards s
       where (s.owner is null or not exists (select from purchase_watch_internal.replicas r where r.id = s.owner))
-        and (${among as number[] | null}::smallint[] is null or s.id = any(${among as number[] | null}::smallint[]))
+        and (${among}::smallint[] is null or s.id = any(${among}::smallint[]))
         and exists (select from purchase_watch_internal.replicas r where r.id = ${replica})),
     locked as materialized (
       select s.id from free f join purchase_watch_internal.shards s on s.id = f.id and s.epoch = f.epoch
@@ -236,7 +236,7 @@ export async function releaseShards(
   await sql`
     with released as (
       update purchase_watch_internal.shards set ${released(sql, replica)}
-      where owner = ${replica} and id = any(${shards as number[]}::smallint[]) returning id)
+      where owner = ${replica} and id = any(${shards}::smallint[]) returning id)
     select pg_notify('purchase_watch_wake', 'shards') from released limit 1`;
 }
 

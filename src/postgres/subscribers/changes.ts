@@ -30,8 +30,8 @@ export async function insertSubscriber(sql: Queries, subscriber: NewSubscriber):
   const rows = await sql`
     with added as (
       insert into purchase_watch_internal.subscribers (name, kind, origin, types, sites, states, description, url, keys, options, format, address_hash)
-      values (${name}, 'webhook', 'api', ${types as string[] | null}::text[], ${sites as string[] | null}::text[],
-        ${states as number[] | null}::integer[], ${description}, ${Buffer.from(url)}::bytea, ${Buffer.from(keys)}::bytea,
+      values (${name}, 'webhook', 'api', ${types}::text[], ${sites}::text[],
+        ${states}::integer[], ${description}, ${Buffer.from(url)}::bytea, ${Buffer.from(keys)}::bytea,
         ${options === null ? null : Buffer.from(options)}::bytea, ${format}, ${addressHash})
       on conflict (name) where deleted_at is null do nothing returning id)
     select pg_notify('purchase_watch_wake', 'subscribers') from added`;
@@ -67,9 +67,9 @@ export async function updateSubscriber(sql: Queries, id: number, changes: Subscr
   const rows = await sql`
     with next as (
       select s.id,
-        ${types === undefined ? sql`s.types` : sql`${types as string[] | null}::text[]`} as types,
-        ${sites === undefined ? sql`s.sites` : sql`${sites as string[] | null}::text[]`} as sites,
-        ${states === undefined ? sql`s.states` : sql`${states as number[] | null}::integer[]`} as states,
+        ${types === undefined ? sql`s.types` : sql`${types}::text[]`} as types,
+        ${sites === undefined ? sql`s.sites` : sql`${sites}::text[]`} as sites,
+        ${states === undefined ? sql`s.states` : sql`${states}::integer[]`} as states,
         ${description === undefined ? sql`s.description` : sql`${description}::text`} as description,
         ${status === undefined ? sql`s.status` : sql`${status.is}::text`} as status,
         ${status === undefined ? sql`s.status_reason` : sql`${status.reason}::text`} as status_reason,
@@ -91,7 +91,7 @@ export async function updateSubscriber(sql: Queries, id: number, changes: Subscr
     forgotten as (
       delete from purchase_watch_internal.subscriber_health h using changed c
       where h.subscriber = c.id and (${status !== undefined || reach?.isElsewhere === true}
-        or ${options !== undefined} and h.cause = any(${REFUSED_CREDENTIALS as string[]}::text[])))
+        or ${options !== undefined} and h.cause = any(${REFUSED_CREDENTIALS}::text[])))
     select pg_notify('purchase_watch_wake', 'subscribers') from changed`;
   return rows.length > 0;
 }
@@ -110,7 +110,7 @@ export const replaceKeys = (
     -- A subscriber that refused signatures of the old keys begins without failures.
     forgotten as (
       delete from purchase_watch_internal.subscriber_health h using changed c
-      where h.subscriber = c.id and h.cause = any(${REFUSED_CREDENTIALS as string[]}::text[]))
+      where h.subscriber = c.id and h.cause = any(${REFUSED_CREDENTIALS}::text[]))
     select pg_notify('purchase_watch_wake', 'subscribers') from changed`);
 
 /** Removes a subscriber of the API and erases its address and keys; the row stays for the history. */

@@ -90,8 +90,8 @@ export async function syncSubscribers(sql: Queries, definitions: readonly Subscr
       where h.subscriber = s.id and s.name = ${name} and s.deleted_at is null and s.address_hash <> ${addressHash}`;
     await sql`
       insert into purchase_watch_internal.subscribers as s (name, kind, audience, format, types, sites, states, address_hash)
-      values (${name}, ${kind}, ${audience}, ${format}, ${types as string[] | null}::text[], ${sites as string[] | null}::text[],
-        ${states as number[] | null}::integer[], ${addressHash})
+      values (${name}, ${kind}, ${audience}, ${format}, ${types}::text[], ${sites}::text[],
+        ${states}::integer[], ${addressHash})
       on conflict (name) where deleted_at is null do update set
         kind = excluded.kind, audience = excluded.audience, format = excluded.format, types = excluded.types, sites = excluded.sites, states = excluded.states,
         origin = 'configuration', url = null, keys = null, options = null, old_keys_until = null, description = null,
@@ -109,7 +109,7 @@ export async function syncSubscribers(sql: Queries, definitions: readonly Subscr
 /** Which of these names belong to subscribers made by the API. */
 export const namesOfTheApi = (sql: Queries, names: readonly string[]) =>
   firstValues<string>(sql`
-    select name from purchase_watch_internal.subscribers where origin = 'api' and deleted_at is null and name = any(${names as string[]}::text[])`);
+    select name from purchase_watch_internal.subscribers where origin = 'api' and deleted_at is null and name = any(${names}::text[])`);
 
 /** All subscribers that the configuration or the API has at present. */
 export const listSubscribers = (sql: Queries) => sql<SubscriberRow[]>`

@@ -103,7 +103,7 @@ export const subscriberCondition = (sql: Queries, { name, since }: { name: strin
     -- Reads the first pending delivery of each shard and rank.
     cross join lateral (
       select min(front.due_at) as due_at from ${sql.unsafe(EVERY_SHARD)}
-      cross join unnest(${RANKS as number[]}::smallint[]) as k (rank)
+      cross join unnest(${RANKS}::smallint[]) as k (rank)
       cross join lateral (
         select d.due_at from purchase_watch_internal.deliveries d
         where d.subscriber = s.id and d.shard = g.shard and d.rank = k.rank and d.status = 'pending' order by d.due_at, d.event limit 1) front) n
