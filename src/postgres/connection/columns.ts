@@ -1,5 +1,5 @@
 /** Rows of the program as a table of a statement: one array for each column, which costs one parameter however many rows there are. */
-import type { Fragment, Queries } from './database.ts';
+import { arrayElement, type Fragment, type Queries } from './database.ts';
 
 type NumberType = 'bigint' | 'float8' | 'integer' | 'real' | 'smallint';
 /** Postgres types that a column may have; the words of `poll_reason` need no quotes. */
@@ -86,10 +86,6 @@ function templateOf(strings: readonly string[]): TemplateStringsArray {
 
 /** The text of an array. The driver is not left to write the array: it would guess the type from the first element. */
 function arrayText(type: ColumnType, values: readonly unknown[]): string {
-  if (type === 'text') return `{${values.map(textElement).join()}}`;
+  if (type === 'text') return `{${values.map(arrayElement).join()}}`;
   return `{${values.map((value) => value ?? 'NULL').join()}}`;
 }
-
-/** An array's element as text inside `{…}`. */
-export const textElement = (value: unknown): string =>
-  value === null || value === undefined ? 'NULL' : `"${String(value).replace(/["\\]/g, '\\$&')}"`;

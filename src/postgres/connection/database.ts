@@ -7,7 +7,6 @@ import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { createTurns } from '../../runtime/loops/turns.ts';
 import { type ParsedUrl, parseDatabaseUrl } from '../address/database-url.ts';
 import { agreedOn, settingsAtStart } from './agreed.ts';
-import { textElement } from './columns.ts';
 import { INSTANTS_AS_READ, parseInstant, writeInstant } from './instants.ts';
 import { hostsOf } from './primary.ts';
 import { createSockets, type SocketOptions, type Sockets } from './watched-socket.ts';
@@ -48,6 +47,10 @@ export interface ConnectOptions {
   readonly bare?: boolean;
 }
 
+/** An array's element as text inside `{…}`. */
+export const arrayElement = (value: unknown): string =>
+  value === null || value === undefined ? 'NULL' : `"${String(value).replace(/["\\]/g, '\\$&')}"`;
+
 /** The type of an array, by the number that Postgres gives it. */
 function arrayOf<T>(oid: number, parse: (text: string) => T) {
   return {
@@ -56,7 +59,7 @@ function arrayOf<T>(oid: number, parse: (text: string) => T) {
     parse: (text: string): T[] => postgresArray.parse(text, parse),
     // A list that is already written as `{…}` is sent unchanged.
     serialize: (list: readonly unknown[] | string): string =>
-      typeof list === 'string' ? list : `{${list.map(textElement).join()}}`,
+      typeof list === 'string' ? list : `{${list.map(arrayElement).join()}}`,
   };
 }
 
