@@ -8,8 +8,8 @@
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { isAboutData, isLockTimeout, type Sql } from '../../postgres/connection/database.ts';
 import { NO_DELIVERIES } from '../../postgres/deliveries/new-deliveries.ts';
+import type { Writer } from '../../postgres/deliveries/settle.ts';
 import { type Decided, type Recorded, recordChanged, recordUnchanged } from '../../postgres/polling/record.ts';
-import type { Writer } from '../../postgres/shards/writer.ts';
 import { createBatcher } from '../../runtime/loops/batch.ts';
 import type { Meters } from '../../runtime/meters.ts';
 import type { Traces } from '../../runtime/traces/traces.ts';

@@ -1,9 +1,9 @@
 /** Writes the results of attempts in batches, only for shards that the writing replica still owns. */
 
+import type { Holding } from '../../domain/replicas/ownership.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import { type Columns, columns } from '../connection/columns.ts';
-import type { Queries } from '../connection/database.ts';
-import { held, type Writer } from '../shards/writer.ts';
+import type { Fragment, Queries } from '../connection/database.ts';
 import { keepingAnswers, keptAnswers } from './answers.ts';
 import { type DueDelivery, LONGEST_LANE, putOff, type Rank, REPLAYED } from './deliveries.ts';
 
@@ -31,6 +31,19 @@ export interface Settlement {
   /** The whole answer to an attempt that failed. */
   readonly answer?: string | null;
 }
+
+/** The replica that writes, and the shards that it holds. */
+export interface Writer {
+  readonly replica: string;
+  readonly holdings: readonly Holding[];
+}
+
+/** The part `held` of a statement: those of the writer's shards that it still holds, locked against a takeover until the transaction ends. */
+export const held = (sql: Queries, { replica, holdings }: Writer): Fragment => sql`
+  held as materialized (
+    select s.id from purchase_watch_internal.shards s
+    join ${columns(sql, holdings, 'h', 'shard smallint, epoch bigint')} on h.shard = s.id and h.epoch = s.epoch
+    where s.owner = ${replica} order by s.id for share of s)`;
 
 /*
  * Rows are found by their id, and `settled_at is null` asks whether they are pending: for `status = 'pending'` the planner

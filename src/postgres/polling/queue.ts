@@ -5,8 +5,8 @@ import { type Attached, DIGEST_LENGTH, type Purchase } from '../../domain/purcha
 import type { Instant } from '../../domain/values/time.ts';
 import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
+import { held, type Writer } from '../deliveries/settle.ts';
 import { FIRST_BULK_SLOT } from '../migrations/names.ts';
-import { held, type Writer } from '../shards/writer.ts';
 
 /** Width of a due slot; the same as in `purchase_watch_internal.due_slot`. */
 const SLOT_WIDTH = 10_000;

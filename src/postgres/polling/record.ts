@@ -23,8 +23,8 @@ import {
   NOT_FRESH,
   newDeliveries,
 } from '../deliveries/new-deliveries.ts';
+import { held, type Writer } from '../deliveries/settle.ts';
 import { announcingRows, type EventRow } from '../events/events.ts';
-import { held, type Writer } from '../shards/writer.ts';
 import { customerOf } from '../stays/customer.ts';
 import { isOfFirstLoad } from '../stays/first-load.ts';
 import { notingPayments } from '../stays/order-payments.ts';

@@ -4,9 +4,9 @@ import { LEAST_STEP } from '../../domain/values/clock-ahead.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 import { firstValue, onlyRow } from '../connection/rows.ts';
+import { held, type Writer } from '../deliveries/settle.ts';
 import { FIRST_BULK_SLOT } from '../migrations/names.ts';
 import { moveTimesBack } from './move-times-back.ts';
-import { held, type Writer } from './writer.ts';
 
 export interface StepBack extends Writer {
   readonly now: Instant;
