@@ -2,7 +2,6 @@
  * Which locks each migration takes on tables that were there before it, as Postgres shows them while the file runs on an empty
  * schema: event triggers look into pg_locks before and after each statement that changes the schema. Run by itself it writes src/postgres/migrations/locks.ts.
  */
-import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -117,17 +116,22 @@ export async function observeFolder(sql: Sql, folder: string): Promise<Map<strin
   return locks;
 }
 
-/** Writes src/postgres/migrations/locks.ts, formatted. `sql`: an empty database, as a superuser. */
+/** Writes src/postgres/migrations/locks.ts. `sql`: an empty database, as a superuser. */
 export async function writeLocks(sql: Sql): Promise<void> {
   const locks = await observeFolder(sql, join(ROOT, 'migrations'));
-  const file = join(ROOT, 'src/postgres/migrations/locks.ts');
+  const lines = [...locks].flatMap(([file, taken]) =>
+    taken.length === 0
+      ? [file]
+      : taken.map(({ statement, table, lock, work }) => [file, statement, table, lock, work].join(' | ')),
+  );
   writeFileSync(
-    file,
+    join(ROOT, 'src/postgres/migrations/locks.ts'),
     `/** \`npm run schema\` makes this file. Locks of each migration on tables that were there before it, as Postgres showed them. */
-import type { LockTaken } from './files.ts';
+import { locksIn } from './files.ts';
 
-export const LOCKS: ReadonlyMap<string, readonly LockTaken[]> = new Map(${JSON.stringify([...locks])});
+export const LOCKS = locksIn(\`
+${lines.join('\n')}
+\`);
 `,
   );
-  execFileSync(join(ROOT, 'node_modules/.bin/biome'), ['format', '--write', file]);
 }

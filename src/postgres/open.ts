@@ -6,7 +6,7 @@ import type { Logger } from '../runtime/logger.ts';
 import { parseDatabaseUrl } from './address/database-url.ts';
 import { agreeOnSession } from './connection/agreement.ts';
 import { type ConnectOptions, connect, type Sql } from './connection/database.ts';
-import { type Hosts, hostsOf } from './connection/primary.ts';
+import { hostsOf } from './connection/primary.ts';
 import { limitsFor, waitingForLocks } from './connection/server-limits.ts';
 import { redial } from './connection/watched-socket.ts';
 import { startEmbedded } from './embedded/embedded.ts';
@@ -16,25 +16,7 @@ import { reachDatabase } from './reach.ts';
 /** A pool for each purpose, so that none waits for another's statements; a pool without connections of its own uses those of another one (config/kinds/connection-shares.ts). */
 export type Pools = Readonly<Record<Exclude<PoolName, 'listen'>, Sql>>;
 
-export interface Store {
-  readonly databaseUrl: string;
-  /** The address at which Postgres passes notifications on; null behind a pooler that passes none on. */
-  readonly listenUrl: string | null;
-  /** For the loops. */
-  readonly sql: Sql;
-  readonly pools: Pools;
-  /** How much each pool is used; the API adds the lines of callers before its pools. */
-  readonly uses: PoolUse[];
-  readonly shares: Shares;
-  /** The hosts of the URL, when it names several. */
-  readonly hosts: Hosts | null;
-  /** Breaks every connection, so that each is dialled again; resolves when all are closed. */
-  redial(): Promise<void>;
-  /** Breaks off every query, and takes no more. */
-  breakOff(): void;
-  /** Closes the connections; stops the embedded Postgres if no other process uses it. `left`: how long that may take. */
-  close(left: () => Milliseconds): Promise<void>;
-}
+export type Store = Awaited<ReturnType<typeof openStore>>;
 
 export interface StoreOptions {
   /** A database that owes an answer for so long is taken for gone, and dialled again. */
@@ -72,7 +54,7 @@ async function reach(url: string, { log, signal }: Pick<StoreOptions, 'log' | 's
 export async function openStore(
   settings: Pick<Settings, 'databaseUrl' | 'dataDir' | 'listenUrl' | 'poolMode' | 'connections'>,
   { answerWithin, log, worker = false, signal }: StoreOptions,
-): Promise<Store> {
+) {
   const { databaseUrl, dataDir, poolMode } = settings;
   const sayEmbedded = (detail: string): void => log.info({ detail }, 'database.embedded');
   const embedded = databaseUrl === null ? await startEmbedded({ dataDir, log: sayEmbedded, signal }) : null;
@@ -92,15 +74,22 @@ export async function openStore(
     Promise.all([...new Set(Object.values(opened))].map((pool) => pool.end({ timeout: timeout / 1_000 })));
   return {
     databaseUrl: url,
+    /** The address at which Postgres passes notifications on; null behind a pooler that passes none on. */
     listenUrl,
+    /** For the loops. */
     sql: opened.loops,
     pools: opened,
+    /** How much each pool is used; the API adds the lines of callers before its pools. */
     uses,
     shares,
+    /** The hosts of the URL, when it names several. */
     hosts: hostsOf(parseDatabaseUrl(url)) ?? null,
+    /** Breaks every connection, so that each is dialled again; resolves when all are closed. */
     redial: () => redial(url),
-    breakOff: () => void end(0),
-    close: async (left) => {
+    /** Breaks off every query, and takes no more. */
+    breakOff: (): void => void end(0),
+    /** Closes the connections; stops the embedded Postgres if no other process uses it. `left`: how long that may take. */
+    close: async (left: () => Milliseconds): Promise<void> => {
       await end(left() / 2);
       await embedded?.stop(left());
     },

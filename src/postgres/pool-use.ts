@@ -1,7 +1,7 @@
 /** How much of a pool of connections is used, and how long queries wait for one of them. */
 import type { Milliseconds } from '../domain/values/time.ts';
 import type { Sql } from './connection/database.ts';
-import type { DriverQuery } from './connection/in-turns.ts';
+import { type DriverQuery, whenEnded, wrapPool } from './connection/wrapped-pool.ts';
 
 export interface PoolUse {
   readonly name: string;
@@ -37,45 +37,27 @@ export function measured(
     open += by;
   };
   pools.push({
-    ...{ name, isLine, most, waiting },
+    name,
+    isLine,
+    most,
+    waiting,
     inUse: () => Math.min(open, most),
     waited: () => waited + waiting() * (performance.now() - changedAt),
   });
-  return new Proxy(sql, {
-    apply: (target, self, values) => counted(Reflect.apply(target as never, self, values), count),
-    get: (target, key) => {
-      if (key === 'unsafe') return (...values: Parameters<Sql['unsafe']>) => counted(target.unsafe(...values), count);
-      if (key !== 'begin') return Reflect.get(target, key);
-      return (...values: unknown[]) => {
-        count(1);
-        return Promise.resolve(Reflect.apply(target.begin, target, values)).finally(() => count(-1));
-      };
-    },
-  });
-}
-
-/** A fragment, a name or a list becomes part of a query; its handler is never called. */
-function counted<T>(made: T, count: (by: 1 | -1) => void): T {
-  const query = made as unknown as DriverQuery;
-  if (!(made instanceof Promise) || typeof query.handler !== 'function') return made;
-  const { handler } = query;
-  query.handler = (each) => {
-    count(1);
-    const { resolve, reject } = query;
-    let isOpen = true;
-    const ended = (): void => {
-      if (isOpen) count(-1);
-      isOpen = false;
+  const countOne = (query: DriverQuery): void => {
+    const { handler } = query;
+    query.handler = (each) => {
+      count(1);
+      let isOpen = true;
+      whenEnded(query, () => {
+        if (isOpen) count(-1);
+        isOpen = false;
+      });
+      return handler(each);
     };
-    query.resolve = (value) => {
-      ended();
-      return resolve(value);
-    };
-    query.reject = (error) => {
-      ended();
-      return reject(error);
-    };
-    return handler(each);
   };
-  return made;
+  return wrapPool(sql, countOne, (begin) => (...values) => {
+    count(1);
+    return begin(...values).finally(() => count(-1));
+  });
 }

@@ -11,7 +11,7 @@ import {
   type Exported,
   type ExportPage,
   type ExportRow,
-  type IncidentPlace,
+  type IncidentCursor,
   incidentsPage,
   staysPage,
   transitionsPage,
@@ -36,7 +36,7 @@ export interface ExportedRows {
 
 /** Events, or incidents, in one statement: more at once are no faster, and take memory. */
 const AT_ONCE = 1_000;
-const FIRST_INCIDENT: IncidentPlace = { at: 0, id: '' };
+const FIRST_INCIDENT: IncidentCursor = { at: 0, id: '' };
 const ALL_TYPES = [...EVENT_TYPES, ...Object.keys(PEOPLE_EVENTS)];
 
 /**
@@ -97,11 +97,11 @@ function known<Place>(place: Place | null, cursor: string | null): Place {
   );
 }
 
-function incidentCursor({ at, id }: IncidentPlace): string {
+function incidentCursor({ at, id }: IncidentCursor): string {
   return Buffer.from(`i1:${at}.${id}`).toString('base64url');
 }
 
-function incidentOf(cursor: string): IncidentPlace | null {
+function incidentOf(cursor: string): IncidentCursor | null {
   const found = /^i1:(\d{1,15})\.(inc_\w{1,60})$/.exec(Buffer.from(cursor, 'base64url').toString());
   return found === null ? null : { at: Number(found[1]), id: found[2]! };
 }

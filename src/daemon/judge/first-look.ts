@@ -12,8 +12,8 @@ import { type Instant, isoTime } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { type NewEvent, SITE_SHARD } from '../../postgres/events/events.ts';
 import {
-  type FirstLook,
   type FirstLookFindings,
+  type FirstLookSite,
   firstLooks,
   lookAtSite,
   saveFirstLooks,
@@ -77,7 +77,7 @@ export async function alertFirstLooks({ sql, log, meters, policy }: FirstLookOpt
 }
 
 function eventsOf(
-  { site, found }: FirstLook & { found: FirstLookFindings },
+  { site, found }: FirstLookSite & { found: FirstLookFindings },
   recipients: readonly number[],
   now: Instant,
 ): NewEvent[] {

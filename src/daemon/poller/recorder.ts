@@ -8,8 +8,8 @@
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { isAboutData, isLockTimeout, type Sql } from '../../postgres/connection/database.ts';
 import { NO_DELIVERIES } from '../../postgres/deliveries/new-deliveries.ts';
-import type { RecordContext, Recorded } from '../../postgres/polling/record.ts';
-import { type Decided, recordChanged, recordUnchanged } from '../../postgres/polling/record.ts';
+import type { Writer } from '../../postgres/deliveries/settle.ts';
+import { type Decided, type Recorded, recordChanged, recordUnchanged } from '../../postgres/polling/record.ts';
 import { createBatcher } from '../../runtime/loops/batch.ts';
 import type { Meters } from '../../runtime/meters.ts';
 import type { Traces } from '../../runtime/traces/traces.ts';
@@ -166,7 +166,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
 const entryOf = ({ entry }: DecidedPoll): Entry => entry;
 
 /** The shards a batch relies on, with the epochs under which its polls began. */
-function context(replica: string, polls: readonly DecidedPoll[]): RecordContext {
+function context(replica: string, polls: readonly DecidedPoll[]): Writer {
   const epochs = new Map(polls.map(({ entry }) => [entry.purchase.shard, entry.epoch]));
   return { replica, holdings: [...epochs].map(([shard, epoch]) => ({ shard, epoch })) };
 }

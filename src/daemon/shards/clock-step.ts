@@ -3,7 +3,7 @@
 import type { Holding } from '../../domain/replicas/ownership.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
-import { type LeftBehind, moveDueBack } from '../../postgres/shards/step-back.ts';
+import { moveDueBack, type UnmovedRows } from '../../postgres/shards/step-back.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { MoveRest } from './step-following.ts';
@@ -30,7 +30,7 @@ export function createClockStep({ sql, clock, log, replica }: ClockStepOptions) 
     }
     const advice = 'check the time synchronisation of the database host; polls and deliveries are due as much earlier';
     log.warn({ byMs, advice }, 'clock.stepped');
-    const move = (only: LeftBehind | null) => moveDueBack(sql, { replica, holdings, now: clock.now(), by: byMs * -1 }, only);
+    const move = (only: UnmovedRows | null) => moveDueBack(sql, { replica, holdings, now: clock.now(), by: byMs * -1 }, only);
     let { left, ...moved } = await move(null);
     log.info({ byMs, ...moved }, 'clock.step_followed');
     if (left === null) return null;
@@ -46,6 +46,6 @@ export function createClockStep({ sql, clock, log, replica }: ClockStepOptions) 
 const LOCKED =
   'other sessions have locked these rows, so their times are still ahead; they are moved once the rows are free: end long transactions (pg_stat_activity, xact_start)';
 
-function countsOf({ purchases, firstPolls, deliveries, others }: LeftBehind) {
+function countsOf({ purchases, firstPolls, deliveries, others }: UnmovedRows) {
   return { purchases: purchases.length + firstPolls.length, deliveries: deliveries.length, others };
 }

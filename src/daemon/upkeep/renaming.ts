@@ -2,7 +2,7 @@
 import { endSession, MOST_UNPOLLED } from '../../domain/polling/unpolled.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import {
-  type LeftBehind,
+  type LeftPurchases,
   leftBehind,
   moveHistory,
   movePurchases,
@@ -26,7 +26,7 @@ export function createRenaming(sql: Sql, log: Logger): () => Promise<boolean> {
   const locked = new Map<string, number | null>();
 
   /** Logs which session is in the way, once for each. */
-  const sayLeft = ({ from, to }: Renamed, { count, holder }: LeftBehind): void => {
+  const sayLeft = ({ from, to }: Renamed, { count, holder }: LeftPurchases): void => {
     const { pid = null, login = null, application = null } = holder ?? {};
     if (count === 0) return void locked.delete(from);
     if (locked.get(from) === pid) return;

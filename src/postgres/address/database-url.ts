@@ -3,25 +3,13 @@ import { AppError } from '../../domain/values/errors.ts';
 import { shownAddress } from '../../domain/values/shown-address.ts';
 import { missingRight } from './missing-right.ts';
 import { type PasswordSources, readPassword } from './password.ts';
-import { type Encryption, encryptionOf } from './tls-parameters.ts';
+import { encryptionOf } from './tls-parameters.ts';
 
-/** Parameters that libpq handles itself; a server refuses them as unknown settings, so they must not be passed on. */
-const CLIENT_SIDE = [
-  ['host', 'port', 'connect_timeout', 'sslmode', 'sslnegotiation', 'sslrootcert', 'sslcert', 'sslkey'],
-  ['channel_binding', 'gssencmode', 'krbsrvname', 'sslcompression', 'sslsni', 'sslpassword', 'ssl_min_protocol_version'],
-  [
-    'target_session_attrs',
-    'keepalives',
-    'keepalives_idle',
-    'keepalives_interval',
-    'keepalives_count',
-    'tcp_user_timeout',
-    'load_balance_hosts',
-  ],
-  ['user', 'password', 'dbname', 'passfile', 'service', 'servicefile'],
-  // Ours: files that are read again for each connection.
-  ['passwordfile', 'urlfile'],
-].flat();
+/** Parameters that libpq handles itself; a server refuses them as unknown settings, so they must not be passed on. The last two are ours: files that are read again for each connection. */
+const CLIENT_SIDE =
+  `host port connect_timeout sslmode sslnegotiation sslrootcert sslcert sslkey channel_binding gssencmode krbsrvname sslcompression
+  sslsni sslpassword ssl_min_protocol_version target_session_attrs keepalives keepalives_idle keepalives_interval keepalives_count tcp_user_timeout
+  load_balance_hosts user password dbname passfile service servicefile passwordfile urlfile`.split(/\s+/);
 
 /** Seconds until a connection that does not come up counts as failed, unless the URL has a `connect_timeout`. */
 const CONNECT_TIMEOUT_SECONDS = 10;
@@ -34,29 +22,8 @@ export interface Host {
   readonly port: number;
 }
 
-/** A URL in the driver's terms: the URL without the parts that the driver reads otherwise, and those parts. */
-export interface ParsedUrl {
-  /** As it was given. */
-  readonly given: string;
-  /** With the first host only. */
-  readonly url: string;
-  /** All hosts. The driver does not choose well among several hosts, so primary.ts gives it one at a time. */
-  readonly hosts: readonly Host[];
-  readonly target: Target;
-  readonly encryption: Encryption;
-  /** The driver itself encrypts nothing: its sockets are encrypted before it gets them. */
-  readonly options: {
-    ssl: false;
-    connect_timeout: number;
-    host?: string;
-    port?: number;
-    username?: string;
-    database?: string;
-    password: () => string;
-  };
-  /** Throws an AppError when the password cannot be read. */
-  readonly checkPassword: () => void;
-}
+/** A URL in the driver's terms. */
+export type ParsedUrl = ReturnType<typeof parseDatabaseUrl>;
 
 interface Target {
   readonly hosts: string;
@@ -65,7 +32,7 @@ interface Target {
 }
 
 /** Reads a `postgres://` URL. Throws an AppError that never repeats the URL, which holds a password. */
-export function parseDatabaseUrl(text: string): ParsedUrl {
+export function parseDatabaseUrl(text: string) {
   const { login, given, path, search } = splitUrl(text);
   const query = new URLSearchParams(search);
   refuseReadOnlySessions(query);
@@ -84,8 +51,9 @@ export function parseDatabaseUrl(text: string): ParsedUrl {
     given: query.get('password') ?? decodeURIComponent(secret ?? ''),
   };
   const password = (): string => readPassword(sources, { host: first, user, database: database || user });
-  const options: ParsedUrl['options'] = {
-    ssl: false,
+  // The driver itself encrypts nothing: its sockets are encrypted before it gets them.
+  const options = {
+    ssl: false as const,
     connect_timeout: Number.isFinite(timeout) && timeout > 0 ? timeout : CONNECT_TIMEOUT_SECONDS,
     ...(host === null ? {} : { host: first.name }),
     ...(port === null ? {} : { port: first.port }),
@@ -104,13 +72,17 @@ export function parseDatabaseUrl(text: string): ParsedUrl {
   for (const name of CLIENT_SIDE) query.delete(name);
   const rest = query.size === 0 ? '' : `?${query}`;
   const base = text.slice(0, text.length - search.length);
+  const target: Target = { hosts: shownHosts(hosts, port), user, database };
   return {
     given: text,
     encryption,
+    /** With the first host only, without the parts that the driver reads otherwise: those are among the options. */
     url: (given.includes(',') ? base.replace(given, given.split(',')[0]!) : base) + rest,
+    /** All hosts. The driver does not choose well among several hosts, so primary.ts gives it one at a time. */
     hosts,
-    target: { hosts: shownHosts(hosts, port), user, database },
+    target,
     options,
+    /** Throws an AppError when the password cannot be read. */
     checkPassword: () => void password(),
   };
 }

@@ -10,25 +10,11 @@ import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { type Agreed, agree, agreedOn, type SessionSettings } from './agreed.ts';
 import { type ConnectOptions, connect, EVERY_PLAN, type Queries, type Sql } from './database.ts';
+import { firstValue } from './rows.ts';
 import type { ServerLimits } from './server-limits.ts';
 
 /** For a person: what sessions lack. */
-export interface Lacking {
-  /** Settings with which a session cannot begin. */
-  readonly refused: readonly string[];
-  /** Settings on which recording rests and that are not as they must be, with what they are. */
-  readonly wrong: readonly string[];
-  readonly detail: string;
-  readonly advice: string;
-}
-
-export interface Agreement {
-  /** Of the limits asked for, those with which a session begins. */
-  readonly limits: ServerLimits;
-  readonly isPooled: boolean;
-  /** Null: sessions are as the daemon wants them. */
-  readonly lacking: Lacking | null;
-}
+export type Lacking = ReturnType<typeof lackingIn>;
 
 /** Values of `synchronous_commit` that lose answered commits; the others also wait for standbys, as an operator may choose. */
 const LOSING: readonly string[] = ['off', 'local'];
@@ -44,12 +30,13 @@ const TRIES = 3;
  * Has all later sessions of this process at a URL begin with the isolation and the durability that recording rests on, and with
  * what else is taken. `synchronous_commit` is raised to `on` where the role's default is lower; where the default also waits for
  * standbys, it stays. Throws AppError `configuration` for a pooler in statement mode, and nothing else: any other fault of the
- * address shows with the next connection.
+ * address shows with the next connection. Answers those of the limits with which a session begins, and null where sessions are as the
+ * daemon wants them.
  */
 export async function agreeOnSession(
   url: string,
   { limits = {}, poolMode }: { limits?: ServerLimits; poolMode?: PoolMode } = {},
-): Promise<Agreement> {
+): Promise<{ limits: ServerLimits; isPooled: boolean; lacking: Lacking }> {
   const before = agreedOn(url);
   // Asked once for each process; what is refused to a command is refused to the loops, too.
   const refused = [...before.refused];
@@ -132,15 +119,12 @@ async function isTransactionPooled(url: string): Promise<boolean> {
   return false;
 }
 
-async function sessionOf(sql: Queries): Promise<number> {
-  const [row] = await sql<[{ pid: number }]>`select pg_backend_pid() as pid`;
-  return row.pid;
-}
+const sessionOf = (sql: Queries) => firstValue<number>(sql`select pg_backend_pid() as pid`);
 
 const STATEMENT_MODE =
   'DATABASE_URL leads to a pooler in statement mode, which takes no transactions: set pool_mode = transaction or session for this database in the file of the pooler';
 
-function lackingIn({ role, isolation, commits, limits: all }: SessionFacts, { refused, isPooled }: Agreed): Lacking | null {
+function lackingIn({ role, isolation, commits, limits: all }: SessionFacts, { refused, isPooled }: Agreed) {
   const wrong = [
     ...(isolation === 'read committed' ? [] : [`default_transaction_isolation is ${isolation}`]),
     ...(LOSING.includes(commits) ? [`synchronous_commit is ${commits}`] : []),
@@ -174,7 +158,14 @@ function lackingIn({ role, isolation, commits, limits: all }: SessionFacts, { re
       ? [`in the file of PgBouncer, so that no session is refused: ignore_startup_parameters = ${refused.join(',')}`]
       : []),
   ];
-  return { refused, wrong, detail, advice: advice.join('; ') };
+  return {
+    /** Settings with which a session cannot begin. */
+    refused,
+    /** Settings on which recording rests and that are not as they must be, with what they are. */
+    wrong,
+    detail,
+    advice: advice.join('; '),
+  };
 }
 
 const LIMITS_OF_ROLE: ReadonlyMap<string, string> = new Map([

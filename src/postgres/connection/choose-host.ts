@@ -15,14 +15,7 @@ export interface Primary {
 /** One host's answer: what it is, or why it does not serve. */
 export type HostAnswer = Primary | { readonly host: Host; readonly refusal: string };
 
-export interface Choice {
-  /** Null when no host serves. */
-  readonly primary: Primary | null;
-  /** Other servers that take writes, too, and must not; none while no host serves. */
-  readonly rivals: readonly Primary[];
-  /** Why each of the other hosts does not serve. */
-  readonly refusals: readonly string[];
-}
+export type HostChoice = ReturnType<typeof chooseHost>;
 
 export const hostName = ({ name, port }: Host): string => `${name}:${port}`;
 export const isSameHost = (one: Host, other: Host): boolean => one.name === other.name && one.port === other.port;
@@ -31,7 +24,7 @@ export const isSameHost = (one: Host, other: Host): boolean => one.name === othe
  * The highest timeline of the cluster that was in use before (`known`) wins; among equals the host in use, then the first of
  * the URL. Refused are older timelines than the one in use, and other clusters; all, when none was in use and clusters differ.
  */
-export function chooseHost(answers: readonly HostAnswer[], known: Primary | null): Choice {
+export function chooseHost(answers: readonly HostAnswer[], known: Primary | null) {
   const primaries = answers.filter((answer): answer is Primary => !('refusal' in answer));
   const refusals = new Map(primaries.map((each) => [each, refusalOf(each, primaries, known)]));
   const fit = primaries.filter((each) => refusals.get(each) === null);
@@ -39,8 +32,11 @@ export function chooseHost(answers: readonly HostAnswer[], known: Primary | null
     (timeline ?? 0) + (known !== null && isSameHost(host, known.host) ? 0.5 : 0);
   const [primary = null] = fit.toSorted((one, other) => rank(other) - rank(one));
   return {
+    /** Null when no host serves. */
     primary,
+    /** Other servers that take writes, too, and must not; none while no host serves. */
     rivals: primary === null ? [] : primaries.filter((each) => !isSameServer(each, primary)),
+    /** Why each of the other hosts does not serve. */
     refusals: answers.flatMap((each) => {
       const refusal = 'refusal' in each ? each.refusal : refusals.get(each);
       return refusal == null ? [] : [`${hostName(each.host)} (${refusal})`];

@@ -1,27 +1,43 @@
 /** Rows of the program as a table of a statement: one array for each column, which costs one parameter however many rows there are. */
-import type { Fragment, Queries } from './database.ts';
+import { arrayElement, type Fragment, type Queries } from './database.ts';
 
+type NumberType = 'bigint' | 'float8' | 'integer' | 'real' | 'smallint';
 /** Postgres types that a column may have; the words of `poll_reason` need no quotes. */
-type ColumnType =
-  | 'bigint'
-  | 'boolean'
-  | 'date'
-  | 'float8'
-  | 'integer'
-  | 'purchase_watch_internal.poll_reason'
-  | 'real'
-  | 'smallint'
-  | 'text'
-  | 'timestamptz';
+type ColumnType = NumberType | 'boolean' | 'date' | 'purchase_watch_internal.poll_reason' | 'text' | 'timestamptz';
 
 /** The type of each column, and the function that takes the column's value from a row; null stays null. */
 export type Columns<Row> = Readonly<Record<string, readonly [type: ColumnType, value: (row: Row, index: number) => unknown]>>;
 
+type Trimmed<Text> = Text extends `${' ' | '\n'}${infer Rest}` ? Trimmed<Rest> : Text;
+type CamelCase<Name> = Name extends `${infer First}_${infer Rest}` ? `${First}${Capitalize<CamelCase<Rest>>}` : Name;
+/** The fields that columns written as `id bigint, entered_at timestamptz` are taken from: `id` and `enteredAt`. */
+type FieldsOf<Listed> = Listed extends `${infer Column},${infer Rest}`
+  ? FieldsOf<Column> | FieldsOf<Rest>
+  : Trimmed<Listed> extends `${infer Name} ${ColumnType}`
+    ? CamelCase<Name>
+    : 'a column is a name and a type';
+type Listed<Row, Text> = FieldsOf<Text> extends keyof Row ? Text : { readonly missing: Exclude<FieldsOf<Text>, keyof Row> };
+
 /**
  * SQL for rows as a table: `unnest(…) as name (columns)`, with their place from 1 as a last column where `place` names it. A
- * `timestamptz` takes an Instant.
+ * `timestamptz` takes an Instant. Columns that are fields of the rows are listed as SQL lists them, `id bigint, entered_at timestamptz`.
  */
-export function columns<Row>(sql: Queries, rows: readonly Row[], name: string, taken: Columns<Row>, place?: string): Fragment {
+export function columns<Row, const Text extends string>(
+  sql: Queries,
+  rows: readonly Row[],
+  name: string,
+  listed: Text & Listed<Row, Text>,
+  place?: string,
+): Fragment;
+export function columns<Row>(sql: Queries, rows: readonly Row[], name: string, taken: Columns<Row>, place?: string): Fragment;
+export function columns<Row>(
+  sql: Queries,
+  rows: readonly Row[],
+  name: string,
+  given: Columns<Row> | string,
+  place?: string,
+): Fragment {
+  const taken: Columns<Row> = typeof given === 'string' ? columnsIn(given) : given;
   const types = Object.values(taken);
   const names = [...Object.keys(taken), ...(place === undefined ? [] : [place])];
   const hasTimes = types.some(([type]) => type === 'timestamptz');
@@ -36,6 +52,21 @@ export function columns<Row>(sql: Queries, rows: readonly Row[], name: string, t
   );
   // One fragment with all parameters: the driver would join a fragment for each column again for every statement.
   return sql(templateOf([from, ...texts]), ...types.map(([type, value]) => arrayText(type, rows.map(value))));
+}
+
+/** Listed columns by their text. */
+const known = new Map<string, Columns<never>>();
+
+function columnsIn<Row>(text: string): Columns<Row> {
+  const found = (known.get(text) as Columns<Row> | undefined) ?? Object.fromEntries(text.split(',').map(columnIn<Row>));
+  known.set(text, found);
+  return found;
+}
+
+function columnIn<Row>(text: string) {
+  const [name, type] = text.trim().split(' ') as [string, ColumnType];
+  const field = name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()) as keyof Row;
+  return [name, [type, (row: Row) => row[field]]] as const;
 }
 
 /**
@@ -55,9 +86,6 @@ function templateOf(strings: readonly string[]): TemplateStringsArray {
 
 /** The text of an array. The driver is not left to write the array: it would guess the type from the first element. */
 function arrayText(type: ColumnType, values: readonly unknown[]): string {
-  if (type === 'text') return `{${values.map(textElement).join()}}`;
+  if (type === 'text') return `{${values.map(arrayElement).join()}}`;
   return `{${values.map((value) => value ?? 'NULL').join()}}`;
 }
-
-const textElement = (value: unknown): string =>
-  value === null || value === undefined ? 'NULL' : `"${String(value).replace(/["\\]/g, '\\$&')}"`;

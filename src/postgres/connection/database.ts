@@ -7,11 +7,10 @@ import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { createTurns } from '../../runtime/loops/turns.ts';
 import { type ParsedUrl, parseDatabaseUrl } from '../address/database-url.ts';
 import { agreedOn, settingsAtStart } from './agreed.ts';
-import { inTurns } from './in-turns.ts';
 import { INSTANTS_AS_READ, parseInstant, writeInstant } from './instants.ts';
 import { hostsOf } from './primary.ts';
-import { noticeReadOnly } from './read-only.ts';
 import { createSockets, type SocketOptions, type Sockets } from './watched-socket.ts';
+import { inTurns, noticeReadOnly } from './wrapped-pool.ts';
 
 interface OwnTypes extends Record<string, unknown> {
   bigint: number | bigint;
@@ -49,9 +48,8 @@ export interface ConnectOptions {
 }
 
 /** An array's element as text inside `{…}`. */
-function element(value: unknown): string {
-  return value === null || value === undefined ? 'NULL' : `"${String(value).replace(/["\\]/g, '\\$&')}"`;
-}
+export const arrayElement = (value: unknown): string =>
+  value === null || value === undefined ? 'NULL' : `"${String(value).replace(/["\\]/g, '\\$&')}"`;
 
 /** The type of an array, by the number that Postgres gives it. */
 function arrayOf<T>(oid: number, parse: (text: string) => T) {
@@ -60,7 +58,8 @@ function arrayOf<T>(oid: number, parse: (text: string) => T) {
     from: [oid],
     parse: (text: string): T[] => postgresArray.parse(text, parse),
     // A list that is already written as `{…}` is sent unchanged.
-    serialize: (list: readonly unknown[] | string): string => (typeof list === 'string' ? list : `{${list.map(element).join()}}`),
+    serialize: (list: readonly unknown[] | string): string =>
+      typeof list === 'string' ? list : `{${list.map(arrayElement).join()}}`,
   };
 }
 

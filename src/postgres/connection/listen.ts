@@ -10,22 +10,20 @@ export interface ListenOptions {
   readonly onTrouble?: (error: unknown) => void;
 }
 
-export interface Listener {
-  /** Ends the connection. No callback is called afterwards. */
-  stop(): Promise<void>;
-}
-
 /** How often the listener sends a query: a connection that a firewall has dropped looks healthy until a side sends data. */
 const HEARTBEAT = 30_000;
 const ANSWER_WITHIN = 10_000;
 const LONGEST_REST = 5_000;
 
+export type Listener = ReturnType<typeof listen>;
+
 /** Listens to channels on a connection of its own, through restarts of the database, until stopped. Never throws. */
-export function listen(url: string, channels: readonly string[], options: ListenOptions): Listener {
+export function listen(url: string, channels: readonly string[], options: ListenOptions) {
   const stopping = new AbortController();
   const done = keepListening(url, channels, options, stopping.signal);
   return {
-    stop: () => {
+    /** Ends the connection. No callback is called afterwards. */
+    stop: (): Promise<void> => {
       stopping.abort();
       return done;
     },

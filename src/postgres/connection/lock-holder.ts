@@ -2,6 +2,7 @@
 
 import { type Instant, isoTime } from '../../domain/values/time.ts';
 import { type Fragment, isLockTimeout, type Queries } from './database.ts';
+import { firstRow } from './rows.ts';
 
 /** A session with an open transaction. What the login of DATABASE_URL may not see is null. */
 export interface LockHolder {
@@ -18,13 +19,11 @@ const OF_SESSION = `
   a.usename as login, nullif(a.application_name, '') as application, a.state, a.xact_start as since, a.query_start as "queriedAt"`;
 
 /** Of the sessions for which a session waits, the one with the oldest transaction. */
-export async function blockerOf(sql: Queries, pid: number): Promise<LockHolder | null> {
-  const [blocker] = await sql<LockHolder[]>`
+export const blockerOf = (sql: Queries, pid: number) =>
+  firstRow(sql<LockHolder[]>`
     select b.pid, ${sql.unsafe(OF_SESSION)}
     from unnest(pg_blocking_pids(${pid})) b (pid) left join pg_stat_activity a on a.pid = b.pid
-    order by a.xact_start nulls last limit 1`;
-  return blocker ?? null;
-}
+    order by a.xact_start nulls last limit 1`);
 
 /**
  * Says which session holds the lock for which a statement has waited too long, and what to do; null for any other error. A row
@@ -47,10 +46,8 @@ export const heldByText = (holder: LockHolder): string =>
   `${sessionText(holder)} holds a lock on what this changes: ${endText(holder)}, and try again`;
 
 /** A session that has locked one of these rows; null when there is none by now, or several sessions share each lock. `rows`: a query of their `xmax`. */
-export async function holderAmong(sql: Queries, rows: Fragment): Promise<LockHolder | null> {
-  const [holder] = await sql<LockHolder[]>`select * from ${lockHolders(sql, rows)} limit 1`;
-  return holder ?? null;
-}
+export const holderAmong = (sql: Queries, rows: Fragment) =>
+  firstRow(sql<LockHolder[]>`select * from ${lockHolders(sql, rows)} limit 1`);
 
 /** The same as a table of a statement. A row names in `xmax` the transaction that locked the row last. */
 export const lockHolders = (sql: Queries, rows: Fragment): Fragment => sql`(
@@ -70,15 +67,13 @@ async function rowHolder(sql: Queries, where: string): Promise<LockHolder | null
   return holderAmong(sql, sql`select xmax from ${sql(table.name)} where ctid = ${`(${row})`}::tid`);
 }
 
-async function oldestWriter(sql: Queries): Promise<LockHolder | null> {
-  const [oldest] = await sql<LockHolder[]>`
+const oldestWriter = (sql: Queries) =>
+  firstRow(sql<LockHolder[]>`
     select a.pid, ${sql.unsafe(OF_SESSION)} from pg_stat_activity a
     where a.datname = current_database() and a.pid <> pg_backend_pid() and a.xact_start is not null and (
       a.backend_xid is not null or exists (
         select from pg_locks l where l.pid = a.pid and l.granted and l.locktype = 'relation' and l.mode like '%Exclusive%' and l.mode <> 'RowExclusiveLock'))
-    order by a.xact_start limit 1`;
-  return oldest ?? null;
-}
+    order by a.xact_start limit 1`);
 
 /** A session as people find it again in pg_stat_activity. */
 export function sessionText({ pid, login, application, state, since, queriedAt }: LockHolder): string {

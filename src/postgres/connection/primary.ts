@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import postgres from 'postgres';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Host, ParsedUrl } from '../address/database-url.ts';
-import { type Choice, chooseHost, type HostAnswer, hostName, isSameHost, type Primary } from './choose-host.ts';
+import { chooseHost, type HostAnswer, type HostChoice, hostName, isSameHost, type Primary } from './choose-host.ts';
 import { breakOthers, createSockets } from './watched-socket.ts';
 
 /** The longest that one host may take to answer: connecting and its queries. */
@@ -16,15 +16,7 @@ const FRESH: Milliseconds = 1_000;
 /** How soon a host that takes no writes is asked again while another one is silent. */
 const AGAIN_AFTER: Milliseconds = 500;
 
-export interface Hosts {
-  /**
-   * The host to dial, by a search that is repeated at most once a second. Connections to another host than the one that is
-   * found are broken. Rejects with what each host answered when none serves.
-   */
-  find(): Promise<Host>;
-  /** Asks every host now. Connections to another host than the one that is found are broken. Rejects as `find` does. */
-  look(): Promise<Choice & { readonly primary: Primary }>;
-}
+export type Hosts = ReturnType<typeof createHosts>;
 
 /** The hosts of each URL: all pools of the process use the same one. */
 const known = new Map<string, Hosts>();
@@ -37,11 +29,11 @@ export function hostsOf(parsed: ParsedUrl): Hosts | undefined {
   return hosts;
 }
 
-function createHosts(parsed: ParsedUrl): Hosts {
+function createHosts(parsed: ParsedUrl) {
   let inUse: Primary | null = null;
   let last: { readonly found: Promise<Host>; freshUntil: Milliseconds } | null = null;
 
-  const conclude = (answers: readonly HostAnswer[]): Choice & { readonly primary: Primary } => {
+  const conclude = (answers: readonly HostAnswer[]): HostChoice & { readonly primary: Primary } => {
     const { primary, ...others } = chooseHost(answers, inUse);
     if (primary === null) {
       throw Object.assign(new Error(`no host takes writes: ${others.refusals.join('; ')}`), { code: 'NO_PRIMARY' });
@@ -86,7 +78,11 @@ function createHosts(parsed: ParsedUrl): Hosts {
     return Promise.race([all, early.promise.then(() => conclude([...answers.values()]).primary.host)]);
   };
   return {
-    find: () => {
+    /**
+     * The host to dial, by a search that is repeated at most once a second. Connections to another host than the one that is
+     * found are broken. Rejects with what each host answered when none serves.
+     */
+    find: (): Promise<Host> => {
       if (last !== null && performance.now() <= last.freshUntil) return last.found;
       const next = { found: search(), freshUntil: Number.POSITIVE_INFINITY };
       const end = (): void => {
@@ -96,6 +92,7 @@ function createHosts(parsed: ParsedUrl): Hosts {
       last = next;
       return next.found;
     },
+    /** Asks every host now. Connections to another host than the one that is found are broken. Rejects as `find` does. */
     look: async () => conclude(await Promise.all(parsed.hosts.map((host) => ask(parsed, host)))),
   };
 }

@@ -11,7 +11,7 @@ import { noteCertificate } from '../../runtime/http/certificates.ts';
 import type { Host, ParsedUrl } from '../address/database-url.ts';
 import { refuseClearText } from './clear-text.ts';
 import { encrypted } from './encryption.ts';
-import { READ_ONLY } from './read-only.ts';
+import { READ_ONLY } from './wrapped-pool.ts';
 
 /** What the driver passes to the function that makes its sockets. */
 interface Target {

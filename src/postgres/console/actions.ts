@@ -52,7 +52,7 @@ export function listActions(
 ): Promise<ActionRow[]> {
   const any = sql`true`;
   return sql<ActionRow[]>`
-    select a.id::float8 as id, at, key_name as key, person, address, via, call, subject, outcome
+    select a.id, at, key_name as key, person, address, via, call, subject, outcome
     from purchase_watch_internal.actions a
     where ${before === null ? any : sql`a.id < ${before}`} and ${key === null ? any : sql`key_name = ${key}`}
       and ${via === null ? any : sql`via = ${via}`} and ${about === null ? any : sql`subject ->> 'id' = ${about}::text`}

@@ -45,18 +45,16 @@ export async function addSession(
 /** The session of a token; undefined when there is none, or it has expired. */
 export async function findSession(sql: Queries, tokenHash: Uint8Array): Promise<SessionRow | undefined> {
   const [row] = await sql<SessionRow[]>`
-    select id::float8 as id, key_name as "keyName", key_mark as "keyMark", person, expires_at as "expiresAt",
+    select id, key_name as "keyName", key_mark as "keyMark", person, expires_at as "expiresAt",
       last_seen_at < now() - interval '1 min' as "isUnnoted"
     from purchase_watch_internal.console_sessions where token_hash = ${Buffer.from(tokenHash)}::bytea and expires_at > now()`;
   return row;
 }
 
 /** Of the sessions with these ids, those that have not been ended and have not expired. */
-export function sessionsAmong(sql: Queries, ids: readonly number[]): Promise<Pick<SessionRow, 'id' | 'keyName' | 'keyMark'>[]> {
-  return sql<Pick<SessionRow, 'id' | 'keyName' | 'keyMark'>[]>`
-    select id::float8 as id, key_name as "keyName", key_mark as "keyMark"
-    from purchase_watch_internal.console_sessions where id = any(${ids as number[]}::bigint[]) and expires_at > now()`;
-}
+export const sessionsAmong = (sql: Queries, ids: readonly number[]) => sql<Pick<SessionRow, 'id' | 'keyName' | 'keyMark'>[]>`
+    select id, key_name as "keyName", key_mark as "keyMark"
+    from purchase_watch_internal.console_sessions where id = any(${ids}::bigint[]) and expires_at > now()`;
 
 /** Ends one session. */
 export async function endSession(sql: Queries, tokenHash: Uint8Array): Promise<void> {
@@ -98,12 +96,10 @@ export interface ListedSession {
 }
 
 /** A page of the sessions that have not expired, the latest first; there are as many as people signed in within twelve hours. */
-export function listSessions(
+export const listSessions = (
   sql: Queries,
   { before, limit }: { readonly before: number | null; readonly limit: number },
-): Promise<ListedSession[]> {
-  return sql<ListedSession[]>`
-    select id::float8 as id, key_name as "keyName", person, address, created_at as "createdAt", last_seen_at as "lastSeenAt", expires_at as "expiresAt"
+): Promise<ListedSession[]> => sql`
+    select id, key_name as "keyName", person, address, created_at as "createdAt", last_seen_at as "lastSeenAt", expires_at as "expiresAt"
     from purchase_watch_internal.console_sessions
     where expires_at > now() and ${before === null ? sql`true` : sql`id < ${before}::bigint`} order by id desc limit ${limit}`;
-}

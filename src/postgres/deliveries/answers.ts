@@ -1,6 +1,8 @@
 /** Whole answers of receivers to attempts that failed: the last of a delivery, in a ring for each subscriber. */
+
 import type { Instant } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
+import { firstRow } from '../connection/rows.ts';
 
 /** Places in the ring of a subscriber; the table has the same limit. */
 const RING = 64;
@@ -39,19 +41,15 @@ export interface ReceiverAnswer {
   readonly text: string;
 }
 
-const COLUMNS = 'delivery::float8 as delivery, number, at, answer as text';
+const COLUMNS = 'delivery, number, at, answer as text';
 
 /** The answer to the last failed attempt of a delivery; null when it is not kept any more. */
-export async function answerOf(sql: Queries, delivery: number): Promise<ReceiverAnswer | null> {
-  const [row] = await sql<ReceiverAnswer[]>`
-    select ${sql.unsafe(COLUMNS)} from purchase_watch_internal.receiver_answers where delivery = ${delivery}`;
-  return row ?? null;
-}
+export const answerOf = (sql: Queries, delivery: number) =>
+  firstRow(sql<ReceiverAnswer[]>`
+    select ${sql.unsafe(COLUMNS)} from purchase_watch_internal.receiver_answers where delivery = ${delivery}`);
 
 /** What a subscriber answered when it failed last; null when no answer is kept. */
-export async function lastAnswer(sql: Queries, subscriber: number): Promise<ReceiverAnswer | null> {
-  const [row] = await sql<ReceiverAnswer[]>`
+export const lastAnswer = (sql: Queries, subscriber: number) =>
+  firstRow(sql<ReceiverAnswer[]>`
     select ${sql.unsafe(COLUMNS)} from purchase_watch_internal.receiver_answers
-    where subscriber = ${subscriber} order by at desc, delivery desc limit 1`;
-  return row ?? null;
-}
+    where subscriber = ${subscriber} order by at desc, delivery desc limit 1`);

@@ -3,17 +3,15 @@
 import { LEAST_STEP } from '../../domain/values/clock-ahead.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
-import type { DueDelivery } from './deliveries.ts';
+import { type DueDelivery, type DueRow, dueDelivery } from './deliveries.ts';
 
 /** The pending deliveries of one lane of a subscriber, due or not, in order; at most so many. */
 export async function waitingInLane(
   sql: Queries,
   { subscriber, lane, shard, most }: Pick<DueDelivery, 'subscriber' | 'lane' | 'shard'> & { readonly most: number },
 ): Promise<DueDelivery[]> {
-  const rows = await sql<
-    (Omit<DueDelivery, 'event' | 'behind'> & { eventId: string; type: string; body: string; createdAt: Instant })[]
-  >`
-    select d.id::float8 as id, d.mark, d.subscriber, d.lane::float8 as lane, d.event::float8 as position, d.shard, d.rank, d.attempts,
+  const rows = await sql<DueRow[]>`
+    select d.id, d.mark, d.subscriber, d.lane, d.event as position, d.shard, d.rank, d.attempts,
       d.due_at as "dueAt", d.attempts_before as "attemptsBefore",
       e.id as "eventId", e.type, e.body, e.created_at as "createdAt"
     from (
@@ -24,11 +22,7 @@ export async function waitingInLane(
     cross join lateral (
       select id, type, body, created_at from purchase_watch_internal.events where position = d.event limit 1) e
     order by d.rank = 2, d.event`;
-  return rows.map(({ eventId, type, body, createdAt, ...row }) => ({
-    ...row,
-    event: { id: eventId, type, body, createdAt },
-    behind: null,
-  }));
+  return rows.map((row) => dueDelivery(row, null));
 }
 
 /**

@@ -1,6 +1,8 @@
 /** Sending again: a delivery goes back to where it waited, keeps the attempts it had, and begins its schedule again. */
+
 import type { Instant } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
+import { hasRows, onlyRow } from '../connection/rows.ts';
 import { wanting } from '../events/events.ts';
 import { type Rank, REPLAYED } from './deliveries.ts';
 
@@ -30,15 +32,13 @@ const handRank = (sql: Queries): Fragment => sql`
  * Makes one delivery due now, whatever its status; false when there is no such delivery, or its subscriber is gone. A delivery
  * that was never delivered takes its place in the order again, before later ones; one that was delivered goes out after all new ones.
  */
-export async function retryDelivery(sql: Queries, id: number): Promise<boolean> {
-  const rows = await sql`
+export const retryDelivery = (sql: Queries, id: number) =>
+  hasRows(sql`
     with old as materialized (
       select d.* from purchase_watch_internal.deliveries d join purchase_watch_internal.subscribers s on s.id = d.subscriber and s.configured
       where d.id = ${id} for update of d),
     ${sendingAgain(sql, handRank(sql))}
-    select pg_notify('purchase_watch_wake', case rank when ${REPLAYED}::smallint then 'replays' else 'deliveries' end) from again`;
-  return rows.length > 0;
-}
+    select pg_notify('purchase_watch_wake', case rank when ${REPLAYED}::smallint then 'replays' else 'deliveries' end) from again`);
 
 /** Which events are sent again to whom. */
 export interface ReplayRange {
@@ -69,12 +69,10 @@ export interface ReplayStep {
 const SLACK = 15 * 60_000;
 
 /** The first and the last position that events of a range can have. */
-export async function boundsOf(sql: Queries, { since, until }: ReplayRange): Promise<{ after: number; last: number }> {
-  const [row] = await sql<[{ after: number; last: number }]>`
+export const boundsOf = (sql: Queries, { since, until }: ReplayRange) =>
+  onlyRow(sql<{ after: number; last: number }[]>`
     select (purchase_watch_internal.position_at(${since - SLACK}::timestamptz) - 1)::float8 as after,
-      (purchase_watch_internal.position_at(${until + SLACK}::timestamptz) - 1)::float8 as last`;
-  return row;
-}
+      (purchase_watch_internal.position_at(${until + SLACK}::timestamptz) - 1)::float8 as last`);
 
 /**
  * Reads the next `limit` events of a range and, unless `dryRun` asks for the counts only, sends those that the subscriber wants
@@ -95,14 +93,14 @@ export async function replayStep(
       join purchase_watch_internal.subscribers s on s.id = ${subscriber} and s.configured and ${wanting(sql)}
       left join purchase_watch_internal.deliveries d on d.event = e.position and d.subscriber = s.id
       where e.created_at between ${since}::timestamptz and ${until}::timestamptz
-        and (${types as string[] | null}::text[] is null or e.type = any(${types as string[] | null}::text[]))),
+        and (${types}::text[] is null or e.type = any(${types}::text[]))),
     chosen as materialized (select * from wanted where status is distinct from 'pending')
     ${dryRun ? sql`` : sending(sql, subscriber)}
-    select (select count(*) from chosen)::float8 as count, (select count(*) from wanted where status = 'pending')::float8 as waiting,
+    select (select count(*) from chosen) as count, (select count(*) from wanted where status = 'pending') as waiting,
       (select count(distinct coalesce(purchase, -position)) from chosen)::float8 as purchases,
       (select min(created_at) from chosen) as oldest,
       (select max(created_at) from chosen) as newest,
-      coalesce((select max(position) from range), ${last}::bigint)::float8 as position, (select count(*) from range)::float8 as seen
+      coalesce((select max(position) from range), ${last}::bigint)::float8 as position, (select count(*) from range) as seen
       ${dryRun ? sql`` : sql`, (select count(*) from notified) as notified`}`;
   const { seen, ...step } = row;
   return { ...step, more: seen >= limit && step.position < last };
@@ -119,7 +117,7 @@ export async function announceAgain(
 ): Promise<{ count: number; waiting: number }> {
   const [row] = await sql<[{ count: number; waiting: number }]>`
     with range as materialized (
-      select e.* from unnest(${purchases as number[]}::bigint[]) i (id)
+      select e.* from unnest(${purchases}::bigint[]) i (id)
       cross join lateral (
         select e.position, e.purchase, e.shard, e.state, e.type, e.site, e.about, e.recipients from purchase_watch_internal.events e
         where e.purchase = i.id order by e.sequence desc limit 1) e),
@@ -129,8 +127,8 @@ export async function announceAgain(
       left join purchase_watch_internal.deliveries d on d.event = e.position and d.subscriber = s.id),
     chosen as materialized (select * from chosen_or_waiting where status is distinct from 'pending')
     ${dryRun ? sql`` : sending(sql, subscriber)}
-    select (select count(*) from chosen)::float8 as count,
-      (select count(*) from chosen_or_waiting where status = 'pending')::float8 as waiting
+    select (select count(*) from chosen) as count,
+      (select count(*) from chosen_or_waiting where status = 'pending') as waiting
       ${dryRun ? sql`` : sql`, (select count(*) from notified) as notified`}`;
   return { count: row.count, waiting: row.waiting };
 }

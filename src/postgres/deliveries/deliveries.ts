@@ -1,7 +1,9 @@
 /** The outbox: one delivery is one event for one subscriber. Which deliveries are due, and when the next is. */
+
 import type { Instant } from '../../domain/values/time.ts';
 import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
+import { firstValue } from '../connection/rows.ts';
 
 /** Ranks, the first to go out first: new deliveries; those that failed more than once or came with a bulk load; replayed ones. */
 export type Rank = 0 | 1 | 2;
@@ -44,7 +46,7 @@ export interface Wanted {
 }
 
 /** The subscribers whose deliveries are read. */
-export interface Reading {
+export interface DueReading {
   readonly shards: readonly number[];
   readonly now: Instant;
 }
@@ -59,26 +61,16 @@ export interface Reading {
 export async function loadDueDeliveries(
   sql: Queries,
   { wanted, except }: { wanted: readonly Wanted[]; except: readonly number[] },
-  { shards, now }: Reading,
+  { shards, now }: DueReading,
 ): Promise<{ rows: DueDelivery[]; more: Map<number, Instant> }> {
   if (shards.length === 0 || wanted.length === 0) return { rows: [], more: new Map() };
   // Enough rows when deliveries lie evenly over the shards, and a bounded read when they do not.
   const perShard = wanted.map(({ room }) => Math.max(Math.ceil((1.25 * room) / shards.length), 16));
-  type Row = Omit<DueDelivery, 'event' | 'behind'> & {
-    eventId: string;
-    type: string;
-    body: string;
-    createdAt: Instant;
-    behindId: number | null;
-    behindPosition: number;
-    behindDueAt: Instant | null;
-    behindRank: Rank | null;
-  };
-  const rows = await sql<Row[]>`
-    select d.id::float8 as id, d.mark, d.subscriber, d.lane::float8 as lane, d.event::float8 as position, d.shard, d.rank, d.attempts,
+  const rows = await sql<(DueRow & BehindRow)[]>`
+    select d.id, d.mark, d.subscriber, d.lane, d.event as position, d.shard, d.rank, d.attempts,
       d.due_at as "dueAt", d.attempts_before as "attemptsBefore",
       e.id as "eventId", e.type, e.body, e.created_at as "createdAt",
-      b.id::float8 as "behindId", b.event::float8 as "behindPosition", b.due_at as "behindDueAt", b.rank as "behindRank"
+      b.id as "behindId", b.event as "behindPosition", b.due_at as "behindDueAt", b.rank as "behindRank"
     from ${columns(sql, wanted, 'w', {
       subscriber: ['integer', (w) => w.subscriber],
       room: ['integer', (w) => w.room],
@@ -88,13 +80,13 @@ export async function loadDueDeliveries(
       from_rank: ['integer', (w) => w.from],
     })}
     cross join lateral (
-      select due.* from unnest(${shards as number[]}::smallint[]) as s (shard)
+      select due.* from unnest(${shards}::smallint[]) as s (shard)
       cross join generate_series(w.from_rank, w.up_to) as k (rank)
       cross join lateral (
         select q.id, q.mark, q.subscriber, q.lane, q.event, q.shard, q.rank, q.attempts, q.attempts_before, q.due_at from purchase_watch_internal.deliveries q
         where q.subscriber = w.subscriber and q.shard = s.shard and q.rank = k.rank and q.status = 'pending'
           and q.due_at >= case k.rank when 0 then w.due_since else '-infinity' end
-          and q.due_at <= ${now}::timestamptz and q.id not in (select unnest(${except as number[]}::bigint[]))
+          and q.due_at <= ${now}::timestamptz and q.id not in (select unnest(${except}::bigint[]))
         order by q.due_at, q.event limit w.per_shard) due
       order by due.rank, due.due_at, due.event limit w.room) d
     -- Events one by one: for a join the planner may read the whole table.
@@ -105,28 +97,44 @@ export async function loadDueDeliveries(
       where f.subscriber = d.subscriber and f.lane = d.lane and f.status = 'pending' and (f.rank = 2, f.event) < (d.rank = 2, d.event)
       order by f.rank = 2 desc, f.event desc limit 1) b on true
     order by d.rank = 2, d.event`;
-  // Each field by name: copying a row with a spread costs more than the rest of this function.
-  const due = rows.map(
-    (row): DueDelivery => ({
-      id: row.id,
-      mark: row.mark,
-      subscriber: row.subscriber,
-      lane: row.lane,
-      position: row.position,
-      shard: row.shard,
-      rank: row.rank,
-      dueAt: row.dueAt,
-      attempts: row.attempts,
-      attemptsBefore: row.attemptsBefore,
-      event: { id: row.eventId, type: row.type, body: row.body, createdAt: row.createdAt },
-      behind:
-        row.behindId === null || row.behindDueAt === null || row.behindRank === null
-          ? null
-          : { id: row.behindId, position: row.behindPosition, dueAt: row.behindDueAt, rank: row.behindRank },
-    }),
-  );
+  const due = rows.map((row) => dueDelivery(row, behindOf(row)));
   return { rows: due, more: withMore(due, wanted, perShard) };
 }
+
+/** A row of a delivery with its event. */
+export interface DueRow extends Omit<DueDelivery, 'event' | 'behind'> {
+  readonly eventId: string;
+  readonly type: string;
+  readonly body: string;
+  readonly createdAt: Instant;
+}
+
+/** Each field by name: copying a row with a spread costs more than all else that is done with it. */
+export const dueDelivery = (row: DueRow, behind: DueDelivery['behind']): DueDelivery => ({
+  id: row.id,
+  mark: row.mark,
+  subscriber: row.subscriber,
+  lane: row.lane,
+  position: row.position,
+  shard: row.shard,
+  rank: row.rank,
+  dueAt: row.dueAt,
+  attempts: row.attempts,
+  attemptsBefore: row.attemptsBefore,
+  event: { id: row.eventId, type: row.type, body: row.body, createdAt: row.createdAt },
+  behind,
+});
+
+/** The delivery that another one must wait for, as columns of that one's row; null in all of them where there is none. */
+export interface BehindRow {
+  readonly behindId: number | null;
+  readonly behindPosition: number | null;
+  readonly behindDueAt: Instant | null;
+  readonly behindRank: Rank | null;
+}
+
+export const behindOf = ({ behindId, behindPosition, behindDueAt, behindRank }: BehindRow): DueDelivery['behind'] =>
+  behindId === null ? null : { id: behindId, position: behindPosition!, dueAt: behindDueAt!, rank: behindRank! };
 
 /** The subscribers whose reading ended at a limit (in total, or of a shard's rank), and up to which due time rank 0 was read. */
 function withMore(rows: readonly DueDelivery[], wanted: readonly Wanted[], perShard: readonly number[]): Map<number, Instant> {
@@ -146,25 +154,20 @@ function withMore(rows: readonly DueDelivery[], wanted: readonly Wanted[], perSh
 }
 
 /** When the next delivery in the given shards is due that is due to a subscriber `after` its moment; null: there is none. */
-export async function nextDue(
+export const nextDue = (
   sql: Queries,
   { subscribers, shards }: { subscribers: readonly { id: number; after: Instant }[]; shards: readonly number[] },
-): Promise<Instant | null> {
-  const [row] = await sql<{ at: Instant | null }[]>`
+) =>
+  firstValue<Instant | null>(sql`
     select min(due.due_at) as at
-    from ${columns(sql, subscribers, 'u', {
-      subscriber: ['integer', (u) => u.id],
-      after: ['timestamptz', (u) => u.after],
-    })}
-    cross join unnest(${shards as number[]}::smallint[]) as s (shard)
-    cross join unnest(${RANKS as number[]}::smallint[]) as k (rank)
+    from ${columns(sql, subscribers, 'u', 'id integer, after timestamptz')}
+    cross join unnest(${shards}::smallint[]) as s (shard)
+    cross join unnest(${RANKS}::smallint[]) as k (rank)
     cross join lateral (
       select due_at from purchase_watch_internal.deliveries q
-      where q.subscriber = u.subscriber and q.shard = s.shard and q.rank = k.rank and q.status = 'pending'
+      where q.subscriber = u.id and q.shard = s.shard and q.rank = k.rank and q.status = 'pending'
         and q.due_at > u.after
-      order by q.due_at, q.event limit 1) due`;
-  return row?.at ?? null;
-}
+      order by q.due_at, q.event limit 1) due`);
 
 /** The first delivery of a lane, due later, so that the deliveries behind it have to wait as long. */
 export interface LaneHead {
@@ -195,23 +198,15 @@ export async function putOff(sql: Queries, heads: readonly LaneHead[]): Promise<
   if (heads.length === 0) return;
   await sql`
     with waiting as materialized (
-      select f.id, r.due, r.rank from ${columns(sql, heads, 'r', {
-        subscriber: ['integer', (h) => h.subscriber],
-        lane: ['bigint', (h) => h.lane],
-        position: ['bigint', (h) => h.position],
-        replayed: ['boolean', (h) => h.isReplayed],
-        due: ['timestamptz', (h) => h.dueAt],
-        rank: ['smallint', (h) => h.rank],
-        head: ['bigint', (h) => h.head],
-      })}
+      select f.id, r.due_at as due, r.rank from ${columns(sql, heads, 'r', 'subscriber integer, lane bigint, position bigint, is_replayed boolean, due_at timestamptz, rank smallint, head bigint')}
       cross join lateral (
         select from purchase_watch_internal.deliveries h
-        where h.id = r.head and h.subscriber = r.subscriber and h.lane = r.lane and (h.rank = 2, h.event) <= (r.replayed, r.position)
-          and h.settled_at is null and h.due_at >= r.due - interval '1 second' limit 1) first
+        where h.id = r.head and h.subscriber = r.subscriber and h.lane = r.lane and (h.rank = 2, h.event) <= (r.is_replayed, r.position)
+          and h.settled_at is null and h.due_at >= r.due_at - interval '1 second' limit 1) first
       cross join lateral (
         select f.id from purchase_watch_internal.deliveries f
-        where f.subscriber = r.subscriber and f.lane = r.lane and f.status = 'pending' and (f.rank = 2, f.event) > (r.replayed, r.position)
-          and (f.due_at < r.due or f.rank < r.rank)
+        where f.subscriber = r.subscriber and f.lane = r.lane and f.status = 'pending' and (f.rank = 2, f.event) > (r.is_replayed, r.position)
+          and (f.due_at < r.due_at or f.rank < r.rank)
         order by f.rank = 2, f.event limit ${LONGEST_LANE}) f),
     -- One that another session has locked is put off once it is found due behind the first.
     free as materialized (

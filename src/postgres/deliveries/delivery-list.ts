@@ -3,6 +3,7 @@
 import { type DeliveryStatus, type StoredStatus, shownStatus } from '../../domain/deliveries/delivery-status.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
+import { firstRow } from '../connection/rows.ts';
 import { answerOf, type ReceiverAnswer } from './answers.ts';
 
 export interface DeliveryRow {
@@ -90,7 +91,7 @@ export function withShownStatus<Row extends StatusRow>(row: Row) {
 }
 
 const COLUMNS = `
-  d.id::float8 as id, s.name as subscriber, e.id as "eventId", e.type, e.site, e.sequence, p.purchase_id as "purchaseId",
+  d.id, s.name as subscriber, e.id as "eventId", e.type, e.site, e.sequence, p.purchase_id as "purchaseId",
   e.created_at as "createdAt", d.due_at as "dueAt",
   d.settled_at as "settledAt", d.attempts, d.rank = 2 as replayed, ${STATUS_COLUMNS}`;
 
@@ -169,7 +170,7 @@ function chosen(sql: Queries, filter: DeliveryFilter, before: number | null, lim
   const still = status === 'pending' || status === 'parked' ? sql`not ${isInFlight(sql)}` : sql`true`;
   return sql`
     select d.* from purchase_watch_internal.subscribers s
-    cross join unnest(${stored as string[]}::text[]) as w (status)
+    cross join unnest(${stored}::text[]) as w (status)
     cross join lateral (
       select d.* from purchase_watch_internal.deliveries d
       where d.subscriber = s.id and d.status = w.status and ${before === null ? sql`true` : sql`d.id + 0 < ${before}`} and ${still}
@@ -203,14 +204,12 @@ export async function findDelivery(sql: Queries, id: number): Promise<DeliveryWi
 }
 
 /** The delivery that must be settled first in the lane of a pending delivery: that delivery, or one before it; null when it is settled. */
-export async function laneHead(sql: Queries, id: number): Promise<{ readonly id: number; readonly dueAt: Instant } | null> {
-  const [row] = await sql<{ id: number; dueAt: Instant }[]>`
-    select f.id::float8 as id, f.due_at as "dueAt"
+export const laneHead = (sql: Queries, id: number) =>
+  firstRow(sql<{ id: number; dueAt: Instant }[]>`
+    select f.id, f.due_at as "dueAt"
     from purchase_watch_internal.deliveries d
     join purchase_watch_internal.deliveries f on f.subscriber = d.subscriber and f.lane = d.lane and f.status = 'pending'
-    where d.id = ${id} and d.status = 'pending' order by f.rank = 2, f.event limit 1`;
-  return row ?? null;
-}
+    where d.id = ${id} and d.status = 'pending' order by f.rank = 2, f.event limit 1`);
 
 /** How many attempts were made for a delivery, and whether it is settled. */
 export async function progressOf(sql: Queries, id: number): Promise<{ attempts: number; settled: boolean }> {

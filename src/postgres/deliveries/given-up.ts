@@ -3,6 +3,7 @@
 import type { Undelivered } from '../../domain/deliveries/delivery-status.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
+import { firstValue } from '../connection/rows.ts';
 import { REPLAYED } from './deliveries.ts';
 import { sendingAgain } from './deliveries-again.ts';
 
@@ -24,12 +25,8 @@ export interface GivenUpStep {
 }
 
 /** The id of the last delivery: later ones are not part of this work. */
-export async function lastDelivery(sql: Queries): Promise<number> {
-  const [row] = await sql<
-    [{ last: number }]
-  >`select coalesce(max(id), 0)::float8 as last from purchase_watch_internal.deliveries`;
-  return row.last;
-}
+export const lastDelivery = (sql: Queries) =>
+  firstValue<number>(sql`select coalesce(max(id), 0) as last from purchase_watch_internal.deliveries`);
 
 /** Reads the next `limit` deliveries after an id, oldest first; unless `dryRun` asks for counts only, they go out after all new ones. */
 export async function givenUpStep(
@@ -48,7 +45,7 @@ export async function givenUpStep(
         : sql`, ${sendingAgain(sql, REPLAYED)},
         notified as (select pg_notify('purchase_watch_wake', 'replays') where exists (select from again))`
     }
-    select count(*)::float8 as count, count(distinct old.lane)::float8 as purchases, max(old.id)::float8 as position,
+    select count(*), count(distinct old.lane) as purchases, max(old.id) as position,
       min(e.created_at) as oldest, max(e.created_at) as newest
       ${dryRun ? sql`` : sql`, (select count(*) from notified) as notified`}
     from old join purchase_watch_internal.events e on e.position = old.event`;

@@ -1,9 +1,8 @@
 /** The new deliveries that a statement writes, answered by the same statement, so that no read of the outbox is needed for them. */
 
-import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 import type { EventRow } from '../events/events.ts';
-import type { DueDelivery, Rank } from './deliveries.ts';
+import { type BehindRow, behindOf, type DueDelivery } from './deliveries.ts';
 
 /** New deliveries of one statement. */
 export interface NewDeliveries {
@@ -24,8 +23,8 @@ export const NO_DELIVERIES: NewDeliveries = { rows: [], isComplete: true };
  */
 export const answeringDeliveries = (sql: Queries) => sql`
     fresh as (
-      select d.id::float8 as delivery, d.mark, d.subscriber, e.id as event, d.event::float8 as position,
-        b.id::float8 as "behindId", b.event::float8 as "behindPosition", b.due_at as "behindDueAt", b.rank as "behindRank"
+      select d.id as delivery, d.mark, d.subscriber, e.id as event, d.event as position,
+        b.id as "behindId", b.event as "behindPosition", b.due_at as "behindDueAt", b.rank as "behindRank"
       from (select * from delivery where rank = 0 and status = 'pending' and lane > 0 order by event limit ${MOST}) d
       join event e on e.position = d.event
       left join lateral (
@@ -34,21 +33,17 @@ export const answeringDeliveries = (sql: Queries) => sql`
         order by f.rank = 2 desc, f.event desc limit 1) b on true)`;
 
 /** A row of `fresh`; other rows of its statement have null in each column. */
-export interface FreshRow {
+export interface FreshRow extends BehindRow {
   readonly delivery: number | null;
   readonly mark: number | null;
   readonly subscriber: number;
   readonly event: string;
   readonly position: number;
-  readonly behindId: number | null;
-  readonly behindPosition: number | null;
-  readonly behindDueAt: Instant | null;
-  readonly behindRank: Rank | null;
 }
 
 /** The columns of `fresh` in rows of other parts. */
 export const NOT_FRESH =
-  'null::float8 as delivery, null::integer as mark, null::integer as subscriber, null::text as event, null::float8 as position, null::float8 as "behindId", null::float8 as "behindPosition", null::timestamptz as "behindDueAt", null::smallint as "behindRank"';
+  'null::bigint as delivery, null::integer as mark, null::integer as subscriber, null::text as event, null::bigint as position, null::bigint as "behindId", null::bigint as "behindPosition", null::timestamptz as "behindDueAt", null::smallint as "behindRank"';
 
 /** The deliveries in a statement's answer. `events` are those of the statement. */
 export function newDeliveries(rows: readonly FreshRow[], events: readonly EventRow[]): NewDeliveries {
@@ -61,7 +56,6 @@ export function newDeliveries(rows: readonly FreshRow[], events: readonly EventR
 }
 
 function dueDelivery(row: FreshRow, { id, type, body, at, purchase, shard }: EventRow): DueDelivery {
-  const { behindId, behindPosition, behindDueAt, behindRank } = row;
   return {
     id: row.delivery!,
     mark: row.mark,
@@ -74,6 +68,6 @@ function dueDelivery(row: FreshRow, { id, type, body, at, purchase, shard }: Eve
     attempts: 0,
     attemptsBefore: 0,
     event: { id, type, body, createdAt: at },
-    behind: behindId === null ? null : { id: behindId, position: behindPosition!, dueAt: behindDueAt!, rank: behindRank! },
+    behind: behindOf(row),
   };
 }

@@ -38,6 +38,13 @@ export interface Writer {
   readonly holdings: readonly Holding[];
 }
 
+/** The part `held` of a statement: those of the writer's shards that it still holds, locked against a takeover until the transaction ends. */
+export const held = (sql: Queries, { replica, holdings }: Writer): Fragment => sql`
+  held as materialized (
+    select s.id from purchase_watch_internal.shards s
+    join ${columns(sql, holdings, 'h', 'shard smallint, epoch bigint')} on h.shard = s.id and h.epoch = s.epoch
+    where s.owner = ${replica} order by s.id for share of s)`;
+
 /*
  * Rows are found by their id, and `settled_at is null` asks whether they are pending: for `status = 'pending'` the planner
  * would read the whole index of pending deliveries, because its statistics are of a moment when that index was nearly empty.
@@ -69,14 +76,6 @@ export async function settle(sql: Queries, batch: readonly Settlement[], writer:
 
 /** Whether a result makes the deliveries behind it due. */
 export const freeing = ({ status, number }: Settlement): boolean => status !== 'pending' && number > 1;
-
-/** Locks those of the writer's shards that it still holds, under the epoch that it knows. */
-export const held = (sql: Queries, { replica, holdings }: Writer): Fragment => sql`
-  held as materialized (
-    select s.id from purchase_watch_internal.shards s
-    join ${columns(sql, holdings, 'h', { id: ['smallint', (h) => h.shard], epoch: ['bigint', (h) => h.epoch] })}
-      on h.id = s.id and h.epoch = s.epoch
-    where s.owner = ${replica} order by s.id for share of s)`;
 
 const DELIVERY: Columns<Settlement> = {
   id: ['bigint', (s) => s.delivery.id],
@@ -150,7 +149,7 @@ async function settleFailed(sql: Queries, batch: readonly Settlement[], writer: 
       select r.id, r.number, r.at, r.took, r.http_status, r.outcome, r.fault, r.excerpt
       from result r join settled s on s.id = r.id and s.mark is not distinct from r.mark on conflict do nothing),
     ${keepingAnswers(sql)}
-    select id::float8 as id from settled`;
+    select id from settled`;
   return rows.map(({ id }) => id);
 }
 

@@ -3,6 +3,7 @@
 import { ADDRESS_REFUSED, type SubscriberHealth, type Unreached } from '../../domain/deliveries/subscriber-health.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
+import { firstValues, hasRows } from '../connection/rows.ts';
 
 /**
  * Writes that a subscriber is paused, and wakes all replicas. Where another replica wrote more failures, these stay, and only a
@@ -32,14 +33,12 @@ export async function savePause(
 const NEWEST = 100;
 
 /** Whether a subscriber has taken a delivery since a moment, from any replica. */
-export async function hasTaken(sql: Queries, subscriber: number, since: Instant): Promise<boolean> {
-  const rows = await sql`
+export const hasTaken = (sql: Queries, subscriber: number, since: Instant) =>
+  hasRows(sql`
     select from (
       select settled_at from purchase_watch_internal.deliveries
       where subscriber = ${subscriber} and status = 'delivered' order by (id + 0) desc limit ${NEWEST}) newest
-    where settled_at > ${since}::timestamptz limit 1`;
-  return rows.length > 0;
-}
+    where settled_at > ${since}::timestamptz limit 1`);
 
 /** Deletes the failures of a subscriber that took a delivery; failures on the daemons' side stay. */
 export async function eraseFailures(sql: Queries, subscriber: number): Promise<void> {
@@ -100,13 +99,13 @@ export async function saveUntried(
  * when another living replica wrote it: that replica's way may still be broken. With `untried`, deletes only the note that the
  * subscriber was not even tried.
  */
-export async function eraseUnreached(
+export const eraseUnreached = (
   sql: Queries,
   subscriber: number,
   replica: string,
   { untried = false }: { readonly untried?: boolean } = {},
-): Promise<boolean> {
-  const rows = await sql`
+) =>
+  hasRows(sql`
     with past as materialized (
       select h.subscriber, h.failures = 0 and h.paused_until is null as is_all from purchase_watch_internal.subscriber_health h
       where h.subscriber = ${subscriber} and h.our_failing_since is not null and (h.our_failures = 0 or not ${untried}::boolean)
@@ -117,36 +116,24 @@ export async function eraseUnreached(
     kept as (
       update purchase_watch_internal.subscriber_health h set our_failures = 0, our_failing_since = null, our_error = null, our_replica = null
       from past p where h.subscriber = p.subscriber and not p.is_all returning h.subscriber)
-    select pg_notify('purchase_watch_wake', 'subscribers') from (select from erased union all select from kept) changed`;
-  return rows.length > 0;
-}
+    select pg_notify('purchase_watch_wake', 'subscribers') from (select from erased union all select from kept) changed`);
 
 /** Deletes all noted trouble with a subscriber, on the subscriber's side and the daemons'; false when none was noted. */
-export async function eraseHealth(sql: Queries, subscriber: number): Promise<boolean> {
-  const rows = await sql`
+export const eraseHealth = (sql: Queries, subscriber: number) =>
+  hasRows(sql`
     with erased as (delete from purchase_watch_internal.subscriber_health where subscriber = ${subscriber} returning subscriber)
-    select pg_notify('purchase_watch_wake', 'subscribers') from erased`;
-  return rows.length > 0;
-}
+    select pg_notify('purchase_watch_wake', 'subscribers') from erased`);
 
 /** Whether this replica is the one that tries a subscriber whose pause is over; until then no other replica does. */
-export async function claimTry(
-  sql: Queries,
-  subscriber: number,
-  { now, until }: { now: Instant; until: Instant },
-): Promise<boolean> {
-  const rows = await sql`
+export const claimTry = (sql: Queries, subscriber: number, { now, until }: { now: Instant; until: Instant }) =>
+  hasRows(sql`
     update purchase_watch_internal.subscriber_health set trying_until = ${until}::timestamptz
     where subscriber = ${subscriber} and (trying_until is null or trying_until <= ${now}::timestamptz)
-      and (paused_until is null or paused_until <= ${now}::timestamptz) returning subscriber`;
-  return rows.length > 0;
-}
+      and (paused_until is null or paused_until <= ${now}::timestamptz) returning subscriber`);
 
 /** Subscribers whose pause began because their address was refused while other addresses were allowed than now. */
-export async function pausedUnderOtherAddresses(sql: Queries, allowed: string): Promise<string[]> {
-  const rows = await sql<{ name: string }[]>`
+export const pausedUnderOtherAddresses = (sql: Queries, allowed: string) =>
+  firstValues<string>(sql`
     select s.name from purchase_watch_internal.subscriber_health h join purchase_watch_internal.subscribers s on s.id = h.subscriber
     where s.configured and s.status = 'active' and h.paused_until is not null and h.cause = ${ADDRESS_REFUSED} and h.allowed <> ${allowed}
-    order by s.id`;
-  return rows.map(({ name }) => name);
-}
+    order by s.id`);

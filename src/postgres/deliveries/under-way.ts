@@ -16,12 +16,7 @@ export async function noteUnderWay(sql: Queries, replica: string, attempts: read
   await sql`
     insert into purchase_watch_internal.under_way (delivery, shard, epoch, since, replica)
     select delivery, shard, epoch, since, ${replica}
-    from ${columns(sql, attempts, 'r', {
-      delivery: ['bigint', (a) => a.delivery],
-      shard: ['smallint', (a) => a.shard],
-      epoch: ['bigint', (a) => a.epoch],
-      since: ['timestamptz', (a) => a.since],
-    })}
+    from ${columns(sql, attempts, 'r', 'delivery bigint, shard smallint, epoch bigint, since timestamptz')}
     -- A statement that runs late, after the delivery was settled, must write nothing.
     where exists (select from purchase_watch_internal.deliveries d where d.id = r.delivery and d.settled_at is null)
     on conflict (delivery) do update set shard = excluded.shard, epoch = excluded.epoch, since = excluded.since, replica = excluded.replica`;

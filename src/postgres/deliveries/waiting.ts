@@ -1,6 +1,8 @@
 /** How many deliveries wait for a subscriber, and of which types. Counted when asked: a count that is kept would cost each delivery more. */
+
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
+import { firstValue } from '../connection/rows.ts';
 
 /** Waiting deliveries are counted up to this, within 40 ms, because the count needs an index alone; of more the answer is that there are at least so many. */
 export const MOST_WAITING = 100_000;
@@ -8,12 +10,10 @@ export const MOST_WAITING = 100_000;
 export const MOST_TYPED = 20_000;
 
 /** How many deliveries wait for a subscriber; counting ends at `MOST_WAITING`. */
-export async function waitingFor(sql: Queries, subscriber: number): Promise<number> {
-  const [row] = await sql<[{ count: number }]>`
-    select count(*)::float8 as count from (
-      select from purchase_watch_internal.deliveries where subscriber = ${subscriber} and status = 'pending' limit ${MOST_WAITING}) d`;
-  return row.count;
-}
+export const waitingFor = (sql: Queries, subscriber: number) =>
+  firstValue<number>(sql`
+    select count(*) from (
+      select from purchase_watch_internal.deliveries where subscriber = ${subscriber} and status = 'pending' limit ${MOST_WAITING}) d`);
 
 /** Waiting deliveries of one type of events. */
 export interface WaitingType {
@@ -24,13 +24,11 @@ export interface WaitingType {
 }
 
 /** The waiting deliveries of a subscriber by type, the most first; of the oldest `MOST_TYPED`. */
-export function waitingTypes(sql: Queries, subscriber: number): Promise<WaitingType[]> {
-  return sql<WaitingType[]>`
-    select e.type, count(*)::float8 as count, min(e.created_at) as oldest
+export const waitingTypes = (sql: Queries, subscriber: number) => sql<WaitingType[]>`
+    select e.type, count(*), min(e.created_at) as oldest
     from (
       select event from purchase_watch_internal.deliveries
       where subscriber = ${subscriber} and status = 'pending' order by id + 0 limit ${MOST_TYPED}) d
     -- Events one by one: for a join the planner may read the whole table.
     cross join lateral (select type, created_at from purchase_watch_internal.events where position = d.event limit 1) e
     group by e.type order by count desc, e.type`;
-}

@@ -28,23 +28,7 @@ import { DEFAULT_PORT } from './socket.ts';
 /** Values of postgresql.conf by name. */
 export type ServerSettings = Readonly<Record<string, string>>;
 
-export interface Cluster {
-  readonly home: Home;
-  /** The server's data directory, as the server itself names it. */
-  readonly data: string;
-  /** The user whom the data belongs to, and as whom the server runs. */
-  readonly owner: number;
-  /** The superuser's password. */
-  readonly password: string;
-  /** Where the socket goes if it can; see embedded-socket.ts. */
-  readonly socketFolder: string;
-  /** Part of the socket's name. */
-  readonly port: number;
-  /** Locked by the server for as long as it lives. */
-  readonly lockFile: string;
-  readonly log: string;
-  readonly settings: ServerSettings;
-}
+export type Cluster = Awaited<ReturnType<typeof openCluster>>;
 
 const SETTINGS: ServerSettings = {
   listen_addresses: '',
@@ -65,7 +49,7 @@ const SETTINGS: ServerSettings = {
 const ABANDONED_DRAFT = 3_600_000;
 
 /** Opens the cluster in a home, and makes one when there is none. */
-export async function openCluster(home: Home, settings: ServerSettings): Promise<Cluster> {
+export async function openCluster(home: Home, settings: ServerSettings) {
   const folder = join(home.home, 'postgres');
   if (!existsSync(folder)) await initialize(home, folder, settings);
   const data = realpathSync(join(folder, 'data'));
@@ -84,14 +68,20 @@ export async function openCluster(home: Home, settings: ServerSettings): Promise
   rmSync(join(folder, 'port'), { force: true });
   return {
     home,
+    /** The server's data directory, as the server itself names it. */
     data,
+    /** The user whom the data belongs to, and as whom the server runs. */
     owner,
+    /** Locked by the server for as long as it lives. */
     lockFile,
+    /** The superuser's password. */
     password: readFileSync(join(folder, 'password'), 'utf8'),
+    /** Where the socket goes if it can; see socket.ts. */
     socketFolder: join(folder, 'socket'),
+    /** Part of the socket's name. */
     port: Number(settings.port ?? DEFAULT_PORT),
     log: join(home.dataDir, 'postgres.log'),
-    settings: { ...SETTINGS, ...settings },
+    settings: { ...SETTINGS, ...settings } as ServerSettings,
   };
 }
 

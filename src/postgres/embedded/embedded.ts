@@ -25,31 +25,13 @@ export interface EmbeddedOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface EmbeddedPostgres {
-  /** The address for the daemon's role, which is no superuser. */
-  readonly url: string;
-  /** The superuser's address, for tests and tools that make databases and roles; the daemon does not use it. */
-  readonly superuserUrl: string;
-  /** Whether the server ran already. */
-  readonly adopted: boolean;
-  /**
-   * Stops the server, unless another process uses it too. End the pools first: the stop disconnects them. A server that has
-   * not stopped in time is killed, and recovers from its log at the next start.
-   */
-  stop(within?: Milliseconds): Promise<void>;
-}
+export type EmbeddedPostgres = Awaited<ReturnType<typeof startEmbedded>>;
 
 /** The rest after a failed start of a lost server, before the next try. */
 const REST_AFTER_FAILURE: Milliseconds = 5_000;
 
 /** Starts the server of a DATA_DIR, or finds it running, and keeps it running until `stop`. */
-export async function startEmbedded({
-  dataDir,
-  log = () => {},
-  settings = {},
-  systemDir,
-  signal: giveUp,
-}: EmbeddedOptions): Promise<EmbeddedPostgres> {
+export async function startEmbedded({ dataDir, log = () => {}, settings = {}, systemDir, signal: giveUp }: EmbeddedOptions) {
   const cluster = await openDataDir(dataDir, settings, systemDir);
   let running = await ensureRunning(cluster, null, giveUp);
   const { socketFolder, adopted } = running;
@@ -89,10 +71,17 @@ export async function startEmbedded({
   let stopped: Promise<void> | undefined;
   const place = { host: socketFolder, port: cluster.port };
   return {
+    /** The address for the daemon's role, which is no superuser. */
     url: daemonUrl(place, cluster.password),
+    /** The superuser's address, for tests and tools that make databases and roles; the daemon does not use it. */
     superuserUrl: superuserUrl(place, cluster.password),
+    /** Whether the server ran already. */
     adopted,
-    stop: (within = STOP_WITHIN) => {
+    /**
+     * Stops the server, unless another process uses it too. End the pools first: the stop disconnects them. A server that has
+     * not stopped in time is killed, and recovers from its log at the next start.
+     */
+    stop: (within: Milliseconds = STOP_WITHIN): Promise<void> => {
       stopping.abort();
       stopped ??= supervision.then(async () => void (await leave(cluster, running, within)));
       return stopped;

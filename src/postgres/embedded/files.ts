@@ -27,20 +27,7 @@ export interface Owner {
 }
 
 /** The folders and the user that a server is started with. */
-export interface Home {
-  /** DATA_DIR, absolute. */
-  readonly dataDir: string;
-  /** Holds the cluster: DATA_DIR, unless the server's user cannot enter it. */
-  readonly home: string;
-  /** The unprivileged user that the server runs as when this process is root; null: this process' user. */
-  readonly user: Owner | null;
-  /** The unpacked binaries: bin, lib, share. */
-  readonly native: string;
-  /** Links to the libraries under the names that the binaries ask for. */
-  readonly libraries: string;
-  /** Major version of the binaries. */
-  readonly major: string;
-}
+export type Home = ReturnType<typeof prepareHome>;
 
 /** Used as root when the folders at hand are closed to the server's user. */
 const SYSTEM_DIR = '/var/lib/purchase-watch';
@@ -51,7 +38,7 @@ export const BARE_ENVIRONMENT = { PATH: '/usr/bin:/bin', LC_ALL: 'C' } as const;
 const HINT = 'set DATABASE_URL to a Postgres 15 or later';
 
 /** Finds or makes the folders. Safe to call from several processes at once, and on every start. */
-export function prepareHome(dataDir: string, systemDir = SYSTEM_DIR): Home {
+export function prepareHome(dataDir: string, systemDir = SYSTEM_DIR) {
   const binaries = locateBinaries();
   const data = makeDataDir(dataDir);
   const user = serverUser(data);
@@ -59,11 +46,17 @@ export function prepareHome(dataDir: string, systemDir = SYSTEM_DIR): Home {
   const native =
     user === null || canEnter(join(binaries.native, 'bin'), user) ? binaries.native : copyBinaries(binaries, systemDir, user);
   return {
+    /** DATA_DIR, absolute. */
     dataDir: data,
+    /** Holds the cluster: DATA_DIR, unless the server's user cannot enter it. */
     home,
+    /** The unprivileged user that the server runs as when this process is root; null: this process' user. */
     user,
+    /** The unpacked binaries: bin, lib, share. */
     native,
+    /** Links to the libraries under the names that the binaries ask for. */
     libraries: linkLibraries(native, home),
+    /** Major version of the binaries. */
     major: binaries.version.split('.')[0] ?? '',
   };
 }

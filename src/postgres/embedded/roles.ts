@@ -14,25 +14,25 @@ const TRIES = 4;
 const TRY_AGAIN: Milliseconds = 150;
 
 /** Where to log in. */
-export interface Place {
+export interface LoginPlace {
   /** The folder of the socket, or a host. */
   readonly host: string;
   readonly port: number;
 }
 
 /** The address of the database for a login, as connection strings name it. */
-function addressOf({ host, port }: Place, user: string, password: string): string {
+function addressOf({ host, port }: LoginPlace, user: string, password: string): string {
   const parameters = new URLSearchParams({ host, ...(port === 5_432 ? {} : { port: String(port) }), sslmode: 'disable' });
   return `postgres://${user}:${password}@localhost/postgres?${parameters}`;
 }
 
 /** The superuser's address; the superuser's password is kept beside the data. */
-export function superuserUrl(place: Place, password: string): string {
+export function superuserUrl(place: LoginPlace, password: string): string {
   return addressOf(place, SUPERUSER, password);
 }
 
 /** The daemon's address. The daemon's password is derived from the superuser's, which every process that may use the server can read. */
-export function daemonUrl(place: Place, password: string): string {
+export function daemonUrl(place: LoginPlace, password: string): string {
   return addressOf(place, DAEMON, daemonPassword(password));
 }
 
@@ -41,7 +41,7 @@ function daemonPassword(password: string): string {
 }
 
 /** Makes the daemon's role, and makes it the owner of what an earlier version created as superuser. May be repeated, and run by several processes at once. */
-export async function setUpDaemonRole(place: Place, password: string): Promise<void> {
+export async function setUpDaemonRole(place: LoginPlace, password: string): Promise<void> {
   const sql = connect(superuserUrl(place, password), { max: 1, name: 'embedded' });
   try {
     for (let left = TRIES - 1; ; left--) {

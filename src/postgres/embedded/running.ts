@@ -10,7 +10,7 @@ import { openSession, type Session } from '../connection/database.ts';
 import type { Cluster } from './cluster.ts';
 import { lockHolder } from './lock-holder.ts';
 import { daemonUrl, setUpDaemonRole, superuserUrl, WRONG_PASSWORD } from './roles.ts';
-import { type Attempt, attemptStart, disownLock, isHeld, isServer, type RunningServer, runningServer } from './server.ts';
+import { attemptStart, disownLock, isHeld, isServer, type RunningServer, runningServer, type StartedServer } from './server.ts';
 import { closedFolder, freeSocket, makeSocketFolder, removeSocketFolder, socketIn } from './socket.ts';
 
 /** How long the server may take to answer; each answer that the server is recovering begins this time again. */
@@ -45,7 +45,7 @@ export interface Running {
  */
 export async function ensureRunning(cluster: Cluster, fixedFolder: string | null, signal?: AbortSignal): Promise<Running> {
   let deadline = performance.now() + PATIENCE;
-  let attempt: Attempt | null = null;
+  let attempt: StartedServer | null = null;
   let last: Greeting = 'silent';
   const waitsForOthers = untilFree(cluster);
   for (;;) {
@@ -91,23 +91,23 @@ const UNREADY: Readonly<Record<Greeting, string>> = {
   locked: `another session holds the advisory lock ${IN_USE}, as a process does that stops the server`,
 };
 
-async function restAfter(failed: Attempt | null): Promise<void> {
+async function restAfter(failed: StartedServer | null): Promise<void> {
   if (failed === null) return;
   failed.throwIfFatal();
   await delay(TRY_AGAIN);
 }
 
-async function beginAttempt(cluster: Cluster, fixedFolder: string | null): Promise<Attempt> {
+async function beginAttempt(cluster: Cluster, fixedFolder: string | null): Promise<StartedServer> {
   disownLock(cluster);
   return attemptStart(cluster, await prepareSocket(cluster, fixedFolder));
 }
 
-async function abandon(attempt: Attempt | null, reason: unknown): Promise<never> {
+async function abandon(attempt: StartedServer | null, reason: unknown): Promise<never> {
   await attempt?.abandon();
   throw reason;
 }
 
-function notReady(attempt: Attempt | null, last: Greeting): AppError {
+function notReady(attempt: StartedServer | null, last: Greeting): AppError {
   const why = attempt?.lastWords() || UNREADY[last];
   return new AppError('unavailable', `the embedded Postgres was not ready within ${PATIENCE / 1_000} s: ${why}`);
 }

@@ -14,19 +14,10 @@ const HELD = 75;
 const FLOCK = '/usr/bin/flock';
 
 /** A server that this process started and that has not accepted a session yet. */
-export interface Attempt {
-  readonly pid: number | undefined;
-  hasEnded(): boolean;
-  /** Throws why the server ended, unless another attempt may succeed. */
-  throwIfFatal(): void;
-  /** The end of what the server wrote to the log. */
-  lastWords(): string;
-  /** Ends the server at once; it has served no client. */
-  abandon(): Promise<void>;
-}
+export type StartedServer = ReturnType<typeof attemptStart>;
 
 /** Starts a server. Whether the server comes up shows in its lock file and in the logins that it accepts. */
-export function attemptStart(cluster: Cluster, socketFolder: string): Attempt {
+export function attemptStart(cluster: Cluster, socketFolder: string) {
   let failure: unknown;
   const { server, logStart } = spawnServer(cluster, socketFolder);
   server.on('error', (error) => {
@@ -37,8 +28,10 @@ export function attemptStart(cluster: Cluster, socketFolder: string): Attempt {
   return {
     pid: server.pid,
     hasEnded,
+    /** The end of what the server wrote to the log. */
     lastWords,
-    throwIfFatal: () => {
+    /** Throws why the server ended, unless another attempt may succeed. */
+    throwIfFatal: (): void => {
       if (failure !== undefined) throw cannotRun('postgres', cluster.home, failure);
       if (server.exitCode === HELD) return;
       const log = lastWords();
@@ -46,7 +39,8 @@ export function attemptStart(cluster: Cluster, socketFolder: string): Attempt {
       if (log.includes('postmaster.pid') || log.includes('shared memory block')) return;
       throw new AppError('unavailable', `the embedded Postgres ended at once: ${log || `no word in ${cluster.log}`}`);
     },
-    abandon: async () => {
+    /** Ends the server at once; it has served no client. */
+    abandon: async (): Promise<void> => {
       if (hasEnded()) return;
       // The server's process is unreferenced while it serves, but this process must wait for its end.
       server.ref();
@@ -108,22 +102,22 @@ export function isHeld(cluster: Cluster): boolean {
 }
 
 /** A server that runs on a cluster, according to its lock file. */
-export interface RunningServer {
-  readonly pid: number;
-  /** The folder of the server's socket; null while the server is starting, and when it listens on a port only, as servers of earlier versions do. */
-  readonly socketFolder: string | null;
-  /** The port of a server that has no socket, once the server is ready; null otherwise. */
-  readonly portAlone: number | null;
-}
+export type RunningServer = NonNullable<ReturnType<typeof runningServer>>;
 
 /** The server that runs on this cluster; null when none does. */
-export function runningServer(cluster: Cluster): RunningServer | null {
+export function runningServer(cluster: Cluster) {
   // The file can be read while it is being written.
   const [first = '', , , port = '', socketFolder = '', , , status = ''] = readLock(cluster);
   const pid = Number(first);
   if (!(pid > 1) || !isServer(cluster, pid)) return null;
   const isReady = status.trim() === 'ready';
-  return { pid, socketFolder: socketFolder || null, portAlone: isReady && socketFolder === '' ? Number(port) : null };
+  return {
+    pid,
+    /** The folder of the server's socket; null while the server is starting, and when it listens on a port only, as servers of earlier versions do. */
+    socketFolder: socketFolder || null,
+    /** The port of a server that has no socket, once the server is ready; null otherwise. */
+    portAlone: isReady && socketFolder === '' ? Number(port) : null,
+  };
 }
 
 /** Whether the process of this number is the server of this cluster, and not a process that got the number later. */

@@ -99,20 +99,8 @@ export function announcingRows(sql: Queries, rows: readonly EventRow[], guard: F
         sql,
         rows,
         'e',
-        {
-          id: ['text', (row) => row.id],
-          type: ['text', (row) => row.type],
-          site: ['text', (row) => row.site],
-          purchase: ['bigint', (row) => row.purchase],
-          sequence: ['integer', (row) => row.sequence],
-          shard: ['smallint', (row) => row.shard],
-          state: ['integer', (row) => row.state],
-          about: ['integer', (row) => row.about],
-          incident: ['text', (row) => row.incident],
-          recipients: ['text', (row) => row.recipients],
-          at: ['timestamptz', (row) => row.at],
-          body: ['text', (row) => row.body],
-        },
+        `id text, type text, site text, purchase bigint, sequence integer, shard smallint, state integer, about integer, incident text, recipients text,
+        at timestamptz, body text`,
         'place',
       )}
       where ${guard}

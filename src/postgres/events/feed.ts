@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { EventType } from '../../domain/events/system-event-types.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
+import { firstValue } from '../connection/rows.ts';
 
 /** A place in the feed: events after it, in the order of (era, xid, position), are yet to be read. */
 export interface FeedPlace {
@@ -79,10 +80,7 @@ export function feedEraTick(sql: Queries): () => Promise<Milliseconds> {
   return async () => ((await settleOnce(sql)) === null ? LOOK_AGAIN : SETTLED_REST);
 }
 
-async function settleOnce(sql: Queries): Promise<number | null> {
-  const [row] = await sql<[{ era: number | null }]>`select purchase_watch_internal.settle_feed_era() as era`;
-  return row.era;
-}
+const settleOnce = (sql: Queries) => firstValue<number | null>(sql`select purchase_watch_internal.settle_feed_era() as era`);
 
 /** Asks how far the feed is complete, for pages whose query begins after the answer. */
 export async function readHorizon(sql: Queries): Promise<FeedHorizon> {
@@ -96,7 +94,7 @@ export async function readHorizon(sql: Queries): Promise<FeedHorizon> {
 /** Where an event of one of these types stands, or null. */
 export async function placeOfEvent(sql: Queries, id: string, types: readonly EventType[]): Promise<FeedPlace | null> {
   const [row] = await sql<{ era: number; xid: string; position: number }[]>`
-    select era, xid::text, position from purchase_watch_internal.events where id = ${id} and type = any(${types as EventType[]}::text[])`;
+    select era, xid::text, position from purchase_watch_internal.events where id = ${id} and type = any(${types}::text[])`;
   return row === undefined ? null : { ...row, xid: BigInt(row.xid) };
 }
 
@@ -110,26 +108,20 @@ export interface FeedQuery {
   readonly horizon: FeedHorizon;
 }
 
-export interface FeedRows {
-  readonly events: readonly FedEvent[];
-  /** Whether there is nothing else before the horizon. */
-  readonly isAll: boolean;
-}
-
-/** The next events of some types; reads one index entry and one row for each. */
-export async function readFeed(sql: Queries, { after, types, limit, bytes, horizon }: FeedQuery): Promise<FeedRows> {
+/** The next events of some types, and whether there is nothing else before the horizon; reads one index entry and one row for each. */
+export async function readFeed(sql: Queries, { after, types, limit, bytes, horizon }: FeedQuery) {
   const { place } = horizon;
-  const rows = await sql<{ era: number; xid: string; position: number; type: string; body: string; found: number }[]>`
+  const rows = await sql<(FedRow & { readonly found: number })[]>`
     select era, xid::text, position, type, body, found from (
       select k.era, k.xid, k.position, k.type, b.body, count(*) over ()::integer as found,
         sum(octet_length(b.body)) over (order by k.era, k.xid, k.position) - octet_length(b.body) as bytes_before
-      from purchase_watch_internal.feed_page(${types as EventType[]}::text[], ${after.era}::smallint, ${String(after.xid)}::xid8,
+      from purchase_watch_internal.feed_page(${types}::text[], ${after.era}::smallint, ${String(after.xid)}::xid8,
         ${after.position}::bigint, ${place.era}::smallint, ${String(place.xid)}::xid8, ${limit}::integer) k
       -- The offset keeps the planner from a join with the whole table.
       cross join lateral (select e.body from purchase_watch_internal.events e where e.position = k.position offset 0) b) page
     where bytes_before < ${bytes}
     order by page.era, page.xid, page.position`;
-  const events = rows.map(({ era, xid, position, type, body }) => ({ place: { era, xid: BigInt(xid), position }, type, body }));
+  const events = rows.map(fedEvent);
   const found = rows[0]?.found ?? 0;
   return { events, isAll: found < limit && found === rows.length };
 }
@@ -139,15 +131,25 @@ export async function readLatest(
   sql: Queries,
   { types, limit, horizon: { place } }: Pick<FeedQuery, 'types' | 'limit' | 'horizon'>,
 ): Promise<readonly FedEvent[]> {
-  const rows = await sql<{ era: number; xid: string; position: number; type: string; body: string }[]>`
-    select r.era, r.xid::text, r.position, r.type, r.body from unnest(${types as EventType[]}::text[]) as w (type)
+  const rows = await sql<FedRow[]>`
+    select r.era, r.xid::text, r.position, r.type, r.body from unnest(${types}::text[]) as w (type)
     cross join lateral (
       select e.era, e.xid, e.position, e.type, e.body from purchase_watch_internal.events e
       where e.type = w.type and (e.era, e.xid) < (${place.era}::smallint, ${String(place.xid)}::xid8)
       order by e.type desc, e.era desc, e.xid desc, e.position desc limit ${limit}) r
     order by r.era desc, r.xid desc, r.position desc limit ${limit}`;
-  return rows.reverse().map(({ era, xid, position, type, body }) => ({ place: { era, xid: BigInt(xid), position }, type, body }));
+  return rows.reverse().map(fedEvent);
 }
+
+interface FedRow extends Omit<FeedPlace, 'xid'>, Omit<FedEvent, 'place'> {
+  readonly xid: string;
+}
+
+const fedEvent = ({ era, xid, position, type, body }: FedRow): FedEvent => ({
+  place: { era, xid: BigInt(xid), position },
+  type,
+  body,
+});
 
 /** Above every place. */
 const FEED_END: FeedPlace = { era: HIGHEST_ERA, xid: HIGHEST_XID, position: 0 };
@@ -161,12 +163,10 @@ export async function isFeedHeld(
 }
 
 /** Whether there are events of these types after one place and before another. */
-export async function hasEvents(
+export const hasEvents = (
   sql: Queries,
   { types, after, before }: { readonly types: readonly EventType[]; readonly after: FeedPlace; readonly before: FeedPlace },
-): Promise<boolean> {
-  const [row] = await sql<[{ found: boolean }]>`
-    select exists (select from purchase_watch_internal.feed_page(${types as EventType[]}::text[], ${after.era}::smallint, ${String(after.xid)}::xid8,
-      ${after.position}::bigint, ${before.era}::smallint, ${String(before.xid)}::xid8, 1)) as found`;
-  return row.found;
-}
+) =>
+  firstValue<boolean>(sql`
+    select exists (select from purchase_watch_internal.feed_page(${types}::text[], ${after.era}::smallint, ${String(after.xid)}::xid8,
+      ${after.position}::bigint, ${before.era}::smallint, ${String(before.xid)}::xid8, 1)) as found`);

@@ -23,6 +23,6 @@ export async function announceTest(
     notified as (
       select pg_notify('purchase_watch_events', id) from event
       union all select pg_notify('purchase_watch_wake', 'deliveries') from event)
-    select id::float8 as delivery, (select count(*) from notified) as notified from delivery`;
+    select id as delivery, (select count(*) from notified) as notified from delivery`;
   return row.delivery;
 }

@@ -4,11 +4,11 @@ import type { Alarm, Detection } from '../../domain/incidents/detection.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 import { customerOf } from '../stays/customer.ts';
-import { listed, type Place, paidByAnother, paidByAnotherAt } from '../stays/evidence.ts';
+import { listed, paidByAnother, paidByAnotherAt, type StuckPlace } from '../stays/evidence.ts';
 import { MOST_READ } from '../stays/money.ts';
 
 /** A state of a site that the incident `incident` is made of, with the incident `id` that is about it alone. */
-export interface IncidentPlace extends Required<Place> {
+export interface IncidentPlace extends Required<StuckPlace> {
   readonly incident: string;
   readonly id: string;
   readonly count: number;
@@ -77,11 +77,10 @@ const listedFields = (sql: Queries): Fragment => sql`
   nullif(btrim(purchase_watch_internal.stored_text(d.fields, 'CurrencyCode')), '') as currency`;
 
 /** The purchases stuck in some places, the longest waiting first, without those whose order was paid by another one. */
-export async function stuckPurchases(
+export const stuckPurchases = (
   sql: Queries,
-  { places, limit }: { places: readonly Place[]; limit: number },
-): Promise<ListedStuckPurchase[]> {
-  return sql<ListedStuckPurchase[]>`
+  { places, limit }: { places: readonly StuckPlace[]; limit: number },
+): Promise<ListedStuckPurchase[]> => sql`
     select ${listedFields(sql)}, p.stuck_since as "stuckSince"
     from (
       select q.* from ${listed(sql, places)}
@@ -95,7 +94,6 @@ export async function stuckPurchases(
       order by q.state_since, q.purchase_id limit ${limit}) p
     left join purchase_watch_internal.purchase_details d on d.purchase = p.id
     order by p.state_since, p.purchase_id`;
-}
 
 /** A purchase that was stuck in an incident and is not any more, as it is now. */
 export interface LeftPurchase extends Omit<ListedStuckPurchase, 'stuckSince'> {
@@ -113,7 +111,7 @@ const MOST_EVENTS = 2_000;
  */
 export async function leftPurchases(
   sql: Queries,
-  { places, until }: { places: readonly Required<Place>[]; until: Instant },
+  { places, until }: { places: readonly Required<StuckPlace>[]; until: Instant },
 ): Promise<{ left: LeftPurchase[]; isComplete: boolean }> {
   if (places.length === 0) return { left: [], isComplete: true };
   const rows = await sql<(LeftPurchase & { oldest: Instant })[]>`
@@ -167,7 +165,7 @@ export async function staysBetween(
       coalesce(case when n.purchase is null then p.stuck_since end, (
         select min(e.created_at) from purchase_watch_internal.events e
         where e.purchase = p.id and e.type = 'purchase.stuck' and e.created_at between t.not_after and coalesce(n.not_after, 'infinity'))) as "overdueAt",
-      n.not_after as "leftAt", n.to_state as "toState", (select count(*) from candidates)::float8 as looked
+      n.not_after as "leftAt", n.to_state as "toState", (select count(*) from candidates) as looked
     from candidates c
     cross join lateral (select * from purchase_watch.purchases where id = c.id limit 1) p
     cross join lateral (
@@ -190,6 +188,6 @@ async function firstIdSince(sql: Queries, at: Instant): Promise<number> {
       cross join lateral (
         select id, registered_at from purchase_watch.purchases where id >= (s.low + s.high) / 2 order by id limit 1) m
       where s.low < s.high)
-    select min(high)::float8 as id from search where low >= high`;
+    select min(high) as id from search where low >= high`;
   return row?.id ?? 0;
 }

@@ -2,11 +2,11 @@
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 import { announcing, type NewEvent } from '../events/events.ts';
-import type { Lease } from '../shards/leases.ts';
+import { holding, type Lease } from '../shards/leases.ts';
 import { isOfFirstLoad } from '../stays/first-load.ts';
 
 /** A site whose first look found stuck purchases, of which people were not alerted yet. */
-export interface FirstLook {
+export interface FirstLookSite {
   readonly site: string;
   /** When the first purchase of the first load was found stuck. */
   readonly foundAt: Instant;
@@ -18,15 +18,13 @@ export interface FirstLook {
 const MOST_READ = 10_000;
 
 /** Configured sites whose first look found stuck purchases, and of which people were not alerted yet. */
-export async function firstLooks(sql: Queries): Promise<FirstLook[]> {
-  return sql<FirstLook[]>`
+export const firstLooks = (sql: Queries) => sql<FirstLookSite[]>`
     select s.name as site, s.first_look_since as "foundAt", greatest(s.first_look_since, l.at) as "lastAt"
     from purchase_watch_internal.sites s cross join lateral (
       select max(p.stuck_since) as at from (
         select p.stuck_since from purchase_watch.purchases p
         where p.site = s.name and p.stuck_since is not null and ${isOfFirstLoad(sql)} limit ${MOST_READ}) p) l
     where s.configured and s.first_look_since is not null and s.first_look_said_at is null order by s.name`;
-}
 
 /** What a first look at a site shows. */
 export interface FirstLookFindings {
@@ -42,7 +40,7 @@ export interface FirstLookFindings {
 /** Reads the purchases that are stuck at a site, and counters. */
 export async function lookAtSite(sql: Queries, site: string): Promise<FirstLookFindings> {
   const overdue = await sql<{ state: number; count: number; since: Instant; single: number }[]>`
-    select p.state, count(*)::float8 as count, count(*) filter (where exists (
+    select p.state, count(*), count(*) filter (where exists (
         select from purchase_watch_internal.stuck_alerts a
         where a.purchase = p.id and a.state_since = p.state_since and a.alerted_at is not null))::float8 as single, min(p.state_since) as since
     from purchase_watch.purchases p join purchase_watch_internal.sites s on s.name = p.site
@@ -66,11 +64,10 @@ export async function saveFirstLooks(
   { sites, events, now, lease }: { sites: readonly string[]; events: readonly NewEvent[]; now: Instant; lease: Lease },
 ): Promise<string[]> {
   const rows = await sql<{ site: string | null }[]>`
-    with held as materialized (
-      select from purchase_watch_internal.leases where name = ${lease.name} and owner = ${lease.replica} and epoch = ${lease.epoch} for share),
+    with ${holding(sql, lease)},
     alerted as (
       update purchase_watch_internal.sites set first_look_said_at = ${now}::timestamptz
-      where name = any(${sites as string[]}::text[]) and first_look_said_at is null and exists (select from held) returning name),
+      where name = any(${sites}::text[]) and first_look_said_at is null and exists (select from held) returning name),
     ${announcing(sql, events, sql`e.site in (select name from alerted)`)}
     select name as site from alerted union all select null from notified`;
   return rows.flatMap(({ site }) => (site === null ? [] : [site]));

@@ -11,7 +11,7 @@ import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
 import { announcing, type NewEvent } from '../events/events.ts';
 import { listSites, presentSites } from '../polling/sites.ts';
-import type { Lease } from '../shards/leases.ts';
+import { holding, type Lease } from '../shards/leases.ts';
 import { alertedTroubles } from '../shards/replica-troubles.ts';
 import { MOST_OF_ONE_ORDER, orderOf, paidByAnother } from '../stays/evidence.ts';
 import { type StayResults, type StoredStay, writingStays } from '../stays/stays.ts';
@@ -43,11 +43,7 @@ export async function countStuck(
   if (places.length === 0) return [];
   return sql<StuckCount[]>`
     select w.site, w.state, n.count, n.since
-    from ${columns(sql, places, 'w', {
-      site: ['text', ({ site }) => site],
-      state: ['integer', ({ state }) => state],
-      since: ['timestamptz', ({ since }) => since],
-    })}
+    from ${columns(sql, places, 'w', 'site text, state integer, since timestamptz')}
     cross join lateral (
       select count(distinct case when key is null or sharing > ${MOST_OF_ONE_ORDER} then 'p' || id else 'o' || key end)::float8 as count,
         min(state_since) as since
@@ -64,7 +60,7 @@ type Row = Omit<Incident, 'alarm'> & { readonly alarm: string | null };
 
 /**
  * Incidents that have not ended, those of stuck purchases that ended so lately that they may reopen, and the parts of open
- * incidents.
+ * incidents. Columns are in the order in which the judge makes the fields, so that equal incidents have equal JSON.
  */
 export async function openIncidents(sql: Queries, now: Instant): Promise<Incident[]> {
   const rows = await sql<Row[]>`
@@ -84,32 +80,7 @@ export async function openIncidents(sql: Queries, now: Instant): Promise<Inciden
       select c.id from purchase_watch_internal.incidents p join purchase_watch_internal.incidents c on c.parent = p.id
       where p.ended_at is null and p.kind = 'stuck' and (p.site is null or p.state is null))
     order by opened_at`;
-  return rows.map(({ alarm, ...row }) => ({ ...row, alarm: alarm === null ? null : (JSON.parse(alarm) as Alarm) })).map(ordered);
-}
-
-/** An incident with its fields in the order in which the judge makes them, so that equal incidents have equal JSON. */
-function ordered(incident: Incident): Incident {
-  const {
-    id,
-    kind,
-    site,
-    state,
-    subscriber,
-    openedAt,
-    since,
-    quietSince,
-    endsAt,
-    endedAt,
-    count,
-    peak,
-    alertedAt,
-    alertedCount,
-    alertedSeverity,
-  } = incident;
-  const { announcedAt, acknowledgedAt, parent, severity, alarm, reopenedAt, reminders, movedOn } = incident;
-  const alerted = { alertedAt, alertedCount, alertedSeverity, announcedAt, acknowledgedAt };
-  const tree = { parent, severity, alarm, reopenedAt, reminders, movedOn };
-  return { id, kind, site, state, subscriber, openedAt, since, quietSince, endsAt, endedAt, count, peak, ...alerted, ...tree };
+  return rows.map((row) => ({ ...row, alarm: row.alarm === null ? null : (JSON.parse(row.alarm) as Alarm) }));
 }
 
 /** The channels for people that were alerted of the given incidents, by incident id. */
@@ -118,7 +89,7 @@ export async function channelsAlerted(sql: Queries, incidents: readonly string[]
   const rows = await sql<{ incident: string; names: string[] }[]>`
     select i.id as incident, array_agg(s.name) as names
     from purchase_watch_internal.incidents i join purchase_watch_internal.subscribers s on s.id = any(i.heard) and s.configured and s.audience = 'people'
-    where i.id = any(${incidents as string[]}::text[]) group by i.id`;
+    where i.id = any(${incidents}::text[]) group by i.id`;
   return new Map(rows.map(({ incident, names }) => [incident, names]));
 }
 
@@ -126,81 +97,66 @@ export async function channelsAlerted(sql: Queries, incidents: readonly string[]
  * How many incidents are open, by kind and site, and the greatest severity of those that are part of no other one (null where
  * all are); the site is null for subscribers and for several sites. Kinds and sites without one are missing.
  */
-export async function countOpenIncidents(
+export const countOpenIncidents = (
   sql: Queries,
-): Promise<{ site: string | null; kind: IncidentKind; count: number; atSite: number; severity: number | null }[]> {
-  return sql`
-    select i.site, i.kind, (count(*) filter (where p.id is null))::float8 as count,
-      (count(*) filter (where p.site is null))::float8 as "atSite",
+): Promise<{ site: string | null; kind: IncidentKind; count: number; atSite: number; severity: number | null }[]> => sql`
+    select i.site, i.kind, count(*) filter (where p.id is null) as count,
+      count(*) filter (where p.site is null) as "atSite",
       max(i.severity) filter (where p.id is null) as severity
     from purchase_watch_internal.incidents i left join purchase_watch_internal.incidents p on p.id = i.parent and p.ended_at is null
     where i.ended_at is null group by i.site, i.kind order by i.site, i.kind`;
-}
 
-/**
- * Writes incidents as they are now, the events about them, and what was learned from stays, all or nothing; false when this
- * replica does not hold the judge's lease under this epoch any more. One statement: a connection that is lost leaves no alert
- * half written, and no stay is counted twice.
- */
-export async function saveVerdicts(
-  sql: Queries,
-  {
-    incidents,
-    events,
-    lease,
-    stays,
-    stuck,
-    takenOver,
-  }: {
-    incidents: readonly Incident[];
-    events: readonly NewEvent[];
-    lease: Lease;
-    stays: StayResults;
-    /** Stays of which people are alerted one by one, and the row ids of such alerts that an incident takes over. */
-    stuck: readonly StoredStay[];
-    takenOver: readonly number[];
-  },
-): Promise<boolean> {
-  const alertedNow = (incident: Incident): string =>
-    `{${events.flatMap((event) => (event.incident === incident.id ? (event.recipients ?? []) : [])).join()}}`;
-  const rows = await sql<{ held: boolean }[]>`
-    with held as materialized (
-      select from purchase_watch_internal.leases where name = ${lease.name} and owner = ${lease.replica} and epoch = ${lease.epoch} for share),
+/** The fields of an incident that have another form or name in the table. */
+const stored = ({ id, alarm, alertedAt, alertedCount, alertedSeverity }: Incident, events: readonly NewEvent[]) => ({
+  alarm: alarm === null ? null : JSON.stringify(alarm),
+  heard: `{${events.flatMap((event) => (event.incident === id ? (event.recipients ?? []) : [])).join()}}`,
+  saidAt: alertedAt,
+  saidCount: alertedCount,
+  saidSeverity: alertedSeverity,
+});
+
+/** The part of a statement that writes incidents as they are now, with the channels that their events alert. */
+const savingIncidents = (sql: Queries, incidents: readonly Incident[], events: readonly NewEvent[]) => sql`
     saved as (
       insert into purchase_watch_internal.incidents as incidents (id, kind, site, state, subscriber, opened_at, since, ended_at, quiet_since, ends_at, count, peak, said_at, said_count, said_severity, announced_at, parent, severity, alarm, reopened_at, reminders, moved_on, heard)
-      select id, kind, site, state, subscriber, opened, since, ended,
-        quiet, ends, count, peak, said, said_count, said_severity, announced,
-        parent, severity, alarm, reopened, reminders, moved_on, heard::integer[]
-      from ${columns(sql, incidents, 'r', {
-        id: ['text', (i) => i.id],
-        kind: ['text', (i) => i.kind],
-        site: ['text', (i) => i.site],
-        state: ['integer', (i) => i.state],
-        subscriber: ['text', (i) => i.subscriber],
-        opened: ['timestamptz', (i) => i.openedAt],
-        since: ['timestamptz', (i) => i.since],
-        ended: ['timestamptz', (i) => i.endedAt],
-        quiet: ['timestamptz', (i) => i.quietSince],
-        ends: ['timestamptz', (i) => i.endsAt],
-        count: ['integer', (i) => i.count],
-        peak: ['integer', (i) => i.peak],
-        said: ['timestamptz', (i) => i.alertedAt],
-        said_count: ['integer', (i) => i.alertedCount],
-        said_severity: ['smallint', (i) => i.alertedSeverity],
-        announced: ['timestamptz', (i) => i.announcedAt],
-        parent: ['text', (i) => i.parent],
-        severity: ['smallint', (i) => i.severity],
-        alarm: ['text', (i) => (i.alarm === null ? null : JSON.stringify(i.alarm))],
-        reopened: ['timestamptz', (i) => i.reopenedAt],
-        reminders: ['smallint', (i) => i.reminders],
-        moved_on: ['integer', (i) => i.movedOn],
-        heard: ['text', alertedNow],
-      })}
+      select id, kind, site, state, subscriber, opened_at, since, ended_at, quiet_since, ends_at, count, peak, said_at, said_count, said_severity, announced_at,
+        parent, severity, alarm, reopened_at, reminders, moved_on, heard::integer[]
+      from ${columns(
+        sql,
+        incidents.map((incident) => ({ ...incident, ...stored(incident, events) })),
+        'r',
+        `id text, kind text, site text, state integer, subscriber text, opened_at timestamptz, since timestamptz, ended_at timestamptz,
+        quiet_since timestamptz, ends_at timestamptz, count integer, peak integer, said_at timestamptz, said_count integer,
+        said_severity smallint, announced_at timestamptz, parent text, severity smallint, alarm text, reopened_at timestamptz,
+        reminders smallint, moved_on integer, heard text`,
+      )}
       where exists (select from held)
       on conflict (id) do update set heard = array(select unnest(incidents.heard) union select unnest(excluded.heard)), state = excluded.state, since = excluded.since, ended_at = excluded.ended_at, quiet_since = excluded.quiet_since, ends_at = excluded.ends_at,
         count = excluded.count, peak = excluded.peak, said_at = excluded.said_at, said_count = excluded.said_count, said_severity = excluded.said_severity,
         announced_at = excluded.announced_at, parent = excluded.parent, severity = excluded.severity, alarm = excluded.alarm,
-        reopened_at = excluded.reopened_at, reminders = excluded.reminders, moved_on = excluded.moved_on),
+        reopened_at = excluded.reopened_at, reminders = excluded.reminders, moved_on = excluded.moved_on)`;
+
+/**
+ * Writes incidents as they are now, the events about them, and what was learned from stays, all or nothing; false when this
+ * replica does not hold the judge's lease under this epoch any more. One statement: a connection that is lost leaves no alert
+ * half written, and no stay is counted twice. `stuck`: stays of which people are alerted one by one; `takenOver`: the row ids of such
+ * alerts that an incident takes over.
+ */
+export async function saveVerdicts(
+  sql: Queries,
+  verdicts: {
+    incidents: readonly Incident[];
+    events: readonly NewEvent[];
+    lease: Lease;
+    stays: StayResults;
+    stuck: readonly StoredStay[];
+    takenOver: readonly number[];
+  },
+): Promise<boolean> {
+  const { incidents, events, lease, stays, stuck, takenOver } = verdicts;
+  const rows = await sql<{ held: boolean }[]>`
+    with ${holding(sql, lease)},
+    ${savingIncidents(sql, incidents, events)},
     ${writingStays(sql, stays)},
     ${notingStuck(sql, stuck)},
     ${notingTakenOver(sql, takenOver)},

@@ -51,7 +51,7 @@ const silencedUntil = (incident: string): string => `
 // A parent is silenced by a silence of its own, and while all its parts are silenced. Alarm and parts are read as text: the
 // driver would make Decimals of the numbers in JSON, which are only counts and times.
 const COLUMNS = `
-  i.position::float8 as position, i.id, i.kind, i.site, i.state, i.subscriber, i.count, i.peak, i.said_count as "alertedCount",
+  i.position, i.id, i.kind, i.site, i.state, i.subscriber, i.count, i.peak, i.said_count as "alertedCount",
   i.said_severity as "alertedSeverity", i.parent, i.severity, i.reminders, i.moved_on as "movedOn", i.alarm as "alarmText",
   i.opened_at as "openedAt", i.since, i.quiet_since as "quietSince", i.ends_at as "endsAt", i.ended_at as "endedAt",
   i.reopened_at as "reopenedAt", i.said_at as "alertedAt", i.announced_at as "announcedAt",
@@ -120,10 +120,23 @@ const openOnes = (sql: Queries, { site, kind }: IncidentFilter, further: Fragmen
   where i.ended_at is null and ${site === undefined ? sql`true` : sql`i.site = ${site}`}
     and ${kind === undefined ? sql`true` : sql`i.kind = ${kind}`} and ${further}`;
 
-/** The newest incidents of each site and kind, of all subscribers, of replicas, and of several sites: a page of each group holds the page. */
+/** Incidents that belong to no site: of all subscribers, of replicas, and of several sites. */
+const WITHOUT_SITE = [
+  ['subscriber', `i.kind = 'subscriber'`],
+  ['replica', `i.kind = 'replica'`],
+  ['stuck', `i.kind = 'stuck' and i.site is null`],
+] as const;
+
+/** The newest incidents of each site and kind, and of each kind without a site: a page of each group holds the page. */
 function newestOfEach(sql: Queries, { status, site, kind }: IncidentFilter, further: Fragment, limit: number): Fragment {
   const wanted = status === 'ended' ? sql`i.ended_at is not null` : sql`true`;
-  const isWanted = (one: IncidentKind): boolean => site === undefined && (kind ?? one) === one;
+  const others = WITHOUT_SITE.map(
+    ([one, condition]) => sql`
+    union all
+    (select i.* from purchase_watch_internal.incidents i
+    where ${sql.unsafe(condition)} and ${site === undefined && (kind ?? one) === one} and ${wanted} and ${further}
+    order by i.position desc limit ${limit})`,
+  );
   return sql`
     (select q.* from purchase_watch_internal.sites s cross join unnest(array['stuck', 'unreachable']) k (kind)
     cross join lateral (
@@ -132,18 +145,7 @@ function newestOfEach(sql: Queries, { status, site, kind }: IncidentFilter, furt
       order by i.position desc limit ${limit}) q
     where ${site === undefined ? sql`true` : sql`s.name = ${site}`} and ${kind === undefined ? sql`true` : sql`k.kind = ${kind}`}
     order by q.position desc limit ${limit})
-    union all
-    (select i.* from purchase_watch_internal.incidents i
-    where i.kind = 'subscriber' and ${isWanted('subscriber')} and ${wanted} and ${further}
-    order by i.position desc limit ${limit})
-    union all
-    (select i.* from purchase_watch_internal.incidents i
-    where i.kind = 'replica' and ${isWanted('replica')} and ${wanted} and ${further}
-    order by i.position desc limit ${limit})
-    union all
-    (select i.* from purchase_watch_internal.incidents i
-    where i.kind = 'stuck' and i.site is null and ${isWanted('stuck')} and ${wanted} and ${further}
-    order by i.position desc limit ${limit})`;
+    ${others}`;
 }
 
 /** An incident by its id, or null. */

@@ -3,6 +3,7 @@
 import type { DeliveryStatus } from '../../domain/deliveries/delivery-status.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
+import { firstRow } from '../connection/rows.ts';
 import { STATUS_COLUMNS, STATUS_JOINS, type StatusRow, withShownStatus } from '../deliveries/delivery-list.ts';
 
 export interface PeopleMessage {
@@ -36,9 +37,7 @@ export async function messagesOf(sql: Queries, id: string): Promise<PeopleMessag
 }
 
 /** The body of the latest event about an incident but its end, with when the event was written; null when there is none yet. */
-export async function lastMessage(sql: Queries, id: string): Promise<{ readonly at: Instant; readonly body: string } | null> {
-  const [row] = await sql<{ at: Instant; body: string }[]>`
+export const lastMessage = (sql: Queries, id: string) =>
+  firstRow(sql<{ at: Instant; body: string }[]>`
     select created_at as at, body from purchase_watch_internal.events
-    where incident = ${id} and type like 'incident.%' and type <> 'incident.ended' order by position desc limit 1`;
-  return row ?? null;
-}
+    where incident = ${id} and type like 'incident.%' and type <> 'incident.ended' order by position desc limit 1`);

@@ -3,10 +3,10 @@
 import { COMPLETED } from '../../domain/deciding/invoice.ts';
 import type { OrderCounts, PaidPurchase } from '../../domain/incidents/paid-twice.ts';
 import type { Instant } from '../../domain/values/time.ts';
-import { type Columns, columns } from '../connection/columns.ts';
+import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
 import { announcing, type NewEvent } from '../events/events.ts';
-import type { Lease } from '../shards/leases.ts';
+import { holding, type Lease } from '../shards/leases.ts';
 import { isOldPayment, paymentsJson, type StoredPayment } from '../stays/order-payments.ts';
 
 /** Completed purchases that one look reads; further ones wait for the next look. */
@@ -20,7 +20,7 @@ export async function purchasesToJudge(sql: Queries): Promise<StoredPaid[]> {
     select from purchase_watch_internal.order_payments w
     where w.purchase = q.id and w.announced_at is null and (w.paid_at, w.purchase) > (f.paid_at, f.purchase))`;
   const rows = await sql<(Omit<StoredPaid, 'order'> & { readonly order: string | null })[]>`
-    select p.id::float8 as id, p.site, p.site || '/' || p.purchase_id as purchase, f.paid_at as "paidAt", coalesce(p.state = ${COMPLETED}, false) as "isPaid",
+    select p.id, p.site, p.site || '/' || p.purchase_id as purchase, f.paid_at as "paidAt", coalesce(p.state = ${COMPLETED}, false) as "isPaid",
       coalesce(${isOldPayment(sql)}, false) as "isOld",
       (${paymentsJson(sql, isLater)})::text as order
     from (
@@ -46,10 +46,7 @@ interface KnownPurchase {
   readonly purchase: string;
 }
 
-const KNOWN: Columns<KnownPurchase> = {
-  id: ['bigint', ({ id }) => id],
-  purchase: ['text', ({ purchase }) => purchase],
-};
+const KNOWN = 'id bigint, purchase text';
 
 export interface PaymentResults {
   readonly judged: readonly KnownPurchase[];
@@ -67,10 +64,10 @@ export async function savePayments(
   sql: Queries,
   { judged, named, counts, events, now, lease }: PaymentResults & { now: Instant; lease: Lease },
 ): Promise<boolean> {
+  const counted = [...counts].map(([site, each]) => ({ site, ...each }));
   const names = new Set(named.map(({ id }) => id));
   const rows = await sql<{ saved: boolean | null }[]>`
-    with held as materialized (
-      select from purchase_watch_internal.leases where name = ${lease.name} and owner = ${lease.replica} and epoch = ${lease.epoch} for share),
+    with ${holding(sql, lease)},
     ready as materialized (
       select o.purchase from purchase_watch_internal.order_payments o
       join ${columns(sql, judged, 'r', KNOWN)} on r.id = o.purchase
@@ -92,11 +89,7 @@ export async function savePayments(
       on conflict (purchase) do update set announced_at = coalesce(o.announced_at, excluded.announced_at)),
     counted as (
       insert into purchase_watch_internal.order_counts (site, paid, repeated)
-      select r.site, r.paid, r.repeated from ${columns(sql, [...counts], 'r', {
-        site: ['text', ([site]) => site],
-        paid: ['integer', ([, { paid }]) => paid],
-        repeated: ['integer', ([, { repeated }]) => repeated],
-      })}
+      select r.site, r.paid, r.repeated from ${columns(sql, counted, 'r', 'site text, paid integer, repeated integer')}
       where exists (select from whole)
       on conflict (site) do update set paid = excluded.paid, repeated = excluded.repeated),
     ${announcing(sql, events, sql`exists (select from whole)`)}

@@ -20,7 +20,7 @@ export async function recordPost(
     with raised as (update purchase_watch_internal.leases set epoch = epoch + 1 where name = ${LEASES.judge} returning name),
     alerted as (
       select coalesce(array_agg(id), '{}') as ids from purchase_watch_internal.subscribers
-      where configured and audience = 'people' and name = any(${channels as string[]}::text[])),
+      where configured and audience = 'people' and name = any(${channels}::text[])),
     kept as (
       insert into purchase_watch_internal.incidents as i
         (id, kind, severity, since, opened_at, count, peak, said_at, said_count, said_severity, announced_at, heard)

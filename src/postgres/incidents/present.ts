@@ -18,17 +18,15 @@ export interface PresentAlert {
 const MOST = 500;
 
 /** What a channel was alerted of, by its subscriber's name; none while it is switched off. `since`: how long ago an incident may have ended. */
-export function presentAlerts(sql: Queries, channel: string, since: Milliseconds): Promise<PresentAlert[]> {
-  return sql<PresentAlert[]>`
+export const presentAlerts = (sql: Queries, channel: string, since: Milliseconds) => sql<PresentAlert[]>`
     select last.id, last.type, last.body, i.ended_at is not null or i.parent is not null as "isOver",
       last.delivery, last.status = 'delivered' as "isDelivered"
     from purchase_watch_internal.incidents i
     join purchase_watch_internal.subscribers s on s.name = ${channel} and s.configured and s.status = 'active'
     cross join lateral (
-      select e.id, e.type, e.body, d.id::float8 as delivery, d.status
+      select e.id, e.type, e.body, d.id as delivery, d.status
       from purchase_watch_internal.events e
       join purchase_watch_internal.deliveries d on d.event = e.position and d.subscriber = s.id
       where e.incident = i.id and e.type like 'incident.%' order by e.position desc limit 1) last
     where i.said_at is not null and (i.ended_at is null or i.ended_at > now() - ${since}::float8 * interval '1 ms')
     order by i.position limit ${MOST}`;
-}

@@ -4,6 +4,7 @@ import type { Silence } from '../../domain/incidents/incident.ts';
 import type { IncidentKind } from '../../domain/incidents/symptom.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
+import { firstRow } from '../connection/rows.ts';
 
 export interface SilenceRow extends Silence {
   readonly id: number;
@@ -13,15 +14,13 @@ export interface SilenceRow extends Silence {
 }
 
 const COLUMNS = `
-  id::float8 as id, kind, site, state, subscriber, reason, created_by as by, created_at as "createdAt",
+  id, kind, site, state, subscriber, reason, created_by as by, created_at as "createdAt",
   starts_at as "startsAt", ends_at as "endsAt"`;
 
 /** Silences that hold at a moment. */
-export async function silencesAt(sql: Queries, now: Instant): Promise<SilenceRow[]> {
-  return sql<SilenceRow[]>`
+export const silencesAt = (sql: Queries, now: Instant) => sql<SilenceRow[]>`
     select ${sql.unsafe(COLUMNS)} from purchase_watch_internal.silences
     where ends_at > ${now}::timestamptz and starts_at <= ${now}::timestamptz order by id`;
-}
 
 /** A page of silences, newest first: those that hold now or later, those that are over, or all. */
 export async function listSilences(
@@ -36,10 +35,8 @@ export async function listSilences(
 }
 
 /** A silence by its id, or null. */
-export async function findSilence(sql: Queries, id: number): Promise<SilenceRow | null> {
-  const [row] = await sql<SilenceRow[]>`select ${sql.unsafe(COLUMNS)} from purchase_watch_internal.silences where id = ${id}`;
-  return row ?? null;
-}
+export const findSilence = (sql: Queries, id: number) =>
+  firstRow(sql<SilenceRow[]>`select ${sql.unsafe(COLUMNS)} from purchase_watch_internal.silences where id = ${id}`);
 
 export interface NewSilence {
   readonly kind: IncidentKind | null;

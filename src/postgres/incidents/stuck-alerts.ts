@@ -4,11 +4,12 @@ import type { SingleReason } from '../../domain/incidents/stuck-checkouts.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
+import { firstValue, firstValues } from '../connection/rows.ts';
 import { announcing, type NewEvent } from '../events/events.ts';
-import type { Lease } from '../shards/leases.ts';
+import { holding, type Lease } from '../shards/leases.ts';
 import { paidByAnother } from '../stays/evidence.ts';
 import { isOfFirstLoad } from '../stays/first-load.ts';
-import { STAY, type StoredStay } from '../stays/stays.ts';
+import type { StoredStay } from '../stays/stays.ts';
 
 /** Checkouts that one look reads; further ones wait for the next look. */
 const MOST = 2_000;
@@ -56,25 +57,16 @@ export function notingStuck(sql: Queries, stays: readonly StoredStay[]) {
   return sql`
     noted as (
       insert into purchase_watch_internal.stuck_alerts (purchase, site, state, state_since, stuck_at, first_sight)
-      select p.id, s.site, s.state, s.since, s.at, s.first_sight
-      from ${columns(sql, stuck, 's', {
-        ...STAY,
-        purchase: ['bigint', ({ purchase }) => purchase],
-        site: ['text', ({ site }) => site],
-        state: ['integer', ({ state }) => state],
-        since: ['timestamptz', ({ enteredAt }) => enteredAt],
-        at: ['timestamptz', ({ at }) => at],
-        first_sight: ['boolean', ({ firstSight }) => firstSight],
-      })}
+      select p.id, s.site, s.state, s.entered_at, s.at, s.first_sight
+      from ${columns(sql, stuck, 's', 'id bigint, customer bigint, purchase bigint, site text, state integer, entered_at timestamptz, at timestamptz, first_sight boolean')}
       join purchase_watch.purchases p on p.id = s.purchase
       where exists (select from held) and exists (select from purchase_watch_internal.stays t where t.id = s.id and t.customer = s.customer)
       on conflict do nothing)`;
 }
 
 /** Stuck checkouts of which people were not alerted yet, and alerted ones that are over, the oldest first. Reads open alerts only. */
-export async function checkoutsToAlert(sql: Queries): Promise<StoredCheckout[]> {
-  return sql<StoredCheckout[]>`
-    select a.id::float8 as id, a.site, a.state, a.first_sight as "firstSight", p.status, p.purchase_id as "purchaseId",
+export const checkoutsToAlert = (sql: Queries) => sql<StoredCheckout[]>`
+    select a.id, a.site, a.state, a.first_sight as "firstSight", p.status, p.purchase_id as "purchaseId",
       case when a.unreadable is null then a.state_since when p.status = 'unreadable' then coalesce(p.seen_at, p.watched_since) else a.stuck_at end as since,
       a.stuck_at as "stuckAt", a.unreadable, p.last_error as "lastError",
       case when a.alerted_at is not null then a.alerted end as alerted, m.to_state as "toState",
@@ -92,27 +84,22 @@ export async function checkoutsToAlert(sql: Queries): Promise<StoredCheckout[]> 
       where t.purchase = a.purchase and t.from_state = a.state and t.not_after > a.state_since order by t.sequence limit 1) m on true
     where a.ended_at is null and (a.alerted_at is null or ${sql.unsafe(IS_OVER)})
     order by a.id limit ${MOST}`;
-}
 
 /** Those of the sites that have more than `most` stuck purchases of their first load. */
-export async function sitesWithBacklog(sql: Queries, sites: readonly string[], most: number): Promise<string[]> {
-  const rows = await sql<{ site: string }[]>`
+export const sitesWithBacklog = (sql: Queries, sites: readonly string[], most: number) =>
+  firstValues<string>(sql`
     select s.name as site from purchase_watch_internal.sites s
     cross join lateral (
       select count(*) as count from (
         select from purchase_watch.purchases p
         where p.stuck_since is not null and p.site = s.name
           and ${isOfFirstLoad(sql)} limit ${most + 1}) found) b
-    where s.name = any(${sites as string[]}::text[]) and b.count > ${most}`;
-  return rows.map(({ site }) => site);
-}
+    where s.name = any(${sites}::text[]) and b.count > ${most}`);
 
 /** When people were last alerted of purchases that cannot be read, of those that still are; null: of none. */
-export async function unreadableAlertedAt(sql: Queries): Promise<Instant | null> {
-  const [row] = await sql<[{ at: Instant | null }]>`
-    select max(alerted_at) as at from purchase_watch_internal.stuck_alerts where ended_at is null and unreadable is not null`;
-  return row.at;
-}
+export const unreadableAlertedAt = (sql: Queries) =>
+  firstValue<Instant | null>(sql`
+    select max(alerted_at) as at from purchase_watch_internal.stuck_alerts where ended_at is null and unreadable is not null`);
 
 /** A state of a site of which people were alerted checkout by checkout. */
 export interface SinglePlace {
@@ -129,11 +116,8 @@ export async function singlePlaces(
 ): Promise<SinglePlace[]> {
   if (places.length === 0) return [];
   const rows = await sql<(SinglePlace & { readonly isLast: boolean })[]>`
-    select w.site, w.state, l.id::float8 as id, l.is_last as "isLast"
-    from (select distinct * from ${columns(sql, places, 'r', {
-      site: ['text', (r) => r.site],
-      state: ['integer', (r) => r.state],
-    })}) w
+    select w.site, w.state, l.id, l.is_last as "isLast"
+    from (select distinct * from ${columns(sql, places, 'r', 'site text, state integer')}) w
     cross join lateral (
       select id, is_last from purchase_watch_internal.stuck_alerts a
       where a.site = w.site and a.state = w.state and a.alerted_at is not null and a.mode = 'auto'
@@ -142,12 +126,10 @@ export async function singlePlaces(
 }
 
 /** The part of a statement that writes that incidents took over from single alerts; `held` as in `saveVerdicts`. */
-export function notingTakenOver(sql: Queries, rows: readonly number[]) {
-  return sql`
+export const notingTakenOver = (sql: Queries, rows: readonly number[]) => sql`
     taken_over as (
       update purchase_watch_internal.stuck_alerts set is_last = true
       where id = any(${`{${rows.join()}}`}::bigint[]) and exists (select from held))`;
-}
 
 export interface CheckoutResults {
   /** The checkouts that the results rest on. */
@@ -168,10 +150,10 @@ export async function saveCheckouts(
   sql: Queries,
   { read, stuck, over, dropped, events, now, lease }: CheckoutResults & { now: Instant; lease: Lease },
 ): Promise<boolean> {
+  const alerted = stuck.map(({ id, alerted, reason }) => ({ ...reason, id, alerted: `{${alerted.join()}}` }));
   const fresh = [...stuck.map(({ id }) => id), ...dropped];
   const rows = await sql<{ saved: boolean | null }[]>`
-    with held as materialized (
-      select from purchase_watch_internal.leases where name = ${lease.name} and owner = ${lease.replica} and epoch = ${lease.epoch} for share),
+    with ${holding(sql, lease)},
     ready as materialized (
       select a.id from purchase_watch_internal.stuck_alerts a
       join ${columns(sql, read, 'r', {
@@ -187,14 +169,7 @@ export async function saveCheckouts(
     alerted as (
       update purchase_watch_internal.stuck_alerts a set alerted_at = ${now}::timestamptz, alerted = r.alerted::integer[],
         mode = r.mode, counted_stays = r.counted, stays_per_day = r.per_day, is_last = r.is_last
-      from ${columns(sql, stuck, 'r', {
-        id: ['bigint', ({ id }) => id],
-        alerted: ['text', (each) => `{${each.alerted.join()}}`],
-        mode: ['text', ({ reason }) => reason.mode],
-        counted: ['integer', ({ reason }) => reason.counted],
-        per_day: ['real', ({ reason }) => reason.perDay],
-        is_last: ['boolean', ({ reason }) => reason.isLast],
-      })}
+      from ${columns(sql, alerted, 'r', 'id bigint, alerted text, mode text, counted integer, per_day real, is_last boolean')}
       where a.id = r.id and exists (select from whole)),
     alerted_over as (
       update purchase_watch_internal.stuck_alerts set ended_at = ${now}::timestamptz

@@ -75,20 +75,10 @@ export async function limitLockWaits(tx: Queries): Promise<void> {
       set_config('idle_in_transaction_session_timeout', '0', true)`;
 }
 
-export interface Watch {
-  /** The process of the session that is watched. */
-  pid: number | null;
-  /** Whether the session may wait for as long as it takes: then `onStep` names each session in its way. */
-  isPatient: boolean;
-  /** The session that was last seen in its way. */
-  blocker: LockHolder | null;
-  /** Rejects some time after the signal, if the session has not ended by then. */
-  readonly ended: Promise<never>;
-  end(): void;
-}
+export type Watch = ReturnType<typeof watchSession>;
 
 /** Looks every moment who is in the way of a session, and cancels its statement after the signal. */
-function watchSession(sql: Sql, { signal, onStep }: Trying): Watch {
+function watchSession(sql: Sql, { signal, onStep }: Trying) {
   const ended = Promise.withResolvers<never>();
   ended.promise.catch(() => undefined);
   let isAsking = false;
@@ -119,12 +109,16 @@ function watchSession(sql: Sql, { signal, onStep }: Trying): Watch {
   const timer = setInterval(look, LOOK_EVERY);
   const onAbort = (): void => void look();
   signal?.addEventListener('abort', onAbort, { once: true });
-  const watch: Watch = {
-    pid: null,
+  const watch = {
+    /** The process of the session that is watched. */
+    pid: null as number | null,
+    /** Whether the session may wait for as long as it takes: then `onStep` names each session in its way. */
     isPatient: false,
-    blocker: null,
+    /** The session that was last seen in its way. */
+    blocker: null as LockHolder | null,
+    /** Rejects some time after the signal, if the session has not ended by then. */
     ended: ended.promise,
-    end: () => {
+    end: (): void => {
       clearInterval(timer);
       signal?.removeEventListener('abort', onAbort);
     },

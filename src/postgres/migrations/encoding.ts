@@ -4,13 +4,7 @@ import { AppError } from '../../domain/values/errors.ts';
 import type { Queries } from '../connection/database.ts';
 
 /** A database that cannot hold every character, and the statement that makes one that can; null for UTF8. */
-export function wrongEncoding({
-  encoding,
-  database,
-}: {
-  encoding: string;
-  database: string;
-}): { found: string; todo: string } | null {
+export function wrongEncoding({ encoding, database }: { encoding: string; database: string }) {
   if (encoding === 'UTF8') return null;
   const found = `database ${database} has encoding ${encoding}, in which names of customers and amounts cannot be kept as the service sends them`;
   const name = `"${database.replaceAll('"', '""')}_utf8"`;

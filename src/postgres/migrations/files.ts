@@ -40,6 +40,17 @@ export interface LockTaken {
   readonly work: 'none' | 'scan' | 'index' | 'rewrite';
 }
 
+/** The locks of files from lines: `file | statement | table | lock | work` for each lock, the file alone where it takes none. */
+export function locksIn(text: string): ReadonlyMap<string, readonly LockTaken[]> {
+  const locks = new Map<string, LockTaken[]>();
+  for (const line of text.trim().split('\n')) {
+    const [file, statement, table, lock, work] = line.split(' | ');
+    const before = locks.get(file!) ?? [];
+    locks.set(file!, statement === undefined ? before : [...before, { statement, table, lock, work } as LockTaken]);
+  }
+  return locks;
+}
+
 /** The files of a folder in their order. Throws AppError `configuration` for names, numbers and first lines that are wrong. */
 export function readFolder(folder: string): MigrationFile[] {
   const names = readdirSync(folder)

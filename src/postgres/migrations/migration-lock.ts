@@ -8,29 +8,20 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
+import { firstRow } from '../connection/rows.ts';
 
 /** The number means nothing; it must never change. */
 const LOCK = 7_236_019_444;
 const TRY_AGAIN: Milliseconds = 200;
 
-/** How long a session may keep the lock from a start. */
-export interface LockPatience {
-  /** Patience with a login that may migrate: it may be building an index over a large table. */
-  readonly own: Milliseconds;
-  /** Patience with any other login, which has no reason to hold the lock. */
-  readonly others: Milliseconds;
-  /** Ends the waiting. */
-  readonly signal?: AbortSignal | undefined;
-}
-const PATIENCE = { own: 3_600_000, others: 60_000 };
+/** How long a login that may migrate may keep the lock from a start, since it may be building an index over a large table; and any other login, which has no reason to hold it. */
+const PATIENCE = { own: 3_600_000, others: 60_000 } as const;
 
 /**
  * The last statement by the extended protocol keeps its snapshot until the transaction's next statement. An index that is built
  * beside writers would wait for that snapshot, and the transaction for the index.
  */
-export async function releaseSnapshot(tx: Queries): Promise<void> {
-  await tx.unsafe('select 1');
-}
+export const releaseSnapshot = (tx: Queries) => tx.unsafe('select 1');
 
 interface Holder {
   readonly pid: number;
@@ -47,7 +38,11 @@ interface Holder {
 export async function lockMigrations(
   tx: Queries,
   onStep: (step: string) => void,
-  { own = PATIENCE.own, others = PATIENCE.others, signal }: Partial<LockPatience> = {},
+  {
+    own = PATIENCE.own,
+    others = PATIENCE.others,
+    signal,
+  }: { own?: Milliseconds; others?: Milliseconds; signal?: AbortSignal | undefined } = {},
 ): Promise<void> {
   const began = performance.now();
   let named: string | null = null;
@@ -69,15 +64,13 @@ export async function lockMigrations(
 }
 
 /** The session that holds the lock; null when the lock was released meanwhile. */
-async function findHolder(tx: Queries): Promise<Holder | null> {
-  const [holder] = await tx<Holder[]>`
+const findHolder = (tx: Queries) =>
+  firstRow(tx<Holder[]>`
     select l.pid, coalesce(a.usename, 'unknown') as login, coalesce(a.application_name, '') as application,
       coalesce(pg_has_role(a.usesysid, current_user, 'usage'), false) as "isOwn"
     from pg_locks l left join pg_stat_activity a on a.pid = l.pid
     where l.locktype = 'advisory' and l.granted and l.database = (select oid from pg_database where datname = current_database())
-      and l.classid = ${LOCK}::int8 >> 32 and l.objid = ${LOCK}::int8 & 4294967295 and l.objsubid = 1`;
-  return holder ?? null;
-}
+      and l.classid = ${LOCK}::int8 >> 32 and l.objid = ${LOCK}::int8 & 4294967295 and l.objsubid = 1`);
 
 function keptBy(words: string, pid: number, limit: Milliseconds): AppError {
   return new AppError(

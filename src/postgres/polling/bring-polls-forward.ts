@@ -32,7 +32,7 @@ export async function bringPollsForward(
           due_slot = purchase_watch_internal.due_slot(${now}::timestamptz), revision = p.revision + 1
         from free where p.id = free.id returning p.id, p.shard),
       nudged as (insert into purchase_watch_internal.nudges (purchase, shard) select id, shard from moved)
-      select (select count(*) from moved)::float8 as moved, count(*)::float8 as examined, max(id)::float8 as last from failing`;
+      select (select count(*) from moved) as moved, count(*) as examined, max(id) as last from failing`;
     moved += batch!.moved;
     if (batch!.examined < AT_ONCE) break;
     last = batch!.last!;

@@ -8,7 +8,7 @@ export async function lockedOf(sql: Queries, ids: readonly number[]): Promise<Se
   const rows = await sql<{ id: number }[]>`
     with unlocked as materialized (
       select id from purchase_watch.purchases where id = any(${asked}::bigint[]) for no key update skip locked)
-    select id::float8 as id from purchase_watch.purchases
+    select id from purchase_watch.purchases
     where id = any(${asked}::bigint[]) and id not in (select id from unlocked)`;
   return new Set(rows.map(({ id }) => id));
 }

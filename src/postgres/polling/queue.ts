@@ -46,8 +46,8 @@ type Row = Purchase & Omit<QueuedPurchase, 'purchase'>;
 
 // Rows are read as flat columns and times as epoch milliseconds: one object a row, nothing to convert.
 const COLUMNS = `
-  p.id::float8 as id, p.site, p.purchase_id as "purchaseId", p.shard, p.revision, p.polls::float8 as polls, p.status, p.state,
-  p.state_since as "stateSince", p.excused_ms::float8 as excused,
+  p.id, p.site, p.purchase_id as "purchaseId", p.shard, p.revision, p.polls, p.status, p.state,
+  p.state_since as "stateSince", p.excused_ms as excused,
   p.stuck_since as "stuckSince", p.seen_at as "seenAt",
   p.watched_since as "watchedSince", p.failures, p.unknowns, p.invoice, p.sequence,
   left(encode(sha256(convert_to(d.fields::text, 'UTF8')), 'base64'), ${DIGEST_LENGTH}) as "detailsDigest",
@@ -75,12 +75,7 @@ export async function loadDue(
   if (ranges.length === 0) return reads.map(() => ({ rows: [], cursors: [] }));
   const rows = await sql<(Row & { readonly read: number })[]>`
     select c.read, ${sql.unsafe(COLUMNS)}
-    from ${columns(sql, ranges, 'c', {
-      read: ['integer', (c) => c.read],
-      shard: ['smallint', (c) => c.shard],
-      slot: ['integer', (c) => c.slot],
-      id: ['bigint', (c) => c.id],
-    })}
+    from ${columns(sql, ranges, 'c', 'read integer, shard smallint, slot integer, id bigint')}
     cross join lateral (
       select * from purchase_watch.purchases q
       where q.site = (${reads.map(({ site }) => site)}::text[])[c.read] and q.shard = c.shard and q.due_slot is not null
@@ -111,7 +106,7 @@ function movedOn({ cursors, through, limit }: QueueRead, rows: readonly Row[]): 
 }
 
 /** A purchase that changed from outside, as it is now, and its nudges. */
-export interface Nudged extends QueuedPurchase {
+export interface NudgedPurchase extends QueuedPurchase {
   readonly nudges: readonly number[];
 }
 
@@ -128,12 +123,12 @@ export interface BulkBegin extends Cursor {
 export async function readNudged(
   sql: Queries,
   { shards, limit }: { shards: readonly number[]; limit: number },
-): Promise<{ rows: Nudged[]; orphans: number[]; bulks: BulkBegin[]; more: boolean }> {
+): Promise<{ rows: NudgedPurchase[]; orphans: number[]; bulks: BulkBegin[]; more: boolean }> {
   const rows = await sql<((Row | { readonly id: null }) & OwnNudges)[]>`
     with nudge as materialized (
       select id, purchase, shard, site, slot from purchase_watch_internal.nudges
       where shard = any(${`{${shards.join()}}`}::smallint[]) order by id desc limit ${limit})
-    select ${sql.unsafe(COLUMNS)}, n.nudges::text[]::float8[] as nudges, n.begin
+    select ${sql.unsafe(COLUMNS)}, n.nudges, n.begin
     from (
       select purchase, array_agg(id) as nudges,
         -- Each purchase keeps its site and shard.
@@ -180,7 +175,7 @@ export async function loadAttached(
   { ids, details }: { ids: readonly number[]; details: readonly number[] },
 ): Promise<Map<number, Attached>> {
   const rows = await sql<(Attached & { readonly id: number })[]>`
-    select p.id::float8 as id, p.reference, p.metadata::text as metadata, d.fields::text as details
+    select p.id, p.reference, p.metadata::text as metadata, d.fields::text as details
     from purchase_watch.purchases p
     left join purchase_watch_internal.purchase_details d on d.purchase = p.id and p.id = any(${`{${details.join()}}`}::bigint[])
     where p.id = any(${`{${ids.join()}}`}::bigint[])`;

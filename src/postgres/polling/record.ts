@@ -10,7 +10,6 @@
 import { COMPLETED } from '../../domain/deciding/invoice.ts';
 import type { PollOutcome, Transition } from '../../domain/deciding/outcome.ts';
 import { completedEvents } from '../../domain/events/make-event.ts';
-import type { Holding } from '../../domain/replicas/ownership.ts';
 import type { Stay } from '../../domain/stays/stay.ts';
 import { stringifyExact } from '../../domain/values/exact-json.ts';
 import type { Instant } from '../../domain/values/time.ts';
@@ -24,6 +23,7 @@ import {
   NOT_FRESH,
   newDeliveries,
 } from '../deliveries/new-deliveries.ts';
+import { held, type Writer } from '../deliveries/settle.ts';
 import { announcingRows, type EventRow } from '../events/events.ts';
 import { customerOf } from '../stays/customer.ts';
 import { isOfFirstLoad } from '../stays/first-load.ts';
@@ -52,26 +52,17 @@ export interface Recorded {
   readonly deliveries: NewDeliveries;
 }
 
-export interface RecordContext {
-  readonly replica: string;
-  readonly holdings: readonly Holding[];
-}
-
 /**
  * Records polls that changed nothing but times and counters: one statement that changes no index. The commit waits for the disk
  * all the same: if a crash of the database undid a row's new slot, the row would lie behind its cursor, where only the patrol
  * finds it.
  */
-export async function recordUnchanged(
-  sql: Queries,
-  decided: readonly Decided[],
-  { replica, holdings }: RecordContext,
-): Promise<Recorded> {
+export async function recordUnchanged(sql: Queries, decided: readonly Decided[], writer: Writer): Promise<Recorded> {
   // Rows that lie together are written together, which costs less.
   const batch = decided.toSorted((a, b) => a.outcome.purchase.id - b.outcome.purchase.id);
   const isAllWell = batch.every(({ outcome: { purchase, lastError } }) => purchase.failures === 0 && lastError === null);
   const rows = await sql<Found[]>`
-    with held as materialized (${heldShards(sql, replica, holdings)}),
+    with ${held(sql, writer)},
     written as (
       update purchase_watch.purchases p set
         polls = r.polls, last_polled_at = r.now, next_poll_at = r.next, next_poll_reason = r.reason, due_slot = r.slot, excused_ms = r.excused,
@@ -98,7 +89,7 @@ export async function recordUnchanged(
       where p.id = r.id and p.site || '/' || p.purchase_id = r.purchase and p.revision = r.revision and p.polls = r.polls - 1
       returning p.id)
     select id, null::smallint as shard from written union all select null, id from held`;
-  return summarize(rows, holdings);
+  return summarize(rows, writer);
 }
 
 /**
@@ -106,11 +97,7 @@ export async function recordUnchanged(
  * read before. One statement writes everything: every further round trip would delay the delivery of the change, and a
  * connection that is lost leaves nothing half done.
  */
-export async function recordChanged(
-  sql: Queries,
-  decided: readonly Decided[],
-  { replica, holdings }: RecordContext,
-): Promise<Recorded> {
+export async function recordChanged(sql: Queries, decided: readonly Decided[], writer: Writer): Promise<Recorded> {
   const batch = await withAttached(sql, decided);
   const moves = batch.flatMap((d) =>
     d.outcome.transition === null ? [] : [{ id: d.outcome.purchase.id, ...d.outcome.transition }],
@@ -124,7 +111,7 @@ export async function recordChanged(
   const guard = sql`case when e.purchase is null
     then exists (select from unknown u where u.site = e.site and u.state = e.state) else e.purchase in (select id from written) end`;
   const rows = await sql<(Found & FreshRow)[]>`
-    with held as materialized (${heldShards(sql, replica, holdings)}),
+    with ${held(sql, writer)},
     written as (${updatePurchases(sql, batch)}),
     transition as (${insertTransitions(sql, moves)}),
     ${moves.length === 0 ? sql`` : sql`${countingTransitions(sql)},`}
@@ -139,7 +126,7 @@ export async function recordChanged(
     union all select null, id, ${sql.unsafe(NOT_FRESH)} from held
     union all select null, null, ${sql.unsafe(NOT_FRESH)} from notified
     union all select null, null, fresh.* from fresh`;
-  return summarize(rows, holdings, events, newDeliveries(rows, events));
+  return summarize(rows, writer, events, newDeliveries(rows, events));
 }
 
 /** Completes the events of a batch with the fields that memory does not hold, by one query, and none when no poll has events. */
@@ -167,13 +154,6 @@ const FAILURES: Columns<Decided> = {
   unknowns: ['integer', (d) => d.outcome.purchase.unknowns],
   error: ['text', (d) => d.outcome.lastError],
 };
-
-/** The shards of the given holdings that this replica still holds, locked against a takeover until the transaction ends. */
-const heldShards = (sql: Queries, replica: string, holdings: readonly Holding[]) => sql<{ id: number }[]>`
-  select s.id from purchase_watch_internal.shards s
-  join ${columns(sql, holdings, 'h', { id: ['smallint', (h) => h.shard], epoch: ['bigint', (h) => h.epoch] })}
-    on h.id = s.id and h.epoch = s.epoch
-  where s.owner = ${replica} order by s.id for share of s`;
 
 const updatePurchases = (sql: Queries, batch: readonly Decided[]) => sql`
     update purchase_watch.purchases p set
@@ -280,7 +260,7 @@ interface Found {
 
 function summarize(
   rows: readonly Found[],
-  holdings: readonly Holding[],
+  { holdings }: Writer,
   events: readonly EventRow[] = [],
   deliveries = NO_DELIVERIES,
 ): Recorded {

@@ -1,7 +1,9 @@
 /** Moves the purchases of a former name of a site, and what is known of them, to the site's present name. */
+
 import { MOST_UNPOLLED } from '../../domain/polling/unpolled.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 import { holderAmong, type LockHolder } from '../connection/lock-holder.ts';
+import { firstValue } from '../connection/rows.ts';
 import { rowOf } from './locked-rows.ts';
 
 /** A site that was renamed. */
@@ -11,18 +13,16 @@ export interface Renamed {
 }
 
 /** The former names that no living replica names as a site of its own: what is theirs moves. */
-export async function renamedSites(sql: Queries): Promise<Renamed[]> {
-  return sql<Renamed[]>`
+export const renamedSites = (sql: Queries) => sql<Renamed[]>`
     select name as from, renamed_to as to from purchase_watch_internal.sites
     where renamed_to is not null and unnamed_since is not null order by name`;
-}
 
 /**
  * Moves up to `limit` purchases; answers how many. A poll that is under way for one is not recorded. The shard, and with it the
  * order of deliveries, stays. Rows that another transaction holds wait for a later call; so do ids that both names have.
  */
-export async function movePurchases(sql: Queries, { from, to }: Renamed, limit: number): Promise<number> {
-  const [row] = await sql<[{ count: number }]>`
+export const movePurchases = (sql: Queries, { from, to }: Renamed, limit: number) =>
+  firstValue<number>(sql`
     with candidate as materialized (
       select p.id from purchase_watch.purchases p
       where p.site = ${from} and not exists (
@@ -35,9 +35,7 @@ export async function movePurchases(sql: Queries, { from, to }: Renamed, limit: 
     alert as (update purchase_watch_internal.stuck_alerts a set site = ${to} from candidate c where a.purchase = c.id),
     nudged as (insert into purchase_watch_internal.nudges (purchase, shard) select id, shard from moved where due_slot is not null),
     woken as materialized (select pg_notify('purchase_watch_wake', 'purchases') from moved limit 1)
-    select (select count(*) from moved)::float8 as count, (select count(*) from woken) as woken`;
-  return row.count;
-}
+    select (select count(*) from moved) as count, (select count(*) from woken) as woken`);
 
 /**
  * Moves what belongs to the site as a whole: how long customers stay, numbers of changes, ended incidents, silences, and the name in
@@ -93,7 +91,7 @@ export async function stopDoubles(sql: Queries, { from, to }: Renamed, limit: nu
 }
 
 /** Purchases that stayed at a former name. */
-export interface LeftBehind {
+export interface LeftPurchases {
   /** Counted up to `MOST_UNPOLLED`. */
   readonly count: number;
   /** A session that has locked one of the first rows; null when none is known. */
@@ -101,9 +99,9 @@ export interface LeftBehind {
 }
 
 /** The purchases of a former name that could neither be moved nor stopped, because other sessions have locked their rows. */
-export async function leftBehind(sql: Queries, { from, to }: Renamed): Promise<LeftBehind> {
+export async function leftBehind(sql: Queries, { from, to }: Renamed): Promise<LeftPurchases> {
   const rows = await sql<{ id: number }[]>`
-    select p.id::float8 as id from purchase_watch.purchases p
+    select p.id from purchase_watch.purchases p
     where p.site = ${from} and (p.due_slot is not null or not exists (
       select from purchase_watch.purchases other where other.site = ${to} and other.purchase_id = p.purchase_id))
     limit ${MOST_UNPOLLED}`;
@@ -120,8 +118,8 @@ export async function stopPurchasesOf(sql: Queries, site: string, limit: number)
 }
 
 /** Stops the purchases of a statement that answers their locked ids; answers how many. */
-export async function stopping(sql: Queries, candidates: Fragment): Promise<number> {
-  const [row] = await sql<[{ count: number }]>`
+export const stopping = (sql: Queries, candidates: Fragment) =>
+  firstValue<number>(sql`
     with candidate as materialized (${candidates}),
     stopped as (
       update purchase_watch.purchases p set stuck_since = null, next_poll_at = null, next_poll_reason = null, due_slot = null,
@@ -131,6 +129,4 @@ export async function stopping(sql: Queries, candidates: Fragment): Promise<numb
       from candidate c where p.id = c.id returning p.id, p.shard),
     nudged as (insert into purchase_watch_internal.nudges (purchase, shard) select id, shard from stopped),
     woken as materialized (select pg_notify('purchase_watch_wake', channel) from unnest(array['judge', 'purchases']) w (channel) where exists (select from stopped))
-    select (select count(*) from stopped)::float8 as count, (select count(*) from woken) as woken`;
-  return row.count;
-}
+    select (select count(*) from stopped) as count, (select count(*) from woken) as woken`);

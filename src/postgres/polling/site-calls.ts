@@ -3,27 +3,16 @@ import type { SiteCallsNow, TokenTimes } from '../../domain/polling/site-calls.t
 import type { Instant } from '../../domain/values/time.ts';
 import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
+import { firstValues } from '../connection/rows.ts';
 
 /** Writes rows of one replica, and answers the sites that were written: none for a replica whose own row is missing. */
 export async function writeSiteCalls(sql: Queries, replica: string, rows: readonly SiteCallsNow[]): Promise<string[]> {
-  const written = await sql<{ site: string }[]>`
+  const flat = rows.map(({ token, ...row }) => ({ ...row, ...token!, hasToken: token !== null }));
+  return firstValues<string>(sql`
     insert into purchase_watch_internal.site_calls as c (site, replica, breaker, breaker_cause, breaker_since, next_probe_at,
       calls_per_second, ceiling, has_token, token_fetched_at, token_expires_at, token_refused_at, token_refusal)
-    select w.site, r.id, w.breaker, w.cause, w.since, w.probe, w.rate, w.ceiling, w.token, w.fetched, w.expires, w.refused, w.refusal
-    from ${columns(sql, rows, 'w', {
-      site: ['text', ({ site }) => site],
-      breaker: ['text', ({ breaker }) => breaker],
-      cause: ['text', ({ cause }) => cause],
-      since: ['timestamptz', ({ since }) => since],
-      probe: ['timestamptz', ({ nextProbeAt }) => nextProbeAt],
-      rate: ['float8', ({ callsPerSecond }) => callsPerSecond],
-      ceiling: ['float8', ({ ceiling }) => ceiling],
-      token: ['boolean', ({ token }) => token !== null],
-      fetched: ['timestamptz', ({ token }) => token?.fetchedAt ?? null],
-      expires: ['timestamptz', ({ token }) => token?.expiresAt ?? null],
-      refused: ['timestamptz', ({ token }) => token?.refusedAt ?? null],
-      refusal: ['text', ({ token }) => token?.refusal ?? null],
-    })}
+    select w.site, r.id, w.breaker, w.cause, w.since, w.next_probe_at, w.calls_per_second, w.ceiling, w.has_token, w.fetched_at, w.expires_at, w.refused_at, w.refusal
+    from ${columns(sql, flat, 'w', 'site text, breaker text, cause text, since timestamptz, next_probe_at timestamptz, calls_per_second float8, ceiling float8, has_token boolean, fetched_at timestamptz, expires_at timestamptz, refused_at timestamptz, refusal text')}
     join purchase_watch_internal.sites s on s.name = w.site
     join purchase_watch_internal.replicas r on r.id = ${replica}
     order by w.site
@@ -31,8 +20,7 @@ export async function writeSiteCalls(sql: Queries, replica: string, rows: readon
       breaker_since = excluded.breaker_since, next_probe_at = excluded.next_probe_at, calls_per_second = excluded.calls_per_second,
       ceiling = excluded.ceiling, has_token = excluded.has_token, token_fetched_at = excluded.token_fetched_at,
       token_expires_at = excluded.token_expires_at, token_refused_at = excluded.token_refused_at, token_refusal = excluded.token_refusal
-    returning site`;
-  return written.map(({ site }) => site);
+    returning site`);
 }
 
 /** A row with the replica that wrote it, and when. */

@@ -9,7 +9,7 @@ import type { Queries } from '../connection/database.ts';
 /** Has the sites in the table that a replica's settings name. Takes none away: another replica may name others. */
 export async function syncSites(sql: Queries, names: readonly string[]): Promise<void> {
   await sql`
-    insert into purchase_watch_internal.sites as s (name) select unnest(${names as string[]}::text[])
+    insert into purchase_watch_internal.sites as s (name) select unnest(${names}::text[])
     on conflict (name) do update set configured = true, unnamed_since = null where not s.configured or s.unnamed_since is not null`;
 }
 
@@ -106,7 +106,7 @@ export async function endFailuresWithoutPurchases(sql: Queries): Promise<boolean
     reach as (
       update purchase_watch_internal.site_reach r set failing_since = null, reason = null, error = null
       from ended where r.site = ended.name and r.failing_since is not null)
-    select count(*)::float8 as count from ended`;
+    select count(*) from ended`;
   return row.count > 0;
 }
 
@@ -159,7 +159,7 @@ export async function listSites(sql: Queries): Promise<SiteRow[]> {
       case when n.count = 0 then failing_reason when renamed_to is null then 'not_configured' else 'not_moved' end as "failingReason",
       last_success_at as "lastSuccessAt", last_read_at as "lastReadAt", last_error as "lastError"
     from purchase_watch_internal.sites s cross join lateral (
-      select count(*)::float8 as count from (
+      select count(*) from (
         select from purchase_watch.purchases p where s.unnamed_since is not null and p.site = s.name and p.due_slot is not null
         limit ${MOST_UNPOLLED}) p) n
     left join lateral (

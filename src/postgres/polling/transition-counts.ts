@@ -1,6 +1,7 @@
 /** Counts of transitions by site, states and time: written with the transitions, and folded later. */
 
 import type { Queries } from '../connection/database.ts';
+import { firstValue } from '../connection/rows.ts';
 
 /** Rows that one statement folds at most; further rows wait for the next statement. */
 const FOLDED_AT_ONCE = 20_000;
@@ -16,8 +17,8 @@ export const countingTransitions = (sql: Queries) => sql`
       from transition t join written w on w.id = t.purchase group by 1, 3, 4, 5)`;
 
 /** Adds the counts written since the last call to their buckets; answers how many rows there were. Any replica may call this at any time. */
-export async function foldTransitionCounts(sql: Queries): Promise<number> {
-  const [row] = await sql<[{ folded: number }]>`
+export const foldTransitionCounts = (sql: Queries) =>
+  firstValue<number>(sql`
     with taken as materialized (
       select ctid as at from purchase_watch_internal.transition_count_changes limit ${FOLDED_AT_ONCE} for update skip locked),
     change as (
@@ -29,6 +30,4 @@ export async function foldTransitionCounts(sql: Queries): Promise<number> {
       -- All statements use this order, so that two never wait for each other.
       order by site, bucket, from_state, to_state
       on conflict (site, bucket, from_state, to_state) do update set count = c.count + excluded.count)
-    select count(*)::float8 as folded from change`;
-  return row.folded;
-}
+    select count(*) as folded from change`);

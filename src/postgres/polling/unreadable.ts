@@ -6,11 +6,10 @@ import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
 
 /** The part of a statement that writes purchases that cannot be read any more, for alerts one by one; of those in `written`. The judge drops those that no channel for people wants. */
-export function notingUnreadable(
+export const notingUnreadable = (
   sql: Queries,
   batch: readonly { readonly outcome: Pick<PollOutcome, 'purchase' | 'reason'>; readonly now: Instant }[],
-) {
-  return sql`
+) => sql`
     insert into purchase_watch_internal.stuck_alerts (purchase, site, state, state_since, stuck_at, first_sight, unreadable)
     select p.id, p.site, coalesce(r.state, 0), r.now, r.now, false, r.reason
     from ${columns(sql, batch, 'r', {
@@ -22,4 +21,3 @@ export function notingUnreadable(
     join written using (id)
     join purchase_watch.purchases p on p.id = r.id
     on conflict do nothing`;
-}

@@ -1,5 +1,7 @@
 /** Settled purchases of states that are not final any more. */
+
 import type { Queries } from '../connection/database.ts';
+import { firstValue } from '../connection/rows.ts';
 
 /** How many settled purchases a state has. */
 export interface SettledCount {
@@ -8,12 +10,10 @@ export interface SettledCount {
 }
 
 /** Settled purchases by state, of one site or all. Reads counters. */
-export async function countSettled(sql: Queries, site: string | null = null): Promise<SettledCount[]> {
-  return sql<SettledCount[]>`
+export const countSettled = (sql: Queries, site: string | null = null) => sql<SettledCount[]>`
     select state, sum(count)::float8 as count from purchase_watch.purchase_totals
     where status = 'settled' and state is not null and (${site}::text is null or site = ${site})
     group by state having sum(count) > 0 order by state`;
-}
 
 /** Which settled purchases are watched again, how many at most, and how fast. */
 export interface WatchSettled {
@@ -31,8 +31,8 @@ export interface WatchSettled {
  * Watches settled purchases of a state again; answers how many. The time since their last poll does not count towards stuck.
  * Rows that another transaction holds are left out.
  */
-export async function watchSettled(sql: Queries, { state, site, limit, before, perSecond }: WatchSettled): Promise<number> {
-  const [row] = await sql<[{ count: number }]>`
+export const watchSettled = (sql: Queries, { state, site, limit, before, perSecond }: WatchSettled) =>
+  firstValue<number>(sql`
     with candidate as materialized (
       select p.id from purchase_watch.purchases p
       where p.status = 'settled' and coalesce(p.state, -2147483648) = ${state} and p.state = ${state}
@@ -47,6 +47,4 @@ export async function watchSettled(sql: Queries, { state, site, limit, before, p
       from planned n where p.id = n.id returning p.id, p.shard),
     nudged as (insert into purchase_watch_internal.nudges (purchase, shard) select id, shard from watched),
     woken as materialized (select pg_notify('purchase_watch_wake', 'purchases') from watched limit 1)
-    select (select count(*) from watched)::float8 as count, (select count(*) from woken) as woken`;
-  return row.count;
-}
+    select (select count(*) from watched) as count, (select count(*) from woken) as woken`);

@@ -7,6 +7,7 @@ import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { columns } from '../connection/columns.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 import { holderAmong, type LockHolder } from '../connection/lock-holder.ts';
+import { firstValue, onlyRow } from '../connection/rows.ts';
 import { lockingWhole } from './lock-whole.ts';
 
 /** How many rows of each kind are erased. `mentions` are events of the site and of incidents whose text holds the id: they stay without it. */
@@ -50,21 +51,19 @@ const mentioning = (sql: Queries, { site, purchaseId }: Pick<Erasable, 'site' | 
   and strpos(e.body, ${JSON.stringify(purchaseId)}) > 0`;
 
 /** How much there is to erase. */
-export async function countErasable(sql: Queries, purchase: Erasable): Promise<ErasedCounts> {
-  const [row] = await sql<[ErasedCounts]>`
+export const countErasable = (sql: Queries, purchase: Erasable) =>
+  onlyRow(sql<ErasedCounts[]>`
     with mention as (select e.position from purchase_watch_internal.events e where ${mentioning(sql, purchase)}),
     event as (select position from purchase_watch_internal.events where purchase = ${purchase.id}),
     delivery as (
       select d.id, d.status, d.took_ms from event e join purchase_watch_internal.deliveries d on d.event = e.position)
-    select (select count(*) from purchase_watch_internal.purchase_transitions where purchase = ${purchase.id})::float8 as transitions,
-      (select count(*) from event)::float8 as events, (select count(*) from delivery)::float8 as deliveries,
+    select (select count(*) from purchase_watch_internal.purchase_transitions where purchase = ${purchase.id}) as transitions,
+      (select count(*) from event) as events, (select count(*) from delivery) as deliveries,
       ((select count(*) from delivery d join purchase_watch_internal.attempts a on a.delivery = d.id)
         -- The delivery's own row holds the attempt that delivered.
         + (select count(*) from delivery where status = 'delivered' and took_ms is not null))::float8 as attempts,
-      (select count(*) from mention)::float8 as mentions,
-      (select count(*) from delivery where status = 'pending')::float8 as pending`;
-  return row;
-}
+      (select count(*) from mention) as mentions,
+      (select count(*) from delivery where status = 'pending') as pending`);
 
 /** The condition that the row `p` is still this purchase's: a database that went back may have given its id to another one. */
 const sameRow = (sql: Queries, { id, site, purchaseId }: Erasable) => sql`
@@ -134,16 +133,12 @@ export function eraseHolder(sql: Queries, { id }: Pick<Erasable, 'id'>): Promise
 }
 
 /** The number of the latest erasure; 0 when there was none. */
-export async function lastErasure(sql: Queries): Promise<number> {
-  const [row] = await sql<[{ id: number }]>`select coalesce(max(id), 0)::float8 as id from purchase_watch_internal.forgotten`;
-  return row.id;
-}
+export const lastErasure = (sql: Queries) =>
+  firstValue<number>(sql`select coalesce(max(id), 0) as id from purchase_watch_internal.forgotten`);
 
 /** Erasures after a number, in order: each with the row id of its purchase, null where an older version wrote the line. */
-export function erasedAfter(sql: Queries, id: number, most: number): Promise<{ id: number; purchase: number | null }[]> {
-  return sql<{ id: number; purchase: number | null }[]>`
-    select id::float8 as id, purchase::float8 as purchase from purchase_watch_internal.forgotten where id > ${id}::bigint order by id limit ${most}`;
-}
+export const erasedAfter = (sql: Queries, id: number, most: number) => sql<{ id: number; purchase: number | null }[]>`
+    select id, purchase from purchase_watch_internal.forgotten where id > ${id}::bigint order by id limit ${most}`;
 
 /** An event that names a purchase, with its body and the body without the purchase. */
 interface Mention {
@@ -154,7 +149,7 @@ interface Mention {
 
 async function mentionsOf(sql: Queries, purchase: Erasable): Promise<Mention[]> {
   const rows = await sql<Omit<Mention, 'rewritten'>[]>`
-    select e.position::float8 as position, e.body from purchase_watch_internal.events e where ${mentioning(sql, purchase)}`;
+    select e.position, e.body from purchase_watch_internal.events e where ${mentioning(sql, purchase)}`;
   return rows.map((row) => ({ ...row, rewritten: withoutPurchase(row.body, purchase) }));
 }
 
@@ -166,11 +161,7 @@ const lockingMentions = (sql: Queries, purchase: Erasable, mentions: readonly Me
     found as materialized (select e.position from purchase_watch_internal.events e where ${mentioning(sql, purchase)}),
     mention as materialized (
       select e.position, r.rewritten
-      from ${columns(sql, mentions, 'r', {
-        position: ['bigint', (each) => each.position],
-        body: ['text', (each) => each.body],
-        rewritten: ['text', (each) => each.rewritten],
-      })}
+      from ${columns(sql, mentions, 'r', 'position bigint, body text, rewritten text')}
       join purchase_watch_internal.events e on e.position = r.position and e.body = r.body for update of e skip locked),
     mention_delivery as materialized (
       select d.id from mention m join purchase_watch_internal.deliveries d on d.event = m.position for update of d skip locked),

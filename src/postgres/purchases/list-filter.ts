@@ -28,17 +28,21 @@ export interface PurchaseFilter {
 export const NO_STATE = -2147483648;
 
 /** Purchases that wait in a state, all others, or both. */
-export type Part = 'waiting' | 'rest' | 'all';
+export type ListPart = 'waiting' | 'rest' | 'all';
 
 /** Whether the counters' groups (site, status, state, stuck) say more of the filter than its site. */
-export const isGrouped = ({ status, state, stuck, outcome }: PurchaseFilter, part: Part): boolean =>
+export const isGrouped = ({ status, state, stuck, outcome }: PurchaseFilter, part: ListPart): boolean =>
   part !== 'all' || [status, state, stuck, outcome].some((value) => value !== undefined);
 
 /** Whether the filter asks for what no group of the counters shows: whether a purchase was ever stuck. */
 export const asksForLate = ({ outcome }: PurchaseFilter): boolean => outcome === 'paid' || outcome === 'paid_late';
 
 /** The groups that the filter lets through, of the counters `g`. */
-export const groupMatches = (sql: Queries, { site, status, state, stuck, outcome }: PurchaseFilter, part: Part): Fragment => sql`
+export const groupMatches = (
+  sql: Queries,
+  { site, status, state, stuck, outcome }: PurchaseFilter,
+  part: ListPart,
+): Fragment => sql`
   ${site === undefined ? sql`true` : sql`g.site = ${site}`}
   and ${status === undefined ? sql`true` : sql`g.status = ${status}`}
   and ${state === undefined ? sql`true` : sql`g.state = ${state}`}
@@ -47,7 +51,7 @@ export const groupMatches = (sql: Queries, { site, status, state, stuck, outcome
   and ${part === 'all' ? sql`true` : sql`(g.status = 'watching' and g.state is not null) = ${part === 'waiting'}`}`;
 
 function outcomeIs(sql: Queries, outcome: Outcome): Fragment {
-  const paid = sql`coalesce(g.state = any (${PAID_STATES as number[]}::integer[]), false)`;
+  const paid = sql`coalesce(g.state = any (${PAID_STATES}::integer[]), false)`;
   if (outcome === 'stuck') return sql`g.stuck`;
   if (outcome === 'waiting') return sql`g.status = 'watching' and not g.stuck`;
   if (outcome === 'paid' || outcome === 'paid_late') return sql`g.status = 'settled' and not g.stuck and ${paid}`;
@@ -66,7 +70,7 @@ export const amountMatches = (sql: Queries, { least, most, currency = '' }: Purc
   and ${most === undefined ? sql`true` : sql`${sql.unsafe(MINUS_PRICE)} >= -(${most}::numeric)`}`;
 
 /** The whole filter, of a purchase `p`. The parts with `limit 1` are asked row by row: a join would read the other table through. */
-export const matches = (sql: Queries, filter: PurchaseFilter, part: Part): Fragment => {
+export const matches = (sql: Queries, filter: PurchaseFilter, part: ListPart): Fragment => {
   const { reference, text, from, to, currency, outcome } = filter;
   return sql`
   exists (select from (select p.site, p.status, p.state, p.stuck_since is not null as stuck) g where ${groupMatches(sql, filter, part)})

@@ -10,35 +10,46 @@ import {
   CURRENCY,
   groupMatches,
   isGrouped,
+  type ListPart,
   MINUS_PRICE,
   matches,
   NO_STATE,
-  type Part,
   type PurchaseFilter,
 } from './list-filter.ts';
 import { beginsAs, keyOf, ORDER } from './search-key.ts';
 
 /**
- * `registered`: as `id`, but by the time of registration, where the list is filtered by it. `name`: in their place where more purchases
- * than a few begin as the text does, for those may all be far from the newest.
+ * The direction of each order, its key of a purchase `p` or its stored fields `d`, and the key's type. `registered`: as `id`, but by the
+ * time of registration, where the list is filtered by it. `name`: in their place where more purchases than a few begin as the text does,
+ * for those may all be far from the newest.
  */
-export type Order = 'id' | 'registered' | 'waiting' | 'largest' | 'smallest' | 'name';
+const ORDERS = {
+  id: { way: 'desc', key: 'p.id', type: 'bigint' },
+  registered: { way: 'desc', key: 'p.registered_at', type: 'timestamptz' },
+  waiting: { way: 'asc', key: 'p.state_since', type: 'timestamptz' },
+  largest: { way: 'asc', key: MINUS_PRICE, type: 'numeric' },
+  smallest: { way: 'desc', key: MINUS_PRICE, type: 'numeric' },
+  name: { way: 'asc', key: 'p.id', type: 'bigint' },
+} as const;
+export type Order = keyof typeof ORDERS;
+
+const isByAmount = (order: Order): boolean => order === 'largest' || order === 'smallest';
 
 /** The last row of the page before: its key in the order, as text, and its id. */
-export interface After {
+export interface RowAfter {
   readonly key: string;
   readonly id: number;
 }
 
 /** Where a list goes on, and the order that its rows have had so far. */
-export interface Position extends After {
+export interface Position extends RowAfter {
   readonly order: Order;
 }
 
 /** A part of a list in one order. */
 export interface Stretch {
   readonly filter: PurchaseFilter;
-  readonly part: Part;
+  readonly part: ListPart;
   readonly order: Order;
   readonly after: Position | null;
   /** Rows at most. */
@@ -75,7 +86,7 @@ function isExact({ filter, part, order }: Stretch): boolean {
   const { site, reference, text, from, to, least, most, currency, outcome, stuck } = filter;
   const has = (...values: readonly unknown[]): boolean => values.some((value) => value !== undefined);
   if (has(reference, text) || asksForLate(filter)) return false;
-  if (order === 'largest' || order === 'smallest') return !has(site, from, to) && !isGrouped(filter, part);
+  if (isByAmount(order)) return !has(site, from, to) && !isGrouped(filter, part);
   if (has(least, most, currency)) return false;
   if (order === 'id') return true;
   if (order === 'registered') return !isGrouped(filter, part);
@@ -101,7 +112,7 @@ async function fewIds(sql: Queries, { filter, part }: Stretch): Promise<readonly
   ];
   for (const source of sources) {
     if (source === null) continue;
-    const [row] = await sql<[{ count: number }]>`select count(*)::float8 as count from (${source}) s`;
+    const [row] = await sql<[{ count: number }]>`select count(*) from (${source}) s`;
     if (row.count < enough) return [source];
   }
   return [];
@@ -121,12 +132,12 @@ const idsByText = (sql: Queries, text: string, limit: number): Fragment => sql`
   limit ${limit}`;
 
 // Counters and rows are of one snapshot, so every row's group has its counter.
-const idsOfGroups = (sql: Queries, filter: PurchaseFilter, part: Part, limit: number): Fragment => sql`
+const idsOfGroups = (sql: Queries, filter: PurchaseFilter, part: ListPart, limit: number): Fragment => sql`
   select q.id from (${groupsOf(sql, filter, part)}) g
   cross join lateral (select p.id from purchase_watch.purchases p where ${isOfGroup(sql, filter)} order by -p.id limit ${limit}) q
   limit ${limit}`;
 
-const groupsOf = (sql: Queries, filter: PurchaseFilter, part: Part): Fragment => sql`
+const groupsOf = (sql: Queries, filter: PurchaseFilter, part: ListPart): Fragment => sql`
   select distinct status, coalesce(state, ${NO_STATE}) as state, stuck from purchase_watch.purchase_totals g
   where ${groupMatches(sql, filter, part)}`;
 
@@ -137,7 +148,7 @@ const isOfGroup = (sql: Queries, { site, state }: PurchaseFilter): Fragment => s
   and ${state === undefined ? sql`true` : sql`p.state = ${state}`}`;
 
 /** Ids with their time of registration, the latest of each site. */
-const byTime = (sql: Queries, { site, from, to }: PurchaseFilter, after: After | null, limit: number): Fragment => sql`
+const byTime = (sql: Queries, { site, from, to }: PurchaseFilter, after: RowAfter | null, limit: number): Fragment => sql`
   select q.id, q.k, q.n from (select name as site from purchase_watch_internal.sites ${site === undefined ? sql`` : sql`where name = ${site}`}) g
   cross join lateral (
     select id, k, row_number() over (order by k desc, id desc) as n from (
@@ -182,7 +193,7 @@ const byAmount = (
   const end = !isLargest && after !== null ? after : { key: cheapest, id: LAST_ID };
   const columns = sql.unsafe(`(${CURRENCY}, ${MINUS_PRICE}, d.purchase)`);
   const price = sql.unsafe(MINUS_PRICE);
-  const way = sql.unsafe(wayOf(order));
+  const way = sql.unsafe(ORDERS[order].way);
   return sql`
     select id, k, row_number() over (order by k ${way}, id ${way}) as n from (
       select d.purchase as id, ${price} as k from purchase_watch_internal.purchase_details d
@@ -224,8 +235,14 @@ const byId = (sql: Queries, { filter, part, after }: Stretch, limit: number, isE
       order by -p.id limit ${limit}) q`;
 };
 
-const wayOf = (order: Order): 'asc' | 'desc' =>
-  order === 'id' || order === 'registered' || order === 'smallest' ? 'desc' : 'asc';
+/** The ranges of the index that has the order: rows with key `k` and place `n` in their range, so many of each. */
+function rangesOf(sql: Queries, stretch: Stretch, most: number, isExact: boolean): Fragment {
+  const { filter, order, after } = stretch;
+  if (order === 'id') return byId(sql, stretch, most, isExact);
+  if (order === 'registered') return byTime(sql, filter, after, most);
+  if (order === 'waiting') return byWaiting(sql, stretch, most);
+  return order === 'name' ? byName(sql, stretch, most) : byAmount(sql, stretch, most);
+}
 
 /**
  * Walks the index that has the order, in one range or in several that are merged. A range of which not everything was read ends the
@@ -233,27 +250,17 @@ const wayOf = (order: Order): 'asc' | 'desc' =>
  */
 async function walk(sql: Queries, stretch: Stretch, { isExact }: { isExact: boolean }): Promise<Found> {
   const { filter, part, order, limit } = stretch;
-  const isOne =
-    order === 'largest' || order === 'smallest' || order === 'id' || (order === 'registered' && filter.site !== undefined);
+  const isOne = isByAmount(order) || order === 'id' || (order === 'registered' && filter.site !== undefined);
   const most = isExact ? limit : Math.max(limit, isOne ? MOST_LOOKED_AT : MOST_OF_EACH);
-  const ranges =
-    order === 'id'
-      ? byId(sql, stretch, most, isExact)
-      : order === 'registered'
-        ? byTime(sql, filter, stretch.after, most)
-        : order === 'waiting'
-          ? byWaiting(sql, stretch, most)
-          : order === 'name'
-            ? byName(sql, stretch, most)
-            : byAmount(sql, stretch, most);
-  const way = sql.unsafe(wayOf(order));
-  const within = wayOf(order) === 'asc' ? sql`<=` : sql`>=`;
+  const ranges = rangesOf(sql, stretch, most, isExact);
+  const way = sql.unsafe(ORDERS[order].way);
+  const within = ORDERS[order].way === 'asc' ? sql`<=` : sql`>=`;
   if (isExact) {
-    const rows = await sql<After[]>`
-      select id::float8 as id, k::text as key from (${ranges}) r order by k ${way}, r.id ${way} limit ${limit}`;
+    const rows = await sql<RowAfter[]>`
+      select id, k::text as key from (${ranges}) r order by k ${way}, r.id ${way} limit ${limit}`;
     return foundIn(rows, order);
   }
-  const rows = await sql<(After & { isEnd: boolean })[]>`
+  const rows = await sql<(RowAfter & { isEnd: boolean })[]>`
     with range as materialized (${ranges}),
     cut as materialized (select id, k from range where n = ${most} order by k ${way}, id ${way} limit 1),
     page as materialized (
@@ -262,12 +269,12 @@ async function walk(sql: Queries, stretch: Stretch, { isExact }: { isExact: bool
       -- Reads one row after the other by its key, and none beyond the page.
       cross join lateral (select from (select * from purchase_watch.purchases where id = r.id limit 1) p where ${matches(sql, filter, part)} limit 1) p
       order by r.k ${way}, r.id ${way} limit ${limit})
-    select id::float8 as id, k::text as key, false as "isEnd" from page
-    union all select id::float8, k::text, true from cut where (select count(*) from page) < ${limit}`;
+    select id, k::text as key, false as "isEnd" from page
+    union all select id, k::text, true from cut where (select count(*) from page) < ${limit}`;
   return foundIn(rows, order);
 }
 
-function foundIn(rows: readonly (After & { readonly isEnd?: boolean })[], order: Order): Found {
+function foundIn(rows: readonly (RowAfter & { readonly isEnd?: boolean })[], order: Order): Found {
   const positions = rows.map(({ isEnd = false, id, key }) => ({ isEnd, position: { id, key, order } }));
   const end = positions.find(({ isEnd }) => isEnd);
   return { rows: positions.flatMap(({ isEnd, position }) => (isEnd ? [] : [position])), endedAt: end?.position ?? null };
@@ -275,19 +282,13 @@ function foundIn(rows: readonly (After & { readonly isEnd?: boolean })[], order:
 
 /** Puts the few rows that a part of the filter lets through into the order, without those that the rest of it does not. */
 async function collect(sql: Queries, { filter, part, order, after, limit }: Stretch, ids: Fragment): Promise<Found> {
-  const isAmount = order === 'largest' || order === 'smallest';
-  const [key, type] = isAmount
-    ? [MINUS_PRICE, 'numeric']
-    : order === 'waiting'
-      ? ['p.state_since', 'timestamptz']
-      : order === 'registered'
-        ? ['p.registered_at', 'timestamptz']
-        : ['p.id', 'bigint'];
-  const way = sql.unsafe(wayOf(order));
-  const beyond = wayOf(order) === 'asc' ? sql`>` : sql`<`;
-  const rows = await sql<After[]>`
+  const isAmount = isByAmount(order);
+  const { key, type } = ORDERS[order];
+  const way = sql.unsafe(ORDERS[order].way);
+  const beyond = ORDERS[order].way === 'asc' ? sql`>` : sql`<`;
+  const rows = await sql<RowAfter[]>`
     with few as materialized (${ids})
-    select id::float8 as id, k::text as key from (
+    select id, k::text as key from (
       select p.id, ${sql.unsafe(key)} as k from few
       cross join lateral (select * from purchase_watch.purchases where id = few.id limit 1) p
       ${isAmount ? sql`cross join lateral (select * from purchase_watch_internal.purchase_details where purchase = few.id limit 1) d` : sql``}

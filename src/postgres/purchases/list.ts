@@ -1,6 +1,6 @@
 /** Lists of purchases, page by page. What is read for a page does not grow with the table (list-sources.ts). */
 import type { Queries } from '../connection/database.ts';
-import type { Part, PurchaseFilter } from './list-filter.ts';
+import type { ListPart, PurchaseFilter } from './list-filter.ts';
 import { findRows, type Order, type Position } from './list-sources.ts';
 import { PURCHASE_COLUMNS, type PurchaseRow } from './purchases.ts';
 
@@ -12,17 +12,11 @@ export const SORTS = ['newest', 'waiting', 'largest', 'smallest'] as const;
 
 export type Sort = (typeof SORTS)[number];
 
-export interface PurchasePage {
-  readonly rows: readonly PurchaseRow[];
-  /** Where the next page begins; null when this was the last. A page with fewer rows than asked for may have a next one. */
-  readonly next: Position | null;
-}
-
 /** Bytes of metadata and stored fields on a page; a page ends with the purchase that passes this number. */
 const PAGE_BYTES = 1024 * 1024;
 
 /** The orders of a list, one after the other. */
-function stretchesOf(filter: PurchaseFilter, sort: Sort): { readonly part: Part; readonly order: Order }[] {
+function stretchesOf(filter: PurchaseFilter, sort: Sort): { readonly part: ListPart; readonly order: Order }[] {
   const newest = filter.from === undefined && filter.to === undefined ? 'id' : 'registered';
   if (sort === 'newest') return [{ part: 'all', order: newest }];
   if (sort !== 'waiting') return [{ part: 'all', order: sort }];
@@ -40,12 +34,12 @@ export function ordersOf(filter: PurchaseFilter, sort: Sort): readonly Order[] {
 
 /**
  * A page of purchases: as many as `limit` says, or as have about 1 MiB of JSON, or fewer where so many rows were looked at that the
- * page would take long. The filter names a currency where it names amounts, and so does a sort by amount.
+ * page would take long; and where the next page begins, null when this was the last. The filter names a currency where it names amounts, and so does a sort by amount.
  */
 export async function listPurchases(
   sql: Queries,
   { filter, sort, after, limit }: { filter: PurchaseFilter; sort: Sort; after: Position | null; limit: number },
-): Promise<PurchasePage> {
+) {
   const found: Position[] = [];
   let next: Position | null = null;
   const stretches = stretchesOf(filter, sort);
@@ -81,7 +75,7 @@ export async function listPurchases(
 /** Reads one row after the other by its key, whatever the planner estimates; converts each document to text once. */
 const read = (sql: Queries, ids: readonly number[]) => sql<(PurchaseRow & { place: number; isLarge: boolean })[]>`
   with listed as materialized (
-    select ${sql.unsafe(PURCHASE_COLUMNS)}, page.place::integer as place from unnest(${ids as number[]}::bigint[]) with ordinality page (id, place)
+    select ${sql.unsafe(PURCHASE_COLUMNS)}, page.place::integer as place from unnest(${ids}::bigint[]) with ordinality page (id, place)
     cross join lateral (select * from purchase_watch.purchases where id = page.id limit 1) p
     left join lateral (select * from purchase_watch_internal.purchase_details where purchase = page.id limit 1) d on true),
   sized as (

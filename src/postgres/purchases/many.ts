@@ -13,12 +13,10 @@ export interface Chosen extends PurchaseName {
 }
 
 /** The purchases of these names that there are. */
-export async function findNamed(sql: Queries, names: readonly PurchaseName[]): Promise<Chosen[]> {
-  return sql<Chosen[]>`
-    select p.id::float8 as id, p.site, p.purchase_id as "purchaseId", p.due_slot is not null as "isPolled", p.status = 'stopped' as "isStopped"
-    from ${columns(sql, names, 'n', { site: ['text', (each) => each.site], purchase_id: ['text', (each) => each.purchaseId] })}
+export const findNamed = (sql: Queries, names: readonly PurchaseName[]) => sql<Chosen[]>`
+    select p.id, p.site, p.purchase_id as "purchaseId", p.due_slot is not null as "isPolled", p.status = 'stopped' as "isStopped"
+    from ${columns(sql, names, 'n', 'site text, purchase_id text')}
     cross join lateral (select * from purchase_watch.purchases p where p.site = n.site and p.purchase_id = n.purchase_id limit 1) p`;
-}
 
 /** The condition that a purchase `p` is one of these: a row id that was read before may be another purchase's by now. */
 const isChosen = (sql: Queries, chosen: readonly Chosen[]): Fragment => sql`

@@ -52,12 +52,12 @@ export interface TransitionRow {
 
 /** The columns of a PurchaseRow, of a purchase `p` and its stored fields `d`. */
 export const PURCHASE_COLUMNS = `
-  p.id::float8 as id, p.purchase_id as "purchaseId", p.site, p.status, p.state,
+  p.id, p.purchase_id as "purchaseId", p.site, p.status, p.state,
   p.state_since as "stateSince", p.stuck_since as "stuckSince",
   p.reference, p.metadata::text as metadata, p.registered_at as "registeredAt",
   p.last_polled_at as "lastPolledAt", p.next_poll_at as "nextPollAt",
-  p.polls::float8 as polls, p.failures, p.last_error as "lastError",
-  p.seen_at as "seenAt", p.excused_ms::float8 as excused, d.fields::text as details,
+  p.polls, p.failures, p.last_error as "lastError",
+  p.seen_at as "seenAt", p.excused_ms as excused, d.fields::text as details,
   exists (select from purchase_watch_internal.events e where e.purchase = p.id and e.type = 'purchase.stuck') as "wasStuck"`;
 
 /** The result of a registration. A purchase that was stopped or had expired is watched again. */
@@ -84,18 +84,7 @@ export async function register(
   const created = await sql<{ site: string; purchaseId: string }[]>`
     insert into purchase_watch.purchases (purchase_id, site, reference, metadata, registered_by, bulk)
     select purchase_id, site, reference, metadata::jsonb, ${by}, ${isBulk ? true : null}::boolean
-    from ${columns(
-      sql,
-      registrations,
-      'r',
-      {
-        purchase_id: ['text', (r) => r.purchaseId],
-        site: ['text', (r) => r.site],
-        reference: ['text', (r) => r.reference],
-        metadata: ['text', (r) => r.metadata],
-      },
-      'place',
-    )}
+    from ${columns(sql, registrations, 'r', 'purchase_id text, site text, reference text, metadata text', 'place')}
     -- All statements use this order, so that two lists with the same ids never wait for each other. Of a repeated id, the first counts.
     order by site, purchase_id collate "C", place
     on conflict do nothing
@@ -135,15 +124,13 @@ async function withSites(
 }
 
 /** The purchase of this id; several when no site is named and sites share the id. */
-export async function findPurchases(
+export const findPurchases = (
   sql: Queries,
   { purchaseId, site }: { purchaseId: string; site: string | null },
-): Promise<PurchaseRow[]> {
-  return sql<PurchaseRow[]>`
+): Promise<PurchaseRow[]> => sql`
     select ${sql.unsafe(PURCHASE_COLUMNS)} from purchase_watch.purchases p left join purchase_watch_internal.purchase_details d on d.purchase = p.id
     where p.purchase_id = ${purchaseId} and ${site === null ? sql`p.site in (select name from purchase_watch_internal.sites)` : sql`p.site in (${site}, purchase_watch_internal.present_site(${site}))`}
     order by p.site`;
-}
 
 /** Transitions that are read at most: a purchase may go to and fro between states. */
 const MOST_TRANSITIONS = 1_000;
@@ -185,7 +172,7 @@ export async function requestPoll(sql: Queries, { site, purchaseId }: PurchaseNa
         or next_poll_reason <> 'requested' and (bulk or next_poll_reason not in ('first', 'renewed'))) returning id, shard),
     nudged as (insert into purchase_watch_internal.nudges (purchase, shard) select id, shard from asked),
     notified as (select pg_notify('purchase_watch_wake', 'purchases') from asked)
-    select p.polls::float8 as polls, (select count(*) from notified) from purchase_watch.purchases p
+    select p.polls, (select count(*) from notified) from purchase_watch.purchases p
     where p.site = ${site} and p.purchase_id = ${purchaseId}`;
   return row?.polls ?? 0;
 }
@@ -193,6 +180,6 @@ export async function requestPoll(sql: Queries, { site, purchaseId }: PurchaseNa
 /** How many polls of a purchase were recorded so far. */
 export async function countPolls(sql: Queries, { site, purchaseId }: PurchaseName): Promise<number> {
   const [row] = await sql<{ polls: number }[]>`
-    select polls::float8 as polls from purchase_watch.purchases where site = ${site} and purchase_id = ${purchaseId}`;
+    select polls from purchase_watch.purchases where site = ${site} and purchase_id = ${purchaseId}`;
   return row?.polls ?? 0;
 }

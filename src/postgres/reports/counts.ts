@@ -3,6 +3,7 @@
 import type { PurchaseStatus } from '../../domain/purchases/purchase.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
+import { firstValue } from '../connection/rows.ts';
 
 /** Changes that one statement folds at most; further ones wait for the next statement. */
 const FOLDED_AT_ONCE = 20_000;
@@ -11,8 +12,8 @@ const FOLDED_AT_ONCE = 20_000;
  * Adds the changes written since the last call to the counters; answers how many there were. Any replica may call this at any
  * time: a change is added and deleted in one statement, and a change that another statement has locked is skipped.
  */
-export async function foldCounts(sql: Queries): Promise<number> {
-  const [row] = await sql<[{ folded: number }]>`
+export const foldCounts = (sql: Queries) =>
+  firstValue<number>(sql`
     with taken as materialized (select ctid as at from purchase_watch_internal.count_changes limit ${FOLDED_AT_ONCE} for update skip locked),
     change as (
       delete from purchase_watch_internal.count_changes where ctid = any(array(select at from taken))
@@ -23,9 +24,7 @@ export async function foldCounts(sql: Queries): Promise<number> {
       -- All statements use this order, so that two never wait for each other.
       order by site, status, state, stuck
       on conflict (site, status, state, stuck) do update set count = c.count + excluded.count)
-    select count(*)::float8 as folded from change`;
-  return row.folded;
-}
+    select count(*) as folded from change`);
 
 /** Deletes counters that are zero: those of states that no purchase is in any more. */
 export async function dropEmptyCounts(sql: Queries): Promise<void> {
@@ -42,10 +41,8 @@ export interface Total {
 }
 
 /** All counters that are not zero. */
-export async function purchaseTotals(sql: Queries): Promise<Total[]> {
-  return sql<Total[]>`
+export const purchaseTotals = (sql: Queries) => sql<Total[]>`
     select site, status, state, stuck, count::float8 as count from purchase_watch.purchase_totals order by site, status, state, stuck`;
-}
 
 /** Purchases of one site, status and state. */
 export interface PurchaseCount {
@@ -59,8 +56,7 @@ export interface PurchaseCount {
 }
 
 /** Purchases by site, status and state. Reads the counters, and one row for each state of watched purchases. */
-export async function countPurchases(sql: Queries): Promise<PurchaseCount[]> {
-  return sql<PurchaseCount[]>`
+export const countPurchases = (sql: Queries): Promise<PurchaseCount[]> => sql<PurchaseCount[]>`
     select g.site, g.status, g.state, g.count, g.stuck, o.state_since as oldest
     from (
       select site, status, state, sum(count)::float8 as count, coalesce(sum(count) filter (where stuck), 0)::float8 as stuck
@@ -70,11 +66,8 @@ export async function countPurchases(sql: Queries): Promise<PurchaseCount[]> {
       where p.site = g.site and p.state = g.state and p.state is not null and p.status = 'watching' and g.status = 'watching'
       order by p.state_since limit 1) o on true
     order by g.site, g.status, g.state`;
-}
 
 /** How many purchases of a site are still polled. Reads them all, by an index. */
-export async function countPolled(sql: Queries, site: string): Promise<number> {
-  const [row] = await sql<[{ count: number }]>`
-    select count(*)::float8 as count from purchase_watch.purchases where site = ${site} and due_slot is not null`;
-  return row.count;
-}
+export const countPolled = (sql: Queries, site: string) =>
+  firstValue<number>(sql`
+    select count(*) from purchase_watch.purchases where site = ${site} and due_slot is not null`);

@@ -44,13 +44,11 @@ function pageOf(found: RowList<Placed[]>, always: string): ExportPage<FeedPlace>
 const iso = (sql: Queries, time: string) => sql`to_char(${sql(time)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 /** The next places of events of some types; the offset keeps the planner from joins with whole tables. */
-function feedPage(sql: Queries, types: readonly string[], { after, horizon: { place }, limit }: ExportQuery) {
-  return sql`(
+const feedPage = (sql: Queries, types: readonly string[], { after, horizon: { place }, limit }: ExportQuery) => sql`(
     select k.era, k.xid, k.position, e.id, e.type, e.site, e.purchase, e.sequence, e.created_at
-    from purchase_watch_internal.feed_page(${types as string[]}::text[], ${after.era}::smallint, ${String(after.xid)}::xid8,
+    from purchase_watch_internal.feed_page(${types}::text[], ${after.era}::smallint, ${String(after.xid)}::xid8,
       ${after.position}::bigint, ${place.era}::smallint, ${String(place.xid)}::xid8, ${limit}::integer) k
     cross join lateral (select * from purchase_watch_internal.events e where e.position = k.position offset 0) e) e`;
-}
 
 const CHANGES = ['purchase.state_changed'];
 
@@ -103,13 +101,13 @@ export async function deliveriesPage(sql: Queries, types: readonly string[], que
 }
 
 /** A place among incidents: milliseconds of the last opening, reopening or end, and the id. */
-export interface IncidentPlace {
+export interface IncidentCursor {
   readonly at: number;
   readonly id: string;
 }
 
 /** Incidents that opened, opened again or ended after a place, as they are now. Who acknowledged or answered, and notes, stay here. */
-export async function incidentsPage(sql: Queries, after: IncidentPlace, limit: number): Promise<ExportPage<IncidentPlace>> {
+export async function incidentsPage(sql: Queries, after: IncidentCursor, limit: number): Promise<ExportPage<IncidentCursor>> {
   const found = await sql<({ changed: number; incident_id: string } & ExportRow)[]>`
     select trunc(extract(epoch from i.changed_at) * 1000)::float8 as changed, ${iso(sql, 'i.opened_at')} as opened_at,
       ${iso(sql, 'i.ended_at')} as ended_at, ${iso(sql, 'i.reopened_at')} as reopened_at, ${iso(sql, 'i.since')} as since, i.id as incident_id, i.site, i.kind,

@@ -8,8 +8,7 @@ import type { Queries } from '../connection/database.ts';
 const ofSite = (sql: Queries, site: string | null) => (site === null ? sql`true` : sql`s.name = ${site}`);
 
 /** Transitions in the hour by site and states, of all sites or of one. */
-export async function countedEdges(sql: Queries, { from, present }: FlowHour, site: string | null): Promise<SiteEdge[]> {
-  return sql<SiteEdge[]>`
+export const countedEdges = (sql: Queries, { from, present }: FlowHour, site: string | null) => sql<SiteEdge[]>`
     select s.name as site, c.from_state as from, c.to_state as to, sum(c.count)::float8 as count
     from purchase_watch_internal.sites s
     cross join lateral (
@@ -20,7 +19,6 @@ export async function countedEdges(sql: Queries, { from, present }: FlowHour, si
       where site = s.name and bucket between ${from}::timestamptz and ${present}::timestamptz) c
     where ${ofSite(sql, site)}
     group by s.name, c.from_state, c.to_state order by 1, 2, 3`;
-}
 
 /**
  * The usual counts at this time of day, for each site with enough counted days: the mean over earlier days since the site's
@@ -72,8 +70,8 @@ export async function longestWaiting(
   if (places.length === 0) return [];
   return sql<WaitingRow[]>`
     select w.site, w.state, p.state_since as "stateSince", p.seen_at as "seenAt", p.stuck_since as "stuckSince",
-      p.excused_ms::float8 as excused
-    from ${columns(sql, places, 'w', { site: ['text', ({ site }) => site], state: ['integer', ({ state }) => state] })}
+      p.excused_ms as excused
+    from ${columns(sql, places, 'w', 'site text, state integer')}
     cross join lateral (
       select state_since, seen_at, stuck_since, excused_ms from purchase_watch.purchases
       where site = w.site and state = w.state and state is not null and status = 'watching'

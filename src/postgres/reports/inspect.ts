@@ -1,5 +1,7 @@
 /** What `doctor` asks the database about itself. */
+
 import type { Queries } from '../connection/database.ts';
+import { firstRow, firstValue, onlyRow } from '../connection/rows.ts';
 
 export interface ServerFacts {
   /** Such as 180004. */
@@ -28,8 +30,8 @@ export interface ServerFacts {
 }
 
 /** Reads catalogue and settings; works on a database of any age. */
-export async function serverFacts(sql: Queries): Promise<ServerFacts> {
-  const [row] = await sql<[ServerFacts]>`
+export const serverFacts = (sql: Queries) =>
+  onlyRow(sql<ServerFacts[]>`
     select current_setting('server_version_num')::integer as version, split_part(current_setting('server_version'), ' ', 1) as "versionText",
       current_user::text as role, current_database()::text as database, current_setting('server_encoding') as encoding, pg_is_in_recovery() as "isReplica",
       current_setting('default_transaction_read_only') = 'on' as "readOnly",
@@ -37,7 +39,7 @@ export async function serverFacts(sql: Queries): Promise<ServerFacts> {
       (select bool_and(case when to_regnamespace(name) is null then has_database_privilege(current_database(), 'create')
         else has_schema_privilege(name, 'create') end) from unnest(array['purchase_watch', 'purchase_watch_internal']) name) as "mayCreate",
       current_setting('fsync') as fsync, current_setting('synchronous_commit') as "synchronousCommit",
-      (select count(*) from pg_stat_replication)::float8 as standbys, current_setting('synchronous_standby_names') <> '' as "waitsForStandbys",
+      (select count(*) from pg_stat_replication) as standbys, current_setting('synchronous_standby_names') <> '' as "waitsForStandbys",
       (select jsonb_agg(jsonb_build_object('of', l.of, 'used', l.used, 'most', l.most)) from (
         with open as materialized (select usename, datname from pg_stat_activity where backend_type = 'client backend')
         select 'the server' as of, (select count(*) from open) as used,
@@ -49,21 +51,17 @@ export async function serverFacts(sql: Queries): Promise<ServerFacts> {
         select 'database ' || d.datname, (select count(*) from open where open.datname = d.datname), datconnlimit from pg_database d
         where d.datname = current_database() and datconnlimit >= 0) l) as limits,
       pg_notification_queue_usage() as "notificationQueue",
-      array(select name from unnest(array['purchase_watch_registrar', 'purchase_watch_reader']) name where to_regrole(name) is null) as "missingRoles"`;
-  return row;
-}
+      array(select name from unnest(array['purchase_watch_registrar', 'purchase_watch_reader']) name where to_regrole(name) is null) as "missingRoles"`);
 
 /** How many shards no running replica owns. */
-export async function unownedShards(sql: Queries): Promise<number> {
-  const [row] = await sql<[{ count: number }]>`
-    select count(*)::float8 as count from purchase_watch_internal.shards s
-    where not exists (select from purchase_watch_internal.replicas r where r.id = s.owner and r.expires_at > clock_timestamp())`;
-  return row.count;
-}
+export const unownedShards = (sql: Queries) =>
+  firstValue<number>(sql`
+    select count(*) from purchase_watch_internal.shards s
+    where not exists (select from purchase_watch_internal.replicas r where r.id = s.owner and r.expires_at > clock_timestamp())`);
 
 /** The purchase with which `doctor` can try a site: registered last, seen at the service, and still watched. Null when there is none. */
-export async function newestSeen(sql: Queries, site: string): Promise<{ purchaseId: string; registeredAt: number } | null> {
-  const [row] = await sql<{ purchaseId: string; registeredAt: number }[]>`
+export const newestSeen = (sql: Queries, site: string) =>
+  firstRow(sql<{ purchaseId: string; registeredAt: number }[]>`
     select q.purchase_id as "purchaseId", q.registered_at as "registeredAt"
     from (
       select distinct state, stuck from purchase_watch.purchase_totals where site = ${site} and status = 'watching' and state is not null) g
@@ -71,6 +69,4 @@ export async function newestSeen(sql: Queries, site: string): Promise<{ purchase
       select p.id, p.purchase_id, p.registered_at from purchase_watch.purchases p
       where p.site = ${site} and p.status = 'watching' and coalesce(p.state, -2147483648) = g.state and (p.stuck_since is not null) = g.stuck
       order by -p.id limit 1) q
-    order by q.id desc limit 1`;
-  return row ?? null;
-}
+    order by q.id desc limit 1`);

@@ -3,25 +3,21 @@
 import type { DeliveryStatus } from '../../domain/deliveries/delivery-status.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
+import { firstValue, firstValues, onlyRow } from '../connection/rows.ts';
 import { STATUS_COLUMNS, STATUS_JOINS, type StatusRow, withShownStatus } from '../deliveries/delivery-list.ts';
 import { MOST_WAITING } from '../deliveries/waiting.ts';
 import { EVERY_SHARD } from '../migrations/names.ts';
 
 /** The time by the database's clock. */
-export async function databaseNow(sql: Queries): Promise<Instant> {
-  const [row] = await sql<[{ now: Instant }]>`select clock_timestamp() as now`;
-  return row.now;
-}
+export const databaseNow = (sql: Queries) => firstValue<Instant>(sql`select clock_timestamp() as now`);
 
 /** The database as a whole: the time by its clock, how full its queue of notifications is (from 0 to 1), and its oldest open transaction. */
-export async function databaseMoment(sql: Queries) {
-  const [row] = await sql<[{ at: Instant; notificationQueue: number; oldestTransaction: Milliseconds }]>`
+export const databaseMoment = (sql: Queries) =>
+  onlyRow(sql<{ at: Instant; notificationQueue: number; oldestTransaction: Milliseconds }[]>`
     select clock_timestamp() as at, pg_notification_queue_usage() as "notificationQueue",
       coalesce(greatest(extract(epoch from clock_timestamp() - least(
         (select min(xact_start) from pg_stat_activity where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()),
-        (select min(prepared) from pg_prepared_xacts where database = current_database()))) * 1000, 0), 0)::float8 as "oldestTransaction"`;
-  return row;
-}
+        (select min(prepared) from pg_prepared_xacts where database = current_database()))) * 1000, 0), 0)::float8 as "oldestTransaction"`);
 
 /** Rows of each shard's queue that are counted at most. */
 const COUNTED_PER_SHARD = 200;
@@ -40,8 +36,7 @@ export interface DueLag {
 }
 
 /** The due purchases of configured sites, and of sites that no living replica names. Reads the front of each queue, however many are due. */
-export async function dueLag(sql: Queries): Promise<DueLag[]> {
-  return sql<DueLag[]>`
+export const dueLag = (sql: Queries): Promise<DueLag[]> => sql<DueLag[]>`
     select name as site, sum(due)::float8 as due, bool_or(read >= ${COUNTED_PER_SHARD}) as "atLeast",
       greatest(coalesce(extract(epoch from now() - min(first)) * 1000, 0), 0)::float8 as oldest,
       greatest(coalesce(extract(epoch from now() - min(first_single)) * 1000, 0), 0)::float8 as "oldestSingle"
@@ -55,7 +50,6 @@ export async function dueLag(sql: Queries): Promise<DueLag[]> {
         order by p.due_slot, p.id limit ${COUNTED_PER_SHARD}) q on true
       where s.configured or s.unnamed_since is not null group by s.name, g.shard) shard
     group by name order by name`;
-}
 
 /** The lag of several sites together. */
 export function totalLag(lags: readonly DueLag[]): Omit<DueLag, 'site' | 'oldestSingle'> {
@@ -147,15 +141,13 @@ export async function deliveriesOfPurchase(sql: Queries, purchase: number): Prom
 }
 
 /** Registered ids that follow a text in each site's index, for a person who mistyped or shortened an id. */
-export async function idsFrom(sql: Queries, { prefix, limit }: { prefix: string; limit: number }): Promise<string[]> {
-  const rows = await sql<{ id: string }[]>`
+export const idsFrom = (sql: Queries, { prefix, limit }: { prefix: string; limit: number }) =>
+  firstValues<string>(sql`
     select distinct p.id from purchase_watch_internal.sites s
     cross join lateral (
       select purchase_id as id from purchase_watch.purchases
       where site = s.name and purchase_id >= ${prefix} order by purchase_id limit ${limit}) p
-    where starts_with(p.id, ${prefix}) limit ${limit}`;
-  return rows.map(({ id }) => id);
-}
+    where starts_with(p.id, ${prefix}) limit ${limit}`);
 
 /** A watched purchase of which no answer could be used or recorded for some time. */
 export interface UnreadablePurchase {
@@ -171,8 +163,7 @@ const MOST_READ = 500;
 const MOST_UNREADABLE = 20;
 
 /** The latest unreadable purchases, without ids that the service never knew. */
-export async function unreadablePurchases(sql: Queries, site: string | undefined): Promise<UnreadablePurchase[]> {
-  return sql<UnreadablePurchase[]>`
+export const unreadablePurchases = (sql: Queries, site: string | undefined): Promise<UnreadablePurchase[]> => sql`
     select q.site, q.purchase_id as "purchaseId", coalesce(q.seen_at, q.watched_since) as since, q.last_error as "lastError"
     from (select distinct site, state, stuck from purchase_watch.purchase_totals
       where status = 'unreadable' and ${site === undefined ? sql`true` : sql`site = ${site}`}) g
@@ -183,7 +174,6 @@ export async function unreadablePurchases(sql: Queries, site: string | undefined
       order by -p.id limit ${MOST_READ}) q
     where q.state is not null or q.unknowns < q.failures
     order by since desc, q.id limit ${MOST_UNREADABLE}`;
-}
 
 /** A stuck purchase, with its order as the shop or the service calls it. */
 export interface StuckPurchase {
@@ -195,11 +185,10 @@ export interface StuckPurchase {
 }
 
 /** The stuck purchases that have stayed in their state for longest; the oldest of each site and state are looked up. */
-export async function longestStuck(
+export const longestStuck = (
   sql: Queries,
   { site, most }: { site: string | undefined; most: number },
-): Promise<StuckPurchase[]> {
-  return sql<StuckPurchase[]>`
+): Promise<StuckPurchase[]> => sql<StuckPurchase[]>`
     select q.purchase_id as "purchaseId", q.site, q.state, q.state_since as "stateSince",
       coalesce(q.reference, (select purchase_watch_internal.stored_text(d.fields, 'OrderReference')
         from purchase_watch_internal.purchase_details d where d.purchase = q.id)) as order
@@ -209,4 +198,3 @@ export async function longestStuck(
       select * from purchase_watch.purchases p
       where p.stuck_since is not null and p.site = g.site and p.state = g.state order by p.state_since limit ${most}) q
     order by q.state_since limit ${most}`;
-}

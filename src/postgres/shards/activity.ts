@@ -20,16 +20,11 @@ export interface PollActivity extends Activity {
 
 /** Adds work to the present minute. */
 export async function addActivity(sql: Queries, work: readonly PollActivity[]): Promise<void> {
+  const rounded = work.map((each) => ({ ...each, greatestLag: Math.round(each.greatestLag) }));
   await sql`
     insert into purchase_watch_internal.activity as a (site, minute, polls, failed_polls, changes, greatest_lag_ms)
-    select site, date_trunc('minute', now()), polls, failed, changes, lag
-    from ${columns(sql, work, 'r', {
-      site: ['text', ({ site }) => site],
-      polls: ['bigint', (w) => w.polls],
-      failed: ['bigint', (w) => w.failedPolls],
-      changes: ['bigint', (w) => w.changes],
-      lag: ['bigint', (w) => Math.round(w.greatestLag)],
-    })}
+    select site, date_trunc('minute', now()), polls, failed_polls, changes, greatest_lag
+    from ${columns(sql, rounded, 'r', 'site text, polls bigint, failed_polls bigint, changes bigint, greatest_lag bigint')}
     -- All replicas use this order, so that two never wait for each other.
     order by site
     on conflict (site, minute) do update set polls = a.polls + excluded.polls, failed_polls = a.failed_polls + excluded.failed_polls,
@@ -48,12 +43,8 @@ export interface DeliveryActivity {
 export async function addDeliveryActivity(sql: Queries, work: readonly DeliveryActivity[]): Promise<void> {
   await sql`
     insert into purchase_watch_internal.delivery_activity as a (minute, subscriber, delivered, failed_attempts)
-    select date_trunc('minute', now()), subscriber, delivered, failed
-    from ${columns(sql, work, 'r', {
-      subscriber: ['text', ({ subscriber }) => subscriber],
-      delivered: ['bigint', (w) => w.delivered],
-      failed: ['bigint', (w) => w.failedAttempts],
-    })}
+    select date_trunc('minute', now()), subscriber, delivered, failed_attempts
+    from ${columns(sql, work, 'r', 'subscriber text, delivered bigint, failed_attempts bigint')}
     order by subscriber
     on conflict (minute, subscriber) do update set delivered = a.delivered + excluded.delivered,
       failed_attempts = a.failed_attempts + excluded.failed_attempts`;
@@ -66,15 +57,13 @@ export interface ActivitySums extends Activity {
 }
 
 /** Work at each site over the last `minutes`; sites without any are missing. */
-export async function recentActivity(sql: Queries, minutes: number): Promise<ActivitySums[]> {
-  return sql<ActivitySums[]>`
+export const recentActivity = (sql: Queries, minutes: number) => sql<ActivitySums[]>`
     select a.site, sum(a.polls)::float8 as polls, sum(a.failed_polls)::float8 as "failedPolls", sum(a.changes)::float8 as changes,
       (extract(epoch from now() - date_trunc('minute', now())) / 60 + ${minutes}::float8)::float8 as minutes
     from purchase_watch_internal.sites s
     cross join lateral (
       select * from purchase_watch_internal.activity where site = s.name and minute >= date_trunc('minute', now()) - ${minutes}::float8 * interval '1 minute') a
     group by a.site order by a.site`;
-}
 
 /** Minutes by their begin, the first and the last included. */
 export interface MinuteRange {
@@ -88,8 +77,7 @@ export interface PolledMinute extends Omit<PollActivity, 'site'> {
 }
 
 /** Polls and changes of each minute at all sites or at one (`site`), in order; minutes without any are missing. */
-export async function polledMinutes(sql: Queries, { first, last }: MinuteRange, site: string | null): Promise<PolledMinute[]> {
-  return sql<PolledMinute[]>`
+export const polledMinutes = (sql: Queries, { first, last }: MinuteRange, site: string | null) => sql<PolledMinute[]>`
     select a.minute, sum(a.polls)::float8 as polls, sum(a.failed_polls)::float8 as "failedPolls", sum(a.changes)::float8 as changes,
       max(a.greatest_lag_ms)::float8 as "greatestLag"
     from purchase_watch_internal.sites s
@@ -97,7 +85,6 @@ export async function polledMinutes(sql: Queries, { first, last }: MinuteRange, 
       select * from purchase_watch_internal.activity
       where site = s.name and minute between ${first}::timestamptz and ${last}::timestamptz) a
     where ${site === null ? sql`true` : sql`s.name = ${site}`} group by a.minute order by a.minute`;
-}
 
 /** Attempts in one minute. */
 export interface DeliveredMinute extends Omit<DeliveryActivity, 'subscriber'> {
@@ -105,15 +92,9 @@ export interface DeliveredMinute extends Omit<DeliveryActivity, 'subscriber'> {
 }
 
 /** Attempts of each minute for all subscribers or for one (its name), in order; minutes without any are missing. */
-export async function deliveredMinutes(
-  sql: Queries,
-  { first, last }: MinuteRange,
-  subscriber: string | null,
-): Promise<DeliveredMinute[]> {
-  return sql<DeliveredMinute[]>`
+export const deliveredMinutes = (sql: Queries, { first, last }: MinuteRange, subscriber: string | null) => sql<DeliveredMinute[]>`
     select minute, sum(delivered)::float8 as delivered, sum(failed_attempts)::float8 as "failedAttempts"
     from purchase_watch_internal.delivery_activity
     where minute between ${first}::timestamptz and ${last}::timestamptz
       and ${subscriber === null ? sql`true` : sql`subscriber = ${subscriber}`}
     group by minute order by minute`;
-}

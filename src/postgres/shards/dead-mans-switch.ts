@@ -3,6 +3,7 @@
 import { type ChannelQueue, MESSAGES_WITHIN, type People } from '../../domain/replicas/dead-mans-switch.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
+import { firstValue } from '../connection/rows.ts';
 import { messagesTaken } from '../deliveries/channel-lane.ts';
 import { RANKS } from '../deliveries/deliveries.ts';
 import { SITE_SHARD } from '../events/events.ts';
@@ -13,7 +14,7 @@ import { hearingChannels } from '../subscribers/symptoms.ts';
 export async function channelsForPeople(sql: Queries, now: Instant, ceilings: ReadonlyMap<string, number>): Promise<People> {
   const hearing = await hearingChannels(sql, now);
   const [row] = await sql<[{ all: number }]>`
-    select count(*)::float8 as all from purchase_watch_internal.subscribers where configured and audience = 'people'`;
+    select count(*) as all from purchase_watch_internal.subscribers where configured and audience = 'people'`;
   return { all: row.all, hearing: hearing.length, queues: await queues(sql, now, ceilings) };
 }
 
@@ -23,7 +24,7 @@ async function queues(sql: Queries, now: Instant, ceilings: ReadonlyMap<string, 
     select s.id, s.name as channel, min(front.due_at) as "dueAt"
     from purchase_watch_internal.subscribers s
     left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
-    cross join unnest(${RANKS as number[]}::smallint[]) as k (rank)
+    cross join unnest(${RANKS}::smallint[]) as k (rank)
     cross join lateral (
       select d.due_at from purchase_watch_internal.deliveries d
       where d.subscriber = s.id and d.shard = ${SITE_SHARD} and d.rank = k.rank and d.status = 'pending'
@@ -49,8 +50,6 @@ export async function noteHeartbeat(sql: Queries, at: Instant): Promise<void> {
 }
 
 /** When the switch was called last; null while it never was. */
-export async function lastHeartbeat(sql: Queries): Promise<Instant | null> {
-  const [row] = await sql<{ at: Instant | null }[]>`
-    select done_at as at from purchase_watch_internal.leases where name = ${LEASES.deadMansSwitch}`;
-  return row?.at ?? null;
-}
+export const lastHeartbeat = (sql: Queries) =>
+  firstValue<Instant | null>(sql`
+    select done_at as at from purchase_watch_internal.leases where name = ${LEASES.deadMansSwitch}`);

@@ -1,6 +1,6 @@
 /** Named leases, for work that one replica at a time does. A lease has no expiry of its own: it ends with the row of its replica (replicas.ts). */
 
-import type { Queries } from '../connection/database.ts';
+import type { Fragment, Queries } from '../connection/database.ts';
 import type { LeaseName } from '../migrations/names.ts';
 
 /** A named lease, with the epoch that its owner knows. */
@@ -10,13 +10,18 @@ export interface Lease {
   readonly epoch: number;
 }
 
+/** The part `held` of a statement: one row while the replica holds the lease under this epoch, locked against a takeover. */
+export const holding = (sql: Queries, { name, replica, epoch }: Lease): Fragment => sql`
+  held as materialized (
+    select from purchase_watch_internal.leases where name = ${name} and owner = ${replica} and epoch = ${epoch} for share)`;
+
 /**
  * Takes or keeps a named lease; answers its epoch, or null while another replica that is alive has it. A replica that leaves its
  * shards to others takes none while one of them may.
  */
 export async function takeLease(sql: Queries, { name, replica }: { name: LeaseName; replica: string }): Promise<number | null> {
   const [kept] = await sql<{ epoch: number }[]>`
-    select epoch::float8 as epoch from purchase_watch_internal.leases where name = ${name} and owner = ${replica}`;
+    select epoch from purchase_watch_internal.leases where name = ${name} and owner = ${replica}`;
   if (kept) return kept.epoch;
   // Compares the epoch that was read: a lease that another replica took meanwhile stays with that replica.
   const [taken] = await sql<{ epoch: number }[]>`
@@ -27,7 +32,7 @@ export async function takeLease(sql: Queries, { name, replica }: { name: LeaseNa
         and (not r.leaving or not exists (select from purchase_watch_internal.replicas o where not o.leaving)))
     update purchase_watch_internal.leases l set owner = ${replica}, epoch = l.epoch + 1 from free f
     where l.name = f.name and l.epoch = f.epoch
-    returning l.epoch::float8 as epoch`;
+    returning l.epoch`;
   return taken?.epoch ?? null;
 }
 

@@ -1,9 +1,11 @@
 /** Reads which replicas there are, for commands, pages and reports. */
+
 import type { SettingsDigests } from '../../config/settings-digests.ts';
 import type { DaemonSilence } from '../../domain/replicas/daemon-silence.ts';
 import type { Named } from '../../domain/replicas/named.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
+import { onlyRow } from '../connection/rows.ts';
 import type { ReplicaRow } from './replicas.ts';
 
 export interface LivingReplica extends ReplicaRow {
@@ -17,12 +19,10 @@ export interface LivingReplica extends ReplicaRow {
 }
 
 /** Replicas whose lease has not run out. A killed replica stays among them until its lease runs out. */
-export async function livingReplicas(sql: Queries): Promise<LivingReplica[]> {
-  return sql<LivingReplica[]>`
+export const livingReplicas = (sql: Queries) => sql<LivingReplica[]>`
     select r.id, r.process, r.started_at as "startedAt", r.settings_digests as settings, r.named,
-      (select count(*) from purchase_watch_internal.shards s where s.owner = r.id)::float8 as shards
+      (select count(*) from purchase_watch_internal.shards s where s.owner = r.id) as shards
     from purchase_watch_internal.replicas r where r.expires_at > clock_timestamp() order by r.started_at, r.id`;
-}
 
 /** Whether a replica of this id has renewed its lease in this database within the last month. */
 export async function isKnownReplica(sql: Queries, id: string): Promise<boolean> {
@@ -40,7 +40,4 @@ export const silence = (sql: Queries): Fragment => sql`(
   from purchase_watch_internal.replicas)`;
 
 /** Facts about the daemons, for a command that finds no replica with a valid lease. */
-export async function daemonSilence(sql: Queries): Promise<DaemonSilence> {
-  const [row] = await sql<[DaemonSilence]>`select s.* from ${silence(sql)} s`;
-  return row;
-}
+export const daemonSilence = (sql: Queries) => onlyRow(sql<DaemonSilence[]>`select s.* from ${silence(sql)} s`);

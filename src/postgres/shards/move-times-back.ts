@@ -42,7 +42,7 @@ export async function moveTimesBack(sql: Queries, { now, by }: { now: Instant; b
       moved as (
         update ${sql(`purchase_watch_internal.${table}`)} set ${list(sql, [...columns.map((column) => moved(column, column)), ...ends], sql`,`)}
         where ctid = any(array(select place from free)) returning 1)
-      select ((select count(*) from ${ahead}) - (select count(*) from moved))::float8 as locked`;
+      select (select count(*) from ${ahead}) - (select count(*) from moved) as locked`;
     locked += row.locked;
   }
   await moveDetectionsBack(sql, { now, by });

@@ -5,6 +5,7 @@ import { MOST_UNPOLLED } from '../../domain/polling/unpolled.ts';
 import { isNewer, type Named, type NamedSubscriber, type NamingReplica, widest } from '../../domain/replicas/named.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
+import { firstValue } from '../connection/rows.ts';
 import { syncSites } from '../polling/sites.ts';
 import {
   readSubscribers,
@@ -76,17 +77,15 @@ function isOther(row: StoredSubscriber | undefined, definition: SubscriberDefini
 }
 
 /** All replicas that are not gone, with what their settings name. */
-async function namingReplicas(sql: Queries): Promise<DescribedReplica[]> {
-  return sql<DescribedReplica[]>`
+const namingReplicas = (sql: Queries) => sql<DescribedReplica[]>`
     select id, started_at as "startedAt", named, settings_digests as settings from purchase_watch_internal.replicas order by id`;
-}
 
 /**
  * Notes which sites and configured subscribers no replica names, this one with what `named` says, and where former names of
  * sites lead. While a daemon of an older version runs, everything may be named. Answers whether something is not named.
  */
-async function noteNames(sql: Queries, { replica, named }: { replica: string | null; named: Named }): Promise<boolean> {
-  const [row] = await sql<[{ isUnnamed: boolean }]>`
+const noteNames = (sql: Queries, { replica, named }: { replica: string | null; named: Named }) =>
+  firstValue<boolean>(sql`
     with living as materialized (
       select r.named from purchase_watch_internal.replicas r where r.id is distinct from ${replica}
       union all select ${JSON.stringify(named)}::text::jsonb),
@@ -110,9 +109,7 @@ async function noteNames(sql: Queries, { replica, named }: { replica: string | n
     noted_too as (
       update purchase_watch_internal.subscribers s set unnamed_since = subscriber.since from subscriber
       where s.id = subscriber.id and s.unnamed_since is distinct from subscriber.since)
-    select exists (select from site where since is not null) or exists (select from subscriber where since is not null) as "isUnnamed"`;
-  return row.isUnnamed;
-}
+    select exists (select from site where since is not null) or exists (select from subscriber where since is not null) as "isUnnamed"`);
 
 /** Names that were retired, and of what. */
 export interface Retired {
@@ -121,8 +118,7 @@ export interface Retired {
 }
 
 /** Takes sites and subscribers out of the configuration that no replica has named since before a moment; answers which. */
-export async function retireUnnamed(sql: Queries, before: Instant): Promise<Retired[]> {
-  return sql<Retired[]>`
+export const retireUnnamed = (sql: Queries, before: Instant) => sql<Retired[]>`
     with site as (
       update purchase_watch_internal.sites set configured = false
       where configured and unnamed_since < ${before}::timestamptz returning name),
@@ -131,7 +127,6 @@ export async function retireUnnamed(sql: Queries, before: Instant): Promise<Reti
       where configured and origin = 'configuration' and unnamed_since < ${before}::timestamptz returning name),
     woken as (select pg_notify('purchase_watch_wake', 'subscribers') from subscriber limit 1)
     select 'site' as kind, name from site union all select 'subscriber', name from subscriber left join woken on true`;
-}
 
 /** A subscriber of the settings that no living replica names. */
 export interface UnnamedSubscriber {
@@ -141,11 +136,9 @@ export interface UnnamedSubscriber {
 }
 
 /** The subscribers of the settings that no living replica names. */
-export async function unnamedSubscribers(sql: Queries): Promise<UnnamedSubscriber[]> {
-  return sql<UnnamedSubscriber[]>`
+export const unnamedSubscribers = (sql: Queries): Promise<UnnamedSubscriber[]> => sql<UnnamedSubscriber[]>`
     select s.name, n.count as waiting
     from purchase_watch_internal.subscribers s cross join lateral (
-      select count(*)::float8 as count from (
+      select count(*) from (
         select from purchase_watch_internal.deliveries d where d.subscriber = s.id and d.status = 'pending' limit ${MOST_UNPOLLED}) d) n
     where s.configured and s.unnamed_since is not null order by name`;
-}

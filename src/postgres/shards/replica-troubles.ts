@@ -13,24 +13,18 @@ export async function saveReplicaTroubles(
   const reasons = troubles.map(({ reason }) => reason);
   await sql`
     with over as (
-      delete from purchase_watch_internal.replica_troubles where replica = ${replica} and reason <> all(${reasons as string[]}::text[]))
+      delete from purchase_watch_internal.replica_troubles where replica = ${replica} and reason <> all(${reasons}::text[]))
     insert into purchase_watch_internal.replica_troubles as t (replica, reason, host, since, error)
     select r.id, w.reason, ${host}, w.since, w.error
-    from ${columns(sql, troubles, 'w', {
-      reason: ['text', (t) => t.reason],
-      since: ['timestamptz', (t) => t.since],
-      error: ['text', (t) => t.error],
-    })}
+    from ${columns(sql, troubles, 'w', 'reason text, since timestamptz, error text')}
     join purchase_watch_internal.replicas r on r.id = ${replica}
     on conflict (replica, reason) do update set host = excluded.host, since = least(t.since, excluded.since), error = excluded.error`;
 }
 
 /** The troubles of all replicas that are not gone, the oldest first; there are a few rows at most. */
-export async function replicaTroubles(sql: Queries): Promise<ReplicaTrouble[]> {
-  return sql<ReplicaTrouble[]>`
+export const replicaTroubles = (sql: Queries): Promise<ReplicaTrouble[]> => sql<ReplicaTrouble[]>`
     select replica, host, reason, since, error
     from purchase_watch_internal.replica_troubles order by since, replica, reason`;
-}
 
 /** What people are to be alerted of: the troubles of all replicas, and losses of the database of which people were not alerted yet. */
 export async function alertedTroubles(sql: Queries): Promise<ReplicaTrouble[]> {

@@ -9,6 +9,7 @@ import type { Named } from '../../domain/replicas/named.ts';
 import type { Holding } from '../../domain/replicas/ownership.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
+import { hasRows } from '../connection/rows.ts';
 import { LEASES } from '../migrations/names.ts';
 import { type ClockSteps, type ClockStepsRow, clockSteps, clockStepsOf } from './skipped-time.ts';
 
@@ -58,15 +59,7 @@ export interface Renewal {
  */
 export async function renewReplica(
   sql: Queries,
-  {
-    id,
-    process,
-    ttl,
-    confirmed = 0,
-    secretsKeys = [],
-    settings = null,
-    named = null,
-  }: {
+  replica: {
     id: string;
     process: string;
     ttl: Milliseconds;
@@ -77,22 +70,16 @@ export async function renewReplica(
     named?: Named | null;
   },
 ): Promise<Renewal> {
-  type Row = {
-    startedAt: string | null;
-    ownInsertedAt: Instant | null;
-    number: number | null;
-    origin: string | null;
-    changeId: string | null;
-    changeKind: NotedChange['kind'] | null;
-    changeOrigin: string | null;
-    databaseNow: Instant;
-    notificationQueue: number;
-    judge: string | null;
-    shards: number[] | null;
-    epochs: number[] | null;
-  } & ClockStepsRow & {
-      [F in keyof OtherReplica]: OtherReplica[F] | null;
-    };
+  const { id, process, ttl, confirmed = 0, secretsKeys = [], settings = null, named = null } = replica;
+  type Own = Omit<Renewal, 'change' | 'holdings' | 'others' | 'clockSteps' | 'insertedAt'> & {
+    readonly ownInsertedAt: Instant | null;
+    readonly changeId: string | null;
+    readonly changeKind: NotedChange['kind'] | null;
+    readonly changeOrigin: string | null;
+    readonly shards: readonly number[] | null;
+    readonly epochs: readonly number[] | null;
+  };
+  type Row = Own & ClockStepsRow & { readonly [Field in keyof OtherReplica]: OtherReplica[Field] | null };
   const rows = await sql<Row[]>`
     with counted as (
       insert into purchase_watch_internal.renewals as c (replica, number, renewed_at)
@@ -103,7 +90,7 @@ export async function renewReplica(
       returning number),
     renewed as (
       insert into purchase_watch_internal.replicas as r (id, process, expires_at, lease_ms, secrets_keys, settings_digests, named)
-      select ${id}::text, ${process}::text, clock_timestamp() + ${ttl}::float8 * interval '1 millisecond', ${Math.ceil(ttl)}::integer, ${secretsKeys as string[]}::text[],
+      select ${id}::text, ${process}::text, clock_timestamp() + ${ttl}::float8 * interval '1 millisecond', ${Math.ceil(ttl)}::integer, ${secretsKeys}::text[],
         ${settings === null ? null : JSON.stringify(settings)}::text::jsonb, ${named === null ? null : JSON.stringify(named)}::text::jsonb
       from counted
       on conflict (id) do update set lease_ms = excluded.lease_ms,
@@ -121,36 +108,31 @@ export async function renewReplica(
       o.started_at as "insertedAt", o.named
     from held h cross join queue q cross join ${clockSteps(sql)} c left join counted k on true left join renewed n on true left join change d on true
     left join purchase_watch_internal.replicas o on o.id <> ${id} order by o.id`;
-  const {
+  const { startedAt, ownInsertedAt, number, origin, databaseNow, notificationQueue, judge, ...own } = rows[0]!;
+  return {
     startedAt,
-    ownInsertedAt,
+    insertedAt: ownInsertedAt,
     number,
     origin,
-    changeId,
-    changeKind,
-    changeOrigin,
     databaseNow,
     notificationQueue,
     judge,
-    shards,
-    epochs,
-    ...steps
-  } = rows[0]!;
-  const change = changeId === null ? null : { id: changeId, kind: changeKind!, origin: changeOrigin };
-  const holdings = (shards ?? []).map((shard, index) => ({ shard, epoch: epochs![index]! }));
-  const others = rows.flatMap(({ id: other, process: where, renewal, leaseMs, leaving, insertedAt, named: theirs }) =>
-    other === null
-      ? []
-      : [
-          {
-            ...{ id: other, process: where!, renewal: renewal!, leaseMs: leaseMs!, leaving: leaving! },
-            ...{ insertedAt: insertedAt!, named: theirs },
-          },
-        ],
-  );
-  const database = { number, origin, change, databaseNow, notificationQueue, judge, clockSteps: clockStepsOf(steps) };
-  return { ...database, startedAt, insertedAt: ownInsertedAt, holdings, others };
+    change: own.changeId === null ? null : { id: own.changeId, kind: own.changeKind!, origin: own.changeOrigin },
+    clockSteps: clockStepsOf(own),
+    holdings: (own.shards ?? []).map((shard, index) => ({ shard, epoch: own.epochs![index]! })),
+    others: rows.flatMap((row) => (row.id === null ? [] : [otherReplica(row as OtherReplica)])),
+  };
 }
+
+const otherReplica = ({ id, process, renewal, leaseMs, leaving, insertedAt, named }: OtherReplica): OtherReplica => ({
+  id,
+  process,
+  renewal,
+  leaseMs,
+  leaving,
+  insertedAt,
+  named,
+});
 
 /** A replica that is to be deleted, and for how long its row has stood unchanged. */
 export interface EndedReplica {
@@ -163,10 +145,12 @@ export async function expireReplica(sql: Queries, ended: EndedReplica & { renewa
   return deleteReplica(sql, ended, sql`and expires_at = ${ended.renewal}::text::timestamptz`);
 }
 
-/** Deletes a replica, and notes on its shards how far the database's clock had come when the replica last wrote. */
-async function deleteReplica(sql: Queries, { id, unchangedMs }: EndedReplica, condition: Fragment): Promise<boolean> {
-  // A renewal under way has locked the row: the statement then skips the row instead of waiting, and the next tick tries again.
-  const rows = await sql`
+/**
+ * Deletes a replica, and notes on its shards how far the database's clock had come when the replica last wrote. A renewal under way
+ * has locked the row: the statement then skips the row instead of waiting, and the next tick tries again.
+ */
+const deleteReplica = (sql: Queries, { id, unchangedMs }: EndedReplica, condition: Fragment) =>
+  hasRows(sql`
     with gone as (
       delete from purchase_watch_internal.replicas where id = (
         select id from purchase_watch_internal.replicas where id = ${id} ${condition} for update skip locked)
@@ -175,9 +159,7 @@ async function deleteReplica(sql: Queries, { id, unchangedMs }: EndedReplica, co
       select s.id, g.clock_reached from gone g join purchase_watch_internal.shards s on s.owner = g.id order by s.id for update of s skip locked),
     noted as (
       update purchase_watch_internal.shards s set clock_reached = greatest(s.clock_reached, o.clock_reached) from owned o where s.id = o.id)
-    select from gone`;
-  return rows.length > 0;
-}
+    select from gone`);
 
 /** Writes whether this replica leaves all shards to the others, because it is stopping or reaches no site. */
 export async function markLeaving(sql: Queries, replica: string, leaving = true): Promise<void> {
@@ -205,33 +187,32 @@ export async function noteStepBack(sql: Queries, replica: string, by: Millisecon
 export async function forgetStepBack(sql: Queries, replica: string, shards: readonly number[]): Promise<void> {
   await sql`
     update purchase_watch_internal.shards set clock_reached = null
-    where owner = ${replica} and id = any(${shards as number[]}::smallint[]) and clock_reached is not null`;
+    where owner = ${replica} and id = any(${shards}::smallint[]) and clock_reached is not null`;
 }
 
 /**
  * Takes up to `wanted` shards, of all or `among` some, that no living replica owns; answers them. Each gets a new epoch, under
  * which statements of its last owner are refused. Takes nothing for a replica whose own row is missing.
+ *
+ * When another replica took a shard meanwhile, Postgres checks the shard's new row, but with the replicas as they were before:
+ * only the epoch shows that the shard was taken. Materialized: a plan may run a subquery for each row, and the limit would
+ * hold for each run.
  */
-export async function takeShards(
+export const takeShards = (
   sql: Queries,
   { replica, wanted, among = null }: { replica: string; wanted: number; among?: readonly number[] | null },
-): Promise<TakenShard[]> {
-  // When another replica took a shard meanwhile, Postgres checks the shard's new row, but with the replicas as they were before:
-  // only the epoch shows that the shard was taken. Materialized: a plan may run a subquery for each row, and the limit would
-  // hold for each run.
-  return sql<TakenShard[]>`
+) => sql<TakenShard[]>`
     with free as materialized (
       select id, epoch from purchase_watch_internal.shards s
       where (s.owner is null or not exists (select from purchase_watch_internal.replicas r where r.id = s.owner))
-        and (${among as number[] | null}::smallint[] is null or s.id = any(${among as number[] | null}::smallint[]))
+        and (${among}::smallint[] is null or s.id = any(${among}::smallint[]))
         and exists (select from purchase_watch_internal.replicas r where r.id = ${replica})),
     locked as materialized (
       select s.id from free f join purchase_watch_internal.shards s on s.id = f.id and s.epoch = f.epoch
       order by s.id limit ${wanted} for update of s skip locked)
     update purchase_watch_internal.shards s set owner = ${replica}, epoch = epoch + 1 from locked l where s.id = l.id
-    returning s.id as shard, s.epoch::float8 as epoch,
+    returning s.id as shard, s.epoch,
       greatest(coalesce(extract(epoch from s.clock_reached - clock_timestamp()) * 1000, 0), 0)::float8 as "aheadMs"`;
-}
 
 /**
  * The columns of a shard that a replica has released: no owner, and how far the database's clock has come, now or at the
@@ -255,7 +236,7 @@ export async function releaseShards(
   await sql`
     with released as (
       update purchase_watch_internal.shards set ${released(sql, replica)}
-      where owner = ${replica} and id = any(${shards as number[]}::smallint[]) returning id)
+      where owner = ${replica} and id = any(${shards}::smallint[]) returning id)
     select pg_notify('purchase_watch_wake', 'shards') from released limit 1`;
 }
 

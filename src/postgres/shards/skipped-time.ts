@@ -4,6 +4,7 @@ import type { SkippedTime } from '../../domain/values/skipped-time.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { columns } from '../connection/columns.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
+import { hasRows } from '../connection/rows.ts';
 
 export interface ClockSteps {
   /** The sum of all steps that replicas wrote; steps back count as negative. */
@@ -22,7 +23,7 @@ const bounds = (bound: 'lower' | 'upper'): string => `array(select ${bound}(r) f
 
 /** A subquery of one row. */
 export const clockSteps = (sql: Queries): Fragment => sql`
-  (select stepped_ms::float8 as stepped, ${sql.unsafe(bounds('lower'))} as "skippedFrom", ${sql.unsafe(bounds('upper'))} as "skippedUntil"
+  (select stepped_ms as stepped, ${sql.unsafe(bounds('lower'))} as "skippedFrom", ${sql.unsafe(bounds('upper'))} as "skippedUntil"
   from purchase_watch_internal.database_clock)`;
 
 export function clockStepsOf({ stepped, skippedFrom, skippedUntil }: ClockStepsRow): ClockSteps {
@@ -30,14 +31,12 @@ export function clockStepsOf({ stepped, skippedFrom, skippedUntil }: ClockStepsR
 }
 
 /** Writes further steps, unless another replica wrote some since `before` was read; answers whether they were written. */
-export async function noteClockSteps(sql: Queries, { stepped, skipped }: ClockSteps, before: ClockSteps): Promise<boolean> {
-  const rows = await sql`
+export const noteClockSteps = (sql: Queries, { stepped, skipped }: ClockSteps, before: ClockSteps) =>
+  hasRows(sql`
     update purchase_watch_internal.database_clock set stepped_ms = ${stepped}::float8::bigint, skipped = coalesce((
       select range_agg(tstzrange(s.since, s.until))
       from ${columns(sql, skipped, 's', {
         since: ['timestamptz', ({ from }) => from],
         until: ['timestamptz', ({ until }) => until],
       })}), '{}')
-    where stepped_ms = ${before.stepped}::float8::bigint returning 1`;
-  return rows.length > 0;
-}
+    where stepped_ms = ${before.stepped}::float8::bigint returning 1`);

@@ -1,16 +1,14 @@
 /** Moves due times in the future back when the database's clock is set back. */
 
-import type { Holding } from '../../domain/replicas/ownership.ts';
 import { LEAST_STEP } from '../../domain/values/clock-ahead.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
-import { held } from '../deliveries/settle.ts';
+import { firstValue, onlyRow } from '../connection/rows.ts';
+import { held, type Writer } from '../deliveries/settle.ts';
 import { FIRST_BULK_SLOT } from '../migrations/names.ts';
 import { moveTimesBack } from './move-times-back.ts';
 
-export interface StepBack {
-  readonly replica: string;
-  readonly holdings: readonly Holding[];
+export interface StepBack extends Writer {
   readonly now: Instant;
   /** How far the clock was set back. */
   readonly by: Milliseconds;
@@ -20,7 +18,7 @@ export interface StepBack {
 const AT_ONCE = 10_000;
 
 /** Rows that other sessions had locked, so that their times were not moved. */
-export interface LeftBehind {
+export interface UnmovedRows {
   readonly purchases: readonly number[];
   readonly firstPolls: readonly number[];
   readonly deliveries: readonly number[];
@@ -33,7 +31,7 @@ export interface MovedBack {
   readonly purchases: number;
   readonly deliveries: number;
   /** Null when every time was moved. */
-  readonly left: LeftBehind | null;
+  readonly left: UnmovedRows | null;
 }
 
 /**
@@ -41,7 +39,7 @@ export interface MovedBack {
  * of subscribers as much earlier. Each statement examines a bounded range of ids, and skips rows that other sessions have locked.
  * `only`: moves nothing but what was left behind before.
  */
-export async function moveDueBack(sql: Queries, given: StepBack, only: LeftBehind | null = null): Promise<MovedBack> {
+export async function moveDueBack(sql: Queries, given: StepBack, only: UnmovedRows | null = null): Promise<MovedBack> {
   // Whole milliseconds, like all times that the daemon writes.
   const step = { ...given, by: Math.round(given.by) };
   const [last] = await sql<[{ purchases: number; deliveries: number }]>`
@@ -85,8 +83,8 @@ async function moved(parts: Iterable<Fragment>, move: (rows: Fragment) => Promis
 }
 
 /** Ends pauses of subscribers earlier; answers how many are locked. */
-async function endPausesEarlier(sql: Queries, { now, by }: Pick<StepBack, 'now' | 'by'>): Promise<number> {
-  const [row] = await sql<[{ locked: number }]>`
+const endPausesEarlier = (sql: Queries, { now, by }: Pick<StepBack, 'now' | 'by'>) =>
+  firstValue<number>(sql`
     with paused as materialized (select subscriber from purchase_watch_internal.subscriber_health where paused_until > ${now}::timestamptz),
     free as materialized (
       select h.subscriber from purchase_watch_internal.subscriber_health h
@@ -96,9 +94,7 @@ async function endPausesEarlier(sql: Queries, { now, by }: Pick<StepBack, 'now' 
         paused_until = greatest(h.paused_until - ${by}::float8 * interval '1 millisecond', ${now}::timestamptz)
       from free f where h.subscriber = f.subscriber returning 1),
     woken as materialized (select pg_notify('purchase_watch_wake', channel) from (values ('subscribers'), ('purchases'), ('replays')) w (channel))
-    select ((select count(*) from paused) - (select count(*) from moved))::float8 as locked, (select count(*) from woken) as woken`;
-  return row.locked;
-}
+    select (select count(*) from paused) - (select count(*) from moved) as locked, (select count(*) from woken) as woken`);
 
 /**
  * A purchase moves by no more than brings its last poll to the present: a shard that was taken over after a failover may hold times of
@@ -130,7 +126,7 @@ async function movePurchases(sql: Queries, { now, by, ...writer }: StepBack, row
       update purchase_watch_internal.stuck_alerts a set state_since = ${back('a', 'state_since')}, stuck_at = ${back('a', 'stuck_at')}, alerted_at = ${back('a', 'alerted_at')}
       from due where a.purchase = due.id and a.ended_at is null),
     nudged as (insert into purchase_watch_internal.nudges (purchase, shard) select id, shard from moved)
-    select (select count(*) from moved)::float8 as count, array(select id::float8 from asked where id not in (select id from due)) as locked`;
+    select (select count(*) from moved) as count, array(select id from asked where id not in (select id from due)) as locked`;
   return row;
 }
 
@@ -152,12 +148,12 @@ async function moveFirstPolls(sql: Queries, { now }: StepBack, rows: Fragment): 
         due_slot = ${slot} + case when p.due_slot >= ${FIRST_BULK_SLOT} then ${FIRST_BULK_SLOT}::integer else 0 end
       from ahead where p.id = ahead.id returning p.id, p.shard),
     nudged as (insert into purchase_watch_internal.nudges (purchase, shard) select id, shard from moved)
-    select (select count(*) from moved)::float8 as count, array(select id::float8 from asked where id not in (select id from ahead)) as locked`;
+    select (select count(*) from moved) as count, array(select id from asked where id not in (select id from ahead)) as locked`;
   return row;
 }
 
-async function moveDeliveries(sql: Queries, { now, by, ...writer }: StepBack, rows: Fragment): Promise<Moved> {
-  const [row] = await sql<[Moved]>`
+const moveDeliveries = (sql: Queries, { now, by, ...writer }: StepBack, rows: Fragment) =>
+  onlyRow(sql<Moved[]>`
     with ${held(sql, writer)},
     asked as materialized (
       select r.id from purchase_watch_internal.deliveries r join held on held.id = r.shard
@@ -168,6 +164,4 @@ async function moveDeliveries(sql: Queries, { now, by, ...writer }: StepBack, ro
       update purchase_watch_internal.deliveries d
       set due_at = greatest(d.due_at - ${by}::float8 * interval '1 millisecond', ${now}::timestamptz)
       from free where d.id = free.id and d.status = 'pending' returning 1)
-    select (select count(*) from moved)::float8 as count, array(select id::float8 from asked where id not in (select id from free)) as locked`;
-  return row;
-}
+    select (select count(*) from moved) as count, array(select id from asked where id not in (select id from free)) as locked`);

@@ -1,7 +1,9 @@
 /** A usual minute: the average over the same time of the days before; null of fewer days than say something. */
+
 import { ENOUGH_DAYS, USUAL_DAYS } from '../../domain/flow/flow.ts';
 import { MINUTE } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
+import { firstRow } from '../connection/rows.ts';
 import type { MinuteRange } from './activity.ts';
 
 /** Days before a range for which counts are kept, with their number; `earliest`: a query for the time of the first count, as `at`. */
@@ -35,13 +37,11 @@ export async function usualPolled(sql: Queries, range: MinuteRange, site: string
 }
 
 /** Attempts whose event the receiver took, to all subscribers or to one (`subscriber`), in a minute of the range. */
-export async function usualDelivered(sql: Queries, range: MinuteRange, subscriber: string | null) {
-  const [row] = await sql<{ delivered: number }[]>`
+export const usualDelivered = (sql: Queries, range: MinuteRange, subscriber: string | null) =>
+  firstRow(sql<{ delivered: number }[]>`
     select (coalesce(sum(a.delivered), 0) / max(d.days) / ${minutesIn(range)})::float8 as delivered
     from (${daysBefore(sql, range, sql`select min(minute) as at from purchase_watch_internal.delivery_activity`)}) d
     left join lateral (
       select delivered from purchase_watch_internal.delivery_activity
       where ${onThatDay(sql, range)} and ${subscriber === null ? sql`true` : sql`subscriber = ${subscriber}`} offset 0) a on true
-    having max(d.days) >= ${ENOUGH_DAYS}`;
-  return row ?? null;
-}
+    having max(d.days) >= ${ENOUGH_DAYS}`);

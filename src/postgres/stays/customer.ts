@@ -6,8 +6,7 @@ import { MOST_OF_ONE_ORDER } from './evidence.ts';
  * SQL: a number for the customer of the purchases row `p`, computed from its reference, else from its OrderReference, else from
  * its own id. A reference that more purchases share than one order has names no customer. Reads a few index entries for each row.
  */
-export function customerOf(sql: Queries): Fragment {
-  return sql`coalesce(
+export const customerOf = (sql: Queries): Fragment => sql`coalesce(
     case when p.reference is not null and (
       select count(*) from (select from purchase_watch.purchases q where q.reference = p.reference limit ${MOST_OF_ONE_ORDER + 1}) q) <= ${MOST_OF_ONE_ORDER}
       then hashtextextended(p.reference, 0) end,
@@ -17,4 +16,3 @@ export function customerOf(sql: Queries): Fragment {
         select count(*) from (
           select from purchase_watch_internal.purchase_details q where purchase_watch_internal.order_key(q.fields) = k.key limit ${MOST_OF_ONE_ORDER + 1}) q) <= ${MOST_OF_ONE_ORDER}),
     hashtextextended(p.purchase_id, 0))`;
-}

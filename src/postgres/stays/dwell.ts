@@ -23,12 +23,10 @@ export const USUAL_WINDOW: Milliseconds = 14 * DAY;
 const daysAfter = (sql: Queries, since: Instant) => sql`day > (${since}::timestamptz at time zone 'UTC')::date`;
 
 /** Dwell times of good exits of all sites or of one, merged over the days after that of `since`, by site, state and bucket. */
-export async function readDwell(sql: Queries, since: Instant, site: string | null = null): Promise<DwellRow[]> {
-  return sql<DwellRow[]>`
+export const readDwell = (sql: Queries, since: Instant, site: string | null = null) => sql<DwellRow[]>`
     select site, state, bucket::integer as bucket, sum(shortest)::float8 as shortest, sum(longest)::float8 as longest
     from purchase_watch_internal.dwell_days where ${daysAfter(sql, since)} and ${site === null ? sql`true` : sql`site = ${site}`}
     group by site, state, bucket order by site, state, bucket`;
-}
 
 /**
  * The usual share of stuck stays and the usual number of stays a day, in each state of each site, from the days after that of

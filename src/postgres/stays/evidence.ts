@@ -5,9 +5,10 @@ import type { CauseEvidence, CausePart } from '../../domain/incidents/causes.ts'
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { columns } from '../connection/columns.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
+import { onlyRow } from '../connection/rows.ts';
 
 /** A state of a site in which purchases are stuck. */
-export interface Place {
+export interface StuckPlace {
   readonly site: string;
   readonly state: number;
   /** Counts only purchases that came to the state since this moment; all when left out. */
@@ -35,8 +36,7 @@ export const orderOf = (sql: Queries): Fragment =>
  * SQL: the ids of the purchases that share the reference of the purchases row `p`, or the OrderReference that the service names, the
  * row itself included; `sharing` is how many share it. Reads a few index entries for each row, however large the tables are.
  */
-export function sharersOfOrder(sql: Queries): Fragment {
-  return sql`
+export const sharersOfOrder = (sql: Queries): Fragment => sql`
     select q.id, count(*) over () as sharing
     from (select id from purchase_watch.purchases where reference = p.reference order by id desc limit ${MOST_OF_ONE_ORDER + 1}) q
     union all
@@ -45,45 +45,34 @@ export function sharersOfOrder(sql: Queries): Fragment {
       select d.purchase as id from purchase_watch_internal.purchase_details own
       join purchase_watch_internal.purchase_details d on purchase_watch_internal.order_key(d.fields) = purchase_watch_internal.order_key(own.fields)
       where own.purchase = p.id limit ${MOST_OF_ONE_ORDER + 1}) q`;
-}
 
 /** SQL: other purchases of the order of the purchases row `p` at the same site. */
-function othersOfOrder(sql: Queries): Fragment {
-  return sql`
+const othersOfOrder = (sql: Queries): Fragment => sql`
     select o.state, o.state_since, o.registered_at
     from (${sharersOfOrder(sql)}) s
     join purchase_watch.purchases o on o.id = s.id
     where s.sharing between 2 and ${MOST_OF_ONE_ORDER} and o.id <> p.id and o.site = p.site`;
-}
 
 /**
  * The condition on a purchases row `p` that its order was paid by another purchase, so that its customer does not wait any more:
  * another purchase of the same order and site is Completed, and was not Completed already a day before this one was registered.
  */
-export function paidByAnother(sql: Queries): Fragment {
-  return sql`exists (
+export const paidByAnother = (sql: Queries): Fragment => sql`exists (
     select from (${othersOfOrder(sql)}) o
     where o.state = ${COMPLETED} and o.state_since > p.registered_at - ${PAID_BEFORE} * interval '1 ms')`;
-}
 
 /** SQL: when the order of the purchases row `p` was paid by another purchase; null when it was not. */
-export function paidByAnotherAt(sql: Queries): Fragment {
-  return sql`(
+export const paidByAnotherAt = (sql: Queries): Fragment => sql`(
     select min(o.state_since) from (${othersOfOrder(sql)}) o
     where o.state = ${COMPLETED} and o.state_since > p.registered_at - ${PAID_BEFORE} * interval '1 ms')`;
-}
 
 /** SQL: places as rows `g (site, state, since, place)`; `place` is the position in the list. */
-export const listed = (sql: Queries, places: readonly Place[]): Fragment =>
+export const listed = (sql: Queries, places: readonly StuckPlace[]): Fragment =>
   columns(
     sql,
-    places,
+    places.map(({ site, state, since = 0 }) => ({ site, state, since })),
     'g',
-    {
-      site: ['text', (each) => each.site],
-      state: ['integer', (each) => each.state],
-      since: ['timestamptz', (each) => each.since ?? 0],
-    },
+    'site text, state integer, since timestamptz',
     'place',
   );
 
@@ -96,12 +85,12 @@ export type StoredEvidence = Pick<CauseEvidence, 'parts' | 'sites' | 'orders' | 
  */
 export async function causeEvidence(
   sql: Queries,
-  { parts, since }: { parts: readonly (Place & { readonly count: number })[]; since: Instant },
+  { parts, since }: { parts: readonly (StuckPlace & { readonly count: number })[]; since: Instant },
 ): Promise<StoredEvidence> {
   const [changes, orders, [watched]] = await Promise.all([
     changesOf(sql, parts),
     ordersOf(sql, { parts, since }),
-    sql<[{ count: number }]>`select count(*)::float8 as count from purchase_watch_internal.sites where configured`,
+    sql<[{ count: number }]>`select count(*) from purchase_watch_internal.sites where configured`,
   ]);
   return { parts: parts.map((part, index) => ({ ...part, ...changes[index]! })), sites: watched.count, ...orders };
 }
@@ -109,7 +98,7 @@ export async function causeEvidence(
 /** For each part: when the last customer got on, how many got on in the hour before that, and how many who came after that are stuck. */
 async function changesOf(
   sql: Queries,
-  parts: readonly Place[],
+  parts: readonly StuckPlace[],
 ): Promise<Pick<CausePart, 'lastWellAt' | 'wellBefore' | 'stuckSinceThen'>[]> {
   const each = examinedOf(parts);
   // Reads the newest purchases by registration, from the index of lists by site. The condition is written so that only this index
@@ -119,7 +108,7 @@ async function changesOf(
     select w.last_at as "lastWellAt", w.before as "wellBefore", o.since as "stuckSinceThen"
     from ${listed(sql, parts)}
     cross join lateral (
-      select max(e.at) as last_at, count(*) filter (where e.at >= e.latest - ${LATELY} * interval '1 ms')::float8 as before
+      select max(e.at) as last_at, count(*) filter (where e.at >= e.latest - ${LATELY} * interval '1 ms') as before
       from (
         select t.at, max(t.at) over () as latest
         from (values ('settled', false), ('watching', false)) s (status, stuck)
@@ -132,7 +121,7 @@ async function changesOf(
           select not_after as at from purchase_watch_internal.purchase_transitions
           where purchase = c.id and to_state = g.state order by sequence desc limit 1) t) e) w
     cross join lateral (
-      select count(*)::float8 as since
+      select count(*) as since
       from (
         select from purchase_watch.purchases p
         where p.stuck_since is not null and p.site = g.site and p.state = g.state and p.state_since > w.last_at
@@ -141,12 +130,9 @@ async function changesOf(
 }
 
 /** Orders of stuck purchases, and how many of them have a purchase that was registered later. */
-async function ordersOf(
-  sql: Queries,
-  { parts, since }: { parts: readonly Place[]; since: Instant },
-): Promise<Pick<CauseEvidence, 'orders' | 'begunAgain'>> {
-  const [row] = await sql<[{ orders: number; begunAgain: number }]>`
-    select count(*)::float8 as orders, (count(*) filter (where again))::float8 as "begunAgain"
+const ordersOf = (sql: Queries, { parts, since }: { parts: readonly StuckPlace[]; since: Instant }) =>
+  onlyRow(sql<{ orders: number; begunAgain: number }[]>`
+    select count(*) as orders, count(*) filter (where again) as "begunAgain"
     from (
       select p.site, ${orderOf(sql)} as key,
         bool_or(exists (select from (${othersOfOrder(sql)}) o where o.registered_at > p.registered_at)) as again
@@ -157,11 +143,9 @@ async function ordersOf(
         order by p.state_since desc limit ${examinedOf(parts)}) p
       left join purchase_watch_internal.purchase_details d on d.purchase = p.id
       group by 1, 2) k
-    where key is not null`;
-  return row;
-}
+    where key is not null`);
 
-const examinedOf = (parts: readonly Place[]): number =>
+const examinedOf = (parts: readonly StuckPlace[]): number =>
   Math.max(EXAMINED_OF_PART, Math.ceil(EXAMINED / Math.max(parts.length, 1)));
 
 /** A person's answer what the cause of an earlier incident was. */

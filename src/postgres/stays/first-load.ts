@@ -6,6 +6,5 @@ import type { Fragment, Queries } from '../connection/database.ts';
  * (by default that of `s`), or in bulk within ten minutes of it. A purchase that is registered by itself later is a customer of
  * now.
  */
-export function isOfFirstLoad(sql: Queries, firstAnswer: Fragment = sql`s.first_success_at`): Fragment {
-  return sql`(p.registered_at <= coalesce(${firstAnswer}, now()) + case when p.bulk then interval '10 minutes' else interval '0' end)`;
-}
+export const isOfFirstLoad = (sql: Queries, firstAnswer: Fragment = sql`s.first_success_at`): Fragment =>
+  sql`(p.registered_at <= coalesce(${firstAnswer}, now()) + case when p.bulk then interval '10 minutes' else interval '0' end)`;

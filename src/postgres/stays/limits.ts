@@ -7,25 +7,15 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Queries } from '../connection/database.ts';
 import { type DwellRow, readDwell } from './dwell.ts';
 
-export interface Limits {
-  /** Reads the learned dwell times. Rejects when the database fails; the earlier dwell times are then kept. */
-  refresh(): Promise<void>;
-  /** Refreshes when the last reading is old enough; answers how long the next reading may wait. */
-  tick(): Promise<Milliseconds>;
-  /** The plan for a site, with its learned limits in it. */
-  policyFor(site: string): PollPolicy;
-  /** The limit of a state at a site, with the dwell times that it rests on. */
-  limitOf(site: string, state: number): Limit;
-  /** How long customers who got on stayed in a state of a site, or of all sites (null), from however few customers; null when none is known. */
-  dwellIn(site: string | null, state: number): Dwell | null;
-}
+/** Limits of stays. */
+export type Limits = ReturnType<typeof createLimits>;
 
 /** The time over which exits count: long enough for sparse sites, short enough to follow a page that has changed. */
 const WINDOW: Milliseconds = 14 * 86_400_000;
 const REFRESH_EVERY: Milliseconds = 5 * 60_000;
 
 /** Limits by the settings. Until the first refresh, automatic limits have their defaults. */
-export function createLimits({ sql, clock, policy }: { sql: Queries; clock: Pick<Clock, 'now'>; policy: PollPolicy }): Limits {
+export function createLimits({ sql, clock, policy }: { sql: Queries; clock: Pick<Clock, 'now'>; policy: PollPolicy }) {
   const most = mostLimit(policy.sessionLength);
   const isAuto = [policy, ...(policy.bySite?.values() ?? [])].some(
     ({ fallback, states }) => fallback.auto || [...states.values()].some(({ auto }) => auto),
@@ -64,21 +54,27 @@ export function createLimits({ sql, clock, policy }: { sql: Queries; clock: Pick
   };
 
   return {
+    /** Reads the learned dwell times. Rejects when the database fails; the earlier dwell times are then kept. */
     refresh,
-    tick: async () => {
+    /** Refreshes when the last reading is old enough; answers how long the next reading may wait. */
+    tick: async (): Promise<Milliseconds> => {
       const passed = clock.now() - readAt;
       // The time since the last reading is negative when the clock was set back.
       if (passed < 0 || passed >= REFRESH_EVERY) await refresh();
       return Math.max(readAt + REFRESH_EVERY - clock.now(), 1);
     },
-    policyFor: (site) => {
+    /** The plan for a site, with its learned limits in it. */
+    policyFor: (site: string): PollPolicy => {
       if (!isAuto) return policyOfSite(policy, site);
       const made = policies.get(site) ?? withLimits(site);
       policies.set(site, made);
       return made;
     },
+    /** The limit of a state at a site, with the dwell times that it rests on. */
     limitOf,
-    dwellIn: (site, state) => (site === null ? pooled.get(state) : own.get(keyOf(site, state))) ?? null,
+    /** How long customers who got on stayed in a state of a site, or of all sites (null), from however few customers; null when none is known. */
+    dwellIn: (site: string | null, state: number): Dwell | null =>
+      (site === null ? pooled.get(state) : own.get(keyOf(site, state))) ?? null,
   };
 }
 
@@ -93,11 +89,10 @@ export async function learnedLimits(sql: Queries, policy: PollPolicy): Promise<L
 const keyOf = (site: string, state: number): string => `${site}/${state}`;
 
 /** Merges the rows of each key into one histogram: rows of several sites may hold the same bucket more than once. */
-function dwellsBy<Key>(rows: readonly DwellRow[], keyOfRow: (row: DwellRow) => Key): Map<Key, Dwell> {
-  const dwells = new Map<Key, Dwell>();
-  for (const [key, counts] of Map.groupBy(rows, keyOfRow)) {
-    const dwell = dwellOf(counts);
-    if (dwell !== null) dwells.set(key, dwell);
-  }
-  return dwells;
-}
+const dwellsBy = <Key>(rows: readonly DwellRow[], keyOfRow: (row: DwellRow) => Key): Map<Key, Dwell> =>
+  new Map(
+    [...Map.groupBy(rows, keyOfRow)].flatMap(([key, counts]) => {
+      const dwell = dwellOf(counts);
+      return dwell === null ? [] : [[key, dwell] as const];
+    }),
+  );

@@ -1,6 +1,6 @@
 /** The money that stuck purchases wait with: the one sum that lists, pages and messages show. */
 import type { Queries } from '../connection/database.ts';
-import { listed, MOST_OF_ONE_ORDER, orderOf, type Place, paidByAnother } from './evidence.ts';
+import { listed, MOST_OF_ONE_ORDER, orderOf, paidByAnother, type StuckPlace } from './evidence.ts';
 
 /** Stuck purchases of each place that are read, the longest waiting first; where more wait, a sum says "at least". */
 export const MOST_READ = 1_000;
@@ -33,8 +33,8 @@ interface Sum {
  * count once, with the latest price; those whose order was paid by another purchase are left out. A place that several groups have
  * is read once, and of each place at most `MOST_READ + 1` purchases, paid ones included.
  */
-export async function moneyWaiting(sql: Queries, groups: readonly (readonly Place[])[]): Promise<MoneyWaiting[]> {
-  const keyOf = ({ site, state, since = 0 }: Place): string => JSON.stringify([site, state, since]);
+export async function moneyWaiting(sql: Queries, groups: readonly (readonly StuckPlace[])[]): Promise<MoneyWaiting[]> {
+  const keyOf = ({ site, state, since = 0 }: StuckPlace): string => JSON.stringify([site, state, since]);
   const places = [...new Map(groups.flat().map((place) => [keyOf(place), place])).values()];
   if (places.length === 0) return groups.map(() => ({ waiting: [], unpriced: 0, counted: 0, atLeast: false }));
   const numbers = new Map(places.map((place, index) => [keyOf(place), index + 1]));
@@ -61,7 +61,7 @@ export async function moneyWaiting(sql: Queries, groups: readonly (readonly Plac
       select distinct on ("group", site, coalesce(known, id), known is null) "group", price, currency, read,
         count(*) over (partition by "group", site, coalesce(known, id), known is null) as purchases
       from named order by "group", site, coalesce(known, id), known is null, id desc)
-    select "group", sum(price)::text as amount, case when price is not null then currency end as currency, count(*)::float8 as orders,
+    select "group", sum(price)::text as amount, case when price is not null then currency end as currency, count(*) as orders,
       sum(purchases)::float8 as purchases, max(read)::float8 as read
     from orders group by 1, 3 order by 1, 4 desc, 3`;
   return groups.map((_, group) => {

@@ -9,12 +9,10 @@ import { MOST_OF_ONE_ORDER, sharersOfOrder } from './evidence.ts';
 import { isOfFirstLoad } from './first-load.ts';
 
 /** SQL: the completed purchases `o` of the order of the purchases row `p` at its site, the row itself included; none when its order is not known. */
-export function paymentsOfOrder(sql: Queries): Fragment {
-  return sql`
+export const paymentsOfOrder = (sql: Queries): Fragment => sql`
     select o.* from (select distinct s.id from (${sharersOfOrder(sql)}) s where s.sharing <= ${MOST_OF_ONE_ORDER}) s
     join purchase_watch.purchases o on o.id = s.id
     where o.site = p.site and o.state = ${COMPLETED}`;
-}
 
 /** A completed purchase of an order, with what names it and its money. */
 export interface StoredPayment extends OrderPayment {

@@ -9,6 +9,7 @@ import type { RecordedPayment } from '../../domain/rehearsal/rehearsed-payments.
 import type { RecordedOutage, RecordedStay } from '../../domain/stays/recorded-stay.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Queries, Sql } from '../connection/database.ts';
+import { firstValue } from '../connection/rows.ts';
 import { customerOf } from './customer.ts';
 import { paidByAnotherAt } from './evidence.ts';
 import { isOfFirstLoad } from './first-load.ts';
@@ -78,7 +79,6 @@ export async function* recordedStays(
   { batch = BATCH }: ReadBounds = {},
 ): AsyncGenerator<readonly RecordedStay[]> {
   const chosen = past`t.to_state = any(${`{${states.listed.join()}}`}::integer[])`;
-  // Fetched by statements of their own: the server's limit of time is then for each batch, and not for all of them.
   await past`
     declare recorded_stays no scroll cursor for select p.site, t.to_state as state,
       ${customerOf(past)}::text as customer,
@@ -98,12 +98,7 @@ export async function* recordedStays(
       and coalesce(n.not_after, p.ended_at, 'infinity') >= ${from}::timestamptz
       and ${site === null ? past`true` : past`p.site = ${site}`}
     order by t.not_after, t.purchase, t.sequence`;
-  for (;;) {
-    const some = await past<RecordedStay[]>`fetch forward ${past.unsafe(String(batch))} from recorded_stays`;
-    if (some.length === 0) break;
-    yield some;
-  }
-  await past`close recorded_stays`;
+  yield* fetched<RecordedStay>(past, 'recorded_stays', batch);
 }
 
 /**
@@ -125,12 +120,17 @@ export async function* recordedPayments(
     where p.state = ${COMPLETED} and p.state_since >= ${from}::timestamptz and p.state_since < ${to}::timestamptz and m.place > 0
       and ${site === null ? past`true` : past`p.site = ${site}`}
     order by p.state_since, p.id`;
+  yield* fetched<RecordedPayment>(past, 'recorded_payments', batch);
+}
+
+/** The rows of a cursor, in batches. By statements of their own: the server's limit of time is then for each batch, and not for all of them. */
+async function* fetched<Row extends object>(past: Queries, cursor: string, batch: number): AsyncGenerator<readonly Row[]> {
   for (;;) {
-    const some = await past<RecordedPayment[]>`fetch forward ${past.unsafe(String(batch))} from recorded_payments`;
+    const some = await past<Row[]>`fetch forward ${past.unsafe(String(batch))} from ${past(cursor)}`;
     if (some.length === 0) break;
     yield some;
   }
-  await past`close recorded_payments`;
+  await past`close ${past(cursor)}`;
 }
 
 /** SQL: when each site first answered: as stored, or by the oldest observation where that is earlier, as in databases of earlier versions. */
@@ -142,11 +142,7 @@ const firstAnswers = (past: Queries) => past`
       where t.from_sequence is null group by p.site) f on f.site = s.name`;
 
 /** When sites could not be asked, by the incidents of kind `unreachable`. */
-export async function recordedOutages(
-  past: Queries,
-  { from, to, site }: Span & { site: string | null },
-): Promise<RecordedOutage[]> {
-  return past<RecordedOutage[]>`
+export const recordedOutages = (past: Queries, { from, to, site }: Span & { site: string | null }) => past<RecordedOutage[]>`
     select i.site, i.severity, i.since, i.opened_at as "noticedAt",
       coalesce(i.quiet_since, i.ended_at) as until
     from purchase_watch_internal.incidents i join purchase_watch_internal.sites s on s.name = i.site and s.configured
@@ -154,21 +150,17 @@ export async function recordedOutages(
       and coalesce(i.quiet_since, i.ended_at, 'infinity') >= ${from}::timestamptz
       and ${site === null ? past`true` : past`i.site = ${site}`}
     order by i.since, i.id`;
-}
 
 /** Silences that held at some moment of a time. A silence counts from its creation, even when its start is earlier. */
-export async function recordedSilences(past: Queries, { from, to }: Span): Promise<Silence[]> {
-  return past<Silence[]>`
+export const recordedSilences = (past: Queries, { from, to }: Span) => past<Silence[]>`
     select kind, site, state, subscriber, greatest(starts_at, created_at) as "startsAt", ends_at as "endsAt"
     from purchase_watch_internal.silences
     where ends_at > ${from}::timestamptz and greatest(starts_at, created_at) < ${to}::timestamptz
       and ends_at > created_at
     order by id`;
-}
 
 /** Messages about incidents of sites that were written within a time, the oldest first. */
-export async function recordedMessages(past: Queries, { from, to }: Span): Promise<RecordedMessage[]> {
-  return past<RecordedMessage[]>`
+export const recordedMessages = (past: Queries, { from, to }: Span) => past<RecordedMessage[]>`
     select e.type, e.created_at as at, e.body, array(
         select s.name from purchase_watch_internal.deliveries d join purchase_watch_internal.subscribers s on s.id = d.subscriber
         where d.event = e.position and s.audience = 'people' order by s.id) as channels
@@ -176,13 +168,10 @@ export async function recordedMessages(past: Queries, { from, to }: Span): Promi
     where e.purchase is null and e.type in ('incident.opened', 'incident.reopened', 'incident.grew', 'incident.reminder', 'incident.ended', 'incident.checkouts', 'incident.paid_twice')
       and e.created_at >= ${from}::timestamptz and e.created_at < ${to}::timestamptz
     order by e.position`;
-}
 
 /** How many purchases polls flagged as stuck within a time. */
-export async function recordedStuck(past: Queries, { from, to, site }: Span & { site: string | null }): Promise<number> {
-  const [row] = await past<[{ count: number }]>`
-    select count(*)::float8 as count from purchase_watch_internal.events
+export const recordedStuck = (past: Queries, { from, to, site }: Span & { site: string | null }) =>
+  firstValue<number>(past`
+    select count(*) from purchase_watch_internal.events
     where type = 'purchase.stuck' and created_at >= ${from}::timestamptz and created_at < ${to}::timestamptz
-      and ${site === null ? past`true` : past`site = ${site}`}`;
-  return row.count;
-}
+      and ${site === null ? past`true` : past`site = ${site}`}`);

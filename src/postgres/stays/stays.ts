@@ -4,7 +4,7 @@ import type { Detection } from '../../domain/incidents/detection.ts';
 import type { SiteStay } from '../../domain/stays/stay.ts';
 import type { DwellChange, StayChange } from '../../domain/stays/stay-counts.ts';
 import type { Instant } from '../../domain/values/time.ts';
-import { type Columns, columns } from '../connection/columns.ts';
+import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
 
 export interface StoredStay extends SiteStay {
@@ -14,28 +14,23 @@ export interface StoredStay extends SiteStay {
 }
 
 /** The columns that name a stay: a database that went back may give its id to another customer's. */
-export const STAY: Columns<Pick<StoredStay, 'id' | 'customer'>> = {
-  id: ['bigint', ({ id }) => id],
-  customer: ['bigint', ({ customer }) => customer],
-};
+const STAY = 'id bigint, customer bigint';
 
 /**
  * The next stays in the order in which they were written. A stuck one whose purchase's row another session has locked is left
  * for a later call: the note that it is stuck refers to that row, and writing it would wait for the lock.
  */
-export async function loadStays(sql: Queries, limit: number): Promise<StoredStay[]> {
-  return sql<StoredStay[]>`
+export const loadStays = (sql: Queries, limit: number) => sql<StoredStay[]>`
     with next as materialized (select * from purchase_watch_internal.stays order by id limit ${limit}),
     stuck as materialized (
       select p.id from purchase_watch.purchases p where p.id = any(array(select purchase from next where outcome = 'overdue'))),
     unlocked as materialized (
       select p.id from purchase_watch.purchases p where p.id = any(array(select id from stuck)) for key share skip locked)
-    select id::float8 as id, purchase::float8 as purchase, site, state, to_state as "toState", outcome, customer::text as customer, first_sight as "firstSight", found_late as "foundLate",
+    select id, purchase, site, state, to_state as "toState", outcome, customer::text as customer, first_sight as "firstSight", found_late as "foundLate",
       entered_at as "enteredAt", at,
-      shortest_ms::float8 as shortest, longest_ms::float8 as longest
+      shortest_ms as shortest, longest_ms as longest
     from next where outcome <> 'overdue' or purchase is null
       or purchase not in (select id from stuck where id not in (select id from unlocked)) order by id`;
-}
 
 /** The judge's memory of every state of a site. */
 export async function loadDetections(sql: Queries): Promise<Detection[]> {
@@ -56,45 +51,27 @@ export interface StayResults {
 /** Parts of a statement that write results of stays; `held` is the condition that this replica holds the judge's lease. */
 export function writingStays(sql: Queries, { taken, detections, dwell, stays, firstLooks }: StayResults) {
   const held = sql`exists (select from held)`;
+  const memories = detections.map((each) => ({ site: each.site, state: each.state, memory: JSON.stringify(each) }));
   return sql`
     gone as (
       delete from purchase_watch_internal.stays s using ${columns(sql, taken, 't', STAY)}
       where s.id = t.id and s.customer = t.customer and ${held}),
     remembered as (
       insert into purchase_watch_internal.detections (site, state, memory)
-      select * from ${columns(sql, detections, 'r', {
-        site: ['text', (d) => d.site],
-        state: ['integer', (d) => d.state],
-        memory: ['text', (d) => JSON.stringify(d)],
-      })} where ${held}
+      select * from ${columns(sql, memories, 'r', 'site text, state integer, memory text')} where ${held}
       on conflict (site, state) do update set memory = excluded.memory),
     dwelt as (
       insert into purchase_watch_internal.dwell_days as d (site, state, day, bucket, shortest, longest)
-      select * from ${columns(sql, dwell, 'r', {
-        site: ['text', (d) => d.site],
-        state: ['integer', (d) => d.state],
-        day: ['date', (d) => d.day],
-        bucket: ['smallint', (d) => d.bucket],
-        shortest: ['integer', (d) => d.shortest],
-        longest: ['integer', (d) => d.longest],
-      })} where ${held}
+      select * from ${columns(sql, dwell, 'r', 'site text, state integer, day date, bucket smallint, shortest integer, longest integer')} where ${held}
       on conflict (site, state, day, bucket) do update set
         shortest = d.shortest + excluded.shortest, longest = d.longest + excluded.longest),
     stayed as (
       insert into purchase_watch_internal.stay_days as d (site, state, day, calm, well, overdue, other)
-      select * from ${columns(sql, stays, 'r', {
-        site: ['text', (d) => d.site],
-        state: ['integer', (d) => d.state],
-        day: ['date', (d) => d.day],
-        calm: ['boolean', (d) => d.calm],
-        well: ['integer', (d) => d.well],
-        overdue: ['integer', (d) => d.overdue],
-        other: ['integer', (d) => d.other],
-      })} where ${held}
+      select * from ${columns(sql, stays, 'r', 'site text, state integer, day date, calm boolean, well integer, overdue integer, other integer')} where ${held}
       on conflict (site, state, day, calm) do update set
         well = d.well + excluded.well, overdue = d.overdue + excluded.overdue, other = d.other + excluded.other),
     looked as (
       update purchase_watch_internal.sites s set first_look_since = coalesce(s.first_look_since, f.at)
-      from ${columns(sql, firstLooks, 'f', { site: ['text', ({ site }) => site], at: ['timestamptz', ({ at }) => at] })}
+      from ${columns(sql, firstLooks, 'f', 'site text, at timestamptz')}
       where s.name = f.site and s.first_look_since is null and ${held})`;
 }

@@ -2,7 +2,8 @@
 
 import { REFUSED_CREDENTIALS } from '../../domain/deliveries/subscriber-health.ts';
 import type { Instant } from '../../domain/values/time.ts';
-import type { Queries } from '../connection/database.ts';
+import type { Fragment, Queries } from '../connection/database.ts';
+import { hasRows } from '../connection/rows.ts';
 import type { BodyFormat } from './subscribers.ts';
 
 /** A subscriber to be added; address and keys are encrypted, and the hash changes with each of their versions. */
@@ -29,8 +30,8 @@ export async function insertSubscriber(sql: Queries, subscriber: NewSubscriber):
   const rows = await sql`
     with added as (
       insert into purchase_watch_internal.subscribers (name, kind, origin, types, sites, states, description, url, keys, options, format, address_hash)
-      values (${name}, 'webhook', 'api', ${types as string[] | null}::text[], ${sites as string[] | null}::text[],
-        ${states as number[] | null}::integer[], ${description}, ${Buffer.from(url)}::bytea, ${Buffer.from(keys)}::bytea,
+      values (${name}, 'webhook', 'api', ${types}::text[], ${sites}::text[],
+        ${states}::integer[], ${description}, ${Buffer.from(url)}::bytea, ${Buffer.from(keys)}::bytea,
         ${options === null ? null : Buffer.from(options)}::bytea, ${format}, ${addressHash})
       on conflict (name) where deleted_at is null do nothing returning id)
     select pg_notify('purchase_watch_wake', 'subscribers') from added`;
@@ -66,9 +67,9 @@ export async function updateSubscriber(sql: Queries, id: number, changes: Subscr
   const rows = await sql`
     with next as (
       select s.id,
-        ${types === undefined ? sql`s.types` : sql`${types as string[] | null}::text[]`} as types,
-        ${sites === undefined ? sql`s.sites` : sql`${sites as string[] | null}::text[]`} as sites,
-        ${states === undefined ? sql`s.states` : sql`${states as number[] | null}::integer[]`} as states,
+        ${types === undefined ? sql`s.types` : sql`${types}::text[]`} as types,
+        ${sites === undefined ? sql`s.sites` : sql`${sites}::text[]`} as sites,
+        ${states === undefined ? sql`s.states` : sql`${states}::integer[]`} as states,
         ${description === undefined ? sql`s.description` : sql`${description}::text`} as description,
         ${status === undefined ? sql`s.status` : sql`${status.is}::text`} as status,
         ${status === undefined ? sql`s.status_reason` : sql`${status.reason}::text`} as status_reason,
@@ -90,18 +91,18 @@ export async function updateSubscriber(sql: Queries, id: number, changes: Subscr
     forgotten as (
       delete from purchase_watch_internal.subscriber_health h using changed c
       where h.subscriber = c.id and (${status !== undefined || reach?.isElsewhere === true}
-        or ${options !== undefined} and h.cause = any(${REFUSED_CREDENTIALS as string[]}::text[])))
+        or ${options !== undefined} and h.cause = any(${REFUSED_CREDENTIALS}::text[])))
     select pg_notify('purchase_watch_wake', 'subscribers') from changed`;
   return rows.length > 0;
 }
 
 /** Replaces the keys of a subscriber, if they are still those that were read; false when another request changed them meanwhile. */
-export async function replaceKeys(
+export const replaceKeys = (
   sql: Queries,
   id: number,
   { keys, addressHash, was, oldKeysUntil }: { keys: Uint8Array; addressHash: string; was: string; oldKeysUntil: Instant | null },
-): Promise<boolean> {
-  const rows = await sql`
+) =>
+  hasRows(sql`
     with changed as (
       update purchase_watch_internal.subscribers set keys = ${Buffer.from(keys)}::bytea, address_hash = ${addressHash},
         old_keys_until = ${oldKeysUntil}::timestamptz
@@ -109,56 +110,52 @@ export async function replaceKeys(
     -- A subscriber that refused signatures of the old keys begins without failures.
     forgotten as (
       delete from purchase_watch_internal.subscriber_health h using changed c
-      where h.subscriber = c.id and h.cause = any(${REFUSED_CREDENTIALS as string[]}::text[]))
-    select pg_notify('purchase_watch_wake', 'subscribers') from changed`;
-  return rows.length > 0;
-}
+      where h.subscriber = c.id and h.cause = any(${REFUSED_CREDENTIALS}::text[]))
+    select pg_notify('purchase_watch_wake', 'subscribers') from changed`);
 
 /** Removes a subscriber of the API and erases its address and keys; the row stays for the history. */
-export async function deleteSubscriber(sql: Queries, id: number): Promise<boolean> {
-  const rows = await sql`
+export const deleteSubscriber = (sql: Queries, id: number) =>
+  hasRows(sql`
     with removed as (
       update purchase_watch_internal.subscribers set deleted_at = now(), configured = false, url = null, keys = null, options = null, old_keys_until = null,
         address_hash = '', matching_since = now()
       where id = ${id} and origin = 'api' and deleted_at is null returning id)
-    select pg_notify('purchase_watch_wake', 'subscribers') from removed`;
-  return rows.length > 0;
-}
+    select pg_notify('purchase_watch_wake', 'subscribers') from removed`);
 
 const AT_ONCE = 5_000;
 
-/**
- * Gives up deliveries whose events are older than a moment, for channels for people that are off, in small statements. Keeps
- * deliveries about incidents that are still open: the channel gets these once it is on again.
- */
-export async function suppressForOff(sql: Queries, before: Instant): Promise<void> {
+/** Gives up waiting deliveries `q` of some subscribers `s`, in small statements, and skips those that others have locked. */
+async function suppress(sql: Queries, { of, which, why }: { of: Fragment; which: Fragment; why: string }): Promise<void> {
   for (;;) {
     const rows = await sql`
       with waiting as materialized (
         select d.id from purchase_watch_internal.subscribers s
         cross join lateral (
-          select q.id from purchase_watch_internal.deliveries q join purchase_watch_internal.events e on e.position = q.event
-          where q.subscriber = s.id and q.status = 'pending' and e.created_at < ${before}::timestamptz
-            and not exists (select from purchase_watch_internal.incidents i where i.id = e.incident and i.ended_at is null)
-          limit ${AT_ONCE} for update of q skip locked) d
-        where s.configured and s.audience = 'people' and s.status = 'off' limit ${AT_ONCE})
-      update purchase_watch_internal.deliveries d set status = 'suppressed', settled_at = now(), last_error = 'The channel was switched off for days after it was made.'
+          select q.id from purchase_watch_internal.deliveries q ${which} limit ${AT_ONCE} for update of q skip locked) d
+        where ${of} limit ${AT_ONCE})
+      update purchase_watch_internal.deliveries d set status = 'suppressed', settled_at = now(), last_error = ${why}
       from waiting where d.id = waiting.id and d.settled_at is null returning 1`;
     if (rows.length < AT_ONCE) return;
   }
 }
 
-/** Gives up pending deliveries of deleted subscribers, in small statements. */
-export async function suppressForDeleted(sql: Queries): Promise<void> {
-  for (;;) {
-    const rows = await sql`
-      with waiting as materialized (
-        select d.id from purchase_watch_internal.subscribers s
-        cross join lateral (
-          select q.id from purchase_watch_internal.deliveries q where q.subscriber = s.id and q.status = 'pending' limit ${AT_ONCE} for update skip locked) d
-        where s.deleted_at is not null limit ${AT_ONCE})
-      update purchase_watch_internal.deliveries d set status = 'suppressed', settled_at = now(), last_error = 'The subscriber was deleted before the delivery.'
-      from waiting where d.id = waiting.id and d.status = 'pending' returning 1`;
-    if (rows.length < AT_ONCE) return;
-  }
-}
+/**
+ * Gives up deliveries whose events are older than a moment, for channels for people that are off. Keeps deliveries about incidents
+ * that are still open: the channel gets these once it is on again.
+ */
+export const suppressForOff = (sql: Queries, before: Instant) =>
+  suppress(sql, {
+    of: sql`s.configured and s.audience = 'people' and s.status = 'off'`,
+    which: sql`join purchase_watch_internal.events e on e.position = q.event
+          where q.subscriber = s.id and q.status = 'pending' and e.created_at < ${before}::timestamptz
+            and not exists (select from purchase_watch_internal.incidents i where i.id = e.incident and i.ended_at is null)`,
+    why: 'The channel was switched off for days after it was made.',
+  });
+
+/** Gives up pending deliveries of deleted subscribers. */
+export const suppressForDeleted = (sql: Queries) =>
+  suppress(sql, {
+    of: sql`s.deleted_at is not null`,
+    which: sql`where q.subscriber = s.id and q.status = 'pending'`,
+    why: 'The subscriber was deleted before the delivery.',
+  });

@@ -11,11 +11,9 @@ export interface SealedRow {
 }
 
 /** Up to `limit` subscribers' encrypted fields, by id, after a given id. */
-export async function sealedRows(sql: Queries, { after, limit }: { after: number; limit: number }): Promise<SealedRow[]> {
-  return sql<SealedRow[]>`
+export const sealedRows = (sql: Queries, { after, limit }: { after: number; limit: number }) => sql<SealedRow[]>`
     select id, name, url, keys, options from purchase_watch_internal.subscribers
     where origin = 'api' and deleted_at is null and id > ${after} order by id limit ${limit}`;
-}
 
 /** Replaces the encrypted fields by the same under another key; false when a request changed them meanwhile. Wakes no daemon, because their meaning is the same. */
 export async function replaceSealed(sql: Queries, was: SealedRow, next: Omit<SealedRow, 'id' | 'name'>): Promise<boolean> {
@@ -36,7 +34,5 @@ export interface KeyHolder {
 }
 
 /** The running daemons with their keys. */
-export async function keyHolders(sql: Queries): Promise<KeyHolder[]> {
-  return sql<KeyHolder[]>`
+export const keyHolders = (sql: Queries) => sql<KeyHolder[]>`
     select id as replica, secrets_keys as "keyIds" from purchase_watch_internal.replicas where expires_at > clock_timestamp() order by id`;
-}

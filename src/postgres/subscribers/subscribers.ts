@@ -4,6 +4,7 @@ import type { ChannelKind } from '../../config/settings.ts';
 import type { Audience, SubscriberHealth, Unreached } from '../../domain/deliveries/subscriber-health.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
+import { firstValues } from '../connection/rows.ts';
 
 /** The form of a request's body: the event, or a CloudEvent around the same data. */
 export type BodyFormat = 'standard' | 'cloudevents';
@@ -89,8 +90,8 @@ export async function syncSubscribers(sql: Queries, definitions: readonly Subscr
       where h.subscriber = s.id and s.name = ${name} and s.deleted_at is null and s.address_hash <> ${addressHash}`;
     await sql`
       insert into purchase_watch_internal.subscribers as s (name, kind, audience, format, types, sites, states, address_hash)
-      values (${name}, ${kind}, ${audience}, ${format}, ${types as string[] | null}::text[], ${sites as string[] | null}::text[],
-        ${states as number[] | null}::integer[], ${addressHash})
+      values (${name}, ${kind}, ${audience}, ${format}, ${types}::text[], ${sites}::text[],
+        ${states}::integer[], ${addressHash})
       on conflict (name) where deleted_at is null do update set
         kind = excluded.kind, audience = excluded.audience, format = excluded.format, types = excluded.types, sites = excluded.sites, states = excluded.states,
         origin = 'configuration', url = null, keys = null, options = null, old_keys_until = null, description = null,
@@ -106,17 +107,13 @@ export async function syncSubscribers(sql: Queries, definitions: readonly Subscr
 }
 
 /** Which of these names belong to subscribers made by the API. */
-export async function namesOfTheApi(sql: Queries, names: readonly string[]): Promise<string[]> {
-  const rows = await sql<{ name: string }[]>`
-    select name from purchase_watch_internal.subscribers where origin = 'api' and deleted_at is null and name = any(${names as string[]}::text[])`;
-  return rows.map(({ name }) => name);
-}
+export const namesOfTheApi = (sql: Queries, names: readonly string[]) =>
+  firstValues<string>(sql`
+    select name from purchase_watch_internal.subscribers where origin = 'api' and deleted_at is null and name = any(${names}::text[])`);
 
 /** All subscribers that the configuration or the API has at present. */
-export async function listSubscribers(sql: Queries): Promise<SubscriberRow[]> {
-  return sql<SubscriberRow[]>`
+export const listSubscribers = (sql: Queries) => sql<SubscriberRow[]>`
     select id, name, kind, audience, status, status_reason as "statusReason" from purchase_watch_internal.subscribers where configured order by id`;
-}
 
 /** The channels for people. */
 export async function peopleChannels(sql: Queries): Promise<{ id: number; name: string }[]> {

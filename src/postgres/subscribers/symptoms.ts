@@ -6,6 +6,7 @@ import { GIVEN_UP_LATELY, LONG_FAILURE, SUBSCRIBER_TROUBLES, type SubscriberTrou
 import type { Symptom } from '../../domain/incidents/symptom.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
+import { firstRow, firstValues } from '../connection/rows.ts';
 import { RANKS } from '../deliveries/deliveries.ts';
 import { MOST_WAITING } from '../deliveries/waiting.ts';
 import { EVERY_SHARD } from '../migrations/names.ts';
@@ -22,8 +23,7 @@ const severity = (trouble: SubscriberTrouble): number => SUBSCRIBER_TROUBLES.ind
  * that the cost does not grow with the number of deliveries ever made. The symptom of a subscriber with an open incident lasts until
  * the subscriber takes a delivery; a subscriber that a person switched off has no symptom.
  */
-export async function subscriberSymptoms(sql: Queries, now: Instant): Promise<Symptom[]> {
-  return sql<Symptom[]>`
+export const subscriberSymptoms = (sql: Queries, now: Instant) => sql<Symptom[]>`
     select 'subscriber' as kind, null as site, null as state, s.name as subscriber,
       case when f.off then ${severity('off')}::integer
         when not f.failing then case when f.unreached then ${severity('unreached')}::integer else ${severity('given_up')}::integer end
@@ -53,7 +53,6 @@ export async function subscriberSymptoms(sql: Queries, now: Instant): Promise<Sy
         where (f.off or f.failing or f.unreached) and d.subscriber = s.id and d.status = 'pending'
         limit ${MOST_WAITING}) d) w
     where s.configured and (f.off or f.failing or f.unreached or g.count > 0) order by s.id`;
-}
 
 /** How a subscriber that was in trouble is doing. */
 export interface SubscriberCondition {
@@ -85,11 +84,8 @@ export interface SubscriberCondition {
 }
 
 /** The condition of a subscriber, given when its trouble began; null when there is no subscriber of this name any more. */
-export async function subscriberCondition(
-  sql: Queries,
-  { name, since }: { name: string; since: Instant },
-): Promise<SubscriberCondition | null> {
-  const [row] = await sql<SubscriberCondition[]>`
+export const subscriberCondition = (sql: Queries, { name, since }: { name: string; since: Instant }) =>
+  firstRow(sql<SubscriberCondition[]>`
     select s.id, s.kind, s.audience, s.origin, s.status, s.status_reason as "statusReason",
       case s.status when 'off' then s.failed_at end as "failedAt",
       coalesce(h.failures, 0) as failures, h.failing_since as "failingSince",
@@ -101,18 +97,18 @@ export async function subscriberCondition(
     from purchase_watch_internal.subscribers s
     left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
     cross join lateral (
-      select count(*)::float8 as count from (
+      select count(*) from (
         select from purchase_watch_internal.deliveries d
         where d.subscriber = s.id and d.status = 'pending' limit ${MOST_WAITING}) d) w
     -- Reads the first pending delivery of each shard and rank.
     cross join lateral (
       select min(front.due_at) as due_at from ${sql.unsafe(EVERY_SHARD)}
-      cross join unnest(${RANKS as number[]}::smallint[]) as k (rank)
+      cross join unnest(${RANKS}::smallint[]) as k (rank)
       cross join lateral (
         select d.due_at from purchase_watch_internal.deliveries d
         where d.subscriber = s.id and d.shard = g.shard and d.rank = k.rank and d.status = 'pending' order by d.due_at, d.event limit 1) front) n
     cross join lateral (
-      select count(*)::float8 as count, max(d.settled_at) as last from (
+      select count(*), max(d.settled_at) as last from (
         select q.settled_at from purchase_watch_internal.deliveries q
         where q.subscriber = s.id and q.status = 'exhausted' and q.settled_at >= ${since}::timestamptz
         order by q.settled_at limit ${MOST_WAITING}) d) g
@@ -131,15 +127,11 @@ export async function subscriberCondition(
       select max(settled_at) as settled_at from (
         select d.settled_at from purchase_watch_internal.deliveries d
         where d.subscriber = s.id and d.status = 'delivered' order by d.id + 0 desc limit ${MOST_READ}) d) t
-    where s.configured and s.name = ${name}`;
-  return row ?? null;
-}
+    where s.configured and s.name = ${name}`);
 
 /** The names of the channels for people that take messages, as far as is known: without those that are off, or fail for long. */
-export async function hearingChannels(sql: Queries, now: Instant): Promise<string[]> {
-  const rows = await sql<{ name: string }[]>`
+export const hearingChannels = (sql: Queries, now: Instant) =>
+  firstValues<string>(sql`
     select s.name from purchase_watch_internal.subscribers s left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
     where s.configured and s.audience = 'people' and s.status = 'active'
-      and coalesce(least(h.failing_since, h.our_failing_since) > ${now - LONG_FAILURE}::timestamptz, true) order by s.id`;
-  return rows.map(({ name }) => name);
-}
+      and coalesce(least(h.failing_since, h.our_failing_since) > ${now - LONG_FAILURE}::timestamptz, true) order by s.id`);

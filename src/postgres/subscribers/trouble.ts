@@ -32,8 +32,7 @@ export interface TroubledSubscriber {
 export const MOST_FAILING = 1_000;
 
 /** Subscribers that are paused, off or not reached, whose deliveries fail, or for whom some were given up within the last day. */
-export async function troubledSubscribers(sql: Queries): Promise<TroubledSubscriber[]> {
-  return sql<TroubledSubscriber[]>`
+export const troubledSubscribers = (sql: Queries) => sql<TroubledSubscriber[]>`
     select s.name, s.origin, case s.status when 'off' then coalesce(s.status_reason, 'No reason is known.') end as "offBecause",
       coalesce(h.failures, 0) as failures, h.failing_since as "failingSince",
       h.paused_until as "pausedUntil", p.parked,
@@ -43,18 +42,17 @@ export async function troubledSubscribers(sql: Queries): Promise<TroubledSubscri
     from purchase_watch_internal.subscribers s
     left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
     cross join lateral (
-      select count(*)::float8 as parked from (
+      select count(*) as parked from (
         select from purchase_watch_internal.deliveries d
         where d.subscriber = s.id and d.status = 'pending' and (s.status = 'off' or h.paused_until is not null or h.our_failing_since is not null) limit ${MOST_WAITING}) d) p
     cross join lateral (
-      select count(*)::float8 as failing, (array_agg(last_error order by id desc))[1] as error from (
+      select count(*) as failing, (array_agg(last_error order by id desc))[1] as error from (
         select d.id, d.last_error from purchase_watch_internal.deliveries d
         where d.subscriber = s.id and d.status = 'pending' and d.attempts > d.attempts_before limit ${MOST_FAILING}) d) f
     left join lateral (
       select d.settled_at from purchase_watch_internal.deliveries d
       where d.subscriber = s.id and d.status = 'exhausted' order by d.id + 0 desc limit 1) g on g.settled_at > now() - interval '1 day'
     where s.configured and (s.status = 'off' or h.paused_until is not null or h.our_failing_since is not null or f.failing > 0 or g.settled_at is not null) order by s.id`;
-}
 
 /** Deliveries that were given up within a day and not sent since; counting ends at `MOST_FAILING`. */
 export interface LostDeliveries {
@@ -65,8 +63,7 @@ export interface LostDeliveries {
 }
 
 /** Systems that miss events because deliveries were given up; an alert that people missed is not sent late. Reads the index of such deliveries from its newest end. */
-export async function lostDeliveries(sql: Queries): Promise<LostDeliveries[]> {
-  return sql<LostDeliveries[]>`
+export const lostDeliveries = (sql: Queries): Promise<LostDeliveries[]> => sql<LostDeliveries[]>`
     select s.name, g.count::float8 as count, g.since from purchase_watch_internal.subscribers s
     cross join lateral (
       select count(*) as count, min(settled_at) as since from (
@@ -74,4 +71,3 @@ export async function lostDeliveries(sql: Queries): Promise<LostDeliveries[]> {
         where d.subscriber = s.id and d.status = 'exhausted' and d.settled_at > now() - interval '1 day'
         order by d.settled_at desc limit ${MOST_FAILING}) d) g
     where s.configured and s.audience = 'systems' and g.count > 0 order by s.id`;
-}

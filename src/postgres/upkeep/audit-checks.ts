@@ -131,8 +131,7 @@ const undelivered = (sql: Queries) => sql`
     from made join e on e.position = made.position join purchase_watch_internal.subscribers s on s.id = made.subscriber where made.count > 1)`;
 
 /** Checks events of no single purchase, by position. */
-export async function checkSiteEvents(sql: Queries, { after, through, site, since }: Range): Promise<Report[]> {
-  return sql<Report[]>`
+export const checkSiteEvents = (sql: Queries, { after, through, site, since }: Range) => sql<Report[]>`
     with e as materialized (
       select e.position, null::text as purchase_id, null::integer as sequence, e.type, e.site, e.state, e.about, e.recipients, e.created_at
       from purchase_watch_internal.events e
@@ -141,11 +140,9 @@ export async function checkSiteEvents(sql: Queries, { after, through, site, sinc
         and ${since === null ? sql`true` : sql`e.created_at >= ${since}::timestamptz`}),
     ${undelivered(sql)}
     ${report(sql, 'site_events', { checked: 'e', gap: 'undelivered' })}`;
-}
 
 /** Checks deliveries, by their event's position. */
-export async function checkDeliveries(sql: Queries, { after, through }: Range): Promise<Report[]> {
-  return sql<Report[]>`
+export const checkDeliveries = (sql: Queries, { after, through }: Range) => sql<Report[]>`
     with d as materialized (
       select d.id, d.event, e.position is null as is_lost
       from purchase_watch_internal.deliveries d left join purchase_watch_internal.events e
@@ -156,7 +153,6 @@ export async function checkDeliveries(sql: Queries, { after, through }: Range): 
         format('delivery %s of an event (position %s) that is not there', id, event) as detail
       from d where is_lost)
     ${report(sql, 'orphans', { checked: 'd', gap: 'lost' })}`;
-}
 
 /** Checks counters against the rows that they count, in one snapshot. */
 export async function checkCounters(sql: Queries, site: string | null): Promise<Report[]> {

@@ -2,8 +2,10 @@
  * Compares a receiver's own log with the deliveries of its subscriber. After the database went back, this shows what the
  * database calls delivered and the receiver never got, and what the receiver got and the database does not know.
  */
+
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
+import { firstValue } from '../connection/rows.ts';
 import type { CheckResult, Gap } from './audit.ts';
 import { LISTED } from './audit-checks.ts';
 
@@ -56,7 +58,7 @@ export async function auditSent(
   for (let at = 0; at < ids.length; at += BATCH) {
     const batch = ids.slice(at, at + BATCH);
     const rows = await sql<{ id: string; position: number }[]>`
-      select id, position::float8 as position from purchase_watch_internal.events where id = any(${batch}::text[])`;
+      select id, position from purchase_watch_internal.events where id = any(${batch}::text[])`;
     const found = new Set(rows.map(({ id }) => id));
     known.counts.checked += batch.length;
     if (since === null) for (const { position } of rows) begin = Math.min(begin ?? position, position);
@@ -68,11 +70,9 @@ export async function auditSent(
   return { known: known.result(), arrived: await arrivedOf(sql, log, { subscriber, begin: begin ?? 0 }) };
 }
 
-async function positionAt(sql: Queries, moment: Instant): Promise<number> {
-  const [row] = await sql<[{ position: number }]>`
-    select coalesce(purchase_watch_internal.position_at(${moment}::timestamptz), 0)::float8 as position`;
-  return row.position;
-}
+const positionAt = (sql: Queries, moment: Instant) =>
+  firstValue<number>(sql`
+    select coalesce(purchase_watch_internal.position_at(${moment}::timestamptz), 0)::float8 as position`);
 
 async function arrivedOf(
   sql: Queries,
@@ -83,7 +83,7 @@ async function arrivedOf(
   type Row = Omit<Gap, 'detail'> & { readonly id: string; readonly type: string; readonly position: number };
   for (let after = begin - 1; ; ) {
     const rows = await sql<Row[]>`
-      select e.id, e.type, e.position::float8 as position, nullif(e.site, '') as site, p.purchase_id as "purchaseId", e.sequence
+      select e.id, e.type, e.position, nullif(e.site, '') as site, p.purchase_id as "purchaseId", e.sequence
       from (
         select event from purchase_watch_internal.deliveries
         where subscriber = ${subscriber} and status = 'delivered' and event > ${after}::bigint order by event limit ${BATCH}) d

@@ -4,6 +4,7 @@
  */
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries, Sql } from '../connection/database.ts';
+import { firstValue, onlyRow } from '../connection/rows.ts';
 import {
   AUDIT_CHECKS,
   type AuditCheck,
@@ -43,7 +44,7 @@ export interface AuditOptions {
   /** Purchases in a batch. */
   readonly batch?: number;
   /** Called with how many rows of a kind have been checked. */
-  onProgress?(kind: 'purchases' | 'events' | 'deliveries', count: number): void;
+  onProgress?(kind: keyof typeof KEYS, count: number): void;
 }
 
 const BATCH = 5_000;
@@ -77,57 +78,43 @@ async function runChecks(sql: Queries, options: AuditOptions): Promise<AuditResu
       result[check] = { checked: before.checked + checked, gaps: before.gaps + gaps, first: listed };
     }
   };
-  /** Goes through a table by its key; each range ends where `ends` says the batch after its beginning does. */
+  /** Goes through a table by its key, a batch of keys at a time. */
   const walk = async (
-    kind: Parameters<NonNullable<AuditOptions['onProgress']>>[0],
+    kind: keyof typeof KEYS,
     from: string,
-    ends: (after: string) => PromiseLike<readonly { last: string | null; count: number }[]>,
-    check: (range: Range) => Promise<readonly Report[]>,
+    check: (sql: Queries, range: Range) => PromiseLike<readonly Report[]>,
   ): Promise<void> => {
+    const [table, key] = KEYS[kind];
     let looked = 0;
     for (let after = from; after !== END; ) {
-      const [end] = await ends(after);
-      const through = end === undefined || end.last === null || end.count < batch ? END : end.last;
-      add(await check({ after, through, site, since }));
-      looked += end?.count ?? 0;
+      const { last, count } = await onlyRow(sql<{ last: string | null; count: number }[]>`
+        select max(key)::text as last, count(*)
+        from (select ${sql(key)} as key from ${sql(table)} where ${sql(key)} > ${after}::bigint order by ${sql(key)} limit ${batch}) b`);
+      const through = last === null || count < batch ? END : last;
+      add(await check(sql, { after, through, site, since }));
+      looked += count;
       onProgress(kind, looked);
       after = through;
     }
   };
 
-  await walk(
-    'purchases',
-    '0',
-    (after) => sql`
-      select max(id)::text as last, count(*)::float8 as count
-      from (select id from purchase_watch.purchases where id > ${after}::bigint order by id limit ${batch}) b`,
-    (range) => checkPurchases(sql, range),
-  );
+  await walk('purchases', '0', checkPurchases);
   // Leaves out events before that moment; positions follow time nearly.
-  const [begin] = await sql<{ position: string }[]>`
+  const begin = await firstValue<string>(sql`
     select coalesce(case when ${since}::float8 is not null
-      then purchase_watch_internal.position_at(${since}::timestamptz - interval '1 minute') - 1 end, 0)::text as position`;
-  await walk(
-    'events',
-    begin!.position,
-    (after) => sql`
-      select max(position)::text as last, count(*)::float8 as count
-      from (select position from purchase_watch_internal.events where position > ${after}::bigint order by position limit ${batch}) b`,
-    (range) => checkSiteEvents(sql, range),
-  );
+      then purchase_watch_internal.position_at(${since}::timestamptz - interval '1 minute') - 1 end, 0)::text`);
+  await walk('events', begin, checkSiteEvents);
   // A delivery without its event has no site any more.
-  if (site === null) {
-    await walk(
-      'deliveries',
-      begin!.position,
-      (after) => sql`
-        select max(event)::text as last, count(*)::float8 as count
-        from (select event from purchase_watch_internal.deliveries where event > ${after}::bigint order by event limit ${batch}) b`,
-      (range) => checkDeliveries(sql, range),
-    );
-  }
+  if (site === null) await walk('deliveries', begin, checkDeliveries);
   add(await checkCounters(sql, site));
   return result;
 }
+
+/** By which table and key each kind is gone through. */
+const KEYS = {
+  purchases: ['purchase_watch.purchases', 'id'],
+  events: ['purchase_watch_internal.events', 'position'],
+  deliveries: ['purchase_watch_internal.deliveries', 'event'],
+} as const;
 
 const NOTHING: CheckResult = { checked: 0, gaps: 0, first: [] };

@@ -1,6 +1,8 @@
 /** Deletes rows by retention: each call is one statement over a small batch that waits for no lock and ends well within the server's limit for a statement. */
+
 import type { Instant } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
+import { firstValue } from '../connection/rows.ts';
 import type { LeaseName } from '../migrations/names.ts';
 import { lockingWhole } from '../purchases/lock-whole.ts';
 import type { Lease } from '../shards/leases.ts';
@@ -12,7 +14,7 @@ export interface EndedCursor {
 }
 
 /** Before which moment rows are deleted, and how many one call may delete. */
-export interface Batch {
+export interface OldRows {
   readonly before: Instant;
   readonly limit: number;
 }
@@ -27,7 +29,7 @@ const waiting = (sql: Queries) => sql`
  */
 export async function removeEnded(
   sql: Queries,
-  { before, limit, after }: Batch & { readonly after: EndedCursor | null },
+  { before, limit, after }: OldRows & { readonly after: EndedCursor | null },
 ): Promise<{ removed: number; last: EndedCursor | null }> {
   const [row] = await sql<[{ looked: number; removed: number; endedAt: string | null; id: number | null }]>`
     with page as materialized (
@@ -45,14 +47,14 @@ export async function removeEnded(
     removed as (
       delete from purchase_watch.purchases p using candidate c where p.id = c.id and c.id not in (select id from busy) returning p.id),
     last as (select ended_at, id from page order by ended_at desc, id desc limit 1)
-    select (select count(*) from page)::float8 as looked, (select count(*) from removed)::float8 as removed,
-      (select ended_at::text from last) as "endedAt", (select id::float8 from last) as id`;
+    select (select count(*) from page) as looked, (select count(*) from removed) as removed,
+      (select ended_at::text from last) as "endedAt", (select id from last) as id`;
   const more = row.looked >= limit && row.endedAt !== null && row.id !== null;
   return { removed: row.removed, last: more ? { endedAt: row.endedAt!, id: row.id! } : null };
 }
 
 /** Deletes attempts made before a moment with the answers to them; their deliveries keep the number of attempts. */
-export async function removeAttempts(sql: Queries, { before, limit }: Batch): Promise<number> {
+export async function removeAttempts(sql: Queries, { before, limit }: OldRows): Promise<number> {
   // The table of answers is small, whatever was sent.
   const rows = await sql`
     with answered as (delete from purchase_watch_internal.receiver_answers where at < ${before}::timestamptz),
@@ -64,7 +66,7 @@ export async function removeAttempts(sql: Queries, { before, limit }: Batch): Pr
 }
 
 /** Deletes events without a purchase made before a moment, with their deliveries; an event with a pending delivery stays. */
-export async function removeSiteEvents(sql: Queries, { before, limit }: Batch): Promise<number> {
+export async function removeSiteEvents(sql: Queries, { before, limit }: OldRows): Promise<number> {
   const rows = await sql`
     with candidate as materialized (
       select e.position from purchase_watch_internal.events e
@@ -79,62 +81,62 @@ export async function removeSiteEvents(sql: Queries, { before, limit }: Batch): 
   return rows.count;
 }
 
-/** A small batch of a table's rows that meet a condition, in no order. */
-const batchOf = (sql: Queries, table: string, { condition, limit }: { condition: Fragment; limit: number }) => sql`
-  delete from ${sql(`purchase_watch_internal.${table}`)} where ctid = any(array(
-    select ctid from ${sql(`purchase_watch_internal.${table}`)} where ${condition} limit ${limit} for update skip locked))`;
+/** Deletes a small batch of a table's rows that meet a condition, in no order; answers how many. */
+async function removeBatch(
+  sql: Queries,
+  name: string,
+  { condition, limit }: { condition: Fragment; limit: number },
+): Promise<number> {
+  const table = sql(`purchase_watch_internal.${name}`);
+  const { count } = await sql`
+    delete from ${table} where ctid = any(array(select ctid from ${table} where ${condition} limit ${limit} for update skip locked))`;
+  return count;
+}
 
 const olderThan = (sql: Queries, column: string, before: Instant): Fragment => sql`${sql(column)} < ${before}::timestamptz`;
 
-/** Deletes incidents that ended before a moment. */
-export async function removeIncidents(sql: Queries, { before, limit }: Batch): Promise<number> {
-  return (await batchOf(sql, 'incidents', { condition: olderThan(sql, 'ended_at', before), limit })).count;
-}
+/** Deletes rows of a table whose time in a column is before a moment; answers how many. */
+const removing =
+  (table: string, column: string) =>
+  (sql: Queries, { before, limit }: OldRows) =>
+    removeBatch(sql, table, { condition: olderThan(sql, column, before), limit });
 
-/** Deletes silences that ended before a moment. */
-export async function removeSilences(sql: Queries, { before, limit }: Batch): Promise<number> {
-  return (await batchOf(sql, 'silences', { condition: olderThan(sql, 'ends_at', before), limit })).count;
-}
-
-/** Deletes recorded changes by operators made before a moment. */
-export async function removeActions(sql: Queries, { before, limit }: Batch): Promise<number> {
-  return (await batchOf(sql, 'actions', { condition: olderThan(sql, 'at', before), limit })).count;
-}
+export const removeIncidents = removing('incidents', 'ended_at');
+export const removeSilences = removing('silences', 'ends_at');
+/** Recorded changes by operators. */
+export const removeActions = removing('actions', 'at');
+/** Counts of attempts in minutes. */
+export const removeDeliveryActivity = removing('delivery_activity', 'minute');
+/** Counts of renewals of replicas that have not renewed their leases since. */
+export const removeRenewals = removing('renewals', 'renewed_at');
 
 /** Deletes the sums of stays of the days before that of a moment. */
-export async function removeDays(sql: Queries, { before, limit }: Batch): Promise<number> {
+export async function removeDays(sql: Queries, { before, limit }: OldRows): Promise<number> {
   const condition = sql`day < (${before}::timestamptz at time zone 'UTC')::date`;
-  const dwell = await batchOf(sql, 'dwell_days', { condition, limit });
-  return dwell.count > 0 ? dwell.count : (await batchOf(sql, 'stay_days', { condition, limit })).count;
+  return (await removeBatch(sql, 'dwell_days', { condition, limit })) || removeBatch(sql, 'stay_days', { condition, limit });
 }
 
-/** Deletes the counts of minutes before a moment. */
-export const removeActivity = (sql: Queries, batch: Batch): Promise<number> => removeCounts(sql, ['activity', 'minute'], batch);
-
-/** Deletes the counts of attempts in minutes before a moment. */
-export async function removeDeliveryActivity(sql: Queries, { before, limit }: Batch): Promise<number> {
-  return (await batchOf(sql, 'delivery_activity', { condition: olderThan(sql, 'minute', before), limit })).count;
-}
-
-/** Deletes counts of transitions before a moment. */
-export const removeTransitionCounts = (sql: Queries, batch: Batch): Promise<number> =>
-  removeCounts(sql, ['transition_counts', 'bucket'], batch);
-
-/** Deletes counts of a table with a column of times before a moment. Reads them by site, the order of the index, because the table holds weeks. */
-async function removeCounts(sql: Queries, [name, column]: readonly [string, string], { before, limit }: Batch): Promise<number> {
-  const table = sql(`purchase_watch_internal.${name}`);
-  const rows = await sql`
+/** Deletes counts of a table before a moment. Reads them by site, the order of the index, because the table holds weeks. */
+const removingBySite =
+  (name: string, column: string) =>
+  async (sql: Queries, { before, limit }: OldRows): Promise<number> => {
+    const table = sql(`purchase_watch_internal.${name}`);
+    const { count } = await sql`
     with old as materialized (
       select c.at from purchase_watch_internal.sites s cross join lateral (
         select ctid as at from ${table}
         where site = s.name and ${olderThan(sql, column, before)} order by ${sql(column)} limit ${limit} for update skip locked) c
       limit ${limit})
     delete from ${table} where ctid = any(array(select at from old))`;
-  return rows.count;
-}
+    return count;
+  };
+
+/** Counts of polls in minutes. */
+export const removeActivity = removingBySite('activity', 'minute');
+export const removeTransitionCounts = removingBySite('transition_counts', 'bucket');
 
 /** Deletes kept answers to requests with an Idempotency-Key that were made before a moment. */
-export async function removeAnswers(sql: Queries, { before, limit }: Batch): Promise<number> {
+export async function removeAnswers(sql: Queries, { before, limit }: OldRows): Promise<number> {
   const rows = await sql`
     with old as materialized (
       select scope, key_hash from purchase_watch_internal.idempotency_keys where created_at < ${before}::timestamptz
@@ -143,17 +145,10 @@ export async function removeAnswers(sql: Queries, { before, limit }: Batch): Pro
   return rows.count;
 }
 
-/** Deletes the counts of renewals of replicas that have not renewed their leases since a moment. */
-export async function removeRenewals(sql: Queries, { before, limit }: Batch): Promise<number> {
-  return (await batchOf(sql, 'renewals', { condition: olderThan(sql, 'renewed_at', before), limit })).count;
-}
-
 /** Up to which moment the work of a lease is done, or null when it never was. */
-export async function doneAt(sql: Queries, lease: LeaseName): Promise<Instant | null> {
-  const [row] = await sql<{ at: Instant | null }[]>`
-    select done_at as at from purchase_watch_internal.leases where name = ${lease}`;
-  return row?.at ?? null;
-}
+export const doneAt = (sql: Queries, lease: LeaseName) =>
+  firstValue<Instant | null>(sql`
+    select done_at as at from purchase_watch_internal.leases where name = ${lease}`);
 
 /** Writes up to which moment the work of a lease is done, unless another replica has the lease by now. */
 export async function markDone(sql: Queries, { name, replica, epoch }: Lease, at: Instant): Promise<void> {

@@ -33,6 +33,18 @@ test('rows arrive as they are: text with quotes, times to the microsecond, null,
   expect(found).toEqual(rows.map((row, index) => ({ ...row, place: index + 1 })));
 });
 
+test('columns that are fields of the rows are listed as SQL lists them', async () => {
+  const { sql } = database;
+  const rows = [
+    { id: 1, enteredAt: 1_795_399_538_123.456, firstSight: true, note: 'a, "b"' },
+    { id: 2, enteredAt: null, firstSight: null, note: null },
+  ];
+  const listed = columns(sql, rows, 'r', 'id bigint, entered_at timestamptz,\n first_sight boolean, note text', 'place');
+  const found = await sql`
+    select id::float8 as id, entered_at as "enteredAt", first_sight as "firstSight", note from ${listed} order by place`;
+  expect(found).toEqual(rows);
+});
+
 test('no rows are an empty table', async () => {
   const { sql } = database;
   const none: { id: number }[] = [];

@@ -21,7 +21,7 @@ import {
 import { purchaseToAsk } from '../../../src/postgres/polling/site-reach.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
 import { findPurchases, type PurchaseRow, requestPoll } from '../../../src/postgres/purchases/purchases.ts';
-import { type LeftBehind, moveDueBack } from '../../../src/postgres/shards/step-back.ts';
+import { moveDueBack, type UnmovedRows } from '../../../src/postgres/shards/step-back.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 import { rowsRead } from '../../support/rows-read.ts';
 
@@ -414,7 +414,7 @@ test('a row that another session has locked is moved back later, and keeps no ot
     return new Map(rows.map(({ id, hours }) => [id, hours]));
   };
   const hasty = connect(database.url, { max: 1, limits: { lock_timeout: 500 } });
-  let left: LeftBehind | null = null;
+  let left: UnmovedRows | null = null;
   await sql.begin(async (tx) => {
     await tx`select from purchase_watch.purchases where id = ${held} for update`;
     await tx`select from purchase_watch_internal.silences for update`;

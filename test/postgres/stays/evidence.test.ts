@@ -6,8 +6,8 @@ import {
   causeEvidence,
   earlierAnswer,
   MOST_OF_ONE_ORDER,
-  type Place,
   paidByAnother,
+  type StuckPlace,
 } from '../../../src/postgres/stays/evidence.ts';
 import { moneyWaiting } from '../../../src/postgres/stays/money.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
@@ -50,7 +50,7 @@ interface Given {
 const at = (ago: number) => sql`to_timestamp(${now - ago}::float8 / 1000)`;
 
 /** What a message shows of the purchases stuck in some places. */
-async function stuckDetails(tx: Queries, { parts, limit = 5 }: { parts: readonly Place[]; limit?: number }) {
+async function stuckDetails(tx: Queries, { parts, limit = 5 }: { parts: readonly StuckPlace[]; limit?: number }) {
   const purchases = await stuckPurchases(tx, { places: parts, limit });
   const [money] = await moneyWaiting(tx, [parts]);
   const { waiting, unpriced } = money!;

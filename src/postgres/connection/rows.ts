@@ -1,0 +1,19 @@
+/** What is taken from the answer to a query. Each begins the query. */
+
+type Answer<Row> = PromiseLike<readonly Row[]>;
+
+/** The first row; null when there is none. */
+export const firstRow = async <Row>(query: Answer<Row>): Promise<Row | null> => (await query)[0] ?? null;
+
+/** The row of a query that always answers one. */
+export const onlyRow = async <Row>(query: Answer<Row>): Promise<Row> => (await query)[0]!;
+
+/** The first column of the first row; null when there is no row. */
+export const firstValue = async <Value>(query: Answer<object>): Promise<Value> =>
+  Object.values((await query)[0] ?? {})[0] ?? null;
+
+/** The first column of each row. */
+export const firstValues = async <Value>(query: Answer<object>): Promise<Value[]> =>
+  (await query).map((row) => Object.values(row)[0]);
+
+export const hasRows = async (query: Answer<object>): Promise<boolean> => (await query).length > 0;

@@ -1,0 +1,91 @@
+/** Pools whose queries and transactions are seen before they are sent: to give each a turn, to count them, to notice refusals. */
+import type postgres from 'postgres';
+import type { Turns } from '../../runtime/loops/turns.ts';
+
+/** What the driver's queries have: `handler` is called when one is to be sent, `resolve` or `reject` when it has ended. */
+export interface DriverQuery {
+  handler: (query: DriverQuery) => unknown;
+  resolve: (value: unknown) => unknown;
+  reject: (error: unknown) => unknown;
+}
+
+type Begin = (...values: unknown[]) => Promise<unknown>;
+
+/**
+ * The same pool. `onQuery` sees each query when it is made, and fragments, whose handler is never called: to listen to one as to any
+ * promise would begin it. `onBegin` makes the pool's `begin`.
+ */
+export function wrapPool<Pool extends Pick<postgres.Sql, 'unsafe'> & { begin: unknown }>(
+  sql: Pool,
+  onQuery: (query: DriverQuery) => void,
+  onBegin: (begin: Begin) => Begin,
+): Pool {
+  const seen = <T>(made: T): T => {
+    // A name or a list that becomes part of a query is none itself.
+    if (made instanceof Promise && 'handler' in made) onQuery(made as unknown as DriverQuery);
+    return made;
+  };
+  return new Proxy(sql, {
+    apply: (target, self, values) => seen(Reflect.apply(target as never, self, values)),
+    get: (target, name) => {
+      if (name === 'unsafe') return (...values: Parameters<postgres.Sql['unsafe']>) => seen(target.unsafe(...values));
+      if (name !== 'begin') return Reflect.get(target, name);
+      return onBegin((...values) => Promise.resolve(Reflect.apply(target.begin as never, target, values)));
+    },
+  });
+}
+
+/** Calls back when a query has ended, before its answer is known to others. */
+export function whenEnded(query: DriverQuery, onEnd: () => void): void {
+  const { resolve, reject } = query;
+  query.resolve = (value) => {
+    onEnd();
+    return resolve(value);
+  };
+  query.reject = (error) => {
+    onEnd();
+    return reject(error);
+  };
+}
+
+/**
+ * A pool whose queries and transactions each wait for a turn, which is a connection to themselves; what gets no turn rejects as
+ * `take` does. The driver alone keeps a line without end, and puts a query behind one that is still under way, on the same connection.
+ */
+export function inTurns<Pool extends Pick<postgres.Sql, 'unsafe'> & { begin: unknown }>(sql: Pool, turns: Turns): Pool {
+  const wait = (query: DriverQuery): void => {
+    const { handler } = query;
+    query.handler = async () => {
+      try {
+        whenEnded(query, await turns.take());
+        handler(query);
+      } catch (error) {
+        query.reject(error);
+      }
+    };
+  };
+  return wrapPool(sql, wait, (begin) => async (...values) => {
+    const giveBack = await turns.take();
+    return begin(...values).finally(giveBack);
+  });
+}
+
+export const READ_ONLY = '25006';
+
+/** A pool that calls back when the server refuses one of its statements or transactions because the session is read-only, as after a failover. */
+export function noticeReadOnly<Types extends Record<string, unknown>>(
+  sql: postgres.Sql<Types>,
+  onReadOnly: () => void,
+): postgres.Sql<Types> {
+  const notice = (query: DriverQuery): void => {
+    const { reject } = query;
+    query.reject = (error) => {
+      if ((error as { code?: unknown } | null)?.code === READ_ONLY) onReadOnly();
+      return reject(error);
+    };
+  };
+  return wrapPool(sql, notice, (begin) => (...values) => {
+    const work = values.pop() as (tx: postgres.Sql<Types>) => unknown;
+    return begin(...values, (tx: postgres.Sql<Types>) => work(noticeReadOnly(tx, onReadOnly)));
+  });
+}
