@@ -1,10 +1,11 @@
 /** What happened to a purchase, event by event, with the deliveries of each. */
 
+import type { Transition } from '../deciding/outcome.ts';
 import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
 import { stateBoth, statePlace, stateWords } from '../purchases/states.ts';
 import { humanDuration } from '../values/duration.ts';
 import { type DeliveryStepOptions, deliverySteps } from './deliveries.ts';
-import type { EventFacts, Facts, PurchaseFacts, TransitionFacts } from './facts.ts';
+import type { EventFacts, Facts, PurchaseFacts } from './facts.ts';
 import { paidTwiceSteps } from './paid-twice.ts';
 import { singleSteps } from './single-alerts.ts';
 import type { Matter, Step } from './step.ts';
@@ -72,18 +73,18 @@ function moreSteps({ more }: Facts): Step[] {
 }
 
 /** A change of state and its event are one thing that happened. */
-function eventStep(event: EventFacts, transition: TransitionFacts | undefined, policy: PollPolicy): Step {
+function eventStep(event: EventFacts, transition: Transition | undefined, policy: PollPolicy): Step {
   const about = { at: event.at, sequence: event.sequence, eventId: event.id, type: event.type };
   if (transition !== undefined) return { ...transitionFields(transition), ...about, text: moveText(transition, policy) };
   const name = event.state === null ? null : statePlace(event.state);
   return { ...about, kind: event.type === 'purchase.stuck' ? 'stuck' : 'event', text: eventText(event.type, name) };
 }
 
-function transitionFields({ sequence, from, to, notAfter }: TransitionFacts) {
+function transitionFields({ sequence, from, to, notAfter }: Transition) {
   return { at: notAfter, kind: 'transition' as const, sequence, from, to };
 }
 
-function moveText({ from, to, notBefore, notAfter }: TransitionFacts, policy: PollPolicy): string {
+function moveText({ from, to, notBefore, notAfter }: Transition, policy: PollPolicy): string {
   const final = policyOf(policy, to).final ? ', which is final' : '';
   if (from === null) return `first seen: ${stateBoth(to)}${final}`;
   const within = notBefore === null ? '' : ` (some time in the ${humanDuration(notAfter - notBefore)} before)`;
