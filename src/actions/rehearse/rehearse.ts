@@ -6,11 +6,7 @@ import type { AlertPolicy } from '../../domain/incidents/incident.ts';
 import { type PollPolicy, policyOf } from '../../domain/polling/poll-plan.ts';
 import { createRehearsal } from '../../domain/rehearsal/rehearsal.ts';
 import type { RehearsalResult } from '../../domain/rehearsal/rehearsal-result.ts';
-import {
-  createPaymentRehearsal,
-  type PaymentRehearsal,
-  type RehearsedPaidTwice,
-} from '../../domain/rehearsal/rehearsed-payments.ts';
+import { createPaymentRehearsal, type RehearsedPaidTwice } from '../../domain/rehearsal/rehearsed-payments.ts';
 import { DAY, type Instant, type Milliseconds } from '../../domain/values/time.ts';
 import type { Queries, Sql } from '../../postgres/connection/database.ts';
 import {
@@ -64,7 +60,7 @@ export interface Rehearsed extends RehearsedRules {
   /** Under the settings that are rehearsed beside; null where there are none. */
   readonly present: RehearsedRules | null;
   /** Sites where an order that was paid twice is no news at the end of the time. */
-  readonly reusing: ReturnType<PaymentRehearsal['reusing']>;
+  readonly reusing: ReturnType<ReturnType<typeof createPaymentRehearsal>['reusing']>;
   /** From when on recorded stays taught what is usual; null: there were none before. */
   readonly taughtSince: Instant | null;
   /** What really happened in that time. */

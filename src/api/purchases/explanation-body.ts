@@ -1,7 +1,8 @@
 /** An explanation as the API and `why --json` show it: times as text, states with their names. */
 
 import { z } from '@hono/zod-openapi';
-import { type Explanation, MATTER_CODES, STEP_KINDS, type Step } from '../../domain/explain/step.ts';
+import type { Explanation } from '../../domain/explain/explain.ts';
+import { MATTER_CODES, STEP_KINDS, type Step } from '../../domain/explain/step.ts';
 import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import { limitSchema, stateBody, stateOrNull, stateSchema, statusSchema, timeSchema } from './purchase-body.ts';
 

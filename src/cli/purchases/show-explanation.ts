@@ -2,8 +2,8 @@
 
 import { explanationBody } from '../../api/purchases/explanation-body.ts';
 import { suggestion } from '../../config/kinds/nearest.ts';
-import { type ExplainPolicy, explainPurchase } from '../../domain/explain/explain.ts';
-import type { Explanation, Step } from '../../domain/explain/step.ts';
+import { type ExplainPolicy, type Explanation, explainPurchase } from '../../domain/explain/explain.ts';
+import type { Step } from '../../domain/explain/step.ts';
 import { stateBoth } from '../../domain/purchases/states.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { relative } from '../../domain/values/relative-time.ts';

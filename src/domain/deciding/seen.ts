@@ -100,7 +100,8 @@ function currentStay(before: Purchase, state: number, { askedAt, now, policy: al
 /** What became of a stay in a state with a limit: it is stuck from now on, or another one ended with this poll. */
 function recordedStay(before: Purchase, current: CurrentStay, { askedAt, now, policy }: DecideContext): Stay | null {
   const { state, since, excused, moved, becomesStuck } = current;
-  if (becomesStuck) return stayThatBecameStuck({ state, since, excused, limit: current.policy.stuckAfter ?? 0, askedAt, now });
+  const limit = current.policy.stuckAfter ?? 0;
+  if (becomesStuck) return stayThatBecameStuck({ state, since, excused, limit }, { askedAt, now });
   return moved ? stayThatEnded(before, state, { askedAt, now, policy }) : null;
 }
 

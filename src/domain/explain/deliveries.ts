@@ -3,7 +3,7 @@
 import { shownStatus } from '../deliveries/delivery-status.ts';
 import { stateBoth } from '../purchases/states.ts';
 import { humanDuration } from '../values/duration.ts';
-import { clause, inBrackets } from '../values/sentence.ts';
+import { clause, inBrackets } from '../values/errors.ts';
 import type { Instant, Milliseconds } from '../values/time.ts';
 import type { AttemptFacts, DeliveryFacts, EventFacts, Facts, SubscriberFacts } from './facts.ts';
 import { pauseRemedy, pauseText, wayText } from './held.ts';

@@ -15,7 +15,7 @@ import type { Facts } from './facts.ts';
 import { historySteps } from './history.ts';
 import { bulkTurn, lateness, stuckClock, whyLate, whyThen } from './poll.ts';
 import { standingSteps } from './standing.ts';
-import type { Explanation, Step } from './step.ts';
+import type { Step } from './step.ts';
 import { gravestFirst, verdict } from './verdict.ts';
 
 export interface ExplainPolicy {
@@ -29,21 +29,15 @@ export interface ExplainPolicy {
   readonly schedule: readonly Milliseconds[];
 }
 
-/** Explains a purchase. */
-export function explainPurchase(
-  facts: Facts,
-  { polling, schedule, channels, limitOf = byPolicy(polling) }: ExplainPolicy,
-): Explanation {
+/** Explains a purchase as of `now`. */
+export function explainPurchase(facts: Facts, { polling, schedule, channels, limitOf = byPolicy(polling) }: ExplainPolicy) {
   const { purchase, owner, now, more } = facts;
   const subscribers = subscriberSteps(facts);
   const history = historySteps(facts, polling, { schedule, skip: subscribers.skip });
   const standing = [...standingSteps(facts, polling, { limitOf, channels }), ...subscribers.steps];
   if (more.subscribers > 0) {
-    standing.push({
-      at: null,
-      kind: 'more',
-      text: `${more.subscribers} more subscribers; name one with --subscriber (?subscriber=)`,
-    });
+    const text = `${more.subscribers} more subscribers; name one with --subscriber (?subscriber=)`;
+    standing.push({ at: null, kind: 'more', text });
   }
   const matters = gravestFirst(facts, { polling, channels }, history.matters);
   const { purchaseId, site, reference, status, state, stateSince, stuckSince, registeredAt, registeredBy } = purchase;
@@ -67,17 +61,23 @@ export function explainPurchase(
       shard,
       replica: owner.leaseUntil === null ? null : owner.replica,
     },
+    /** What is the matter, or that all is well. */
     verdict: verdict(
       facts,
       matters,
       subscribers.steps.filter(({ reason }) => reason !== undefined).map(({ text }) => text),
     ),
     matters,
+    /** What happened, event by event; the deliveries follow their event. */
     steps: history.steps,
+    /** How things stand: polling, site, shard, stuck clock, incident, subscribers. */
     standing,
+    /** What comes, soonest first. */
     next: nextSteps(facts, polling),
   };
 }
+
+export type Explanation = ReturnType<typeof explainPurchase>;
 
 function byPolicy(policy: PollPolicy): (state: number) => Limit {
   return (state) => configuredLimit(policyOf(policy, state).stuckAfter, null, state);
@@ -113,13 +113,8 @@ function pollStep(facts: Facts, policy: PollPolicy): Step {
   if (turn !== null) return { at: null, kind: 'poll', reason, text: `next poll: ${turn}` };
   const late = lateness(facts);
   if (late === null) return { at, kind: 'poll', reason, text: `next poll: ${text}` };
-  return {
-    at,
-    kind: 'poll',
-    reason,
-    wrong: true,
-    text: `next poll, late by ${humanDuration(late)}: ${whyLate(facts)}. It was planned so: ${text}`,
-  };
+  const planned = `next poll, late by ${humanDuration(late)}: ${whyLate(facts)}. It was planned so: ${text}`;
+  return { at, kind: 'poll', reason, wrong: true, text: planned };
 }
 
 /** What to do for polls that will not come by themselves. */

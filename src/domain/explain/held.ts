@@ -2,7 +2,7 @@
 
 import { afterFailures, isAskedFor } from '../deliveries/subscriber-state.ts';
 import { commandLine } from '../values/command-line.ts';
-import { inBrackets } from '../values/sentence.ts';
+import { inBrackets } from '../values/errors.ts';
 import type { AttemptFacts, DeliveryFacts, Facts, SubscriberFacts } from './facts.ts';
 import { untilText } from './standing.ts';
 

@@ -24,14 +24,8 @@ export function historySteps(
   }
   for (const event of events) {
     const delivered = deliverySteps(facts, event, options);
-    groups.push([
-      eventStep(
-        event,
-        transitions.find((each) => each.sequence === event.sequence),
-        policy,
-      ),
-      ...delivered.steps,
-    ]);
+    const transition = transitions.find((each) => each.sequence === event.sequence);
+    groups.push([eventStep(event, transition, policy), ...delivered.steps]);
     matters.push(...delivered.matters);
   }
   const firstShown = events[0]?.sequence ?? 1;
@@ -66,9 +60,7 @@ function moreSteps({ more }: Facts): Step[] {
     ([, count]) => count > 0,
   );
   if (earlier.length === 0) return [];
-  const left = earlier.map(
-    ([noun, count]) => `${count} more ${count === 1 ? noun : noun.replace(/y$/, 'ie')}${count === 1 ? '' : 's'}`,
-  );
+  const left = earlier.map(([noun, count]) => `${count} more ${count === 1 ? noun : `${noun.replace(/y$/, 'ie')}s`}`);
   return [{ at: null, kind: 'more', text: `${left.join(', ')} that are older and not shown` }];
 }
 

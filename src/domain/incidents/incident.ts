@@ -64,11 +64,8 @@ export interface Incident {
 }
 
 /** A time in which people want no alerts about some incidents. A field that is null matches all. */
-export interface Silence {
+export interface Silence extends Pick<Incident, 'site' | 'state' | 'subscriber'> {
   readonly kind: IncidentKind | null;
-  readonly site: string | null;
-  readonly state: number | null;
-  readonly subscriber: string | null;
   readonly startsAt: Instant;
   readonly endsAt: Instant;
 }
@@ -102,34 +99,26 @@ const LATER_REMINDERS: Milliseconds = DAY;
 /** An incident whose symptom is back this soon after its end is the same one. */
 export const REOPENS_WITHIN: Milliseconds = 30 * 60_000;
 
+/** An incident of which no person knows yet. */
+const UNTOLD = {
+  quietSince: null,
+  endsAt: null,
+  endedAt: null,
+  alertedAt: null,
+  alertedCount: null,
+  alertedSeverity: null,
+  announcedAt: null,
+  acknowledgedAt: null,
+  parent: null,
+  reopenedAt: null,
+  reminders: 0,
+};
+
 /** An incident made of a symptom that has none yet. */
 export function openIncident(id: string, symptom: Symptom, now: Instant): Incident {
-  const { kind, site, state, subscriber, count, since } = symptom;
-  return {
-    id,
-    kind,
-    site,
-    state,
-    subscriber,
-    openedAt: now,
-    since,
-    quietSince: null,
-    endsAt: null,
-    endedAt: null,
-    count,
-    peak: count,
-    alertedAt: null,
-    alertedCount: null,
-    alertedSeverity: null,
-    announcedAt: null,
-    acknowledgedAt: null,
-    parent: null,
-    severity: symptom.severity,
-    alarm: symptom.alarm ?? null,
-    reopenedAt: null,
-    reminders: 0,
-    movedOn: symptom.movedOn ?? 0,
-  };
+  const { kind, site, state, subscriber, severity, count, since, alarm = null, movedOn = 0 } = symptom;
+  const is = { id, kind, site, state, subscriber, severity, count, peak: count, since, alarm, movedOn };
+  return { ...is, openedAt: now, ...UNTOLD };
 }
 
 /** Until when silences keep people from being alerted of an incident, as far as they are known now; null when none does. */
@@ -138,15 +127,9 @@ export function silencedUntil(
   silences: readonly Silence[],
   now: Instant,
 ): Instant | null {
-  const matches = (wanted: string | number | null, is: string | number | null): boolean => wanted === null || wanted === is;
+  const fields = ['kind', 'site', 'state', 'subscriber'] as const;
   const ends = silences
-    .filter(
-      ({ kind, site, state, subscriber }) =>
-        matches(kind, incident.kind) &&
-        matches(site, incident.site) &&
-        matches(state, incident.state) &&
-        matches(subscriber, incident.subscriber),
-    )
+    .filter((silence) => fields.every((field) => silence[field] === null || silence[field] === incident[field]))
     .filter(({ startsAt, endsAt }) => startsAt <= now && now < endsAt)
     .map(({ endsAt }) => endsAt);
   return ends.length === 0 ? null : Math.max(...ends);

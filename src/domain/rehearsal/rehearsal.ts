@@ -13,7 +13,7 @@ import { createLearned, type Learned } from '../stays/learned.ts';
 import { asLeft, asStuck, type RecordedOutage, type RecordedStay, rehearseStay } from '../stays/recorded-stay.ts';
 import type { SiteStay } from '../stays/stay.ts';
 import type { CountedUsual } from '../stays/usual.ts';
-import { HOUR, type Instant, type Milliseconds } from '../values/time.ts';
+import { earliest, HOUR, type Instant, type Milliseconds } from '../values/time.ts';
 import { applyHappening, type Happening, happeningsOf, placeKey, stuckOf, type Waiting } from './happenings.ts';
 import { judgeOnce, type Memory, NOTHING_KNOWN, openOf } from './judge-look.ts';
 import {
@@ -46,12 +46,6 @@ export interface RehearsalOptions {
   readonly outages: readonly RecordedOutage[];
 }
 
-export interface Rehearsal {
-  /** Takes the next stays, in the order in which they began. */
-  take(stays: readonly RecordedStay[]): void;
-  finish(): RehearsalResult;
-}
-
 /** All that a rehearsal remembers. Only this file writes it; `waiting` and `counts` are written by the files that declare them. */
 interface State {
   readonly options: RehearsalOptions;
@@ -79,10 +73,11 @@ interface State {
   lookAgainAt: Instant | null;
 }
 
-export function createRehearsal(options: RehearsalOptions): Rehearsal {
+export function createRehearsal(options: RehearsalOptions) {
   const state = newState(options);
   return {
-    take: (stays) => {
+    /** Takes the next stays, in the order in which they began. */
+    take: (stays: readonly RecordedStay[]): void => {
       for (const stay of stays) {
         learnUntil(state, stay.enteredAt);
         plan(state, stay);
@@ -91,7 +86,7 @@ export function createRehearsal(options: RehearsalOptions): Rehearsal {
       const last = stays.at(-1);
       if (last !== undefined) liveUntil(state, last.enteredAt);
     },
-    finish: () => {
+    finish: (): RehearsalResult => {
       liveUntil(state, options.to);
       state.learned.learn(options.to);
       const { learned, places, memory, stays, counts } = state;
@@ -190,7 +185,7 @@ function look(state: State, now: Instant, happened: readonly Happening[]): void 
   const again = [judgement.lookAgainAt, checkouts.lookAgainAt].filter((at) => at !== null);
   state.memory = memory;
   state.lookedAt = now;
-  state.lookAgainAt = again.length === 0 ? null : Math.min(...again);
+  state.lookAgainAt = earliest(again);
 }
 
 /** Answers what the judge weighs of it; null when it is nothing. */

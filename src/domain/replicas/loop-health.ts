@@ -36,7 +36,7 @@ export function failedAgain(before: Failing | undefined, error: string, now: Mil
   return { since: isNew ? now : before.since, last: now, error };
 }
 
-/** Enough for a loop beside another whose failures are long: one cause stops both, and people are told of all that it stops. */
+/** Enough for a loop beside another whose failures are long: one cause stops both, and the alert names all that it stops. */
 export const LONG_BESIDE: Milliseconds = LONG / 2;
 
 /** The failures that have lasted for `least` and go on, of all kinds of work the oldest; null when there are none. */

@@ -12,14 +12,7 @@ import { type CountedUsual, usualOf } from './usual.ts';
 /** So many days count, today included. */
 const DAYS = 14;
 
-export interface Learned {
-  add(changes: { readonly dwell: readonly DwellChange[]; readonly stays: readonly StayChange[] }): void;
-  /** Forgets days that count no more, and learns limits from those that do. */
-  learn(now: Instant): void;
-  usual(site: string, state: number, now: Instant): CountedUsual;
-  /** As learned last. */
-  limitOf(site: string, state: number): Limit;
-}
+export type Learned = ReturnType<typeof createLearned>;
 
 type DayCounts = { well: number; overdue: number; calmWell: number; calmStuck: number };
 type Histogram = Map<number, { shortest: number; longest: number }>;
@@ -30,7 +23,7 @@ interface Place {
   readonly dwell: Map<string, Histogram>;
 }
 
-export function createLearned(policy: PollPolicy): Learned {
+export function createLearned(policy: PollPolicy) {
   const places = new Map<string, Place>();
   let own = new Map<string, Dwell | null>();
   let pooled = new Map<number, Dwell | null>();
@@ -45,7 +38,7 @@ export function createLearned(policy: PollPolicy): Learned {
   };
 
   return {
-    add: ({ dwell, stays }) => {
+    add: ({ dwell, stays }: { readonly dwell: readonly DwellChange[]; readonly stays: readonly StayChange[] }): void => {
       for (const { site, state, day, calm, well, overdue } of stays) {
         const days = placeOf(site, state).stays;
         const was = days.get(day) ?? { well: 0, overdue: 0, calmWell: 0, calmStuck: 0 };
@@ -60,22 +53,19 @@ export function createLearned(policy: PollPolicy): Learned {
       }
     },
 
-    learn: (now) => {
+    /** Forgets days that count no more, and learns limits from those that do. */
+    learn: (now: Instant): void => {
       const first = dayOf(now - (DAYS - 1) * DAY);
       const counts = [...places.values()].map((place) => {
         for (const days of [place.stays, place.dwell]) for (const day of days.keys()) if (day < first) days.delete(day);
         return { ...place, counts: [...place.dwell.values()].flatMap(countsOf) };
       });
       own = new Map(counts.map((place) => [`${place.site} ${place.state}`, dwellOf(place.counts)]));
-      pooled = new Map(
-        [...Map.groupBy(counts, ({ state }) => state)].map(([state, some]) => [
-          state,
-          dwellOf(some.flatMap((each) => each.counts)),
-        ]),
-      );
+      const byState = [...Map.groupBy(counts, ({ state }) => state)];
+      pooled = new Map(byState.map(([state, some]) => [state, dwellOf(some.flatMap((each) => each.counts))]));
     },
 
-    usual: (site, state, now) => {
+    usual: (site: string, state: number, now: Instant): CountedUsual => {
       const days = [...placeOf(site, state).stays];
       const sum = (value: (day: DayCounts) => number): number => days.reduce((total, [, day]) => total + value(day), 0);
       const first = days.reduce((least, [day]) => Math.min(least, Date.parse(day)), Number.POSITIVE_INFINITY);
@@ -87,7 +77,8 @@ export function createLearned(policy: PollPolicy): Learned {
       });
     },
 
-    limitOf: (site, state) => {
+    /** As learned last. */
+    limitOf: (site: string, state: number): Limit => {
       const { stuckAfter, auto } = policyOf(policy, state);
       const ofSite = own.get(`${site} ${state}`) ?? null;
       if (!auto || stuckAfter === null) return configuredLimit(stuckAfter, ofSite, state);

@@ -41,17 +41,7 @@ function weightsOf(p0: number, p1: number): { gain: number; loss: number } {
  * passed at most once before the score is back at 0 or the alarm is raised. The sum of the probabilities of the pairs is how long
  * such an excursion lasts; alarms are as rare as excursions that end with one.
  */
-export function averageRunLength({
-  share,
-  p0,
-  p1,
-  threshold,
-}: {
-  share: number;
-  p0: number;
-  p1: number;
-  threshold: number;
-}): number {
+export function averageRunLength({ share, p0, p1, threshold }: { share: number } & typeof BASE): number {
   const { gain, loss } = weightsOf(p0, p1);
   let stays = 1;
   let alarms = 0;

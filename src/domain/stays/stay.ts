@@ -39,6 +39,12 @@ export function isGoodExit(toState: number): boolean {
   return checkoutEnd(toState) !== 'lost';
 }
 
+/** What leaving for a state comes to; `isLate`: it came after the stay had been stuck. */
+export function exitOutcome(toState: number, isLate: boolean): 'well' | 'other' | 'late' {
+  if (isLate) return 'late';
+  return isGoodExit(toState) ? 'well' : 'other';
+}
+
 /** The end of a stay, or null where the state has no limit or was not seen before. `policy` is that of the site. */
 export function stayThatEnded(
   before: Purchase,
@@ -54,26 +60,15 @@ export function stayThatEnded(
   const longest = Math.max(now - enteredAt - excused - unasked, shortest);
   // One that was stuck, and is not called so any more since its watch ended, is no good exit either.
   const isLate = stuckSince !== null || shortest >= ofState.stuckAfter;
-  const outcome = isLate ? 'late' : isGoodExit(toState) ? 'well' : 'other';
+  const outcome = exitOutcome(toState, isLate);
   return { state, toState, outcome, enteredAt, at: now, shortest, longest, foundLate: false };
 }
 
 /** A stay that is stuck from now on. */
-export function stayThatBecameStuck({
-  state,
-  since,
-  excused,
-  limit,
-  askedAt,
-  now,
-}: {
-  state: number;
-  since: Instant;
-  excused: Milliseconds;
-  limit: Milliseconds;
-  askedAt: Instant;
-  now: Instant;
-}): Stay {
+export function stayThatBecameStuck(
+  { state, since, excused, limit }: { state: number; since: Instant; excused: Milliseconds; limit: Milliseconds },
+  { askedAt, now }: { askedAt: Instant; now: Instant },
+): Stay {
   const shortest = Math.max(askedAt - since - excused, 0);
   const longest = Math.max(now - since - excused, shortest);
   const foundLate = shortest - limit > Math.max(limit * LATE_SHARE, LATE);

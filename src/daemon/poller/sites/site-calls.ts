@@ -1,7 +1,7 @@
 /** Calls of this replica to one site: the ceiling, the breaker, and the reports when the site fails or answers again. */
 
 import type { InvoiceAnswer } from '../../../checkout/invoice-details.ts';
-import type { InvoiceSeen } from '../../../domain/deciding/invoice.ts';
+import type { InvoiceSeen } from '../../../domain/deciding/invoice-seen.ts';
 import { afterAnswer, allowance, type Breaker, isUsable, probeSent } from '../../../domain/polling/breaker.ts';
 import type { Asked } from '../../../domain/polling/reach.ts';
 import { isSiteDoubtful, newSiteAnswers } from '../../../domain/polling/site-answers.ts';
