@@ -1,11 +1,11 @@
 /** The customers in an incident: who waits now and who left, their money, each place by itself, and how the share of those who did not get on went. */
+import { stateOrNull } from '../../domain/events/make-event.ts';
 import {
   fateOf,
   LEFT_OUTCOMES,
   type LeftOutcome,
   leftOutcome,
   type ShareStep,
-  type StayFate,
   shareOverTime,
 } from '../../domain/incidents/customers.ts';
 import { namedState } from '../../domain/purchases/states.ts';
@@ -108,15 +108,13 @@ function placeBody({ incident, state, since, seen, acknowledged, ...place }: Inc
 
 function stayBody(stay: NamedStay) {
   const { purchaseId, enteredAt, overdueAt, leftAt, toState } = stay;
-  const fate: StayFate = fateOf(stay);
-  const to = toState === null ? null : { ...namedState(toState) };
   return {
     purchaseId,
     enteredAt: isoTime(enteredAt),
     overdueAt: isoTimeOrNull(overdueAt),
     leftAt: isoTimeOrNull(leftAt),
-    to,
-    fate,
+    to: stateOrNull(toState),
+    fate: fateOf(stay),
   };
 }
 

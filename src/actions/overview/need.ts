@@ -6,6 +6,7 @@ import { isKnownState, stateName, statePlace } from '../../domain/purchases/stat
 import { commandLine } from '../../domain/values/command-line.ts';
 import { counted } from '../../domain/values/counts.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
+import { clause } from '../../domain/values/errors.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { IncidentRow } from '../../postgres/incidents/list.ts';
 import { MOST_FAILING } from '../../postgres/subscribers/trouble.ts';
@@ -53,6 +54,7 @@ export interface Need {
 
 /** An incident in which something is wrong: others end by themselves. */
 export const isActive = ({ endsAt }: Pick<IncidentRow, 'endsAt'>): boolean => endsAt === null;
+
 /**
  * An open incident, with who looks after it and whether a silence keeps people from being alerted. What is found of its subscriber or
  * site now says more of the reason than the incident does.
@@ -116,7 +118,8 @@ export function stuckNeeds({ counts, incidents, stuck: longest, now }: Facts): N
   const named = longest.filter(isLone).slice(0, MOST_NAMED);
   const one = ({ order, purchaseId, state: at, stateSince }: (typeof named)[number]): string =>
     `${order ?? purchaseId} ${statePlace(at)} for ${humanDuration(Math.floor(Math.max(now - stateSince, 0) / 1_000) * 1_000)}`;
-  const where = another === undefined ? (state === null ? 'in no known state' : statePlace(state)) : `at ${placesText(places)}`;
+  const here = state === null ? 'in no known state' : statePlace(state);
+  const where = another === undefined ? here : `at ${placesText(places)}`;
   const query = new URLSearchParams({
     stuck: 'true',
     ...(another === undefined && {
@@ -152,7 +155,7 @@ export function unreadableNeeds({ unreadable }: Facts): Need[] {
     {
       ...{ kind: 'purchase', about: `purchase ${purchaseId}`, severity: 'warning', since, incident: null },
       text: `${site}: purchase ${purchaseId} cannot be read${rest}`,
-      why: (lastError ?? 'No reason is known').replace(/\.$/, ''),
+      why: clause(lastError ?? 'No reason is known'),
       todo: `see "${commandLine`why ${purchaseId} --site ${site}`}", and ask the service's operator about the answer`,
       action: { path: `/purchases/${encodeURIComponent(site)}/${encodeURIComponent(purchaseId)}`, label: 'Look' },
     },

@@ -133,6 +133,8 @@ function mended(findings: readonly Finding[], { sites }: Facts): Finding[] {
   return findings.filter(({ about, found }) => !(found.includes(' are due, ') && isFailing(nameOf({ about }))));
 }
 
+const WAIT = 'wait some seconds; then "purchase-watch doctor" says what is wrong';
+
 /** Sites with purchases of which the service has answered nothing yet: a start is under way. */
 function unasked({ sites, counts }: Facts): Finding[] {
   return sites
@@ -140,12 +142,7 @@ function unasked({ sites, counts }: Facts): Finding[] {
       const waits = counts.some(({ site, status, count }) => site === name && status === 'watching' && count > 0);
       return configured && lastSuccessAt === null && failingSince === null && unpolled === 0 && waits;
     })
-    .map(({ name }) =>
-      reporterOf(`site ${name}`).warning(
-        'no answer has come yet; the first polls are under way',
-        'wait some seconds; then "purchase-watch doctor" says what is wrong',
-      ),
-    );
+    .map(({ name }) => reporterOf(`site ${name}`).warning('no answer has come yet; the first polls are under way', WAIT));
 }
 
 /** One sentence about everything: a person who reads only this sentence knows whether something has to be done. */

@@ -86,13 +86,8 @@ function lineOf(row: PurchaseRow): string {
   return csvLine([
     ...[cellOf(order), row.reference, row.purchaseId, row.site, outcomeOfRow(row), row.status],
     ...[row.state === null ? null : stateName(row.state), isoTimeOrNull(row.stateSince), isoTimeOrNull(row.stuckSince)],
-    ...[
-      isoTime(row.registeredAt),
-      isoTimeOrNull(row.lastPolledAt),
-      isoTimeOrNull(row.nextPollAt),
-      cellOf(price),
-      cellOf(currency),
-    ],
+    ...[isoTime(row.registeredAt), isoTimeOrNull(row.lastPolledAt), isoTimeOrNull(row.nextPollAt)],
+    ...[cellOf(price), cellOf(currency)],
   ]);
 }
 

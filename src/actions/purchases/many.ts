@@ -59,11 +59,7 @@ export interface ManyOptions {
 }
 
 /** The names of all purchases that a filter lets through; `isWhole`: there are no more than `most`. */
-export async function namesOfMatching(
-  sql: Queries,
-  filter: PurchaseFilter,
-  most: number,
-): Promise<{ names: PurchaseName[]; isWhole: boolean }> {
+export async function namesOfMatching(sql: Queries, filter: PurchaseFilter, most: number) {
   const names: PurchaseName[] = [];
   for (let after: Position | null = null; ; ) {
     const { rows, next } = await listPurchases(sql, { filter, sort: 'newest', after, limit: AT_ONCE });
@@ -91,7 +87,10 @@ export async function actOnMany(sql: Queries, names: readonly PurchaseName[], op
   }
   const done = act === 'stop' && !dryRun ? stopped : meant.length;
   return {
-    ...{ act, dryRun, purchases: found.length, missing: names.length - found.length },
+    act,
+    dryRun,
+    purchases: found.length,
+    missing: names.length - found.length,
     count: act === 'announce' ? deliveries.reduce((sum, { count }) => sum + count, 0) : done,
     leftAlone: found.length - done,
     deliveries,

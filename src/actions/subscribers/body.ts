@@ -58,12 +58,8 @@ function reachBody(row: StoredSubscriber, { secrets, configured }: Addresses) {
   const found =
     row.origin === 'api' ? storedReach(row, secrets) : configuredReach(configured.find(({ name }) => name === row.name));
   const { url = null, headers = [], signingKey = null } = found ?? {};
-  return {
-    url: url === null ? null : shownAddress(url),
-    format: row.format,
-    headers,
-    publicKey: signingKey === null ? null : publicKeyOf(signingKey),
-  };
+  const publicKey = signingKey === null ? null : publicKeyOf(signingKey);
+  return { url: url === null ? null : shownAddress(url), format: row.format, headers, publicKey };
 }
 
 function storedReach(row: StoredSubscriber, secrets: Addresses['secrets']) {

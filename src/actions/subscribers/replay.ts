@@ -110,8 +110,6 @@ export async function sendAgain(sql: Queries, id: number, opening?: Opening) {
   const delivery = await findDelivery(sql, id);
   if (again && delivery !== null) return { delivery, waits: await whyItWaits(sql, delivery, opening) };
   if (delivery === null) throw new Refused('delivery_not_found', `there is no delivery ${deliveryName(id)}`);
-  throw new Refused(
-    'subscriber_not_found',
-    `the subscriber ${JSON.stringify(delivery.subscriber)} of this delivery gets nothing any more`,
-  );
+  const gone = `the subscriber ${JSON.stringify(delivery.subscriber)} of this delivery gets nothing any more`;
+  throw new Refused('subscriber_not_found', gone);
 }

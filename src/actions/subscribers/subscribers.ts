@@ -102,12 +102,8 @@ export async function addSubscriber(
     format,
     addressHash: newAddressHash(),
   });
-  if (!added) {
-    throw new Refused(
-      'subscriber_exists',
-      `there is a subscriber ${JSON.stringify(name)} already; change it, or choose another name`,
-    );
-  }
+  const exists = `there is a subscriber ${JSON.stringify(name)} already; change it, or choose another name`;
+  if (!added) throw new Refused('subscriber_exists', exists);
   return { row: await requireSubscriber(sql, name), secret };
 }
 
@@ -197,13 +193,9 @@ export async function rotateSecret(
   name: string,
   { overlap, now }: { overlap: Milliseconds; now: Instant },
 ): Promise<{ secret: string; oldKeysUntil: Instant | null }> {
-  if (overlap > MOST_OVERLAP) {
-    const most = formatDuration(MOST_OVERLAP);
-    throw new AppError(
-      'invalid',
-      `the old secret cannot sign for ${formatDuration(overlap)} more; give an overlap of ${most} at most`,
-    );
-  }
+  const [asked, most] = [formatDuration(overlap), formatDuration(MOST_OVERLAP)];
+  if (overlap > MOST_OVERLAP)
+    throw new AppError('invalid', `the old secret cannot sign for ${asked} more; give an overlap of ${most} at most`);
   const box = await sealingNow(sql, requireSecrets(secrets));
   for (;;) {
     const row = await requireOwn(sql, name);
@@ -245,13 +237,9 @@ export function unreadable(secrets: Secrets | null): string {
 /** The subscriber of this name, if it may be changed here; throws Refused. */
 export async function requireOwn(sql: Queries, name: string): Promise<StoredSubscriber> {
   const row = await requireSubscriber(sql, name);
-  if (row.origin === 'configuration') {
-    throw new Refused(
-      'subscriber_configured',
-      `${JSON.stringify(name)} is named by the configuration; change ${placeOf(row)} and restart the daemon`,
-    );
-  }
-  return row;
+  if (row.origin !== 'configuration') return row;
+  const why = `${JSON.stringify(name)} is named by the configuration; change ${placeOf(row)} and restart the daemon`;
+  throw new Refused('subscriber_configured', why);
 }
 
 /** Where the settings name one of theirs. */
@@ -276,17 +264,16 @@ async function requireCommonKey(sql: Queries, secrets: Secrets): Promise<void> {
   if (others.length === 0 || others.some((row) => openStored(secrets, row) !== null)) return;
   const names = others.map(({ name }) => JSON.stringify(name));
   const all = names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ');
-  throw new Refused(
-    'secrets_key_wrong',
-    `what is stored of ${all} was encrypted with another SECRETS_KEY; set that one again, or delete what it encrypted and add it again`,
-  );
+  throw wrongKey(all, 'delete what it encrypted');
 }
 
 function requireOpened(secrets: Secrets, row: StoredSubscriber): OpenedSubscriber {
   const opened = openStored(secrets, row);
-  if (opened !== null) return opened;
-  throw new Refused(
-    'secrets_key_wrong',
-    `what is stored of ${JSON.stringify(row.name)} was encrypted with another SECRETS_KEY; set that one again, or delete the subscriber and add it again`,
-  );
+  if (opened === null) throw wrongKey(JSON.stringify(row.name), 'delete the subscriber');
+  return opened;
+}
+
+function wrongKey(whose: string, orElse: string): Refused {
+  const why = `what is stored of ${whose} was encrypted with another SECRETS_KEY; set that one again, or ${orElse} and add it again`;
+  return new Refused('secrets_key_wrong', why);
 }

@@ -173,21 +173,16 @@ function clampText(ms: Milliseconds, { p95 }: Dwell): string {
   return ms === LEAST_LIMIT && ms > TIMES_P95 * p95 ? ' (the shortest)' : ' (the longest that the session leaves room for)';
 }
 
-/** A limit as programs are shown it. */
-export interface ShownLimit {
-  readonly limitMs: Milliseconds;
-  readonly source: LimitSource;
-  readonly usualMs: Milliseconds | null;
-  readonly p95Ms: Milliseconds | null;
-  readonly purchases: number | null;
-  /** The working in words. */
-  readonly text: string;
-}
+/** How long customers who get on stay, as programs are shown it. */
+export const dwellBody = (dwell: Dwell | null) =>
+  dwell === null ? null : { usualMs: dwell.usual, p95Ms: dwell.p95, purchases: dwell.purchases };
 
-/** A limit with its working; null where there is none. */
-export function shownLimit(limit: Limit, spent: Milliseconds | null): ShownLimit | null {
+/** A limit with its working in words, as programs are shown it; null where there is none. */
+export function shownLimit(limit: Limit, spent: Milliseconds | null) {
   const { ms, source, dwell } = limit;
   if (ms === null) return null;
   const known = { usualMs: dwell?.usual ?? null, p95Ms: dwell?.p95 ?? null, purchases: dwell?.purchases ?? null };
   return { limitMs: ms, source, ...known, text: workingText(limit, spent) };
 }
+
+export type ShownLimit = NonNullable<ReturnType<typeof shownLimit>>;
