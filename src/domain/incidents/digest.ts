@@ -114,19 +114,12 @@ export interface DigestSite {
   readonly recipients: readonly number[];
 }
 
-/** Sites whose digests are one message, because the same subscribers get them. */
-export interface DigestGroup {
-  readonly recipients: readonly number[];
-  readonly sites: readonly string[];
-  /** Since when subscribers' trouble is included: all these recipients got what was before. */
-  readonly troubleSince: Instant;
-}
-
 /**
- * Puts the sites that are due together. Sites without a channel are in no group. `all` are the sites with digests: what
- * a recipient got with another site's digest, it does not get again.
+ * Puts the sites that are due together whose digests are one message, because the same subscribers get them. Sites without a channel are
+ * in no group. `all` are the sites with digests: what a recipient got with another site's digest, it does not get again; subscribers'
+ * trouble is included from `troubleSince` on.
  */
-export function digestGroups(due: readonly DigestSite[], all: readonly DigestSite[], now: Instant): DigestGroup[] {
+export function digestGroups(due: readonly DigestSite[], all: readonly DigestSite[], now: Instant) {
   const key = ({ recipients }: DigestSite): string => recipients.toSorted((a, b) => a - b).join();
   const wanted = due.filter(({ recipients }) => recipients.length > 0);
   // Those with most recipients first: a recipient of a large one needs the same from no smaller one.
@@ -140,6 +133,8 @@ export function digestGroups(due: readonly DigestSite[], all: readonly DigestSit
     return { recipients, sites: sites.map(({ site }) => site), troubleSince: digestSince(troubleSince, now) };
   });
 }
+
+export type DigestGroup = ReturnType<typeof digestGroups>[number];
 
 /**
  * What the event of a digest holds (`data` of `incident.digest`), or null when there is nothing to say:

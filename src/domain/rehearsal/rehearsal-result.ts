@@ -23,25 +23,9 @@ export interface RehearsedIncident {
   readonly alertedAt: Instant | null;
 }
 
-export interface RehearsalResult {
-  readonly messages: readonly RehearsedMessage[];
-  /** Messages about single stuck checkouts. */
-  readonly checkouts: readonly RehearsedCheckouts[];
-  /** Stays gone through, those of the time before included. */
-  readonly stays: number;
-  /** Purchases that would have been flagged. */
-  readonly overdue: number;
-  /** Incidents without a parent, in the order in which they opened; some may have opened before the time. */
-  readonly incidents: readonly RehearsedIncident[];
-  /** Incidents without a parent: opened in the time, open when it began, and when it ended. */
-  readonly opened: number;
-  readonly openBefore: number;
-  readonly openAfter: number;
-  /** Of those opened, how many were over without an alert. */
-  readonly unsaid: number;
-  /** Limits at the end, where any stay was: for settings that have them learned. */
-  readonly limits: readonly { readonly site: string; readonly state: number; readonly limit: Limit }[];
-}
+export type RehearsalResult = ReturnType<typeof resultOf>;
+/** The limit of a state of a site. */
+type PlaceLimit = { readonly site: string; readonly state: number; readonly limit: Limit };
 
 export interface RehearsalCounts {
   /** Nothing before this moment is reported. */
@@ -88,23 +72,29 @@ export function noteCheckouts(counts: RehearsalCounts, now: Instant, checkouts: 
   if (now >= counts.from) counts.checkouts.push(...checkouts);
 }
 
+/** `stays`: those gone through, those of the time before included; `limits`: those at the end, where any stay was. */
 export function resultOf(
   counts: RehearsalCounts,
-  { stays, incidents, limits }: Pick<RehearsalResult, 'stays' | 'limits'> & { readonly incidents: readonly Incident[] },
-): RehearsalResult {
+  { stays, incidents, limits }: { stays: number; incidents: readonly Incident[]; limits: readonly PlaceLimit[] },
+) {
   const { messages, checkouts, overdue, alerted, from } = counts;
   const seen = [...counts.seen.values()].filter(({ parent }) => parent === null).toSorted((a, b) => a.openedAt - b.openedAt);
   const own = seen.filter(({ openedAt }) => openedAt >= from);
   const openAfter = speaking(incidents).length;
   return {
     messages,
+    /** Messages about single stuck checkouts. */
     checkouts,
     stays,
+    /** Purchases that would have been flagged. */
     overdue,
-    incidents: seen.map((incident) => ({ incident, alertedAt: firstAlert(messages, incident) })),
+    /** Incidents without a parent, in the order in which they opened; some may have opened before the time. */
+    incidents: seen.map((incident): RehearsedIncident => ({ incident, alertedAt: firstAlert(messages, incident) })),
+    /** Incidents without a parent: opened in the time, open when it began, and when it ended. */
     opened: own.length,
     openBefore: counts.openBefore ?? openAfter,
     openAfter,
+    /** Of those opened, how many were over without an alert. */
     unsaid: own.filter(({ id, endedAt }) => endedAt !== null && !alerted.has(id)).length,
     limits: limits.toSorted((a, b) => (a.site < b.site ? -1 : a.site > b.site ? 1 : a.state - b.state)),
   };

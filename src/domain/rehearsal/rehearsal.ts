@@ -24,7 +24,6 @@ import {
   noteIncident,
   noteMessage,
   type RehearsalCounts,
-  type RehearsalResult,
   resultOf,
 } from './rehearsal-result.ts';
 import { type CheckoutRehearsal, createCheckoutRehearsal } from './rehearsed-checkouts.ts';
@@ -86,7 +85,7 @@ export function createRehearsal(options: RehearsalOptions) {
       const last = stays.at(-1);
       if (last !== undefined) liveUntil(state, last.enteredAt);
     },
-    finish: (): RehearsalResult => {
+    finish: () => {
       liveUntil(state, options.to);
       state.learned.learn(options.to);
       const { learned, places, memory, stays, counts } = state;

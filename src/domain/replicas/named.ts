@@ -34,13 +34,6 @@ export const RETIRED_AFTER: Milliseconds = 10 * 60_000;
 /** For so long a shard stays with replicas that know some things before replicas that know others have it. */
 const TURN: Milliseconds = 20_000;
 
-/** The replicas among which shards are shared: this one and those that take shards. */
-export interface Sharing {
-  readonly own: NamingReplica;
-  readonly others: readonly NamingReplica[];
-  readonly now: Instant;
-}
-
 /** The part of the shards that a replica takes at a moment. */
 export interface Part {
   /** Whether another replica knows everything that this one knows, and more: it takes all shards of this one. */
@@ -58,7 +51,7 @@ const whole = (others: readonly unknown[]): Part => ({ isOutdone: false, parties
  * because it could neither poll the purchases of all sites nor send to all subscribers. Where each of two replicas knows
  * what the other one does not, each shard is with one and then with the other, so that everything is done, though late.
  */
-export function partOf({ own, others, now }: Sharing): Part {
+export function partOf({ own, others, now }: { own: NamingReplica; others: readonly NamingReplica[]; now: Instant }): Part {
   if (own.named === null || others.every(({ named }) => named === null)) return whole(others);
   const newest = newestAddresses([own, ...others]);
   const mine = knowledgeOf(own.named, newest);
@@ -170,7 +163,6 @@ export function widest(all: readonly Filters[]): Filters {
     lists.some((list) => list === null) ? null : [...new Set((lists as readonly (readonly Value[])[]).flat())];
   const [only] = all;
   if (all.length === 1 && only !== undefined) return only;
-  const types = together(all.map((each) => each.types));
-  const sites = together(all.map((each) => each.sites));
+  const [types, sites] = [together(all.map((each) => each.types)), together(all.map((each) => each.sites))];
   return { types, sites, states: together(all.map((each) => each.states)) };
 }

@@ -116,19 +116,16 @@ export function mostLimit(sessionLength: Milliseconds): Milliseconds {
   return Math.max(sessionLength - SLACK, LEAST_LIMIT);
 }
 
-/** Three times what 95 % need, between five minutes and `most`; the default, clamped as well, while too few exits are known. */
+/**
+ * Three times what 95 % need, between five minutes and `most`; the default, clamped as well, while too few exits are known. `pooled` is
+ * over all sites, this one included.
+ */
 export function autoLimit({
   own,
   pooled,
   fallback,
   most,
-}: {
-  own: Dwell | null;
-  /** Over all sites, this one included. */
-  pooled: Dwell | null;
-  fallback: Milliseconds;
-  most: Milliseconds;
-}): Limit & { readonly ms: Milliseconds } {
+}: Record<'own' | 'pooled', Dwell | null> & Record<'fallback' | 'most', Milliseconds>): Limit & { readonly ms: Milliseconds } {
   const clamped = (limit: Milliseconds): Milliseconds => Math.min(Math.max(limit, LEAST_LIMIT), most);
   if (isEnough(own)) return { ms: clamped(TIMES_P95 * own.p95), source: 'learned', dwell: own };
   if (isEnough(pooled)) return { ms: clamped(TIMES_P95 * pooled.p95), source: 'pooled', dwell: pooled };

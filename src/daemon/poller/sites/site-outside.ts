@@ -1,6 +1,6 @@
 /** Whether this replica reaches the checkout services, compared with the other replicas. */
 
-import { outdone, type SiteReach, type Unreached } from '../../../domain/replicas/replica-reach.ts';
+import { type NothingReached, outdone, type SiteReach } from '../../../domain/replicas/replica-reach.ts';
 import type { Instant } from '../../../domain/values/time.ts';
 import type { Sql } from '../../../postgres/connection/database.ts';
 import { dueSlot } from '../../../postgres/polling/queue.ts';
@@ -24,7 +24,7 @@ const SHARE = 1 / 64;
 export interface SiteOutside {
   readonly reason: 'reaches_no_site';
   mayFail(): boolean;
-  outdone(): Promise<Unreached | null>;
+  outdone(): Promise<NothingReached | null>;
   stillFails(): Promise<boolean>;
 }
 
