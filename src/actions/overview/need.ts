@@ -52,6 +52,9 @@ export interface Need {
   readonly incident: string | null;
 }
 
+/** A need that is no incident, and of which neither beginning nor reason is known. */
+const WARNING = { severity: 'warning', since: null, why: null, incident: null } as const;
+
 /** An incident in which something is wrong: others end by themselves. */
 export const isActive = ({ endsAt }: Pick<IncidentRow, 'endsAt'>): boolean => endsAt === null;
 
@@ -82,21 +85,19 @@ export function incidentNeed(incident: IncidentRow, { now }: Facts, findings: re
 /** A trouble is open, and there is no channel that could say so. */
 export function unheardNeeds({ subscribers }: Facts): Need[] {
   if (subscribers.some(({ audience }) => audience === 'people')) return [];
-  return [
-    {
-      ...{ kind: 'channel', about: 'channels', severity: 'warning', text: NO_CHANNEL, since: null, why: null, incident: null },
-      todo: 'set SLACK_WEBHOOK_URL, or a channel in the settings file',
-      action: { path: '/channels', label: 'Set a channel' },
-    },
-  ];
+  const todo = 'set SLACK_WEBHOOK_URL, or a channel in the settings file';
+  const action = { path: '/channels', label: 'Set a channel' };
+  return [{ ...WARNING, kind: 'channel', about: 'channels', text: NO_CHANNEL, todo, action }];
 }
 
 /** Events that a subscriber misses, because their deliveries were given up and not sent again since. */
 export function lostNeeds({ lost }: Facts): Need[] {
   return lost.map(({ name, count, since }) => ({
-    ...{ kind: 'subscriber', about: `receiver ${name}`, severity: 'warning', since, incident: null },
+    ...WARNING,
+    kind: 'subscriber',
+    about: `receiver ${name}`,
+    since,
     text: `${name} misses ${counted(count, 'event', 'events', MOST_FAILING)}: ${count === 1 ? 'its delivery was' : 'their deliveries were'} given up`,
-    why: null,
     todo: `send them again once it takes events: "${commandLine`deliveries retry --subscriber ${name}`}"`,
     action: { path: `/subscribers/${encodeURIComponent(name)}`, label: 'Look, and send again' },
   }));
@@ -129,7 +130,9 @@ export function stuckNeeds({ counts, incidents, stuck: longest, now }: Facts): N
   });
   return [
     {
-      ...{ kind: 'stuck', about: another === undefined ? `site ${site}` : 'purchases', severity: 'warning', incident: null },
+      ...WARNING,
+      kind: 'stuck',
+      about: another === undefined ? `site ${site}` : 'purchases',
       text: `${another === undefined ? `${site}: ` : ''}${counted(total, 'purchase is', 'purchases are')} stuck ${where}`,
       since: named[0]?.stateSince ?? null,
       why: named.length === 0 ? null : `${named.map(one).join(', ')}${total > named.length ? ', and more' : ''}`,
@@ -153,7 +156,10 @@ export function unreadableNeeds({ unreadable }: Facts): Need[] {
   const rest = unreadable.length === 1 ? '' : ` (and ${counted(unreadable.length - 1, 'more purchase', 'more purchases')})`;
   return [
     {
-      ...{ kind: 'purchase', about: `purchase ${purchaseId}`, severity: 'warning', since, incident: null },
+      ...WARNING,
+      kind: 'purchase',
+      about: `purchase ${purchaseId}`,
+      since,
       text: `${site}: purchase ${purchaseId} cannot be read${rest}`,
       why: clause(lastError ?? 'No reason is known'),
       todo: `see "${commandLine`why ${purchaseId} --site ${site}`}", and ask the service's operator about the answer`,
@@ -168,11 +174,12 @@ export function fewerThanUsual({ completions }: Facts): Need[] {
   const { completed, usual } = completions;
   return [
     {
-      ...{ kind: 'flow', about: 'purchases', severity: 'warning', since: null, why: null },
+      ...WARNING,
+      kind: 'flow',
+      about: 'purchases',
       text: `Fewer purchases complete than usual: ${Math.round(completed)} in the hour, usually ${Math.round(usual ?? 0)}`,
       action: { path: '/purchases', label: 'See the purchases' },
       todo: 'compare with the orders of the shop: fewer customers may have come, or customers may be lost before they are registered here',
-      incident: null,
     },
   ];
 }

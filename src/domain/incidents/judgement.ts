@@ -3,7 +3,7 @@
  * and which alerts are sent to whom. Pure: the daemon's judge and a rehearsal of settings ask the same questions here.
  */
 
-import type { SiteStay } from '../stays/stay.ts';
+import { placeKey, type SiteStay } from '../stays/stay.ts';
 import { createStayCounts } from '../stays/stay-counts.ts';
 import type { Usual } from '../stays/usual.ts';
 import { isSame } from '../values/exact-json.ts';
@@ -43,25 +43,25 @@ export function weigh(
   stays: readonly SiteStay[],
   { open, usual }: { open: readonly Incident[]; usual: (site: string, state: number) => Usual },
 ) {
-  const detections = new Map(before.map((each) => [key(each), each]));
+  const detections = new Map(before.map((each) => [placeKey(each), each]));
   const touched = new Set<string>();
   const stayCounts = createStayCounts();
   const firstLooks = new Map<string, Instant>();
   for (const stay of stays) {
     const { site, state } = stay;
-    const was = detections.get(key(stay)) ?? newDetection(site, state);
+    const was = detections.get(placeKey(stay)) ?? newDetection(site, state);
     const isOpen = open.some((incident) => isLeaf(incident) && incident.site === site && incident.state === state);
     stayCounts.add(stay, was.alarm === null && !isOpen);
     if (stay.firstSight && stay.outcome === 'overdue' && !firstLooks.has(site)) firstLooks.set(site, stay.at);
     // Those that raise an alarm were counted as usual: taken back, the share learned of a site with many abandoners would be too low.
-    detections.set(key(stay), feed(was, stay, usual(site, state)));
-    touched.add(key(stay));
+    detections.set(placeKey(stay), feed(was, stay, usual(site, state)));
+    touched.add(placeKey(stay));
   }
   const all = [...detections.values()];
   return {
     detections: all,
     /** Of these, those that changed. */
-    changed: all.filter((each) => touched.has(key(each))),
+    changed: all.filter((each) => touched.has(placeKey(each))),
     dwell: stayCounts.dwell(),
     stays: stayCounts.stays(),
     /** Where a customer of the site's first load became stuck, and when first. */
@@ -104,7 +104,7 @@ export type Judgement = ReturnType<typeof judge>;
 export function judge(situation: Situation) {
   const { now, policy, newId, incidents: known } = situation;
   const seen = situation.detections.map((each) => {
-    const overdue = situation.overdue.find((some) => key(some) === key(each))?.count ?? 0;
+    const overdue = situation.overdue.find((some) => placeKey(some) === placeKey(each))?.count ?? 0;
     return { before: each, after: each.alarm === null ? each : look(each, { overdue, now }) };
   });
   const detections = seen.map(({ after }) => after);
@@ -154,14 +154,10 @@ export function judge(situation: Situation) {
   };
 }
 
-function key({ site, state }: { readonly site: string; readonly state: number }): string {
-  return `${site} ${state}`;
-}
-
 function stuckSymptom(detection: Detection, overdue: readonly StuckCount[]): Symptom[] {
   const { site, state, alarm, exits } = detection;
   if (alarm === null) return [];
-  const { count = 0, since = null } = overdue.find((some) => key(some) === key(detection)) ?? {};
+  const { count = 0, since = null } = overdue.find((some) => placeKey(some) === placeKey(detection)) ?? {};
   const is = { kind: 'stuck', site, state, subscriber: null, severity: alarmSeverity(detection), count } as const;
   return [{ ...is, since: since ?? alarm.since, alarm, movedOn: exits.well, clearsAt: clearsAt(detection) }];
 }

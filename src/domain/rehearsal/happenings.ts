@@ -3,6 +3,7 @@
 import type { Detection } from '../incidents/detection.ts';
 import type { StuckCount } from '../incidents/judgement.ts';
 import type { RecordedStay, RehearsedStay } from '../stays/recorded-stay.ts';
+import { placeKey } from '../stays/stay.ts';
 import type { Instant } from '../values/time.ts';
 
 /** Something that happens to a stay. */
@@ -50,9 +51,4 @@ export function stuckOf(waiting: Waiting, detections: readonly Detection[]): Stu
     const count = new Set(here.map(({ customer }) => customer)).size;
     return [{ site, state, count, since: here.length === 0 ? null : first }];
   });
-}
-
-/** One state of one site. */
-export function placeKey({ site, state }: { readonly site: string; readonly state: number }): string {
-  return `${site} ${state}`;
 }

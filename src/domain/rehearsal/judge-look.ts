@@ -3,8 +3,8 @@
 import type { Detection } from '../incidents/detection.ts';
 import { type Incident, REOPENS_WITHIN } from '../incidents/incident.ts';
 import { type IncidentVerdict, type Judgement, judge, type Situation } from '../incidents/judgement.ts';
+import { placeKey } from '../stays/stay.ts';
 import type { Instant } from '../values/time.ts';
-import { placeKey } from './happenings.ts';
 
 export interface Memory {
   readonly detections: readonly Detection[];

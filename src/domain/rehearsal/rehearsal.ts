@@ -11,10 +11,10 @@ import type { Symptom } from '../incidents/symptom.ts';
 import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
 import { createLearned, type Learned } from '../stays/learned.ts';
 import { asLeft, asStuck, type RecordedOutage, type RecordedStay, rehearseStay } from '../stays/recorded-stay.ts';
-import type { SiteStay } from '../stays/stay.ts';
+import { placeKey, type SiteStay } from '../stays/stay.ts';
 import type { CountedUsual } from '../stays/usual.ts';
 import { earliest, HOUR, type Instant, type Milliseconds } from '../values/time.ts';
-import { applyHappening, type Happening, happeningsOf, placeKey, stuckOf, type Waiting } from './happenings.ts';
+import { applyHappening, type Happening, happeningsOf, stuckOf, type Waiting } from './happenings.ts';
 import { judgeOnce, type Memory, NOTHING_KNOWN, openOf } from './judge-look.ts';
 import {
   countBefore,

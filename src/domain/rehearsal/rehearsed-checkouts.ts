@@ -11,6 +11,7 @@ import {
   type StuckCheckout,
 } from '../incidents/stuck-checkouts.ts';
 import type { RecordedStay } from '../stays/recorded-stay.ts';
+import { placeKey } from '../stays/stay.ts';
 import type { CountedUsual } from '../stays/usual.ts';
 import type { Instant } from '../values/time.ts';
 
@@ -29,8 +30,6 @@ export interface RehearsedCheckouts extends CheckoutAlert<RehearsedCheckout> {
 export type CheckoutRehearsal = ReturnType<typeof createCheckoutRehearsal>;
 
 type KnownOf = (site: string, state: number) => CountedUsual;
-
-const placeOf = (site: string, state: number): string => `${site} ${state}`;
 
 /** Marks the checkouts of a site that was found with many stuck ones at the first look: they are no news one by one. */
 function withBacklog(checkouts: readonly RehearsedCheckout[]): RehearsedCheckout[] {
@@ -61,8 +60,8 @@ export function createCheckoutRehearsal({
     for (const each of stuck) open.set(each.id, { ...open.get(each.id)!, alerted });
     for (const { id } of over) open.delete(id);
     for (const { site, state, mode, isLast } of reasons) {
-      if (isLast || isShareKnown(known(site, state))) single.delete(placeOf(site, state));
-      else if (mode === 'auto') single.add(placeOf(site, state));
+      if (isLast || isShareKnown(known(site, state))) single.delete(placeKey({ site, state }));
+      else if (mode === 'auto') single.add(placeKey({ site, state }));
     }
   };
 
@@ -81,17 +80,19 @@ export function createCheckoutRehearsal({
     /** Incidents of which an alert said that they began. */
     takenOver: (incidents: readonly Incident[], known: KnownOf): void => {
       for (const { site, state } of incidents.filter(isLeaf))
-        if (isShareKnown(known(site!, state!))) single.delete(placeOf(site!, state!));
+        if (isShareKnown(known(site!, state!))) single.delete(placeKey({ site: site!, state: state! }));
     },
     /** One look of the judge: the messages that would have been sent, and when to look again. */
     look: (now: Instant, incidents: readonly Incident[], known: KnownOf) => {
       if (open.size === 0) return { messages: [], lookAgainAt: null };
       const checkouts = withBacklog([...open.values()]).filter(({ alerted, overAt }) => alerted === null || overAt !== null);
       const places = new Set(
-        incidents.flatMap((each) => (each.endedAt === null && isLeaf(each) ? [placeOf(each.site!, each.state!)] : [])),
+        incidents.flatMap((each) =>
+          each.endedAt === null && isLeaf(each) ? [placeKey({ site: each.site!, state: each.state! })] : [],
+        ),
       );
-      const hasIncident = (site: string, state: number): boolean => places.has(placeOf(site, state));
-      const isSingle = (site: string, state: number): boolean => single.has(placeOf(site, state));
+      const hasIncident = (site: string, state: number): boolean => places.has(placeKey({ site, state }));
+      const isSingle = (site: string, state: number): boolean => single.has(placeKey({ site, state }));
       const plan = planCheckouts({ now, checkouts, channels, silences, policy: alerts, known, hasIncident, isSingle });
       for (const { id } of plan.dropped) open.delete(id);
       for (const alert of plan.alerts) noteAlert(alert, known);

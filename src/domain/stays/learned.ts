@@ -6,6 +6,7 @@
 import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
 import { DAY, type Instant } from '../values/time.ts';
 import { autoLimit, configuredLimit, type Dwell, type DwellCount, dwellOf, type Limit, mostLimit } from './dwell.ts';
+import { placeKey } from './stay.ts';
 import { type DwellChange, dayOf, type StayChange } from './stay-counts.ts';
 import { type CountedUsual, usualOf } from './usual.ts';
 
@@ -30,11 +31,10 @@ export function createLearned(policy: PollPolicy) {
   const most = mostLimit(policy.sessionLength);
 
   const placeOf = (site: string, state: number): Place => {
-    const found = places.get(`${site} ${state}`);
-    if (found !== undefined) return found;
-    const made: Place = { site, state, stays: new Map(), dwell: new Map() };
-    places.set(`${site} ${state}`, made);
-    return made;
+    const key = placeKey({ site, state });
+    const place: Place = places.get(key) ?? { site, state, stays: new Map(), dwell: new Map() };
+    places.set(key, place);
+    return place;
   };
 
   return {
@@ -60,7 +60,7 @@ export function createLearned(policy: PollPolicy) {
         for (const days of [place.stays, place.dwell]) for (const day of days.keys()) if (day < first) days.delete(day);
         return { ...place, counts: [...place.dwell.values()].flatMap(countsOf) };
       });
-      own = new Map(counts.map((place) => [`${place.site} ${place.state}`, dwellOf(place.counts)]));
+      own = new Map(counts.map((place) => [placeKey(place), dwellOf(place.counts)]));
       const byState = [...Map.groupBy(counts, ({ state }) => state)];
       pooled = new Map(byState.map(([state, some]) => [state, dwellOf(some.flatMap((each) => each.counts))]));
     },
@@ -80,7 +80,7 @@ export function createLearned(policy: PollPolicy) {
     /** As learned last. */
     limitOf: (site: string, state: number): Limit => {
       const { stuckAfter, auto } = policyOf(policy, state);
-      const ofSite = own.get(`${site} ${state}`) ?? null;
+      const ofSite = own.get(placeKey({ site, state })) ?? null;
       if (!auto || stuckAfter === null) return configuredLimit(stuckAfter, ofSite, state);
       return autoLimit({ own: ofSite, pooled: pooled.get(state) ?? null, fallback: stuckAfter, most });
     },

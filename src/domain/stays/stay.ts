@@ -30,6 +30,11 @@ export interface Stay {
   readonly foundLate: boolean;
 }
 
+/** One state of one site, as a key. */
+export function placeKey({ site, state }: { readonly site: string; readonly state: number }): string {
+  return `${site} ${state}`;
+}
+
 /** A poll is made at the limit: later than this part of it, and than a minute, is another reason. */
 const LATE_SHARE = 0.2;
 const LATE: Milliseconds = 60_000;
