@@ -2,7 +2,7 @@
 
 import { stateOrNull } from '../../domain/events/make-event.ts';
 import { stuckClock } from '../../domain/explain/poll.ts';
-import { agesOf, edgesOf, hourUntil, showsAges, type Waiting } from '../../domain/flow/flow.ts';
+import { agesOf, edgesOf, hourUntil, showsAges, type WaitingPurchase } from '../../domain/flow/flow.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
 import { policyOf } from '../../domain/polling/poll-plan.ts';
 import { namedState } from '../../domain/purchases/states.ts';
@@ -75,7 +75,7 @@ interface Found {
   readonly sites: readonly string[];
   readonly limits: Limits;
   readonly watched: readonly Total[];
-  readonly waiting: ReadonlyMap<number, readonly Waiting[]>;
+  readonly waiting: ReadonlyMap<number, readonly WaitingPurchase[]>;
 }
 
 function stateFlow(state: number, { site, sites, limits, watched, waiting }: Found) {
@@ -97,7 +97,7 @@ function stateFlow(state: number, { site, sites, limits, watched, waiting }: Fou
   };
 }
 
-function shownAges(waiting: readonly Waiting[], count: number) {
+function shownAges(waiting: readonly WaitingPurchase[], count: number) {
   const { oldest, buckets, unread } = agesOf(waiting, count);
   return {
     oldest: oldest.map(({ age, share, stuck }) => ({
@@ -114,7 +114,7 @@ function shownAges(waiting: readonly Waiting[], count: number) {
 async function readWaiting(
   sql: Sql,
   { watched, limits, now }: { watched: readonly Total[]; limits: Limits; now: Instant },
-): Promise<ReadonlyMap<number, readonly Waiting[]>> {
+): Promise<ReadonlyMap<number, readonly WaitingPurchase[]>> {
   const places = new Map(
     watched.flatMap(({ site, state }) => {
       if (state === null) return [];
@@ -130,7 +130,7 @@ async function readWaiting(
   return new Map([...found].map(([state, ofState]) => [state, ofState.map((row) => waitingOf(row, { limits, now }))]));
 }
 
-function waitingOf(row: WaitingRow, { limits, now }: { limits: Limits; now: Instant }): Waiting {
+function waitingOf(row: WaitingRow, { limits, now }: { limits: Limits; now: Instant }): WaitingPurchase {
   const clock = stuckClock({ purchase: row, now }, limits.policyFor(row.site));
   const stuck = row.stuckSince !== null;
   if (clock === null) return { age: Math.max(now - row.stateSince - row.excused, 0), share: null, stuck };

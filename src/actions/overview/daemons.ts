@@ -17,7 +17,7 @@ import { waitingOf } from '../../postgres/reports/overview.ts';
 import type { LivingReplica } from '../../postgres/shards/living-replicas.ts';
 import type { StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
 import { daemonsDiffer, differText } from '../running-daemons.ts';
-import type { Facts } from './facts.ts';
+import type { OverviewFacts } from './facts.ts';
 import { type Finding, type Reporter, reporterOf } from './finding.ts';
 
 /** Polls are made within seconds of their time; what is later than this waits for something. */
@@ -31,7 +31,7 @@ export interface Tested {
 }
 
 /** What facts of the database show, by what it is about; findings that are `ok` among them. Pure. */
-export function daemonFindings(report: Reporter, facts: Facts, tested: Tested) {
+export function daemonFindings(report: Reporter, facts: OverviewFacts, tested: Tested) {
   return {
     daemons: [facts.daemons.length === 0 ? noDaemon(report, facts) : owning(report, facts)],
     replicas: [...otherSettings(report, facts.daemons), ...troubles(report, facts)],
@@ -41,7 +41,7 @@ export function daemonFindings(report: Reporter, facts: Facts, tested: Tested) {
   };
 }
 
-function noDaemon(report: Reporter, { silence, now }: Facts): Finding {
+function noDaemon(report: Reporter, { silence, now }: OverviewFacts): Finding {
   const since = silence.silentMs === null ? null : now - silence.silentMs;
   if (!silence.takesWrites)
     return report.failed(
@@ -54,7 +54,7 @@ function noDaemon(report: Reporter, { silence, now }: Facts): Finding {
   });
 }
 
-function owning(report: Reporter, { daemons, unowned }: Facts): Finding {
+function owning(report: Reporter, { daemons, unowned }: OverviewFacts): Finding {
   const found = `${daemons.length === 1 ? 'one daemon is' : `${daemons.length} daemons are`} running`;
   if (unowned === 0) return report.ok(`${found}, every shard has an owner`);
   return report.warning(
@@ -74,7 +74,7 @@ function otherSettings(report: Reporter, alive: readonly LivingReplica[]): Findi
 }
 
 /** What daemons themselves say keeps them from their work; an incident of kind `replica` is made of the same rows. */
-function troubles(report: Reporter, { troubles: found, now }: Facts): Finding[] {
+function troubles(report: Reporter, { troubles: found, now }: OverviewFacts): Finding[] {
   return found.map(({ replica, host, reason, since, error }) => {
     const long = humanDuration(Math.max(Math.round(now - since), 0));
     const { wrong } = REPLICA_WORDS[reason];
@@ -88,7 +88,7 @@ function troubles(report: Reporter, { troubles: found, now }: Facts): Finding[] 
 }
 
 /** Whether the database is the one that daemons wrote to: said until a person notes that what was lost was compared. */
-function databaseChanges({ changes }: Facts): Finding[] {
+function databaseChanges({ changes }: OverviewFacts): Finding[] {
   const report = reporterOf('database');
   return changes.map((change) => {
     const since = lostSince(change);
@@ -104,7 +104,7 @@ function databaseChanges({ changes }: Facts): Finding[] {
   });
 }
 
-function lateness({ sites, lags, firsts, daemons, now }: Facts): Finding[] {
+function lateness({ sites, lags, firsts, daemons, now }: OverviewFacts): Finding[] {
   return lags.flatMap(({ site, due, atLeast, oldest, oldestSingle }) => {
     const row = sites.find(({ name }) => name === site);
     if (oldest < LATE || (row?.unpolled ?? 0) > 0) return [];
@@ -127,7 +127,7 @@ function behindBulk(polls: FirstPolls): string {
   return `they were registered in bulk, and ${counted(polls.waiting, 'first poll')} of bulk registrations are to come, ${withinText(polls)}; a higher maxRps makes it shorter`;
 }
 
-function failingSites({ sites }: Facts): Finding[] {
+function failingSites({ sites }: OverviewFacts): Finding[] {
   return sites.flatMap((site) => {
     const { name, configured, renamedTo, unpolled, failingSince, lastError } = site;
     const report = reporterOf(`site ${name}`);
@@ -143,7 +143,7 @@ function failingSites({ sites }: Facts): Finding[] {
 }
 
 /** Subscribers of the settings that no running daemon names: nothing is sent to them, and soon no event is made for them. */
-function missedSubscribers({ unnamed }: Facts): Finding[] {
+function missedSubscribers({ unnamed }: OverviewFacts): Finding[] {
   return unnamed.map(({ name, waiting }) => {
     const report = reporterOf(`receiver ${name}`);
     const waits = waitText(waiting, waiting >= MOST_UNPOLLED);
@@ -156,7 +156,7 @@ function missedSubscribers({ unnamed }: Facts): Finding[] {
   });
 }
 
-function outbox({ waiting, subscribers, now }: Facts, { untested }: Tested): Finding[] {
+function outbox({ waiting, subscribers, now }: OverviewFacts, { untested }: Tested): Finding[] {
   return subscribers.flatMap((subscriber) => {
     const { id, name, audience } = subscriber;
     const { pending, inFlight, parked, atLeast, dueSince } = waitingOf(waiting, id);

@@ -22,7 +22,7 @@ const MOST_INCIDENTS = 500;
 /** Stuck purchases that are named. */
 const MOST_STUCK = 5;
 
-export type Facts = Awaited<ReturnType<typeof readFacts>>;
+export type OverviewFacts = Awaited<ReturnType<typeof readFacts>>;
 
 /** Reads counters and the fronts of queues and indexes: the cost is the same however many purchases there are. */
 export async function readFacts(sql: Sql) {

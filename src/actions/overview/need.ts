@@ -11,7 +11,7 @@ import type { Instant } from '../../domain/values/time.ts';
 import type { IncidentRow } from '../../postgres/incidents/list.ts';
 import { MOST_FAILING } from '../../postgres/subscribers/trouble.ts';
 import { placeOf, whatOf } from '../incidents/words.ts';
-import type { Facts } from './facts.ts';
+import type { OverviewFacts } from './facts.ts';
 import type { Finding } from './finding.ts';
 
 /** Stuck purchases that a need names. */
@@ -62,7 +62,7 @@ export const isActive = ({ endsAt }: Pick<IncidentRow, 'endsAt'>): boolean => en
  * An open incident, with who looks after it and whether a silence keeps people from being alerted. What is found of its subscriber or
  * site now says more of the reason than the incident does.
  */
-export function incidentNeed(incident: IncidentRow, { now }: Facts, findings: readonly Finding[] = []): Need {
+export function incidentNeed(incident: IncidentRow, { now }: OverviewFacts, findings: readonly Finding[] = []): Need {
   const { id, kind, acknowledgedAt, acknowledgedBy, silencedUntil, since } = incident;
   const of = kind === 'subscriber' ? `receiver ${incident.subscriber}` : kind === 'unreachable' ? `site ${incident.site}` : null;
   const brief = findings.find(({ about, verdict }) => about === of && verdict !== 'ok')?.brief ?? null;
@@ -83,7 +83,7 @@ export function incidentNeed(incident: IncidentRow, { now }: Facts, findings: re
 }
 
 /** A trouble is open, and there is no channel that could say so. */
-export function unheardNeeds({ subscribers }: Facts): Need[] {
+export function unheardNeeds({ subscribers }: OverviewFacts): Need[] {
   if (subscribers.some(({ audience }) => audience === 'people')) return [];
   const todo = 'set SLACK_WEBHOOK_URL, or a channel in the settings file';
   const action = { path: '/channels', label: 'Set a channel' };
@@ -91,7 +91,7 @@ export function unheardNeeds({ subscribers }: Facts): Need[] {
 }
 
 /** Events that a subscriber misses, because their deliveries were given up and not sent again since. */
-export function lostNeeds({ lost }: Facts): Need[] {
+export function lostNeeds({ lost }: OverviewFacts): Need[] {
   return lost.map(({ name, count, since }) => ({
     ...WARNING,
     kind: 'subscriber',
@@ -104,7 +104,7 @@ export function lostNeeds({ lost }: Facts): Need[] {
 }
 
 /** Stuck purchases that no incident with an alarm counts: of one place by its name, of several together. */
-export function stuckNeeds({ counts, incidents, stuck: longest, now }: Facts): Need[] {
+export function stuckNeeds({ counts, incidents, stuck: longest, now }: OverviewFacts): Need[] {
   const inIncident = incidents
     .filter(isActive)
     .filter(({ kind }) => kind === 'stuck')
@@ -143,13 +143,13 @@ export function stuckNeeds({ counts, incidents, stuck: longest, now }: Facts): N
 }
 
 /** `2 places of 1 site`. */
-function placesText(places: Facts['counts']): string {
+function placesText(places: OverviewFacts['counts']): string {
   const sites = new Set(places.map(({ site }) => site)).size;
   return `${counted(places.length, 'place')} of ${counted(sites, 'site')}`;
 }
 
 /** Purchases of which lately no answer could be used or recorded. */
-export function unreadableNeeds({ unreadable }: Facts): Need[] {
+export function unreadableNeeds({ unreadable }: OverviewFacts): Need[] {
   const [first] = unreadable;
   if (first === undefined) return [];
   const { site, purchaseId, lastError, since } = first;
@@ -169,7 +169,7 @@ export function unreadableNeeds({ unreadable }: Facts): Need[] {
 }
 
 /** Fewer purchases complete than at this hour of other days. */
-export function fewerThanUsual({ completions }: Facts): Need[] {
+export function fewerThanUsual({ completions }: OverviewFacts): Need[] {
   if (!areFewerThanUsual(completions)) return [];
   const { completed, usual } = completions;
   return [

@@ -12,7 +12,7 @@ import { changeBody } from '../database-changes.ts';
 import { siteCallsBody } from '../flow/site-calls.ts';
 import { daemonsDiffer, differText } from '../running-daemons.ts';
 import { healthBody } from '../subscribers/body.ts';
-import { type Facts, readFacts } from './facts.ts';
+import { type OverviewFacts, readFacts } from './facts.ts';
 import type { Finding } from './finding.ts';
 import { headlineOf, needsOf } from './needs.ts';
 
@@ -48,7 +48,7 @@ async function readAll(sql: Sql, { site, others }: OverviewWanted) {
 
 type Read = Awaited<ReturnType<typeof readAll>>;
 
-function factsOf(site: string, facts: Facts): Facts {
+function factsOf(site: string, facts: OverviewFacts): OverviewFacts {
   return {
     ...facts,
     sites: facts.sites.filter(({ name }) => name === site),

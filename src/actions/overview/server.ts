@@ -4,7 +4,7 @@ import { queueTrouble } from '../../domain/replicas/notification-queue.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { DAY, type Instant, type Milliseconds } from '../../domain/values/time.ts';
 import type { Expiry } from '../../runtime/http/certificates.ts';
-import type { Facts } from './facts.ts';
+import type { OverviewFacts } from './facts.ts';
 import { type Finding, offsetInWords, reporterOf } from './finding.ts';
 
 /** Receivers refuse signatures that are older than five minutes; long before, lines of two logs cannot be put in order. */
@@ -18,7 +18,7 @@ const SET_CLOCKS =
   'set both clocks by NTP: signatures and log lines carry their times; due times follow the database and stay right';
 
 /** What the database's server shows beside the daemons' own rows. */
-export function serverFindings({ clockOffset, notificationQueue }: Facts): Finding[] {
+export function serverFindings({ clockOffset, notificationQueue }: OverviewFacts): Finding[] {
   const report = reporterOf('database');
   const queue = queueTrouble(notificationQueue);
   const clock = `this machine's clock is ${offsetInWords(clockOffset)} of the database's`;

@@ -88,7 +88,7 @@ function sideOf(result: RehearsedRules, asked: RehearsalAsked) {
 }
 
 /** Numbers of messages; `perDay` is null where the time is shorter than a day, and of very many messages `said` has the first ones. */
-function sums(said: readonly ShownMessage[], overdue: number, { from, to, most = said.length }: RehearsalAsked) {
+function sums(said: readonly ShownAlert[], overdue: number, { from, to, most = said.length }: RehearsalAsked) {
   const days = (to - from) / DAY;
   const stages = STAGES.map((stage) => [stage, said.filter((each) => each.stage === stage).length] as const);
   return {
@@ -110,7 +110,7 @@ function shown(body: string, at: Instant, channels: readonly string[]) {
   return { at: isoTime(at), stage, channels: [...channels], incidentId: data.incidentId ?? null, kind: data.kind, headline };
 }
 
-export type ShownMessage = ReturnType<typeof shown>;
+export type ShownAlert = ReturnType<typeof shown>;
 type MessageKind = IncidentKind | 'checkouts' | 'paid_twice';
 
 /** An incident that would have been open; its id is that of the messages about it, and of no incident that was. */

@@ -40,14 +40,14 @@ import { Refused } from './refused.ts';
 import { requireSameOrigin } from './same-origin.ts';
 
 /** What it works with. */
-export interface Means {
+export interface SubscriberMeans {
   readonly sql: Queries;
   /** Null: there is no key, so nothing secret can be stored. */
   readonly secrets: Secrets | null;
 }
 
 /** Which events a subscriber gets; null: all. */
-export interface Wishes {
+export interface EventFilter {
   readonly types: readonly string[] | null;
   readonly sites: readonly string[] | null;
   readonly states: readonly number[] | null;
@@ -55,7 +55,7 @@ export interface Wishes {
 }
 
 /** What it gets beside the events, and how that is signed; what is undefined stays as it is, or has its default. */
-export interface Extras {
+export interface ReceiverOptions {
   readonly format?: BodyFormat | undefined;
   /** All of them, by name; null: none. */
   readonly headers?: Readonly<Record<string, string>> | null | undefined;
@@ -80,7 +80,7 @@ export async function requireSubscriber(sql: Queries, name: string): Promise<Sto
 
 /** Adds a subscriber; answers it with its secret, which cannot be read again. */
 export async function addSubscriber(
-  { sql, secrets }: Means,
+  { sql, secrets }: SubscriberMeans,
   {
     name,
     url,
@@ -89,7 +89,7 @@ export async function addSubscriber(
     headers = null,
     asymmetric = false,
     ...wishes
-  }: Wishes & Extras & { name: string; url: string; secret?: string | undefined },
+  }: EventFilter & ReceiverOptions & { name: string; url: string; secret?: string | undefined },
 ): Promise<{ row: StoredSubscriber; secret: string }> {
   const box = await sealingNow(sql, requireSecrets(secrets));
   await requireCommonKey(sql, box);
@@ -108,7 +108,7 @@ export async function addSubscriber(
 }
 
 /** What is changed of a subscriber; what is undefined stays. */
-export type Changes = { readonly [Key in keyof Wishes]?: Wishes[Key] | undefined } & Extras & {
+export type Changes = { readonly [Key in keyof EventFilter]?: EventFilter[Key] | undefined } & ReceiverOptions & {
     readonly url?: string | undefined;
     readonly status?: 'active' | 'off' | undefined;
   };
@@ -117,7 +117,11 @@ export type Changes = { readonly [Key in keyof Wishes]?: Wishes[Key] | undefined
  * Changes what is given of a subscriber. Turned on again, it is sent what waits. One that the configuration names can be
  * switched off and on here, and nothing else: whether it is on is not in the configuration.
  */
-export async function changeSubscriber({ sql, secrets }: Means, name: string, changes: Changes): Promise<StoredSubscriber> {
+export async function changeSubscriber(
+  { sql, secrets }: SubscriberMeans,
+  name: string,
+  changes: Changes,
+): Promise<StoredSubscriber> {
   const { url, status, format, headers, asymmetric, ...wishes } = changes;
   for (;;) {
     const row = await (isOnlyStatus(changes) ? requireSubscriber(sql, name) : requireOwn(sql, name));
@@ -189,7 +193,7 @@ export async function removeSubscriber(sql: Queries, name: string): Promise<void
  * longer than MOST_OVERLAP, and Refused when too many sign already.
  */
 export async function rotateSecret(
-  { sql, secrets }: Means,
+  { sql, secrets }: SubscriberMeans,
   name: string,
   { overlap, now }: { overlap: Milliseconds; now: Instant },
 ): Promise<{ secret: string; oldKeysUntil: Instant | null }> {
@@ -223,7 +227,7 @@ function tooManyKeys(name: string, keys: readonly SigningKey[]): string {
 }
 
 /** Why nothing can be sent to it although it is there, or null. */
-export function unreachableReason({ secrets }: Pick<Means, 'secrets'>, row: StoredSubscriber): string | null {
+export function unreachableReason({ secrets }: Pick<SubscriberMeans, 'secrets'>, row: StoredSubscriber): string | null {
   if (row.origin !== 'api' || openStored(secrets, row) !== null) return null;
   return unreadable(secrets);
 }

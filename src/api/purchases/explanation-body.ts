@@ -2,7 +2,7 @@
 
 import { z } from '@hono/zod-openapi';
 import type { Explanation } from '../../domain/explain/explain.ts';
-import { MATTER_CODES, STEP_KINDS, type Step } from '../../domain/explain/step.ts';
+import { type ExplanationStep, MATTER_CODES, STEP_KINDS } from '../../domain/explain/step.ts';
 import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import { limitSchema, stateBody, stateOrNull, stateSchema, statusSchema, timeSchema } from './purchase-body.ts';
 
@@ -92,7 +92,7 @@ export function explanationBody(explanation: Explanation): z.output<typeof expla
   };
 }
 
-function stepBody({ at, kind, text, wrong = false, from, to, ...rest }: Step): z.output<typeof stepSchema> {
+function stepBody({ at, kind, text, wrong = false, from, to, ...rest }: ExplanationStep): z.output<typeof stepSchema> {
   return {
     at: isoTimeOrNull(at),
     kind,

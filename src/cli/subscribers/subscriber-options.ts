@@ -1,7 +1,7 @@
 /** A subscriber's options as the command line takes them, checked by the rules of the API. */
 
 import { type Checked, LONGEST_DESCRIPTION, readHeaders, readState, readType, readUrl } from '../../actions/subscribers/rules.ts';
-import type { Extras } from '../../actions/subscribers/subscribers.ts';
+import type { ReceiverOptions } from '../../actions/subscribers/subscribers.ts';
 import { siteProblem } from '../../api/registrations/site-problem.ts';
 import { isHeaderName } from '../../config/kinds/headers.ts';
 import type { Settings } from '../../config/settings.ts';
@@ -61,7 +61,7 @@ export async function wishesOf(sql: Sql, { types, sites, states, description }: 
 }
 
 /** What it gets beside the events, from the options given; what is absent is undefined. */
-export function extrasOf({ format, header, asymmetric }: ExtraOptions): Extras {
+export function extrasOf({ format, header, asymmetric }: ExtraOptions): ReceiverOptions {
   return { format, headers: header === false ? null : header === undefined ? undefined : headersOption(header), asymmetric };
 }
 

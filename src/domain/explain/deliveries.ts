@@ -5,9 +5,9 @@ import { stateBoth } from '../purchases/states.ts';
 import { humanDuration } from '../values/duration.ts';
 import { clause, inBrackets } from '../values/errors.ts';
 import type { Instant, Milliseconds } from '../values/time.ts';
-import type { AttemptFacts, DeliveryFacts, EventFacts, Facts, SubscriberFacts } from './facts.ts';
+import type { AttemptFacts, DeliveryFacts, Facts, PurchaseEventFacts, SubscriberFacts } from './facts.ts';
 import { pauseRemedy, pauseText, wayText } from './held.ts';
-import type { Matter, Step } from './step.ts';
+import type { ExplanationStep, Matter } from './step.ts';
 
 /** Why an event brings a subscriber no delivery; null when it should. */
 export type NoDelivery = 'not_configured' | 'site' | 'type' | 'state' | 'earlier';
@@ -16,7 +16,7 @@ export type NoDelivery = 'not_configured' | 'site' | 'type' | 'state' | 'earlier
 const MATCHING_SETTLES: Milliseconds = 60_000;
 
 /** Why the subscriber's filters, as they are now, leave this event out; null when they do not. */
-function whyNone(subscriber: SubscriberFacts, event: EventFacts, site: string): NoDelivery | null {
+function whyNone(subscriber: SubscriberFacts, event: PurchaseEventFacts, site: string): NoDelivery | null {
   const { audience, types, sites, states, configured, matchingSince } = subscriber;
   if (!configured) return 'not_configured';
   if (sites !== null && !sites.includes(site)) return 'site';
@@ -41,10 +41,10 @@ function reasonText(reason: NoDelivery, subscriber: SubscriberFacts, events = 't
 /** Deliveries and attempts of an event, one subscriber after the other. `skip`: those of whom one reason holds for all events. */
 export function deliverySteps(
   facts: Facts,
-  event: EventFacts,
+  event: PurchaseEventFacts,
   { schedule, skip }: DeliveryStepOptions,
-): { steps: Step[]; matters: Matter[] } {
-  const steps: Step[] = [];
+): { steps: ExplanationStep[]; matters: Matter[] } {
+  const steps: ExplanationStep[] = [];
   const matters: Matter[] = [];
   for (const subscriber of facts.subscribers) {
     const deliveries = facts.deliveries.filter((each) => each.event === event.position && each.subscriber === subscriber.id);
@@ -90,19 +90,19 @@ export interface DeliveryStepOptions {
 }
 
 /** Whether the event's deliveries may lie beyond the bound of what was read. */
-function isBeyond({ more, deliveries }: Facts, event: EventFacts): boolean {
+function isBeyond({ more, deliveries }: Facts, event: PurchaseEventFacts): boolean {
   return more.deliveries > 0 && deliveries.every((each) => each.event >= event.position);
 }
 
 interface OneDelivery extends Pick<DeliveryStepOptions, 'schedule'> {
-  readonly event: EventFacts;
+  readonly event: PurchaseEventFacts;
   readonly subscriber: SubscriberFacts;
   readonly delivery: DeliveryFacts;
   readonly attempts: readonly AttemptFacts[];
 }
 
 /** A step about a delivery, and what is the matter with it, if anything. */
-type Found = Pick<Step, 'text' | 'wrong'> & { readonly at?: Instant | null; readonly matter?: Matter };
+type Found = Pick<ExplanationStep, 'text' | 'wrong'> & { readonly at?: Instant | null; readonly matter?: Matter };
 
 function deliveryStep(facts: Facts, one: OneDelivery): Found {
   const { subscriber, delivery, event } = one;
@@ -161,7 +161,7 @@ function pendingStep(facts: Facts, one: OneDelivery): Found {
 }
 
 /** The matter with an event, which can be named together with others with which the same is the matter. */
-function matterOf(code: Matter['code'], { sequence }: EventFacts, rest: string): Matter {
+function matterOf(code: Matter['code'], { sequence }: PurchaseEventFacts, rest: string): Matter {
   return { code, text: `Event ${sequence} is ${rest}.`, of: { sequence, rest } };
 }
 
@@ -196,7 +196,7 @@ function whenText({ owner, now }: Facts, { dueAt }: DeliveryFacts): string {
   return owner.leaseUntil === null ? `${due}, and its shard has no owner at this moment` : `${due}, and on its way`;
 }
 
-function attemptStep({ at, number, outcome, fault, httpStatus, tookMs }: AttemptFacts): Step {
+function attemptStep({ at, number, outcome, fault, httpStatus, tookMs }: AttemptFacts): ExplanationStep {
   const how = outcome === 'delivered' ? 'succeeded' : `failed: ${outcome}`;
   const code = httpStatus === null || outcome === `http_${httpStatus}` ? '' : `HTTP ${httpStatus}, `;
   const ours = fault === 'ours' ? 'a fault of ours, ' : '';
@@ -207,7 +207,7 @@ function attemptStep({ at, number, outcome, fault, httpStatus, tookMs }: Attempt
 const counted = (attempts: number): string => (attempts === 1 ? 'one attempt' : `${attempts} attempts`);
 
 /** What holds of the subscribers whatever the event; `skip` are those of whom one reason holds for all events. */
-export function subscriberSteps(facts: Facts): { steps: Step[]; skip: Set<number> } {
+export function subscriberSteps(facts: Facts): { steps: ExplanationStep[]; skip: Set<number> } {
   const excluded = new Map(
     facts.subscribers.flatMap((subscriber) => {
       const reason = reasonForAll(facts, subscriber);
@@ -234,7 +234,7 @@ function reasonForAll({ events, deliveries, purchase }: Facts, subscriber: Subsc
 }
 
 /** What is the matter with a subscriber that gets events of this purchase; null while all is well. */
-function stateStep(facts: Facts, subscriber: SubscriberFacts): Pick<Step, 'text' | 'reason' | 'wrong'> | null {
+function stateStep(facts: Facts, subscriber: SubscriberFacts): Pick<ExplanationStep, 'text' | 'reason' | 'wrong'> | null {
   const { name, kind, status, statusReason, unreached } = subscriber;
   if (!subscriber.configured) {
     // Its state when it was removed says nothing any more; and a subscriber that has its name now gets a step of its own.

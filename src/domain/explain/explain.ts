@@ -6,7 +6,7 @@
 import type { ChannelRule } from '../incidents/audience.ts';
 import { giveUpMoment, type PollPolicy, policyOf } from '../polling/poll-plan.ts';
 import { statePlace } from '../purchases/states.ts';
-import { configuredLimit, type Limit } from '../stays/dwell.ts';
+import { configuredLimit, type StuckLimit } from '../stays/dwell.ts';
 import { commandLine } from '../values/command-line.ts';
 import { humanDuration } from '../values/duration.ts';
 import type { Milliseconds } from '../values/time.ts';
@@ -15,14 +15,14 @@ import type { Facts } from './facts.ts';
 import { historySteps } from './history.ts';
 import { bulkTurn, lateness, stuckClock, whyLate, whyThen } from './poll.ts';
 import { standingSteps } from './standing.ts';
-import type { Step } from './step.ts';
+import type { ExplanationStep } from './step.ts';
 import { gravestFirst, verdict } from './verdict.ts';
 
 export interface ExplainPolicy {
   /** That of the purchase's site. */
   readonly polling: PollPolicy;
   /** What the limit of a state at its site rests on; without it, the policy alone. */
-  limitOf?(state: number): Limit;
+  limitOf?(state: number): StuckLimit;
   /** The channels for people, for when single checkouts alert them. */
   readonly channels?: readonly ChannelRule[];
   /** The waits between the attempts of a delivery. */
@@ -79,13 +79,13 @@ export function explainPurchase(facts: Facts, { polling, schedule, channels, lim
 
 export type Explanation = ReturnType<typeof explainPurchase>;
 
-function byPolicy(policy: PollPolicy): (state: number) => Limit {
+function byPolicy(policy: PollPolicy): (state: number) => StuckLimit {
   return (state) => configuredLimit(policyOf(policy, state).stuckAfter, null, state);
 }
 
-function nextSteps(facts: Facts, policy: PollPolicy): Step[] {
+function nextSteps(facts: Facts, policy: PollPolicy): ExplanationStep[] {
   const { purchase, now } = facts;
-  const steps: Step[] = [pollStep(facts, policy)];
+  const steps: ExplanationStep[] = [pollStep(facts, policy)];
   const isWatched = purchase.status === 'watching' || purchase.status === 'unreadable';
   const clock = purchase.stuckSince === null && purchase.status === 'watching' ? stuckClock(facts, policy) : null;
   if (clock !== null) {
@@ -100,11 +100,12 @@ function nextSteps(facts: Facts, policy: PollPolicy): Step[] {
     steps.push({ at: giveUpMoment(purchase, policy, facts.skipped), kind: 'give_up', text });
   }
   steps.push(...attemptSteps(facts));
-  const soonest = (step: Step): number => step.at ?? (step.kind === 'poll' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY);
+  const soonest = (step: ExplanationStep): number =>
+    step.at ?? (step.kind === 'poll' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY);
   return steps.sort((a, b) => soonest(a) - soonest(b));
 }
 
-function pollStep(facts: Facts, policy: PollPolicy): Step {
+function pollStep(facts: Facts, policy: PollPolicy): ExplanationStep {
   const { purchase } = facts;
   const { reason, text } = whyThen(purchase, policy);
   const at = purchase.nextPollAt;
@@ -125,8 +126,8 @@ function watchAgain({ purchase: { status, purchaseId, site } }: Facts): string {
 }
 
 /** Attempts that will be made; what only waits behind another event stands with its event. */
-function attemptSteps({ deliveries, subscribers, events, owner }: Facts): Step[] {
-  return deliveries.flatMap((delivery): Step[] => {
+function attemptSteps({ deliveries, subscribers, events, owner }: Facts): ExplanationStep[] {
+  return deliveries.flatMap((delivery): ExplanationStep[] => {
     const subscriber = subscribers.find(({ id }) => id === delivery.subscriber);
     const event = events.find(({ position }) => position === delivery.event);
     const isWaiting = delivery.status === 'pending' && delivery.behind === null && owner.daemons > 0;

@@ -1,6 +1,6 @@
 /** What explaining a purchase rests on: rows as they were at one moment, without a person's data. */
 
-import type { Transition } from '../deciding/outcome.ts';
+import type { StateTransition } from '../deciding/outcome.ts';
 import type { StoredStatus } from '../deliveries/delivery-status.ts';
 import type { Audience } from '../deliveries/subscriber-health.ts';
 import type { SubscriberState } from '../deliveries/subscriber-state.ts';
@@ -30,7 +30,7 @@ export interface PurchaseFacts extends Omit<Purchase, 'revision' | 'detailsDiges
   readonly lockedBy?: number | null;
 }
 
-export interface EventFacts {
+export interface PurchaseEventFacts {
   readonly position: number;
   readonly id: string;
   readonly type: string;
@@ -162,8 +162,8 @@ export interface Facts {
    */
   readonly firstPoll: { readonly ahead: number; readonly ceiling: number | null } | null;
   /** Oldest first; the latest ones when there are very many. */
-  readonly transitions: readonly Transition[];
-  readonly events: readonly EventFacts[];
+  readonly transitions: readonly StateTransition[];
+  readonly events: readonly PurchaseEventFacts[];
   /** All that matter here, or the one that was asked about. */
   readonly subscribers: readonly SubscriberFacts[];
   /** The name of the one that was asked about. */

@@ -6,7 +6,7 @@ import { usableAnswers } from '../polling/reach.ts';
 import { isKnownState, stateName, statePlace, stateWords } from '../purchases/states.ts';
 import { NO_DAEMON } from '../replicas/daemon-silence.ts';
 import { SHARDS } from '../replicas/ownership.ts';
-import { type Limit, shownLimit, workingText } from '../stays/dwell.ts';
+import { type StuckLimit, shownLimit, workingText } from '../stays/dwell.ts';
 import { humanDuration } from '../values/duration.ts';
 import { clause, inBrackets } from '../values/errors.ts';
 import { DAY, type Instant, isoTime } from '../values/time.ts';
@@ -14,14 +14,14 @@ import type { Facts, IncidentFacts } from './facts.ts';
 import { paidTwiceSteps } from './paid-twice.ts';
 import { answeredWell, stuckClock, unnamedText } from './poll.ts';
 import { singleStanding } from './single-alerts.ts';
-import type { Step } from './step.ts';
+import type { ExplanationStep } from './step.ts';
 
 /** Each fact that holds now, as a step. Without channels the answer leaves out when single checkouts alert. */
 export function standingSteps(
   facts: Facts,
   policy: PollPolicy,
-  { limitOf, channels }: { limitOf(state: number): Limit; readonly channels: readonly ChannelRule[] | undefined },
-): Step[] {
+  { limitOf, channels }: { limitOf(state: number): StuckLimit; readonly channels: readonly ChannelRule[] | undefined },
+): ExplanationStep[] {
   const clock = stuckClockStep(facts, policy, limitOf);
   return [
     polledStep(facts, policy),
@@ -34,7 +34,7 @@ export function standingSteps(
   ];
 }
 
-function polledStep({ purchase }: Facts, policy: PollPolicy): Step {
+function polledStep({ purchase }: Facts, policy: PollPolicy): ExplanationStep {
   const { polls, lastPolledAt: at, failures, unknowns, lastError, state } = purchase;
   const kind = 'polled' as const;
   if (at === null) return { at, kind, text: 'not polled yet' };
@@ -62,7 +62,7 @@ function ordinal(count: number): string {
   return `${count}${suffix}`;
 }
 
-function siteStep({ site, purchase, now }: Facts): Step {
+function siteStep({ site, purchase, now }: Facts): ExplanationStep {
   const kind = 'site' as const;
   const name = `site ${purchase.site}`;
   if (!site.configured) return { at: null, kind, wrong: true, text: unnamedText(purchase, site) };
@@ -77,7 +77,7 @@ function siteStep({ site, purchase, now }: Facts): Step {
   return { at: lastSuccessAt, kind, text: `${name} answers` };
 }
 
-function shardStep({ purchase, owner, now }: Facts): Step {
+function shardStep({ purchase, owner, now }: Facts): ExplanationStep {
   const common = { at: null, kind: 'shard' } as const;
   const name = `shard ${purchase.shard} of ${SHARDS}`;
   if (owner.daemons === 0) {
@@ -91,7 +91,7 @@ function shardStep({ purchase, owner, now }: Facts): Step {
   return { ...common, text: `${name} belongs to ${owner.replica}, whose lease lasts ${more} more` };
 }
 
-function stuckClockStep(facts: Facts, policy: PollPolicy, limitOf: (state: number) => Limit): Step | null {
+function stuckClockStep(facts: Facts, policy: PollPolicy, limitOf: (state: number) => StuckLimit): ExplanationStep | null {
   const { purchase } = facts;
   const { state, stateSince, stuckSince, status } = purchase;
   const kind = 'stuck_clock' as const;
@@ -132,7 +132,7 @@ export function untilText(at: Instant, now: Instant): string {
   return `${at - now < DAY / 2 ? '' : `${date} `}${time}Z (${humanDuration(at - now)} more)`;
 }
 
-function incidentStep({ now, purchase, site, hasPeople }: Facts, incident: IncidentFacts): Step {
+function incidentStep({ now, purchase, site, hasPeople }: Facts, incident: IncidentFacts): ExplanationStep {
   const { id, kind, state, count, since, alertedAt, hasChannel, acknowledgedAt, acknowledgedBy, silencedUntil } = incident;
   const what =
     kind === 'stuck'
@@ -158,7 +158,7 @@ function incidentStep({ now, purchase, site, hasPeople }: Facts, incident: Incid
 }
 
 /** Stuck, and no incident is open: one customer who left says nothing of the page. */
-function missingIncident(facts: Facts, channels: readonly ChannelRule[] | undefined): Step[] {
+function missingIncident(facts: Facts, channels: readonly ChannelRule[] | undefined): ExplanationStep[] {
   const { purchase, incidents, owner, site } = facts;
   if (purchase.stuckSince === null || incidents.some(({ kind }) => kind === 'stuck')) return [];
   const text = !site.configured

@@ -27,7 +27,7 @@ export const STEP_KINDS = [
 export type StepKind = (typeof STEP_KINDS)[number];
 
 /** One thing that happened, holds or will happen; the fields beside the text are there where they apply. */
-export interface Step {
+export interface ExplanationStep {
   readonly at: Instant | null;
   readonly kind: StepKind;
   readonly text: string;

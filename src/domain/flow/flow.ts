@@ -90,7 +90,7 @@ export function showsAges({ state, final, hasLimit }: { state: number; final: bo
 }
 
 /** A purchase that waits. */
-export interface Waiting {
+export interface WaitingPurchase {
   /** Time in the state that counts, without time in which the purchase could not be polled. */
   readonly age: Milliseconds;
   /** The age as a share of the limit; null where there is none. */
@@ -109,7 +109,7 @@ const LAST_SHARE = 2 * PER_LIMIT;
  * `buckets`: all that were read, by their share of the limit, empty buckets left out; null where each is among the oldest, or no limit
  * holds. `unread`: purchases that were not read; each came later than all that were read of its site.
  */
-export function agesOf(waiting: readonly Waiting[], count: number) {
+export function agesOf(waiting: readonly WaitingPurchase[], count: number) {
   const ordered = waiting.toSorted((a, b) => b.age - a.age);
   const unread = Math.max(count - waiting.length, 0);
   const isWhole = ordered.length <= MOST_SINGLE && unread === 0;
@@ -118,7 +118,7 @@ export function agesOf(waiting: readonly Waiting[], count: number) {
 }
 
 /** Counts by shares of the limit: from `from` on and below `below`; null: no end. */
-function bucketsOf(waiting: readonly Waiting[]) {
+function bucketsOf(waiting: readonly WaitingPurchase[]) {
   const counts = new Array<number>(LAST_SHARE + 1).fill(0);
   for (const { share } of waiting) if (share !== null) counts[Math.min(Math.floor(share * PER_LIMIT), LAST_SHARE)]! += 1;
   return counts.flatMap((count, place) => {

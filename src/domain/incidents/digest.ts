@@ -77,7 +77,7 @@ export interface SiteFacts {
 }
 
 /** A subscriber that did not get all its events. */
-export interface SubscriberFacts {
+export interface DigestSubscriber {
   readonly id: number;
   readonly name: string;
   /** Deliveries given up since the last digest that its readers had. */
@@ -90,7 +90,7 @@ export interface SubscriberFacts {
 export interface DigestFacts {
   readonly until: Instant;
   readonly sites: readonly SiteFacts[];
-  readonly subscribers: readonly SubscriberFacts[];
+  readonly subscribers: readonly DigestSubscriber[];
   /** Up to which purchases and deliveries are counted. */
   readonly countedTo: number;
 }

@@ -81,7 +81,7 @@ export interface AlertPolicy {
   readonly repeatInterval: Milliseconds;
 }
 
-export interface Verdict {
+export interface IncidentChange {
   readonly incident: Incident;
   /** The event that systems get. */
   readonly announce: 'opened' | 'ended' | null;
@@ -146,7 +146,7 @@ export function judgeIncident(
   now: Instant,
   policy: AlertPolicy,
   { silent = null, arePartsAlerted = false }: { silent?: Instant | null; arePartsAlerted?: boolean } = {},
-): Verdict {
+): IncidentChange {
   return symptom === null ? judgeQuiet(before, now, policy, arePartsAlerted) : judgeActive(before, symptom, now, policy, silent);
 }
 
@@ -156,7 +156,7 @@ export function wasAlerted({ alertedAt, reopenedAt }: Incident): boolean {
 }
 
 /** A channel that was alerted of the beginning is alerted of the end, in a silence too: the end is what a reader of an alarm waits for. */
-function judgeQuiet(before: Incident, now: Instant, policy: AlertPolicy, arePartsAlerted: boolean): Verdict {
+function judgeQuiet(before: Incident, now: Instant, policy: AlertPolicy, arePartsAlerted: boolean): IncidentChange {
   const quietSince = before.quietSince ?? now;
   const endsAt = quietSince + (before.kind === 'stuck' ? policy.quietFor : policy.groupWait);
   const incident: Incident = { ...before, count: 0, quietSince, endsAt };
@@ -179,7 +179,13 @@ function judgeQuiet(before: Incident, now: Instant, policy: AlertPolicy, arePart
   };
 }
 
-function judgeActive(before: Incident, symptom: Symptom, now: Instant, policy: AlertPolicy, silent: Instant | null): Verdict {
+function judgeActive(
+  before: Incident,
+  symptom: Symptom,
+  now: Instant,
+  policy: AlertPolicy,
+  silent: Instant | null,
+): IncidentChange {
   const going: Incident = {
     ...before,
     quietSince: null,
@@ -213,7 +219,7 @@ function judgeActive(before: Incident, symptom: Symptom, now: Instant, policy: A
     alertedSeverity: togetherAlerted(before.alertedSeverity ?? 0, symptom.severity),
     reminders: 0,
   };
-  const alerting = (alert: Verdict['alert'], reason: string): Verdict => {
+  const alerting = (alert: IncidentChange['alert'], reason: string): IncidentChange => {
     const reminded = alert === 'reminder' ? reminders + 1 : 0;
     const lookAgainAt = reminderAt(before, { alertedAt: now, reminded, policy });
     return { incident: { ...alerted, reminders: reminded }, announce, alert, reason, lookAgainAt };

@@ -13,13 +13,13 @@ import { alarmSeverity, clearsAt, type Detection, feed, look, newDetection } fro
 import {
   type AlertPolicy,
   type Incident,
+  type IncidentChange,
   judgeIncident,
   openIncident,
   REOPENS_WITHIN,
   reopened,
   type Silence,
   silencedUntil,
-  type Verdict,
   wasAlerted,
 } from './incident.ts';
 import { combined, fold, isLeaf, isParent, leavesOf } from './incident-tree.ts';
@@ -88,11 +88,11 @@ export interface Situation {
 
 /** An alert about an incident, and the channels that get it. */
 export interface Message {
-  readonly stage: NonNullable<Verdict['alert']>;
+  readonly stage: NonNullable<IncidentChange['alert']>;
   readonly channels: readonly string[];
 }
 
-export interface IncidentVerdict extends Verdict {
+export interface IncidentVerdict extends IncidentChange {
   /** Of a parent: its parts, as they are now. */
   readonly parts: readonly Incident[];
   readonly messages: readonly Message[];
@@ -222,7 +222,7 @@ function silentFor(incident: Incident, parts: readonly Incident[], { silences, n
 
 /** A channel that was alerted of it gets its next alerts; a channel that it concerns from now on is alerted that it is open. */
 function messagesOf(
-  { incident, alert }: Verdict,
+  { incident, alert }: IncidentChange,
   parts: readonly Incident[],
   all: readonly Incident[],
   { alertedChannels, channels }: Situation,

@@ -6,7 +6,7 @@ import { checkoutEnd, numberOf, STATE_NAMES } from './states.ts';
 /** `paid_late`: paid after it had been stuck. The purchases that are `paid` are others. */
 export const OUTCOMES = ['stuck', 'waiting', 'paid', 'paid_late', 'not_paid', 'unreadable', 'expired', 'stopped'] as const;
 
-export type Outcome = (typeof OUTCOMES)[number];
+export type PurchaseOutcome = (typeof OUTCOMES)[number];
 
 /** The numbers of the states in which a purchase is paid. */
 export const PAID_STATES: readonly number[] = STATE_NAMES.filter((name) => checkoutEnd(name) === 'paid').map(numberOf);
@@ -17,7 +17,7 @@ export function outcomeOf(purchase: {
   readonly state: number | null;
   readonly stuckSince: Instant | null;
   readonly wasStuck: boolean;
-}): Outcome {
+}): PurchaseOutcome {
   const { status, state, stuckSince, wasStuck } = purchase;
   if (stuckSince !== null) return 'stuck';
   if (status === 'watching') return 'waiting';

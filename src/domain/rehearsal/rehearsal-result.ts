@@ -2,7 +2,7 @@
 
 import type { Incident } from '../incidents/incident.ts';
 import type { Message } from '../incidents/judgement.ts';
-import type { Limit } from '../stays/dwell.ts';
+import type { StuckLimit } from '../stays/dwell.ts';
 import type { Instant } from '../values/time.ts';
 import type { RehearsedCheckouts } from './rehearsed-checkouts.ts';
 
@@ -13,7 +13,7 @@ export interface RehearsedMessage extends Message {
   /** Of a parent: its parts. */
   readonly parts: readonly Incident[];
   /** That of the single state it is about; null for parents and for sites that do not answer. */
-  readonly limit: Limit | null;
+  readonly limit: StuckLimit | null;
 }
 
 /** An incident that would have been open at some moment of the time. */
@@ -25,7 +25,7 @@ export interface RehearsedIncident {
 
 export type RehearsalResult = ReturnType<typeof resultOf>;
 /** The limit of a state of a site. */
-type PlaceLimit = { readonly site: string; readonly state: number; readonly limit: Limit };
+type PlaceLimit = { readonly site: string; readonly state: number; readonly limit: StuckLimit };
 
 export interface RehearsalCounts {
   /** Nothing before this moment is reported. */

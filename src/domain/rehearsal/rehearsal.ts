@@ -14,7 +14,7 @@ import { asLeft, asStuck, type RecordedOutage, type RecordedStay, rehearseStay }
 import { placeKey, type SiteStay } from '../stays/stay.ts';
 import type { CountedUsual } from '../stays/usual.ts';
 import { earliest, HOUR, type Instant, type Milliseconds } from '../values/time.ts';
-import { applyHappening, type Happening, happeningsOf, stuckOf, type Waiting } from './happenings.ts';
+import { applyHappening, type Happening, happeningsOf, stuckOf, type WaitingStays } from './happenings.ts';
 import { judgeOnce, type Memory, NOTHING_KNOWN, openOf } from './judge-look.ts';
 import {
   countBefore,
@@ -59,7 +59,7 @@ interface State {
   readonly places: Map<string, { readonly site: string; readonly state: number }>;
   /** Stays taken so far. */
   stays: number;
-  readonly waiting: Waiting;
+  readonly waiting: WaitingStays;
   readonly counts: RehearsalCounts;
   memory: Memory;
   /** What has not happened yet; sorted when it is needed. */

@@ -5,7 +5,7 @@
 
 import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
 import { DAY, type Instant } from '../values/time.ts';
-import { autoLimit, configuredLimit, type Dwell, type DwellCount, dwellOf, type Limit, mostLimit } from './dwell.ts';
+import { autoLimit, configuredLimit, type Dwell, type DwellCount, dwellOf, mostLimit, type StuckLimit } from './dwell.ts';
 import { placeKey } from './stay.ts';
 import { type DwellChange, dayOf, type StayChange } from './stay-counts.ts';
 import { type CountedUsual, usualOf } from './usual.ts';
@@ -78,7 +78,7 @@ export function createLearned(policy: PollPolicy) {
     },
 
     /** As learned last. */
-    limitOf: (site: string, state: number): Limit => {
+    limitOf: (site: string, state: number): StuckLimit => {
       const { stuckAfter, auto } = policyOf(policy, state);
       const ofSite = own.get(placeKey({ site, state })) ?? null;
       if (!auto || stuckAfter === null) return configuredLimit(stuckAfter, ofSite, state);

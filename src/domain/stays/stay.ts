@@ -15,7 +15,7 @@ import type { Instant, Milliseconds } from '../values/time.ts';
  */
 export type StayOutcome = 'well' | 'other' | 'overdue' | 'late';
 
-export interface Stay {
+export interface JudgedStay {
   readonly state: number;
   /** Null while it is still there. */
   readonly toState: number | null;
@@ -55,7 +55,7 @@ export function stayThatEnded(
   before: Purchase,
   toState: number,
   { askedAt, now, policy }: { askedAt: Instant; now: Instant; policy: PollPolicy },
-): Stay | null {
+): JudgedStay | null {
   const { state, stateSince: enteredAt, seenAt, excused, stuckSince } = before;
   if (state === null || enteredAt === null || seenAt === null) return null;
   const ofState = policyOf(policy, state);
@@ -73,7 +73,7 @@ export function stayThatEnded(
 export function stayThatBecameStuck(
   { state, since, excused, limit }: { state: number; since: Instant; excused: Milliseconds; limit: Milliseconds },
   { askedAt, now }: { askedAt: Instant; now: Instant },
-): Stay {
+): JudgedStay {
   const shortest = Math.max(askedAt - since - excused, 0);
   const longest = Math.max(now - since - excused, shortest);
   const foundLate = shortest - limit > Math.max(limit * LATE_SHARE, LATE);
@@ -81,7 +81,7 @@ export function stayThatBecameStuck(
 }
 
 /** A stay with where it was and whose. */
-export interface SiteStay extends Stay {
+export interface SiteStay extends JudgedStay {
   readonly site: string;
   /** The same for all purchases of one order. */
   readonly customer: string;

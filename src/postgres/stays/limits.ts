@@ -1,7 +1,7 @@
 /** When stays become stuck, by site: limits that the settings name, and limits that are learned from customers who got on. */
 
 import { type PollPolicy, policyOf, policyOfSite } from '../../domain/polling/poll-plan.ts';
-import { autoLimit, configuredLimit, type Dwell, dwellOf, type Limit, mostLimit } from '../../domain/stays/dwell.ts';
+import { autoLimit, configuredLimit, type Dwell, dwellOf, mostLimit, type StuckLimit } from '../../domain/stays/dwell.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Queries } from '../connection/database.ts';
@@ -15,7 +15,7 @@ export interface Limits {
   /** The plan for a site, with its learned limits in it. */
   policyFor(site: string): PollPolicy;
   /** The limit of a state at a site, with the dwell times that it rests on. */
-  limitOf(site: string, state: number): Limit;
+  limitOf(site: string, state: number): StuckLimit;
   /** How long customers who got on stayed in a state of a site, or of all sites (null), from however few customers; null when none is known. */
   dwellIn(site: string | null, state: number): Dwell | null;
 }
@@ -36,7 +36,7 @@ export function createLimits({ sql, clock, policy }: { sql: Queries; clock: Pick
   let policies = new Map<string, PollPolicy>();
   let readAt = Number.NEGATIVE_INFINITY;
 
-  const limitOf = (site: string, state: number): Limit => {
+  const limitOf = (site: string, state: number): StuckLimit => {
     const { stuckAfter, auto } = policyOf(policyOfSite(policy, site), state);
     const ofSite = own.get(keyOf(site, state)) ?? null;
     if (!auto || stuckAfter === null) return configuredLimit(stuckAfter, ofSite, state);
