@@ -162,21 +162,21 @@ function judgeQuiet(before: Incident, now: Instant, policy: AlertPolicy, arePart
   const incident: Incident = { ...before, count: 0, quietSince, endsAt };
   const over: Incident = { ...incident, endsAt: null, endedAt: now };
   // No channel was alerted of it: it ends without a message.
-  if (before.alertedAt === null && before.announcedAt === null && !arePartsAlerted)
-    return { incident: over, announce: null, alert: null, reason: 'over-before-alert', lookAgainAt: null };
-  if (isWaiting(quietSince, endsAt - quietSince, now))
-    return { incident, announce: null, alert: null, reason: 'quiet', lookAgainAt: endsAt };
-  if (before.parent !== null)
-    return { incident: over, announce: 'ended', alert: null, reason: 'alerted-by-parent', lookAgainAt: null };
-  if (!wasAlerted(before) && !arePartsAlerted)
-    return { incident: over, announce: 'ended', alert: null, reason: 'over-while-silenced', lookAgainAt: null };
-  return {
-    incident: { ...over, alertedAt: now, alertedCount: 0 },
-    announce: 'ended',
-    alert: 'ended',
-    reason: 'quiet-long-enough',
-    lookAgainAt: null,
-  };
+  if (before.alertedAt === null && before.announcedAt === null && !arePartsAlerted) return noAlert(over, 'over-before-alert');
+  if (isWaiting(quietSince, endsAt - quietSince, now)) return noAlert(incident, 'quiet', { lookAgainAt: endsAt });
+  const ended = { announce: 'ended' } as const;
+  if (before.parent !== null) return noAlert(over, 'alerted-by-parent', ended);
+  if (!wasAlerted(before) && !arePartsAlerted) return noAlert(over, 'over-while-silenced', ended);
+  const alerted = { ...over, alertedAt: now, alertedCount: 0 };
+  return { incident: alerted, announce: 'ended', alert: 'ended', reason: 'quiet-long-enough', lookAgainAt: null };
+}
+
+function noAlert(
+  incident: Incident,
+  reason: string,
+  { announce = null, lookAgainAt = null }: Partial<Pick<IncidentChange, 'announce' | 'lookAgainAt'>> = {},
+): IncidentChange {
+  return { incident, announce, alert: null, reason, lookAgainAt };
 }
 
 function judgeActive(
@@ -200,16 +200,14 @@ function judgeActive(
   };
   const alertAt = before.openedAt + policy.groupWait;
   const isNew = before.announcedAt === null;
-  if (isNew && isWaiting(before.openedAt, policy.groupWait, now))
-    return { incident: going, announce: null, alert: null, reason: 'collecting', lookAgainAt: alertAt };
+  if (isNew && isWaiting(before.openedAt, policy.groupWait, now)) return noAlert(going, 'collecting', { lookAgainAt: alertAt });
   const announce = isNew ? 'opened' : null;
   const incident: Incident = isNew ? { ...going, announcedAt: now } : going;
-  if (before.parent !== null) return { incident, announce, alert: null, reason: 'alerted-by-parent', lookAgainAt: null };
-  if (silent !== null) return { incident, announce, alert: null, reason: 'silenced', lookAgainAt: silent };
+  if (before.parent !== null) return noAlert(incident, 'alerted-by-parent', { announce });
+  if (silent !== null) return noAlert(incident, 'silenced', { announce, lookAgainAt: silent });
 
   // The alarm is still on, and no customer is stuck at the moment: there is no news, and perhaps it is over.
-  if (before.kind === 'stuck' && symptom.count === 0)
-    return { incident, announce, alert: null, reason: 'no-channel-now', lookAgainAt: null };
+  if (before.kind === 'stuck' && symptom.count === 0) return noAlert(incident, 'no-channel-now', { announce });
 
   const { reminders } = before;
   const alerted: Incident = {
@@ -231,7 +229,7 @@ function judgeActive(
   const remindAt = reminderAt(before, { alertedAt: before.alertedAt, reminded: reminders, policy });
   if (remindAt !== null && now >= remindAt) return alerting('reminder', 'still');
   const lookAgainAt = isNews ? before.alertedAt + policy.groupInterval : remindAt;
-  return { incident, announce, alert: null, reason: 'alerted', lookAgainAt };
+  return noAlert(incident, 'alerted', { announce, lookAgainAt });
 }
 
 /** When an incident whose alarm is still on ends, once no customer is stuck; null while one is, or while that is not known. */

@@ -202,11 +202,17 @@ const CAUSES: readonly { readonly pattern: RegExp; readonly cause: string; reado
 ];
 
 const OTHERWISE = 'Look at the log of the daemon and of the database.';
-const RIVAL =
-  'Stop the server that is not used, now, and keep its data. Rebuild it as a standby of the other one (pg_rewind or pg_basebackup) before it is started again.';
-const SAME_SETTINGS =
-  'Give every daemon the same settings file and variables, and restart the daemons that have others; `purchase-watch config` shows the settings of a terminal, the page /system those of a daemon.';
 const NETWORK = 'Check the network, name server and proxy of the host that is named here.';
+/** Remedies that no error decides. */
+const REMEDIES: Readonly<Partial<Record<ReplicaTroubleReason, string>>> = {
+  database_went_back: `${sentence(COMPARE)}.`,
+  two_primaries:
+    'Stop the server that is not used, now, and keep its data. Rebuild it as a standby of the other one (pg_rewind or pg_basebackup) before it is started again.',
+  settings_differ:
+    'Give every daemon the same settings file and variables, and restart the daemons that have others; `purchase-watch config` shows the settings of a terminal, the page /system those of a daemon.',
+  reaches_no_site: NETWORK,
+  reaches_no_receiver: NETWORK,
+};
 
 /** Why the database refuses, and what to do, by the text or the code of its error: the first that fits; null for what is not known here. */
 export function databaseCause(error: string): { readonly cause: string; readonly cure: string } | null {
@@ -215,10 +221,8 @@ export function databaseCause(error: string): { readonly cause: string; readonly
 
 /** What to do about a trouble. */
 export function replicaRemedy({ reason, error }: Pick<ReplicaTrouble, 'reason' | 'error'>): string {
-  if (reason === 'database_went_back') return `${sentence(COMPARE)}.`;
-  if (reason === 'settings_differ') return SAME_SETTINGS;
-  if (reason === 'reaches_no_site' || reason === 'reaches_no_receiver') return NETWORK;
-  if (reason === 'two_primaries') return RIVAL;
+  const remedy = REMEDIES[reason];
+  if (remedy !== undefined) return remedy;
   const known = error === null ? null : databaseCause(error);
   return known === null ? OTHERWISE : `${sentence(known.cause)}: ${known.cure}.`;
 }

@@ -37,10 +37,8 @@ export function judgeOnce(
   const { verdicts } = judgement;
   const judged = new Map(judgement.detections.map((each) => [placeKey(each), each]));
   const detections = situation.detections.map((each) => judged.get(placeKey(each)) ?? each);
-  const incidents = withChanges(
-    known,
-    verdicts.map(({ incident }) => incident),
-  );
+  // A map keeps the place of what it knew and puts what is new at its end.
+  const incidents = [...new Map([...known, ...verdicts.map((each) => each.incident)].map((each) => [each.id, each])).values()];
   return { memory: { detections, incidents, alertedChannels: withMessages(memory.alertedChannels, verdicts), made }, judgement };
 }
 
@@ -51,11 +49,6 @@ function stillKnown(memory: Memory, now: Instant): Incident[] {
     ({ endedAt, kind, parent }) =>
       endedAt === null || (kind === 'stuck' && now - endedAt < REOPENS_WITHIN) || (parent !== null && open.has(parent)),
   );
-}
-
-function withChanges(known: readonly Incident[], changed: readonly Incident[]): Incident[] {
-  // A map keeps the place of what it knew and puts what is new at its end.
-  return [...new Map([...known, ...changed].map((incident) => [incident.id, incident])).values()];
 }
 
 function withMessages(before: Memory['alertedChannels'], verdicts: readonly IncidentVerdict[]): Memory['alertedChannels'] {

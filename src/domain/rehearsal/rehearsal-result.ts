@@ -1,4 +1,4 @@
-/** What a rehearsal reports: counted and listed from what its judge decided. Only this file writes the counts. */
+/** What a rehearsal reports: counted and listed from what its judge decided. Only this file and rehearsal.ts write the counts. */
 
 import type { Incident } from '../incidents/incident.ts';
 import type { Message } from '../incidents/judgement.ts';
@@ -53,23 +53,10 @@ export function countBefore(counts: RehearsalCounts, now: Instant, incidents: re
   for (const incident of open) counts.seen.set(incident.id, incident);
 }
 
-export function countStuck(counts: RehearsalCounts, at: Instant): void {
-  if (at >= counts.from) counts.overdue += 1;
-}
-
-/** An incident was judged. */
-export function noteIncident(counts: RehearsalCounts, incident: Incident, now: Instant): void {
-  if (now >= counts.from) counts.seen.set(incident.id, incident);
-}
-
 export function noteMessage(counts: RehearsalCounts, message: RehearsedMessage): void {
   if (message.channels.length === 0) return;
   counts.alerted.add(message.incident.id);
   if (message.at >= counts.from) counts.messages.push(message);
-}
-
-export function noteCheckouts(counts: RehearsalCounts, now: Instant, checkouts: readonly RehearsedCheckouts[]): void {
-  if (now >= counts.from) counts.checkouts.push(...checkouts);
 }
 
 /** `stays`: those gone through, those of the time before included; `limits`: those at the end, where any stay was. */

@@ -16,16 +16,7 @@ import type { CountedUsual } from '../stays/usual.ts';
 import { earliest, HOUR, type Instant, type Milliseconds } from '../values/time.ts';
 import { applyHappening, type Happening, happeningsOf, stuckOf, type WaitingStays } from './happenings.ts';
 import { judgeOnce, type Memory, NOTHING_KNOWN, openOf } from './judge-look.ts';
-import {
-  countBefore,
-  countStuck,
-  newRehearsalCounts,
-  noteCheckouts,
-  noteIncident,
-  noteMessage,
-  type RehearsalCounts,
-  resultOf,
-} from './rehearsal-result.ts';
+import { countBefore, newRehearsalCounts, noteMessage, type RehearsalCounts, resultOf } from './rehearsal-result.ts';
 import { type CheckoutRehearsal, createCheckoutRehearsal } from './rehearsed-checkouts.ts';
 
 /** The daemon's judge looks this often. */
@@ -45,7 +36,7 @@ export interface RehearsalOptions {
   readonly outages: readonly RecordedOutage[];
 }
 
-/** All that a rehearsal remembers. Only this file writes it; `waiting` and `counts` are written by the files that declare them. */
+/** All that a rehearsal remembers. Only this file writes it; `waiting` is written by the file that declares it, and so is `counts`, too. */
 interface State {
   readonly options: RehearsalOptions;
   readonly outagesOf: ReadonlyMap<string, readonly RecordedOutage[]>;
@@ -180,7 +171,7 @@ function look(state: State, now: Instant, happened: readonly Happening[]): void 
   const { memory, judgement } = judgeOnce(state.memory, { now, detections, overdue, symptoms, silences, channels, policy });
   for (const verdict of judgement.verdicts) note(state, verdict, now, usual);
   const checkouts = singles.look(now, memory.incidents, usual);
-  noteCheckouts(counts, now, checkouts.messages);
+  if (now >= counts.from) counts.checkouts.push(...checkouts.messages);
   const again = [judgement.lookAgainAt, checkouts.lookAgainAt].filter((at) => at !== null);
   state.memory = memory;
   state.lookedAt = now;
@@ -193,7 +184,7 @@ function happen({ waiting, singles, counts }: State, happening: Happening): Site
   applyHappening(waiting, happening);
   if (what === 'stuck') {
     singles.stuck(place, stay.recorded, at);
-    countStuck(counts, at);
+    if (at >= counts.from) counts.overdue += 1;
     return asStuck(stay);
   }
   singles.over(place, at, what === 'left' ? stay.recorded.toState : null);
@@ -202,7 +193,7 @@ function happen({ waiting, singles, counts }: State, happening: Happening): Site
 
 function note(state: State, { incident, messages, parts }: IncidentVerdict, now: Instant, usual: UsualOf): void {
   const { counts, learned, singles } = state;
-  noteIncident(counts, incident, now);
+  if (now >= counts.from) counts.seen.set(incident.id, incident);
   for (const { stage, channels } of messages) {
     const limit = isLeaf(incident) ? learned.limitOf(incident.site!, incident.state!) : null;
     if (stage === 'opened' || stage === 'reopened') singles.takenOver([incident, ...parts], usual);
