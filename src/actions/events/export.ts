@@ -17,7 +17,7 @@ import {
   transitionsPage,
 } from '../../postgres/reports/export.ts';
 
-export interface ExportWanted {
+interface ExportWanted {
   readonly what: Exported;
   /** The cursor of the last row that is known; null: from the oldest that is kept. */
   readonly after: string | null;

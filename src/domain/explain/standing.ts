@@ -133,28 +133,22 @@ export function untilText(at: Instant, now: Instant): string {
 }
 
 function incidentStep({ now, purchase, site, hasPeople }: Facts, incident: IncidentFacts): ExplanationStep {
-  const { id, kind, state, count, since, alertedAt, hasChannel, acknowledgedAt, acknowledgedBy, silencedUntil } = incident;
-  const what =
-    kind === 'stuck'
-      ? `${count === 1 ? '1 customer' : `${count} customers`} stuck ${statePlace(state ?? 0)}`
-      : site.configured
-        ? `no purchase of site ${purchase.site} can be read`
-        : `no running daemon has site ${purchase.site} in its settings`;
-  const alerts = !hasPeople
-    ? NOBODY_HEARS
-    : alertedAt === null
-      ? silencedUntil === null
-        ? 'people are not alerted yet (it is collected for slack.groupWait first)'
-        : 'people are not alerted'
-      : !hasChannel
-        ? NO_CHANNEL_HEARS
-        : `people were last alerted ${humanDuration(now - alertedAt)} ago`;
-  const seen =
-    acknowledgedAt === null
-      ? ''
-      : `; acknowledged ${humanDuration(now - acknowledgedAt)} ago${acknowledgedBy === null ? '' : ` by ${acknowledgedBy}`}`;
+  const { id, kind, state, count, since, acknowledgedAt, acknowledgedBy, silencedUntil } = incident;
+  const ofSite = site.configured
+    ? `no purchase of site ${purchase.site} can be read`
+    : `no running daemon has site ${purchase.site} in its settings`;
+  const customers = `${count === 1 ? '1 customer' : `${count} customers`} stuck ${statePlace(state ?? 0)}`;
+  const what = kind === 'stuck' ? customers : ofSite;
+  const alerts = hasPeople ? alertsText(incident, now) : NOBODY_HEARS;
+  const by = acknowledgedBy === null ? '' : ` by ${acknowledgedBy}`;
+  const seen = acknowledgedAt === null ? '' : `; acknowledged ${humanDuration(now - acknowledgedAt)} ago${by}`;
   const quiet = silencedUntil === null ? '' : `; silenced until ${untilText(silencedUntil, now)}`;
   return { at: since, kind: 'incident', text: `incident ${id}: ${what}; ${alerts}${seen}${quiet}`, incidentId: id };
+}
+
+function alertsText({ alertedAt, hasChannel, silencedUntil }: IncidentFacts, now: Instant): string {
+  if (alertedAt !== null) return hasChannel ? `people were last alerted ${humanDuration(now - alertedAt)} ago` : NO_CHANNEL_HEARS;
+  return `people are not alerted${silencedUntil === null ? ' yet (it is collected for slack.groupWait first)' : ''}`;
 }
 
 /** Stuck, and no incident is open: one customer who left says nothing of the page. */

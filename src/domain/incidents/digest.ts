@@ -144,7 +144,7 @@ export type DigestGroup = ReturnType<typeof digestGroups>[number];
  * subscribers: [{subscriber, givenUp, parked, off}]}`. Times are ISO, states `{value, name}`, shares from 0 to 1 or null.
  */
 export function buildDigest({ until, sites, subscribers, countedTo }: DigestFacts) {
-  const [loud, quiet] = [sites.filter(hasNews), sites.filter((each) => !hasNews(each))];
+  const loud = sites.filter(hasNews);
   // What waits is an incident that people are reminded of: it is shown here, but no reason for a message of its own.
   if (loud.length === 0 && !subscribers.some(({ givenUp }) => givenUp > 0)) return null;
   return {
@@ -153,7 +153,7 @@ export function buildDigest({ until, sites, subscribers, countedTo }: DigestFact
     until: isoTime(until),
     countedTo,
     sites: loud.toSorted(byConcern).map(siteData),
-    quiet: quiet.map(({ site }) => site),
+    quiet: sites.filter((each) => !hasNews(each)).map(({ site }) => site),
     subscribers: subscribers.map(({ name, givenUp, parked, off }) => ({ subscriber: name, givenUp, parked, off })),
   };
 }

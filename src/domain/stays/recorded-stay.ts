@@ -54,8 +54,7 @@ export interface RehearsedStay {
 
 /** Time of the outages that lies between two moments. The outages are of one site, in order. */
 function outOfReach(outages: readonly RecordedOutage[], from: Instant, to: Instant): Milliseconds {
-  let sum = 0;
-  let counted = from;
+  let [sum, counted] = [0, from];
   for (const { since, until } of outages) {
     const begin = Math.max(since, counted);
     const end = Math.min(until ?? to, to);
