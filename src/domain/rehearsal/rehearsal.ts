@@ -36,7 +36,7 @@ export interface RehearsalOptions {
   readonly outages: readonly RecordedOutage[];
 }
 
-/** All that a rehearsal remembers. Only this file writes it; `waiting` is written by the file that declares it, and so is `counts`, too. */
+/** All that a rehearsal remembers. Only this file writes it; `waiting` is written by happenings.ts, `counts` by rehearsal-result.ts, too. */
 interface State {
   readonly options: RehearsalOptions;
   readonly outagesOf: ReadonlyMap<string, readonly RecordedOutage[]>;
