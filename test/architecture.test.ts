@@ -79,6 +79,36 @@ test('no folder has more than fifteen files', () => {
   expect(sizes.filter(([, size]) => size > 15)).toEqual([]);
 });
 
+/** Exported types that have a name of another one still. The list may only get shorter. */
+const SHARED_NAMES = `
+  Access After Answer Ask Attempt Batch Call CheckoutClient Choice Clock Connections Decimal Entry Faults Field
+  FirstLook Front IncidentPlace Invoice InvoiceItem JsonObject Lease LeftBehind Life Line ListFilter Live
+  LocalTime MessageOptions Nudged Pace Panel PaymentStatus Place Posted Problem ProblemCode Progress Purchase
+  PurchaseStatus Reach Reading Refused Registration Screen Settings Settled StateName Step Turns Verdict
+`;
+
+test('each exported type has a name of its own', () => {
+  const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+  const names = files.flatMap((file) =>
+    [...readFileSync(join(SRC, file), 'utf8').matchAll(/^export (?:interface|type|class|enum) (\w+)/gm)].map(([, name]) => ({
+      name: name!,
+      file,
+    })),
+  );
+  expect(names.length).toBeGreaterThan(300);
+  const shared = [...Map.groupBy(names, ({ name }) => name)].filter(([, all]) => all.length > 1);
+  const known = SHARED_NAMES.trim().split(/\s+/);
+  const said = (name: string, all: typeof names): string => `${name}: ${all.map(({ file }) => file).join(', ')}`;
+  expect(
+    shared.filter(([name]) => !known.includes(name)).map(([name, all]) => said(name, all)),
+    'give it another name',
+  ).toEqual([]);
+  expect(
+    known.filter((name) => !shared.some(([each]) => each === name)),
+    'take these off the list',
+  ).toEqual([]);
+});
+
 test('the simulator shares no code with the product, and only the demo and a command start it', () => {
   expect(across.filter(({ file }) => roomOf(file) === ALONE).map(said)).toEqual([]);
   const users = across.filter(({ target }) => roomOf(target) === ALONE).map(({ file }) => roomOf(file));

@@ -1,6 +1,6 @@
 /** Whether the database is the one that daemons wrote to, for people and programs. */
 import { asksForComparison, COMPARE, changeText, type DatabaseChange } from '../domain/incidents/database-loss.ts';
-import { lossTrouble, type ReplicaTrouble } from '../domain/incidents/replica-trouble.ts';
+import { lossTrouble, type ReplicaTrouble, sentence } from '../domain/incidents/replica-trouble.ts';
 import { isoTime, isoTimeOrNull } from '../domain/values/time.ts';
 import type { Queries } from '../postgres/connection/database.ts';
 import { markCompared, shownChanges } from '../postgres/shards/database-changes.ts';
@@ -23,9 +23,7 @@ export function changeBody(change: DatabaseChange) {
 
 /** What happened, and what a person has to do if anything, as sentences. */
 export function changeSentences(change: DatabaseChange): string {
-  const what = changeText(change);
-  const todo = asksForComparison(change) ? ` What to do: ${COMPARE}.` : '';
-  return `${what.charAt(0).toUpperCase()}${what.slice(1)}.${todo}`;
+  return `${sentence(changeText(change))}.${asksForComparison(change) ? ` What to do: ${COMPARE}.` : ''}`;
 }
 
 /** Losses that a person has yet to compare, as troubles of the daemons that noticed them. */

@@ -7,7 +7,7 @@ import {
   type SettingsGroup,
   settingsDigests,
 } from '../config/settings-digests.ts';
-import { type Turns, turnsAmong, turnsText } from '../domain/replicas/named.ts';
+import { turnsAmong, turnsText } from '../domain/replicas/named.ts';
 import type { Sql } from '../postgres/connection/database.ts';
 import { type LivingReplica, livingReplicas } from '../postgres/shards/living-replicas.ts';
 import { packageVersion } from '../runtime/process/package-version.ts';
@@ -25,22 +25,17 @@ export async function otherSettings(sql: Sql, settings: Settings, groups?: reado
   return comparisonText(compareSettings(settingsDigests(settings, packageVersion(), secretsOf(settings)), daemons, groups));
 }
 
-/** In what running daemons differ. */
-export interface DaemonsDiffer {
-  /** Names of settings, as a list in words. */
-  readonly settings: string;
-  /** The turns that they take with each shard for that; null when one of them knows everything. */
-  readonly turns: Turns | null;
-}
-
-/** In what running daemons differ among each other; null when they have the same settings, as far as is known. */
-export function daemonsDiffer(daemons: readonly LivingReplica[]): DaemonsDiffer | null {
+/**
+ * In what running daemons differ among each other: names of settings, as a list in words, and the turns that they take with each shard for
+ * that, null when one of them knows everything. Null when they have the same settings, as far as is known.
+ */
+export function daemonsDiffer(daemons: readonly LivingReplica[]) {
   const turns = turnsAmong(daemons);
   const settings = differingText(daemons.map((each) => each.settings)) ?? (turns === null ? null : 'sites or subscribers');
   return settings === null ? null : { settings, turns };
 }
 
 /** The same as a clause: the settings by their names, and for whose turn something waits. */
-export function differText({ settings, turns }: DaemonsDiffer): string {
+export function differText({ settings, turns }: NonNullable<ReturnType<typeof daemonsDiffer>>): string {
   return `the running daemons have different values of ${settings}${turns === null ? '' : `: ${turnsText(turns)}`}`;
 }

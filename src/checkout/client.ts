@@ -1,7 +1,7 @@
 /** The client of one site: sends, renews the token once when it must, and answers in the words of core. Never rejects. */
 
 import { hash } from 'node:crypto';
-import type { InvoiceSeen } from '../domain/deciding/invoice.ts';
+import type { InvoiceSeen } from '../domain/deciding/invoice-seen.ts';
 import type { TokenTimes } from '../domain/polling/site-calls.ts';
 import { type Details, DIGEST_LENGTH, type Observation } from '../domain/purchases/purchase.ts';
 import { AppError } from '../domain/values/errors.ts';

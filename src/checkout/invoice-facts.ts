@@ -1,6 +1,7 @@
 /** What leaves this process of an invoice: its facts, and of its other fields those that an operator named. Nothing else does. */
 
-import type { InvoiceFacts, InvoiceSeen } from '../domain/deciding/invoice.ts';
+import type { InvoiceSeen } from '../domain/deciding/invoice-seen.ts';
+import type { InvoiceFacts } from '../domain/events/system-event-types.ts';
 import type { Details } from '../domain/purchases/purchase.ts';
 import { cutJson, cutText } from '../domain/values/bounds.ts';
 import type { JsonValue } from '../domain/values/exact-json.ts';

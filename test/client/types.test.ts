@@ -20,8 +20,8 @@ import type {
 import { invoiceOf } from '../../src/client/invoice.ts';
 import type { JsonObject } from '../../src/client/json.ts';
 import { purchaseOf } from '../../src/client/purchase.ts';
-import type { InvoiceFacts } from '../../src/domain/deciding/invoice.ts';
 import { type JsonSchema, systemEventsSchema } from '../../src/domain/events/documents.ts';
+import type { InvoiceFacts } from '../../src/domain/events/system-event-types.ts';
 import { type EventType, SYSTEM_EVENTS } from '../../src/domain/events/system-event-types.ts';
 import type { PurchaseStatus as KnownStatus } from '../../src/domain/purchases/purchase.ts';
 import { parseExact } from '../../src/domain/values/exact-json.ts';

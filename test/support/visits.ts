@@ -114,7 +114,7 @@ function observed(
     const stuckAt = stuckSince === null ? stuckMoment(ofState, since, 0) : null;
     if (stuckAt !== null && now >= stuckAt) {
       stuckSince = now;
-      add(stayThatBecameStuck({ state, since, excused: 0, limit: ofState.stuckAfter ?? 0, askedAt: now, now }));
+      add(stayThatBecameStuck({ state, since, excused: 0, limit: ofState.stuckAfter ?? 0 }, { askedAt: now, now }));
     }
     seenAt = now;
     now = nextPoll(ofState, { now, since, stuckAt, spread: random() * 2 - 1 }).at;

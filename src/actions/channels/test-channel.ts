@@ -6,21 +6,11 @@ import { peopleKind } from '../../channels/registry.ts';
 import { channelSetting } from '../../config/channels.ts';
 import type { ChannelSettings, Settings } from '../../config/settings.ts';
 
-/** How it went with one channel. */
-export interface TestedChannel {
-  readonly ok: boolean;
-  /** Messages that it took. */
-  readonly messages: number;
-  /** Why it took no more; null when it took all. */
-  readonly detail: string | null;
-}
-
-/** Sends the messages of the channel's kind that are marked as a test, until one is refused. */
-export async function testChannel(
-  chosen: ChannelSettings,
-  settings: Settings,
-  size: ExampleSize = 'typical',
-): Promise<TestedChannel> {
+/**
+ * Sends the messages of the channel's kind that are marked as a test, until one is refused; `detail` says why the channel took no more
+ * than these, null when it took all.
+ */
+export async function testChannel(chosen: ChannelSettings, settings: Settings, size: ExampleSize = 'typical') {
   const { open, examples } = peopleKind(chosen.kind);
   const { channel, spacing } = open(chosen, { setting: channelSetting(settings, chosen), settings });
   let messages = 0;
@@ -36,3 +26,5 @@ export async function testChannel(
     await channel.close();
   }
 }
+
+export type TestedChannel = Awaited<ReturnType<typeof testChannel>>;

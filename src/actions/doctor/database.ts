@@ -91,18 +91,12 @@ async function hosts(report: Reporter, url: string): Promise<Finding[]> {
 
 function rights(report: Reporter, { isReplica, readOnly, mayCreate, role, hasSchema }: ServerFacts): Finding[] {
   if (isReplica) return [report.failed('this server is a read-only standby', 'let DATABASE_URL lead to the primary')];
-  if (readOnly) {
-    return [
-      report.failed(`transactions of role ${role} are read-only`, `alter role ${role} set default_transaction_read_only = off`),
-    ];
-  }
+  const writable = `alter role ${role} set default_transaction_read_only = off`;
+  if (readOnly) return [report.failed(`transactions of role ${role} are read-only`, writable)];
   if (mayCreate) return [];
-  const where = hasSchema ? 'in the schemas purchase_watch and purchase_watch_internal' : 'a schema in this database';
+  const what = hasSchema ? 'tables in the schemas purchase_watch and purchase_watch_internal' : 'a schema in this database';
   return [
-    report.failed(
-      `role ${role} may not create ${hasSchema ? `tables ${where}` : where}`,
-      'migrate as the owner of the schema, or grant create to this role',
-    ),
+    report.failed(`role ${role} may not create ${what}`, 'migrate as the owner of the schema, or grant create to this role'),
   ];
 }
 
@@ -112,12 +106,8 @@ async function schema(
 ): Promise<Finding> {
   try {
     const status = await schemaStatus(sql, migrations);
-    if (!isUsable(status)) {
-      return report.warning(
-        `the schema lacks ${status.pending.map(({ name }) => name).join(', ')}`,
-        'run "purchase-watch migrate"; "purchase-watch start" does it too',
-      );
-    }
+    const lacking = `the schema lacks ${status.pending.map(({ name }) => name).join(', ')}`;
+    if (!isUsable(status)) return report.warning(lacking, 'run "purchase-watch migrate"; "purchase-watch start" does it too');
     const difference = schemaDifference(status);
     return difference === null ? report.ok('the schema is up to date') : report.warning(difference.found, difference.todo);
   } catch (error) {
@@ -184,10 +174,8 @@ function limitReached(
   }
   const full = limits.find(({ most, used }) => most - used < each);
   if (full === undefined) return null;
-  return report.warning(
-    `${usedOf(limits)}; one more daemon opens up to ${each}`,
-    `raise the limit of ${full.of}, or close other clients`,
-  );
+  const found = `${usedOf(limits)}; one more daemon opens up to ${each}`;
+  return report.warning(found, `raise the limit of ${full.of}, or close other clients`);
 }
 
 /** Opens `count` sessions at once; answers how many had a transaction open within three seconds. */
@@ -245,8 +233,6 @@ async function clock(report: Reporter, sql: Sql): Promise<Finding> {
   const offset = wallClockAt(readAt) - now;
   const found = `this machine's clock against the database's: ${offsetInWords(offset)}`;
   if (Math.abs(offset) < MOST_OFFSET) return report.ok(found);
-  return report.warning(
-    found,
-    'due times follow the database and stay right; set both clocks by NTP, for signatures and log lines carry them',
-  );
+  const todo = 'due times follow the database and stay right; set both clocks by NTP, for signatures and log lines carry them';
+  return report.warning(found, todo);
 }

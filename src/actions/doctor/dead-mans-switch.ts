@@ -1,8 +1,8 @@
 /** Checks whether the dead man's switch is called. It is not called from here: that would say that all is well. */
 
-import { lateChannel } from '../../domain/replicas/dead-mans-switch.ts';
+import { lateChannel, type People } from '../../domain/replicas/dead-mans-switch.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
-import type { Milliseconds } from '../../domain/values/time.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
 import { channelsForPeople, lastHeartbeat } from '../../postgres/shards/dead-mans-switch.ts';
@@ -18,12 +18,13 @@ export async function checkHeartbeat(report: Reporter, sql: Sql, ceilings: Reado
   const ago = at === null ? null : Math.max(Math.round(now - at), 0);
   if (ago !== null && ago <= LATE) return [report.ok(`it was called ${humanDuration(ago)} ago`)];
   const found = ago === null ? 'it was never called' : `it was called ${humanDuration(ago)} ago for the last time`;
-  const isDeaf = people.all > 0 && people.hearing === 0;
-  const late = lateChannel(people.queues, now);
-  const todo = isDeaf
-    ? 'no channel for people takes messages, so it is held back: mend one of them'
-    : late !== null
-      ? `deliveries to ${late} do not leave, so the call is held back: see that a daemon with the same settings runs, and restart it`
-      : 'see that a daemon runs with the same settings; why it is not called is in its log (heartbeat.withheld, heartbeat.failed)';
-  return [report.warning(found, todo)];
+  return [report.warning(found, todoFor(people, now))];
+}
+
+function todoFor({ all, hearing, queues }: People, now: Instant): string {
+  if (all > 0 && hearing === 0) return 'no channel for people takes messages, so it is held back: mend one of them';
+  const late = lateChannel(queues, now);
+  return late === null
+    ? 'see that a daemon runs with the same settings; why it is not called is in its log (heartbeat.withheld, heartbeat.failed)'
+    : `deliveries to ${late} do not leave, so the call is held back: see that a daemon with the same settings runs, and restart it`;
 }

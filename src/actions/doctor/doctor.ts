@@ -69,27 +69,23 @@ async function* examineSettings(settings: Settings, { migrations, site, quiet, a
     // Of a database that is not migrated yet there is nothing to read.
     const data = sql !== null && (await isMigrated(sql, migrations)) ? sql : null;
     const groups: Promise<readonly Finding[]>[] = [];
-    if (sql !== null)
-      groups.push(checked('database', DATABASE_WITHIN, (report) => checkDatabase(report, { sql, url, settings, migrations })));
-    if (data !== null)
-      groups.push(checked('daemons', DATABASE_WITHIN, (report) => checkNow(report, data, { untested: !quiet && !all })));
-    if (data !== null) groups.push(checked('daemons', DATABASE_WITHIN, (report) => checkOtherSettings(report, data, settings)));
-    if (data !== null) groups.push(checked('secrets', DATABASE_WITHIN, (report) => checkSecrets(report, data, settings)));
-    groups.push(checked('api', DATABASE_WITHIN, (report) => checkPort(report, sql, settings)));
+    const run = (about: string, check: Parameters<typeof checked>[2], within = DATABASE_WITHIN): void =>
+      void groups.push(checked(about, within, check));
+    if (sql !== null) run('database', (report) => checkDatabase(report, { sql, url, settings, migrations }));
+    if (data !== null) {
+      run('daemons', (report) => checkNow(report, data, { untested: !quiet && !all }));
+      run('daemons', (report) => checkOtherSettings(report, data, settings));
+      run('secrets', (report) => checkSecrets(report, data, settings));
+    }
+    run('api', (report) => checkPort(report, sql, settings));
     const sites = settings.sites.filter(({ name }) => site === null || name === site);
     for (const each of sites) {
+      const called = { ...each, way: wayToSite(each, settings) };
+      const known = async () => (data === null ? null : newestSeen(data, each.name));
       const within = 4 * each.timeout + QUERY_WITHIN + MARGIN;
-      groups.push(
-        checked(`site ${each.name}`, within, async (report) =>
-          checkSite(
-            report,
-            { ...each, way: wayToSite(each, settings) },
-            data === null ? null : await newestSeen(data, each.name),
-          ),
-        ),
-      );
+      run(`site ${each.name}`, async (report) => checkSite(report, called, await known()), within);
     }
-    const webhooks = checked('receivers', DATABASE_WITHIN + settings.webhooks.timeout + MARGIN, async () => {
+    const receivers = async (): Promise<readonly Finding[]> => {
       if (quiet) return [];
       // Sites that asked for a rest get no call; the findings about daemons name them.
       const resting = data === null || all ? [] : await restingOf(data);
@@ -102,27 +98,21 @@ async function* examineSettings(settings: Settings, { migrations, site, quiet, a
       const brokers = brokersOf(settings).filter(isTried);
       tried.push(...brokers.map((broker) => checked(`receiver ${broker.name}`, within, (report) => checkBroker(report, broker))));
       return (await Promise.all(tried)).flat();
-    });
-    groups.push(webhooks);
+    };
+    run('receivers', receivers, DATABASE_WITHIN + settings.webhooks.timeout + MARGIN);
     for (const channel of quiet ? [] : settings.channels) {
       const { ping } = peopleKind(channel.kind);
-      const setting = channelSetting(settings, channel);
-      groups.push(
-        checked(channelTitle(channel), (ping?.within ?? 0) + MARGIN, (report) =>
-          checkChannel(report, { channel, ping, setting, way: wayTo(channel.webhookUrl, settings) }),
-        ),
-      );
+      const asked = { channel, ping, setting: channelSetting(settings, channel), way: wayTo(channel.webhookUrl, settings) };
+      run(channelTitle(channel), (report) => checkChannel(report, asked), (ping?.within ?? 0) + MARGIN);
     }
     if (data !== null && settings.slack.deadMansSwitch !== null)
-      groups.push(
-        checked("dead man's switch", DATABASE_WITHIN, (report) => checkHeartbeat(report, data, channelCeilings(settings))),
-      );
+      run("dead man's switch", (report) => checkHeartbeat(report, data, channelCeilings(settings)));
     const { traces } = settings;
-    if (traces !== null) groups.push(checked('traces', DATABASE_WITHIN, (report) => checkTraces(report, traces)));
-    groups.push(checked('sites', QUERY_WITHIN, async () => checkCredentials({ sites })));
+    if (traces !== null) run('traces', (report) => checkTraces(report, traces));
+    run('sites', async () => checkCredentials({ sites }), QUERY_WITHIN);
     const named = { ...settings, sites };
-    groups.push(checked('proxies', DATABASE_WITHIN, async () => checkWays(named, await webhooksOf(settings, data))));
-    groups.push(checked('encryption', DATABASE_WITHIN, () => checkEncryption(named, data)));
+    run('proxies', async () => checkWays(named, await webhooksOf(settings, data)));
+    run('encryption', () => checkEncryption(named, data));
     for (const group of groups) yield* await group;
   } finally {
     await close();
@@ -189,77 +179,49 @@ function wrongSite({ sites }: Settings, site: string | null): AppError | null {
 
 const OPEN_TO_OTHERS = 'who changes it decides where events and alerts go, at the next reload';
 
-function aboutSettings({ ignored, subscribers, channels, sites, configFile, apiKeys, dataDir }: Settings): Finding[] {
+function aboutSettings(settings: Settings): Finding[] {
+  const { ignored, subscribers, channels, sites, configFile, apiKeys, dataDir } = settings;
   const report = reporterOf('settings');
   const found = [report.ok(configFile === null ? 'they are complete' : `they are complete, with ${configFile}`)];
-  if (ignored.length > 0) {
-    found.push(
-      report.warning(
-        `${ignored.join(', ')} have no effect`,
-        'the file names the sites: remove the variables, or the sites there',
-      ),
-    );
-  }
+  const warn = (text: string, todo: string): void => void found.push(report.warning(text, todo));
+  if (ignored.length > 0)
+    warn(`${ignored.join(', ')} have no effect`, 'the file names the sites: remove the variables, or the sites there');
   if (configFile !== null && isOpenToOthers(configFile))
-    found.push(
-      report.warning(`every user of this machine may change ${configFile}`, `${OPEN_TO_OTHERS}: chmod o-w ${configFile}`),
-    );
+    warn(`every user of this machine may change ${configFile}`, `${OPEN_TO_OTHERS}: chmod o-w ${configFile}`);
   const closed = apiKeys.length === 0 ? machineKeyTrouble(dataDir) : null;
-  if (closed !== null)
-    found.push(report.warning(`${closed}`, 'until then a daemon refuses all calls of the API, and its console'));
-  for (const { name, detail } of endingKeys(apiKeys, Date.now()))
-    found.push(report.warning(`the key ${name} of the API ${detail}`, ENDING_KEY_ADVICE));
-  if (subscribers.length === 0 && channels.length === 0) {
-    found.push(
-      report.warning(
-        'they name neither a subscriber nor a channel',
-        'set WEBHOOK_URL or SLACK_WEBHOOK_URL, unless subscribers are made by the API or read the feed',
-      ),
+  if (closed !== null) warn(closed, 'until then a daemon refuses all calls of the API, and its console');
+  for (const { name, detail } of endingKeys(apiKeys, Date.now())) warn(`the key ${name} of the API ${detail}`, ENDING_KEY_ADVICE);
+  if (subscribers.length === 0 && channels.length === 0)
+    warn(
+      'they name neither a subscriber nor a channel',
+      'set WEBHOOK_URL or SLACK_WEBHOOK_URL, unless subscribers are made by the API or read the feed',
     );
-  }
   const { silentSites, criticalOnly } = sitesWithoutChannel({ channels, sites });
-  if (silentSites.length > 0) {
-    found.push(
-      report.warning(
-        `people are not alerted of incidents at ${silentSites.join(', ')}: no channel has ${silentSites.length === 1 ? 'it' : 'them'}`,
-        'add what is missing to the sites of a channel, or leave out its sites for all',
-      ),
+  const them = (names: readonly string[]): string => (names.length === 1 ? 'it' : 'them');
+  if (silentSites.length > 0)
+    warn(
+      `people are not alerted of incidents at ${silentSites.join(', ')}: no channel has ${them(silentSites)}`,
+      'add what is missing to the sites of a channel, or leave out its sites for all',
     );
-  }
-  if (criticalOnly.length > 0) {
-    found.push(
-      report.warning(
-        `people are not alerted of warnings at ${criticalOnly.join(', ')}: the channels for ${criticalOnly.length === 1 ? 'it' : 'them'} have severity: critical`,
-        'leave out the severity of a channel, or make one for warnings: most incidents begin as one, and digests go there',
-      ),
+  if (criticalOnly.length > 0)
+    warn(
+      `people are not alerted of warnings at ${criticalOnly.join(', ')}: the channels for ${them(criticalOnly)} have severity: critical`,
+      'leave out the severity of a channel, or make one for warnings: most incidents begin as one, and digests go there',
     );
-  }
-  if (channels.length === 0) {
-    found.push(
-      report.warning(
-        'people are not alerted of incidents: neither SLACK_WEBHOOK_URL nor slack.channels is set',
-        'make an incoming webhook in Slack and set it; "purchase-watch slack test" shows whether messages arrive',
-      ),
+  if (channels.length === 0)
+    warn(
+      'people are not alerted of incidents: neither SLACK_WEBHOOK_URL nor slack.channels is set',
+      'make an incoming webhook in Slack and set it; "purchase-watch slack test" shows whether messages arrive',
     );
-  }
   return found;
 }
 
-interface Opened {
-  readonly sql: Sql | null;
-  readonly url: string;
-  readonly findings: readonly Finding[];
-  close(): Promise<void>;
-}
-
-async function openDatabase({ databaseUrl, dataDir, poolMode }: Settings): Promise<Opened> {
+async function openDatabase({ databaseUrl, dataDir, poolMode }: Settings) {
   const report = reporterOf('database');
   const nothing = { sql: null, url: '', close: async () => undefined };
   if (databaseUrl === null && !hasEmbedded(dataDir)) {
-    return {
-      ...nothing,
-      findings: [report.ok(`the embedded Postgres was never started in ${dataDir}; "purchase-watch start" makes it`)],
-    };
+    const found = `the embedded Postgres was never started in ${dataDir}; "purchase-watch start" makes it`;
+    return { ...nothing, findings: [report.ok(found)] };
   }
   let embedded: Awaited<ReturnType<typeof startEmbedded>> | null = null;
   try {

@@ -26,12 +26,6 @@ export interface TriedWebhook {
   readonly namedBy: NamedBy;
 }
 
-/** A message broker to be tried. */
-export interface TriedBroker {
-  readonly name: string;
-  readonly open: () => Opened;
-}
-
 /** Who is left alone, by name. */
 export async function restingOf(sql: Sql): Promise<string[]> {
   const [subscribers, now] = await Promise.all([readSubscribers(sql), databaseNow(sql)]);
@@ -44,29 +38,23 @@ export async function webhooksOf(settings: Settings, sql: Sql | null): Promise<T
     .filter((subscriber) => subscriber.kind === 'webhook')
     .map((subscriber): TriedWebhook => ({ name: subscriber.name, reach: configuredReach(subscriber), namedBy: 'configuration' }));
   if (sql === null) return configured;
-  const stored = (await readSubscribers(sql)).filter(({ name, origin }) => {
-    return origin === 'api' && !configured.some((each) => each.name === name);
-  });
-  if (stored.length === 0) return configured;
-  const secrets = secretsOf(settings);
-  return [
-    ...configured,
-    ...stored.map((row): TriedWebhook => ({ name: row.name, reach: openReach(secrets, row), namedBy: 'api' })),
-  ];
+  const isConfigured = (name: string): boolean => configured.some((each) => each.name === name);
+  const stored = (await readSubscribers(sql)).filter(({ name, origin }) => origin === 'api' && !isConfigured(name));
+  const secrets = stored.length === 0 ? null : secretsOf(settings);
+  const ofApi = stored.map((row): TriedWebhook => ({ name: row.name, reach: openReach(secrets, row), namedBy: 'api' }));
+  return [...configured, ...ofApi];
 }
 
 /** The brokers that the settings name. */
-export function brokersOf(settings: Settings): TriedBroker[] {
+export function brokersOf(settings: Settings) {
   return configuredSubscribers(settings)
     .filter(({ definition: { kind } }) => kind === 'nats' || kind === 'rabbitmq')
     .map(({ definition: { name }, open }) => ({ name, open }));
 }
 
 /** Whether the broker is there, lets us in and confirms. */
-export async function checkBroker(report: Reporter, { name, open }: TriedBroker): Promise<Finding[]> {
-  const { channel } = open();
-  const result = await channel.send(testEvent(name), { attempt: 1, now: Date.now() }).finally(() => channel.close());
-  const took = `${Math.round(result.tookMs)} ms`;
+export async function checkBroker(report: Reporter, { name, open }: ReturnType<typeof brokersOf>[number]): Promise<Finding[]> {
+  const { result, took } = await tryEvent(open(), name);
   if (result.kind === 'delivered') return [report.ok(`confirmed a test event: ${result.excerpt} in ${took}`)];
   const found = `did not take a test event: ${result.detail} (${took})`;
   // Bound for purchases alone, perhaps: then all is well.
@@ -81,24 +69,17 @@ export async function checkWebhook(
   { name, reach, namedBy }: TriedWebhook,
   settings: Settings,
 ): Promise<Finding[]> {
-  if (reach === null) {
-    return [
-      report.failed(
-        'its address cannot be read',
-        'set SECRETS_KEY to the key that it was encrypted with, or make the subscriber again',
-      ),
-    ];
-  }
-  const { channel } = openWebhook(reach, settings, namedBy);
-  try {
-    const result = await channel.send(testEvent(name), { attempt: 1, now: Date.now() });
-    const took = `${Math.round(result.tookMs)} ms`;
-    if (result.kind === 'delivered') return [report.ok(`took a signed test event: ${result.httpStatus} in ${took}`)];
-    const found = `did not take a signed test event: ${result.detail} (${took})`;
-    return [report.failed(found, todoFor(result.reason, { url: reach.url, namedBy }, settings))];
-  } finally {
-    await channel.close();
-  }
+  const todo = 'set SECRETS_KEY to the key that it was encrypted with, or make the subscriber again';
+  if (reach === null) return [report.failed('its address cannot be read', todo)];
+  const { result, took } = await tryEvent(openWebhook(reach, settings, namedBy), name);
+  if (result.kind === 'delivered') return [report.ok(`took a signed test event: ${result.httpStatus} in ${took}`)];
+  const found = `did not take a signed test event: ${result.detail} (${took})`;
+  return [report.failed(found, todoFor(result.reason, { url: reach.url, namedBy }, settings))];
+}
+
+async function tryEvent({ channel }: Pick<Opened, 'channel'>, subscriber: string) {
+  const result = await channel.send(testEvent(subscriber), { attempt: 1, now: Date.now() }).finally(() => channel.close());
+  return { result, took: `${Math.round(result.tookMs)} ms` };
 }
 
 function testEvent(subscriber: string): OutgoingEvent {

@@ -96,11 +96,8 @@ function connectionFinding(report: Reporter, { baseUrl, auth }: SiteSettings, { 
   const where = shownAddress(baseUrl);
   if (answer.kind === 'unreachable' || answer.kind === 'malformed')
     return report.failed(`${where}: ${answer.detail}`, mending(answer.reason));
-  if (answer.kind === 'throttled')
-    return report.failed(
-      `${where}: the service refuses every call as too many (429); credentials and address could not be checked`,
-      TOO_MANY,
-    );
+  const unchecked = `${where}: the service refuses every call as too many (429); credentials and address could not be checked`;
+  if (answer.kind === 'throttled') return report.failed(unchecked, TOO_MANY);
   const how = where.startsWith('https:') ? 'over TLS' : 'without encryption';
   return report.ok(`${where} answers ${how} in ${tookMs} ms (${auth === 'oauth2' ? 'token and call' : 'one call'})`);
 }
@@ -128,20 +125,18 @@ function letsIn({ answer, token }: Asked, alike: boolean): boolean | null {
   return answer.kind === 'refused' ? false : null;
 }
 
-interface Entry {
-  readonly answer: Answer;
-  /** Whether the service let in who came with the configured way, and with the other one. */
-  readonly configured: boolean | null;
-  readonly other: boolean | null;
-}
-
 const ENTRY = new Map([
   [true, 'is accepted'],
   [false, 'is refused'],
   [null, 'gets no clear answer'],
 ]);
 
-function credentials(report: Reporter, auth: Auth, { answer, configured, other }: Entry): Finding {
+/** `configured` and `other`: whether the service let in who came with the configured way, and with the other one. */
+function credentials(
+  report: Reporter,
+  auth: Auth,
+  { answer, configured, other }: { answer: Answer; configured: boolean | null; other: boolean | null },
+): Finding {
   const rest = `${OTHER[auth]} ${ENTRY.get(other)}${configured && other ? ', too' : ''}`;
   if (configured === true) return report.ok(`accepts ${auth} (configured); ${rest}`);
   const found = `${auth} (configured) ${ENTRY.get(configured)} (${reasonOf(answer)}); ${rest}`;
@@ -168,12 +163,8 @@ function aboutPurchase(report: Reporter, answer: Answer, known: AskedAbout | nul
     const found = `${said} the made-up id it was asked about`;
     return [report.ok(`${found}, so the credentials are accepted; watch a purchase to check more`)];
   }
-  return [
-    report.warning(
-      `${said} ${known.purchaseId}, the newest that is watched`,
-      'check the id, and that it belongs to this site and environment',
-    ),
-  ];
+  const found = `${said} ${known.purchaseId}, the newest that is watched`;
+  return [report.warning(found, 'check the id, and that it belongs to this site and environment')];
 }
 
 function clock(report: Reporter, asked: readonly Asked[]): Finding[] {
@@ -196,10 +187,6 @@ function timeZone(
   const ahead = created - Math.min(serviceNow ?? known.registeredAt, known.registeredAt);
   const found = `read in ${zone}, the purchase was created`;
   if (ahead <= CREATED_AHEAD) return [report.ok(`${found} before it was registered here, as it should`)];
-  return [
-    report.warning(
-      `${found} ${humanDuration(Math.round(ahead))} after it was registered here or asked about`,
-      'set timeZone of the site (CHECKOUT_TIME_ZONE) to the zone of the service',
-    ),
-  ];
+  const late = `${found} ${humanDuration(Math.round(ahead))} after it was registered here or asked about`;
+  return [report.warning(late, 'set timeZone of the site (CHECKOUT_TIME_ZONE) to the zone of the service')];
 }

@@ -2,7 +2,7 @@
 import { channelCeilings } from '../../config/channels.ts';
 import type { DescribedSetting } from '../../config/describe.ts';
 import type { Settings } from '../../config/settings.ts';
-import { isoTime, type Milliseconds } from '../../domain/values/time.ts';
+import { isoTimeOrNull, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { schemaVersion } from '../../postgres/migrations/schema.ts';
 import { serverFacts } from '../../postgres/reports/inspect.ts';
@@ -50,11 +50,7 @@ export async function readSystem(sql: Sql, { keys, own, described }: SystemWante
   return {
     versions: { package: packageVersion(), node: process.versions.node, postgres: facts.versionText, schema },
     database: { connections: facts.limits[0]!.used, maxConnections: facts.limits[0]!.most },
-    keys: keys.map(({ name, scopes, expires }) => ({
-      name,
-      scopes: [...scopes],
-      expiresAt: expires === null ? null : isoTime(expires),
-    })),
+    keys: keys.map(({ name, scopes, expires }) => ({ name, scopes: [...scopes], expiresAt: isoTimeOrNull(expires) })),
     findings: [...mine, ...found].map(findingBody),
     settings: described.map(({ name, text, origin }) => ({ name, text, origin })),
   };

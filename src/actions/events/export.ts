@@ -17,7 +17,7 @@ import {
   transitionsPage,
 } from '../../postgres/reports/export.ts';
 
-export interface ExportWanted {
+interface ExportWanted {
   readonly what: Exported;
   /** The cursor of the last row that is known; null: from the oldest that is kept. */
   readonly after: string | null;
@@ -27,13 +27,6 @@ export interface ExportWanted {
   readonly to: Instant | null;
 }
 
-export interface ExportedRows {
-  readonly columns: readonly string[];
-  readonly rows: readonly ExportRow[];
-  /** Of the last row up to here; null when there was none, and no cursor was given. */
-  readonly cursor: string | null;
-}
-
 /** Events, or incidents, in one statement: more at once are no faster, and take memory. */
 const AT_ONCE = 1_000;
 const FIRST_INCIDENT: IncidentCursor = { at: 0, id: '' };
@@ -41,9 +34,10 @@ const ALL_TYPES = [...EVENT_TYPES, ...Object.keys(PEOPLE_EVENTS)];
 
 /**
  * Pages of rows, up to what is committed when the first one is asked for; the first page comes also without rows, for its columns.
+ * `cursor` is that of the last row up to here; null when there was none, and no cursor was given.
  * Throws AppError `invalid` for a cursor of another kind.
  */
-export async function* exportRows(sql: Sql, wanted: ExportWanted): AsyncGenerator<ExportedRows> {
+export async function* exportRows(sql: Sql, wanted: ExportWanted) {
   const chosen = chooser(wanted);
   let { after: cursor } = wanted;
   for await (const { columns, rows } of pagesOf(sql, wanted)) {

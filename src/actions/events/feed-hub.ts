@@ -5,20 +5,7 @@ import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { type FeedHorizon, type FeedPlace, hasEvents, isFeedHeld, readHorizon } from '../../postgres/events/feed.ts';
 
-export interface FeedHub {
-  /** Connections for the feed. */
-  readonly sql: Sql;
-  /** Something was committed, or notifications may have been missed. */
-  wake(): void;
-  /** Events wait for a transaction, and no notification comes when it is rolled back. */
-  lookAgainSoon(): void;
-  /** Counts wake-ups. Read it before looking, and hand it to `next`: what happens while one looks is not missed. */
-  turn(): number;
-  /** How far the feed is complete: as it was first or last asked in this turn, or asked again for this and all that follow in it. */
-  horizon(options?: { readonly isAgain: boolean }): Promise<FeedHorizon>;
-  /** Resolves with the first wake-up after that turn, when the time is over, or when the signal aborts. */
-  next(turn: number, options: { readonly within: Milliseconds; readonly signal: AbortSignal }): Promise<void>;
-}
+export type FeedHub = ReturnType<typeof createFeedHub>;
 
 /** At full speed there are hundreds of commits a second; looking this often is prompt, and many events come at once. */
 const LEAST_REST = 10;
@@ -27,8 +14,12 @@ const NEXT_LOOK = 50;
 /** A notification may get lost with its connection. */
 const MOST_REST = 5_000;
 
-/** Makes the hub. Its timers run only while a reader waits, and keep no process alive. */
-export function createFeedHub(sql: Sql): FeedHub {
+/**
+ * Makes the hub. Its timers run only while a reader waits, and keep no process alive. `wake`: something was committed, or notifications
+ * may have been missed. `lookAgainSoon`: events wait for a transaction, and no notification comes when it is rolled back. `turn` counts
+ * wake-ups: read it before looking, and hand it to `next`, so that nothing is missed that happens while one looks.
+ */
+export function createFeedHub(sql: Sql) {
   const waiting = new Set<() => void>();
   let turn = 0;
   let looked: { readonly turn: number; readonly horizon: Promise<FeedHorizon> } | null = null;
@@ -93,10 +84,11 @@ export function createFeedHub(sql: Sql): FeedHub {
 
   return {
     sql,
-    wake: () => beginAt(performance.now()),
-    lookAgainSoon: () => beginAt(performance.now() + NEXT_LOOK),
-    turn: () => turn,
-    horizon: ({ isAgain } = { isAgain: false }) => {
+    wake: (): void => beginAt(performance.now()),
+    lookAgainSoon: (): void => beginAt(performance.now() + NEXT_LOOK),
+    turn: (): number => turn,
+    /** How far the feed is complete: as it was first or last asked in this turn, or asked again for this and all that follow in it. */
+    horizon: ({ isAgain }: { readonly isAgain: boolean } = { isAgain: false }): Promise<FeedHorizon> => {
       if (isAgain || looked?.turn !== turn) {
         const asked = { turn, horizon: readHorizon(sql) };
         looked = asked;
@@ -106,8 +98,9 @@ export function createFeedHub(sql: Sql): FeedHub {
       }
       return looked.horizon;
     },
-    next: (last, { within, signal }) =>
-      new Promise((resolve) => {
+    /** Resolves with the first wake-up after that turn, when the time is over, or when the signal aborts. */
+    next: (last: number, { within, signal }: { readonly within: Milliseconds; readonly signal: AbortSignal }) =>
+      new Promise<void>((resolve) => {
         if (last !== turn || signal.aborted) return resolve();
         const end = (): void => {
           clearTimeout(over);

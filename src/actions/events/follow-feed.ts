@@ -2,21 +2,8 @@
 
 import type { EventType } from '../../domain/events/system-event-types.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import {
-  comparePlaces,
-  type FedEvent,
-  type FeedPlace,
-  type FeedQuery,
-  isFeedHeld,
-  readFeed,
-} from '../../postgres/events/feed.ts';
+import { comparePlaces, type FeedPlace, type FeedQuery, isFeedHeld, readFeed } from '../../postgres/events/feed.ts';
 import type { FeedHub } from './feed-hub.ts';
-
-export interface FeedPage {
-  readonly events: readonly FedEvent[];
-  /** Where to go on. */
-  readonly next: FeedPlace;
-}
 
 export interface Follow {
   readonly after: FeedPlace;
@@ -30,8 +17,11 @@ export interface Follow {
   readonly signal: AbortSignal;
 }
 
-/** The next page, waited for. It is empty when nothing came in time. */
-export async function followFeed(hub: FeedHub, { after, types, limit, bytes, within, signal }: Follow): Promise<FeedPage> {
+/** The next page, waited for, and where to go on. It is empty when nothing came in time. */
+export async function followFeed(
+  hub: FeedHub,
+  { after, types, limit, bytes, within, signal }: Follow,
+): ReturnType<typeof readPage> {
   const until = performance.now() + within;
   for (let place = after; ; ) {
     const turn = hub.turn();
@@ -46,7 +36,7 @@ export async function followFeed(hub: FeedHub, { after, types, limit, bytes, wit
   }
 }
 
-async function readPage({ sql }: FeedHub, query: FeedQuery): Promise<FeedPage> {
+async function readPage({ sql }: FeedHub, query: FeedQuery) {
   const { events, isAll } = await readFeed(sql, query);
   if (!isAll) return { events, next: events.at(-1)!.place };
   // Nothing else comes before the horizon, so no look there is needed again. A horizon may fall back; a reader never does.

@@ -11,7 +11,7 @@ export const MOST_MINUTES = 1_440;
 export const DEFAULT_MINUTES = 60;
 const USUAL_MINUTES = 60;
 
-export interface ActivityWanted {
+interface ActivityWanted {
   /** Polls at one site; null: at all. */
   readonly site: string | null;
   /** Deliveries to one subscriber; null: to all. They belong to no site. */

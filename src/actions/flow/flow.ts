@@ -1,11 +1,12 @@
 /** The flow of purchases as it is now: the last hour's transitions beside the usual ones, and what waits in each state. */
 
+import { stateOrNull } from '../../domain/events/make-event.ts';
 import { stuckClock } from '../../domain/explain/poll.ts';
-import { agesOf, edgesOf, hourUntil, showsAges, type Waiting } from '../../domain/flow/flow.ts';
+import { agesOf, edgesOf, hourUntil, showsAges, type WaitingPurchase } from '../../domain/flow/flow.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
 import { policyOf } from '../../domain/polling/poll-plan.ts';
 import { namedState } from '../../domain/purchases/states.ts';
-import { shownLimit } from '../../domain/stays/dwell.ts';
+import { dwellBody, shownLimit } from '../../domain/stays/dwell.ts';
 import { type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { type IncidentRow, listIncidents } from '../../postgres/incidents/list.ts';
@@ -55,11 +56,7 @@ export async function readFlow(sql: Sql, { site, limits }: FlowWanted) {
     to: isoTime(hour.to),
     usualDays: usual.length === 0 ? null : Math.min(...usual.map(({ days }) => days)),
     notSeenYet: sumOf(watched.filter(({ state }) => state === null)),
-    edges: edges.map(({ from, to, ...edge }) => ({
-      from: from === null ? null : { ...namedState(from) },
-      to: { ...namedState(to) },
-      ...edge,
-    })),
+    edges: edges.map(({ from, to, ...edge }) => ({ from: stateOrNull(from), to: namedState(to), ...edge })),
     states: [...states]
       .sort((a, b) => a - b)
       .map((state) => ({
@@ -78,7 +75,7 @@ interface Found {
   readonly sites: readonly string[];
   readonly limits: Limits;
   readonly watched: readonly Total[];
-  readonly waiting: ReadonlyMap<number, readonly Waiting[]>;
+  readonly waiting: ReadonlyMap<number, readonly WaitingPurchase[]>;
 }
 
 function stateFlow(state: number, { site, sites, limits, watched, waiting }: Found) {
@@ -87,11 +84,11 @@ function stateFlow(state: number, { site, sites, limits, watched, waiting }: Fou
   const ages = waiting.get(state);
   const dwell = limits.dwellIn(site, state);
   return {
-    state: { ...namedState(state) },
+    state: namedState(state),
     final: policyOf(limits.policyFor(here[0]?.site ?? sites[0] ?? ''), state).final,
     watching: count,
     stuck: sumOf(here.filter(({ stuck }) => stuck)),
-    usual: dwell === null ? null : { usualMs: dwell.usual, p95Ms: dwell.p95, purchases: dwell.purchases },
+    usual: dwellBody(dwell),
     limits: (here.length === 0 ? sites : [...new Set(here.map((each) => each.site))]).flatMap((name) => {
       const limit = shownLimit(limits.limitOf(name, state), null);
       return limit === null ? [] : [{ site: name, limit }];
@@ -100,7 +97,7 @@ function stateFlow(state: number, { site, sites, limits, watched, waiting }: Fou
   };
 }
 
-function shownAges(waiting: readonly Waiting[], count: number) {
+function shownAges(waiting: readonly WaitingPurchase[], count: number) {
   const { oldest, buckets, unread } = agesOf(waiting, count);
   return {
     oldest: oldest.map(({ age, share, stuck }) => ({
@@ -117,7 +114,7 @@ function shownAges(waiting: readonly Waiting[], count: number) {
 async function readWaiting(
   sql: Sql,
   { watched, limits, now }: { watched: readonly Total[]; limits: Limits; now: Instant },
-): Promise<ReadonlyMap<number, readonly Waiting[]>> {
+): Promise<ReadonlyMap<number, readonly WaitingPurchase[]>> {
   const places = new Map(
     watched.flatMap(({ site, state }) => {
       if (state === null) return [];
@@ -133,7 +130,7 @@ async function readWaiting(
   return new Map([...found].map(([state, ofState]) => [state, ofState.map((row) => waitingOf(row, { limits, now }))]));
 }
 
-function waitingOf(row: WaitingRow, { limits, now }: { limits: Limits; now: Instant }): Waiting {
+function waitingOf(row: WaitingRow, { limits, now }: { limits: Limits; now: Instant }): WaitingPurchase {
   const clock = stuckClock({ purchase: row, now }, limits.policyFor(row.site));
   const stuck = row.stuckSince !== null;
   if (clock === null) return { age: Math.max(now - row.stateSince - row.excused, 0), share: null, stuck };

@@ -3,7 +3,7 @@ import type { SiteSettings } from '../../config/settings.ts';
 import { NOTHING_PAID, type OrderCounts, reusesReferences } from '../../domain/incidents/paid-twice.ts';
 import { policyOf } from '../../domain/polling/poll-plan.ts';
 import { DEFAULT_STATE_POLICIES, namedState } from '../../domain/purchases/states.ts';
-import { boundsOf, dwellOf, shownLimit } from '../../domain/stays/dwell.ts';
+import { boundsOf, dwellBody, dwellOf, shownLimit } from '../../domain/stays/dwell.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { orderCounts } from '../../postgres/incidents/paid-twice.ts';
 import { readSiteCalls } from '../../postgres/polling/site-calls.ts';
@@ -37,11 +37,10 @@ export async function readSite(
     orders: ordersBody(orders.get(name)),
     states: states.map((state) => {
       const counts = byState.get(state) ?? [];
-      const dwell = dwellOf(counts);
       return {
         state: { ...namedState(state) },
         limit: shownLimit(limits.limitOf(name, state), null),
-        usual: dwell === null ? null : { usualMs: dwell.usual, p95Ms: dwell.p95, purchases: dwell.purchases },
+        usual: dwellBody(dwellOf(counts)),
         stays: counts
           .filter(({ longest }) => longest > 0)
           .map(({ bucket, longest }) => {

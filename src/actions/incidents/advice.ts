@@ -18,7 +18,7 @@ import type { Queries } from '../../postgres/connection/database.ts';
 import type { IncidentRow } from '../../postgres/incidents/list.ts';
 import { lossTroubles } from '../database-changes.ts';
 
-export interface Advice {
+interface Advice {
   /** Sentences. */
   readonly wrong: readonly string[];
   readonly todo: readonly string[];
@@ -60,8 +60,8 @@ export async function adviceFor(sql: Queries, incident: IncidentRow, alerted: Al
 /** What may be where no documented cause is named, and what becomes of alerts about single customers. */
 function adviceForStuck({ site, state, parts }: IncidentRow, alerted: Alerted): Advice {
   const data = alerted?.kind === 'stuck' ? alerted : null;
-  const meanwhile =
-    data === null || data.singles === null ? [] : [data.singles.until === 'over' ? SINGLES.rest : SINGLES.replaced];
+  const singles = data?.singles ?? null;
+  const meanwhile = singles === null ? [] : [singles.until === 'over' ? SINGLES.rest : SINGLES.replaced];
   if (data?.causes.some(({ why }) => why !== null)) return { ...NONE, meanwhile };
   const own = site === null || state === null ? parts : [{ site, state }];
   const places = own.flatMap((part) =>

@@ -1,9 +1,9 @@
 /** Incidents and silences as programs see them, in the API and in the commands' JSON. */
 
+import { stateOrNull } from '../../domain/events/make-event.ts';
 import { CAUSES, isCauseKey } from '../../domain/incidents/causes.ts';
 import { endsUnless } from '../../domain/incidents/ending.ts';
 import { type AlertPolicy, levelOf, nextReminderAt } from '../../domain/incidents/incident.ts';
-import { namedState } from '../../domain/purchases/states.ts';
 import { type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import type { IncidentRow } from '../../postgres/incidents/list.ts';
 import type { SilenceRow } from '../../postgres/incidents/silences.ts';
@@ -13,8 +13,6 @@ import { placeOf, whatOf } from './words.ts';
 
 type EarlierAnswer = NonNullable<Extract<NonNullable<IncidentStory['lastAlert']>['data'], { kind: 'stuck' }>['earlier']>;
 
-const stateBody = (state: number | null) => (state === null ? null : { ...namedState(state) });
-
 /** An incident as its body. */
 export function incidentBody(row: IncidentRow) {
   const { id, kind, site, state, subscriber, parent, count, peak, alarm, answer, acknowledgedAt } = row;
@@ -23,12 +21,12 @@ export function incidentBody(row: IncidentRow) {
     id,
     kind,
     site,
-    state: stateBody(state),
+    state: stateOrNull(state),
     subscriber,
     parent,
     where: placeOf(row),
     what: whatOf(row),
-    parts: row.parts.map((part) => ({ ...part, state: stateBody(part.state), endedAt: isoTimeOrNull(part.endedAt) })),
+    parts: row.parts.map((part) => ({ ...part, state: stateOrNull(part.state), endedAt: isoTimeOrNull(part.endedAt) })),
     status: row.endedAt === null ? ('open' as const) : ('ended' as const),
     severity: levelOf(row),
     openedAt: isoTime(row.openedAt),
@@ -99,7 +97,7 @@ export function silenceBody(row: SilenceRow, now: Instant) {
   return {
     id: silenceName(id),
     site,
-    state: stateBody(state),
+    state: stateOrNull(state),
     kind,
     subscriber,
     reason,

@@ -1,13 +1,6 @@
 /** The customers in an incident: who waits now and who left, their money, each place by itself, and how the share of those who did not get on went. */
-import {
-  fateOf,
-  LEFT_OUTCOMES,
-  type LeftOutcome,
-  leftOutcome,
-  type ShareStep,
-  type StayFate,
-  shareOverTime,
-} from '../../domain/incidents/customers.ts';
+import { stateOrNull } from '../../domain/events/make-event.ts';
+import { fateOf, LEFT_OUTCOMES, type LeftOutcome, leftOutcome, shareOverTime } from '../../domain/incidents/customers.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import { DAY, isoTime, isoTimeOrNull, MINUTE } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
@@ -71,7 +64,7 @@ export async function customersIn(sql: Sql, id: string, outcome?: LeftOutcome) {
           until: isoTime(until),
           isComplete,
           stays: stays.map(stayBody),
-          share: shareOverTime(stays).map(stepBody),
+          share: shareOverTime(stays).map(({ at, ...counts }) => ({ at: isoTime(at), ...counts })),
         }
       : null,
   };
@@ -108,16 +101,12 @@ function placeBody({ incident, state, since, seen, acknowledged, ...place }: Inc
 
 function stayBody(stay: NamedStay) {
   const { purchaseId, enteredAt, overdueAt, leftAt, toState } = stay;
-  const fate: StayFate = fateOf(stay);
-  const to = toState === null ? null : { ...namedState(toState) };
   return {
     purchaseId,
     enteredAt: isoTime(enteredAt),
     overdueAt: isoTimeOrNull(overdueAt),
     leftAt: isoTimeOrNull(leftAt),
-    to,
-    fate,
+    to: stateOrNull(toState),
+    fate: fateOf(stay),
   };
 }
-
-const stepBody = ({ at, ...counts }: ShareStep) => ({ at: isoTime(at), ...counts });

@@ -1,15 +1,14 @@
 /** Responding to incidents: what the API and the command line do, once for both. */
 
 import { suggestion } from '../../config/kinds/nearest.ts';
-import { type PeopleEventBody, readPeopleEvent } from '../../domain/events/people-event-types.ts';
+import { readPeopleEvent } from '../../domain/events/people-event-types.ts';
 import { isLookedAfter } from '../../domain/incidents/incident.ts';
-import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
 import { acknowledgeIncident, answerIncident, releaseIncident } from '../../postgres/incidents/care.ts';
 import { findIncident, type IncidentRow, listIncidents } from '../../postgres/incidents/list.ts';
-import { lastMessage, messagesOf, type PeopleMessage } from '../../postgres/incidents/messages.ts';
+import { lastMessage, messagesOf } from '../../postgres/incidents/messages.ts';
 import { Refused } from '../subscribers/refused.ts';
-import { type Advice, adviceFor } from './advice.ts';
+import { adviceFor } from './advice.ts';
 
 /** Open ones that are named to a person who gave a wrong id. */
 const MOST_NAMED = 5;
@@ -17,16 +16,7 @@ const MOST_NAMED = 5;
 const MOST_COMPARED = 100;
 
 /** An incident with all alerts about it. */
-export interface IncidentStory {
-  readonly incident: IncidentRow;
-  /** To each channel, first to last. */
-  readonly messages: readonly PeopleMessage[];
-  /** The likely causes in the last alert; empty when it named none. */
-  readonly causes: readonly { readonly cause: string; readonly why: string; readonly likely: boolean }[];
-  /** The last alert before the end; null when none was sent. */
-  readonly lastAlert: { readonly at: Instant; readonly data: PeopleEventBody['data'] } | null;
-  readonly advice: Advice;
-}
+export type IncidentStory = Awaited<ReturnType<typeof storyOf>>;
 
 /** The incident of this id; throws Refused that names the open ones. */
 export async function requireIncident(sql: Queries, id: string): Promise<IncidentRow> {
@@ -43,7 +33,7 @@ export async function requireIncident(sql: Queries, id: string): Promise<Inciden
 }
 
 /** An incident and its alerts; throws Refused. */
-export async function storyOf(sql: Queries, id: string): Promise<IncidentStory> {
+export async function storyOf(sql: Queries, id: string) {
   const incident = await requireIncident(sql, id);
   const [messages, last] = await Promise.all([messagesOf(sql, id), lastMessage(sql, id)]);
   const event = last === null ? null : readPeopleEvent(last.body);
@@ -51,17 +41,17 @@ export async function storyOf(sql: Queries, id: string): Promise<IncidentStory> 
   const causes = lastAlert?.data.kind === 'stuck' ? lastAlert.data.causes : [];
   return {
     incident,
+    /** To each channel, first to last. */
     messages,
+    /** The likely causes in the last alert; empty when it named none. */
     causes: causes.flatMap(({ why, ...cause }) => (why === null ? [] : [{ ...cause, why }])),
+    /** The last alert before the end; null when none was sent. */
     lastAlert,
     advice: await adviceFor(sql, incident, lastAlert?.data ?? null),
   };
 }
 
-export interface Care {
-  readonly by: string;
-  readonly note: string | null;
-}
+type Care = { readonly by: string; readonly note: string | null };
 
 /** Makes a person the owner of an open incident and of its parts; throws Refused. */
 export async function acknowledge(sql: Queries, id: string, care: Care): Promise<IncidentRow> {

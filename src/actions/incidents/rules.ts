@@ -23,10 +23,8 @@ export function readWord<Word extends string>(value: string, words: readonly Wor
   return { problem: `is no ${what}${suggestion(value.slice(0, 100), words)}; there are ${words.join(', ')}` };
 }
 
-/** What an incident may have been. */
-export function readCause(value: string): Checked<CauseKey> {
-  return readWord(value, CAUSE_KEYS, 'cause');
-}
+/** A cause that an incident may have had. */
+export const readCause = (value: string): Checked<CauseKey> => readWord(value, CAUSE_KEYS, 'cause');
 
 /** Some words of a person; `what` says what is wanted when there are none. */
 export function readWords(value: string, longest: number, what: string): Checked<string> {

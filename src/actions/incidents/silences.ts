@@ -101,14 +101,11 @@ function timeProblems({ startsAt: from, endsAt }: SilenceWish, { now, words }: S
   return found;
 }
 
-export interface CheckedSilence {
-  readonly site?: string | undefined;
+export interface CheckedSilence extends Pick<SilenceWish, 'site' | 'subscriber' | 'startsAt'> {
   readonly state?: number | undefined;
   readonly kind?: IncidentKind | undefined;
-  readonly subscriber?: string | undefined;
   readonly reason: string;
   readonly by: string;
-  readonly startsAt?: Instant | undefined;
   readonly endsAt: Instant;
 }
 

@@ -74,16 +74,9 @@ export function careOf({ acknowledgedAt, acknowledgedBy, silencedUntil }: Incide
   return `${owner}${quiet}`;
 }
 
-type Times = Pick<IncidentRow, 'openedAt' | 'reopenedAt' | 'endedAt'>;
-
-/** Since when it is open: the last time that it began. */
-function openSince({ openedAt, reopenedAt }: Omit<Times, 'endedAt'>): Instant {
-  return reopenedAt ?? openedAt;
-}
-
-/** How long it has been open, or was, from its first beginning. */
-export function lengthOf(incident: Times, now: Instant): string {
-  const { openedAt, endedAt } = incident;
-  const length = endedAt === null ? now - openSince(incident) : endedAt - openedAt;
+/** How long it has been open since it began last, or was from its first beginning on. */
+export function lengthOf(incident: Pick<IncidentRow, 'openedAt' | 'reopenedAt' | 'endedAt'>, now: Instant): string {
+  const { openedAt, reopenedAt, endedAt } = incident;
+  const length = endedAt === null ? now - (reopenedAt ?? openedAt) : endedAt - openedAt;
   return humanDuration(Math.floor(Math.max(0, length) / 1_000) * 1_000);
 }

@@ -11,12 +11,13 @@ import { unwritableText } from '../../domain/replicas/daemon-silence.ts';
 import { commandLine } from '../../domain/values/command-line.ts';
 import { counted } from '../../domain/values/counts.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
+import { clause, inBrackets } from '../../domain/values/errors.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { waitingOf } from '../../postgres/reports/overview.ts';
 import type { LivingReplica } from '../../postgres/shards/living-replicas.ts';
 import type { StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
 import { daemonsDiffer, differText } from '../running-daemons.ts';
-import type { Facts } from './facts.ts';
+import type { OverviewFacts } from './facts.ts';
 import { type Finding, type Reporter, reporterOf } from './finding.ts';
 
 /** Polls are made within seconds of their time; what is later than this waits for something. */
@@ -30,7 +31,7 @@ export interface Tested {
 }
 
 /** What facts of the database show, by what it is about; findings that are `ok` among them. Pure. */
-export function daemonFindings(report: Reporter, facts: Facts, tested: Tested) {
+export function daemonFindings(report: Reporter, facts: OverviewFacts, tested: Tested) {
   return {
     daemons: [facts.daemons.length === 0 ? noDaemon(report, facts) : owning(report, facts)],
     replicas: [...otherSettings(report, facts.daemons), ...troubles(report, facts)],
@@ -40,7 +41,7 @@ export function daemonFindings(report: Reporter, facts: Facts, tested: Tested) {
   };
 }
 
-function noDaemon(report: Reporter, { silence, now }: Facts): Finding {
+function noDaemon(report: Reporter, { silence, now }: OverviewFacts): Finding {
   const since = silence.silentMs === null ? null : now - silence.silentMs;
   if (!silence.takesWrites)
     return report.failed(
@@ -53,7 +54,7 @@ function noDaemon(report: Reporter, { silence, now }: Facts): Finding {
   });
 }
 
-function owning(report: Reporter, { daemons, unowned }: Facts): Finding {
+function owning(report: Reporter, { daemons, unowned }: OverviewFacts): Finding {
   const found = `${daemons.length === 1 ? 'one daemon is' : `${daemons.length} daemons are`} running`;
   if (unowned === 0) return report.ok(`${found}, every shard has an owner`);
   return report.warning(
@@ -63,50 +64,47 @@ function owning(report: Reporter, { daemons, unowned }: Facts): Finding {
   );
 }
 
+const SAME_SETTINGS =
+  'during a deploy this is over with the last old daemon; otherwise give every daemon the same settings file and variables, and restart those that have others';
+
 /** Daemons that differ among each other, said at once; people are alerted after some minutes. */
 function otherSettings(report: Reporter, alive: readonly LivingReplica[]): Finding[] {
   const differ = daemonsDiffer(alive);
-  if (differ === null) return [];
-  return [
-    report.warning(
-      differText(differ),
-      'during a deploy this is over with the last old daemon; otherwise give every daemon the same settings file and variables, and restart those that have others',
-    ),
-  ];
+  return differ === null ? [] : [report.warning(differText(differ), SAME_SETTINGS)];
 }
 
 /** What daemons themselves say keeps them from their work; an incident of kind `replica` is made of the same rows. */
-function troubles(report: Reporter, { troubles: found, now }: Facts): Finding[] {
+function troubles(report: Reporter, { troubles: found, now }: OverviewFacts): Finding[] {
   return found.map(({ replica, host, reason, since, error }) => {
     const long = humanDuration(Math.max(Math.round(now - since), 0));
-    const why = error === null ? '' : ` (${reasonText(error)})`;
+    const { wrong } = REPLICA_WORDS[reason];
+    const brief = { what: `${host}: ${wrong}`, since, why: error === null ? null : clause(error) };
     return report.failed(
-      `${replica} on ${host}: ${REPLICA_WORDS[reason].wrong} for ${long}${why}`,
+      `${replica} on ${host}: ${wrong} for ${long}${inBrackets(error)}`,
       replicaRemedy({ reason, error }),
-      { what: `${host}: ${REPLICA_WORDS[reason].wrong}`, since, why: error === null ? null : reasonText(error) },
+      brief,
     );
   });
 }
 
 /** Whether the database is the one that daemons wrote to: said until a person notes that what was lost was compared. */
-function databaseChanges({ changes }: Facts): Finding[] {
+function databaseChanges({ changes }: OverviewFacts): Finding[] {
   const report = reporterOf('database');
   return changes.map((change) => {
     const since = lostSince(change);
-    if (change.kind === 'went_back')
-      return report.failed(changeText(change), COMPARE, {
-        ...{ what: 'The database came back without its last writes', since, why: 'What was written since then is missing' },
-      });
-    if (asksForComparison(change))
-      return report.warning(changeText(change), COMPARE, {
-        what: 'The database was moved, restored or taken over while no daemon ran',
-        ...{ since, why: 'Whether it lost writes is not known' },
-      });
-    return report.ok(changeText(change));
+    if (!asksForComparison(change)) return report.ok(changeText(change));
+    const brief =
+      change.kind === 'went_back'
+        ? { what: 'The database came back without its last writes', why: 'What was written since then is missing' }
+        : {
+            what: 'The database was moved, restored or taken over while no daemon ran',
+            why: 'Whether it lost writes is not known',
+          };
+    return report[change.kind === 'went_back' ? 'failed' : 'warning'](changeText(change), COMPARE, { ...brief, since });
   });
 }
 
-function lateness({ sites, lags, firsts, daemons, now }: Facts): Finding[] {
+function lateness({ sites, lags, firsts, daemons, now }: OverviewFacts): Finding[] {
   return lags.flatMap(({ site, due, atLeast, oldest, oldestSingle }) => {
     const row = sites.find(({ name }) => name === site);
     if (oldest < LATE || (row?.unpolled ?? 0) > 0) return [];
@@ -129,7 +127,7 @@ function behindBulk(polls: FirstPolls): string {
   return `they were registered in bulk, and ${counted(polls.waiting, 'first poll')} of bulk registrations are to come, ${withinText(polls)}; a higher maxRps makes it shorter`;
 }
 
-function failingSites({ sites }: Facts): Finding[] {
+function failingSites({ sites }: OverviewFacts): Finding[] {
   return sites.flatMap((site) => {
     const { name, configured, renamedTo, unpolled, failingSince, lastError } = site;
     const report = reporterOf(`site ${name}`);
@@ -139,30 +137,26 @@ function failingSites({ sites }: Facts): Finding[] {
       return [report[moves ? 'warning' : 'failed'](unpolledText(site), unpolledAdvice(site), brief)];
     }
     if (!configured || failingSince === null) return [];
-    return [
-      report.warning(`its polls fail: ${lastError ?? 'no reason is known'}`, 'see what else is said of this site', {
-        ...{ what: `No purchase of ${name} can be read`, since: failingSince, why: reasonText(lastError) },
-      }),
-    ];
+    const brief = { what: `No purchase of ${name} can be read`, since: failingSince, why: reasonText(lastError) };
+    return [report.warning(`its polls fail: ${lastError ?? 'no reason is known'}`, 'see what else is said of this site', brief)];
   });
 }
 
 /** Subscribers of the settings that no running daemon names: nothing is sent to them, and soon no event is made for them. */
-function missedSubscribers({ unnamed }: Facts): Finding[] {
+function missedSubscribers({ unnamed }: OverviewFacts): Finding[] {
   return unnamed.map(({ name, waiting }) => {
     const report = reporterOf(`receiver ${name}`);
-    const found = `no running daemon has it in its settings; ${waitText(waiting, waiting >= MOST_UNPOLLED)}`;
+    const waits = waitText(waiting, waiting >= MOST_UNPOLLED);
+    const found = `no running daemon has it in its settings; ${waits}`;
     if (waiting === 0) return report.ok(found);
     const todo =
       'name it in the settings again, or leave it: ten minutes after the last daemon named it, it is not configured any more';
-    return report.warning(found, todo, {
-      ...{ what: `No running daemon has ${name} in its settings`, since: null },
-      why: sentence(waitText(waiting, waiting >= MOST_UNPOLLED)),
-    });
+    const what = `No running daemon has ${name} in its settings`;
+    return report.warning(found, todo, { what, since: null, why: sentence(waits) });
   });
 }
 
-function outbox({ waiting, subscribers, now }: Facts, { untested }: Tested): Finding[] {
+function outbox({ waiting, subscribers, now }: OverviewFacts, { untested }: Tested): Finding[] {
   return subscribers.flatMap((subscriber) => {
     const { id, name, audience } = subscriber;
     const { pending, inFlight, parked, atLeast, dueSince } = waitingOf(waiting, id);
@@ -210,12 +204,8 @@ function subscriberTrouble(subscriber: StoredSubscriber, now: Instant, spared: b
       audience === 'people'
         ? 'give it another address in the settings'
         : `if it is to get events again, see that it takes events and switch it on: "${commandLine`subscribers change ${name} --status active`}"${anyway}`;
-    return {
-      wrong: `it is switched off (${reasonText(statusReason)})`,
-      todo,
-      what: 'is switched off',
-      why: reasonText(statusReason),
-    };
+    const why = reasonText(statusReason);
+    return { wrong: `it is switched off (${why})`, todo, what: 'is switched off', why };
   }
   const atOnce = `its waiting deliveries are then sent in order, at once with "${commandLine`subscribers resume ${name}`}"`;
   if (health?.pausedUntil != null) {
@@ -232,20 +222,17 @@ function subscriberTrouble(subscriber: StoredSubscriber, now: Instant, spared: b
   const long = humanDuration(Math.max(Math.round(now - unreached.since), 0));
   const why = reasonText(unreached.error);
   const { since } = unreached;
-  return isUntried(unreached)
-    ? {
-        what: 'gets nothing: a daemon cannot use what is stored of it',
-        ...{ since, why },
-        wrong: `a daemon has sent nothing to it for ${long} (${why})`,
-        todo: 'give every daemon the same settings, the SECRETS_KEY above all under which it was added, and restart them; waiting deliveries are then sent in order',
-      }
-    : {
-        what: 'is not reached, for a reason on this side',
-        ...{ since, why },
-        wrong: `nothing gets through to it for ${long}, for a reason on this side (${why})`,
-        todo: `mend the name server, the proxy or the network of this machine; ${atOnce}`,
-      };
+  if (isUntried(unreached)) {
+    const wrong = `a daemon has sent nothing to it for ${long} (${why})`;
+    return { what: 'gets nothing: a daemon cannot use what is stored of it', since, why, wrong, todo: SAME_KEY };
+  }
+  const todo = `mend the name server, the proxy or the network of this machine; ${atOnce}`;
+  const wrong = `nothing gets through to it for ${long}, for a reason on this side (${why})`;
+  return { what: 'is not reached, for a reason on this side', since, why, wrong, todo };
 }
+
+const SAME_KEY =
+  'give every daemon the same settings, the SECRETS_KEY above all under which it was added, and restart them; waiting deliveries are then sent in order';
 
 function lateTrouble(dueSince: Instant | null, now: Instant): Trouble | null {
   if (dueSince === null || now - dueSince < STUCK) return null;
@@ -255,7 +242,7 @@ function lateTrouble(dueSince: Instant | null, now: Instant): Trouble | null {
 
 /** A sentence within a sentence. */
 function reasonText(error: string | null): string {
-  return (error ?? 'no reason is known').replace(/\.$/, '');
+  return clause(error ?? 'no reason is known');
 }
 
 const countText = (count: number, atLeast: boolean): string => counted(count, 'delivery', 'deliveries', atLeast ? count : null);

@@ -22,58 +22,52 @@ const MOST_INCIDENTS = 500;
 /** Stuck purchases that are named. */
 const MOST_STUCK = 5;
 
-export type Facts = Awaited<ReturnType<typeof readFacts>>;
+export type OverviewFacts = Awaited<ReturnType<typeof readFacts>>;
 
 /** Reads counters and the fronts of queues and indexes: the cost is the same however many purchases there are. */
 export async function readFacts(sql: Sql) {
-  const [clock, { notificationQueue }, daemons, silence, unowned, sites, counts, lags, firsts] = await Promise.all([
-    readClock(sql),
-    databaseMoment(sql),
-    livingDaemons(sql),
-    daemonSilence(sql),
-    unownedShards(sql),
-    listSites(sql),
-    countPurchases(sql),
-    dueLag(sql),
-    firstPolls(sql),
-  ]);
-  const { now } = clock;
-  const hour = hourUntil(now);
-  const [counted, usual, incidents, subscribers, waiting, troubles, changes, unnamed, unreadable, stuck, lost] =
-    await Promise.all([
-      countedEdges(sql, hour, null),
-      usualEdges(sql, hour, null),
-      listIncidents(sql, { filter: { status: 'open' }, before: null, limit: MOST_INCIDENTS + 1 }),
-      readSubscribers(sql),
-      waitingDeliveries(sql),
-      replicaTroubles(sql),
-      shownChanges(sql),
-      unnamedSubscribers(sql),
-      unreadablePurchases(sql, undefined),
-      longestStuck(sql, { site: undefined, most: MOST_STUCK }),
-      lostDeliveries(sql),
-    ]);
+  const { clock, moment, ...first } = await together({
+    clock: readClock(sql),
+    moment: databaseMoment(sql),
+    daemons: livingDaemons(sql),
+    silence: daemonSilence(sql),
+    unowned: unownedShards(sql),
+    sites: listSites(sql),
+    counts: countPurchases(sql),
+    lags: dueLag(sql),
+    firsts: firstPolls(sql),
+  });
+  const hour = hourUntil(clock.now);
+  const { counted, usual, ...second } = await together({
+    counted: countedEdges(sql, hour, null),
+    usual: usualEdges(sql, hour, null),
+    incidents: listIncidents(sql, { filter: { status: 'open' }, before: null, limit: MOST_INCIDENTS + 1 }),
+    subscribers: readSubscribers(sql),
+    waiting: waitingDeliveries(sql),
+    troubles: replicaTroubles(sql),
+    changes: shownChanges(sql),
+    unnamed: unnamedSubscribers(sql),
+    unreadable: unreadablePurchases(sql, undefined),
+    stuck: longestStuck(sql, { site: undefined, most: MOST_STUCK }),
+    lost: lostDeliveries(sql),
+  });
   return {
-    now,
+    ...first,
+    ...second,
+    now: clock.now,
     /** By how much the clock of this machine is ahead of the database's. */
-    clockOffset: wallClockAt(clock.readAt) - now,
-    notificationQueue,
-    stuck,
-    lost,
-    daemons,
-    silence,
-    unowned,
-    sites,
-    counts,
-    lags,
-    firsts,
-    incidents,
-    subscribers,
-    waiting,
-    troubles,
-    changes,
-    unnamed,
-    unreadable,
+    clockOffset: wallClockAt(clock.readAt) - clock.now,
+    notificationQueue: moment.notificationQueue,
     completions: completionsOf(edgesOf(counted, usual), usual.length > 0),
   };
+}
+
+/** All of some promises, by their names. */
+async function together<Values extends Readonly<Record<string, unknown>>>(
+  promises: {
+    readonly [Name in keyof Values]: Promise<Values[Name]>;
+  },
+): Promise<Values> {
+  const named = Object.entries(promises).map(async ([name, promise]) => [name, await promise] as const);
+  return Object.fromEntries(await Promise.all(named)) as Values;
 }

@@ -6,12 +6,10 @@ import { AppError } from '../../domain/values/errors.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { mayPass } from '../../postgres/address/database-url.ts';
 
-export type Verdict = 'ok' | 'warning' | 'failed';
-
 export interface Finding {
   /** What was checked, such as `database` or `site se`. */
   readonly about: string;
-  readonly verdict: Verdict;
+  readonly verdict: 'ok' | 'warning' | 'failed';
   /** In a sentence, without secrets. */
   readonly found: string;
   /** What to do about it; null when there is nothing to do. */
@@ -21,7 +19,7 @@ export interface Finding {
 }
 
 /** A trouble in three parts, none of which holds a clock time: each page and command shows times in a zone of its own. */
-export interface Brief {
+interface Brief {
   /** A sentence without its full stop. */
   readonly what: string;
   readonly since: Instant | null;
@@ -29,20 +27,18 @@ export interface Brief {
   readonly why: string | null;
 }
 
-/** A finding about one thing. */
-export interface Reporter {
-  ok(found: string): Finding;
-  warning(found: string, todo: string, brief?: Brief): Finding;
-  failed(found: string, todo: string, brief?: Brief): Finding;
-}
-
-export function reporterOf(about: string): Reporter {
+/** Makes findings about one thing. */
+export function reporterOf(about: string) {
+  const wrong = (verdict: 'warning' | 'failed') => (found: string, todo: string, brief?: Brief) =>
+    ({ about, verdict, found, todo, ...(brief && { brief }) }) satisfies Finding;
   return {
-    ok: (found) => ({ about, verdict: 'ok', found, todo: null }),
-    warning: (found, todo, brief) => ({ about, verdict: 'warning', found, todo, ...(brief && { brief }) }),
-    failed: (found, todo, brief) => ({ about, verdict: 'failed', found, todo, ...(brief && { brief }) }),
+    ok: (found: string): Finding => ({ about, verdict: 'ok', found, todo: null }),
+    warning: wrong('warning'),
+    failed: wrong('failed'),
   };
 }
+
+export type Reporter = ReturnType<typeof reporterOf>;
 
 /** A finding as the API and `doctor --json` show it. */
 export function findingBody({ about, verdict, found, todo }: Finding) {
@@ -60,26 +56,19 @@ export async function checked(
   const late = delay(within, null, { signal: over.signal }).catch(() => null);
   try {
     const found = await Promise.race([check(report), late]);
-    return (
-      found ?? [
-        report.failed(`no answer within ${humanDuration(within)}`, 'see whether it is slow or hangs, and run doctor again'),
-      ]
-    );
+    const slow = `no answer within ${humanDuration(within)}`;
+    return found ?? [report.failed(slow, 'see whether it is slow or hangs, and run doctor again')];
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    return [
-      report.failed(
-        `could not be checked: ${why}`,
-        error instanceof AppError
-          ? 'mend that, and run doctor again'
-          : mayPass(error)
-            ? 'see what is said of the database, and run doctor again'
-            : 'this may be a fault of this program',
-      ),
-    ];
+    return [report.failed(`could not be checked: ${why}`, todoAfter(error))];
   } finally {
     over.abort();
   }
+}
+
+function todoAfter(error: unknown): string {
+  if (error instanceof AppError) return 'mend that, and run doctor again';
+  return mayPass(error) ? 'see what is said of the database, and run doctor again' : 'this may be a fault of this program';
 }
 
 /** A difference of clocks in words: `0.3 s ahead`. */

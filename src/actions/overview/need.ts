@@ -6,11 +6,12 @@ import { isKnownState, stateName, statePlace } from '../../domain/purchases/stat
 import { commandLine } from '../../domain/values/command-line.ts';
 import { counted } from '../../domain/values/counts.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
+import { clause } from '../../domain/values/errors.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { IncidentRow } from '../../postgres/incidents/list.ts';
 import { MOST_FAILING } from '../../postgres/subscribers/trouble.ts';
 import { placeOf, whatOf } from '../incidents/words.ts';
-import type { Facts } from './facts.ts';
+import type { OverviewFacts } from './facts.ts';
 import type { Finding } from './finding.ts';
 
 /** Stuck purchases that a need names. */
@@ -51,13 +52,17 @@ export interface Need {
   readonly incident: string | null;
 }
 
+/** A need that is no incident, and of which neither beginning nor reason is known. */
+const WARNING = { severity: 'warning', since: null, why: null, incident: null } as const;
+
 /** An incident in which something is wrong: others end by themselves. */
 export const isActive = ({ endsAt }: Pick<IncidentRow, 'endsAt'>): boolean => endsAt === null;
+
 /**
  * An open incident, with who looks after it and whether a silence keeps people from being alerted. What is found of its subscriber or
  * site now says more of the reason than the incident does.
  */
-export function incidentNeed(incident: IncidentRow, { now }: Facts, findings: readonly Finding[] = []): Need {
+export function incidentNeed(incident: IncidentRow, { now }: OverviewFacts, findings: readonly Finding[] = []): Need {
   const { id, kind, acknowledgedAt, acknowledgedBy, silencedUntil, since } = incident;
   const of = kind === 'subscriber' ? `receiver ${incident.subscriber}` : kind === 'unreachable' ? `site ${incident.site}` : null;
   const brief = findings.find(({ about, verdict }) => about === of && verdict !== 'ok')?.brief ?? null;
@@ -78,30 +83,28 @@ export function incidentNeed(incident: IncidentRow, { now }: Facts, findings: re
 }
 
 /** A trouble is open, and there is no channel that could say so. */
-export function unheardNeeds({ subscribers }: Facts): Need[] {
+export function unheardNeeds({ subscribers }: OverviewFacts): Need[] {
   if (subscribers.some(({ audience }) => audience === 'people')) return [];
-  return [
-    {
-      ...{ kind: 'channel', about: 'channels', severity: 'warning', text: NO_CHANNEL, since: null, why: null, incident: null },
-      todo: 'set SLACK_WEBHOOK_URL, or a channel in the settings file',
-      action: { path: '/channels', label: 'Set a channel' },
-    },
-  ];
+  const todo = 'set SLACK_WEBHOOK_URL, or a channel in the settings file';
+  const action = { path: '/channels', label: 'Set a channel' };
+  return [{ ...WARNING, kind: 'channel', about: 'channels', text: NO_CHANNEL, todo, action }];
 }
 
 /** Events that a subscriber misses, because their deliveries were given up and not sent again since. */
-export function lostNeeds({ lost }: Facts): Need[] {
+export function lostNeeds({ lost }: OverviewFacts): Need[] {
   return lost.map(({ name, count, since }) => ({
-    ...{ kind: 'subscriber', about: `receiver ${name}`, severity: 'warning', since, incident: null },
+    ...WARNING,
+    kind: 'subscriber',
+    about: `receiver ${name}`,
+    since,
     text: `${name} misses ${counted(count, 'event', 'events', MOST_FAILING)}: ${count === 1 ? 'its delivery was' : 'their deliveries were'} given up`,
-    why: null,
     todo: `send them again once it takes events: "${commandLine`deliveries retry --subscriber ${name}`}"`,
     action: { path: `/subscribers/${encodeURIComponent(name)}`, label: 'Look, and send again' },
   }));
 }
 
 /** Stuck purchases that no incident with an alarm counts: of one place by its name, of several together. */
-export function stuckNeeds({ counts, incidents, stuck: longest, now }: Facts): Need[] {
+export function stuckNeeds({ counts, incidents, stuck: longest, now }: OverviewFacts): Need[] {
   const inIncident = incidents
     .filter(isActive)
     .filter(({ kind }) => kind === 'stuck')
@@ -116,7 +119,8 @@ export function stuckNeeds({ counts, incidents, stuck: longest, now }: Facts): N
   const named = longest.filter(isLone).slice(0, MOST_NAMED);
   const one = ({ order, purchaseId, state: at, stateSince }: (typeof named)[number]): string =>
     `${order ?? purchaseId} ${statePlace(at)} for ${humanDuration(Math.floor(Math.max(now - stateSince, 0) / 1_000) * 1_000)}`;
-  const where = another === undefined ? (state === null ? 'in no known state' : statePlace(state)) : `at ${placesText(places)}`;
+  const here = state === null ? 'in no known state' : statePlace(state);
+  const where = another === undefined ? here : `at ${placesText(places)}`;
   const query = new URLSearchParams({
     stuck: 'true',
     ...(another === undefined && {
@@ -126,7 +130,9 @@ export function stuckNeeds({ counts, incidents, stuck: longest, now }: Facts): N
   });
   return [
     {
-      ...{ kind: 'stuck', about: another === undefined ? `site ${site}` : 'purchases', severity: 'warning', incident: null },
+      ...WARNING,
+      kind: 'stuck',
+      about: another === undefined ? `site ${site}` : 'purchases',
       text: `${another === undefined ? `${site}: ` : ''}${counted(total, 'purchase is', 'purchases are')} stuck ${where}`,
       since: named[0]?.stateSince ?? null,
       why: named.length === 0 ? null : `${named.map(one).join(', ')}${total > named.length ? ', and more' : ''}`,
@@ -137,22 +143,25 @@ export function stuckNeeds({ counts, incidents, stuck: longest, now }: Facts): N
 }
 
 /** `2 places of 1 site`. */
-function placesText(places: Facts['counts']): string {
+function placesText(places: OverviewFacts['counts']): string {
   const sites = new Set(places.map(({ site }) => site)).size;
   return `${counted(places.length, 'place')} of ${counted(sites, 'site')}`;
 }
 
 /** Purchases of which lately no answer could be used or recorded. */
-export function unreadableNeeds({ unreadable }: Facts): Need[] {
+export function unreadableNeeds({ unreadable }: OverviewFacts): Need[] {
   const [first] = unreadable;
   if (first === undefined) return [];
   const { site, purchaseId, lastError, since } = first;
   const rest = unreadable.length === 1 ? '' : ` (and ${counted(unreadable.length - 1, 'more purchase', 'more purchases')})`;
   return [
     {
-      ...{ kind: 'purchase', about: `purchase ${purchaseId}`, severity: 'warning', since, incident: null },
+      ...WARNING,
+      kind: 'purchase',
+      about: `purchase ${purchaseId}`,
+      since,
       text: `${site}: purchase ${purchaseId} cannot be read${rest}`,
-      why: (lastError ?? 'No reason is known').replace(/\.$/, ''),
+      why: clause(lastError ?? 'No reason is known'),
       todo: `see "${commandLine`why ${purchaseId} --site ${site}`}", and ask the service's operator about the answer`,
       action: { path: `/purchases/${encodeURIComponent(site)}/${encodeURIComponent(purchaseId)}`, label: 'Look' },
     },
@@ -160,16 +169,17 @@ export function unreadableNeeds({ unreadable }: Facts): Need[] {
 }
 
 /** Fewer purchases complete than at this hour of other days. */
-export function fewerThanUsual({ completions }: Facts): Need[] {
+export function fewerThanUsual({ completions }: OverviewFacts): Need[] {
   if (!areFewerThanUsual(completions)) return [];
   const { completed, usual } = completions;
   return [
     {
-      ...{ kind: 'flow', about: 'purchases', severity: 'warning', since: null, why: null },
+      ...WARNING,
+      kind: 'flow',
+      about: 'purchases',
       text: `Fewer purchases complete than usual: ${Math.round(completed)} in the hour, usually ${Math.round(usual ?? 0)}`,
       action: { path: '/purchases', label: 'See the purchases' },
       todo: 'compare with the orders of the shop: fewer customers may have come, or customers may be lost before they are registered here',
-      incident: null,
     },
   ];
 }

@@ -7,7 +7,7 @@ import type { Sql } from '../../postgres/connection/database.ts';
 import type { IncidentRow } from '../../postgres/incidents/list.ts';
 import { placeOf, whatOf } from '../incidents/words.ts';
 import { daemonFindings, type Tested } from './daemons.ts';
-import { type Facts, readFacts } from './facts.ts';
+import { type OverviewFacts, readFacts } from './facts.ts';
 import { type Finding, type Reporter, reporterOf } from './finding.ts';
 import {
   fewerThanUsual,
@@ -36,7 +36,7 @@ const topmost = (incidents: readonly IncidentRow[]): IncidentRow[] =>
   incidents.filter(({ parent }) => !incidents.some(({ id }) => id === parent));
 
 /** What needs a person by the facts of the database and findings from elsewhere, the gravest first. */
-export function needsOf(facts: Facts, others: readonly Finding[] = []): Need[] {
+export function needsOf(facts: OverviewFacts, others: readonly Finding[] = []): Need[] {
   const open = topmost(facts.incidents.filter(isActive)).sort(moreUrgent);
   const has = (kind: IncidentRow['kind'], name?: string): boolean =>
     open.some((each) => each.kind === kind && (name === undefined || each.site === name || each.subscriber === name));
@@ -128,28 +128,25 @@ function needOf(kind: NeedKind, finding: Finding, isCritical = finding.verdict =
 }
 
 /** Late polls of a site that cannot be read follow from that. */
-function mended(findings: readonly Finding[], { sites }: Facts): Finding[] {
+function mended(findings: readonly Finding[], { sites }: OverviewFacts): Finding[] {
   const isFailing = (name: string): boolean => sites.some((site) => site.name === name && site.failingSince !== null);
   return findings.filter(({ about, found }) => !(found.includes(' are due, ') && isFailing(nameOf({ about }))));
 }
 
+const WAIT = 'wait some seconds; then "purchase-watch doctor" says what is wrong';
+
 /** Sites with purchases of which the service has answered nothing yet: a start is under way. */
-function unasked({ sites, counts }: Facts): Finding[] {
+function unasked({ sites, counts }: OverviewFacts): Finding[] {
   return sites
     .filter(({ name, configured, lastSuccessAt, failingSince, unpolled }) => {
       const waits = counts.some(({ site, status, count }) => site === name && status === 'watching' && count > 0);
       return configured && lastSuccessAt === null && failingSince === null && unpolled === 0 && waits;
     })
-    .map(({ name }) =>
-      reporterOf(`site ${name}`).warning(
-        'no answer has come yet; the first polls are under way',
-        'wait some seconds; then "purchase-watch doctor" says what is wrong',
-      ),
-    );
+    .map(({ name }) => reporterOf(`site ${name}`).warning('no answer has come yet; the first polls are under way', WAIT));
 }
 
 /** One sentence about everything: a person who reads only this sentence knows whether something has to be done. */
-export function headlineOf(needs: readonly Need[], { counts, incidents, completions, now }: Facts): Headline {
+export function headlineOf(needs: readonly Need[], { counts, incidents, completions, now }: OverviewFacts): Headline {
   const [worst] = needs;
   if (worst !== undefined) {
     const rest = needs.length - 1;

@@ -6,18 +6,17 @@ import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { countOpenIncidents } from '../../postgres/incidents/incidents.ts';
 import { readSiteCalls } from '../../postgres/polling/site-calls.ts';
-import { type DueLag, longestStuck, type StuckPurchase, totalLag, waitingOf } from '../../postgres/reports/overview.ts';
+import { type DueLag, longestStuck, totalLag, waitingOf } from '../../postgres/reports/overview.ts';
 import { type ActivitySums, recentActivity } from '../../postgres/shards/activity.ts';
 import { changeBody } from '../database-changes.ts';
 import { siteCallsBody } from '../flow/site-calls.ts';
 import { daemonsDiffer, differText } from '../running-daemons.ts';
 import { healthBody } from '../subscribers/body.ts';
-import { type Facts, readFacts } from './facts.ts';
+import { type OverviewFacts, readFacts } from './facts.ts';
 import type { Finding } from './finding.ts';
-import type { Need } from './need.ts';
-import { type Headline, headlineOf, needsOf } from './needs.ts';
+import { headlineOf, needsOf } from './needs.ts';
 
-export interface OverviewWanted {
+interface OverviewWanted {
   /** The only site that is shown; the headline is about everything all the same. */
   readonly site?: string | undefined;
   /** Findings that only the caller knows. */
@@ -25,7 +24,13 @@ export interface OverviewWanted {
 }
 
 /** Reads counters and the fronts of queues, so it costs the same at any size: the facts for people, and the same as a body for programs. */
-export async function readOverview(sql: Sql, { site, others }: OverviewWanted = {}) {
+export async function readOverview(sql: Sql, wanted: OverviewWanted = {}) {
+  const read = await readAll(sql, wanted);
+  const { facts, headline, calls, oldest } = read;
+  return { facts, headline, calls, oldest, body: overviewBody(read) };
+}
+
+async function readAll(sql: Sql, { site, others }: OverviewWanted) {
   const [all, open, short, long, calls, ofSite, own] = await Promise.all([
     readFacts(sql),
     countOpenIncidents(sql),
@@ -38,21 +43,12 @@ export async function readOverview(sql: Sql, { site, others }: OverviewWanted = 
   const oldest = (site === undefined ? all.stuck : ofSite)[0] ?? null;
   const needs = needsOf(all, own);
   const headline = { ...headlineOf(needs, all), needs };
-  const facts = site === undefined ? all : factsOf(site, all);
-  return { facts, headline, calls, oldest, body: overviewBody({ facts, headline, open, short, long, calls, oldest }) };
+  return { facts: site === undefined ? all : factsOf(site, all), headline, open, short, long, calls, oldest };
 }
 
-interface Read {
-  readonly facts: Facts;
-  readonly open: Awaited<ReturnType<typeof countOpenIncidents>>;
-  readonly short: readonly ActivitySums[];
-  readonly long: readonly ActivitySums[];
-  readonly calls: Awaited<ReturnType<typeof readSiteCalls>>;
-  readonly oldest: StuckPurchase | null;
-  readonly headline: Headline & { readonly needs: Need[] };
-}
+type Read = Awaited<ReturnType<typeof readAll>>;
 
-function factsOf(site: string, facts: Facts): Facts {
+function factsOf(site: string, facts: OverviewFacts): OverviewFacts {
   return {
     ...facts,
     sites: facts.sites.filter(({ name }) => name === site),
@@ -109,14 +105,8 @@ function overviewBody({ facts, headline, open, short, long, calls, oldest }: Rea
     subscribers: subscribers.map((row) => {
       const { name, kind, status, statusReason } = row;
       const { pending, inFlight, parked, atLeast, dueSince } = waitingOf(waiting, row.id);
-      return {
-        name,
-        kind,
-        status,
-        statusReason,
-        health: healthBody(row),
-        waiting: { pending, inFlight, parked, atLeast, dueSince: isoTimeOrNull(dueSince) },
-      };
+      const waits = { pending, inFlight, parked, atLeast, dueSince: isoTimeOrNull(dueSince) };
+      return { name, kind, status, statusReason, health: healthBody(row), waiting: waits };
     }),
     incidents: { open: sum(open.map(({ count }) => count)), severity: worstOf(open) },
     daemonsDiffer: differ === null ? null : differText(differ),

@@ -4,7 +4,7 @@ import { queueTrouble } from '../../domain/replicas/notification-queue.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { DAY, type Instant, type Milliseconds } from '../../domain/values/time.ts';
 import type { Expiry } from '../../runtime/http/certificates.ts';
-import type { Facts } from './facts.ts';
+import type { OverviewFacts } from './facts.ts';
 import { type Finding, offsetInWords, reporterOf } from './finding.ts';
 
 /** Receivers refuse signatures that are older than five minutes; long before, lines of two logs cannot be put in order. */
@@ -14,20 +14,18 @@ const WARN_BEFORE: Milliseconds = 14 * DAY;
 /** From here on there is no night in between. */
 const FAIL_BEFORE: Milliseconds = DAY;
 
+const SET_CLOCKS =
+  'set both clocks by NTP: signatures and log lines carry their times; due times follow the database and stay right';
+
 /** What the database's server shows beside the daemons' own rows. */
-export function serverFindings({ clockOffset, notificationQueue }: Facts): Finding[] {
+export function serverFindings({ clockOffset, notificationQueue }: OverviewFacts): Finding[] {
   const report = reporterOf('database');
   const queue = queueTrouble(notificationQueue);
-  const clock =
-    Math.abs(clockOffset) < MOST_OFFSET
-      ? []
-      : [
-          report.warning(
-            `this machine's clock is ${offsetInWords(clockOffset)} of the database's`,
-            'set both clocks by NTP: signatures and log lines carry their times; due times follow the database and stay right',
-          ),
-        ];
-  return [...clock, ...(queue === null ? [] : [report.warning(queue.found, queue.advice)])];
+  const clock = `this machine's clock is ${offsetInWords(clockOffset)} of the database's`;
+  return [
+    ...(Math.abs(clockOffset) < MOST_OFFSET ? [] : [report.warning(clock, SET_CLOCKS)]),
+    ...(queue === null ? [] : [report.warning(queue.found, queue.advice)]),
+  ];
 }
 
 /** Keys of the API and certificates that end soon. */
@@ -35,7 +33,9 @@ export function endingFindings(keys: readonly ApiKey[], certificates: readonly E
   const report = reporterOf('settings');
   const ofKeys = endingKeys(keys, now).map(({ name, detail, at }) =>
     report.warning(`the key ${name} of the API ${detail}`, ENDING_KEY_ADVICE, {
-      ...{ what: `The key ${name} of the API ${endText(at, now)}`, since: null, why: null },
+      what: `The key ${name} of the API ${endText(at, now)}`,
+      since: null,
+      why: null,
     }),
   );
   const ofCertificates = certificates
@@ -43,10 +43,9 @@ export function endingFindings(keys: readonly ApiKey[], certificates: readonly E
     .map(({ name, at }) => {
       const what = `The certificate for ${name} ${endText(at, now)}`;
       const found = `the certificate for ${name} ${at <= now ? 'expired' : 'expires'} at ${new Date(at).toISOString()}`;
-      const why = 'From then on connections with it are refused';
-      return report[at - now < FAIL_BEFORE ? 'failed' : 'warning'](found, 'renew it, and restart what keeps it in memory', {
-        ...{ what, since: null, why: at <= now ? 'Connections with it are refused' : why },
-      });
+      const why = at <= now ? 'Connections with it are refused' : 'From then on connections with it are refused';
+      const verdict = at - now < FAIL_BEFORE ? 'failed' : 'warning';
+      return report[verdict](found, 'renew it, and restart what keeps it in memory', { what, since: null, why });
     });
   return [...ofKeys, ...ofCertificates];
 }

@@ -5,7 +5,7 @@ import type { Sql } from '../../postgres/connection/database.ts';
 import { heldByText } from '../../postgres/connection/lock-holder.ts';
 import { countErasable, type ErasedCounts, erase, eraseHolder, eraseMentions } from '../../postgres/purchases/erase.ts';
 import { findPurchases, type PurchaseRow } from '../../postgres/purchases/purchases.ts';
-import { findRemarks, namesOf, type Remark, referencesOf } from '../../postgres/purchases/remarks.ts';
+import { findRemarks, namesOf, referencesOf } from '../../postgres/purchases/remarks.ts';
 
 /** By then the judge has written the alerts that it was writing. */
 const JUDGED_BY: Milliseconds = 1_000;
@@ -22,20 +22,16 @@ export const OUT_OF_REACH = [
   'metadata of other purchases, where your programs named this one',
 ];
 
-/** What would be erased, and what people wrote about the purchase, which stays. */
-export interface ErasePlan {
-  readonly counts: ErasedCounts;
-  readonly remarks: readonly Remark[];
-  /** False when there are more remarks than are listed. */
-  readonly isWhole: boolean;
+/**
+ * Counts what would be erased, and finds what people wrote about the purchase, which stays; `isWhole` is false when there are more
+ * remarks than are listed.
+ */
+export async function planErasing(sql: Sql, purchase: PurchaseRow) {
+  const counts = await countErasable(sql, purchase);
+  return { counts, ...(await findRemarks(sql, namesOf(purchase.purchaseId, referencesOf(purchase)))) };
 }
 
-/** Counts what there is to erase. */
-export async function planErasing(sql: Sql, purchase: PurchaseRow): Promise<ErasePlan> {
-  const counts = await countErasable(sql, purchase);
-  const { remarks, isWhole } = await findRemarks(sql, namesOf(purchase.purchaseId, referencesOf(purchase)));
-  return { counts, remarks, isWhole };
-}
+export type ErasePlan = Awaited<ReturnType<typeof planErasing>>;
 
 /**
  * Erases a purchase, and what the judge wrote of it meanwhile. Answers when; null when nothing was erased, because a
@@ -58,9 +54,6 @@ export async function whyNotErased(sql: Sql, purchase: PurchaseRow): Promise<str
   const [still] = await findPurchases(sql, purchase);
   if (still === undefined) return null;
   const holder = await eraseHolder(sql, purchase);
-  const held =
-    holder === null
-      ? 'another session keeps rows of this purchase locked; end its transaction and try again'
-      : heldByText(holder);
-  return `nothing was erased: ${held}`;
+  const some = 'another session keeps rows of this purchase locked; end its transaction and try again';
+  return `nothing was erased: ${holder === null ? some : heldByText(holder)}`;
 }

@@ -11,7 +11,7 @@ import type { PurchaseRow } from '../../postgres/purchases/purchases.ts';
 import { csvLine } from '../csv.ts';
 import type { Checked } from '../subscribers/rules.ts';
 
-export { OUTCOMES, SORTS };
+export { OUTCOMES, outcomeOf, SORTS };
 
 /** Reads an amount such as `249.50`. */
 export function readAmount(text: string): Checked<string> {
@@ -84,24 +84,14 @@ function lineOf(row: PurchaseRow): string {
   const details = row.details === null ? {} : (parseExact(row.details) as Readonly<Record<string, JsonValue>>);
   const { Price: price = null, CurrencyCode: currency = null, OrderReference: order = null } = details;
   return csvLine([
-    ...[cellOf(order), row.reference, row.purchaseId, row.site, outcomeOfRow(row), row.status],
+    ...[cellOf(order), row.reference, row.purchaseId, row.site, outcomeOf(row), row.status],
     ...[row.state === null ? null : stateName(row.state), isoTimeOrNull(row.stateSince), isoTimeOrNull(row.stuckSince)],
-    ...[
-      isoTime(row.registeredAt),
-      isoTimeOrNull(row.lastPolledAt),
-      isoTimeOrNull(row.nextPollAt),
-      cellOf(price),
-      cellOf(currency),
-    ],
+    ...[isoTime(row.registeredAt), isoTimeOrNull(row.lastPolledAt), isoTimeOrNull(row.nextPollAt)],
+    ...[cellOf(price), cellOf(currency)],
   ]);
 }
 
 function cellOf(value: JsonValue): string | number | null {
   if (value === null || typeof value === 'string' || typeof value === 'number') return value;
   return isDecimal(value) ? value.rawJSON : JSON.stringify(value);
-}
-
-/** What the purchase of a row has come to. */
-export function outcomeOfRow({ status, state, stuckSince, wasStuck }: PurchaseRow) {
-  return outcomeOf({ status, state, isStuck: stuckSince !== null, wasStuck });
 }

@@ -27,44 +27,11 @@ export const MOST_MATCHING = 10_000;
 /** So many in one statement. */
 const AT_ONCE = 500;
 
-/** What was done, or would be. */
-export interface ManyResult {
-  readonly act: ManyAct;
-  readonly dryRun: boolean;
-  /** Of the chosen purchases, those that there are. */
-  readonly purchases: number;
-  /** Chosen, and not registered here any more. */
-  readonly missing: number;
-  /** Purchases that are polled or stopped; of announcing, deliveries. */
-  readonly count: number;
-  /** Purchases to which nothing is done: stopped ones are not polled, and only polled ones can be stopped. */
-  readonly leftAlone: number;
-  /** Of announcing: for each subscriber that gets something. */
-  readonly deliveries: readonly {
-    readonly subscriber: string;
-    readonly count: number;
-    /** Of these events, deliveries that wait in any case and are not sent twice. */
-    readonly waiting: number;
-    /** Why they wait, as a sentence; null when they leave at once. */
-    readonly waits: string | null;
-  }[];
-  /** Of polling: the sites that are not polled at present. */
-  readonly sites: readonly { readonly site: string; readonly count: number; readonly waits: string }[];
-}
-
-export interface ManyOptions {
-  readonly act: ManyAct;
-  /** Changes nothing. */
-  readonly dryRun: boolean;
-  readonly opening?: Opening | undefined;
-}
+/** `dryRun` changes nothing. */
+type ManyOptions = { readonly act: ManyAct; readonly dryRun: boolean; readonly opening?: Opening | undefined };
 
 /** The names of all purchases that a filter lets through; `isWhole`: there are no more than `most`. */
-export async function namesOfMatching(
-  sql: Queries,
-  filter: PurchaseFilter,
-  most: number,
-): Promise<{ names: PurchaseName[]; isWhole: boolean }> {
+export async function namesOfMatching(sql: Queries, filter: PurchaseFilter, most: number) {
   const names: PurchaseName[] = [];
   for (let after: Position | null = null; ; ) {
     const { rows, next } = await listPurchases(sql, { filter, sort: 'newest', after, limit: AT_ONCE });
@@ -75,8 +42,8 @@ export async function namesOfMatching(
   }
 }
 
-/** Does it to purchases, a few hundred at a time; what is broken off may be repeated. */
-export async function actOnMany(sql: Queries, names: readonly PurchaseName[], options: ManyOptions): Promise<ManyResult> {
+/** Does it to purchases, a few hundred at a time, and answers what was done, or would be; what is broken off may be repeated. */
+export async function actOnMany(sql: Queries, names: readonly PurchaseName[], options: ManyOptions) {
   const { act, dryRun } = options;
   const found: Chosen[] = [];
   for (let at = 0; at < names.length; at += AT_ONCE) found.push(...(await findNamed(sql, names.slice(at, at + AT_ONCE))));
@@ -92,22 +59,31 @@ export async function actOnMany(sql: Queries, names: readonly PurchaseName[], op
   }
   const done = act === 'stop' && !dryRun ? stopped : meant.length;
   return {
-    ...{ act, dryRun, purchases: found.length, missing: names.length - found.length },
+    act,
+    dryRun,
+    /** Of the chosen purchases, those that there are, and those that are not registered here any more. */
+    purchases: found.length,
+    missing: names.length - found.length,
+    /** Purchases that are polled or stopped; of announcing, deliveries. */
     count: act === 'announce' ? deliveries.reduce((sum, { count }) => sum + count, 0) : done,
+    /** Purchases to which nothing is done: stopped ones are not polled, and only polled ones can be stopped. */
     leftAlone: found.length - done,
     deliveries,
+    /** Of polling: the sites that are not polled at present. */
     sites: act === 'poll' ? await unpolled(sql, meant) : [],
   };
 }
 
-async function announced(
-  sql: Queries,
-  parts: readonly (readonly Chosen[])[],
-  { dryRun, opening }: ManyOptions,
-): Promise<ManyResult['deliveries']> {
+export type ManyResult = Awaited<ReturnType<typeof actOnMany>>;
+
+/**
+ * Announces to each subscriber that gets something. `waiting`: of these events, deliveries that wait in any case and are not sent twice;
+ * `waits`: why they wait, as a sentence, null when they leave at once.
+ */
+async function announced(sql: Queries, parts: readonly (readonly Chosen[])[], { dryRun, opening }: ManyOptions) {
   const now = await databaseNow(sql);
   const subscribers = (await readSubscribers(sql)).filter(({ audience }) => audience !== 'people');
-  const answers: ManyResult['deliveries'][number][] = [];
+  const answers: { subscriber: string; count: number; waiting: number; waits: string | null }[] = [];
   for (const subscriber of subscribers) {
     let [count, waiting] = [0, 0];
     for (const part of parts) {
@@ -133,7 +109,7 @@ async function announced(
   return answers;
 }
 
-async function unpolled(sql: Queries, meant: readonly Chosen[]): Promise<ManyResult['sites']> {
+async function unpolled(sql: Queries, meant: readonly Chosen[]) {
   const counts = Map.groupBy(meant, ({ site }) => site);
   return (await listSites(sql)).flatMap((site) => {
     const { name, configured, failingSince, lastSuccessAt } = site;

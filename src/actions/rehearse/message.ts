@@ -13,6 +13,8 @@ import type { RehearsedCheckout, RehearsedCheckouts } from '../../domain/rehears
 import type { RehearsedPaidTwice } from '../../domain/rehearsal/rehearsed-payments.ts';
 import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 
+const UNNAMED = { purchaseId: 'rehearsed', reference: null, orderReference: null, price: null, currency: null } as const;
+
 /** The text of the event: ids of purchases, amounts and causes are missing. */
 export function rehearsedBody(message: RehearsedMessage): string {
   const { at, stage, incident } = message;
@@ -23,24 +25,26 @@ export function rehearsedBody(message: RehearsedMessage): string {
 /** A message about single stuck checkouts, likewise: without ids and amounts. */
 export function rehearsedCheckoutsBody({ at, stuck, over, reasons }: RehearsedCheckouts): string {
   const name = ({ site, state, stay }: RehearsedCheckout) => ({
-    ...{ site, state: namedState(state), purchaseId: 'rehearsed', since: isoTime(stay.enteredAt) },
-    ...{ reference: null, orderReference: null, price: null, currency: null },
+    ...UNNAMED,
+    site,
+    state: namedState(state),
+    since: isoTime(stay.enteredAt),
   });
   const outcome = ({ toState, stay }: RehearsedCheckout) =>
     checkoutOutcome({ toState, isPaid: stay.paidAt !== null, status: 'stopped' });
   const data: IncidentEventData<'incident.checkouts'> = {
-    ...{ kind: 'checkouts', severity: 'warning', stuckCount: stuck.length, overCount: over.length },
-    stuck: stuck.map((each) => ({
-      ...name(each),
-      stuckSince: null,
-      limitMs: null,
-      unreadable: null,
-      foundLate: each.stay.firstSight,
-    })),
-    over: over.map((each) => ({
-      ...name(each),
-      ...{ outcome: outcome(each), to: stateOrNull(each.toState), overAt: isoTimeOrNull(each.overAt) },
-    })),
+    kind: 'checkouts',
+    severity: 'warning',
+    stuckCount: stuck.length,
+    overCount: over.length,
+    stuck: stuck.map((each) => {
+      const { firstSight: foundLate } = each.stay;
+      return { ...name(each), stuckSince: null, limitMs: null, unreadable: null, foundLate };
+    }),
+    over: over.map((each) => {
+      const overAt = isoTimeOrNull(each.overAt);
+      return { ...name(each), outcome: outcome(each), to: stateOrNull(each.toState), overAt };
+    }),
     reasons: reasons.map((reason) => ({ ...reason, state: namedState(reason.state), count: 0, lastWellAt: null })),
     causes: [],
   };
@@ -49,14 +53,7 @@ export function rehearsedCheckoutsBody({ at, stuck, over, reasons }: RehearsedCh
 
 /** A message about orders that were paid twice, likewise. */
 export function rehearsedPaidTwiceBody({ at, site, orders }: RehearsedPaidTwice): string {
-  const payment = {
-    purchaseId: 'rehearsed',
-    reference: null,
-    orderReference: null,
-    price: null,
-    currency: null,
-    completedAt: null,
-  };
+  const payment = { ...UNNAMED, completedAt: null };
   const data: IncidentEventData<'incident.paid_twice'> = {
     kind: 'paid_twice',
     severity: 'warning',
@@ -85,7 +82,12 @@ function stuckData({ incident, parts, limit }: RehearsedMessage): IncidentEventD
   const dwell = limit?.dwell ?? null;
   const alarm = alarmOf(incident, leaves);
   return {
-    ...{ ...head(incident), kind: 'stuck', site, state: stateOrNull(state), count, peak },
+    ...head(incident),
+    kind: 'stuck',
+    site,
+    state: stateOrNull(state),
+    count,
+    peak,
     parts: leaves.map((part) => ({
       site: part.site ?? '',
       state: namedState(part.state ?? 0),
@@ -97,18 +99,17 @@ function stuckData({ incident, parts, limit }: RehearsedMessage): IncidentEventD
     dwell: dwell && { usualMs: dwell.usual, p95Ms: dwell.p95, purchases: dwell.purchases, source: limit!.source },
     alarm: alarm === null ? null : { ...alarm, at: isoTime(alarm.at), since: isoTime(alarm.since) },
     noticedAfterMs: alarm === null ? null : alarm.at - alarm.since,
-    ...{
-      answer: null,
-      lately: null,
-      purchases: [],
-      waiting: [],
-      unpriced: 0,
-      atLeast: false,
-      causes: [],
-      earlier: null,
-      movedOn: null,
-    },
-    ...{ includes: [], singles: null },
+    answer: null,
+    lately: null,
+    purchases: [],
+    waiting: [],
+    unpriced: 0,
+    atLeast: false,
+    causes: [],
+    earlier: null,
+    movedOn: null,
+    includes: [],
+    singles: null,
   };
 }
 

@@ -6,16 +6,11 @@ import type { AlertPolicy } from '../../domain/incidents/incident.ts';
 import { type PollPolicy, policyOf } from '../../domain/polling/poll-plan.ts';
 import { createRehearsal } from '../../domain/rehearsal/rehearsal.ts';
 import type { RehearsalResult } from '../../domain/rehearsal/rehearsal-result.ts';
-import {
-  createPaymentRehearsal,
-  type PaymentRehearsal,
-  type RehearsedPaidTwice,
-} from '../../domain/rehearsal/rehearsed-payments.ts';
+import { createPaymentRehearsal, type RehearsedPaidTwice } from '../../domain/rehearsal/rehearsed-payments.ts';
 import { DAY, type Instant, type Milliseconds } from '../../domain/values/time.ts';
 import type { Queries, Sql } from '../../postgres/connection/database.ts';
 import {
   type ReadBounds,
-  type RecordedMessage,
   readingPast,
   recordedMessages,
   recordedOutages,
@@ -60,22 +55,13 @@ export interface RehearsedRules extends RehearsalResult {
   readonly paidTwice: readonly RehearsedPaidTwice[];
 }
 
-export interface Rehearsed extends RehearsedRules {
-  /** Under the settings that are rehearsed beside; null where there are none. */
-  readonly present: RehearsedRules | null;
-  /** Sites where an order that was paid twice is no news at the end of the time. */
-  readonly reusing: ReturnType<PaymentRehearsal['reusing']>;
-  /** From when on recorded stays taught what is usual; null: there were none before. */
-  readonly taughtSince: Instant | null;
-  /** What really happened in that time. */
-  readonly really: { readonly messages: readonly RecordedMessage[]; readonly overdue: number };
-}
+export type Rehearsed = Awaited<ReturnType<typeof rehearse>>;
 
 /** Rehearses on one moment's view of the database, in memory that does not grow with the time gone through. */
-export function rehearse(sql: Sql, options: RehearseOptions): Promise<Rehearsed> {
+export function rehearse(sql: Sql, options: RehearseOptions) {
   const { from, to, site, present = null, bounds = {}, onProgress = () => undefined } = options;
   const taughtFrom = from - WARM_UP;
-  const work = async (past: Queries): Promise<Rehearsed> => {
+  const work = async (past: Queries) => {
     const outages = await recordedOutages(past, { from: taughtFrom, to, site });
     const silences = options.silences ? await recordedSilences(past, { from: taughtFrom, to }) : [];
     const under = (rules: AlertRules) => createRehearsal({ ...rules, from, to, outages, silences });
@@ -93,22 +79,24 @@ export function rehearse(sql: Sql, options: RehearseOptions): Promise<Rehearsed>
       stays += some.length;
       await onProgress(stays, Math.max(0, ((some.at(-1)?.enteredAt ?? taughtFrom) - taughtFrom) / (to - taughtFrom)));
     }
-    const [payments, beforePayments] = [
-      createPaymentRehearsal({ ...options, from }),
-      present === null ? null : createPaymentRehearsal({ ...present, from }),
-    ];
+    const payments = createPaymentRehearsal({ ...options, from });
+    const paymentsBeside = present === null ? null : createPaymentRehearsal({ ...present, from });
     for await (const some of recordedPayments(past, { from: taughtFrom, to, site }, bounds)) {
       payments.take(some);
-      beforePayments?.take(some);
+      paymentsBeside?.take(some);
     }
     const messages = (await recordedMessages(past, { from, to })).filter(({ body }) => isAboutPurchases(body, site));
     const really = { messages, overdue: await recordedStuck(past, { from, to, site }) };
     return {
       ...tried.finish(),
       paidTwice: payments.messages(to),
+      /** Sites where an order that was paid twice is no news at the end of the time. */
       reusing: payments.reusing(),
-      present: beside === null ? null : { ...beside.finish(), paidTwice: beforePayments!.messages(to) },
+      /** Under the settings that are rehearsed beside; null where there are none. */
+      present: beside === null ? null : { ...beside.finish(), paidTwice: paymentsBeside!.messages(to) },
+      /** From when on recorded stays taught what is usual; null: there were none before. */
       taughtSince,
+      /** All that really happened in that time. */
       really,
     };
   };

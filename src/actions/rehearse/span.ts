@@ -10,26 +10,20 @@ export interface RehearsedSpan {
   readonly to: Instant;
 }
 
-/** What is wrong with one end of the time. */
-export interface SpanProblem {
-  readonly field: 'from' | 'to';
-  readonly problem: string;
-}
-
 /** Reads both ends; without `to` the time ends now. `longest`: no longer time is gone through. */
 export function readSpan(
   given: { readonly from: string; readonly to: string | undefined },
   { now, longest = Number.POSITIVE_INFINITY }: { readonly now: Instant; readonly longest?: Milliseconds },
-): RehearsedSpan | { readonly problems: readonly SpanProblem[] } {
+): RehearsedSpan | { readonly problems: readonly { readonly field: 'from' | 'to'; readonly problem: string }[] } {
   const from = past(readMoment(given.from, now), (at) => at < now || 'is in the future; give a time that was, such as 7d');
   const to: Checked<Instant> =
     given.to === undefined
       ? { is: now }
       : past(readMoment(given.to, now), (at) => at <= now || 'is still to come; only what was recorded can be gone through');
   if ('problem' in from || 'problem' in to) {
-    const problemOf = (field: 'from' | 'to', end: Checked<Instant>) =>
-      'problem' in end ? [{ field, problem: end.problem }] : [];
-    return { problems: [...problemOf('from', from), ...problemOf('to', to)] };
+    const ends = { from, to };
+    const fields = ['from', 'to'] as const;
+    return { problems: fields.flatMap((field) => ('problem' in ends[field] ? [{ field, ...ends[field] }] : [])) };
   }
   const problem = spanProblem({ from: from.is, to: to.is }, { end: given.to ?? 'now', longest });
   return problem === null ? { from: from.is, to: to.is } : { problems: [{ field: 'from', problem }] };

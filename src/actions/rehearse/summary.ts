@@ -5,19 +5,23 @@ import { counted } from '../../domain/values/counts.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { type Milliseconds, SECOND } from '../../domain/values/time.ts';
 
-export interface Summed {
+/**
+ * `With the changed setting there would have been 12 alerts instead of 8 in these 7 d, …`. `changes`: settings that differ from the
+ * present ones; `length`: of the time gone through. `present` and `compared` are null where no others are tried.
+ */
+export function summaryOf({
+  tried,
+  present,
+  compared,
+  changes,
+  length,
+}: {
   readonly tried: { readonly messages: number; readonly incidents: number };
-  /** Under the present settings; null where no others are tried. */
   readonly present: { readonly messages: number } | null;
   readonly compared: Comparison | null;
-  /** Settings that differ from the present ones. */
   readonly changes: number;
-  /** Of the time gone through. */
   readonly length: Milliseconds;
-}
-
-/** `With the changed setting there would have been 12 alerts instead of 8 in these 7 d, …`. */
-export function summaryOf({ tried, present, compared, changes, length }: Summed): string {
+}): string {
   const time = `in these ${humanDuration(length)}`;
   const alerts = counted(tried.messages, 'alert');
   if (present === null || compared === null)
@@ -41,9 +45,7 @@ function whenText({ both, earlierMs }: Comparison): string {
 }
 
 function foundText({ onlyTried, onlyPresent }: Comparison): string[] {
-  const more =
-    onlyTried === 0 ? [] : [`${counted(onlyTried, 'incident')} would have been found that the present settings do not find.`];
-  const fewer =
-    onlyPresent === 0 ? [] : [`${counted(onlyPresent, 'incident')} of the present settings would not have been found.`];
-  return [...more, ...fewer];
+  const more = `${counted(onlyTried, 'incident')} would have been found that the present settings do not find.`;
+  const fewer = `${counted(onlyPresent, 'incident')} of the present settings would not have been found.`;
+  return [...(onlyTried === 0 ? [] : [more]), ...(onlyPresent === 0 ? [] : [fewer])];
 }

@@ -11,10 +11,10 @@ import type { DeliveryRow, DeliveryWithAttempts } from '../../postgres/deliverie
 import type { StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
 import { deliveryName } from './names.ts';
 import { stateWord } from './rules.ts';
-import { type Means, unreachableReason } from './subscribers.ts';
+import { type SubscriberMeans, unreachableReason } from './subscribers.ts';
 
 /** What is needed to show addresses, and those of people's channels never. */
-export interface Addresses extends Pick<Means, 'secrets'> {
+export interface Addresses extends Pick<SubscriberMeans, 'secrets'> {
   /** Those that the settings at hand name. */
   readonly configured: readonly SubscriberSettings[];
 }
@@ -58,12 +58,8 @@ function reachBody(row: StoredSubscriber, { secrets, configured }: Addresses) {
   const found =
     row.origin === 'api' ? storedReach(row, secrets) : configuredReach(configured.find(({ name }) => name === row.name));
   const { url = null, headers = [], signingKey = null } = found ?? {};
-  return {
-    url: url === null ? null : shownAddress(url),
-    format: row.format,
-    headers,
-    publicKey: signingKey === null ? null : publicKeyOf(signingKey),
-  };
+  const publicKey = signingKey === null ? null : publicKeyOf(signingKey);
+  return { url: url === null ? null : shownAddress(url), format: row.format, headers, publicKey };
 }
 
 function storedReach(row: StoredSubscriber, secrets: Addresses['secrets']) {

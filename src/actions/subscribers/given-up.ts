@@ -1,8 +1,7 @@
 /** Sends again the deliveries that did not reach a subscriber: given up after the last attempt, or never sent while it was off. */
-import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
 import { type GivenUp, givenUpStep, lastDelivery } from '../../postgres/deliveries/given-up.ts';
-import type { Replayed, ReplayOptions } from './replay.ts';
+import { NOTHING_REPLAYED, type Replayed, type ReplayOptions, withStep } from './replay.ts';
 
 /** None holds locks for longer than this takes. */
 const AT_ONCE = 1_000;
@@ -15,16 +14,12 @@ export async function retryGivenUp(
 ): Promise<Replayed> {
   const last = await lastDelivery(sql);
   let position: number | null = 0;
-  let [count, purchases] = [0, 0];
-  let [oldest, newest]: [Instant | null, Instant | null] = [null, null];
+  let sum = NOTHING_REPLAYED;
   while (position !== null && !signal?.aborted) {
     const step = await givenUpStep(sql, which, { after: position, last, limit: AT_ONCE, dryRun });
     position = step.position;
-    count += step.count;
-    purchases = Math.max(purchases, step.purchases);
-    oldest ??= step.oldest;
-    newest = step.newest ?? newest;
-    onProgress?.(count);
+    sum = withStep(sum, { ...step, waiting: 0 });
+    onProgress?.(sum.count);
   }
-  return { count, waiting: 0, purchases, oldest, newest, complete: position === null };
+  return { ...sum, complete: position === null };
 }

@@ -30,16 +30,11 @@ export async function unawareOf(sql: Queries, secrets: Secrets): Promise<string[
   return holders.filter((holder) => !mayOpen(holder, secrets.keyIds[0]!, secrets)).map(({ replica }) => replica);
 }
 
-/** How many subscribers are stored under which key. */
-export interface KeyUse {
-  readonly current: number;
-  readonly previous: number;
-  /** Under none of the keys at hand. */
-  readonly unreadable: number;
-}
-
-/** Counts them, reading all; there are as many as receivers that people added. */
-export async function keyUse(sql: Queries, secrets: Secrets): Promise<KeyUse> {
+/**
+ * How many subscribers are stored under which key; `unreadable`: under none of those at hand. It reads all, of which there are as many
+ * as receivers that people added.
+ */
+export async function keyUse(sql: Queries, secrets: Secrets) {
   const counts = { current: 0, previous: 0, unreadable: 0 };
   for (let after = 0; ; ) {
     const rows = await sealedRows(sql, { after, limit: AT_ONCE });
@@ -59,29 +54,22 @@ function fieldsOf({ name, url, keys, options }: SealedRow) {
   return fields.flatMap(([field, sealed]) => (sealed === null ? [] : [{ field, sealed, place: `subscriber ${name} ${field}` }]));
 }
 
-function keyOf(row: SealedRow, secrets: Secrets): keyof KeyUse {
+function keyOf(row: SealedRow, secrets: Secrets): 'current' | 'previous' | 'unreadable' {
   const fields = fieldsOf(row);
   if (fields.every(({ sealed, place }) => secrets.isCurrent(sealed, place))) return 'current';
   return fields.every(({ sealed, place }) => secrets.open(sealed, place) !== null) ? 'previous' : 'unreadable';
 }
 
-/** What a step did. */
-export interface Resealed {
-  /** Rows that are under the current key from now on. */
-  readonly resealed: number;
-  /** Where the next step begins; null: all were looked at. */
-  readonly next: number | null;
-}
-
-/** Seals up to 50 rows after the one of this id again that a previous key opens. A row that is changed meanwhile is left to the next round. */
-export async function resealSome(sql: Queries, secrets: Secrets, after: number): Promise<Resealed> {
+/**
+ * Seals up to 50 rows after the one of this id again that a previous key opens. A row that is changed meanwhile is left to the next
+ * round. Answers how many rows are under the current key from now on, and where the `next` step begins; null: all were looked at.
+ */
+export async function resealSome(sql: Queries, secrets: Secrets, after: number) {
   const rows = await sealedRows(sql, { after, limit: AT_ONCE });
   let resealed = 0;
   for (const row of rows.filter((each) => keyOf(each, secrets) === 'previous')) {
-    const sealedAgain = Object.fromEntries(
-      fieldsOf(row).map(({ field, sealed, place }) => [field, secrets.seal(secrets.open(sealed, place)!, place)]),
-    );
-    if (await replaceSealed(sql, row, { ...row, ...sealedAgain })) resealed += 1;
+    const again = fieldsOf(row).map(({ field, sealed, place }) => [field, secrets.seal(secrets.open(sealed, place)!, place)]);
+    if (await replaceSealed(sql, row, { ...row, ...Object.fromEntries(again) })) resealed += 1;
   }
   return { resealed, next: rows.length < AT_ONCE ? null : rows.at(-1)!.id };
 }

@@ -5,6 +5,7 @@ import { afterFailures, healthStatus, isAskedFor } from '../../domain/deliveries
 import { untilText } from '../../domain/explain/standing.ts';
 import { noDaemonText } from '../../domain/replicas/daemon-silence.ts';
 import { commandLine } from '../../domain/values/command-line.ts';
+import { clause, inBrackets } from '../../domain/values/errors.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
 import { bringForward } from '../../postgres/deliveries/bring-forward.ts';
@@ -15,11 +16,11 @@ import { daemonSilence, livingReplicas } from '../../postgres/shards/living-repl
 import { findSubscriber, type StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
 import { deliveryName } from './names.ts';
 import { Refused } from './refused.ts';
-import { type Means, requireSubscriber, unreachableReason } from './subscribers.ts';
+import { requireSubscriber, type SubscriberMeans, unreachableReason } from './subscribers.ts';
 import { offAdvice } from './test-event.ts';
 
 /** The key that opens addresses. Left out, nothing is known of whether they can be read. */
-export type Opening = Pick<Means, 'secrets'>;
+export type Opening = Pick<SubscriberMeans, 'secrets'>;
 
 /** Why a subscriber's deliveries wait, and how to change that; null while they are delivered. */
 export function waitAdvice(subscriber: StoredSubscriber, now: Instant, opening?: Opening): string | null {
@@ -31,14 +32,14 @@ function unreadableAdvice(subscriber: StoredSubscriber, opening: Opening | undef
   // Without a key here nothing is known of the daemons' one.
   const why = opening === undefined || opening.secrets === null ? null : unreachableReason(opening, subscriber);
   if (why === null) return null;
-  const reason = why.replace(/^Its/, 'its').replace(/\.$/, '');
+  const reason = clause(why).replace(/^Its/, 'its');
   return `nothing can be sent to ${subscriber.name} (${reason}); set that key for every daemon and restart, or remove the subscriber and add it again`;
 }
 
 /** Of one that is not reached: what to mend is here, not there. */
 function wayAdvice({ name, unreached }: StoredSubscriber): string | null {
   if (unreached === null) return null;
-  const why = unreached.error === null ? '' : ` (${unreached.error.replace(/\.$/, '')})`;
+  const why = inBrackets(unreached.error);
   if (isUntried(unreached))
     return `a daemon sends nothing to ${name}${why}; give every daemon the settings that it was added under, SECRETS_KEY above all, and restart them`;
   return `we do not get through to ${name}${why}, which is tried again every few minutes; once that is mended, at once: ${commandLine`subscribers resume ${name}`}, or POST /v1/subscribers/${name}/resume`;
@@ -47,12 +48,11 @@ function wayAdvice({ name, unreached }: StoredSubscriber): string | null {
 function pauseAdvice(subscriber: StoredSubscriber, now: Instant): string | null {
   const { name, health } = subscriber;
   if (health === null || healthStatus(subscriber) !== 'paused') return null;
-  const why = health.lastError === null ? '' : ` (${health.lastError.replace(/\.$/, '')})`;
   const until =
     health.pausedUntil! > now
       ? `paused until ${untilText(health.pausedUntil!, now)}`
       : 'paused until the one delivery that is tried now gets through';
-  const paused = `${name} is ${until} ${afterFailures(health.failures)}${why}`;
+  const paused = `${name} is ${until} ${afterFailures(health.failures)}${inBrackets(health.lastError)}`;
   if (isAskedFor(health)) return `${paused}; it goes on by itself then`;
   return `${paused}; end that at once: ${commandLine`subscribers resume ${name}`}, or POST /v1/subscribers/${name}/resume`;
 }
@@ -90,10 +90,7 @@ function headText({ purchaseId, replayed }: Pick<DeliveryRow, 'purchaseId' | 're
  * whether anything was held back, and why nothing is sent all the same: a daemon that cannot use its address is not helped
  * by this. Throws Refused for one that is off.
  */
-export async function resumeSubscriber(
-  sql: Queries,
-  name: string,
-): Promise<{ readonly subscriber: StoredSubscriber; readonly wasPaused: boolean; readonly held: string | null }> {
+export async function resumeSubscriber(sql: Queries, name: string) {
   const before = await requireSubscriber(sql, name);
   const off = offAdvice(before);
   if (off !== null) throw new Refused('subscriber_off', `nothing was resumed: ${off}`);

@@ -51,20 +51,30 @@ export function whyNoReplay({ audience, name }: Pick<StoredSubscriber, 'audience
 export async function replay(sql: Queries, range: ReplayRange, { dryRun, signal, onProgress }: ReplayOptions): Promise<Replayed> {
   const { after, last } = await boundsOf(sql, range);
   let [position, more] = [after, after < last];
-  let [count, waiting, purchases] = [0, 0, 0];
-  let [oldest, newest]: [Instant | null, Instant | null] = [null, null];
+  let sum = NOTHING_REPLAYED;
   while (more && !signal?.aborted) {
     const step = await unlessDeadlocked(() => replayStep(sql, range, { after: position, last, limit: AT_ONCE, dryRun }));
     ({ position, more } = step);
-    count += step.count;
-    waiting += step.waiting;
-    // The same purchase may come in each step.
-    purchases = Math.max(purchases, step.purchases);
-    oldest = step.oldest === null ? oldest : Math.min(oldest ?? step.oldest, step.oldest);
-    newest = step.newest === null ? newest : Math.max(newest ?? step.newest, step.newest);
-    onProgress?.(count);
+    sum = withStep(sum, step);
+    onProgress?.(sum.count);
   }
-  return { count, waiting, purchases, oldest, newest, complete: !more };
+  return { ...sum, complete: !more };
+}
+
+type Sum = Omit<Replayed, 'complete'>;
+
+export const NOTHING_REPLAYED: Sum = { count: 0, waiting: 0, purchases: 0, oldest: null, newest: null };
+
+/** The sum after one more step. */
+export function withStep({ count, waiting, purchases, oldest, newest }: Sum, step: Sum): Sum {
+  return {
+    count: count + step.count,
+    waiting: waiting + step.waiting,
+    // The same purchase may come in each step.
+    purchases: Math.max(purchases, step.purchases),
+    oldest: step.oldest === null ? oldest : Math.min(oldest ?? step.oldest, step.oldest),
+    newest: step.newest === null ? newest : Math.max(newest ?? step.newest, step.newest),
+  };
 }
 
 /** How long it will take until what is sent again has arrived. */
@@ -110,8 +120,6 @@ export async function sendAgain(sql: Queries, id: number, opening?: Opening) {
   const delivery = await findDelivery(sql, id);
   if (again && delivery !== null) return { delivery, waits: await whyItWaits(sql, delivery, opening) };
   if (delivery === null) throw new Refused('delivery_not_found', `there is no delivery ${deliveryName(id)}`);
-  throw new Refused(
-    'subscriber_not_found',
-    `the subscriber ${JSON.stringify(delivery.subscriber)} of this delivery gets nothing any more`,
-  );
+  const gone = `the subscriber ${JSON.stringify(delivery.subscriber)} of this delivery gets nothing any more`;
+  throw new Refused('subscriber_not_found', gone);
 }

@@ -15,6 +15,7 @@ import { suggestion } from '../../config/kinds/nearest.ts';
 import { addressKind } from '../../config/kinds/subscriber-kinds.ts';
 import { EVENT_TYPES, type EventType } from '../../domain/events/system-event-types.ts';
 import { STATE_NAMES, stateName, stateValue } from '../../domain/purchases/states.ts';
+import { clause } from '../../domain/values/errors.ts';
 import { isShortened } from '../../domain/values/shown-address.ts';
 
 export type Checked<T> = { readonly is: T } | { readonly problem: string };
@@ -50,11 +51,11 @@ export function readUrl(
   const judge = (address: string) => judgeAddress(address, dialledBy(new URL(href)), permission(apiAllowAddresses, 'api'));
   if (isIP(bare) !== 0) {
     const problem = judge(bare);
-    return problem === null ? { is: href } : { problem: problem.replace(/\.$/, '') };
+    return problem === null ? { is: href } : { problem: clause(problem) };
   }
   if (isThisMachine(hostname)) {
     const [first, second] = ['127.0.0.1', '::1'].map(judge);
-    if (first && second) return { problem: `is this machine: ${first.replace(/\.$/, '')}` };
+    if (first && second) return { problem: `is this machine: ${clause(first)}` };
   }
   if (protocol === 'http:' && apiAllowAddresses.length === 0)
     return { problem: `must begin with https; http is only called at addresses that ${permittedBy('api')} lists` };
@@ -90,9 +91,8 @@ export function readType(value: string): Checked<EventType> {
 export function readState(value: string): Checked<number> {
   const state = stateValue(value);
   if (state !== null) return { is: state };
-  return {
-    problem: `is no state${suggestion(value.slice(0, 100), STATE_NAMES)}; give a number or one of ${STATE_NAMES.join(', ')}`,
-  };
+  const hint = suggestion(value.slice(0, 100), STATE_NAMES);
+  return { problem: `is no state${hint}; give a number or one of ${STATE_NAMES.join(', ')}` };
 }
 
 /** A state in the words of a filter: its name, or the number that the specification does not list. */

@@ -40,14 +40,14 @@ import { Refused } from './refused.ts';
 import { requireSameOrigin } from './same-origin.ts';
 
 /** What it works with. */
-export interface Means {
+export interface SubscriberMeans {
   readonly sql: Queries;
   /** Null: there is no key, so nothing secret can be stored. */
   readonly secrets: Secrets | null;
 }
 
 /** Which events a subscriber gets; null: all. */
-export interface Wishes {
+export interface EventFilter {
   readonly types: readonly string[] | null;
   readonly sites: readonly string[] | null;
   readonly states: readonly number[] | null;
@@ -55,7 +55,7 @@ export interface Wishes {
 }
 
 /** What it gets beside the events, and how that is signed; what is undefined stays as it is, or has its default. */
-export interface Extras {
+export interface ReceiverOptions {
   readonly format?: BodyFormat | undefined;
   /** All of them, by name; null: none. */
   readonly headers?: Readonly<Record<string, string>> | null | undefined;
@@ -80,7 +80,7 @@ export async function requireSubscriber(sql: Queries, name: string): Promise<Sto
 
 /** Adds a subscriber; answers it with its secret, which cannot be read again. */
 export async function addSubscriber(
-  { sql, secrets }: Means,
+  { sql, secrets }: SubscriberMeans,
   {
     name,
     url,
@@ -89,7 +89,7 @@ export async function addSubscriber(
     headers = null,
     asymmetric = false,
     ...wishes
-  }: Wishes & Extras & { name: string; url: string; secret?: string | undefined },
+  }: EventFilter & ReceiverOptions & { name: string; url: string; secret?: string | undefined },
 ): Promise<{ row: StoredSubscriber; secret: string }> {
   const box = await sealingNow(sql, requireSecrets(secrets));
   await requireCommonKey(sql, box);
@@ -102,17 +102,13 @@ export async function addSubscriber(
     format,
     addressHash: newAddressHash(),
   });
-  if (!added) {
-    throw new Refused(
-      'subscriber_exists',
-      `there is a subscriber ${JSON.stringify(name)} already; change it, or choose another name`,
-    );
-  }
+  const exists = `there is a subscriber ${JSON.stringify(name)} already; change it, or choose another name`;
+  if (!added) throw new Refused('subscriber_exists', exists);
   return { row: await requireSubscriber(sql, name), secret };
 }
 
 /** What is changed of a subscriber; what is undefined stays. */
-export type Changes = { readonly [Key in keyof Wishes]?: Wishes[Key] | undefined } & Extras & {
+export type Changes = { readonly [Key in keyof EventFilter]?: EventFilter[Key] | undefined } & ReceiverOptions & {
     readonly url?: string | undefined;
     readonly status?: 'active' | 'off' | undefined;
   };
@@ -121,7 +117,11 @@ export type Changes = { readonly [Key in keyof Wishes]?: Wishes[Key] | undefined
  * Changes what is given of a subscriber. Turned on again, it is sent what waits. One that the configuration names can be
  * switched off and on here, and nothing else: whether it is on is not in the configuration.
  */
-export async function changeSubscriber({ sql, secrets }: Means, name: string, changes: Changes): Promise<StoredSubscriber> {
+export async function changeSubscriber(
+  { sql, secrets }: SubscriberMeans,
+  name: string,
+  changes: Changes,
+): Promise<StoredSubscriber> {
   const { url, status, format, headers, asymmetric, ...wishes } = changes;
   for (;;) {
     const row = await (isOnlyStatus(changes) ? requireSubscriber(sql, name) : requireOwn(sql, name));
@@ -193,17 +193,13 @@ export async function removeSubscriber(sql: Queries, name: string): Promise<void
  * longer than MOST_OVERLAP, and Refused when too many sign already.
  */
 export async function rotateSecret(
-  { sql, secrets }: Means,
+  { sql, secrets }: SubscriberMeans,
   name: string,
   { overlap, now }: { overlap: Milliseconds; now: Instant },
 ): Promise<{ secret: string; oldKeysUntil: Instant | null }> {
-  if (overlap > MOST_OVERLAP) {
-    const most = formatDuration(MOST_OVERLAP);
-    throw new AppError(
-      'invalid',
-      `the old secret cannot sign for ${formatDuration(overlap)} more; give an overlap of ${most} at most`,
-    );
-  }
+  const [asked, most] = [formatDuration(overlap), formatDuration(MOST_OVERLAP)];
+  if (overlap > MOST_OVERLAP)
+    throw new AppError('invalid', `the old secret cannot sign for ${asked} more; give an overlap of ${most} at most`);
   const box = await sealingNow(sql, requireSecrets(secrets));
   for (;;) {
     const row = await requireOwn(sql, name);
@@ -231,7 +227,7 @@ function tooManyKeys(name: string, keys: readonly SigningKey[]): string {
 }
 
 /** Why nothing can be sent to it although it is there, or null. */
-export function unreachableReason({ secrets }: Pick<Means, 'secrets'>, row: StoredSubscriber): string | null {
+export function unreachableReason({ secrets }: Pick<SubscriberMeans, 'secrets'>, row: StoredSubscriber): string | null {
   if (row.origin !== 'api' || openStored(secrets, row) !== null) return null;
   return unreadable(secrets);
 }
@@ -245,13 +241,9 @@ export function unreadable(secrets: Secrets | null): string {
 /** The subscriber of this name, if it may be changed here; throws Refused. */
 export async function requireOwn(sql: Queries, name: string): Promise<StoredSubscriber> {
   const row = await requireSubscriber(sql, name);
-  if (row.origin === 'configuration') {
-    throw new Refused(
-      'subscriber_configured',
-      `${JSON.stringify(name)} is named by the configuration; change ${placeOf(row)} and restart the daemon`,
-    );
-  }
-  return row;
+  if (row.origin !== 'configuration') return row;
+  const why = `${JSON.stringify(name)} is named by the configuration; change ${placeOf(row)} and restart the daemon`;
+  throw new Refused('subscriber_configured', why);
 }
 
 /** Where the settings name one of theirs. */
@@ -276,17 +268,16 @@ async function requireCommonKey(sql: Queries, secrets: Secrets): Promise<void> {
   if (others.length === 0 || others.some((row) => openStored(secrets, row) !== null)) return;
   const names = others.map(({ name }) => JSON.stringify(name));
   const all = names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ');
-  throw new Refused(
-    'secrets_key_wrong',
-    `what is stored of ${all} was encrypted with another SECRETS_KEY; set that one again, or delete what it encrypted and add it again`,
-  );
+  throw wrongKey(all, 'delete what it encrypted');
 }
 
 function requireOpened(secrets: Secrets, row: StoredSubscriber): OpenedSubscriber {
   const opened = openStored(secrets, row);
-  if (opened !== null) return opened;
-  throw new Refused(
-    'secrets_key_wrong',
-    `what is stored of ${JSON.stringify(row.name)} was encrypted with another SECRETS_KEY; set that one again, or delete the subscriber and add it again`,
-  );
+  if (opened === null) throw wrongKey(JSON.stringify(row.name), 'delete the subscriber');
+  return opened;
+}
+
+function wrongKey(whose: string, orElse: string): Refused {
+  const why = `what is stored of ${whose} was encrypted with another SECRETS_KEY; set that one again, or ${orElse} and add it again`;
+  return new Refused('secrets_key_wrong', why);
 }

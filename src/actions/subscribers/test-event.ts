@@ -2,6 +2,7 @@
 
 import { draftOf } from '../../domain/events/make-event.ts';
 import { commandLine } from '../../domain/values/command-line.ts';
+import { clause } from '../../domain/values/errors.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
 import { announceTest } from '../../postgres/events/test-events.ts';
@@ -12,7 +13,7 @@ import { Refused } from './refused.ts';
 export function offAdvice({ name, status, statusReason }: StoredSubscriber): string | null {
   if (status !== 'off') return null;
   const remedy = `${commandLine`subscribers change ${name} --status active`}, or PATCH /v1/subscribers/${name} with {"status": "active"}`;
-  return `${name} is off (${(statusReason ?? 'no reason is known').replace(/\.$/, '')}); switch it on: ${remedy}`;
+  return `${name} is off (${clause(statusReason ?? 'no reason is known')}); switch it on: ${remedy}`;
 }
 
 /** Has a test event sent to one subscriber alone; answers its delivery's id. Throws Refused when it is off. */

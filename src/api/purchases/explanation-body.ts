@@ -1,7 +1,8 @@
 /** An explanation as the API and `why --json` show it: times as text, states with their names. */
 
 import { z } from '@hono/zod-openapi';
-import { type Explanation, MATTER_CODES, STEP_KINDS, type Step } from '../../domain/explain/step.ts';
+import type { Explanation } from '../../domain/explain/explain.ts';
+import { type ExplanationStep, MATTER_CODES, STEP_KINDS } from '../../domain/explain/step.ts';
 import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import { intOrNull, listOf, named, textOrNull } from '../http/fields.ts';
 import { limitSchema, stateBody, stateOrNull, stateSchema, statusSchema, timeOrNull, timeSchema } from './purchase-body.ts';
@@ -82,7 +83,7 @@ export function explanationBody(explanation: Explanation): z.output<typeof expla
   };
 }
 
-function stepBody({ at, kind, text, wrong = false, from, to, ...rest }: Step): z.output<typeof stepSchema> {
+function stepBody({ at, kind, text, wrong = false, from, to, ...rest }: ExplanationStep): z.output<typeof stepSchema> {
   return {
     at: isoTimeOrNull(at),
     kind,

@@ -3,7 +3,7 @@
 import { z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { OUTCOMES, outcomeOfRow } from '../../actions/purchases/list.ts';
+import { OUTCOMES, outcomeOf } from '../../actions/purchases/list.ts';
 import { state } from '../../domain/events/fields.ts';
 import { metadataText } from '../../domain/purchases/metadata.ts';
 import { PURCHASE_STATUSES } from '../../domain/purchases/purchase.ts';
@@ -107,7 +107,7 @@ export function purchaseText(row: PurchaseRow, more: Readonly<Record<string, Jso
     purchaseId: row.purchaseId,
     site: row.site,
     status: row.status,
-    outcome: outcomeOfRow(row),
+    outcome: outcomeOf(row),
     state: stateBody(row.state),
     stateSince: isoTimeOrNull(row.stateSince),
     stuckSince: isoTimeOrNull(row.stuckSince),

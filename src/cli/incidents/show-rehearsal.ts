@@ -1,6 +1,6 @@
 /** How `rehearse` shows which alerts would have been sent, and which were. */
 
-import { type MessageSums, type RehearsalBody, type ShownMessage, STAGES } from '../../actions/rehearse/body.ts';
+import { type MessageSums, type RehearsalBody, type ShownAlert, STAGES } from '../../actions/rehearse/body.ts';
 import { reuseText } from '../../domain/incidents/paid-twice.ts';
 import { stateBoth } from '../../domain/purchases/states.ts';
 import type { CliContext } from '../terminal/context.ts';
@@ -58,7 +58,7 @@ function numbers(context: CliContext, { rehearsed, present, really }: RehearsalB
 
 const rate = ({ messages: said, perDay }: MessageSums): string => (perDay === null ? String(said) : `${said} (${perDay} a day)`);
 
-function messages(context: CliContext, title: string, said: readonly ShownMessage[]): void {
+function messages(context: CliContext, title: string, said: readonly ShownAlert[]): void {
   printLine(context);
   if (said.length === 0) return void printLine(context, `${title}: nothing`);
   printLine(context, styled(context, 'bold', `${title}:`));

@@ -1,6 +1,7 @@
 /** Shows an explanation: the sentence that matters first, then what happened, how things stand and what comes. */
 
-import type { Explanation, Step } from '../../domain/explain/step.ts';
+import type { Explanation } from '../../domain/explain/explain.ts';
+import type { ExplanationStep } from '../../domain/explain/step.ts';
 import { stateBoth } from '../../domain/purchases/states.ts';
 import { relative } from '../../domain/values/relative-time.ts';
 import { wrapToWidth } from '../../domain/values/text-width.ts';
@@ -37,9 +38,9 @@ const HISTORY = 'What happened';
 /** With less room beside the times, the terminal breaks the lines. */
 const LEAST_ROOM = 20;
 /** Steps that follow from the one before, and stand under it. */
-const FOLLOWING: Readonly<Partial<Record<Step['kind'], string>>> = { delivery: '  ', attempt: '    ' };
+const FOLLOWING: Readonly<Partial<Record<ExplanationStep['kind'], string>>> = { delivery: '  ', attempt: '    ' };
 
-function printSteps(context: CliContext, title: string, steps: readonly Step[], now: Instant): void {
+function printSteps(context: CliContext, title: string, steps: readonly ExplanationStep[], now: Instant): void {
   printLine(context);
   printLine(context, styled(context, 'bold', title));
   const ago = steps.map(({ at }) => (at === null ? '' : relative(at, now)));

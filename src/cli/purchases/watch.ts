@@ -5,7 +5,7 @@ import { daemonsDiffer, livingDaemons } from '../../actions/running-daemons.ts';
 import { checkRegistration, type Defaults } from '../../api/registrations/registrations.ts';
 import { type FirstPolls, longestFirstPolls, SINGLES_FIRST, withinText } from '../../domain/polling/first-polls.ts';
 import { NO_DAEMON } from '../../domain/replicas/daemon-silence.ts';
-import { type Turns, turnsText } from '../../domain/replicas/named.ts';
+import { type ShardTurns, turnsText } from '../../domain/replicas/named.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { listSites, type SiteRow } from '../../postgres/polling/sites.ts';
@@ -178,7 +178,7 @@ function printResult(context: CliContext, counts: RegistrationCounts, { summariz
 }
 
 /** `firsts`: how many first polls are to come, after a bulk registration. */
-function whenPolled(firsts: FirstPolls | null, turns: Turns | null): string {
+function whenPolled(firsts: FirstPolls | null, turns: ShardTurns | null): string {
   if (turns !== null)
     return `Registered, but the running daemons have different settings: ${turnsText(turns)}. Give every daemon the same settings.`;
   if (firsts === null) return 'A running daemon polls them within seconds.';

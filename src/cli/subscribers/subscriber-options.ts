@@ -2,7 +2,7 @@
 
 import { InvalidArgumentError } from 'commander';
 import { type Checked, LONGEST_DESCRIPTION, readHeaders, readState, readType, readUrl } from '../../actions/subscribers/rules.ts';
-import type { Extras } from '../../actions/subscribers/subscribers.ts';
+import type { ReceiverOptions } from '../../actions/subscribers/subscribers.ts';
 import { siteProblem } from '../../api/registrations/site-problem.ts';
 import { isHeaderName } from '../../config/kinds/headers.ts';
 import type { Settings } from '../../config/settings.ts';
@@ -96,7 +96,7 @@ export function extrasOf({
   format?: WishOptions['format'];
   header?: readonly string[] | false;
   asymmetric?: boolean;
-}): Extras {
+}): ReceiverOptions {
   return { format, headers: header === false ? null : header === undefined ? undefined : headersOption(header), asymmetric };
 }
 

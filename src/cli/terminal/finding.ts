@@ -1,10 +1,10 @@
 /** How a check's finding is shown. */
-import type { Finding, Verdict } from '../../actions/overview/finding.ts';
+import type { Finding } from '../../actions/overview/finding.ts';
 import { wrapToWidth } from '../../domain/values/text-width.ts';
 import type { CliContext } from './context.ts';
 import { lineWidth, printable, printLine, styled } from './output.ts';
 
-const COLOURS = { ok: 'green', warning: 'yellow', failed: 'red' } as const satisfies Record<Verdict, string>;
+const COLOURS = { ok: 'green', warning: 'yellow', failed: 'red' } as const satisfies Record<Finding['verdict'], string>;
 const VERDICT_WIDTH = 7;
 
 /** Writes what was found, and what to do about it. */

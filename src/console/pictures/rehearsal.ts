@@ -1,6 +1,6 @@
 /** A rehearsed time to scale: for each side, such as the settings that are tried, its incidents as bars and its alerts as marks. */
 
-import type { ShownIncident, ShownMessage } from '../../actions/rehearse/body.ts';
+import type { ShownAlert, ShownIncident } from '../../actions/rehearse/body.ts';
 import { stateWords } from '../../domain/purchases/states.ts';
 import { counted } from '../../domain/values/counts.ts';
 import type { Instant } from '../../domain/values/time.ts';
@@ -12,7 +12,7 @@ import { px, ticksOf } from './time-axis.ts';
 export interface TimelineSide {
   readonly name: string;
   readonly incidents: readonly ShownIncident[];
-  readonly said: readonly ShownMessage[];
+  readonly said: readonly ShownAlert[];
 }
 
 export interface Timeline {
@@ -80,7 +80,7 @@ function sideAt({ name, incidents, said }: TimelineSide, top: number, { scale, t
   const hasOthers = marks.some(({ incidentId }) => incidentId === null || !rowOf.has(incidentId));
   const head = HEAD + (missing === 0 ? 0 : MORE);
   const middle = (row: number): number => top + head + row * ROW + ROW / 2;
-  const markRow = ({ incidentId }: ShownMessage): number =>
+  const markRow = ({ incidentId }: ShownAlert): number =>
     (incidentId === null ? undefined : rowOf.get(incidentId)) ?? rows.length;
   const bars = rows.flatMap((row, place) =>
     row.map((incident, at) => bar(incident, middle(place), { scale, to, next: row[at + 1] })),
@@ -147,7 +147,7 @@ export function incidentPlace({ site, state, kind }: ShownIncident): string {
   return `${site ?? 'several sites'}, ${what}`;
 }
 
-function mark({ at, stage, headline }: ShownMessage, y: number, { x }: Scale): Html {
+function mark({ at, stage, headline }: ShownAlert, y: number, { x }: Scale): Html {
   const place = x(Date.parse(at));
   const title = html`<title>${dayTime(Date.parse(at))} ${stage}: ${headline}</title>`;
   if (stage === 'checkouts' || stage === 'paid_twice')

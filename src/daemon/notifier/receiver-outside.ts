@@ -1,7 +1,7 @@
 /** Whether this replica reaches any receiver of events, compared with the other replicas. */
 
 import type { SendResult } from '../../channels/outgoing/channel.ts';
-import { CLEARLY_AFTER, type Unreached } from '../../domain/replicas/replica-reach.ts';
+import { CLEARLY_AFTER, type NothingReached } from '../../domain/replicas/replica-reach.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { hasTaken } from '../../postgres/deliveries/subscriber-health.ts';
@@ -14,7 +14,7 @@ export interface ReceiverOutside {
   /** Notes the end of an attempt. */
   ended(subscriber: Subscriber, result: SendResult): void;
   mayFail(): boolean;
-  outdone(): Promise<Unreached | null>;
+  outdone(): Promise<NothingReached | null>;
   stillFails(): Promise<boolean>;
 }
 

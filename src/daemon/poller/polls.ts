@@ -1,7 +1,8 @@
 /** Polls one purchase at a time: asks the site, decides what the answer means, and hands the outcome to the recorder. */
 
 import { decide } from '../../domain/deciding/decide.ts';
-import { asksForInvoice, type InvoiceSeen, observationOf } from '../../domain/deciding/invoice.ts';
+import { asksForInvoice } from '../../domain/deciding/invoice.ts';
+import { type InvoiceSeen, observationOf } from '../../domain/deciding/invoice-seen.ts';
 import type { PollOutcome } from '../../domain/deciding/outcome.ts';
 import { type PollPolicy, strikesAfter } from '../../domain/polling/poll-plan.ts';
 import { notAhead } from '../../domain/purchases/clock-back.ts';

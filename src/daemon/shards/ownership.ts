@@ -2,7 +2,7 @@
 
 import type { SettingsDigests } from '../../config/settings-digests.ts';
 import type { Fleet } from '../../domain/replicas/direct-alert.ts';
-import { type Named, type Part, sizeOf } from '../../domain/replicas/named.ts';
+import { type SettingsNames, type ShardPart, sizeOf } from '../../domain/replicas/named.ts';
 import { type Ownership, SHARDS } from '../../domain/replicas/ownership.ts';
 import { LEAST_STEP } from '../../domain/values/clock-ahead.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
@@ -39,7 +39,7 @@ export interface OwnershipOptions extends Pick<DatabaseChangeOptions, 'meters' |
   /** Digests of this replica's settings; none unless given. */
   readonly settings?: SettingsDigests;
   /** What this replica's settings name; unless given, the replica shares all shards evenly. */
-  readonly named?: Named;
+  readonly named?: SettingsNames;
   /** The lease's length: longer than any single call, so that one that began in time ends in time. */
   readonly ttl: Milliseconds;
   /** How often it is renewed. */
@@ -198,7 +198,7 @@ export function createOwnership(options: OwnershipOptions): OwnershipKeeper {
 }
 
 /** Gives away what is more than a fair share of its part of the shards, and takes what is missing. */
-async function balance(sql: Sql, replica: string, shards: HeldShards, part: Part | null): Promise<void> {
+async function balance(sql: Sql, replica: string, shards: HeldShards, part: ShardPart | null): Promise<void> {
   const fair = part === null ? 0 : Math.ceil(sizeOf(part) / part.parties);
   const held = shards.owned();
   const staying = part === null ? [] : held.filter(part.includes).slice(0, fair);

@@ -1,5 +1,5 @@
 /** Which part of the shards this replica takes, by what its settings and those of other replicas name. */
-import { type Named, type Part, partOf } from '../../domain/replicas/named.ts';
+import { partOf, type SettingsNames, type ShardPart } from '../../domain/replicas/named.ts';
 import type { OtherReplica, Renewal } from '../../postgres/shards/replicas.ts';
 import type { Logger } from '../../runtime/logger.ts';
 
@@ -7,13 +7,13 @@ export interface PartOptions {
   readonly log: Logger;
   readonly replica: string;
   /** What this replica's settings name; unless given, the replica shares all shards evenly. */
-  readonly named?: Named;
+  readonly named?: SettingsNames;
 }
 
 /** A function that answers the part beside other replicas that take shards, and logs when another one takes everything. */
 export function createPart({ log, replica, named }: PartOptions) {
   let isOutdone = false;
-  return (taking: readonly OtherReplica[], { insertedAt, databaseNow }: Renewal): Part => {
+  return (taking: readonly OtherReplica[], { insertedAt, databaseNow }: Renewal): ShardPart => {
     const others = taking.map((other) => ({ id: other.id, startedAt: other.insertedAt, named: other.named }));
     const part = partOf({ own: { id: replica, startedAt: insertedAt!, named: named ?? null }, others, now: databaseNow });
     if (part.isOutdone && !isOutdone) {

@@ -1,7 +1,7 @@
 /** Leaves this replica's shards to the others while it does not reach what another replica reaches, and says so. */
 
 import type { ReplicaTroubleReason } from '../../domain/incidents/replica-trouble.ts';
-import { afterLook, type Participation, TAKING_PART, type Unreached } from '../../domain/replicas/replica-reach.ts';
+import { afterLook, type NothingReached, type Participation, TAKING_PART } from '../../domain/replicas/replica-reach.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
@@ -12,7 +12,7 @@ export interface Outside {
   /** Whether something may be wrong; costs nothing. */
   mayFail(): boolean;
   /** What this replica does not reach while another one does; null when nothing, or when no other replica reaches more. */
-  outdone(): Promise<Unreached | null>;
+  outdone(): Promise<NothingReached | null>;
   /** Whether this replica still reaches nothing; asked while its shards are left to the others. Makes one call at most. */
   stillFails(): Promise<boolean>;
 }
@@ -37,7 +37,7 @@ interface Watched {
   readonly outside: Outside;
   participation: Participation;
   /** Set from the first time that the shards are left until something is reached again. */
-  trouble: Unreached | null;
+  trouble: NothingReached | null;
 }
 
 export function createReach({ clock, log, outsides, setAway }: ReachOptions): Reach {

@@ -83,13 +83,8 @@ function announced(
   const events: PurchaseDraft[] = [];
   const isUnreadable = unknown ? unknowns >= policy.unreadableAfter : haveLasted(failures, before, context);
   if (before.status !== 'watching' || !isUnreadable) return events;
-  const data = {
-    state: stateOrNull(before.state),
-    tries: unknown ? unknowns : failures,
-    reason,
-    codes: [...codes],
-    lastError: detail,
-  };
+  const tries = unknown ? unknowns : failures;
+  const data = { state: stateOrNull(before.state), tries, reason, codes: [...codes], lastError: detail };
   announce(events, before, now, 'purchase.unreadable', before.state, data);
   return events;
 }

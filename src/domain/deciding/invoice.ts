@@ -3,39 +3,18 @@
  * wanted is due; its poll asks for the status as always and then, when that says Completed, for the invoice. Pure.
  */
 
-import type { InvoiceEventFacts } from '../events/system-event-types.ts';
-import {
-  failureBackoff,
-  type PollPolicy,
-  policyOf,
-  postponement,
-  STRIKES_UNTIL_OWN_TROUBLE,
-  withJitter,
-} from '../polling/poll-plan.ts';
+import type { InvoiceFacts } from '../events/system-event-types.ts';
+import { failureBackoff, policyOf, postponement, STRIKES_UNTIL_OWN_TROUBLE, withJitter } from '../polling/poll-plan.ts';
 import type { Observation, Purchase, Trouble } from '../purchases/purchase.ts';
-import { type SkippedTime, timeAfter } from '../values/skipped-time.ts';
+import { timeAfter } from '../values/skipped-time.ts';
 import type { Instant } from '../values/time.ts';
+import type { DecideContext } from './outcome.ts';
 
 /** The specification's `Completed`: the only state that has invoices. */
 export const COMPLETED = 2;
 
-/** What `purchase.invoice_ready` says of an invoice, in its order on the wire. No name, address or account is in it. */
-export type InvoiceFacts = InvoiceEventFacts;
-
-/** What asking for an invoice showed, once its purchase was seen to be completed. */
-export type InvoiceSeen =
-  | { readonly kind: 'invoice'; readonly facts: InvoiceFacts }
-  /** The purchase is not completed, or it is and has no invoice, as far as this answer says. */
-  | { readonly kind: 'not_completed' | 'not_eligible'; readonly detail: string }
-  | Exclude<Observation, { kind: 'seen' | 'same' }>;
-
-/** The same for a caller that only asks whether the service answers. */
-export function observationOf(seen: InvoiceSeen): Observation {
-  return 'reason' in seen ? seen : { kind: 'same' };
-}
-
 /** What a poll changes about the invoice of its purchase. */
-export interface InvoiceStep {
+interface InvoiceStep {
   readonly invoice: NonNullable<Purchase['invoice']>;
   /** To be announced. */
   readonly ready: InvoiceFacts | null;
@@ -45,18 +24,7 @@ export interface InvoiceStep {
   readonly lastError: string | null;
 }
 
-export interface InvoiceContext {
-  readonly now: Instant;
-  readonly policy: PollPolicy;
-  readonly spread: number;
-  readonly strikes: number;
-  /** Time that the clock skipped: asking is not given up by it. */
-  readonly skipped?: SkippedTime;
-  /** Whether the site asks for the invoice of what completes. */
-  readonly invoices?: boolean;
-  /** Null when it was not asked for: no setting wanted it before this poll, or the site had no time for the call. */
-  readonly invoice?: InvoiceSeen | null;
-}
+type InvoiceContext = Pick<DecideContext, 'now' | 'policy' | 'spread' | 'strikes' | 'skipped' | 'invoices' | 'invoice'>;
 
 /** So many failures in a row that are the purchase's own: about two hours with the usual plan. */
 export const MOST_INVOICE_FAILURES = 8;

@@ -5,13 +5,13 @@ import type { OwnData, PurchaseEventType } from '../events/system-event-types.ts
 import type { PollPolicy } from '../polling/poll-plan.ts';
 import type { PollReason } from '../polling/poll-reason.ts';
 import type { Details, Purchase } from '../purchases/purchase.ts';
-import type { Stay } from '../stays/stay.ts';
+import type { JudgedStay } from '../stays/stay.ts';
 import type { SkippedTime } from '../values/skipped-time.ts';
 import { type Instant, isoTime, isoTimeOrNull } from '../values/time.ts';
-import type { InvoiceSeen } from './invoice.ts';
+import type { InvoiceSeen } from './invoice-seen.ts';
 
 /** A change between two observations: the state moved after `notBefore` (null at first) and no later than `notAfter`. */
-export interface Transition {
+export interface StateTransition {
   readonly sequence: number;
   readonly from: number | null;
   readonly to: number;
@@ -37,9 +37,9 @@ export interface PollOutcome {
   /** What decided that time; null without a next poll, and when nothing is recorded. */
   readonly nextPollReason: PollReason | null;
   readonly lastError: string | null;
-  readonly transition: Transition | null;
+  readonly transition: StateTransition | null;
   /** What became of a stay in a state with a limit: it ended, or is stuck from now on. */
-  readonly stay: Stay | null;
+  readonly stay: JudgedStay | null;
   /** Without what the merchant attached and the stored fields: `completedEvents` adds them when they are written. */
   readonly events: readonly PurchaseDraft[];
   /** The fields of the answer that `store.fields` names; null when the poll brought none, and the stored ones hold. */
@@ -56,7 +56,7 @@ export interface DecideContext {
   /** When the answer was complete. */
   readonly now: Instant;
   readonly policy: PollPolicy;
-  /** Time that the clock skipped: no watch expires by it. */
+  /** Time that the clock skipped: no watch expires by it, and asking for an invoice is not given up. */
   readonly skipped?: SkippedTime;
   /** Jitter in [-1, 1]. */
   readonly spread: number;
@@ -66,7 +66,7 @@ export interface DecideContext {
   readonly excused?: boolean;
   /** Whether the site asks for the invoice of what completes. */
   readonly invoices?: boolean;
-  /** What asking for the invoice showed, when this poll did that too. */
+  /** What asking for the invoice showed; null when it was not asked for: no setting wanted it, or the site had no time for the call. */
   readonly invoice?: InvoiceSeen | null;
 }
 

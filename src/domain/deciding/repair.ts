@@ -2,6 +2,7 @@
 
 import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
 import type { Purchase, PurchaseStatus } from '../purchases/purchase.ts';
+import { isSame } from '../values/exact-json.ts';
 import type { Instant } from '../values/time.ts';
 
 /** What was announced of a purchase, in order of `sequence`. */
@@ -21,7 +22,7 @@ export function repaired(row: Purchase, history: History, policy: PollPolicy): P
   const since = events.filter(({ sequence }) => sequence > (last?.sequence ?? 0));
   const status = statusOf(row, since, state !== null && policyOf(policy, state).final);
   const stuck = since.findLast(({ type }) => type === 'purchase.stuck');
-  const isSame = state === row.state && stateSince === row.stateSince;
+  const isSameStay = state === row.state && stateSince === row.stateSince;
   const after: Purchase = {
     ...row,
     state,
@@ -29,12 +30,11 @@ export function repaired(row: Purchase, history: History, policy: PollPolicy): P
     status,
     sequence: events.at(-1)?.sequence ?? 0,
     stuckSince: stuck !== undefined && (status === 'watching' || status === 'unreadable') ? stuck.at : null,
-    excused: isSame ? row.excused : 0,
+    excused: isSameStay ? row.excused : 0,
     seenAt: stateSince === null ? row.seenAt : Math.max(row.seenAt ?? 0, stateSince),
     invoice: events.some(({ type }) => type === 'purchase.invoice_ready') ? 'ready' : row.invoice,
   };
-  const isWhole = (Object.keys(after) as (keyof Purchase)[]).every((field) => after[field] === row[field]);
-  return isWhole ? null : after;
+  return isSame(after, row) ? null : after;
 }
 
 function statusOf({ status, watchedSince }: Purchase, since: History['events'], isFinal: boolean): PurchaseStatus {

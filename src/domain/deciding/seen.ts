@@ -6,10 +6,10 @@ import { earlierPoll, type PlannedPoll } from '../polling/poll-reason.ts';
 import { stuckMoment, unaskedTime } from '../polling/stuck.ts';
 import type { Details, Purchase } from '../purchases/purchase.ts';
 import { isKnownState, namedState, type StatePolicy } from '../purchases/states.ts';
-import { type Stay, stayThatBecameStuck, stayThatEnded } from '../stays/stay.ts';
+import { type JudgedStay, stayThatBecameStuck, stayThatEnded } from '../stays/stay.ts';
 import { type Instant, isoTime, isoTimeOrNull, type Milliseconds } from '../values/time.ts';
 import { decideInvoice } from './invoice.ts';
-import { announce, type DecideContext, expire, type Kept, type PollOutcome, type Transition } from './outcome.ts';
+import { announce, type DecideContext, expire, type Kept, type PollOutcome, type StateTransition } from './outcome.ts';
 
 /** The answer's content; null when the answer is the same as last time: what was recorded of it still stands. */
 type Answer = { readonly details: Details; readonly detailsDigest: string } | null;
@@ -98,13 +98,14 @@ function currentStay(before: Purchase, state: number, { askedAt, now, policy: al
 }
 
 /** What became of a stay in a state with a limit: it is stuck from now on, or another one ended with this poll. */
-function recordedStay(before: Purchase, current: CurrentStay, { askedAt, now, policy }: DecideContext): Stay | null {
+function recordedStay(before: Purchase, current: CurrentStay, { askedAt, now, policy }: DecideContext): JudgedStay | null {
   const { state, since, excused, moved, becomesStuck } = current;
-  if (becomesStuck) return stayThatBecameStuck({ state, since, excused, limit: current.policy.stuckAfter ?? 0, askedAt, now });
+  const limit = current.policy.stuckAfter ?? 0;
+  if (becomesStuck) return stayThatBecameStuck({ state, since, excused, limit }, { askedAt, now });
   return moved ? stayThatEnded(before, state, { askedAt, now, policy }) : null;
 }
 
-function announceMove(events: PurchaseDraft[], before: Purchase, { state, policy }: CurrentStay, now: Instant): Transition {
+function announceMove(events: PurchaseDraft[], before: Purchase, { state, policy }: CurrentStay, now: Instant): StateTransition {
   const [from, to] = [stateOrNull(before.state), namedState(state)];
   const times = { notBefore: isoTimeOrNull(before.seenAt), notAfter: isoTime(now) };
   announce(events, before, now, 'purchase.state_changed', state, { from, to, ...times, final: policy.final });

@@ -13,8 +13,8 @@ const MOST_APART = 3;
 /** Of the messages of an hour, so many are kept for news of what is critical. */
 const KEPT_FOR_CRITICAL = 2;
 
-/** What is next to leave. */
-export interface Head {
+/** The delivery that is next to leave. */
+interface Head {
   /** When its event was made. */
   readonly madeAt: Instant;
   /** Attempts so far, and those of them that failed through the channel since a person last asked for another. */
@@ -61,7 +61,7 @@ export function restAfter(
   return Math.min(Math.max(last + spacing - now, 0), spacing);
 }
 
-export interface Spoken {
+interface Spoken {
   /** When the channel took messages lately: distinct moments, the newest first, at least those of the last hour up to `maxPerHour`. */
   readonly messages: readonly Instant[];
   readonly maxPerHour: number;

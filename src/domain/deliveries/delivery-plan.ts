@@ -22,13 +22,12 @@ export const SCHEDULE_WITH_PEOPLE: readonly Milliseconds[] = [
  */
 const JITTER = 0.1;
 
-/** What is known after an attempt failed. */
-export interface FailedAttempt {
+interface FailedAttempt {
   readonly schedule: readonly Milliseconds[];
   /** Attempts made so far, the one that just failed among them (from 1). */
   readonly attempts: number;
   readonly now: Instant;
-  /** What the receiver asked for with `Retry-After`, or null. */
+  /** Asked for by the receiver with `Retry-After`, or null. */
   readonly retryAfter: Milliseconds | null;
   /** In [0, 1]: how much of the jitter to add. */
   readonly spread: number;

@@ -16,7 +16,7 @@ export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 export const NOT_DELIVERED = ['exhausted', 'suppressed'] as const satisfies readonly StoredStatus[];
 export type Undelivered = (typeof NOT_DELIVERED)[number];
 
-export interface StoredDelivery {
+interface StoredDelivery {
   readonly stored: StoredStatus;
   /** Since when an attempt has been under way, or null. */
   readonly inFlightSince: Instant | null;

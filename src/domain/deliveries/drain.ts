@@ -5,7 +5,7 @@ import { humanDuration } from '../values/duration.ts';
 import type { Milliseconds } from '../values/time.ts';
 
 /** What is known of how fast a subscriber takes deliveries. */
-export interface Pace {
+export interface DeliveryPace {
   /** The median of the attempts that delivered last; null when there are none. */
   readonly median: Milliseconds | null;
   /** How many that were. */
@@ -19,12 +19,8 @@ export interface Pace {
   readonly waitingAtLeast: boolean;
 }
 
-export interface Drain {
-  /** Null when nothing is known to reckon with. */
-  readonly ms: Milliseconds | null;
-  /** How it was reckoned, or why it was not. */
-  readonly text: string;
-}
+/** A time, null when nothing is known to reckon with; and how it was reckoned, or why it was not. */
+export type Drain = { readonly ms: Milliseconds | null; readonly text: string };
 
 /** What is replayed leaves so much of a subscriber's slots to what is new. */
 const replaySlots = (concurrency: number): number => Math.max(1, Math.floor(concurrency / 2));
@@ -33,7 +29,7 @@ const replaySlots = (concurrency: number): number => Math.max(1, Math.floor(conc
  * Until so many deliveries, of so many purchases, have arrived: what waits already first, then these, half of the slots at
  * a time, and of one purchase one after the other.
  */
-export function expectedDrain({ count, purchases }: { count: number; purchases: number }, pace: Pace): Drain {
+export function expectedDrain({ count, purchases }: { count: number; purchases: number }, pace: DeliveryPace): Drain {
   const { median, measured, concurrency, daemons, waiting, waitingAtLeast } = pace;
   if (count === 0) return { ms: 0, text: 'there is nothing to send' };
   if (daemons === 0) return { ms: null, text: 'not known: no daemon is running' };
@@ -46,22 +42,15 @@ export function expectedDrain({ count, purchases }: { count: number; purchases: 
       : `, after ${waitingAtLeast ? 'at least ' : ''}${grouped(waiting)} that ${waiting === 1 ? 'waits' : 'wait'} already`;
   const last = measured === 1 ? 'its last delivery' : `the median of its last ${measured} deliveries`;
   const several = daemons === 1 ? '' : ` over ${daemons} daemons`;
-  return {
-    ms,
-    text: `about ${humanDuration(ms)}: ${atOnce} at a time${several}, ${humanDuration(median)} each (${last})${before}`,
-  };
+  const text = `about ${humanDuration(ms)}: ${atOnce} at a time${several}, ${humanDuration(median)} each (${last})${before}`;
+  return { ms, text };
 }
 
 /**
  * Until all that waits has arrived, once the subscriber takes deliveries again: with all of its slots, and `perSecond`, the pace
  * that this is. Null where nothing is known to reckon with.
  */
-export function drainAfterResume({
-  median,
-  concurrency,
-  daemons,
-  waiting,
-}: Pace): { ms: Milliseconds; perSecond: number } | null {
+export function drainAfterResume({ median, concurrency, daemons, waiting }: DeliveryPace) {
   if (median === null || daemons === 0 || waiting === 0) return null;
   const each = Math.max(median, 1) / (concurrency * daemons);
   return { ms: Math.ceil(waiting * each), perSecond: 1_000 / each };

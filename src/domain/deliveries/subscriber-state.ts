@@ -21,11 +21,8 @@ export type HealthStatus = (typeof HEALTH_STATUSES)[number];
  * In one word. A subscriber stays paused when the time is over, until one delivery got through: before that only one is
  * tried, and all others wait. `unreached` is one to which we do not get through, which is not held against it.
  */
-export function healthStatus({
-  status,
-  health,
-  unreached,
-}: Pick<SubscriberState, 'status' | 'health' | 'unreached'>): HealthStatus {
+export function healthStatus(state: Pick<SubscriberState, 'status' | 'health' | 'unreached'>): HealthStatus {
+  const { status, health, unreached } = state;
   if (status !== 'active') return 'off';
   if (health !== null && health.pausedUntil !== null) return 'paused';
   if (unreached !== null) return 'unreached';
@@ -53,8 +50,7 @@ export function parkedBecause(
   if (!configured) return 'not in the configuration any more';
   if (status !== 'active') return `switched off: ${statusReason ?? 'no reason is known'}`;
   if (health === null || health.pausedUntil === null) return null;
-  const until =
-    health.pausedUntil > now ? `until ${isoTime(health.pausedUntil).slice(0, 19)}Z` : 'until one delivery gets through,';
-  const error = health.lastError === null ? '' : `: ${health.lastError}`;
-  return `paused ${until} ${afterFailures(health.failures)}${error}`;
+  const { pausedUntil, failures, lastError } = health;
+  const until = pausedUntil > now ? `until ${isoTime(pausedUntil).slice(0, 19)}Z` : 'until one delivery gets through,';
+  return `paused ${until} ${afterFailures(failures)}${lastError === null ? '' : `: ${lastError}`}`;
 }

@@ -299,17 +299,8 @@ export type DigestData = z.output<typeof digestData>;
 export type CheckoutsData = z.output<typeof checkoutsData>;
 export type PaidTwiceData = z.output<typeof paidTwiceData>;
 
-const peopleEvent = z.discriminatedUnion('type', [
-  PEOPLE_EVENTS['incident.opened'],
-  PEOPLE_EVENTS['incident.reopened'],
-  PEOPLE_EVENTS['incident.grew'],
-  PEOPLE_EVENTS['incident.reminder'],
-  PEOPLE_EVENTS['incident.ended'],
-  PEOPLE_EVENTS['incident.first_look'],
-  PEOPLE_EVENTS['incident.digest'],
-  PEOPLE_EVENTS['incident.checkouts'],
-  PEOPLE_EVENTS['incident.paid_twice'],
-]);
+type PeopleEvent = (typeof PEOPLE_EVENTS)[IncidentEventType];
+const peopleEvent = z.discriminatedUnion('type', Object.values(PEOPLE_EVENTS) as [PeopleEvent, ...PeopleEvent[]]);
 export type PeopleEventBody = z.output<typeof peopleEvent>;
 
 /** Reads the stored text of an event for people; null when it is none, or of a shape that this version does not know. */

@@ -40,7 +40,8 @@ const invoiceFacts = z.object({
     .describe("The fields that `store.fields` names, by the specification's names; absent when it names none of an invoice."),
 });
 
-export type InvoiceEventFacts = Readonly<z.input<typeof invoiceFacts>>;
+/** What `purchase.invoice_ready` says of an invoice. No name, address or account is in it. */
+export type InvoiceFacts = Readonly<z.input<typeof invoiceFacts>>;
 
 /** Why no purchase of a site can be read. */
 const siteTrouble = z

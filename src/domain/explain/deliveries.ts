@@ -3,10 +3,11 @@
 import { shownStatus } from '../deliveries/delivery-status.ts';
 import { stateBoth } from '../purchases/states.ts';
 import { humanDuration } from '../values/duration.ts';
-import type { Milliseconds } from '../values/time.ts';
-import type { AttemptFacts, DeliveryFacts, EventFacts, Facts, SubscriberFacts } from './facts.ts';
-import { pauseRemedy, pauseText, sentence, wayText } from './held.ts';
-import type { Matter, Step } from './step.ts';
+import { clause, inBrackets } from '../values/errors.ts';
+import type { Instant, Milliseconds } from '../values/time.ts';
+import type { AttemptFacts, DeliveryFacts, Facts, PurchaseEventFacts, SubscriberFacts } from './facts.ts';
+import { pauseRemedy, pauseText, wayText } from './held.ts';
+import type { ExplanationStep, Matter } from './step.ts';
 
 /** Why an event brings a subscriber no delivery; null when it should. */
 export type NoDelivery = 'not_configured' | 'site' | 'type' | 'state' | 'earlier';
@@ -15,7 +16,7 @@ export type NoDelivery = 'not_configured' | 'site' | 'type' | 'state' | 'earlier
 const MATCHING_SETTLES: Milliseconds = 60_000;
 
 /** Why the subscriber's filters, as they are now, leave this event out; null when they do not. */
-function whyNone(subscriber: SubscriberFacts, event: EventFacts, site: string): NoDelivery | null {
+function whyNone(subscriber: SubscriberFacts, event: PurchaseEventFacts, site: string): NoDelivery | null {
   const { audience, types, sites, states, configured, matchingSince } = subscriber;
   if (!configured) return 'not_configured';
   if (sites !== null && !sites.includes(site)) return 'site';
@@ -40,44 +41,44 @@ function reasonText(reason: NoDelivery, subscriber: SubscriberFacts, events = 't
 /** Deliveries and attempts of an event, one subscriber after the other. `skip`: those of whom one reason holds for all events. */
 export function deliverySteps(
   facts: Facts,
-  event: EventFacts,
+  event: PurchaseEventFacts,
   { schedule, skip }: DeliveryStepOptions,
-): { steps: Step[]; matters: Matter[] } {
-  const steps: Step[] = [];
+): { steps: ExplanationStep[]; matters: Matter[] } {
+  const steps: ExplanationStep[] = [];
   const matters: Matter[] = [];
   for (const subscriber of facts.subscribers) {
     const deliveries = facts.deliveries.filter((each) => each.event === event.position && each.subscriber === subscriber.id);
     const about = { sequence: event.sequence, eventId: event.id, subscriber: subscriber.name };
     for (const delivery of deliveries) {
       const attempts = facts.attempts.filter((each) => each.delivery === delivery.id);
-      const { step, matter } = deliveryStep(facts, { event, subscriber, delivery, attempts, schedule });
-      const shown = shownStatus({ ...delivery, stored: delivery.status, subscriber }, facts.now);
-      steps.push({ ...step, ...about, status: shown.status });
-      if (matter !== null) matters.push(matter);
+      const { matter, ...step } = deliveryStep(facts, { event, subscriber, delivery, attempts, schedule });
+      const { status } = shownStatus({ ...delivery, stored: delivery.status, subscriber }, facts.now);
+      steps.push({ at: null, kind: 'delivery', ...step, ...about, status });
+      if (matter !== undefined) matters.push(matter);
       // An attempt that simply succeeded is shown with its delivery.
       if (delivery.status !== 'delivered' || delivery.attempts > 1)
         steps.push(...attempts.map((each) => ({ ...attemptStep(each), ...about })));
     }
     if (deliveries.length > 0 || skip.has(subscriber.id) || isBeyond(facts, event)) continue;
     const reason = whyNone(subscriber, event, facts.purchase.site);
-    const text =
-      reason !== null
-        ? reasonText(reason, subscriber)
-        : `${subscriber.name} should get it and there is no delivery for it; "purchase-watch audit" finds all such gaps`;
-    steps.push({
+    const none = {
       at: null,
       kind: 'delivery',
-      text,
       ...about,
       status: 'none',
       reason: reason ?? 'missing',
       wrong: reason === null,
+    } as const;
+    if (reason !== null) {
+      steps.push({ ...none, text: reasonText(reason, subscriber) });
+      continue;
+    }
+    const { name } = subscriber;
+    steps.push({
+      ...none,
+      text: `${name} should get it and there is no delivery for it; "purchase-watch audit" finds all such gaps`,
     });
-    if (reason === null)
-      matters.push({
-        code: 'delivery_missing',
-        text: `Event ${event.sequence} has no delivery for ${subscriber.name}, which wants it.`,
-      });
+    matters.push({ code: 'delivery_missing', text: `Event ${event.sequence} has no delivery for ${name}, which wants it.` });
   }
   return { steps, matters };
 }
@@ -89,37 +90,29 @@ export interface DeliveryStepOptions {
 }
 
 /** Whether the event's deliveries may lie beyond the bound of what was read. */
-function isBeyond({ more, deliveries }: Facts, event: EventFacts): boolean {
+function isBeyond({ more, deliveries }: Facts, event: PurchaseEventFacts): boolean {
   return more.deliveries > 0 && deliveries.every((each) => each.event >= event.position);
 }
 
 interface OneDelivery extends Pick<DeliveryStepOptions, 'schedule'> {
-  readonly event: EventFacts;
+  readonly event: PurchaseEventFacts;
   readonly subscriber: SubscriberFacts;
   readonly delivery: DeliveryFacts;
   readonly attempts: readonly AttemptFacts[];
 }
 
-function deliveryStep(facts: Facts, one: OneDelivery): { step: Step; matter: Matter | null } {
+/** A step about a delivery, and what is the matter with it, if anything. */
+type Found = Pick<ExplanationStep, 'text' | 'wrong'> & { readonly at?: Instant | null; readonly matter?: Matter };
+
+function deliveryStep(facts: Facts, one: OneDelivery): Found {
   const { subscriber, delivery, event } = one;
-  const { name } = subscriber;
-  const kind = 'delivery' as const;
-  const at = delivery.settledAt;
-  if (delivery.status === 'delivered') return { step: { at, kind, text: deliveredText(one) }, matter: null };
-  if (delivery.status === 'suppressed') {
-    return { step: { at, kind, text: suppressedText(one) }, matter: null };
-  }
-  if (delivery.status === 'exhausted') {
-    const text = `never delivered to ${name}: ${counted(delivery.attempts)} failed, and no more will be made${error(delivery)}`;
-    return {
-      step: { at, kind, text, wrong: true },
-      matter: {
-        code: 'delivery_exhausted',
-        text: `Event ${event.sequence} was never delivered to ${name}: ${counted(delivery.attempts)} failed.`,
-      },
-    };
-  }
-  return pendingStep(facts, one);
+  const { settledAt: at, status, attempts } = delivery;
+  if (status === 'delivered') return { at, text: deliveredText(one) };
+  if (status === 'suppressed') return { at, text: suppressedText(one) };
+  if (status === 'pending') return pendingStep(facts, one);
+  const never = `never delivered to ${subscriber.name}: ${counted(attempts)} failed`;
+  const text = `${never}, and no more will be made${inBrackets(delivery.lastError)}`;
+  return { at, text, wrong: true, matter: { code: 'delivery_exhausted', text: `Event ${event.sequence} was ${never}.` } };
 }
 
 function deliveredText({ subscriber: { name }, delivery, attempts, event }: OneDelivery): string {
@@ -131,81 +124,55 @@ function deliveredText({ subscriber: { name }, delivery, attempts, event }: OneD
 }
 
 function suppressedText({ subscriber: { name }, delivery }: OneDelivery): string {
-  return `not delivered to ${name}: ${delivery.lastError === null ? 'it was switched off then' : sentence(delivery.lastError)}`;
+  return `not delivered to ${name}: ${delivery.lastError === null ? 'it was switched off then' : clause(delivery.lastError)}`;
 }
 
 /** Why it has not been sent yet: what holds it back the longest comes first. */
-function pendingStep(facts: Facts, one: OneDelivery): { step: Step; matter: Matter | null } {
+function pendingStep(facts: Facts, one: OneDelivery): Found {
   const { subscriber, delivery, event } = one;
   const { name } = subscriber;
-  const common = { at: null, kind: 'delivery' } as const;
   const before = beforeText(facts, one);
-  if (!subscriber.configured) {
-    return { step: { ...common, text: `not delivered to ${name}: ${before}it is not configured any more` }, matter: null };
-  }
+  const not = `not delivered to ${name}`;
+  if (!subscriber.configured) return { text: `${not}: ${before}it is not configured any more` };
   if (subscriber.status !== 'active') {
-    const why = subscriber.statusReason === null ? '' : ` (${sentence(subscriber.statusReason)})`;
-    return {
-      step: { ...common, text: `not delivered to ${name}: ${before}it is switched off${why}`, wrong: true },
-      matter: {
-        code: 'subscriber_off',
-        ...ofEvent(event, `not delivered to ${name}, because it is switched off${why}`),
-      },
-    };
+    const off = `it is switched off${inBrackets(subscriber.statusReason)}`;
+    return { text: `${not}: ${before}${off}`, wrong: true, matter: matterOf('subscriber_off', event, `${not}, because ${off}`) };
   }
   if (delivery.inFlightSince !== null) {
     const long = humanDuration(Math.max(0, facts.now - delivery.inFlightSince));
-    return {
-      step: { ...common, text: `being delivered to ${name}: attempt ${delivery.attempts + 1} has been under way for ${long}` },
-      matter: null,
-    };
+    return { text: `being delivered to ${name}: attempt ${delivery.attempts + 1} has been under way for ${long}` };
   }
   const pause = pauseText(facts, subscriber);
   const behind = behindText(facts, one);
   if (pause !== null) {
-    const then = behind === null ? '' : `; then ${behind}`;
-    return {
-      step: { ...common, text: `not delivered to ${name} yet: ${before}it is ${pause}${then}`, wrong: true },
-      matter: {
-        code: 'subscriber_paused',
-        ...ofEvent(event, `not delivered to ${name}, because it is ${pause}; ${pauseRemedy(subscriber)}`),
-      },
-    };
+    const text = `${not} yet: ${before}it is ${pause}${behind === null ? '' : `; then ${behind}`}`;
+    const rest = `${not}, because it is ${pause}; ${pauseRemedy(subscriber)}`;
+    return { text, wrong: true, matter: matterOf('subscriber_paused', event, rest) };
   }
-  if (behind !== null) return { step: { ...common, text: `${name} waits: ${behind}` }, matter: null };
+  if (behind !== null) return { text: `${name} waits: ${behind}` };
   const tries = delivery.attempts - delivery.attemptsBefore;
   const when = whenText(facts, delivery);
   const way = wayText(one);
-  if (way !== null) {
-    return {
-      step: { ...common, text: `not delivered to ${name} yet: ${before === '' ? `${way}; ` : before}${when}`, wrong: true },
-      matter: {
-        code: 'subscriber_unreached',
-        text: `Event ${event.sequence} is not delivered to ${name} yet: ${way}${error(delivery)}; ${when}.`,
-      },
-    };
-  }
-  const matter: Matter = {
-    code: 'delivery_failing',
-    text: `Event ${event.sequence} is not delivered to ${name} yet: ${counted(tries)} failed${error(delivery)}; ${when}.`,
-  };
-  const text = `not delivered to ${name} yet: ${before}${when}`;
-  return { step: { ...common, text, wrong: tries > 0 }, matter: tries > 0 ? matter : null };
+  const text = `${not} yet: ${before === '' && way !== null ? `${way}; ` : before}${when}`;
+  if (way === null && tries === 0) return { text, wrong: false };
+  const why = `${way ?? `${counted(tries)} failed`}${inBrackets(delivery.lastError)}; ${when}`;
+  const code = way === null ? 'delivery_failing' : 'subscriber_unreached';
+  return { text, wrong: true, matter: { code, text: `Event ${event.sequence} is ${not} yet: ${why}.` } };
 }
 
-/** What is the matter with an event, so that others with which the same is the matter can be named together. */
-function ofEvent({ sequence }: EventFacts, rest: string): Pick<Matter, 'text' | 'of'> {
-  return { text: `Event ${sequence} is ${rest}.`, of: { sequence, rest } };
+/** The matter with an event, which can be named together with others with which the same is the matter. */
+function matterOf(code: Matter['code'], { sequence }: PurchaseEventFacts, rest: string): Matter {
+  return { code, text: `Event ${sequence} is ${rest}.`, of: { sequence, rest } };
 }
 
 /** What was tried so far, or how it came to be sent again. */
 function beforeText({ attempts }: Facts, { delivery, schedule }: OneDelivery): string {
   const tries = delivery.attempts - delivery.attemptsBefore;
-  if (tries > 0) return `${tries} of ${schedule.length + 1} attempts failed${error(delivery)}; `;
+  if (tries > 0) return `${tries} of ${schedule.length + 1} attempts failed${inBrackets(delivery.lastError)}; `;
   if (delivery.attempts === 0) return delivery.replayed ? 'it is sent by a replay; ' : '';
   const last = attempts.find((each) => each.delivery === delivery.id && each.number === delivery.attempts);
   if (last?.fault === 'ours')
-    return `the last attempt failed for a reason on this side, which does not count${error(delivery)}; `;
+    return `the last attempt failed for a reason on this side, which does not count${inBrackets(delivery.lastError)}; `;
   return delivery.replayed ? 'it is sent again, after all that is new; ' : 'it is sent once more by hand; ';
 }
 
@@ -229,7 +196,7 @@ function whenText({ owner, now }: Facts, { dueAt }: DeliveryFacts): string {
   return owner.leaseUntil === null ? `${due}, and its shard has no owner at this moment` : `${due}, and on its way`;
 }
 
-function attemptStep({ at, number, outcome, fault, httpStatus, tookMs }: AttemptFacts): Step {
+function attemptStep({ at, number, outcome, fault, httpStatus, tookMs }: AttemptFacts): ExplanationStep {
   const how = outcome === 'delivered' ? 'succeeded' : `failed: ${outcome}`;
   const code = httpStatus === null || outcome === `http_${httpStatus}` ? '' : `HTTP ${httpStatus}, `;
   const ours = fault === 'ours' ? 'a fault of ours, ' : '';
@@ -238,10 +205,9 @@ function attemptStep({ at, number, outcome, fault, httpStatus, tookMs }: Attempt
 }
 
 const counted = (attempts: number): string => (attempts === 1 ? 'one attempt' : `${attempts} attempts`);
-const error = ({ lastError }: DeliveryFacts): string => (lastError === null ? '' : ` (${sentence(lastError)})`);
 
 /** What holds of the subscribers whatever the event; `skip` are those of whom one reason holds for all events. */
-export function subscriberSteps(facts: Facts): { steps: Step[]; skip: Set<number> } {
+export function subscriberSteps(facts: Facts): { steps: ExplanationStep[]; skip: Set<number> } {
   const excluded = new Map(
     facts.subscribers.flatMap((subscriber) => {
       const reason = reasonForAll(facts, subscriber);
@@ -268,7 +234,7 @@ function reasonForAll({ events, deliveries, purchase }: Facts, subscriber: Subsc
 }
 
 /** What is the matter with a subscriber that gets events of this purchase; null while all is well. */
-function stateStep(facts: Facts, subscriber: SubscriberFacts): Pick<Step, 'text' | 'reason' | 'wrong'> | null {
+function stateStep(facts: Facts, subscriber: SubscriberFacts): Pick<ExplanationStep, 'text' | 'reason' | 'wrong'> | null {
   const { name, kind, status, statusReason, unreached } = subscriber;
   if (!subscriber.configured) {
     // Its state when it was removed says nothing any more; and a subscriber that has its name now gets a step of its own.
@@ -281,9 +247,8 @@ function stateStep(facts: Facts, subscriber: SubscriberFacts): Pick<Step, 'text'
   if (pause !== null)
     return { text: `${name} is ${pause}; its deliveries are parked and are sent in order afterwards`, wrong: true };
   if (unreached !== null) {
-    const why = unreached.error === null ? '' : ` (${sentence(unreached.error)})`;
     const long = humanDuration(Math.max(0, facts.now - unreached.since));
-    const text = `we do not get through to ${name} for ${long}, for a reason on this side${why}; its deliveries are sent in order once one gets through`;
+    const text = `we do not get through to ${name} for ${long}, for a reason on this side${inBrackets(unreached.error)}; its deliveries are sent in order once one gets through`;
     return { text, wrong: true };
   }
   return facts.events.length > 0 ? null : { text: `${name} (${kind}) gets the events it wants, once something happens` };

@@ -6,7 +6,7 @@
 import type { ChannelRule } from '../incidents/audience.ts';
 import { giveUpMoment, type PollPolicy, policyOf } from '../polling/poll-plan.ts';
 import { statePlace } from '../purchases/states.ts';
-import { configuredLimit, type Limit } from '../stays/dwell.ts';
+import { configuredLimit, type StuckLimit } from '../stays/dwell.ts';
 import { commandLine } from '../values/command-line.ts';
 import { humanDuration } from '../values/duration.ts';
 import type { Milliseconds } from '../values/time.ts';
@@ -15,35 +15,29 @@ import type { Facts } from './facts.ts';
 import { historySteps } from './history.ts';
 import { bulkTurn, lateness, stuckClock, whyLate, whyThen } from './poll.ts';
 import { standingSteps } from './standing.ts';
-import type { Explanation, Step } from './step.ts';
+import type { ExplanationStep } from './step.ts';
 import { gravestFirst, verdict } from './verdict.ts';
 
 export interface ExplainPolicy {
   /** That of the purchase's site. */
   readonly polling: PollPolicy;
   /** What the limit of a state at its site rests on; without it, the policy alone. */
-  limitOf?(state: number): Limit;
+  limitOf?(state: number): StuckLimit;
   /** The channels for people, for when single checkouts alert them. */
   readonly channels?: readonly ChannelRule[];
   /** The waits between the attempts of a delivery. */
   readonly schedule: readonly Milliseconds[];
 }
 
-/** Explains a purchase. */
-export function explainPurchase(
-  facts: Facts,
-  { polling, schedule, channels, limitOf = byPolicy(polling) }: ExplainPolicy,
-): Explanation {
+/** Explains a purchase as of `now`. */
+export function explainPurchase(facts: Facts, { polling, schedule, channels, limitOf = byPolicy(polling) }: ExplainPolicy) {
   const { purchase, owner, now, more } = facts;
   const subscribers = subscriberSteps(facts);
   const history = historySteps(facts, polling, { schedule, skip: subscribers.skip });
   const standing = [...standingSteps(facts, polling, { limitOf, channels }), ...subscribers.steps];
   if (more.subscribers > 0) {
-    standing.push({
-      at: null,
-      kind: 'more',
-      text: `${more.subscribers} more subscribers; name one with --subscriber (?subscriber=)`,
-    });
+    const text = `${more.subscribers} more subscribers; name one with --subscriber (?subscriber=)`;
+    standing.push({ at: null, kind: 'more', text });
   }
   const matters = gravestFirst(facts, { polling, channels }, history.matters);
   const { purchaseId, site, reference, status, state, stateSince, stuckSince, registeredAt, registeredBy } = purchase;
@@ -67,25 +61,31 @@ export function explainPurchase(
       shard,
       replica: owner.leaseUntil === null ? null : owner.replica,
     },
+    /** What is the matter, or that all is well. */
     verdict: verdict(
       facts,
       matters,
       subscribers.steps.filter(({ reason }) => reason !== undefined).map(({ text }) => text),
     ),
     matters,
+    /** What happened, event by event; the deliveries follow their event. */
     steps: history.steps,
+    /** How things stand: polling, site, shard, stuck clock, incident, subscribers. */
     standing,
+    /** What comes, soonest first. */
     next: nextSteps(facts, polling),
   };
 }
 
-function byPolicy(policy: PollPolicy): (state: number) => Limit {
+export type Explanation = ReturnType<typeof explainPurchase>;
+
+function byPolicy(policy: PollPolicy): (state: number) => StuckLimit {
   return (state) => configuredLimit(policyOf(policy, state).stuckAfter, null, state);
 }
 
-function nextSteps(facts: Facts, policy: PollPolicy): Step[] {
+function nextSteps(facts: Facts, policy: PollPolicy): ExplanationStep[] {
   const { purchase, now } = facts;
-  const steps: Step[] = [pollStep(facts, policy)];
+  const steps: ExplanationStep[] = [pollStep(facts, policy)];
   const isWatched = purchase.status === 'watching' || purchase.status === 'unreadable';
   const clock = purchase.stuckSince === null && purchase.status === 'watching' ? stuckClock(facts, policy) : null;
   if (clock !== null) {
@@ -100,11 +100,12 @@ function nextSteps(facts: Facts, policy: PollPolicy): Step[] {
     steps.push({ at: giveUpMoment(purchase, policy, facts.skipped), kind: 'give_up', text });
   }
   steps.push(...attemptSteps(facts));
-  const soonest = (step: Step): number => step.at ?? (step.kind === 'poll' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY);
+  const soonest = (step: ExplanationStep): number =>
+    step.at ?? (step.kind === 'poll' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY);
   return steps.sort((a, b) => soonest(a) - soonest(b));
 }
 
-function pollStep(facts: Facts, policy: PollPolicy): Step {
+function pollStep(facts: Facts, policy: PollPolicy): ExplanationStep {
   const { purchase } = facts;
   const { reason, text } = whyThen(purchase, policy);
   const at = purchase.nextPollAt;
@@ -113,13 +114,8 @@ function pollStep(facts: Facts, policy: PollPolicy): Step {
   if (turn !== null) return { at: null, kind: 'poll', reason, text: `next poll: ${turn}` };
   const late = lateness(facts);
   if (late === null) return { at, kind: 'poll', reason, text: `next poll: ${text}` };
-  return {
-    at,
-    kind: 'poll',
-    reason,
-    wrong: true,
-    text: `next poll, late by ${humanDuration(late)}: ${whyLate(facts)}. It was planned so: ${text}`,
-  };
+  const planned = `next poll, late by ${humanDuration(late)}: ${whyLate(facts)}. It was planned so: ${text}`;
+  return { at, kind: 'poll', reason, wrong: true, text: planned };
 }
 
 /** What to do for polls that will not come by themselves. */
@@ -130,8 +126,8 @@ function watchAgain({ purchase: { status, purchaseId, site } }: Facts): string {
 }
 
 /** Attempts that will be made; what only waits behind another event stands with its event. */
-function attemptSteps({ deliveries, subscribers, events, owner }: Facts): Step[] {
-  return deliveries.flatMap((delivery): Step[] => {
+function attemptSteps({ deliveries, subscribers, events, owner }: Facts): ExplanationStep[] {
+  return deliveries.flatMap((delivery): ExplanationStep[] => {
     const subscriber = subscribers.find(({ id }) => id === delivery.subscriber);
     const event = events.find(({ position }) => position === delivery.event);
     const isWaiting = delivery.status === 'pending' && delivery.behind === null && owner.daemons > 0;

@@ -1,84 +1,36 @@
 /** What explaining a purchase rests on: rows as they were at one moment, without a person's data. */
 
+import type { StateTransition } from '../deciding/outcome.ts';
 import type { StoredStatus } from '../deliveries/delivery-status.ts';
 import type { Audience } from '../deliveries/subscriber-health.ts';
 import type { SubscriberState } from '../deliveries/subscriber-state.ts';
 import type { OrderCounts } from '../incidents/paid-twice.ts';
 import type { IncidentKind } from '../incidents/symptom.ts';
 import type { PollReason } from '../polling/poll-reason.ts';
-import type { PurchaseStatus } from '../purchases/purchase.ts';
+import type { Purchase } from '../purchases/purchase.ts';
 import type { DaemonSilence } from '../replicas/daemon-silence.ts';
 import type { NamingReplica } from '../replicas/named.ts';
 import type { CountedUsual } from '../stays/usual.ts';
 import type { SkippedTime } from '../values/skipped-time.ts';
-import type { Instant, Milliseconds } from '../values/time.ts';
+import type { Instant } from '../values/time.ts';
 
-export interface PurchaseFacts {
-  readonly id: number;
-  readonly purchaseId: string;
-  readonly site: string;
+export interface PurchaseFacts extends Omit<Purchase, 'revision' | 'detailsDigest'> {
   readonly reference: string | null;
-  readonly status: PurchaseStatus;
-  readonly state: number | null;
-  readonly stateSince: Instant | null;
-  readonly stuckSince: Instant | null;
-  readonly excused: Milliseconds;
   readonly registeredAt: Instant;
   /** `api`, `cli`, `sql:<role>`, or null: registered before this was noted. */
   readonly registeredBy: string | null;
-  readonly watchedSince: Instant;
   /** When watching ended. */
   readonly endedAt: Instant | null;
   readonly lastPolledAt: Instant | null;
-  /** The last good answer. */
-  readonly seenAt: Instant | null;
   readonly nextPollAt: Instant | null;
   /** Null without a next poll, and when it was planned before reasons were recorded. */
   readonly nextPollReason: PollReason | null;
-  readonly polls: number;
-  readonly failures: number;
-  readonly unknowns: number;
   readonly lastError: string | null;
-  /** Whether its invoice is to be asked for, was announced, or does not exist; null when no setting asks for it. */
-  readonly invoice: 'wanted' | 'ready' | 'none' | null;
-  readonly sequence: number;
-  readonly shard: number;
   /** The process of the database's session that has locked the row, if one has. */
   readonly lockedBy?: number | null;
 }
 
-export interface SiteFacts {
-  readonly configured: boolean;
-  /** The site of which this is a former name. */
-  readonly renamedTo?: string | null;
-  readonly failingSince: Instant | null;
-  readonly lastSuccessAt: Instant | null;
-  readonly lastError: string | null;
-}
-
-export interface OwnerFacts {
-  /** The replica that the purchase's shard is written to, or null. */
-  readonly replica: string | null;
-  /** Until when its lease lasts; null when that replica is gone. */
-  readonly leaseUntil: Instant | null;
-  /** Replicas whose lease lasts. */
-  readonly daemons: number;
-  /** What the settings of the replicas name that take shards; null without one. */
-  readonly sharing?: readonly NamingReplica[] | null;
-  readonly silence: DaemonSilence;
-  /** Other purchases of the same site and shard that are due; counted up to a bound. */
-  readonly othersDue: number;
-}
-
-export interface TransitionFacts {
-  readonly sequence: number;
-  readonly from: number | null;
-  readonly to: number;
-  readonly notBefore: Instant | null;
-  readonly notAfter: Instant;
-}
-
-export interface EventFacts {
+export interface PurchaseEventFacts {
   readonly position: number;
   readonly id: string;
   readonly type: string;
@@ -87,7 +39,7 @@ export interface EventFacts {
   readonly at: Instant;
 }
 
-export interface SubscriberFacts {
+export interface SubscriberFacts extends SubscriberState {
   readonly id: number;
   readonly name: string;
   readonly kind: string;
@@ -95,13 +47,6 @@ export interface SubscriberFacts {
   readonly types: readonly string[] | null;
   readonly sites: readonly string[] | null;
   readonly states: readonly number[] | null;
-  readonly configured: boolean;
-  readonly status: string;
-  readonly statusReason: string | null;
-  /** Null while it is well. */
-  readonly health: SubscriberState['health'];
-  /** Null while we get through to it. */
-  readonly unreached: SubscriberState['unreached'];
   /** Events from here on are matched against the filters it has now. */
   readonly matchingSince: Instant;
 }
@@ -176,15 +121,6 @@ export interface SingleFacts {
   readonly foundLate: boolean;
 }
 
-export interface FirstLookFacts {
-  /** When the first purchase of the first load got stuck. */
-  readonly foundAt: Instant;
-  /** When people were alerted; null before. */
-  readonly alertedAt: Instant | null;
-  /** Whether so many purchases of the first load are stuck that no purchase alerts people by itself. */
-  readonly isBacklog: boolean;
-}
-
 /** A completed purchase of an order. */
 export interface PaymentFacts {
   readonly purchaseId: string;
@@ -194,30 +130,40 @@ export interface PaymentFacts {
   readonly completedAt: Instant;
 }
 
-export interface OrderFacts {
-  /** The completed purchases of its order, itself included; empty while it is not completed, and when its order is not known. */
-  readonly payments: readonly PaymentFacts[];
-  /** When an event named it as one of several payments. */
-  readonly announcedAt: Instant | null;
-  /** How often orders repeat at its site. */
-  readonly counts: OrderCounts;
-}
-
 export interface Facts {
   readonly now: Instant;
   /** Time that the database's clock skipped. */
   readonly skipped: SkippedTime;
   readonly purchase: PurchaseFacts;
-  readonly site: SiteFacts;
-  readonly owner: OwnerFacts;
+  readonly site: {
+    readonly configured: boolean;
+    /** The site of which this is a former name. */
+    readonly renamedTo?: string | null;
+    readonly failingSince: Instant | null;
+    readonly lastSuccessAt: Instant | null;
+    readonly lastError: string | null;
+  };
+  readonly owner: {
+    /** The replica that the purchase's shard is written to, or null. */
+    readonly replica: string | null;
+    /** Until when its lease lasts; null when that replica is gone. */
+    readonly leaseUntil: Instant | null;
+    /** Replicas whose lease lasts. */
+    readonly daemons: number;
+    /** What the settings of the replicas name that take shards; null without one. */
+    readonly sharing?: readonly NamingReplica[] | null;
+    readonly silence: DaemonSilence;
+    /** Other purchases of the same site and shard that are due; counted up to a bound. */
+    readonly othersDue: number;
+  };
   /**
    * Until the first poll of a purchase of a bulk registration: about how many such polls come before it, and the calls a second that
    * daemons may make to its site, where that is known.
    */
   readonly firstPoll: { readonly ahead: number; readonly ceiling: number | null } | null;
   /** Oldest first; the latest ones when there are very many. */
-  readonly transitions: readonly TransitionFacts[];
-  readonly events: readonly EventFacts[];
+  readonly transitions: readonly StateTransition[];
+  readonly events: readonly PurchaseEventFacts[];
   /** All that matter here, or the one that was asked about. */
   readonly subscribers: readonly SubscriberFacts[];
   /** The name of the one that was asked about. */
@@ -229,18 +175,26 @@ export interface Facts {
   /** The oldest first. */
   readonly singles: readonly SingleFacts[];
   /** Of a stuck purchase of its site's first load: the first look at the site. Null for others, and for those that got stuck after it. */
-  readonly firstLook: FirstLookFacts | null;
-  readonly order: OrderFacts;
+  readonly firstLook: {
+    /** When the first purchase of the first load got stuck. */
+    readonly foundAt: Instant;
+    /** When people were alerted; null before. */
+    readonly alertedAt: Instant | null;
+    /** Whether so many purchases of the first load are stuck that no purchase alerts people by itself. */
+    readonly isBacklog: boolean;
+  } | null;
+  readonly order: {
+    /** The completed purchases of its order, itself included; empty while it is not completed, and when its order is not known. */
+    readonly payments: readonly PaymentFacts[];
+    /** When an event named it as one of several payments. */
+    readonly announcedAt: Instant | null;
+    /** How often orders repeat at its site. */
+    readonly counts: OrderCounts;
+  };
   /** What is known of its state at its site. */
   readonly known: CountedUsual;
   /** Whether there is a channel for people, without which no person is alerted of incidents. */
   readonly hasPeople: boolean;
   /** What there is beyond the bounds. */
-  readonly more: {
-    readonly transitions: number;
-    readonly events: number;
-    readonly subscribers: number;
-    readonly deliveries: number;
-    readonly attempts: number;
-  };
+  readonly more: Readonly<Record<'transitions' | 'events' | 'subscribers' | 'deliveries' | 'attempts', number>>;
 }

@@ -1,36 +1,31 @@
 /** What happened to a purchase, event by event, with the deliveries of each. */
 
+import type { StateTransition } from '../deciding/outcome.ts';
 import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
 import { stateBoth, statePlace, stateWords } from '../purchases/states.ts';
 import { humanDuration } from '../values/duration.ts';
 import { type DeliveryStepOptions, deliverySteps } from './deliveries.ts';
-import type { EventFacts, Facts, PurchaseFacts, TransitionFacts } from './facts.ts';
+import type { Facts, PurchaseEventFacts, PurchaseFacts } from './facts.ts';
 import { paidTwiceSteps } from './paid-twice.ts';
 import { singleSteps } from './single-alerts.ts';
-import type { Matter, Step } from './step.ts';
+import type { ExplanationStep, Matter } from './step.ts';
 
 /** The history of a purchase. */
 export function historySteps(
   facts: Facts,
   policy: PollPolicy,
   options: DeliveryStepOptions,
-): { steps: Step[]; matters: Matter[] } {
+): { steps: ExplanationStep[]; matters: Matter[] } {
   const { purchase, events, transitions, more } = facts;
-  const groups: Step[][] = [[registeredStep(purchase)]];
+  const groups: ExplanationStep[][] = [[registeredStep(purchase)]];
   const matters: Matter[] = [];
   if (purchase.watchedSince > purchase.registeredAt + 1_000) {
     groups.push([{ at: purchase.watchedSince, kind: 'watched', text: 'registered again, and watched again from here on' }]);
   }
   for (const event of events) {
     const delivered = deliverySteps(facts, event, options);
-    groups.push([
-      eventStep(
-        event,
-        transitions.find((each) => each.sequence === event.sequence),
-        policy,
-      ),
-      ...delivered.steps,
-    ]);
+    const transition = transitions.find((each) => each.sequence === event.sequence);
+    groups.push([eventStep(event, transition, policy), ...delivered.steps]);
     matters.push(...delivered.matters);
   }
   const firstShown = events[0]?.sequence ?? 1;
@@ -49,7 +44,7 @@ export function historySteps(
   return { steps: [steps[0]!, ...moreSteps(facts), ...steps.slice(1)], matters };
 }
 
-function registeredStep({ registeredAt, registeredBy }: PurchaseFacts): Step {
+function registeredStep({ registeredAt, registeredBy }: PurchaseFacts): ExplanationStep {
   return { at: registeredAt, kind: 'registered', text: `registered ${registeredText(registeredBy)}` };
 }
 
@@ -60,30 +55,28 @@ function registeredText(by: string | null): string {
   return by.startsWith('sql:') ? `with SQL, by the role ${by.slice('sql:'.length)}` : `by ${by}`;
 }
 
-function moreSteps({ more }: Facts): Step[] {
+function moreSteps({ more }: Facts): ExplanationStep[] {
   const earlier = Object.entries({ event: more.events, delivery: more.deliveries, attempt: more.attempts }).filter(
     ([, count]) => count > 0,
   );
   if (earlier.length === 0) return [];
-  const left = earlier.map(
-    ([noun, count]) => `${count} more ${count === 1 ? noun : noun.replace(/y$/, 'ie')}${count === 1 ? '' : 's'}`,
-  );
+  const left = earlier.map(([noun, count]) => `${count} more ${count === 1 ? noun : `${noun.replace(/y$/, 'ie')}s`}`);
   return [{ at: null, kind: 'more', text: `${left.join(', ')} that are older and not shown` }];
 }
 
 /** A change of state and its event are one thing that happened. */
-function eventStep(event: EventFacts, transition: TransitionFacts | undefined, policy: PollPolicy): Step {
+function eventStep(event: PurchaseEventFacts, transition: StateTransition | undefined, policy: PollPolicy): ExplanationStep {
   const about = { at: event.at, sequence: event.sequence, eventId: event.id, type: event.type };
   if (transition !== undefined) return { ...transitionFields(transition), ...about, text: moveText(transition, policy) };
   const name = event.state === null ? null : statePlace(event.state);
   return { ...about, kind: event.type === 'purchase.stuck' ? 'stuck' : 'event', text: eventText(event.type, name) };
 }
 
-function transitionFields({ sequence, from, to, notAfter }: TransitionFacts) {
+function transitionFields({ sequence, from, to, notAfter }: StateTransition) {
   return { at: notAfter, kind: 'transition' as const, sequence, from, to };
 }
 
-function moveText({ from, to, notBefore, notAfter }: TransitionFacts, policy: PollPolicy): string {
+function moveText({ from, to, notBefore, notAfter }: StateTransition, policy: PollPolicy): string {
   const final = policyOf(policy, to).final ? ', which is final' : '';
   if (from === null) return `first seen: ${stateBoth(to)}${final}`;
   const within = notBefore === null ? '' : ` (some time in the ${humanDuration(notAfter - notBefore)} before)`;
@@ -103,7 +96,7 @@ function eventText(type: string, state: string | null): string {
   return known.get(type) ?? type;
 }
 
-function endedStep({ status, endedAt }: PurchaseFacts): Step | null {
+function endedStep({ status, endedAt }: PurchaseFacts): ExplanationStep | null {
   if (status !== 'stopped' || endedAt === null) return null;
   return { at: endedAt, kind: 'ended', text: 'watching was stopped by hand' };
 }

@@ -2,7 +2,7 @@
 import { MOST_PAYMENTS, reusesReferences, reuseText } from '../incidents/paid-twice.ts';
 import { isoTime } from '../values/time.ts';
 import type { Facts, PaymentFacts } from './facts.ts';
-import type { Matter, Step } from './step.ts';
+import type { ExplanationStep, Matter } from './step.ts';
 
 /** Null where it is no news: its order was paid once, or a reference stands for more than one order. */
 export function paidTwice(facts: Facts): Matter | null {
@@ -16,7 +16,10 @@ export function paidTwice(facts: Facts): Matter | null {
 }
 
 /** When it was announced; how things stand where it is not, with the reason. */
-export function paidTwiceSteps(facts: Facts): { readonly steps: readonly Step[]; readonly standing: readonly Step[] } {
+export function paidTwiceSteps(facts: Facts): {
+  readonly steps: readonly ExplanationStep[];
+  readonly standing: readonly ExplanationStep[];
+} {
   const { announcedAt } = facts.order;
   const others = othersOf(facts);
   const kind = 'order' as const;
@@ -25,7 +28,7 @@ export function paidTwiceSteps(facts: Facts): { readonly steps: readonly Step[];
     announcedAt === null ? [] : [{ at: announcedAt, kind, text: 'announced that its order was paid twice (order.paid_twice)' }];
   if (others.length === 0) return { steps: said, standing: [] };
   const text = `its order was paid also by ${others.slice(0, MOST_PAYMENTS).map(paymentText).join(' and ')}`;
-  const standing: Step =
+  const standing: ExplanationStep =
     why === null
       ? { at: null, kind, wrong: true, text }
       : { at: null, kind, text: `${text}; that is not announced, because ${why}` };

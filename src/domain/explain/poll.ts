@@ -33,9 +33,7 @@ function whyNever({ status, state }: PurchaseFacts, policy: StatePolicy): string
   if (status === 'stopped') return 'not polled any more: watching was stopped';
   if (status === 'expired') return 'not polled any more: watching was given up';
   const name = state === null ? 'its state' : `“${stateWords(state)}”`;
-  return policy.recheck.length === 0
-    ? `not polled any more: ${name} is final`
-    : `not polled any more: ${name} is final, and the last recheck has been made`;
+  return `not polled any more: ${name} is final${policy.recheck.length === 0 ? '' : ', and the last recheck has been made'}`;
 }
 
 /** A purchase that is polled at a known time. */
@@ -144,21 +142,11 @@ export const MOST_OTHERS = 100;
 /** What of a purchase its stuck clock goes by. */
 type Stay = Pick<PurchaseFacts, 'state' | 'stateSince' | 'seenAt' | 'stuckSince' | 'excused'>;
 
-export interface StuckClock {
-  readonly limit: Milliseconds;
-  /** Time of the stay that counts. */
-  readonly counted: Milliseconds;
-  /** Time in which no poll could be made. */
-  readonly excused: Milliseconds;
-  /** From when on a poll confirms it as stuck. */
-  readonly stuckAt: Instant;
-}
-
-/** How far the stuck clock has run; null where this state has no limit, or none was seen yet. */
-export function stuckClock(
-  { purchase, now }: { readonly purchase: Stay; readonly now: Instant },
-  policy: PollPolicy,
-): StuckClock | null {
+/**
+ * How far the stuck clock has run: `counted` is the time of the stay that counts, `excused` that in which no poll could be made,
+ * `stuckAt` from when on a poll confirms it as stuck. Null where this state has no limit, or none was seen yet.
+ */
+export function stuckClock({ purchase, now }: { readonly purchase: Stay; readonly now: Instant }, policy: PollPolicy) {
   const { state, stateSince: since, seenAt, stuckSince, excused: before } = purchase;
   if (state === null || since === null) return null;
   const statePolicy = policyOf(policy, state);

@@ -4,32 +4,22 @@ import { enoughKnown, isShareKnown, MOST_GATHERED, tooLittleKnown } from '../inc
 import { statePlace } from '../purchases/states.ts';
 import { ENOUGH_STAYS } from '../stays/usual.ts';
 import { humanDuration } from '../values/duration.ts';
-import { isoTime } from '../values/time.ts';
+import { type Instant, isoTime } from '../values/time.ts';
 import type { Facts, SingleFacts } from './facts.ts';
-import type { Step } from './step.ts';
+import type { ExplanationStep } from './step.ts';
 
 /** What happened: people were alerted that it is stuck, and later that it is over. */
-export function singleSteps({ singles }: Facts): Step[] {
-  return singles.flatMap((single): Step[] => {
+export function singleSteps({ singles }: Facts): ExplanationStep[] {
+  return singles.flatMap((single): ExplanationStep[] => {
     const { alertedAt, endedAt, state, unreadable } = single;
     const [became, over] =
       unreadable === null
         ? [`it is stuck ${statePlace(state)}: ${whySingle(single)}`, 'it is no longer stuck']
         : [`it cannot be read (${unreadable})`, 'it can be read again'];
-    const channels = channelsText(single);
-    const common = { kind: 'alert' as const, channels: single.channels };
-    return [
-      ...(alertedAt === null
-        ? []
-        : [
-            {
-              ...common,
-              at: alertedAt,
-              text: `alerted people${channels} that ${became}`,
-            },
-          ]),
-      ...(endedAt === null ? [] : [{ ...common, at: endedAt, text: `alerted people${channels} that ${over}` }]),
-    ];
+    const { channels } = single;
+    const alert = (at: Instant | null, what: string): ExplanationStep[] =>
+      at === null ? [] : [{ kind: 'alert', channels, at, text: `alerted people${channelsText(single)} that ${what}` }];
+    return [...alert(alertedAt, became), ...alert(endedAt, over)];
   });
 }
 

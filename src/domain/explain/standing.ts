@@ -6,23 +6,22 @@ import { usableAnswers } from '../polling/reach.ts';
 import { isKnownState, stateName, statePlace, stateWords } from '../purchases/states.ts';
 import { NO_DAEMON } from '../replicas/daemon-silence.ts';
 import { SHARDS } from '../replicas/ownership.ts';
-import { type Limit, shownLimit, workingText } from '../stays/dwell.ts';
+import { type StuckLimit, shownLimit, workingText } from '../stays/dwell.ts';
 import { humanDuration } from '../values/duration.ts';
+import { clause, inBrackets } from '../values/errors.ts';
 import { DAY, type Instant, isoTime } from '../values/time.ts';
 import type { Facts, IncidentFacts } from './facts.ts';
 import { paidTwiceSteps } from './paid-twice.ts';
 import { answeredWell, stuckClock, unnamedText } from './poll.ts';
 import { singleStanding } from './single-alerts.ts';
-import type { Step } from './step.ts';
+import type { ExplanationStep } from './step.ts';
 
-export interface StandingOptions {
-  limitOf(state: number): Limit;
-  /** Without them the answer leaves out when single checkouts alert. */
-  readonly channels?: readonly ChannelRule[] | undefined;
-}
-
-/** Each fact that holds now, as a step. */
-export function standingSteps(facts: Facts, policy: PollPolicy, { limitOf, channels }: StandingOptions): Step[] {
+/** Each fact that holds now, as a step. Without channels the answer leaves out when single checkouts alert. */
+export function standingSteps(
+  facts: Facts,
+  policy: PollPolicy,
+  { limitOf, channels }: { limitOf(state: number): StuckLimit; readonly channels: readonly ChannelRule[] | undefined },
+): ExplanationStep[] {
   const clock = stuckClockStep(facts, policy, limitOf);
   return [
     polledStep(facts, policy),
@@ -35,25 +34,18 @@ export function standingSteps(facts: Facts, policy: PollPolicy, { limitOf, chann
   ];
 }
 
-function polledStep({ purchase }: Facts, policy: PollPolicy): Step {
+function polledStep({ purchase }: Facts, policy: PollPolicy): ExplanationStep {
   const { polls, lastPolledAt: at, failures, unknowns, lastError, state } = purchase;
   const kind = 'polled' as const;
   if (at === null) return { at, kind, text: 'not polled yet' };
   const times = `polled ${polls === 1 ? 'once' : `${polls} times`}; the last answer`;
-  const why = lastError === null ? '' : ` (${lastError.replace(/\.$/, '')})`;
+  const why = inBrackets(lastError);
   if (answeredWell(purchase)) {
-    const name = state === null ? 'no state' : stateWords(state);
-    if (failures === 0) return { at, kind, text: `${times} was good: ${name}` };
-    return {
-      at,
-      kind,
-      wrong: true,
-      text: `${times} was good: ${name}; asking for its invoice failed, ${inARow(failures)}${why}`,
-    };
+    const good = `${times} was good: ${state === null ? 'no state' : stateWords(state)}`;
+    if (failures === 0) return { at, kind, text: good };
+    return { at, kind, wrong: true, text: `${good}; asking for its invoice failed, ${inARow(failures)}${why}` };
   }
-  if (unknowns === 0) {
-    return { at, kind, wrong: true, text: `${times} could not be used, ${inARow(failures)}${why}` };
-  }
+  if (unknowns === 0) return { at, kind, wrong: true, text: `${times} could not be used, ${inARow(failures)}${why}` };
   const limit = purchase.status === 'watching' ? `, ${unknowns} of ${policy.unreadableAfter} until it counts as unreadable` : '';
   const text =
     unknowns === failures
@@ -70,20 +62,13 @@ function ordinal(count: number): string {
   return `${count}${suffix}`;
 }
 
-function siteStep({ site, purchase, now }: Facts): Step {
+function siteStep({ site, purchase, now }: Facts): ExplanationStep {
   const kind = 'site' as const;
   const name = `site ${purchase.site}`;
-  if (!site.configured) {
-    return {
-      at: null,
-      kind,
-      wrong: true,
-      text: unnamedText(purchase, site),
-    };
-  }
+  if (!site.configured) return { at: null, kind, wrong: true, text: unnamedText(purchase, site) };
   const { failingSince, lastSuccessAt } = site;
   if (failingSince !== null) {
-    const why = site.lastError === null ? '' : `: ${site.lastError.replace(/\.$/, '')}`;
+    const why = site.lastError === null ? '' : `: ${clause(site.lastError)}`;
     const last = lastSuccessAt === null ? '' : `; its last usable answer came ${humanDuration(now - lastSuccessAt)} ago`;
     const text = `${name} has given ${usableAnswers(failingSince, lastSuccessAt)} for ${humanDuration(now - failingSince)}${why}${last}. Until it does, one probe every 30 s at most stands in for all its purchases`;
     return { at: failingSince, kind, wrong: true, text };
@@ -92,7 +77,7 @@ function siteStep({ site, purchase, now }: Facts): Step {
   return { at: lastSuccessAt, kind, text: `${name} answers` };
 }
 
-function shardStep({ purchase, owner, now }: Facts): Step {
+function shardStep({ purchase, owner, now }: Facts): ExplanationStep {
   const common = { at: null, kind: 'shard' } as const;
   const name = `shard ${purchase.shard} of ${SHARDS}`;
   if (owner.daemons === 0) {
@@ -102,13 +87,11 @@ function shardStep({ purchase, owner, now }: Facts): Step {
   if (owner.replica === null || owner.leaseUntil === null) {
     return { ...common, wrong: true, text: `${name} has no owner at this moment; a running daemon takes it over within seconds` };
   }
-  return {
-    ...common,
-    text: `${name} belongs to ${owner.replica}, whose lease lasts ${humanDuration(owner.leaseUntil - now)} more`,
-  };
+  const more = humanDuration(owner.leaseUntil - now);
+  return { ...common, text: `${name} belongs to ${owner.replica}, whose lease lasts ${more} more` };
 }
 
-function stuckClockStep(facts: Facts, policy: PollPolicy, limitOf: (state: number) => Limit): Step | null {
+function stuckClockStep(facts: Facts, policy: PollPolicy, limitOf: (state: number) => StuckLimit): ExplanationStep | null {
   const { purchase } = facts;
   const { state, stateSince, stuckSince, status } = purchase;
   const kind = 'stuck_clock' as const;
@@ -124,16 +107,13 @@ function stuckClockStep(facts: Facts, policy: PollPolicy, limitOf: (state: numbe
     const text = `stuck: a poll confirmed it after ${humanDuration(stuckSince - stateSince)} ${statePlace(state)}${working}`;
     return { at: stuckSince, kind, wrong: true, text, ...withLimit };
   }
-  if (policyOf(policy, state).final) return { at: null, kind, text: `never stuck here: “${stateWords(state)}” is final` };
-  if (clock === null)
-    return {
-      at: null,
-      kind,
-      text: `never stuck here: “${stateWords(state)}” has no limit (states.${isKnownState(state) ? stateName(state) : state}.stuckAfter)`,
-    };
-  if (status !== 'watching') return { at: null, kind, text: `the stuck clock does not run while the purchase is ${status}` };
+  const still = { at: null, kind };
+  if (policyOf(policy, state).final) return { ...still, text: `never stuck here: “${stateWords(state)}” is final` };
+  const setting = `states.${isKnownState(state) ? stateName(state) : state}.stuckAfter`;
+  if (clock === null) return { ...still, text: `never stuck here: “${stateWords(state)}” has no limit (${setting})` };
+  if (status !== 'watching') return { ...still, text: `the stuck clock does not run while the purchase is ${status}` };
   const text = `stuck clock, ${statePlace(state)}: ${workingText(limit, clock.counted)}${excusedText(clock.excused)}`;
-  return { at: null, kind, text, ...withLimit };
+  return { ...still, text, ...withLimit };
 }
 
 const excusedText = (excused: number): string =>
@@ -152,33 +132,27 @@ export function untilText(at: Instant, now: Instant): string {
   return `${at - now < DAY / 2 ? '' : `${date} `}${time}Z (${humanDuration(at - now)} more)`;
 }
 
-function incidentStep({ now, purchase, site, hasPeople }: Facts, incident: IncidentFacts): Step {
-  const { id, kind, state, count, since, alertedAt, hasChannel, acknowledgedAt, acknowledgedBy, silencedUntil } = incident;
-  const what =
-    kind === 'stuck'
-      ? `${count === 1 ? '1 customer' : `${count} customers`} stuck ${statePlace(state ?? 0)}`
-      : site.configured
-        ? `no purchase of site ${purchase.site} can be read`
-        : `no running daemon has site ${purchase.site} in its settings`;
-  const alerts = !hasPeople
-    ? NOBODY_HEARS
-    : alertedAt === null
-      ? silencedUntil === null
-        ? 'people are not alerted yet (it is collected for slack.groupWait first)'
-        : 'people are not alerted'
-      : !hasChannel
-        ? NO_CHANNEL_HEARS
-        : `people were last alerted ${humanDuration(now - alertedAt)} ago`;
-  const seen =
-    acknowledgedAt === null
-      ? ''
-      : `; acknowledged ${humanDuration(now - acknowledgedAt)} ago${acknowledgedBy === null ? '' : ` by ${acknowledgedBy}`}`;
+function incidentStep({ now, purchase, site, hasPeople }: Facts, incident: IncidentFacts): ExplanationStep {
+  const { id, kind, state, count, since, acknowledgedAt, acknowledgedBy, silencedUntil } = incident;
+  const ofSite = site.configured
+    ? `no purchase of site ${purchase.site} can be read`
+    : `no running daemon has site ${purchase.site} in its settings`;
+  const customers = `${count === 1 ? '1 customer' : `${count} customers`} stuck ${statePlace(state ?? 0)}`;
+  const what = kind === 'stuck' ? customers : ofSite;
+  const alerts = hasPeople ? alertsText(incident, now) : NOBODY_HEARS;
+  const by = acknowledgedBy === null ? '' : ` by ${acknowledgedBy}`;
+  const seen = acknowledgedAt === null ? '' : `; acknowledged ${humanDuration(now - acknowledgedAt)} ago${by}`;
   const quiet = silencedUntil === null ? '' : `; silenced until ${untilText(silencedUntil, now)}`;
   return { at: since, kind: 'incident', text: `incident ${id}: ${what}; ${alerts}${seen}${quiet}`, incidentId: id };
 }
 
+function alertsText({ alertedAt, hasChannel, silencedUntil }: IncidentFacts, now: Instant): string {
+  if (alertedAt !== null) return hasChannel ? `people were last alerted ${humanDuration(now - alertedAt)} ago` : NO_CHANNEL_HEARS;
+  return `people are not alerted${silencedUntil === null ? ' yet (it is collected for slack.groupWait first)' : ''}`;
+}
+
 /** Stuck, and no incident is open: one customer who left says nothing of the page. */
-function missingIncident(facts: Facts, channels: readonly ChannelRule[] | undefined): Step[] {
+function missingIncident(facts: Facts, channels: readonly ChannelRule[] | undefined): ExplanationStep[] {
   const { purchase, incidents, owner, site } = facts;
   if (purchase.stuckSince === null || incidents.some(({ kind }) => kind === 'stuck')) return [];
   const text = !site.configured

@@ -2,7 +2,6 @@
 
 import type { ShownLimit } from '../stays/dwell.ts';
 import type { Instant } from '../values/time.ts';
-import type { PurchaseFacts } from './facts.ts';
 
 export const STEP_KINDS = [
   'registered',
@@ -28,7 +27,7 @@ export const STEP_KINDS = [
 export type StepKind = (typeof STEP_KINDS)[number];
 
 /** One thing that happened, holds or will happen; the fields beside the text are there where they apply. */
-export interface Step {
+export interface ExplanationStep {
   readonly at: Instant | null;
   readonly kind: StepKind;
   readonly text: string;
@@ -80,21 +79,3 @@ export const MATTER_CODES = [
   'poll_failing',
 ] as const;
 export type MatterCode = (typeof MATTER_CODES)[number];
-
-export interface Explanation {
-  /** The moment all of it is about. */
-  readonly now: Instant;
-  readonly purchase: Omit<
-    PurchaseFacts,
-    'id' | 'excused' | 'endedAt' | 'seenAt' | 'failures' | 'unknowns' | 'lastError' | 'nextPollReason' | 'invoice' | 'sequence'
-  > & { readonly replica: string | null };
-  /** What is the matter, or that all is well. */
-  readonly verdict: string;
-  readonly matters: readonly Matter[];
-  /** What happened, event by event; the deliveries follow their event. */
-  readonly steps: readonly Step[];
-  /** How things stand: polling, site, shard, stuck clock, incident, subscribers. */
-  readonly standing: readonly Step[];
-  /** What comes, soonest first. */
-  readonly next: readonly Step[];
-}

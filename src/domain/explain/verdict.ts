@@ -7,6 +7,7 @@ import { usableAnswers } from '../polling/reach.ts';
 import { statePlace, stateWords } from '../purchases/states.ts';
 import { unwritableAdvice } from '../replicas/daemon-silence.ts';
 import { humanDuration } from '../values/duration.ts';
+import { clause, inBrackets } from '../values/errors.ts';
 import type { Instant } from '../values/time.ts';
 import type { Facts } from './facts.ts';
 import { paidTwice } from './paid-twice.ts';
@@ -58,23 +59,17 @@ function purchaseMatters(facts: Facts, policy: PollPolicy, channels: readonly Ch
 function noDaemon({ purchase, owner, deliveries }: Facts): Matter | null {
   const waits = purchase.nextPollAt !== null || deliveries.some((each) => each.status === 'pending');
   if (owner.daemons > 0 || !waits) return null;
-  return {
-    code: 'no_daemon',
-    text: owner.silence.takesWrites
-      ? 'No daemon is running on this database, so nothing is polled or delivered: start one with "purchase-watch start".'
-      : unwritableAdvice(owner.silence),
-  };
+  const text = owner.silence.takesWrites
+    ? 'No daemon is running on this database, so nothing is polled or delivered: start one with "purchase-watch start".'
+    : unwritableAdvice(owner.silence);
+  return { code: 'no_daemon', text };
 }
 
 function siteTrouble({ purchase, site, now }: Facts): Matter | null {
   if (purchase.nextPollAt === null) return null;
-  if (!site.configured)
-    return {
-      code: 'site_not_configured',
-      text: `${sentence(unnamedText(purchase, site))}.`,
-    };
+  if (!site.configured) return { code: 'site_not_configured', text: `${sentence(unnamedText(purchase, site))}.` };
   if (site.failingSince === null) return null;
-  const why = site.lastError === null ? '' : ` (${site.lastError.replace(/\.$/, '')})`;
+  const why = inBrackets(site.lastError);
   return {
     code: 'site_failing',
     text: `Site ${purchase.site} has given ${usableAnswers(site.failingSince, site.lastSuccessAt)} for ${lasting(site.failingSince, now)}${why}; its purchases are polled once it does, and none is called stuck meanwhile.`,
@@ -88,10 +83,8 @@ function stuck(facts: Facts, policy: PollPolicy, channels: readonly ChannelRule[
   // It may not be the one that held when the purchase was flagged.
   const is = auto || (limit ?? 0) > stuckSince - stateSince ? 'is now' : 'is';
   const than = limit === null ? '' : ` (the limit ${is} ${humanDuration(limit)})`;
-  return {
-    code: 'stuck',
-    text: `Stuck ${statePlace(state)} for ${lasting(stateSince, facts.now)}${than}; ${peopleText(facts, channels)}.`,
-  };
+  const text = `Stuck ${statePlace(state)} for ${lasting(stateSince, facts.now)}${than}; ${peopleText(facts, channels)}.`;
+  return { code: 'stuck', text };
 }
 
 function unreadable({ purchase, singles, now }: Facts): Matter | null {
@@ -113,9 +106,8 @@ function unreadable({ purchase, singles, now }: Facts): Matter | null {
 
 function pollLate(facts: Facts): Matter | null {
   const late = lateness(facts);
-  return late === null
-    ? null
-    : { code: 'poll_late', text: `The next poll is late by ${humanDuration(late)}: ${whyLate(facts)}.` };
+  if (late === null) return null;
+  return { code: 'poll_late', text: `The next poll is late by ${humanDuration(late)}: ${whyLate(facts)}.` };
 }
 
 function pollFailing({ purchase }: Facts): Matter | null {
@@ -128,7 +120,7 @@ function pollFailing({ purchase }: Facts): Matter | null {
 function failureText(purchase: Facts['purchase']): string {
   if (answeredWell(purchase)) return 'its invoice details could not be had';
   if (purchase.unknowns === purchase.failures) return 'the service says that it does not know this id';
-  return purchase.lastError?.replace(/\.$/, '') ?? 'the answers cannot be used';
+  return clause(purchase.lastError ?? 'the answers cannot be used');
 }
 
 function peopleText(facts: Facts, channels: readonly ChannelRule[] | undefined): string {
@@ -159,11 +151,8 @@ export function verdict(facts: Facts, matters: readonly Matter[], none: readonly
   if (matters.length === 0) return wellText(facts, none);
   const shown = matters.slice(0, MOST_SHOWN).map(({ text }) => text);
   const rest = matters.length - shown.length;
-  if (rest > 0)
-    shown.push(
-      `And ${rest} more ${rest === 1 ? 'thing is not as it should be' : 'things are not as they should be'}; see below.`,
-    );
-  return shown.join(' ');
+  const more = rest === 1 ? 'thing is not as it should be' : 'things are not as they should be';
+  return [...shown, ...(rest > 0 ? [`And ${rest} more ${more}; see below.`] : [])].join(' ');
 }
 
 function wellText(facts: Facts, none: readonly string[]): string {

@@ -46,14 +46,11 @@ export interface SiteUsual {
   readonly ways: readonly (Way & { readonly mean: number })[];
 }
 
-export interface Edge extends Way {
-  readonly count: number;
-  /** The mean of the days before at this time of day, over the sites of which it is known; null while it is known of none. */
-  readonly usual: number | null;
-}
-
-/** The edges of all sites together, the busiest first: those with transitions in the hour, and those that usually have at least one. */
-export function edgesOf(counts: readonly SiteEdge[], known: readonly SiteUsual[]): Edge[] {
+/**
+ * The edges of all sites together, the busiest first: those with transitions in the hour, and those that usually have at least one.
+ * `usual` is the mean of the days before at this time of day, over the sites of which it is known; null while it is known of none.
+ */
+export function edgesOf(counts: readonly SiteEdge[], known: readonly SiteUsual[]) {
   const edges = new Map<string, { from: number | null; to: number; count: number; mean: number }>();
   const edgeOf = ({ from, to }: Way) => {
     const key = `${from} ${to}`;
@@ -69,24 +66,18 @@ export function edgesOf(counts: readonly SiteEdge[], known: readonly SiteUsual[]
     .sort((a, b) => b.count - a.count || (b.usual ?? 0) - (a.usual ?? 0) || (a.from ?? -1) - (b.from ?? -1) || a.to - b.to);
 }
 
-/** Completed purchases of the hour, and how many usually complete in it; `usual` is null while that is known of no site. */
-export interface Completions {
-  readonly completed: number;
-  readonly usual: number | null;
-}
-
 /** Of fewer purchases than this that usually complete, less than half is no wonder. */
 const ENOUGH_USUAL = 10;
 
-/** Sums up the ways to Completed; `isKnown`: what is usual is known of a site. */
-export function completionsOf(edges: readonly Edge[], isKnown: boolean): Completions {
+/** Completed purchases of the hour, and how many usually complete in it: null unless `isKnown`, that is of a site at least. */
+export function completionsOf(edges: ReturnType<typeof edgesOf>, isKnown: boolean) {
   const ways = edges.filter(({ to }) => to === numberOf('Completed'));
   const usual = ways.reduce((sum, edge) => sum + (edge.usual ?? 0), 0);
   return { completed: ways.reduce((sum, { count }) => sum + count, 0), usual: isKnown ? usual : null };
 }
 
 /** Whether so few purchases complete that people should know. */
-export function areFewerThanUsual({ completed, usual }: Completions): boolean {
+export function areFewerThanUsual({ completed, usual }: ReturnType<typeof completionsOf>): boolean {
   return usual !== null && usual >= ENOUGH_USUAL && completed < usual / 2;
 }
 
@@ -99,7 +90,7 @@ export function showsAges({ state, final, hasLimit }: { state: number; final: bo
 }
 
 /** A purchase that waits. */
-export interface Waiting {
+export interface WaitingPurchase {
   /** Time in the state that counts, without time in which the purchase could not be polled. */
   readonly age: Milliseconds;
   /** The age as a share of the limit; null where there is none. */
@@ -113,24 +104,12 @@ const MOST_SINGLE = 60;
 const PER_LIMIT = 10;
 const LAST_SHARE = 2 * PER_LIMIT;
 
-export interface AgeBucket {
-  /** Shares of the limit: from `from` on and below `below`; null: no end. */
-  readonly from: number;
-  readonly below: number | null;
-  readonly count: number;
-}
-
-export interface Ages {
-  /** The oldest, at most 60 of them. */
-  readonly oldest: readonly Waiting[];
-  /** All that were read, by their share of the limit, empty buckets left out; null where each is among the oldest, or no limit holds. */
-  readonly buckets: readonly AgeBucket[] | null;
-  /** Purchases that were not read: each came later than all that were read of its site. */
-  readonly unread: number;
-}
-
-/** How long purchases have waited in a state; `waiting` in any order, `count`: how many there are. */
-export function agesOf(waiting: readonly Waiting[], count: number): Ages {
+/**
+ * How long purchases have waited in a state; `waiting` in any order, `count`: how many there are. `oldest`: at most 60 of them.
+ * `buckets`: all that were read, by their share of the limit, empty buckets left out; null where each is among the oldest, or no limit
+ * holds. `unread`: purchases that were not read; each came later than all that were read of its site.
+ */
+export function agesOf(waiting: readonly WaitingPurchase[], count: number) {
   const ordered = waiting.toSorted((a, b) => b.age - a.age);
   const unread = Math.max(count - waiting.length, 0);
   const isWhole = ordered.length <= MOST_SINGLE && unread === 0;
@@ -138,11 +117,10 @@ export function agesOf(waiting: readonly Waiting[], count: number): Ages {
   return { oldest: ordered.slice(0, MOST_SINGLE), buckets: isWhole || !hasLimit ? null : bucketsOf(ordered), unread };
 }
 
-function bucketsOf(waiting: readonly Waiting[]): AgeBucket[] {
+/** Counts by shares of the limit: from `from` on and below `below`; null: no end. */
+function bucketsOf(waiting: readonly WaitingPurchase[]) {
   const counts = new Array<number>(LAST_SHARE + 1).fill(0);
-  for (const { share } of waiting) {
-    if (share !== null) counts[Math.min(Math.floor(share * PER_LIMIT), LAST_SHARE)]! += 1;
-  }
+  for (const { share } of waiting) if (share !== null) counts[Math.min(Math.floor(share * PER_LIMIT), LAST_SHARE)]! += 1;
   return counts.flatMap((count, place) => {
     const below = place === LAST_SHARE ? null : (place + 1) / PER_LIMIT;
     return count === 0 ? [] : [{ from: place / PER_LIMIT, below, count }];

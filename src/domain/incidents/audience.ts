@@ -39,12 +39,9 @@ export function audienceOf(
   const urgent = levelOf(incident) === 'critical';
   const loud = channels.filter(({ severity, name }) => (urgent || severity === 'warning') && name !== incident.subscriber);
   const general = loud.filter((channel) => channel.sites === null);
-  const matching =
-    sites.length > 0
-      ? loud.filter((channel) => channel.sites === null || channel.sites.some((site) => sites.includes(site)))
-      : general.length > 0
-        ? general
-        : loud;
+  const concerned = loud.filter((channel) => channel.sites === null || channel.sites.some((site) => sites.includes(site)));
+  const ofNoSite = general.length > 0 ? general : loud;
+  const matching = sites.length > 0 ? concerned : ofNoSite;
   const isTaken = matching.length === 0 || matching.some(({ isDeaf }) => !isDeaf);
   const others = isTaken ? [] : channels.filter((each) => !each.isDeaf && each.name !== incident.subscriber);
   return [...matching, ...others].map(({ name }) => name);

@@ -150,9 +150,9 @@ export interface CauseEvidence {
 
 /** How purchases left that had been stuck, of all parts together. */
 export function exitsTogether(exits: readonly Exits[]): Pick<CauseEvidence, 'leftSince' | 'timedOutAfter'> {
-  const sum = (of: (each: Exits) => number): number => exits.reduce((total, each) => total + of(each), 0);
+  const sum = (of: 'well' | 'timedOut' | 'other'): number => exits.reduce((total, each) => total + each[of], 0);
   return {
-    leftSince: { well: sum(({ well }) => well), timedOut: sum(({ timedOut }) => timedOut), other: sum(({ other }) => other) },
+    leftSince: { well: sum('well'), timedOut: sum('timedOut'), other: sum('other') },
     timedOutAfter: exits.flatMap(({ timedOutAfter }) => timedOutAfter),
   };
 }

@@ -1,6 +1,6 @@
 /** What became of the customers around an incident, and how the share of those who did not get on went over time. Pure. */
 import { checkoutEnd } from '../purchases/states.ts';
-import { isGoodExit } from '../stays/stay.ts';
+import { exitOutcome } from '../stays/stay.ts';
 import type { Instant } from '../values/time.ts';
 
 /** A stay in the state of an incident, as polls showed it. */
@@ -21,9 +21,9 @@ export type StayFate = (typeof STAY_FATES)[number];
 
 /** What became of a stay. */
 export function fateOf({ overdueAt, leftAt, toState }: SeenStay): StayFate {
-  if (overdueAt !== null) return leftAt === null ? 'overdue' : 'late';
-  if (toState === null) return 'open';
-  return isGoodExit(toState) ? 'well' : 'other';
+  if (overdueAt !== null && leftAt === null) return 'overdue';
+  if (overdueAt !== null) return 'late';
+  return toState === null ? 'open' : exitOutcome(toState, false);
 }
 
 /** How many of the latest customers whose outcome was known at a moment had become stuck. */

@@ -9,7 +9,7 @@ import { customersInARow, detectorFor } from '../stays/run-length.ts';
 import { isGoodExit, type SiteStay } from '../stays/stay.ts';
 import type { Usual } from '../stays/usual.ts';
 import { isAhead } from '../values/clock-ahead.ts';
-import { DAY, type Instant, type Milliseconds } from '../values/time.ts';
+import { DAY, earliest, type Instant, type Milliseconds } from '../values/time.ts';
 
 /** Why a page is called broken, as it was when that was noticed. */
 export interface Alarm {
@@ -128,7 +128,7 @@ export function clearsAt(detection: Detection): Instant | null {
     ...(last === undefined ? [] : [last + (run?.overdueAfter ?? 0)]),
     ...(noneOverdueSince === null ? [] : [noneOverdueSince + quietOf(detection)]),
   ];
-  return ends.length === 0 ? null : Math.min(...ends);
+  return earliest(ends);
 }
 
 /** How bad an alarm is: 1, critical, when at least ten customers were stuck and at least every second one lately. */
@@ -204,16 +204,8 @@ function afterStuck(before: Detection, stay: SiteStay, usual: Usual): Detection 
   if (score >= threshold) return { ...is, score, alarm: { ...known, rule: 'share', since, entrants, overdue, falseAlarmEvery } };
   const { row } = is;
   if (row === null || !isSparse(is, usual, at) || row.customers.length < customersInARow(usual.share)) return { ...is, score };
-  const customers = row.customers.length;
-  const alarm: Alarm = {
-    ...known,
-    rule: 'sparse',
-    since: row.since,
-    entrants: customers,
-    overdue: customers,
-    falseAlarmEvery: null,
-  };
-  return { ...is, score, alarm };
+  const inARow = { since: row.since, entrants: row.customers.length, overdue: row.customers.length };
+  return { ...is, score, alarm: { ...known, rule: 'sparse', ...inARow, falseAlarmEvery: null } };
 }
 
 /** A late exit that is good ends a row: the page was slow or the customer was, but it let one through. */

@@ -77,7 +77,7 @@ export interface SiteFacts {
 }
 
 /** A subscriber that did not get all its events. */
-export interface SubscriberFacts {
+export interface DigestSubscriber {
   readonly id: number;
   readonly name: string;
   /** Deliveries given up since the last digest that its readers had. */
@@ -90,7 +90,7 @@ export interface SubscriberFacts {
 export interface DigestFacts {
   readonly until: Instant;
   readonly sites: readonly SiteFacts[];
-  readonly subscribers: readonly SubscriberFacts[];
+  readonly subscribers: readonly DigestSubscriber[];
   /** Up to which purchases and deliveries are counted. */
   readonly countedTo: number;
 }
@@ -114,19 +114,12 @@ export interface DigestSite {
   readonly recipients: readonly number[];
 }
 
-/** Sites whose digests are one message, because the same subscribers get them. */
-export interface DigestGroup {
-  readonly recipients: readonly number[];
-  readonly sites: readonly string[];
-  /** Since when subscribers' trouble is included: all these recipients got what was before. */
-  readonly troubleSince: Instant;
-}
-
 /**
- * Puts the sites that are due together. Sites without a channel are in no group. `all` are the sites with digests: what
- * a recipient got with another site's digest, it does not get again.
+ * Puts the sites that are due together whose digests are one message, because the same subscribers get them. Sites without a channel are
+ * in no group. `all` are the sites with digests: what a recipient got with another site's digest, it does not get again; subscribers'
+ * trouble is included from `troubleSince` on.
  */
-export function digestGroups(due: readonly DigestSite[], all: readonly DigestSite[], now: Instant): DigestGroup[] {
+export function digestGroups(due: readonly DigestSite[], all: readonly DigestSite[], now: Instant) {
   const key = ({ recipients }: DigestSite): string => recipients.toSorted((a, b) => a - b).join();
   const wanted = due.filter(({ recipients }) => recipients.length > 0);
   // Those with most recipients first: a recipient of a large one needs the same from no smaller one.
@@ -141,6 +134,8 @@ export function digestGroups(due: readonly DigestSite[], all: readonly DigestSit
   });
 }
 
+export type DigestGroup = ReturnType<typeof digestGroups>[number];
+
 /**
  * What the event of a digest holds (`data` of `incident.digest`), or null when there is nothing to say:
  * `{kind: "digest", since, until, countedTo, sites: [{site, since, incidents: [{incidentId, kind, states, partOf, openedAt,
@@ -149,7 +144,7 @@ export function digestGroups(due: readonly DigestSite[], all: readonly DigestSit
  * subscribers: [{subscriber, givenUp, parked, off}]}`. Times are ISO, states `{value, name}`, shares from 0 to 1 or null.
  */
 export function buildDigest({ until, sites, subscribers, countedTo }: DigestFacts) {
-  const [loud, quiet] = [sites.filter(hasNews), sites.filter((each) => !hasNews(each))];
+  const loud = sites.filter(hasNews);
   // What waits is an incident that people are reminded of: it is shown here, but no reason for a message of its own.
   if (loud.length === 0 && !subscribers.some(({ givenUp }) => givenUp > 0)) return null;
   return {
@@ -158,7 +153,7 @@ export function buildDigest({ until, sites, subscribers, countedTo }: DigestFact
     until: isoTime(until),
     countedTo,
     sites: loud.toSorted(byConcern).map(siteData),
-    quiet: quiet.map(({ site }) => site),
+    quiet: sites.filter((each) => !hasNews(each)).map(({ site }) => site),
     subscribers: subscribers.map(({ name, givenUp, parked, off }) => ({ subscriber: name, givenUp, parked, off })),
   };
 }

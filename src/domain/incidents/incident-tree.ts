@@ -70,7 +70,7 @@ interface Gathering {
   readonly parent: Incident | undefined;
   readonly candidates: readonly Incident[];
   enough(some: readonly Incident[]): boolean;
-  readonly scope: { readonly site: string | null; readonly state: number | null };
+  readonly scope: Pick<Incident, 'site' | 'state'>;
   readonly now: Instant;
   newId(): string;
 }

@@ -64,11 +64,8 @@ export interface Incident {
 }
 
 /** A time in which people want no alerts about some incidents. A field that is null matches all. */
-export interface Silence {
+export interface Silence extends Pick<Incident, 'site' | 'state' | 'subscriber'> {
   readonly kind: IncidentKind | null;
-  readonly site: string | null;
-  readonly state: number | null;
-  readonly subscriber: string | null;
   readonly startsAt: Instant;
   readonly endsAt: Instant;
 }
@@ -84,7 +81,7 @@ export interface AlertPolicy {
   readonly repeatInterval: Milliseconds;
 }
 
-export interface Verdict {
+export interface IncidentChange {
   readonly incident: Incident;
   /** The event that systems get. */
   readonly announce: 'opened' | 'ended' | null;
@@ -102,34 +99,26 @@ const LATER_REMINDERS: Milliseconds = DAY;
 /** An incident whose symptom is back this soon after its end is the same one. */
 export const REOPENS_WITHIN: Milliseconds = 30 * 60_000;
 
+/** An incident of which no person knows yet. */
+const UNTOLD = {
+  quietSince: null,
+  endsAt: null,
+  endedAt: null,
+  alertedAt: null,
+  alertedCount: null,
+  alertedSeverity: null,
+  announcedAt: null,
+  acknowledgedAt: null,
+  parent: null,
+  reopenedAt: null,
+  reminders: 0,
+};
+
 /** An incident made of a symptom that has none yet. */
 export function openIncident(id: string, symptom: Symptom, now: Instant): Incident {
-  const { kind, site, state, subscriber, count, since } = symptom;
-  return {
-    id,
-    kind,
-    site,
-    state,
-    subscriber,
-    openedAt: now,
-    since,
-    quietSince: null,
-    endsAt: null,
-    endedAt: null,
-    count,
-    peak: count,
-    alertedAt: null,
-    alertedCount: null,
-    alertedSeverity: null,
-    announcedAt: null,
-    acknowledgedAt: null,
-    parent: null,
-    severity: symptom.severity,
-    alarm: symptom.alarm ?? null,
-    reopenedAt: null,
-    reminders: 0,
-    movedOn: symptom.movedOn ?? 0,
-  };
+  const { kind, site, state, subscriber, severity, count, since, alarm = null, movedOn = 0 } = symptom;
+  const is = { id, kind, site, state, subscriber, severity, count, peak: count, since, alarm, movedOn };
+  return { ...is, openedAt: now, ...UNTOLD };
 }
 
 /** Until when silences keep people from being alerted of an incident, as far as they are known now; null when none does. */
@@ -138,15 +127,9 @@ export function silencedUntil(
   silences: readonly Silence[],
   now: Instant,
 ): Instant | null {
-  const matches = (wanted: string | number | null, is: string | number | null): boolean => wanted === null || wanted === is;
+  const fields = ['kind', 'site', 'state', 'subscriber'] as const;
   const ends = silences
-    .filter(
-      ({ kind, site, state, subscriber }) =>
-        matches(kind, incident.kind) &&
-        matches(site, incident.site) &&
-        matches(state, incident.state) &&
-        matches(subscriber, incident.subscriber),
-    )
+    .filter((silence) => fields.every((field) => silence[field] === null || silence[field] === incident[field]))
     .filter(({ startsAt, endsAt }) => startsAt <= now && now < endsAt)
     .map(({ endsAt }) => endsAt);
   return ends.length === 0 ? null : Math.max(...ends);
@@ -163,7 +146,7 @@ export function judgeIncident(
   now: Instant,
   policy: AlertPolicy,
   { silent = null, arePartsAlerted = false }: { silent?: Instant | null; arePartsAlerted?: boolean } = {},
-): Verdict {
+): IncidentChange {
   return symptom === null ? judgeQuiet(before, now, policy, arePartsAlerted) : judgeActive(before, symptom, now, policy, silent);
 }
 
@@ -173,30 +156,36 @@ export function wasAlerted({ alertedAt, reopenedAt }: Incident): boolean {
 }
 
 /** A channel that was alerted of the beginning is alerted of the end, in a silence too: the end is what a reader of an alarm waits for. */
-function judgeQuiet(before: Incident, now: Instant, policy: AlertPolicy, arePartsAlerted: boolean): Verdict {
+function judgeQuiet(before: Incident, now: Instant, policy: AlertPolicy, arePartsAlerted: boolean): IncidentChange {
   const quietSince = before.quietSince ?? now;
   const endsAt = quietSince + (before.kind === 'stuck' ? policy.quietFor : policy.groupWait);
   const incident: Incident = { ...before, count: 0, quietSince, endsAt };
   const over: Incident = { ...incident, endsAt: null, endedAt: now };
   // No channel was alerted of it: it ends without a message.
-  if (before.alertedAt === null && before.announcedAt === null && !arePartsAlerted)
-    return { incident: over, announce: null, alert: null, reason: 'over-before-alert', lookAgainAt: null };
-  if (isWaiting(quietSince, endsAt - quietSince, now))
-    return { incident, announce: null, alert: null, reason: 'quiet', lookAgainAt: endsAt };
-  if (before.parent !== null)
-    return { incident: over, announce: 'ended', alert: null, reason: 'alerted-by-parent', lookAgainAt: null };
-  if (!wasAlerted(before) && !arePartsAlerted)
-    return { incident: over, announce: 'ended', alert: null, reason: 'over-while-silenced', lookAgainAt: null };
-  return {
-    incident: { ...over, alertedAt: now, alertedCount: 0 },
-    announce: 'ended',
-    alert: 'ended',
-    reason: 'quiet-long-enough',
-    lookAgainAt: null,
-  };
+  if (before.alertedAt === null && before.announcedAt === null && !arePartsAlerted) return noAlert(over, 'over-before-alert');
+  if (isWaiting(quietSince, endsAt - quietSince, now)) return noAlert(incident, 'quiet', { lookAgainAt: endsAt });
+  const ended = { announce: 'ended' } as const;
+  if (before.parent !== null) return noAlert(over, 'alerted-by-parent', ended);
+  if (!wasAlerted(before) && !arePartsAlerted) return noAlert(over, 'over-while-silenced', ended);
+  const alerted = { ...over, alertedAt: now, alertedCount: 0 };
+  return { incident: alerted, announce: 'ended', alert: 'ended', reason: 'quiet-long-enough', lookAgainAt: null };
 }
 
-function judgeActive(before: Incident, symptom: Symptom, now: Instant, policy: AlertPolicy, silent: Instant | null): Verdict {
+function noAlert(
+  incident: Incident,
+  reason: string,
+  { announce = null, lookAgainAt = null }: Partial<Pick<IncidentChange, 'announce' | 'lookAgainAt'>> = {},
+): IncidentChange {
+  return { incident, announce, alert: null, reason, lookAgainAt };
+}
+
+function judgeActive(
+  before: Incident,
+  symptom: Symptom,
+  now: Instant,
+  policy: AlertPolicy,
+  silent: Instant | null,
+): IncidentChange {
   const going: Incident = {
     ...before,
     quietSince: null,
@@ -211,16 +200,14 @@ function judgeActive(before: Incident, symptom: Symptom, now: Instant, policy: A
   };
   const alertAt = before.openedAt + policy.groupWait;
   const isNew = before.announcedAt === null;
-  if (isNew && isWaiting(before.openedAt, policy.groupWait, now))
-    return { incident: going, announce: null, alert: null, reason: 'collecting', lookAgainAt: alertAt };
+  if (isNew && isWaiting(before.openedAt, policy.groupWait, now)) return noAlert(going, 'collecting', { lookAgainAt: alertAt });
   const announce = isNew ? 'opened' : null;
   const incident: Incident = isNew ? { ...going, announcedAt: now } : going;
-  if (before.parent !== null) return { incident, announce, alert: null, reason: 'alerted-by-parent', lookAgainAt: null };
-  if (silent !== null) return { incident, announce, alert: null, reason: 'silenced', lookAgainAt: silent };
+  if (before.parent !== null) return noAlert(incident, 'alerted-by-parent', { announce });
+  if (silent !== null) return noAlert(incident, 'silenced', { announce, lookAgainAt: silent });
 
   // The alarm is still on, and no customer is stuck at the moment: there is no news, and perhaps it is over.
-  if (before.kind === 'stuck' && symptom.count === 0)
-    return { incident, announce, alert: null, reason: 'no-channel-now', lookAgainAt: null };
+  if (before.kind === 'stuck' && symptom.count === 0) return noAlert(incident, 'no-channel-now', { announce });
 
   const { reminders } = before;
   const alerted: Incident = {
@@ -230,7 +217,7 @@ function judgeActive(before: Incident, symptom: Symptom, now: Instant, policy: A
     alertedSeverity: togetherAlerted(before.alertedSeverity ?? 0, symptom.severity),
     reminders: 0,
   };
-  const alerting = (alert: Verdict['alert'], reason: string): Verdict => {
+  const alerting = (alert: IncidentChange['alert'], reason: string): IncidentChange => {
     const reminded = alert === 'reminder' ? reminders + 1 : 0;
     const lookAgainAt = reminderAt(before, { alertedAt: now, reminded, policy });
     return { incident: { ...alerted, reminders: reminded }, announce, alert, reason, lookAgainAt };
@@ -242,7 +229,7 @@ function judgeActive(before: Incident, symptom: Symptom, now: Instant, policy: A
   const remindAt = reminderAt(before, { alertedAt: before.alertedAt, reminded: reminders, policy });
   if (remindAt !== null && now >= remindAt) return alerting('reminder', 'still');
   const lookAgainAt = isNews ? before.alertedAt + policy.groupInterval : remindAt;
-  return { incident, announce, alert: null, reason: 'alerted', lookAgainAt };
+  return noAlert(incident, 'alerted', { announce, lookAgainAt });
 }
 
 /** When an incident whose alarm is still on ends, once no customer is stuck; null while one is, or while that is not known. */

@@ -3,22 +3,23 @@
  * and which alerts are sent to whom. Pure: the daemon's judge and a rehearsal of settings ask the same questions here.
  */
 
-import type { SiteStay } from '../stays/stay.ts';
-import { createStayCounts, type DwellChange, type StayChange } from '../stays/stay-counts.ts';
+import { placeKey, type SiteStay } from '../stays/stay.ts';
+import { createStayCounts } from '../stays/stay-counts.ts';
 import type { Usual } from '../stays/usual.ts';
-import type { Instant } from '../values/time.ts';
+import { isSame } from '../values/exact-json.ts';
+import { earliest, type Instant } from '../values/time.ts';
 import { audienceOf, type ChannelRule } from './audience.ts';
 import { alarmSeverity, clearsAt, type Detection, feed, look, newDetection } from './detection.ts';
 import {
   type AlertPolicy,
   type Incident,
+  type IncidentChange,
   judgeIncident,
   openIncident,
   REOPENS_WITHIN,
   reopened,
   type Silence,
   silencedUntil,
-  type Verdict,
   wasAlerted,
 } from './incident.ts';
 import { combined, fold, isLeaf, isParent, leavesOf } from './incident-tree.ts';
@@ -33,43 +34,37 @@ export interface StuckCount {
   readonly since: Instant | null;
 }
 
-/** What stays mean, before it is known who is stuck now. */
-export interface Weighed {
-  readonly detections: readonly Detection[];
-  /** Of these, what changed. */
-  readonly changed: readonly Detection[];
-  readonly dwell: readonly DwellChange[];
-  readonly stays: readonly StayChange[];
-  /** Where a customer of the site's first load became stuck, and when first. */
-  readonly firstLooks: readonly { readonly site: string; readonly at: Instant }[];
-}
+/** Meaning of stays, before it is known who is stuck now. */
+export type Weighed = ReturnType<typeof weigh>;
 
 /** Adds up what became of stays, in the order given. `open`: incidents that have not ended. */
 export function weigh(
   before: readonly Detection[],
   stays: readonly SiteStay[],
   { open, usual }: { open: readonly Incident[]; usual: (site: string, state: number) => Usual },
-): Weighed {
-  const detections = new Map(before.map((each) => [key(each), each]));
+) {
+  const detections = new Map(before.map((each) => [placeKey(each), each]));
   const touched = new Set<string>();
   const stayCounts = createStayCounts();
   const firstLooks = new Map<string, Instant>();
   for (const stay of stays) {
     const { site, state } = stay;
-    const was = detections.get(key(stay)) ?? newDetection(site, state);
+    const was = detections.get(placeKey(stay)) ?? newDetection(site, state);
     const isOpen = open.some((incident) => isLeaf(incident) && incident.site === site && incident.state === state);
     stayCounts.add(stay, was.alarm === null && !isOpen);
     if (stay.firstSight && stay.outcome === 'overdue' && !firstLooks.has(site)) firstLooks.set(site, stay.at);
     // Those that raise an alarm were counted as usual: taken back, the share learned of a site with many abandoners would be too low.
-    detections.set(key(stay), feed(was, stay, usual(site, state)));
-    touched.add(key(stay));
+    detections.set(placeKey(stay), feed(was, stay, usual(site, state)));
+    touched.add(placeKey(stay));
   }
   const all = [...detections.values()];
   return {
     detections: all,
-    changed: all.filter((each) => touched.has(key(each))),
+    /** Of these, those that changed. */
+    changed: all.filter((each) => touched.has(placeKey(each))),
     dwell: stayCounts.dwell(),
     stays: stayCounts.stays(),
+    /** Where a customer of the site's first load became stuck, and when first. */
     firstLooks: [...firstLooks].map(([site, at]) => ({ site, at })),
   };
 }
@@ -93,30 +88,23 @@ export interface Situation {
 
 /** An alert about an incident, and the channels that get it. */
 export interface Message {
-  readonly stage: NonNullable<Verdict['alert']>;
+  readonly stage: NonNullable<IncidentChange['alert']>;
   readonly channels: readonly string[];
 }
 
-export interface IncidentVerdict extends Verdict {
+export interface IncidentVerdict extends IncidentChange {
   /** Of a parent: its parts, as they are now. */
   readonly parts: readonly Incident[];
   readonly messages: readonly Message[];
 }
 
-export interface Judgement {
-  /** What changed of them. */
-  readonly detections: readonly Detection[];
-  /** Incidents that changed, children before the parents that are new. */
-  readonly verdicts: readonly IncidentVerdict[];
-  /** When to look again even if nothing happens; null: not before something does. */
-  readonly lookAgainAt: Instant | null;
-}
+export type Judgement = ReturnType<typeof judge>;
 
 /** Judges a moment. Each incident sends at most one alert, and only if it has no parent. */
-export function judge(situation: Situation): Judgement {
+export function judge(situation: Situation) {
   const { now, policy, newId, incidents: known } = situation;
   const seen = situation.detections.map((each) => {
-    const overdue = situation.overdue.find((some) => key(some) === key(each))?.count ?? 0;
+    const overdue = situation.overdue.find((some) => placeKey(some) === placeKey(each))?.count ?? 0;
     return { before: each, after: each.alarm === null ? each : look(each, { overdue, now }) };
   });
   const detections = seen.map(({ after }) => after);
@@ -127,19 +115,15 @@ export function judge(situation: Situation): Judgement {
     .filter((symptom) => !open.some((incident) => isAbout(incident, symptom)))
     .map((symptom) => returned(symptom, known, now) ?? openIncident(newId(), symptom, now));
   const parentsBack = parentsOf(begun, known, open, now);
-  const all = fold([...open, ...begun.map((each) => withLivingParent(each, [...open, ...parentsBack])), ...parentsBack], {
-    now,
-    newId,
-  });
+  const living = [...open, ...parentsBack];
+  const all = fold([...open, ...begun.map((each) => withLivingParent(each, living)), ...parentsBack], { now, newId });
 
   const partsOf = (incident: Incident): Incident[] => (isParent(incident) ? leavesOf(incident, withEnded(all, known)) : []);
   const symptomOf = (incident: Incident): Symptom | null => {
     if (!isParent(incident)) return symptoms.find((symptom) => isAbout(incident, symptom)) ?? null;
     const leaves = partsOf(incident);
-    return combined(
-      incident,
-      symptoms.filter((symptom) => leaves.some((leaf) => isAbout(leaf, symptom))),
-    );
+    const ofLeaves = symptoms.filter((symptom) => leaves.some((leaf) => isAbout(leaf, symptom)));
+    return combined(incident, ofLeaves);
   };
   const verdicts = all.map((incident): IncidentVerdict => {
     const parts = partsOf(incident);
@@ -152,53 +136,35 @@ export function judge(situation: Situation): Judgement {
   });
   // What its parent says of it is as it is after the judgement.
   const after = new Map(verdicts.map(({ incident }) => [incident.id, incident]));
-  const whole = verdicts.map((verdict) => ({ ...verdict, parts: verdict.parts.map((part) => after.get(part.id) ?? part) }));
-  const before = new Map(known.map((incident) => [incident.id, JSON.stringify(incident)]));
+  const whole = verdicts.map(
+    (verdict): IncidentVerdict => ({ ...verdict, parts: verdict.parts.map((part) => after.get(part.id) ?? part) }),
+  );
+  const before = new Map(known.map((incident) => [incident.id, incident]));
   const next = [
     ...verdicts.flatMap(({ lookAgainAt }) => (lookAgainAt === null ? [] : [lookAgainAt])),
     ...detections.flatMap((each) => clearsAt(each) ?? []),
   ];
   return {
+    /** Those that changed. */
     detections: seen.filter(({ before: was, after: is }) => was !== is).map(({ after: is }) => is),
-    verdicts: whole.filter(({ incident }) => before.get(incident.id) !== JSON.stringify(incident)),
-    lookAgainAt: next.length === 0 ? null : Math.min(...next),
+    /** Incidents that changed, children before the parents that are new. */
+    verdicts: whole.filter(({ incident }) => !isSame(before.get(incident.id), incident)),
+    /** When to look again even if nothing happens; null: not before something does. */
+    lookAgainAt: earliest(next),
   };
 }
 
-function key({ site, state }: { readonly site: string; readonly state: number }): string {
-  return `${site} ${state}`;
-}
-
 function stuckSymptom(detection: Detection, overdue: readonly StuckCount[]): Symptom[] {
-  const { site, state, alarm } = detection;
+  const { site, state, alarm, exits } = detection;
   if (alarm === null) return [];
-  const now = overdue.find((some) => key(some) === key(detection));
-  const severity = alarmSeverity(detection);
-  const since = now?.since ?? alarm.since;
-  return [
-    {
-      kind: 'stuck',
-      site,
-      state,
-      subscriber: null,
-      severity,
-      count: now?.count ?? 0,
-      since,
-      alarm,
-      movedOn: detection.exits.well,
-      clearsAt: clearsAt(detection),
-    },
-  ];
+  const { count = 0, since = null } = overdue.find((some) => placeKey(some) === placeKey(detection)) ?? {};
+  const is = { kind: 'stuck', site, state, subscriber: null, severity: alarmSeverity(detection), count } as const;
+  return [{ ...is, since: since ?? alarm.since, alarm, movedOn: exits.well, clearsAt: clearsAt(detection) }];
 }
 
 /** Whether a symptom is one of an incident. */
 function isAbout(incident: Incident, symptom: Symptom): boolean {
-  return (
-    incident.kind === symptom.kind &&
-    incident.site === symptom.site &&
-    incident.state === symptom.state &&
-    incident.subscriber === symptom.subscriber
-  );
+  return (['kind', 'site', 'state', 'subscriber'] as const).every((field) => incident[field] === symptom[field]);
 }
 
 /** The incident of stuck purchases that ended a moment ago and is back, or null. */
@@ -256,7 +222,7 @@ function silentFor(incident: Incident, parts: readonly Incident[], { silences, n
 
 /** A channel that was alerted of it gets its next alerts; a channel that it concerns from now on is alerted that it is open. */
 function messagesOf(
-  { incident, alert }: Verdict,
+  { incident, alert }: IncidentChange,
   parts: readonly Incident[],
   all: readonly Incident[],
   { alertedChannels, channels }: Situation,

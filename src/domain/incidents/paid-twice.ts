@@ -5,7 +5,7 @@
  */
 
 import { dueAfter } from '../values/clock-ahead.ts';
-import type { Instant, Milliseconds } from '../values/time.ts';
+import { earliest, type Instant, type Milliseconds } from '../values/time.ts';
 import { audienceOf, type ChannelRule } from './audience.ts';
 
 /** Fewer paid purchases say nothing about how a site names its orders. */
@@ -67,15 +67,6 @@ export interface PaidOrder<Payment> {
   readonly payments: readonly Payment[];
 }
 
-export interface PaymentsPlan<Payment> {
-  /** Row ids of the purchases that are judged now; the others are looked at again. */
-  readonly judged: readonly number[];
-  readonly orders: readonly PaidOrder<Payment>[];
-  /** The new counts of the sites of those judged. */
-  readonly counts: ReadonlyMap<string, OrderCounts>;
-  readonly lookAgainAt: Instant | null;
-}
-
 /**
  * Judges purchases that became Completed, each `wait` after that: one that was corrected meanwhile counts as not paid. They come in
  * the order in which they are judged. Of an order that is paid again among them, all payments are named once.
@@ -90,7 +81,7 @@ export function planPayments<Payment extends OrderPayment>({
   readonly wait: Milliseconds;
   readonly purchases: readonly PaidPurchase<Payment>[];
   countsOf(site: string): OrderCounts;
-}): PaymentsPlan<Payment> {
+}) {
   const dueAt = ({ paidAt }: PaidPurchase<Payment>): Instant => dueAfter(paidAt, wait, now);
   const due = purchases.filter((each) => dueAt(each) <= now);
   const later = purchases.filter((each) => dueAt(each) > now).map(dueAt);
@@ -111,10 +102,12 @@ export function planPayments<Payment extends OrderPayment>({
       isNews(repeat) && !repeats.slice(place + 1).some(({ payments }) => payments.some(({ id }) => id === repeat.id)),
   );
   return {
+    /** Row ids of the purchases that are judged now; the others are looked at again. */
     judged: due.map(({ id }) => id),
     orders: orders.map(({ site, payments }) => ({ site, payments })),
+    /** The new counts of the sites of those judged. */
     counts,
-    lookAgainAt: later.length === 0 ? null : Math.min(...later),
+    lookAgainAt: earliest(later),
   };
 }
 

@@ -75,17 +75,10 @@ export function stillAlerted(alerted: number | null, severity: number): number |
 /** All troubles as one symptom, because they have one cause most of the time; none while there are none. */
 export function replicaSymptoms(troubles: readonly ReplicaTrouble[]): Symptom[] {
   if (troubles.length === 0) return [];
-  return [
-    {
-      kind: 'replica',
-      site: null,
-      state: null,
-      subscriber: null,
-      severity: severityOf(troubles.map(({ reason }) => reason)),
-      count: new Set(troubles.map(({ replica }) => replica)).size,
-      since: Math.min(...troubles.map(({ since }) => since)),
-    },
-  ];
+  const severity = severityOf(troubles.map(({ reason }) => reason));
+  const count = new Set(troubles.map(({ replica }) => replica)).size;
+  const since = Math.min(...troubles.map((trouble) => trouble.since));
+  return [{ kind: 'replica', site: null, state: null, subscriber: null, severity, count, since }];
 }
 
 /** The reasons among some troubles, the worst first. */
@@ -93,17 +86,13 @@ export function reasonsOf(troubles: readonly Pick<ReplicaTrouble, 'reason'>[]): 
   return REPLICA_TROUBLES.filter((reason) => troubles.some((trouble) => trouble.reason === reason)).toReversed();
 }
 
-interface Words {
-  /** What is wrong, as a clause. */
-  readonly wrong: string;
-  readonly over: string;
-  /** What it means for purchases and receivers. */
-  readonly meaning: string;
-  /** What people have to do when it is over; nothing where it is missing. */
-  readonly left?: string;
-}
-
-export const REPLICA_WORDS: Readonly<Record<ReplicaTroubleReason, Words>> = {
+/**
+ * Of each reason what is wrong and that it is over, as clauses, and what it means for purchases and receivers; `left` is what people have
+ * to do when it is over.
+ */
+export const REPLICA_WORDS: Readonly<
+  Record<ReplicaTroubleReason, Record<'wrong' | 'over' | 'meaning', string> & { left?: string }>
+> = {
   not_recording: {
     wrong: 'polls are not recorded',
     over: 'polls are recorded again',
@@ -166,17 +155,8 @@ export function worstWrong(severity: number): string {
   return reason === null ? 'a daemon cannot do its work' : REPLICA_WORDS[reason].wrong;
 }
 
-interface Cause {
-  /** What Postgres, the network or this program says then. */
-  readonly pattern: RegExp;
-  /** A clause. */
-  readonly cause: string;
-  /** What to do, as a clause. */
-  readonly cure: string;
-}
-
-/** Why the database does not do what is asked of it, and what to do; the first that fits. */
-const CAUSES: readonly Cause[] = [
+/** By what Postgres, the network or this program says: why the database does not do what is asked of it, and what to do, as clauses. */
+const CAUSES: readonly { readonly pattern: RegExp; readonly cause: string; readonly cure: string }[] = [
   {
     pattern: /\bit is an old primary\b|\bholds? another database\b/,
     cause: 'the only hosts of DATABASE_URL that take writes are not the database that was used until now',
@@ -222,23 +202,27 @@ const CAUSES: readonly Cause[] = [
 ];
 
 const OTHERWISE = 'Look at the log of the daemon and of the database.';
-const RIVAL =
-  'Stop the server that is not used, now, and keep its data. Rebuild it as a standby of the other one (pg_rewind or pg_basebackup) before it is started again.';
-const SAME_SETTINGS =
-  'Give every daemon the same settings file and variables, and restart the daemons that have others; `purchase-watch config` shows the settings of a terminal, the page /system those of a daemon.';
 const NETWORK = 'Check the network, name server and proxy of the host that is named here.';
+/** Remedies that no error decides. */
+const REMEDIES: Readonly<Partial<Record<ReplicaTroubleReason, string>>> = {
+  database_went_back: `${sentence(COMPARE)}.`,
+  two_primaries:
+    'Stop the server that is not used, now, and keep its data. Rebuild it as a standby of the other one (pg_rewind or pg_basebackup) before it is started again.',
+  settings_differ:
+    'Give every daemon the same settings file and variables, and restart the daemons that have others; `purchase-watch config` shows the settings of a terminal, the page /system those of a daemon.',
+  reaches_no_site: NETWORK,
+  reaches_no_receiver: NETWORK,
+};
 
-/** Why the database refuses, and what to do, by the text or the code of its error; null for what is not known here. */
-export function databaseCause(error: string): Pick<Cause, 'cause' | 'cure'> | null {
+/** Why the database refuses, and what to do, by the text or the code of its error: the first that fits; null for what is not known here. */
+export function databaseCause(error: string): { readonly cause: string; readonly cure: string } | null {
   return CAUSES.find(({ pattern }) => pattern.test(error)) ?? null;
 }
 
 /** What to do about a trouble. */
 export function replicaRemedy({ reason, error }: Pick<ReplicaTrouble, 'reason' | 'error'>): string {
-  if (reason === 'database_went_back') return `${sentence(COMPARE)}.`;
-  if (reason === 'settings_differ') return SAME_SETTINGS;
-  if (reason === 'reaches_no_site' || reason === 'reaches_no_receiver') return NETWORK;
-  if (reason === 'two_primaries') return RIVAL;
+  const remedy = REMEDIES[reason];
+  if (remedy !== undefined) return remedy;
   const known = error === null ? null : databaseCause(error);
   return known === null ? OTHERWISE : `${sentence(known.cause)}: ${known.cure}.`;
 }

@@ -42,11 +42,11 @@ export function checkoutOutcome(end: {
   /** Why the purchase could not be read; null: it was stuck. */
   readonly unreadable?: string | null;
 }): CheckoutOutcome {
-  if (end.unreadable != null) return end.status === 'stopped' || end.status === 'expired' ? end.status : 'readable';
+  const unwatched = end.status === 'stopped' || end.status === 'expired' ? end.status : null;
+  if (end.unreadable != null) return unwatched ?? 'readable';
   if (end.toState !== null && isGoodExit(end.toState)) return 'got_on';
   if (end.isPaid) return 'paid';
-  if (end.toState !== null) return 'left';
-  return end.status === 'stopped' || end.status === 'expired' ? end.status : 'uncounted';
+  return end.toState === null ? (unwatched ?? 'uncounted') : 'left';
 }
 
 /** A stay in a state of a site that became stuck. */
@@ -98,15 +98,11 @@ export interface CheckoutSituation<Checkout extends StuckCheckout> {
   isSingle(site: string, state: number): boolean;
 }
 
-export interface CheckoutPlan<Checkout> {
-  readonly alerts: readonly CheckoutAlert<Checkout>[];
-  /** No channel is alerted of these: they came and went, or something else reports them. */
-  readonly dropped: readonly Checkout[];
-  readonly lookAgainAt: Instant | null;
-}
-
-/** What to alert people of now. All that is there when the first one has waited for `groupWait` goes together. */
-export function planCheckouts<Checkout extends StuckCheckout>(situation: CheckoutSituation<Checkout>): CheckoutPlan<Checkout> {
+/**
+ * Plans the alerts of now. All that is there when the first one has waited for `groupWait` goes together. No channel is alerted of those
+ * that are `dropped`: they came and went, or something else reports them.
+ */
+export function planCheckouts<Checkout extends StuckCheckout>(situation: CheckoutSituation<Checkout>) {
   const { now, checkouts } = situation;
   const fresh = checkouts.filter(({ alerted }) => alerted === null);
   const gone = fresh.filter(({ overAt }) => overAt !== null);
@@ -134,7 +130,7 @@ export function planCheckouts<Checkout extends StuckCheckout>(situation: Checkou
   for (const { each, channels } of addressed) if (channels.length > 0) groupOf(channels).stuck.push(each);
   for (const each of over) groupOf(each.alerted ?? []).over.push(each);
   return {
-    alerts: [...groups.values()].map((group) => ({ ...group, reasons: reasonsOf(group, situation) })),
+    alerts: [...groups.values()].map((group): CheckoutAlert<Checkout> => ({ ...group, reasons: reasonsOf(group, situation) })),
     dropped: [...gone, ...addressed.filter(({ channels }) => channels.length === 0).map(({ each }) => each)],
     lookAgainAt: null,
   };
@@ -145,10 +141,7 @@ function waitOf({ site, state }: StuckCheckout, { policy, hasIncident }: Reading
   return hasIncident(site, state) ? Math.max(policy.groupWait, policy.groupInterval) : policy.groupWait;
 }
 
-type Readings = Pick<
-  CheckoutSituation<StuckCheckout>,
-  'channels' | 'policy' | 'known' | 'hasIncident' | 'isSingle' | 'now' | 'silences'
->;
+type Readings = Omit<CheckoutSituation<StuckCheckout>, 'checkouts'>;
 
 /** An incident reports its state alone; the end of what was alerted before waits until the incident is over. */
 function isHeld({ site, state, alerted }: StuckCheckout, { channels, hasIncident }: Readings): boolean {

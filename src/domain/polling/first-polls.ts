@@ -2,20 +2,16 @@
 import { humanDuration } from '../values/duration.ts';
 import { type Milliseconds, SECOND } from '../values/time.ts';
 
-export interface FirstPolls {
-  readonly site: string;
-  readonly waiting: number;
-  /** Calls a second that the daemons may make to the site; null while that is not known. */
-  readonly ceiling: number | null;
-  /** How long the polls take at the ceiling, when nothing else is polled; null while that is not known. */
-  readonly within: Milliseconds | null;
-}
-
-/** First polls with the time that they take. */
-export function sizedFirstPolls(polls: Omit<FirstPolls, 'within'>): FirstPolls {
+/**
+ * First polls with the time `within` which they are made at the ceiling, when nothing else is polled. The ceiling is the calls a second
+ * that the daemons may make to the site; both are null while it is not known.
+ */
+export function sizedFirstPolls(polls: { readonly site: string; readonly waiting: number; readonly ceiling: number | null }) {
   const { waiting, ceiling } = polls;
   return { ...polls, within: ceiling === null || ceiling <= 0 ? null : Math.ceil(waiting / ceiling) * SECOND };
 }
+
+export type FirstPolls = ReturnType<typeof sizedFirstPolls>;
 
 /** In how much time they are made, in words. */
 export function withinText({ ceiling, within }: Pick<FirstPolls, 'ceiling' | 'within'>): string {

@@ -5,15 +5,6 @@ import type { Milliseconds } from '../values/time.ts';
 import { nextPoll, plannedInterval } from './poll-plan.ts';
 import { stuckMoment } from './stuck.ts';
 
-export interface PollForecast {
-  /** The first polls, as times since the first observation of the state. */
-  readonly polls: readonly Milliseconds[];
-  /** From when on the waits no longer grow, and how long they are then; null when watching ends before. */
-  readonly steady: { readonly from: Milliseconds; readonly every: Milliseconds } | null;
-  /** When a poll confirms that the purchase is stuck; null where that never happens. */
-  readonly stuckAt: Milliseconds | null;
-}
-
 interface Stay {
   readonly policy: StatePolicy;
   readonly giveUpAfter: Milliseconds;
@@ -57,8 +48,12 @@ export function pollsToSee(stay: Stay, moment: Milliseconds): number {
   return moment > stay.giveUpAfter ? before : before + 1;
 }
 
-/** The plan of one stay in a state that is not final. */
-export function forecast(stay: Stay, listed: number): PollForecast {
+/**
+ * The plan of one stay in a state that is not final: the first polls, as times since the first observation of the state; from when on
+ * the waits no longer grow, and how long they are then, null when watching ends before; when a poll confirms that the purchase is
+ * stuck, null where that never happens.
+ */
+export function forecast(stay: Stay, listed: number) {
   const { policy, giveUpAfter } = stay;
   const polls: Milliseconds[] = [];
   for (let at = 0; at < giveUpAfter && polls.length < listed; ) {

@@ -30,7 +30,7 @@ export interface ReachTrouble {
   readonly isEachKnown: boolean;
 }
 
-export interface Reach {
+export interface SiteReadability {
   /** Whether this process read a purchase. */
   readonly wasRead: boolean;
   /** Whether any replica ever read one. True until the database says otherwise. */
@@ -38,7 +38,7 @@ export interface Reach {
   readonly trouble: ReachTrouble | null;
 }
 
-export const UNTRIED: Reach = { wasRead: false, isKnownSite: true, trouble: null };
+export const UNTRIED: SiteReadability = { wasRead: false, isKnownSite: true, trouble: null };
 
 /** So many purchases that fail, and none that is read in between, speak of the site. */
 const SEVERAL = 3;
@@ -53,10 +53,10 @@ const FEW_BLIND_AFTER: Milliseconds = 10 * 60_000;
 
 /** What is known after an answer. `purchase` is null when the call asked for something else than a purchase's status. */
 export function reachAfter(
-  reach: Reach,
+  reach: SiteReadability,
   seen: Observation,
-  { now, purchase }: { readonly now: Moment; readonly purchase: Asked | null },
-): Reach {
+  { now, purchase }: { readonly now: Moment; readonly purchase: AskedPurchase | null },
+): SiteReadability {
   const { trouble } = reach;
   if (seen.kind === 'seen' || seen.kind === 'same')
     return trouble === null && reach.wasRead && reach.isKnownSite ? reach : { wasRead: true, isKnownSite: true, trouble: null };
@@ -71,16 +71,16 @@ export function reachAfter(
 }
 
 /** Of a purchase, what shows whether its failure is one of the site. */
-export type Asked = Pick<Purchase, 'id' | 'status' | 'failures' | 'seenAt'>;
+export type AskedPurchase = Pick<Purchase, 'id' | 'status' | 'failures' | 'seenAt'>;
 
 /** Only purchases that are watched: a service may forget settled ones. */
-function isEvidence({ id, status, failures }: Asked, trouble: ReachTrouble | null): boolean {
+function isEvidence({ id, status, failures }: AskedPurchase, trouble: ReachTrouble | null): boolean {
   return status === 'watching' && (failures === 0 || trouble?.suspects.includes(id) === true);
 }
 
 function withSuspect<T extends Pick<ReachTrouble, 'suspects' | 'isOneKnown' | 'isEachKnown'>>(
   trouble: T,
-  { id, seenAt }: Asked,
+  { id, seenAt }: AskedPurchase,
 ): T {
   const { suspects } = trouble;
   const isKnown = seenAt !== null;
@@ -98,7 +98,7 @@ export function isOfSite(reason: SiteTrouble): boolean {
 }
 
 /** How long the trouble must last until the site is blind; null: it is not the site's, as far as is known. */
-function waitOf({ wasRead, isKnownSite, trouble }: Reach): Milliseconds | null {
+function waitOf({ wasRead, isKnownSite, trouble }: SiteReadability): Milliseconds | null {
   if (trouble === null) return null;
   const { reason, isCertain, suspects, isOneKnown, isEachKnown } = trouble;
   if (isCertain) return 0;
@@ -121,22 +121,22 @@ function waitOf({ wasRead, isKnownSite, trouble }: Reach): Milliseconds | null {
 }
 
 /** The trouble because of which no purchase of the site can be read; null while it is not known to be the site's. */
-export function blindness(reach: Reach, now: Moment): ReachTrouble | null {
+export function blindness(reach: SiteReadability, now: Moment): ReachTrouble | null {
   const wait = waitOf(reach);
   return reach.trouble !== null && wait !== null && now - reach.trouble.since >= wait ? reach.trouble : null;
 }
 
 /** Whether failures are held against no purchase: from the moment in which they look like the site's. */
-export function excuses(reach: Reach, now: Moment): boolean {
+export function excuses(reach: SiteReadability, now: Moment): boolean {
   const wait = waitOf(reach);
   return wait !== null && (wait <= BLIND_AFTER || blindness(reach, now) !== null);
 }
 
 /** The whole site fails, as its breaker or another replica found. */
 export function made(
-  reach: Reach,
+  reach: SiteReadability,
   { now, reason, error }: { readonly now: Moment; readonly reason: SiteTrouble; readonly error: string },
-): Reach {
+): SiteReadability {
   const none = { since: now, suspects: [], isOneKnown: false, isEachKnown: true };
   return { ...reach, trouble: { ...none, ...reach.trouble, reason, error, isCertain: true } };
 }

@@ -37,8 +37,14 @@ interface LateAnswers {
 }
 
 export function newSiteAnswers(): SiteAnswers {
+  const row = newRow();
   return {
-    ...{ well: new Map(), failing: new Set(), row: newRow(), usual: FIRST_USUAL, counted: FIRST_COUNTED, answeredAt: null },
+    well: new Map(),
+    failing: new Set(),
+    row,
+    usual: FIRST_USUAL,
+    counted: FIRST_COUNTED,
+    answeredAt: null,
     late: NONE_LATE,
   };
 }

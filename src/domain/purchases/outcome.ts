@@ -1,28 +1,27 @@
 /** What a purchase has come to, in one word for lists. */
+import type { Instant } from '../values/time.ts';
 import type { PurchaseStatus } from './purchase.ts';
 import { checkoutEnd, numberOf, STATE_NAMES } from './states.ts';
 
 /** `paid_late`: paid after it had been stuck. The purchases that are `paid` are others. */
 export const OUTCOMES = ['stuck', 'waiting', 'paid', 'paid_late', 'not_paid', 'unreadable', 'expired', 'stopped'] as const;
 
-export type Outcome = (typeof OUTCOMES)[number];
+export type PurchaseOutcome = (typeof OUTCOMES)[number];
 
 /** The numbers of the states in which a purchase is paid. */
 export const PAID_STATES: readonly number[] = STATE_NAMES.filter((name) => checkoutEnd(name) === 'paid').map(numberOf);
 
-export interface Standing {
+/** What a purchase has come to; `wasStuck`: it was found stuck at some time. */
+export function outcomeOf(purchase: {
   readonly status: PurchaseStatus;
   readonly state: number | null;
-  readonly isStuck: boolean;
-  /** Whether it was ever found stuck. */
+  readonly stuckSince: Instant | null;
   readonly wasStuck: boolean;
-}
-
-/** What a purchase has come to. */
-export function outcomeOf({ status, state, isStuck, wasStuck }: Standing): Outcome {
-  if (isStuck) return 'stuck';
+}): PurchaseOutcome {
+  const { status, state, stuckSince, wasStuck } = purchase;
+  if (stuckSince !== null) return 'stuck';
   if (status === 'watching') return 'waiting';
   if (status !== 'settled') return status;
-  if (state === null || !PAID_STATES.includes(state)) return 'not_paid';
+  if (state === null || checkoutEnd(state) !== 'paid') return 'not_paid';
   return wasStuck ? 'paid_late' : 'paid';
 }

@@ -14,17 +14,14 @@ export interface ComparedIncident {
   readonly alertedAt: Instant | null;
 }
 
-export interface Comparison {
-  /** Incidents of the tried settings that overlap with one of the present settings, at the same place. */
-  readonly both: number;
-  readonly onlyTried: number;
-  readonly onlyPresent: number;
-  /** Of incidents that both alert of: the median by which the tried settings alert earlier, negative for later; null where there is none. */
-  readonly earlierMs: Milliseconds | null;
-}
+export type Comparison = ReturnType<typeof compareIncidents>;
 
-/** Pairs incidents in the order in which they opened; each has one counterpart at most. */
-export function compareIncidents(tried: readonly ComparedIncident[], present: readonly ComparedIncident[]): Comparison {
+/**
+ * Pairs incidents in the order in which they opened; each has one counterpart at most, `both` counts those that overlap with one of the
+ * present settings at the same place. `earlierMs`: of incidents that both alert of, the median by which the tried settings alert earlier,
+ * negative for later; null where there is none.
+ */
+export function compareIncidents(tried: readonly ComparedIncident[], present: readonly ComparedIncident[]) {
   const left = [...present];
   const earlier: Milliseconds[] = [];
   let both = 0;

@@ -3,6 +3,7 @@
 import type { Detection } from '../incidents/detection.ts';
 import type { StuckCount } from '../incidents/judgement.ts';
 import type { RecordedStay, RehearsedStay } from '../stays/recorded-stay.ts';
+import { placeKey } from '../stays/stay.ts';
 import type { Instant } from '../values/time.ts';
 
 /** Something that happens to a stay. */
@@ -15,7 +16,7 @@ export interface Happening {
 }
 
 /** Stays that are stuck and not over, by site and state and then by place. Only `applyHappening` writes it. */
-export type Waiting = Map<string, Map<number, RecordedStay>>;
+export type WaitingStays = Map<string, Map<number, RecordedStay>>;
 
 /** What happens to a stay before the end, in no order. */
 export function happeningsOf(stay: RehearsedStay, place: number, end: Instant): Happening[] {
@@ -31,7 +32,7 @@ export function happeningsOf(stay: RehearsedStay, place: number, end: Instant): 
   return moments.flatMap(({ at, what }) => (at === null || at >= end ? [] : [{ at, place, what, stay }]));
 }
 
-export function applyHappening(waiting: Waiting, { place, what, stay }: Happening): void {
+export function applyHappening(waiting: WaitingStays, { place, what, stay }: Happening): void {
   const key = placeKey(stay.recorded);
   const here = waiting.get(key) ?? new Map<number, RecordedStay>();
   waiting.set(key, here);
@@ -40,7 +41,7 @@ export function applyHappening(waiting: Waiting, { place, what, stay }: Happenin
 }
 
 /** The customers who wait where there is an alarm, of those who came since it began. */
-export function stuckOf(waiting: Waiting, detections: readonly Detection[]): StuckCount[] {
+export function stuckOf(waiting: WaitingStays, detections: readonly Detection[]): StuckCount[] {
   return detections.flatMap((detection) => {
     const { site, state, alarm } = detection;
     if (alarm === null) return [];
@@ -50,9 +51,4 @@ export function stuckOf(waiting: Waiting, detections: readonly Detection[]): Stu
     const count = new Set(here.map(({ customer }) => customer)).size;
     return [{ site, state, count, since: here.length === 0 ? null : first }];
   });
-}
-
-/** One state of one site. */
-export function placeKey({ site, state }: { readonly site: string; readonly state: number }): string {
-  return `${site} ${state}`;
 }

@@ -3,8 +3,8 @@
 import type { Detection } from '../incidents/detection.ts';
 import { type Incident, REOPENS_WITHIN } from '../incidents/incident.ts';
 import { type IncidentVerdict, type Judgement, judge, type Situation } from '../incidents/judgement.ts';
+import { placeKey } from '../stays/stay.ts';
 import type { Instant } from '../values/time.ts';
-import { placeKey } from './happenings.ts';
 
 export interface Memory {
   readonly detections: readonly Detection[];
@@ -37,10 +37,8 @@ export function judgeOnce(
   const { verdicts } = judgement;
   const judged = new Map(judgement.detections.map((each) => [placeKey(each), each]));
   const detections = situation.detections.map((each) => judged.get(placeKey(each)) ?? each);
-  const incidents = withChanges(
-    known,
-    verdicts.map(({ incident }) => incident),
-  );
+  // A map keeps the place of what it knew and puts what is new at its end.
+  const incidents = [...new Map([...known, ...verdicts.map((each) => each.incident)].map((each) => [each.id, each])).values()];
   return { memory: { detections, incidents, alertedChannels: withMessages(memory.alertedChannels, verdicts), made }, judgement };
 }
 
@@ -51,11 +49,6 @@ function stillKnown(memory: Memory, now: Instant): Incident[] {
     ({ endedAt, kind, parent }) =>
       endedAt === null || (kind === 'stuck' && now - endedAt < REOPENS_WITHIN) || (parent !== null && open.has(parent)),
   );
-}
-
-function withChanges(known: readonly Incident[], changed: readonly Incident[]): Incident[] {
-  // A map keeps the place of what it knew and puts what is new at its end.
-  return [...new Map([...known, ...changed].map((incident) => [incident.id, incident])).values()];
 }
 
 function withMessages(before: Memory['alertedChannels'], verdicts: readonly IncidentVerdict[]): Memory['alertedChannels'] {

@@ -1,8 +1,8 @@
-/** What a rehearsal reports: counted and listed from what its judge decided. Only this file writes the counts. */
+/** What a rehearsal reports: counted and listed from what its judge decided. Only this file and rehearsal.ts write the counts. */
 
 import type { Incident } from '../incidents/incident.ts';
 import type { Message } from '../incidents/judgement.ts';
-import type { Limit } from '../stays/dwell.ts';
+import type { StuckLimit } from '../stays/dwell.ts';
 import type { Instant } from '../values/time.ts';
 import type { RehearsedCheckouts } from './rehearsed-checkouts.ts';
 
@@ -13,7 +13,7 @@ export interface RehearsedMessage extends Message {
   /** Of a parent: its parts. */
   readonly parts: readonly Incident[];
   /** That of the single state it is about; null for parents and for sites that do not answer. */
-  readonly limit: Limit | null;
+  readonly limit: StuckLimit | null;
 }
 
 /** An incident that would have been open at some moment of the time. */
@@ -23,25 +23,9 @@ export interface RehearsedIncident {
   readonly alertedAt: Instant | null;
 }
 
-export interface RehearsalResult {
-  readonly messages: readonly RehearsedMessage[];
-  /** Messages about single stuck checkouts. */
-  readonly checkouts: readonly RehearsedCheckouts[];
-  /** Stays gone through, those of the time before included. */
-  readonly stays: number;
-  /** Purchases that would have been flagged. */
-  readonly overdue: number;
-  /** Incidents without a parent, in the order in which they opened; some may have opened before the time. */
-  readonly incidents: readonly RehearsedIncident[];
-  /** Incidents without a parent: opened in the time, open when it began, and when it ended. */
-  readonly opened: number;
-  readonly openBefore: number;
-  readonly openAfter: number;
-  /** Of those opened, how many were over without an alert. */
-  readonly unsaid: number;
-  /** Limits at the end, where any stay was: for settings that have them learned. */
-  readonly limits: readonly { readonly site: string; readonly state: number; readonly limit: Limit }[];
-}
+export type RehearsalResult = ReturnType<typeof resultOf>;
+/** The limit of a state of a site. */
+type PlaceLimit = { readonly site: string; readonly state: number; readonly limit: StuckLimit };
 
 export interface RehearsalCounts {
   /** Nothing before this moment is reported. */
@@ -69,42 +53,35 @@ export function countBefore(counts: RehearsalCounts, now: Instant, incidents: re
   for (const incident of open) counts.seen.set(incident.id, incident);
 }
 
-export function countStuck(counts: RehearsalCounts, at: Instant): void {
-  if (at >= counts.from) counts.overdue += 1;
-}
-
-/** An incident was judged. */
-export function noteIncident(counts: RehearsalCounts, incident: Incident, now: Instant): void {
-  if (now >= counts.from) counts.seen.set(incident.id, incident);
-}
-
 export function noteMessage(counts: RehearsalCounts, message: RehearsedMessage): void {
   if (message.channels.length === 0) return;
   counts.alerted.add(message.incident.id);
   if (message.at >= counts.from) counts.messages.push(message);
 }
 
-export function noteCheckouts(counts: RehearsalCounts, now: Instant, checkouts: readonly RehearsedCheckouts[]): void {
-  if (now >= counts.from) counts.checkouts.push(...checkouts);
-}
-
+/** `stays`: those gone through, those of the time before included; `limits`: those at the end, where any stay was. */
 export function resultOf(
   counts: RehearsalCounts,
-  { stays, incidents, limits }: Pick<RehearsalResult, 'stays' | 'limits'> & { readonly incidents: readonly Incident[] },
-): RehearsalResult {
+  { stays, incidents, limits }: { stays: number; incidents: readonly Incident[]; limits: readonly PlaceLimit[] },
+) {
   const { messages, checkouts, overdue, alerted, from } = counts;
   const seen = [...counts.seen.values()].filter(({ parent }) => parent === null).toSorted((a, b) => a.openedAt - b.openedAt);
   const own = seen.filter(({ openedAt }) => openedAt >= from);
   const openAfter = speaking(incidents).length;
   return {
     messages,
+    /** Messages about single stuck checkouts. */
     checkouts,
     stays,
+    /** Purchases that would have been flagged. */
     overdue,
-    incidents: seen.map((incident) => ({ incident, alertedAt: firstAlert(messages, incident) })),
+    /** Incidents without a parent, in the order in which they opened; some may have opened before the time. */
+    incidents: seen.map((incident): RehearsedIncident => ({ incident, alertedAt: firstAlert(messages, incident) })),
+    /** Incidents without a parent: opened in the time, open when it began, and when it ended. */
     opened: own.length,
     openBefore: counts.openBefore ?? openAfter,
     openAfter,
+    /** Of those opened, how many were over without an alert. */
     unsaid: own.filter(({ id, endedAt }) => endedAt !== null && !alerted.has(id)).length,
     limits: limits.toSorted((a, b) => (a.site < b.site ? -1 : a.site > b.site ? 1 : a.state - b.state)),
   };

@@ -11,22 +11,12 @@ import type { Symptom } from '../incidents/symptom.ts';
 import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
 import { createLearned, type Learned } from '../stays/learned.ts';
 import { asLeft, asStuck, type RecordedOutage, type RecordedStay, rehearseStay } from '../stays/recorded-stay.ts';
-import type { SiteStay } from '../stays/stay.ts';
+import { placeKey, type SiteStay } from '../stays/stay.ts';
 import type { CountedUsual } from '../stays/usual.ts';
-import { HOUR, type Instant, type Milliseconds } from '../values/time.ts';
-import { applyHappening, type Happening, happeningsOf, placeKey, stuckOf, type Waiting } from './happenings.ts';
+import { earliest, HOUR, type Instant, type Milliseconds } from '../values/time.ts';
+import { applyHappening, type Happening, happeningsOf, stuckOf, type WaitingStays } from './happenings.ts';
 import { judgeOnce, type Memory, NOTHING_KNOWN, openOf } from './judge-look.ts';
-import {
-  countBefore,
-  countStuck,
-  newRehearsalCounts,
-  noteCheckouts,
-  noteIncident,
-  noteMessage,
-  type RehearsalCounts,
-  type RehearsalResult,
-  resultOf,
-} from './rehearsal-result.ts';
+import { countBefore, newRehearsalCounts, noteMessage, type RehearsalCounts, resultOf } from './rehearsal-result.ts';
 import { type CheckoutRehearsal, createCheckoutRehearsal } from './rehearsed-checkouts.ts';
 
 /** The daemon's judge looks this often. */
@@ -46,13 +36,7 @@ export interface RehearsalOptions {
   readonly outages: readonly RecordedOutage[];
 }
 
-export interface Rehearsal {
-  /** Takes the next stays, in the order in which they began. */
-  take(stays: readonly RecordedStay[]): void;
-  finish(): RehearsalResult;
-}
-
-/** All that a rehearsal remembers. Only this file writes it; `waiting` and `counts` are written by the files that declare them. */
+/** All that a rehearsal remembers. Only this file writes it; `waiting` is written by happenings.ts, `counts` by rehearsal-result.ts, too. */
 interface State {
   readonly options: RehearsalOptions;
   readonly outagesOf: ReadonlyMap<string, readonly RecordedOutage[]>;
@@ -66,7 +50,7 @@ interface State {
   readonly places: Map<string, { readonly site: string; readonly state: number }>;
   /** Stays taken so far. */
   stays: number;
-  readonly waiting: Waiting;
+  readonly waiting: WaitingStays;
   readonly counts: RehearsalCounts;
   memory: Memory;
   /** What has not happened yet; sorted when it is needed. */
@@ -79,10 +63,11 @@ interface State {
   lookAgainAt: Instant | null;
 }
 
-export function createRehearsal(options: RehearsalOptions): Rehearsal {
+export function createRehearsal(options: RehearsalOptions) {
   const state = newState(options);
   return {
-    take: (stays) => {
+    /** Takes the next stays, in the order in which they began. */
+    take: (stays: readonly RecordedStay[]): void => {
       for (const stay of stays) {
         learnUntil(state, stay.enteredAt);
         plan(state, stay);
@@ -186,11 +171,11 @@ function look(state: State, now: Instant, happened: readonly Happening[]): void 
   const { memory, judgement } = judgeOnce(state.memory, { now, detections, overdue, symptoms, silences, channels, policy });
   for (const verdict of judgement.verdicts) note(state, verdict, now, usual);
   const checkouts = singles.look(now, memory.incidents, usual);
-  noteCheckouts(counts, now, checkouts.messages);
+  if (now >= counts.from) counts.checkouts.push(...checkouts.messages);
   const again = [judgement.lookAgainAt, checkouts.lookAgainAt].filter((at) => at !== null);
   state.memory = memory;
   state.lookedAt = now;
-  state.lookAgainAt = again.length === 0 ? null : Math.min(...again);
+  state.lookAgainAt = earliest(again);
 }
 
 /** Answers what the judge weighs of it; null when it is nothing. */
@@ -199,7 +184,7 @@ function happen({ waiting, singles, counts }: State, happening: Happening): Site
   applyHappening(waiting, happening);
   if (what === 'stuck') {
     singles.stuck(place, stay.recorded, at);
-    countStuck(counts, at);
+    if (at >= counts.from) counts.overdue += 1;
     return asStuck(stay);
   }
   singles.over(place, at, what === 'left' ? stay.recorded.toState : null);
@@ -208,7 +193,7 @@ function happen({ waiting, singles, counts }: State, happening: Happening): Site
 
 function note(state: State, { incident, messages, parts }: IncidentVerdict, now: Instant, usual: UsualOf): void {
   const { counts, learned, singles } = state;
-  noteIncident(counts, incident, now);
+  if (now >= counts.from) counts.seen.set(incident.id, incident);
   for (const { stage, channels } of messages) {
     const limit = isLeaf(incident) ? learned.limitOf(incident.site!, incident.state!) : null;
     if (stage === 'opened' || stage === 'reopened') singles.takenOver([incident, ...parts], usual);

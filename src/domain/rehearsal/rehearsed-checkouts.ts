@@ -8,10 +8,10 @@ import {
   isShareKnown,
   MOST_AT_FIRST_LOOK,
   planCheckouts,
-  type SingleReason,
   type StuckCheckout,
 } from '../incidents/stuck-checkouts.ts';
 import type { RecordedStay } from '../stays/recorded-stay.ts';
+import { placeKey } from '../stays/stay.ts';
 import type { CountedUsual } from '../stays/usual.ts';
 import type { Instant } from '../values/time.ts';
 
@@ -23,32 +23,13 @@ export interface RehearsedCheckout extends StuckCheckout {
 }
 
 /** A message that would have been sent. */
-export interface RehearsedCheckouts {
+export interface RehearsedCheckouts extends CheckoutAlert<RehearsedCheckout> {
   readonly at: Instant;
-  readonly channels: readonly string[];
-  readonly stuck: readonly RehearsedCheckout[];
-  readonly over: readonly RehearsedCheckout[];
-  readonly reasons: readonly SingleReason[];
 }
 
-export interface CheckoutRehearsal {
-  /** A stay became stuck; `place` distinguishes it from all others. */
-  stuck(place: number, stay: RecordedStay, at: Instant): void;
-  over(place: number, at: Instant, toState: number | null): void;
-  /** Incidents of which an alert said that they began. */
-  takenOver(incidents: readonly Incident[], known: KnownOf): void;
-  /** One look of the judge: what would have been sent, and when to look again. */
-  look(now: Instant, incidents: readonly Incident[], known: KnownOf): Look;
-}
+export type CheckoutRehearsal = ReturnType<typeof createCheckoutRehearsal>;
 
 type KnownOf = (site: string, state: number) => CountedUsual;
-
-interface Look {
-  readonly messages: readonly RehearsedCheckouts[];
-  readonly lookAgainAt: Instant | null;
-}
-
-const placeOf = (site: string, state: number): string => `${site} ${state}`;
 
 /** Marks the checkouts of a site that was found with many stuck ones at the first look: they are no news one by one. */
 function withBacklog(checkouts: readonly RehearsedCheckout[]): RehearsedCheckout[] {
@@ -60,6 +41,7 @@ function withBacklog(checkouts: readonly RehearsedCheckout[]): RehearsedCheckout
   return checkouts.map((each) => ({ ...each, isBacklog: each.stay.firstSight && hasBacklog(each.site) }));
 }
 
+/** Takes what happens to stays, and answers at each look of the judge which messages would have been sent. */
 export function createCheckoutRehearsal({
   channels,
   silences,
@@ -68,7 +50,7 @@ export function createCheckoutRehearsal({
   readonly channels: readonly ChannelRule[];
   readonly silences: readonly Silence[];
   readonly alerts: AlertPolicy;
-}): CheckoutRehearsal {
+}) {
   const isWanted = channels.some((channel) => modeOf(channel) !== 'incidents');
   const open = new Map<number, RehearsedCheckout>();
   /** Places whose last alert was a single one that said nothing of incidents. */
@@ -78,38 +60,44 @@ export function createCheckoutRehearsal({
     for (const each of stuck) open.set(each.id, { ...open.get(each.id)!, alerted });
     for (const { id } of over) open.delete(id);
     for (const { site, state, mode, isLast } of reasons) {
-      if (isLast || isShareKnown(known(site, state))) single.delete(placeOf(site, state));
-      else if (mode === 'auto') single.add(placeOf(site, state));
+      if (isLast || isShareKnown(known(site, state))) single.delete(placeKey({ site, state }));
+      else if (mode === 'auto') single.add(placeKey({ site, state }));
     }
   };
 
   return {
-    stuck: (place, stay, at) => {
+    /** A stay became stuck; `place` distinguishes it from all others. */
+    stuck: (place: number, stay: RecordedStay, at: Instant): void => {
       if (!isWanted) return;
       const { site, state } = stay;
       const nothing = { isBacklog: false, alerted: null, overAt: null, toState: null };
       open.set(place, { id: place, site, state, stuckAt: at, stay, ...nothing });
     },
-    over: (place, at, toState) => {
+    over: (place: number, at: Instant, toState: number | null): void => {
       const known = open.get(place);
       if (known !== undefined) open.set(place, { ...known, overAt: at, toState });
     },
-    takenOver: (incidents, known) => {
+    /** Incidents of which an alert said that they began. */
+    takenOver: (incidents: readonly Incident[], known: KnownOf): void => {
       for (const { site, state } of incidents.filter(isLeaf))
-        if (isShareKnown(known(site!, state!))) single.delete(placeOf(site!, state!));
+        if (isShareKnown(known(site!, state!))) single.delete(placeKey({ site: site!, state: state! }));
     },
-    look: (now, incidents, known) => {
+    /** One look of the judge: the messages that would have been sent, and when to look again. */
+    look: (now: Instant, incidents: readonly Incident[], known: KnownOf) => {
       if (open.size === 0) return { messages: [], lookAgainAt: null };
       const checkouts = withBacklog([...open.values()]).filter(({ alerted, overAt }) => alerted === null || overAt !== null);
       const places = new Set(
-        incidents.flatMap((each) => (each.endedAt === null && isLeaf(each) ? [placeOf(each.site!, each.state!)] : [])),
+        incidents.flatMap((each) =>
+          each.endedAt === null && isLeaf(each) ? [placeKey({ site: each.site!, state: each.state! })] : [],
+        ),
       );
-      const hasIncident = (site: string, state: number): boolean => places.has(placeOf(site, state));
-      const isSingle = (site: string, state: number): boolean => single.has(placeOf(site, state));
+      const hasIncident = (site: string, state: number): boolean => places.has(placeKey({ site, state }));
+      const isSingle = (site: string, state: number): boolean => single.has(placeKey({ site, state }));
       const plan = planCheckouts({ now, checkouts, channels, silences, policy: alerts, known, hasIncident, isSingle });
       for (const { id } of plan.dropped) open.delete(id);
       for (const alert of plan.alerts) noteAlert(alert, known);
-      return { messages: plan.alerts.map((alert) => ({ at: now, ...alert })), lookAgainAt: plan.lookAgainAt };
+      const messages = plan.alerts.map((alert): RehearsedCheckouts => ({ at: now, ...alert }));
+      return { messages, lookAgainAt: plan.lookAgainAt };
     },
   };
 }

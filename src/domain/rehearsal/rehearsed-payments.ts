@@ -29,15 +29,6 @@ export interface RehearsedPaidTwice {
   readonly orders: readonly number[];
 }
 
-export interface PaymentRehearsal {
-  /** Takes the next payments, the earliest first. */
-  take(payments: readonly RecordedPayment[]): void;
-  /** What would have been sent before a moment. */
-  messages(to: Instant): readonly RehearsedPaidTwice[];
-  /** Sites that reuse references by design, as counted so far. */
-  reusing(): readonly ({ readonly site: string } & OrderCounts)[];
-}
-
 /** The judge looks this often. */
 const TICK: Milliseconds = 5 * SECOND;
 
@@ -50,7 +41,7 @@ export function createPaymentRehearsal({
   readonly from: Instant;
   readonly alerts: Pick<AlertPolicy, 'groupWait'>;
   readonly channels: readonly ChannelRule[];
-}): PaymentRehearsal {
+}) {
   const counts = new Map<string, OrderCounts>();
   const said = new Map<string, RehearsedPaidTwice & { readonly orders: number[] }>();
 
@@ -68,10 +59,13 @@ export function createPaymentRehearsal({
   };
 
   return {
-    take: (payments) => {
+    /** Takes the next payments, the earliest first. */
+    take: (payments: readonly RecordedPayment[]): void => {
       for (const payment of payments) note(payment);
     },
-    messages: (to) => [...said.values()].filter(({ at }) => at < to),
+    /** Messages that would have been sent before a moment. */
+    messages: (to: Instant): RehearsedPaidTwice[] => [...said.values()].filter(({ at }) => at < to),
+    /** Sites that reuse references by design, as counted so far. */
     reusing: () => [...counts].flatMap(([site, sum]) => (reusesReferences(sum) ? [{ site, ...sum }] : [])),
   };
 }

@@ -22,22 +22,15 @@ export interface DatabaseSeen {
   readonly change: NotedChange | null;
 }
 
-/** What a replica's memory is of: the last renewal that the database confirmed. */
-export interface DatabaseKnown {
-  readonly origin: string | null;
-  /** Id of the latest change that was noted. */
-  readonly change: string | null;
-}
-
-export interface Comparison {
-  /** Memory is of another database than this one. */
-  readonly isOther: boolean;
-  /** What is to be noted: a row, or in the row of the replica that noted it first up to when this replica's writes were confirmed. */
-  readonly note: ChangeKind | null;
-}
-
-/** Compares a renewal with memory; `known` is null while memory holds nothing of the database. */
-export function compareDatabase(known: DatabaseKnown | null, { number, origin, change }: DatabaseSeen): Comparison {
+/**
+ * Compares a renewal with memory. `known` is the last renewal that the database confirmed, with the id of the latest change that was
+ * noted; null while memory holds nothing of the database. `isOther`: memory is of another database than this one. `note` is what is to
+ * be noted: a row, or in the row of the replica that noted it first up to when this replica's writes were confirmed.
+ */
+export function compareDatabase(
+  known: { readonly origin: string | null; readonly change: string | null } | null,
+  { number, origin, change }: DatabaseSeen,
+): { readonly isOther: boolean; readonly note: ChangeKind | null } {
   if (number === null) return { isOther: true, note: 'went_back' };
   const isFirst = change === null || (change.origin === null && origin !== null);
   const isElsewhere = change !== null && change.origin !== null && origin !== null && change.origin !== origin;

@@ -14,7 +14,7 @@ export interface NamedSubscriber {
 }
 
 /** What the settings of one replica name. Holds no secret. */
-export interface Named {
+export interface SettingsNames {
   /** By name; the values are former names of the site. */
   readonly sites: Readonly<Record<string, readonly string[]>>;
   readonly subscribers: Readonly<Record<string, NamedSubscriber>>;
@@ -25,7 +25,7 @@ export interface NamingReplica {
   readonly id: string;
   /** By the database's clock. */
   readonly startedAt: Instant;
-  readonly named: Named | null;
+  readonly named: SettingsNames | null;
 }
 
 /** Longer than a rolling deploy takes: what no living replica names for so long is not configured any more. */
@@ -34,15 +34,8 @@ export const RETIRED_AFTER: Milliseconds = 10 * 60_000;
 /** For so long a shard stays with replicas that know some things before replicas that know others have it. */
 const TURN: Milliseconds = 20_000;
 
-/** The replicas among which shards are shared: this one and those that take shards. */
-export interface Sharing {
-  readonly own: NamingReplica;
-  readonly others: readonly NamingReplica[];
-  readonly now: Instant;
-}
-
 /** The part of the shards that a replica takes at a moment. */
-export interface Part {
+export interface ShardPart {
   /** Whether another replica knows everything that this one knows, and more: it takes all shards of this one. */
   readonly isOutdone: boolean;
   /** Among how many replicas these shards are shared. */
@@ -51,14 +44,14 @@ export interface Part {
   includes(shard: number): boolean;
 }
 
-const whole = (others: readonly unknown[]): Part => ({ isOutdone: false, parties: 1 + others.length, includes: () => true });
+const whole = (others: readonly unknown[]): ShardPart => ({ isOutdone: false, parties: 1 + others.length, includes: () => true });
 
 /**
  * The shards of a replica. Replicas that know the same share evenly. A replica that knows less than another one takes none,
  * because it could neither poll the purchases of all sites nor send to all subscribers. Where each of two replicas knows
  * what the other one does not, each shard is with one and then with the other, so that everything is done, though late.
  */
-export function partOf({ own, others, now }: Sharing): Part {
+export function partOf({ own, others, now }: { own: NamingReplica; others: readonly NamingReplica[]; now: Instant }): ShardPart {
   if (own.named === null || others.every(({ named }) => named === null)) return whole(others);
   const newest = newestAddresses([own, ...others]);
   const mine = knowledgeOf(own.named, newest);
@@ -78,7 +71,7 @@ function turnsOf(all: readonly ReadonlySet<string>[]): string[] {
 }
 
 /** What only some replicas know, while replicas take turns with each shard: it waits for the turn of these. */
-export interface Turns {
+export interface ShardTurns {
   /** How many turns there are, one after the other. */
   readonly count: number;
   readonly waiting: readonly {
@@ -92,7 +85,7 @@ export interface Turns {
 }
 
 /** The turns that replicas take with each shard; null when they take none, because one of them knows everything. */
-export function turnsAmong(replicas: readonly NamingReplica[]): Turns | null {
+export function turnsAmong(replicas: readonly NamingReplica[]): ShardTurns | null {
   const newest = newestAddresses(replicas);
   const known = replicas.flatMap(({ id, named }) => (named === null ? [] : [{ id, knows: knowledgeOf(named, newest) }]));
   const turns = turnsOf(known.map(({ knows }) => knows));
@@ -107,12 +100,12 @@ export function turnsAmong(replicas: readonly NamingReplica[]): Turns | null {
 }
 
 /** How long what only some replicas know waits for their turn at most. */
-export function longestTurn({ count }: Turns): Milliseconds {
+export function longestTurn({ count }: ShardTurns): Milliseconds {
   return (count - 1) * TURN;
 }
 
 /** The turns in words, as clauses: which sites and subscribers only some replicas know, and how long their polls and deliveries may be late. */
-export function turnsText(turns: Turns): string {
+export function turnsText(turns: ShardTurns): string {
   const each = turns.waiting
     .slice(0, MOST_LISTED)
     .map(({ what, replicas }) => `${what} is in the settings of ${new Intl.ListFormat('en').format(replicas)} alone`);
@@ -125,7 +118,7 @@ export function turnsText(turns: Turns): string {
 const MOST_LISTED = 5;
 
 /** When the next turn of a shard with replicas that know a site begins; null while such replicas have the turn, or all know the site. */
-export function nextTurn(turns: Turns, { site, shard, now }: { site: string; shard: number; now: Instant }): Instant | null {
+export function nextTurn(turns: ShardTurns, { site, shard, now }: { site: string; shard: number; now: Instant }): Instant | null {
   const places = turns.waiting.find(({ what }) => what === siteWords(site))?.places;
   const turn = Math.floor(now / TURN);
   const ahead = Array.from({ length: turns.count }, (_, step) => step);
@@ -134,7 +127,7 @@ export function nextTurn(turns: Turns, { site, shard, now }: { site: string; sha
 }
 
 /** How many of all shards are in a part. */
-export function sizeOf({ includes }: Part): number {
+export function sizeOf({ includes }: ShardPart): number {
   return Array.from({ length: SHARDS }, (_, shard) => shard).filter(includes).length;
 }
 
@@ -154,7 +147,7 @@ function newestAddresses(replicas: readonly NamingReplica[]): ReadonlyMap<string
   );
 }
 
-function knowledgeOf({ sites, subscribers }: Named, newest: ReadonlyMap<string, string | null>): Set<string> {
+function knowledgeOf({ sites, subscribers }: SettingsNames, newest: ReadonlyMap<string, string | null>): Set<string> {
   const reached = Object.entries(subscribers).filter(([name, { address }]) => address === newest.get(name));
   return new Set([...Object.keys(sites).map(siteWords), ...reached.map(([name]) => `subscriber ${name}`)]);
 }
@@ -170,7 +163,6 @@ export function widest(all: readonly Filters[]): Filters {
     lists.some((list) => list === null) ? null : [...new Set((lists as readonly (readonly Value[])[]).flat())];
   const [only] = all;
   if (all.length === 1 && only !== undefined) return only;
-  const types = together(all.map((each) => each.types));
-  const sites = together(all.map((each) => each.sites));
+  const [types, sites] = [together(all.map((each) => each.types)), together(all.map((each) => each.sites))];
   return { types, sites, states: together(all.map((each) => each.states)) };
 }

@@ -6,13 +6,8 @@
  */
 const WARNED_FROM = 0.25;
 
-export interface QueueTrouble {
-  readonly found: string;
-  readonly advice: string;
-}
-
 /** What to warn of when the queue is filled to this share (0 to 1); null while it is not worth a word. */
-export function queueTrouble(used: number, from = WARNED_FROM): QueueTrouble | null {
+export function queueTrouble(used: number, from = WARNED_FROM) {
   if (used < from) return null;
   return {
     found: `the notification queue of the database is ${Math.floor(used * 100)} % full`,

@@ -10,7 +10,7 @@ import { HOUR, type Instant, type Milliseconds } from '../values/time.ts';
 type Moment = number;
 
 /** Nothing at all is reached of one kind. */
-export interface Unreached {
+export interface NothingReached {
   readonly since: Instant;
   readonly error: string;
 }
@@ -50,7 +50,7 @@ export function afterLook(
 }
 
 /** How one replica reads one site. */
-export interface SiteReach {
+export interface ReplicaSiteReach {
   readonly site: string;
   readonly replica: string;
   /** Whether the replica has left its shards to the others. */
@@ -65,7 +65,7 @@ export interface SiteReach {
  * The sites that a replica cannot read while another one can that reads everything this replica reads: then the other does
  * the work better. Null when there is no such replica, or nothing fails.
  */
-export function outdone(rows: readonly SiteReach[], replica: string): Unreached | null {
+export function outdone(rows: readonly ReplicaSiteReach[], replica: string): NothingReached | null {
   const mine = rows.filter((row) => row.replica === replica);
   const failing = mine.filter(({ failingSince }) => failingSince !== null);
   const others = Map.groupBy(

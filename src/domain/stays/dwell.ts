@@ -98,7 +98,7 @@ export const LIMIT_SOURCES = ['configured', 'learned', 'pooled', 'default'] as c
 export type LimitSource = (typeof LIMIT_SOURCES)[number];
 
 /** When a stay in a state of a site becomes stuck, and what that rests on. */
-export interface Limit {
+export interface StuckLimit {
   /** Null: never. */
   readonly ms: Milliseconds | null;
   readonly source: LimitSource;
@@ -116,19 +116,18 @@ export function mostLimit(sessionLength: Milliseconds): Milliseconds {
   return Math.max(sessionLength - SLACK, LEAST_LIMIT);
 }
 
-/** Three times what 95 % need, between five minutes and `most`; the default, clamped as well, while too few exits are known. */
+/**
+ * Three times what 95 % need, between five minutes and `most`; the default, clamped as well, while too few exits are known. `pooled` is
+ * over all sites, this one included.
+ */
 export function autoLimit({
   own,
   pooled,
   fallback,
   most,
-}: {
-  own: Dwell | null;
-  /** Over all sites, this one included. */
-  pooled: Dwell | null;
-  fallback: Milliseconds;
-  most: Milliseconds;
-}): Limit & { readonly ms: Milliseconds } {
+}: Record<'own' | 'pooled', Dwell | null> & Record<'fallback' | 'most', Milliseconds>): StuckLimit & {
+  readonly ms: Milliseconds;
+} {
   const clamped = (limit: Milliseconds): Milliseconds => Math.min(Math.max(limit, LEAST_LIMIT), most);
   if (isEnough(own)) return { ms: clamped(TIMES_P95 * own.p95), source: 'learned', dwell: own };
   if (isEnough(pooled)) return { ms: clamped(TIMES_P95 * pooled.p95), source: 'pooled', dwell: pooled };
@@ -136,7 +135,7 @@ export function autoLimit({
 }
 
 /** The limit of a state in the settings, which is the state's default unless they name another, with what is known of the site's customers beside it. */
-export function configuredLimit(ms: Milliseconds | null, own: Dwell | null, state: number): Limit {
+export function configuredLimit(ms: Milliseconds | null, own: Dwell | null, state: number): StuckLimit {
   return { ms, source: 'configured', dwell: isEnough(own) ? own : null, isDefault: ms === defaultPolicyOf(state).stuckAfter };
 }
 
@@ -148,12 +147,12 @@ function isEnough(dwell: Dwell | null): dwell is Dwell {
  * The working of a limit: `11 min here; usual 38 s, 95 % under 2 min 10 s, limit 6 min 30 s, from 412 purchases`.
  * `spent` is the time in the state that counts, or null where no purchase is meant.
  */
-export function workingText(limit: Limit, spent: Milliseconds | null): string {
+export function workingText(limit: StuckLimit, spent: Milliseconds | null): string {
   const here = spent === null ? '' : `${humanDuration(Math.floor(spent / SECOND) * SECOND)} here; `;
   return `${here}${limitText(limit)}`;
 }
 
-function limitText({ ms, source, dwell, isDefault }: Limit): string {
+function limitText({ ms, source, dwell, isDefault }: StuckLimit): string {
   if (ms === null) return 'no limit';
   const limit = `limit ${humanDuration(ms)}`;
   if (source === 'default') {
@@ -173,21 +172,16 @@ function clampText(ms: Milliseconds, { p95 }: Dwell): string {
   return ms === LEAST_LIMIT && ms > TIMES_P95 * p95 ? ' (the shortest)' : ' (the longest that the session leaves room for)';
 }
 
-/** A limit as programs are shown it. */
-export interface ShownLimit {
-  readonly limitMs: Milliseconds;
-  readonly source: LimitSource;
-  readonly usualMs: Milliseconds | null;
-  readonly p95Ms: Milliseconds | null;
-  readonly purchases: number | null;
-  /** The working in words. */
-  readonly text: string;
-}
+/** How long customers who get on stay, as programs are shown it. */
+export const dwellBody = (dwell: Dwell | null) =>
+  dwell === null ? null : { usualMs: dwell.usual, p95Ms: dwell.p95, purchases: dwell.purchases };
 
-/** A limit with its working; null where there is none. */
-export function shownLimit(limit: Limit, spent: Milliseconds | null): ShownLimit | null {
+/** A limit with its working in words, as programs are shown it; null where there is none. */
+export function shownLimit(limit: StuckLimit, spent: Milliseconds | null) {
   const { ms, source, dwell } = limit;
   if (ms === null) return null;
   const known = { usualMs: dwell?.usual ?? null, p95Ms: dwell?.p95 ?? null, purchases: dwell?.purchases ?? null };
   return { limitMs: ms, source, ...known, text: workingText(limit, spent) };
 }
+
+export type ShownLimit = NonNullable<ReturnType<typeof shownLimit>>;

@@ -5,21 +5,15 @@
 
 import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
 import { DAY, type Instant } from '../values/time.ts';
-import { autoLimit, configuredLimit, type Dwell, type DwellCount, dwellOf, type Limit, mostLimit } from './dwell.ts';
+import { autoLimit, configuredLimit, type Dwell, type DwellCount, dwellOf, mostLimit, type StuckLimit } from './dwell.ts';
+import { placeKey } from './stay.ts';
 import { type DwellChange, dayOf, type StayChange } from './stay-counts.ts';
 import { type CountedUsual, usualOf } from './usual.ts';
 
 /** So many days count, today included. */
 const DAYS = 14;
 
-export interface Learned {
-  add(changes: { readonly dwell: readonly DwellChange[]; readonly stays: readonly StayChange[] }): void;
-  /** Forgets days that count no more, and learns limits from those that do. */
-  learn(now: Instant): void;
-  usual(site: string, state: number, now: Instant): CountedUsual;
-  /** As learned last. */
-  limitOf(site: string, state: number): Limit;
-}
+export type Learned = ReturnType<typeof createLearned>;
 
 type DayCounts = { well: number; overdue: number; calmWell: number; calmStuck: number };
 type Histogram = Map<number, { shortest: number; longest: number }>;
@@ -30,22 +24,21 @@ interface Place {
   readonly dwell: Map<string, Histogram>;
 }
 
-export function createLearned(policy: PollPolicy): Learned {
+export function createLearned(policy: PollPolicy) {
   const places = new Map<string, Place>();
   let own = new Map<string, Dwell | null>();
   let pooled = new Map<number, Dwell | null>();
   const most = mostLimit(policy.sessionLength);
 
   const placeOf = (site: string, state: number): Place => {
-    const found = places.get(`${site} ${state}`);
-    if (found !== undefined) return found;
-    const made: Place = { site, state, stays: new Map(), dwell: new Map() };
-    places.set(`${site} ${state}`, made);
-    return made;
+    const key = placeKey({ site, state });
+    const place: Place = places.get(key) ?? { site, state, stays: new Map(), dwell: new Map() };
+    places.set(key, place);
+    return place;
   };
 
   return {
-    add: ({ dwell, stays }) => {
+    add: ({ dwell, stays }: { readonly dwell: readonly DwellChange[]; readonly stays: readonly StayChange[] }): void => {
       for (const { site, state, day, calm, well, overdue } of stays) {
         const days = placeOf(site, state).stays;
         const was = days.get(day) ?? { well: 0, overdue: 0, calmWell: 0, calmStuck: 0 };
@@ -60,22 +53,19 @@ export function createLearned(policy: PollPolicy): Learned {
       }
     },
 
-    learn: (now) => {
+    /** Forgets days that count no more, and learns limits from those that do. */
+    learn: (now: Instant): void => {
       const first = dayOf(now - (DAYS - 1) * DAY);
       const counts = [...places.values()].map((place) => {
         for (const days of [place.stays, place.dwell]) for (const day of days.keys()) if (day < first) days.delete(day);
         return { ...place, counts: [...place.dwell.values()].flatMap(countsOf) };
       });
-      own = new Map(counts.map((place) => [`${place.site} ${place.state}`, dwellOf(place.counts)]));
-      pooled = new Map(
-        [...Map.groupBy(counts, ({ state }) => state)].map(([state, some]) => [
-          state,
-          dwellOf(some.flatMap((each) => each.counts)),
-        ]),
-      );
+      own = new Map(counts.map((place) => [placeKey(place), dwellOf(place.counts)]));
+      const byState = [...Map.groupBy(counts, ({ state }) => state)];
+      pooled = new Map(byState.map(([state, some]) => [state, dwellOf(some.flatMap((each) => each.counts))]));
     },
 
-    usual: (site, state, now) => {
+    usual: (site: string, state: number, now: Instant): CountedUsual => {
       const days = [...placeOf(site, state).stays];
       const sum = (value: (day: DayCounts) => number): number => days.reduce((total, [, day]) => total + value(day), 0);
       const first = days.reduce((least, [day]) => Math.min(least, Date.parse(day)), Number.POSITIVE_INFINITY);
@@ -87,9 +77,10 @@ export function createLearned(policy: PollPolicy): Learned {
       });
     },
 
-    limitOf: (site, state) => {
+    /** As learned last. */
+    limitOf: (site: string, state: number): StuckLimit => {
       const { stuckAfter, auto } = policyOf(policy, state);
-      const ofSite = own.get(`${site} ${state}`) ?? null;
+      const ofSite = own.get(placeKey({ site, state })) ?? null;
       if (!auto || stuckAfter === null) return configuredLimit(stuckAfter, ofSite, state);
       return autoLimit({ own: ofSite, pooled: pooled.get(state) ?? null, fallback: stuckAfter, most });
     },

@@ -6,7 +6,7 @@
 import { unaskedTime } from '../polling/stuck.ts';
 import type { StatePolicy } from '../purchases/states.ts';
 import type { Instant, Milliseconds } from '../values/time.ts';
-import { isGoodExit, type SiteStay } from './stay.ts';
+import { exitOutcome, type SiteStay } from './stay.ts';
 
 /** A stay between two transitions. */
 export interface RecordedStay {
@@ -54,8 +54,7 @@ export interface RehearsedStay {
 
 /** Time of the outages that lies between two moments. The outages are of one site, in order. */
 function outOfReach(outages: readonly RecordedOutage[], from: Instant, to: Instant): Milliseconds {
-  let sum = 0;
-  let counted = from;
+  let [sum, counted] = [0, from];
   for (const { since, until } of outages) {
     const begin = Math.max(since, counted);
     const end = Math.min(until ?? to, to);
@@ -105,25 +104,14 @@ export function rehearseStay(
 export function asStuck({ recorded, limit, stuckAt }: RehearsedStay): SiteStay {
   const { site, state, customer, enteredAt, firstSight } = recorded;
   const at = stuckAt ?? enteredAt + limit;
-  return {
-    site,
-    state,
-    customer,
-    firstSight,
-    enteredAt,
-    at,
-    toState: null,
-    outcome: 'overdue',
-    shortest: limit,
-    longest: limit,
-    foundLate: false,
-  };
+  const is = { toState: null, outcome: 'overdue', shortest: limit, longest: limit, foundLate: false } as const;
+  return { site, state, customer, firstSight, enteredAt, at, ...is };
 }
 
 /** What a stay says when it is left; null when it is not. */
 export function asLeft({ recorded, stuckAt, shortest, longest }: RehearsedStay): SiteStay | null {
   const { site, state, customer, enteredAt, firstSight, leftAt, toState } = recorded;
   if (leftAt === null || toState === null) return null;
-  const outcome = stuckAt !== null ? 'late' : isGoodExit(toState) ? 'well' : 'other';
+  const outcome = exitOutcome(toState, stuckAt !== null);
   return { site, state, customer, firstSight, enteredAt, at: leftAt, toState, outcome, shortest, longest, foundLate: false };
 }

@@ -3,20 +3,6 @@
  * false alarms stay as rare as promised. Computed, so that it holds for any usual share. Pure.
  */
 
-/** What a cumulative sum over stuck and good stays is made of. */
-export interface Detector {
-  /** The share of stuck stays that is taken for usual, and that of a broken page. */
-  readonly p0: number;
-  readonly p1: number;
-  /** What a stuck stay adds to the score, and what a good one takes away. */
-  readonly gain: number;
-  readonly loss: number;
-  /** A score as high as this raises the alarm. */
-  readonly threshold: number;
-  /** One false alarm in about so many stays, where `p0` of them are stuck though nothing is wrong. */
-  readonly falseAlarmEvery: number;
-}
-
 const BASE = { p0: 0.05, p1: 0.25, threshold: 6 };
 /** How much likelier, in odds, a stuck stay is on a broken page. */
 const ODDS_RATIO = oddsOf(BASE.p1) / oddsOf(BASE.p0);
@@ -41,17 +27,7 @@ function weightsOf(p0: number, p1: number): { gain: number; loss: number } {
  * passed at most once before the score is back at 0 or the alarm is raised. The sum of the probabilities of the pairs is how long
  * such an excursion lasts; alarms are as rare as excursions that end with one.
  */
-export function averageRunLength({
-  share,
-  p0,
-  p1,
-  threshold,
-}: {
-  share: number;
-  p0: number;
-  p1: number;
-  threshold: number;
-}): number {
+export function averageRunLength({ share, p0, p1, threshold }: { share: number } & typeof BASE): number {
   const { gain, loss } = weightsOf(p0, p1);
   let stays = 1;
   let alarms = 0;
@@ -80,25 +56,32 @@ export function averageRunLength({
 }
 
 const FALSE_ALARM_EVERY = averageRunLength({ share: BASE.p0, ...BASE });
-const detectors = new Map<number, Detector>();
+const detectors = new Map<number, ReturnType<typeof newDetector>>();
 
 /**
  * The detector for a usual share: the base one up to 5 % and while nothing is known (null). Above, the share (rounded up to a whole
  * percent, 40 at most) is compared with one of the same odds ratio, and the threshold is the lowest that keeps false alarms at least as
  * rare.
  */
-export function detectorFor(usualShare: number | null): Detector {
+export function detectorFor(usualShare: number | null) {
   const percent = Math.ceil(Math.min(usualShare ?? 0, MOST_USUAL) * 100 - ROUNDING_ERROR);
   const p0 = Math.max(BASE.p0, percent / 100);
-  const known = detectors.get(p0);
-  if (known !== undefined) return known;
+  const detector = detectors.get(p0) ?? newDetector(p0);
+  detectors.set(p0, detector);
+  return detector;
+}
+
+/**
+ * A cumulative sum over stuck and good stays: `p0` is the share of stuck stays that is taken for usual, `p1` that of a broken page;
+ * `gain` is what a stuck stay adds to the score, `loss` what a good one takes away; a score of `threshold` raises the alarm. One false
+ * alarm in about `falseAlarmEvery` stays, where `p0` of them are stuck though nothing is wrong.
+ */
+function newDetector(p0: number) {
   const p1 = p0 === BASE.p0 ? BASE.p1 : shareOf(oddsOf(p0) * ODDS_RATIO);
   const every = (threshold: number): number => averageRunLength({ share: p0, p0, p1, threshold });
   let threshold = BASE.threshold;
   while (every(threshold) < FALSE_ALARM_EVERY) threshold = Math.round(threshold * STEPS + 1) / STEPS;
-  const detector = { p0, p1, ...weightsOf(p0, p1), threshold, falseAlarmEvery: twoDigits(every(threshold)) };
-  detectors.set(p0, detector);
-  return detector;
+  return { p0, p1, ...weightsOf(p0, p1), threshold, falseAlarmEvery: twoDigits(every(threshold)) };
 }
 
 /** After how many stays on average so many stuck ones follow each other. */

@@ -1,18 +1,15 @@
 /** What stays add to the tables that say what is usual. Pure. */
 
 import type { Instant } from '../values/time.ts';
-import { bucketOf } from './dwell.ts';
+import { bucketOf, type DwellCount } from './dwell.ts';
 import type { SiteStay } from './stay.ts';
 
 /** Good exits of a day by length; see `dwell.ts` for the buckets. */
-export interface DwellChange {
+export interface DwellChange extends DwellCount {
   readonly site: string;
   readonly state: number;
   /** `2026-11-20`, in UTC. */
   readonly day: string;
-  readonly bucket: number;
-  readonly shortest: number;
-  readonly longest: number;
 }
 
 /** Stays of a day by what became of them. */
@@ -27,19 +24,12 @@ export interface StayChange {
   readonly other: number;
 }
 
-export interface StayCounts {
-  /** Counts a stay. While an incident is open, nothing is learned of how long stays are. */
-  add(stay: SiteStay, calm: boolean): void;
-  dwell(): DwellChange[];
-  stays(): StayChange[];
-}
-
 /** The day of a moment, in UTC. */
 export function dayOf(at: Instant): string {
   return new Date(at).toISOString().slice(0, 10);
 }
 
-export function createStayCounts(): StayCounts {
+export function createStayCounts() {
   const dwell = new Map<string, { -readonly [Key in keyof DwellChange]: DwellChange[Key] }>();
   const stays = new Map<string, { -readonly [Key in keyof StayChange]: StayChange[Key] }>();
   const ofDwell = ({ site, state, at }: SiteStay, bucket: number) => {
@@ -57,7 +47,8 @@ export function createStayCounts(): StayCounts {
     return row;
   };
   return {
-    add: (stay, calm) => {
+    /** Counts a stay. While an incident is open, nothing is learned of how long stays are. */
+    add: (stay: SiteStay, calm: boolean): void => {
       // What was there before us came at no known time; what left late was counted when it became stuck.
       if (stay.firstSight || stay.foundLate || stay.outcome === 'late') return;
       ofDay(stay, calm)[stay.outcome] += 1;
@@ -65,7 +56,7 @@ export function createStayCounts(): StayCounts {
       ofDwell(stay, bucketOf(stay.shortest)).shortest += 1;
       ofDwell(stay, bucketOf(stay.longest)).longest += 1;
     },
-    dwell: () => [...dwell.values()],
-    stays: () => [...stays.values()],
+    dwell: (): DwellChange[] => [...dwell.values()],
+    stays: (): StayChange[] => [...stays.values()],
   };
 }

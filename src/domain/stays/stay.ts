@@ -15,7 +15,7 @@ import type { Instant, Milliseconds } from '../values/time.ts';
  */
 export type StayOutcome = 'well' | 'other' | 'overdue' | 'late';
 
-export interface Stay {
+export interface JudgedStay {
   readonly state: number;
   /** Null while it is still there. */
   readonly toState: number | null;
@@ -30,6 +30,11 @@ export interface Stay {
   readonly foundLate: boolean;
 }
 
+/** One state of one site, as a key. */
+export function placeKey({ site, state }: { readonly site: string; readonly state: number }): string {
+  return `${site} ${state}`;
+}
+
 /** A poll is made at the limit: later than this part of it, and than a minute, is another reason. */
 const LATE_SHARE = 0.2;
 const LATE: Milliseconds = 60_000;
@@ -39,12 +44,18 @@ export function isGoodExit(toState: number): boolean {
   return checkoutEnd(toState) !== 'lost';
 }
 
+/** What leaving for a state comes to; `isLate`: it came after the stay had been stuck. */
+export function exitOutcome(toState: number, isLate: boolean): 'well' | 'other' | 'late' {
+  if (isLate) return 'late';
+  return isGoodExit(toState) ? 'well' : 'other';
+}
+
 /** The end of a stay, or null where the state has no limit or was not seen before. `policy` is that of the site. */
 export function stayThatEnded(
   before: Purchase,
   toState: number,
   { askedAt, now, policy }: { askedAt: Instant; now: Instant; policy: PollPolicy },
-): Stay | null {
+): JudgedStay | null {
   const { state, stateSince: enteredAt, seenAt, excused, stuckSince } = before;
   if (state === null || enteredAt === null || seenAt === null) return null;
   const ofState = policyOf(policy, state);
@@ -54,26 +65,15 @@ export function stayThatEnded(
   const longest = Math.max(now - enteredAt - excused - unasked, shortest);
   // One that was stuck, and is not called so any more since its watch ended, is no good exit either.
   const isLate = stuckSince !== null || shortest >= ofState.stuckAfter;
-  const outcome = isLate ? 'late' : isGoodExit(toState) ? 'well' : 'other';
+  const outcome = exitOutcome(toState, isLate);
   return { state, toState, outcome, enteredAt, at: now, shortest, longest, foundLate: false };
 }
 
 /** A stay that is stuck from now on. */
-export function stayThatBecameStuck({
-  state,
-  since,
-  excused,
-  limit,
-  askedAt,
-  now,
-}: {
-  state: number;
-  since: Instant;
-  excused: Milliseconds;
-  limit: Milliseconds;
-  askedAt: Instant;
-  now: Instant;
-}): Stay {
+export function stayThatBecameStuck(
+  { state, since, excused, limit }: { state: number; since: Instant; excused: Milliseconds; limit: Milliseconds },
+  { askedAt, now }: { askedAt: Instant; now: Instant },
+): JudgedStay {
   const shortest = Math.max(askedAt - since - excused, 0);
   const longest = Math.max(now - since - excused, shortest);
   const foundLate = shortest - limit > Math.max(limit * LATE_SHARE, LATE);
@@ -81,7 +81,7 @@ export function stayThatBecameStuck({
 }
 
 /** A stay with where it was and whose. */
-export interface SiteStay extends Stay {
+export interface SiteStay extends JudgedStay {
   readonly site: string;
   /** The same for all purchases of one order. */
   readonly customer: string;

@@ -6,9 +6,9 @@ export const ENOUGH_STAYS = 100;
 const FIRST_STAYS = 5;
 
 /** Stays that ended well or became stuck, over some days. */
-export interface StayNumbers {
+interface StayNumbers {
   readonly stays: number;
-  /** Those while no incident was open, and those of them that became stuck. */
+  /** Stays while no incident was open; how many of them became stuck. */
   readonly calm: number;
   readonly calmStuck: number;
   /** Since the first day of which something is known; null while nothing is. */

@@ -59,3 +59,10 @@ export function parseExactQuickly(text: string): JsonValue {
 export function stringifyExact(value: JsonValue): string {
   return JSON.stringify(value);
 }
+
+/** Whether two values are the same: of objects and lists, all that they hold, in whatever order. */
+export function isSame(one: unknown, other: unknown): boolean {
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return Object.is(one, other);
+  const [fields, others] = [Object.entries(one), new Map(Object.entries(other))];
+  return fields.length === others.size && fields.every(([field, value]) => others.has(field) && isSame(value, others.get(field)));
+}

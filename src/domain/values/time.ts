@@ -11,6 +11,11 @@ export const MINUTE: Milliseconds = 60 * SECOND;
 export const HOUR: Milliseconds = 60 * MINUTE;
 export const DAY: Milliseconds = 24 * HOUR;
 
+/** The first of some instants; null where there is none. */
+export function earliest(instants: readonly Instant[]): Instant | null {
+  return instants.length === 0 ? null : Math.min(...instants);
+}
+
 /** An instant as events, API and logs show it: UTC with milliseconds. */
 export function isoTime(at: Instant): string {
   return new Date(at).toISOString();

@@ -1,5 +1,5 @@
 /** How fast a subscriber took deliveries lately, and how many wait for the subscriber. */
-import type { Pace } from '../../domain/deliveries/drain.ts';
+import type { DeliveryPace } from '../../domain/deliveries/drain.ts';
 import type { Queries } from '../connection/database.ts';
 import { MOST_WAITING } from './waiting.ts';
 
@@ -7,9 +7,9 @@ import { MOST_WAITING } from './waiting.ts';
 const MEASURED = 200;
 
 /** Measures a subscriber's pace; reads no more deliveries than it counts. */
-export async function paceOf(sql: Queries, subscriber: number): Promise<Omit<Pace, 'concurrency'>> {
+export async function paceOf(sql: Queries, subscriber: number): Promise<Omit<DeliveryPace, 'concurrency'>> {
   // A delivery that an earlier version delivered, without its duration in the row, has a row for the attempt.
-  const [row] = await sql<[Omit<Pace, 'concurrency' | 'waitingAtLeast'>]>`
+  const [row] = await sql<[Omit<DeliveryPace, 'concurrency' | 'waitingAtLeast'>]>`
     with last as (
       select d.id, d.attempts, d.took_ms from purchase_watch_internal.deliveries d
       where d.subscriber = ${subscriber} and d.status = 'delivered' order by d.id + 0 desc limit ${MEASURED}),

@@ -1,6 +1,6 @@
 /** The facts of digests, and up to when digests were made. Reads counters, sums by day, and the newest rows of each list. */
 
-import type { DigestIncident, DigestStays, DigestStuck, SubscriberFacts } from '../../domain/incidents/digest.ts';
+import type { DigestIncident, DigestStays, DigestStuck, DigestSubscriber } from '../../domain/incidents/digest.ts';
 import type { DwellCount } from '../../domain/stays/dwell.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import { columns } from '../connection/columns.ts';
@@ -108,7 +108,7 @@ export const lostSince = (
 export const troubleSince = (
   sql: Queries,
   { since, except }: { since: Instant; except: readonly number[] },
-): Promise<SubscriberFacts[]> => sql`
+): Promise<DigestSubscriber[]> => sql`
     select s.id, s.name, g.count as "givenUp", w.count as parked, s.status = 'off' as off
     from purchase_watch_internal.subscribers s left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
     cross join lateral (

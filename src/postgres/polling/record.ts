@@ -8,9 +8,9 @@
  */
 
 import { COMPLETED } from '../../domain/deciding/invoice.ts';
-import type { PollOutcome, Transition } from '../../domain/deciding/outcome.ts';
+import type { PollOutcome, StateTransition } from '../../domain/deciding/outcome.ts';
 import { completedEvents } from '../../domain/events/make-event.ts';
-import type { Stay } from '../../domain/stays/stay.ts';
+import type { JudgedStay } from '../../domain/stays/stay.ts';
 import { stringifyExact } from '../../domain/values/exact-json.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import { type Columns, columns } from '../connection/columns.ts';
@@ -189,7 +189,7 @@ const updatePurchases = (sql: Queries, batch: readonly Decided[]) => sql`
     returning p.id, p.site`;
 
 // `from` is what this replica believes; where the last transition says otherwise, the foreign key refuses the whole batch.
-const insertTransitions = (sql: Queries, moves: readonly (Transition & { readonly id: number })[]) => sql`
+const insertTransitions = (sql: Queries, moves: readonly (StateTransition & { readonly id: number })[]) => sql`
     insert into purchase_watch_internal.purchase_transitions (purchase, sequence, from_sequence, from_state, to_state, not_before, not_after)
     select r.id, r.sequence,
       (select max(t.sequence) from purchase_watch_internal.purchase_transitions t where t.purchase = r.id),
@@ -206,7 +206,7 @@ const insertTransitions = (sql: Queries, moves: readonly (Transition & { readonl
     returning purchase, from_state, to_state, not_after`;
 
 // `first_sight` marks a stay that may be longer than polls show: the first poll of a purchase of the site's first load found it.
-const insertStays = (sql: Queries, stays: readonly (Stay & { readonly id: number })[]) => sql`
+const insertStays = (sql: Queries, stays: readonly (JudgedStay & { readonly id: number })[]) => sql`
     insert into purchase_watch_internal.stays (purchase, customer, entered_at, at, shortest_ms, longest_ms, state, to_state, site, outcome, first_sight, found_late)
     select r.id, ${customerOf(sql)},
       r.entered, r.at, r.shortest, r.longest, r.state, r.to_state, p.site, r.outcome,

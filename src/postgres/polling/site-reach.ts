@@ -1,12 +1,12 @@
 /** Whether each replica can read each site. */
 
-import type { SiteReach } from '../../domain/replicas/replica-reach.ts';
+import type { ReplicaSiteReach } from '../../domain/replicas/replica-reach.ts';
 import type { Queries } from '../connection/database.ts';
 import { firstRow } from '../connection/rows.ts';
 import { EVERY_SHARD, FIRST_BULK_SLOT } from '../migrations/names.ts';
 
 /** The reach of every site by every replica; there are a few rows at most. */
-export const readSiteReach = (sql: Queries) => sql<SiteReach[]>`
+export const readSiteReach = (sql: Queries) => sql<ReplicaSiteReach[]>`
     select r.site, r.replica, l.leaving as "isAway", r.last_read_at as "lastReadAt",
       r.failing_since as "failingSince", r.reason, r.error
     from purchase_watch_internal.site_reach r join purchase_watch_internal.replicas l on l.id = r.replica order by r.site, r.replica`;

@@ -1,5 +1,5 @@
 /** What a list of purchases is filtered by, as conditions of SQL on a purchase `p` and on a group of the counters. */
-import { type Outcome, PAID_STATES } from '../../domain/purchases/outcome.ts';
+import { PAID_STATES, type PurchaseOutcome } from '../../domain/purchases/outcome.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 import { beginsAs, ORDER } from './search-key.ts';
@@ -10,7 +10,7 @@ export interface PurchaseFilter {
   readonly status?: string | undefined;
   readonly state?: number | undefined;
   readonly stuck?: boolean | undefined;
-  readonly outcome?: Outcome | undefined;
+  readonly outcome?: PurchaseOutcome | undefined;
   /** The registered reference as a whole. */
   readonly reference?: string | undefined;
   /** How the id, the registered reference or the service's order reference begins, in any case. */
@@ -50,7 +50,7 @@ export const groupMatches = (
   and ${outcome === undefined ? sql`true` : outcomeIs(sql, outcome)}
   and ${part === 'all' ? sql`true` : sql`(g.status = 'watching' and g.state is not null) = ${part === 'waiting'}`}`;
 
-function outcomeIs(sql: Queries, outcome: Outcome): Fragment {
+function outcomeIs(sql: Queries, outcome: PurchaseOutcome): Fragment {
   const paid = sql`coalesce(g.state = any (${PAID_STATES}::integer[]), false)`;
   if (outcome === 'stuck') return sql`g.stuck`;
   if (outcome === 'waiting') return sql`g.status = 'watching' and not g.stuck`;

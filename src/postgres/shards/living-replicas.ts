@@ -2,7 +2,7 @@
 
 import type { SettingsDigests } from '../../config/settings-digests.ts';
 import type { DaemonSilence } from '../../domain/replicas/daemon-silence.ts';
-import type { Named } from '../../domain/replicas/named.ts';
+import type { SettingsNames } from '../../domain/replicas/named.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 import { onlyRow } from '../connection/rows.ts';
@@ -15,7 +15,7 @@ export interface LivingReplica extends ReplicaRow {
   /** Null: not known. */
   readonly settings: SettingsDigests | null;
   /** What its settings name; null for a daemon of an older version. */
-  readonly named: Named | null;
+  readonly named: SettingsNames | null;
 }
 
 /** Replicas whose lease has not run out. A killed replica stays among them until its lease runs out. */

@@ -2,7 +2,7 @@
 
 import type { SettingsDigests } from '../../config/settings-digests.ts';
 import { MOST_UNPOLLED } from '../../domain/polling/unpolled.ts';
-import { isNewer, type Named, type NamedSubscriber, type NamingReplica, widest } from '../../domain/replicas/named.ts';
+import { isNewer, type NamedSubscriber, type NamingReplica, type SettingsNames, widest } from '../../domain/replicas/named.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 import { firstValue } from '../connection/rows.ts';
@@ -22,7 +22,7 @@ export interface DescribedReplica extends NamingReplica {
 
 /** What the settings of one replica name, and how. */
 export interface Naming {
-  readonly named: Named;
+  readonly named: SettingsNames;
   readonly definitions: readonly SubscriberDefinition[];
 }
 
@@ -30,7 +30,7 @@ export interface Naming {
 export function namedBy(
   sites: readonly { readonly name: string; readonly formerly?: readonly string[] }[],
   definitions: readonly SubscriberDefinition[],
-): Named {
+): SettingsNames {
   return {
     sites: Object.fromEntries(sites.map(({ name, formerly = [] }) => [name, formerly])),
     subscribers: Object.fromEntries(definitions.map((definition) => [definition.name, namedSubscriber(definition)])),
@@ -84,7 +84,7 @@ const namingReplicas = (sql: Queries) => sql<DescribedReplica[]>`
  * Notes which sites and configured subscribers no replica names, this one with what `named` says, and where former names of
  * sites lead. While a daemon of an older version runs, everything may be named. Answers whether something is not named.
  */
-const noteNames = (sql: Queries, { replica, named }: { replica: string | null; named: Named }) =>
+const noteNames = (sql: Queries, { replica, named }: { replica: string | null; named: SettingsNames }) =>
   firstValue<boolean>(sql`
     with living as materialized (
       select r.named from purchase_watch_internal.replicas r where r.id is distinct from ${replica}

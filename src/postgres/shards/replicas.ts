@@ -5,7 +5,7 @@
 
 import type { SettingsDigests } from '../../config/settings-digests.ts';
 import type { NotedChange } from '../../domain/replicas/database-change.ts';
-import type { Named } from '../../domain/replicas/named.ts';
+import type { SettingsNames } from '../../domain/replicas/named.ts';
 import type { Holding } from '../../domain/replicas/ownership.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
@@ -28,7 +28,7 @@ export interface OtherReplica extends ReplicaRow {
   readonly leaving: boolean;
   readonly insertedAt: Instant;
   /** What its settings name; null when a daemon of an older version wrote the row. */
-  readonly named: Named | null;
+  readonly named: SettingsNames | null;
 }
 
 export interface Renewal {
@@ -67,7 +67,7 @@ export async function renewReplica(
     confirmed?: number;
     secretsKeys?: readonly string[];
     settings?: SettingsDigests | null;
-    named?: Named | null;
+    named?: SettingsNames | null;
   },
 ): Promise<Renewal> {
   const { id, process, ttl, confirmed = 0, secretsKeys = [], settings = null, named = null } = replica;

@@ -1,7 +1,7 @@
 /** When stays become stuck, by site: limits that the settings name, and limits that are learned from customers who got on. */
 
 import { type PollPolicy, policyOf, policyOfSite } from '../../domain/polling/poll-plan.ts';
-import { autoLimit, configuredLimit, type Dwell, dwellOf, type Limit, mostLimit } from '../../domain/stays/dwell.ts';
+import { autoLimit, configuredLimit, type Dwell, dwellOf, mostLimit, type StuckLimit } from '../../domain/stays/dwell.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Queries } from '../connection/database.ts';
@@ -26,7 +26,7 @@ export function createLimits({ sql, clock, policy }: { sql: Queries; clock: Pick
   let policies = new Map<string, PollPolicy>();
   let readAt = Number.NEGATIVE_INFINITY;
 
-  const limitOf = (site: string, state: number): Limit => {
+  const limitOf = (site: string, state: number): StuckLimit => {
     const { stuckAfter, auto } = policyOf(policyOfSite(policy, site), state);
     const ofSite = own.get(keyOf(site, state)) ?? null;
     if (!auto || stuckAfter === null) return configuredLimit(stuckAfter, ofSite, state);

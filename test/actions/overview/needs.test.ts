@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Facts } from '../../../src/actions/overview/facts.ts';
+import type { OverviewFacts } from '../../../src/actions/overview/facts.ts';
 import { reporterOf } from '../../../src/actions/overview/finding.ts';
 import { headlineOf, needsOf } from '../../../src/actions/overview/needs.ts';
 import { endingFindings } from '../../../src/actions/overview/server.ts';
@@ -8,7 +8,7 @@ import type { IncidentRow } from '../../../src/postgres/incidents/list.ts';
 
 const NOW = Date.UTC(2026, 10, 20, 9);
 
-const SITE: Facts['sites'][number] = {
+const SITE: OverviewFacts['sites'][number] = {
   name: 'se',
   configured: true,
   renamedTo: null,
@@ -29,9 +29,9 @@ const BOOKS = {
   statusReason: null,
   health: null,
   unreached: null,
-} as unknown as Facts['subscribers'][number];
+} as unknown as OverviewFacts['subscribers'][number];
 /** A channel that alerts people. */
-const SLACK = { ...BOOKS, id: 2, name: '@slack', kind: 'slack', audience: 'people' } as Facts['subscribers'][number];
+const SLACK = { ...BOOKS, id: 2, name: '@slack', kind: 'slack', audience: 'people' } as OverviewFacts['subscribers'][number];
 const DAEMON = {
   id: 'rep_1',
   process: 'elsewhere',
@@ -39,9 +39,9 @@ const DAEMON = {
   settings: null,
   named: null,
   shards: 64,
-} as Facts['daemons'][number];
+} as OverviewFacts['daemons'][number];
 
-const CALM: Facts = {
+const CALM: OverviewFacts = {
   now: NOW,
   clockOffset: 40,
   notificationQueue: 0,
@@ -86,9 +86,9 @@ const INCIDENT = {
 } as unknown as IncidentRow;
 
 const with1 =
-  <Name extends keyof Facts>(name: Name, change: (value: Facts[Name]) => unknown) =>
-  (facts: Facts): Facts => ({ ...facts, [name]: change(facts[name]) });
-const site = (change: Partial<Facts['sites'][number]>) =>
+  <Name extends keyof OverviewFacts>(name: Name, change: (value: OverviewFacts[Name]) => unknown) =>
+  (facts: OverviewFacts): OverviewFacts => ({ ...facts, [name]: change(facts[name]) });
+const site = (change: Partial<OverviewFacts['sites'][number]>) =>
   with1('sites', (sites) => sites.map((each) => ({ ...each, ...change })));
 const receiver = (name: string, change: object) =>
   with1('subscribers', (all) => all.map((each) => (each.name === name ? { ...each, ...change } : each)));
@@ -102,7 +102,7 @@ const incident = (changes: Partial<IncidentRow>) =>
   with1('incidents', (all) => [...all, { ...INCIDENT, ...changes, id: `inc_${all.length}` }]);
 
 /** Each state of the world that needs somebody. */
-const TROUBLES: Readonly<Record<string, (facts: Facts) => Facts>> = {
+const TROUBLES: Readonly<Record<string, (facts: OverviewFacts) => OverviewFacts>> = {
   'no daemon': with1('daemons', () => []),
   'a database without writes': (facts) => ({ ...facts, daemons: [], silence: { takesWrites: false, silentMs: 9 } }),
   'a start under way': with1('unowned', () => 64),
@@ -144,7 +144,7 @@ const TROUBLES: Readonly<Record<string, (facts: Facts) => Facts>> = {
   'fewer completions than usual': with1('completions', () => ({ completed: 3, usual: 20 })),
 };
 /** States that end without a person. */
-const CALMS: Readonly<Record<string, (facts: Facts) => Facts>> = {
+const CALMS: Readonly<Record<string, (facts: OverviewFacts) => OverviewFacts>> = {
   'a move between servers': change('moved', NOW),
   'bulk polls': (facts) => ({
     ...facts,

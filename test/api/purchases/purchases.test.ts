@@ -268,7 +268,10 @@ describe('acts on many', () => {
   });
 
   test('a thousand long names in one call are taken', async () => {
-    const purchases = Array.from({ length: 1_000 }, (_, place) => ({ purchaseId: `${place}-`.padEnd(200, 'x'), site: 'default' }));
+    const purchases = Array.from({ length: 1_000 }, (_, place) => ({
+      purchaseId: `${place}-`.padEnd(200, 'x'),
+      site: 'default',
+    }));
     expect((await act({ act: 'stop', purchases, dryRun: true })).body).toMatchObject({ purchases: 0, missing: 1_000 });
   });
 

@@ -1,13 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { decide } from '../../../src/domain/deciding/decide.ts';
-import {
-  asksForInvoice,
-  type InvoiceFacts,
-  type InvoiceSeen,
-  MOST_INVOICE_FAILURES,
-} from '../../../src/domain/deciding/invoice.ts';
+import { asksForInvoice, MOST_INVOICE_FAILURES } from '../../../src/domain/deciding/invoice.ts';
+import type { InvoiceSeen } from '../../../src/domain/deciding/invoice-seen.ts';
 import type { DecideContext, PollOutcome } from '../../../src/domain/deciding/outcome.ts';
 import { completedEvents } from '../../../src/domain/events/make-event.ts';
+import type { InvoiceFacts } from '../../../src/domain/events/system-event-types.ts';
 import { DEFAULT_POLL_POLICY } from '../../../src/domain/polling/poll-plan.ts';
 import type { Observation, Purchase } from '../../../src/domain/purchases/purchase.ts';
 import { decimal } from '../../../src/domain/values/exact-json.ts';

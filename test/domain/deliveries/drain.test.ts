@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { expectedDrain, type Pace } from '../../../src/domain/deliveries/drain.ts';
+import { type DeliveryPace, expectedDrain } from '../../../src/domain/deliveries/drain.ts';
 
-const pace = (differs: Partial<Pace> = {}): Pace => ({
+const pace = (differs: Partial<DeliveryPace> = {}): DeliveryPace => ({
   median: 40,
   measured: 200,
   concurrency: 64,

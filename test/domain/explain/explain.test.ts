@@ -2,18 +2,18 @@ import { describe, expect, test } from 'vitest';
 import { explainPurchase } from '../../../src/domain/explain/explain.ts';
 import type {
   DeliveryFacts,
-  EventFacts,
   Facts,
   IncidentFacts,
+  PurchaseEventFacts,
   PurchaseFacts,
   SubscriberFacts,
 } from '../../../src/domain/explain/facts.ts';
 import { whyThen } from '../../../src/domain/explain/poll.ts';
-import type { Step } from '../../../src/domain/explain/step.ts';
+import type { ExplanationStep } from '../../../src/domain/explain/step.ts';
 import type { ChannelRule } from '../../../src/domain/incidents/audience.ts';
 import { DEFAULT_POLL_POLICY, type PollPolicy } from '../../../src/domain/polling/poll-plan.ts';
 import type { PollReason } from '../../../src/domain/polling/poll-reason.ts';
-import type { Limit } from '../../../src/domain/stays/dwell.ts';
+import type { StuckLimit } from '../../../src/domain/stays/dwell.ts';
 import { aStatePolicy } from '../../support/a-purchase.ts';
 import { DEFAULT_DELIVERY_SCHEDULE } from '../../support/delivery-schedule.ts';
 
@@ -72,7 +72,7 @@ const aSubscriber = (differs: Partial<SubscriberFacts> = {}): SubscriberFacts =>
   matchingSince: T - DAY,
   ...differs,
 });
-const anEvent = (differs: Partial<EventFacts> = {}): EventFacts => ({
+const anEvent = (differs: Partial<PurchaseEventFacts> = {}): PurchaseEventFacts => ({
   position: 100,
   id: 'evt_1',
   type: 'purchase.state_changed',
@@ -136,10 +136,10 @@ function theFacts({
   };
 }
 
-const NO_LIMIT: Limit = { ms: null, source: 'configured', dwell: null };
+const NO_LIMIT: StuckLimit = { ms: null, source: 'configured', dwell: null };
 const policy = { polling: DEFAULT_POLL_POLICY, schedule: DEFAULT_DELIVERY_SCHEDULE };
 const explained = (facts: Parameters<typeof theFacts>[0] = {}) => explainPurchase(theFacts(facts), policy);
-const texts = (steps: readonly Step[], ...kinds: Step['kind'][]): string[] =>
+const texts = (steps: readonly ExplanationStep[], ...kinds: ExplanationStep['kind'][]): string[] =>
   steps.filter(({ kind }) => kinds.length === 0 || kinds.includes(kind)).map(({ text }) => text);
 
 describe('alerts of a stuck purchase by itself', () => {
@@ -529,7 +529,7 @@ describe('the stuck clock', () => {
     ]);
   });
   test('shows the working of a limit that was learned, for people and for programs', () => {
-    const limit: Limit = {
+    const limit: StuckLimit = {
       ms: 390 * SECOND,
       source: 'learned',
       dwell: { usual: 38 * SECOND, p95: 130 * SECOND, purchases: 412 },

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import {
-  type Asked,
+  type AskedPurchase,
   BLIND_AFTER,
   blindness,
   excuses,
   made,
-  type Reach,
   reachAfter,
+  type SiteReadability,
   UNTRIED,
 } from '../../../src/domain/polling/reach.ts';
 import type { Observation } from '../../../src/domain/purchases/purchase.ts';
@@ -15,20 +15,20 @@ import { answer, trouble } from '../../support/a-purchase.ts';
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const good = answer(0);
-const read: Reach = { wasRead: true, isKnownSite: true, trouble: null };
-const fresh: Reach = { ...UNTRIED, isKnownSite: false };
-const known = (id: number): Asked => ({ id, status: 'watching', failures: 0, seenAt: 1 });
-const unseen = (id: number): Asked => ({ ...known(id), seenAt: null });
+const read: SiteReadability = { wasRead: true, isKnownSite: true, trouble: null };
+const fresh: SiteReadability = { ...UNTRIED, isKnownSite: false };
+const known = (id: number): AskedPurchase => ({ id, status: 'watching', failures: 0, seenAt: 1 });
+const unseen = (id: number): AskedPurchase => ({ ...known(id), seenAt: null });
 
 /** After answers a second apart, from 0 on. */
-const after = (reach: Reach, answers: readonly (readonly [Observation, Asked | null])[]): Reach =>
+const after = (reach: SiteReadability, answers: readonly (readonly [Observation, AskedPurchase | null])[]): SiteReadability =>
   answers.reduce((before, [seen, purchase], index) => reachAfter(before, seen, { now: index * SECOND, purchase }), reach);
 /** How long after the first failure the site is blind; null: not within an hour. */
-const blindAfter = (reach: Reach): number | null => {
+const blindAfter = (reach: SiteReadability): number | null => {
   for (let now = 0; now <= 60 * MINUTE; now += SECOND) if (blindness(reach, now) !== null) return now;
   return null;
 };
-const all = (kind: Parameters<typeof trouble>[0], purchases: readonly Asked[]) =>
+const all = (kind: Parameters<typeof trouble>[0], purchases: readonly AskedPurchase[]) =>
   purchases.map((purchase) => [trouble(kind), purchase] as const);
 const THREE_KNOWN = [known(1), known(2), known(3)];
 const THREE_UNSEEN = [unseen(1), unseen(2), unseen(3)];

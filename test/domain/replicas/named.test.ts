@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import {
   longestTurn,
-  type Named,
   type NamingReplica,
   nextTurn,
   partOf,
+  type SettingsNames,
   sizeOf,
   turnsAmong,
   turnsText,
@@ -21,7 +21,10 @@ function replica(
   { address, startedAt = 0 }: { address?: string; startedAt?: number } = {},
 ) {
   const people = address === undefined ? {} : { '@slack': { ...all, address } };
-  const named: Named = { sites: Object.fromEntries(sites.map((name) => [name, []])), subscribers: { shop: all, ...people } };
+  const named: SettingsNames = {
+    sites: Object.fromEntries(sites.map((name) => [name, []])),
+    subscribers: { shop: all, ...people },
+  };
   return { id, startedAt, named } satisfies NamingReplica;
 }
 const part = (own: NamingReplica, others: readonly NamingReplica[], now = 0) => partOf({ own, others, now });

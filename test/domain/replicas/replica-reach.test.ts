@@ -3,7 +3,7 @@ import {
   afterLook,
   outdone,
   type Participation,
-  type SiteReach,
+  type ReplicaSiteReach,
   TAKING_PART,
 } from '../../../src/domain/replicas/replica-reach.ts';
 
@@ -53,7 +53,7 @@ describe('a replica that reaches nothing while another one does', () => {
 });
 
 describe('another replica does the work better', () => {
-  const row = (replica: string, site: string, differs: Partial<SiteReach>): SiteReach => ({
+  const row = (replica: string, site: string, differs: Partial<ReplicaSiteReach>): ReplicaSiteReach => ({
     ...{ replica, site, isAway: false, lastReadAt: null, failingSince: null, reason: null, error: null },
     ...differs,
   });

@@ -9,8 +9,8 @@ import {
   type DwellCount,
   dwellOf,
   ENOUGH_EXITS,
-  type Limit,
   mostLimit,
+  type StuckLimit,
   shownLimit,
   workingText,
 } from '../../../src/domain/stays/dwell.ts';
@@ -139,7 +139,7 @@ describe('an automatic limit', () => {
   const limit = (differs: Partial<Parameters<typeof autoLimit>[0]>) =>
     autoLimit({ own: null, pooled: null, fallback: 10 * MINUTE, most: 25 * MINUTE, ...differs });
 
-  test.each<[string, Parameters<typeof limit>[0], number, Limit['source']]>([
+  test.each<[string, Parameters<typeof limit>[0], number, StuckLimit['source']]>([
     ['three times what 95 % of the site need', { own: aDwell(), pooled: aDwell({ p95: 60_000 }) }, 390_000, 'learned'],
     ['learned from fifty exits on', { own: aDwell({ purchases: 50 }) }, 390_000, 'learned'],
     [
@@ -177,8 +177,8 @@ describe('an automatic limit', () => {
 const CARD = 6;
 
 describe('the working', () => {
-  const text = (limit: Limit, spent: number | null = 11 * MINUTE) => workingText(limit, spent);
-  test.each<[string, Limit, string]>([
+  const text = (limit: StuckLimit, spent: number | null = 11 * MINUTE) => workingText(limit, spent);
+  test.each<[string, StuckLimit, string]>([
     [
       'a learned limit',
       { ms: 390_000, source: 'learned', dwell: aDwell() },

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { decimal, isDecimal, parseExact, stringifyExact } from '../../../src/domain/values/exact-json.ts';
+import { decimal, isDecimal, isSame, parseExact, stringifyExact } from '../../../src/domain/values/exact-json.ts';
 
 test.each(['249.50', '0.10', '1.0', '12345678901234567890', '-0', '1e2', '1E400', '0.1000000000000000055511151231257827'])(
   'the digits of %s survive reading and writing',
@@ -48,4 +48,17 @@ test('any number keeps its text', () => {
 
 test.each(['', '{', '{"a":}', '01', '1.', 'NaN', '{"a":1} x'])('%j is refused', (text) => {
   expect(() => parseExact(text)).toThrow(SyntaxError);
+});
+
+test.each<[unknown, unknown, boolean]>([
+  [{ a: 1, b: null }, { b: null, a: 1 }, true],
+  [{ alarm: { at: 1, rule: 'share' } }, { alarm: { rule: 'share', at: 1 } }, true],
+  [{ alarm: { at: 1 } }, { alarm: { at: 2 } }, false],
+  [{ alarm: null }, { alarm: { at: 1 } }, false],
+  [{ a: 1 }, { a: 1, b: undefined }, false],
+  [[1, 2], [2, 1], false],
+  [undefined, { a: 1 }, false],
+])('%j and %j are the same: %j', (one, other, same) => {
+  expect(isSame(one, other)).toBe(same);
+  expect(isSame(other, one)).toBe(same);
 });

@@ -4,7 +4,7 @@
  */
 
 import { type InvoiceReply, noInvoice } from '../../../checkout/invoice-details.ts';
-import { type InvoiceSeen, observationOf } from '../../../domain/deciding/invoice.ts';
+import { type InvoiceSeen, observationOf } from '../../../domain/deciding/invoice-seen.ts';
 import type { Observation } from '../../../domain/purchases/purchase.ts';
 import type { Ownership } from '../../../domain/replicas/ownership.ts';
 import type { Milliseconds } from '../../../domain/values/time.ts';

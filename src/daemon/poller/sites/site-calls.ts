@@ -1,9 +1,9 @@
 /** Calls of this replica to one site: the ceiling, the breaker, and the reports when the site fails or answers again. */
 
 import type { InvoiceAnswer } from '../../../checkout/invoice-details.ts';
-import type { InvoiceSeen } from '../../../domain/deciding/invoice.ts';
+import type { InvoiceSeen } from '../../../domain/deciding/invoice-seen.ts';
 import { afterAnswer, allowance, type Breaker, isUsable, probeSent } from '../../../domain/polling/breaker.ts';
-import type { Asked } from '../../../domain/polling/reach.ts';
+import type { AskedPurchase } from '../../../domain/polling/reach.ts';
 import { isSiteDoubtful, newSiteAnswers } from '../../../domain/polling/site-answers.ts';
 import type { BreakerNow, TokenTimes } from '../../../domain/polling/site-calls.ts';
 import type { Observation } from '../../../domain/purchases/purchase.ts';
@@ -40,7 +40,7 @@ export interface PolledSite {
 export interface AnsweredCall {
   readonly purchase: number;
   readonly probe: boolean;
-  readonly asked?: Asked;
+  readonly asked?: AskedPurchase;
 }
 
 export interface SiteCalls {

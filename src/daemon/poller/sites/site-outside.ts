@@ -1,6 +1,6 @@
 /** Whether this replica reaches the checkout services, compared with the other replicas. */
 
-import { outdone, type SiteReach, type Unreached } from '../../../domain/replicas/replica-reach.ts';
+import { type NothingReached, outdone, type ReplicaSiteReach } from '../../../domain/replicas/replica-reach.ts';
 import type { Instant } from '../../../domain/values/time.ts';
 import type { Sql } from '../../../postgres/connection/database.ts';
 import { dueSlot } from '../../../postgres/polling/queue.ts';
@@ -24,14 +24,14 @@ const SHARE = 1 / 64;
 export interface SiteOutside {
   readonly reason: 'reaches_no_site';
   mayFail(): boolean;
-  outdone(): Promise<Unreached | null>;
+  outdone(): Promise<NothingReached | null>;
   stillFails(): Promise<boolean>;
 }
 
 export function createSiteOutside({ sql, clock, replica, siteCalls }: SiteOutsideOptions): SiteOutside {
   /** Since when this replica has failed at each site: reports that repeat the failure do not move it. */
   const since = new Map<string, Instant>();
-  const sinceFirst = (row: SiteReach): SiteReach => {
+  const sinceFirst = (row: ReplicaSiteReach): ReplicaSiteReach => {
     if (row.replica !== replica) return row;
     if (row.failingSince === null) since.delete(row.site);
     else since.set(row.site, Math.min(since.get(row.site) ?? row.failingSince, row.failingSince));

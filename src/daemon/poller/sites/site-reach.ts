@@ -1,12 +1,12 @@
 /** Whether this replica can read purchases of a site, as its answers show. */
 import {
-  type Asked,
+  type AskedPurchase,
   blindness,
   excuses,
   isOfSite,
   made,
-  type Reach,
   reachAfter,
+  type SiteReadability,
   type SiteTrouble,
   siteError,
   UNTRIED,
@@ -28,7 +28,7 @@ export interface SiteReach {
    * Learns from an answer, and returns the answer as the breaker must count it: while the site is blind, nonsense and unknown
    * ids are failures of the site. `purchase` is null when the call did not ask for a status.
    */
-  answered(seen: Observation, purchase: Asked | null): Observation;
+  answered(seen: Observation, purchase: AskedPurchase | null): Observation;
   /** Notes that the breaker found the whole site failing. */
   fails(reason: SiteTrouble, error: string): void;
   /** Writes what the answers show, when it is new or the last report is a few seconds old; `awaited`: calls under way. */
@@ -45,7 +45,7 @@ export interface SiteReach {
 
 /** What the answers to this process have shown; written by the functions of this file alone. */
 interface Answers {
-  reach: Reach;
+  reach: SiteReadability;
   readonly recent: RecentAnswers;
   /** Whether no answer to this process has shown a purchase since it started, or since it last found that the site fails. */
   isDown: boolean;
@@ -66,7 +66,7 @@ export function createSiteReach(site: string, options: SiteReachOptions): SiteRe
     ...{ lastSuccessAt: null, lastReadAt: null, lastReadWellAt: null, firstSeenAt: null },
   };
   /** What is known of the reach, the other replicas' knowledge of the site included. */
-  const reach = (): Reach => {
+  const reach = (): SiteReadability => {
     const { wasRead, isKnownSite } = answers.reach;
     const condition = reports.condition();
     if (wasRead || condition === null || condition.isKnown === isKnownSite) return answers.reach;
@@ -151,6 +151,6 @@ function isExcusedByOthers({ isDown }: Answers, condition: SiteCondition | null)
 }
 
 /** Whether a failure may be the site's: one that failed by itself before counts as long as its last answer does. */
-function mayBeOfSite({ status, failures }: Asked): boolean {
+function mayBeOfSite({ status, failures }: AskedPurchase): boolean {
   return status === 'watching' && failures === 0;
 }

@@ -6,8 +6,8 @@ import { eventBody } from '../../../../src/domain/events/make-event.ts';
 import {
   buildDigest,
   type DigestIncident,
+  type DigestSubscriber,
   type SiteFacts,
-  type SubscriberFacts,
 } from '../../../../src/domain/incidents/digest.ts';
 import { messageProblem } from '../../../support/slack-stand-in.ts';
 
@@ -23,7 +23,7 @@ const over: DigestIncident = {
 };
 const open: DigestIncident = { ...over, id: 'inc_2', endedAt: null, openedAt: NOW - 2 * HOUR, peak: 3, owner: null, cause: null };
 
-function message(sites: readonly SiteFacts[], subscribers: readonly SubscriberFacts[] = []) {
+function message(sites: readonly SiteFacts[], subscribers: readonly DigestSubscriber[] = []) {
   const data = buildDigest({ until: NOW, sites, subscribers, countedTo: 1_000 });
   return slackMessage(eventBody('evt_1', { type: 'incident.digest', sequence: null, at: NOW, state: null, data: data! }), {
     consoleUrl: null,

@@ -1,0 +1,15 @@
+/** What asking for an invoice shows, once its purchase was seen to be completed. */
+import type { InvoiceFacts } from '../events/system-event-types.ts';
+import type { Observation } from '../purchases/purchase.ts';
+
+/** What asking for an invoice showed, once its purchase was seen to be completed. */
+export type InvoiceSeen =
+  | { readonly kind: 'invoice'; readonly facts: InvoiceFacts }
+  /** The purchase is not completed, or it is and has no invoice, as far as this answer says. */
+  | { readonly kind: 'not_completed' | 'not_eligible'; readonly detail: string }
+  | Exclude<Observation, { kind: 'seen' | 'same' }>;
+
+/** The same for a caller that only asks whether the service answers. */
+export function observationOf(seen: InvoiceSeen): Observation {
+  return 'reason' in seen ? seen : { kind: 'same' };
+}
