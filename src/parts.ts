@@ -2,7 +2,8 @@
 import { ulid } from 'ulid';
 import { secretsOf } from './actions/subscribers/secrets.ts';
 import type { Front } from './api/access/front.ts';
-import { type ConfiguredSubscriber, longestAttempt } from './channels/recipients.ts';
+import type { ConfiguredSubscriber } from './channels/outgoing/channel-kind.ts';
+import { longestAttempt } from './channels/recipients.ts';
 import type { CheckoutClient } from './checkout/client.ts';
 import { channelCeilings, channelRules } from './config/channels.ts';
 import type { Settings, SiteSettings } from './config/settings.ts';

@@ -3,7 +3,7 @@
  * ends the alert when nothing repeats it. Every replica does so, as every Prometheus of a pair does: the same alert twice is one alert.
  */
 import type { Channel } from '../../channels/outgoing/channel.ts';
-import type { ConfiguredSubscriber } from '../../channels/recipients.ts';
+import type { ConfiguredSubscriber } from '../../channels/outgoing/channel-kind.ts';
 import { HOUR, MINUTE, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { retryDelivery } from '../../postgres/deliveries/deliveries-again.ts';

@@ -143,10 +143,9 @@ export async function claimTry(
 }
 
 /** Subscribers whose pause began because their address was refused while other addresses were allowed than now. */
-export async function pausedUnderOtherAddresses(sql: Queries, allowed: string): Promise<string[]> {
-  const rows = await sql<{ name: string }[]>`
-    select s.name from purchase_watch_internal.subscriber_health h join purchase_watch_internal.subscribers s on s.id = h.subscriber
+export async function pausedUnderOtherAddresses(sql: Queries, allowed: string): Promise<{ id: number; name: string }[]> {
+  return sql<{ id: number; name: string }[]>`
+    select s.id, s.name from purchase_watch_internal.subscriber_health h join purchase_watch_internal.subscribers s on s.id = h.subscriber
     where s.configured and s.status = 'active' and h.paused_until is not null and h.cause = ${ADDRESS_REFUSED} and h.allowed <> ${allowed}
     order by s.id`;
-  return rows.map(({ name }) => name);
 }

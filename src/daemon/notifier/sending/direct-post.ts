@@ -1,6 +1,6 @@
 /** Posts to the channels for people without the outbox, while the database cannot keep a delivery. */
 
-import type { ConfiguredSubscriber } from '../../../channels/recipients.ts';
+import type { ConfiguredSubscriber } from '../../../channels/outgoing/channel-kind.ts';
 import { draftOf } from '../../../domain/events/make-event.ts';
 import type { IncidentEventData } from '../../../domain/events/people-event-types.ts';
 import { audienceOf, type ChannelRule } from '../../../domain/incidents/audience.ts';

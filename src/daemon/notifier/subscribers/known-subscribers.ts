@@ -3,11 +3,11 @@
  * subscriber gets a queue, a changed address gets a new channel, and a deleted subscriber leaves memory.
  */
 
-import { resumeSubscriber } from '../../../actions/subscribers/outlook.ts';
 import { allowedDigest } from '../../../channels/webhook/open.ts';
 import type { Settings } from '../../../config/settings.ts';
 import { SCHEDULE_WITH_PEOPLE } from '../../../domain/deliveries/delivery-plan.ts';
 import { WITH_PEOPLE, WITH_SYSTEMS } from '../../../domain/deliveries/subscriber-health.ts';
+import { bringForward } from '../../../postgres/deliveries/bring-forward.ts';
 import { eraseHealth, pausedUnderOtherAddresses } from '../../../postgres/deliveries/subscriber-health.ts';
 import { readSubscribers, type StoredSubscriber } from '../../../postgres/subscribers/subscribers.ts';
 import type { FoundHealth } from './found-health.ts';
@@ -153,9 +153,10 @@ function recipientOf(
 }
 
 /** Once, at the start: two daemons with different settings must not end each other's pauses by turns. */
-async function endCuredPauses({ sql, log, settings }: OpenChannelsOptions): Promise<void> {
-  for (const subscriber of await pausedUnderOtherAddresses(sql, allowedDigest(settings.webhooks))) {
-    await resumeSubscriber(sql, subscriber);
-    log.info({ subscriber, detail: 'Its address was refused, and other addresses are allowed now.' }, 'subscriber.resumed');
+async function endCuredPauses({ sql, clock, log, settings }: OpenChannelsOptions): Promise<void> {
+  for (const { id, name } of await pausedUnderOtherAddresses(sql, allowedDigest(settings.webhooks))) {
+    await eraseHealth(sql, id);
+    await bringForward(sql, id, { kind: 'all' }, clock.now());
+    log.info({ subscriber: name, detail: 'Its address was refused, and other addresses are allowed now.' }, 'subscriber.resumed');
   }
 }

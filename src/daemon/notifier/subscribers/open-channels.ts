@@ -1,9 +1,7 @@
 /** Opens subscribers' channels, and shows people which subscribers this replica cannot open. */
-import { unreadable } from '../../../actions/subscribers/subscribers.ts';
 import type { Channel } from '../../../channels/outgoing/channel.ts';
-import type { Opened } from '../../../channels/outgoing/channel-kind.ts';
-import { openReach } from '../../../channels/outgoing/sealed.ts';
-import type { ConfiguredSubscriber } from '../../../channels/recipients.ts';
+import type { ConfiguredSubscriber, Opened } from '../../../channels/outgoing/channel-kind.ts';
+import { openReach, unreadable } from '../../../channels/outgoing/sealed.ts';
 import { openWebhook } from '../../../channels/webhook/open.ts';
 import type { Settings } from '../../../config/settings.ts';
 import { isUntried } from '../../../domain/deliveries/subscriber-health.ts';
