@@ -30,17 +30,11 @@ import {
   troubleSince,
 } from '../../postgres/incidents/digest.ts';
 import type { Lease } from '../../postgres/shards/leases.ts';
-import type { Logger } from '../../runtime/logger.ts';
 import { createSchedule } from '../../runtime/loops/schedule.ts';
-import type { Meters } from '../../runtime/meters.ts';
+import type { Deps } from '../deps.ts';
 import type { AlertMoment, Outcome } from './first-look.ts';
 
-export interface DigestOptions {
-  readonly sql: Sql;
-  readonly log: Logger;
-  readonly meters: Pick<Meters, 'committed'>;
-  /** The configured sites and the zones whose clocks the schedule is read by. */
-  readonly sites: readonly { readonly name: string; readonly timeZone: string }[];
+interface DigestOptions extends Pick<Deps, 'sql' | 'log' | 'meters' | 'sites'> {
   /** A cron expression; null: there are no digests. */
   readonly expression: string | null;
   /** After how long a stay in a state of a site is stuck; null: never. */

@@ -2,21 +2,20 @@
 
 import { draftOf, type EventDraft } from '../../domain/events/make-event.ts';
 import { type IncidentEventData, readPeopleEvent } from '../../domain/events/people-event-types.ts';
-import type { ChannelRule } from '../../domain/incidents/audience.ts';
 import type { Detection } from '../../domain/incidents/detection.ts';
 import { type Incident, levelOf } from '../../domain/incidents/incident.ts';
 import type { IncidentVerdict, StuckCount } from '../../domain/incidents/judgement.ts';
 import { type ReplicaTrouble, reasonsOf, replicaData, replicaSentence } from '../../domain/incidents/replica-trouble.ts';
 import { isUnpolled } from '../../domain/polling/unpolled.ts';
-import { type Instant, isoTime, isoTimeOrNull, type Milliseconds } from '../../domain/values/time.ts';
+import { type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { type NewEvent, SITE_SHARD } from '../../postgres/events/events.ts';
 import { findIncident } from '../../postgres/incidents/list.ts';
 import { lastMessage } from '../../postgres/incidents/messages.ts';
 import { listSites, type SiteRow } from '../../postgres/polling/sites.ts';
 import { alertedTroubles } from '../../postgres/shards/replica-troubles.ts';
-import type { Limits } from '../../postgres/stays/limits.ts';
 import { subscriberCondition } from '../../postgres/subscribers/symptoms.ts';
+import type { Deps } from '../deps.ts';
 import { insteadOfSingles } from './instead-of-singles.ts';
 import { stuckData } from './stuck-incident.ts';
 import { subscriberData, subscriberSentence } from './subscriber-incident.ts';
@@ -39,25 +38,13 @@ export interface MessageContext {
   idsOf(channel: string): number[];
 }
 
-export interface IncidentMessagesOptions {
-  readonly sql: Sql;
-  readonly limits: Limits;
-  readonly sessionLength: Milliseconds;
-  readonly channels: readonly ChannelRule[];
+interface IncidentMessagesOptions extends Pick<Deps, 'sql' | 'limits' | 'sessionLength' | 'channels'> {
   readonly usual: UsualReader;
 }
 
-export interface IncidentMessages {
-  storyOf(verdict: IncidentVerdict, now: Instant, context: MessageContext): Promise<IncidentMessage>;
-}
+export type IncidentMessages = ReturnType<typeof createIncidentMessages>;
 
-export function createIncidentMessages({
-  sql,
-  limits,
-  sessionLength,
-  channels: rules,
-  usual,
-}: IncidentMessagesOptions): IncidentMessages {
+export function createIncidentMessages({ sql, limits, sessionLength, channels: rules, usual }: IncidentMessagesOptions) {
   const unreachableStory = async (verdict: IncidentVerdict, now: Instant, context: MessageContext): Promise<IncidentMessage> => {
     const { incident, announce } = verdict;
     const site = (await listSites(sql)).find(({ name }) => name === incident.site);
@@ -127,7 +114,7 @@ export function createIncidentMessages({
   };
 
   return {
-    storyOf: async (verdict, now, context) => {
+    storyOf: async (verdict: IncidentVerdict, now: Instant, context: MessageContext): Promise<IncidentMessage> => {
       const { incident, announce, alert } = verdict;
       if (alert === null && (announce === null || incident.kind === 'stuck')) return { events: [], sentence: null, reason: null };
       if (incident.subscriber !== null) return subscriberStory(verdict, incident.subscriber, now, context);

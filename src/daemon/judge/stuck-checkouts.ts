@@ -2,9 +2,7 @@
 
 import { draftOf } from '../../domain/events/make-event.ts';
 import type { IncidentEventData } from '../../domain/events/people-event-types.ts';
-import type { ChannelRule } from '../../domain/incidents/audience.ts';
 import { type RankedCause, rankCauses } from '../../domain/incidents/causes.ts';
-import type { AlertPolicy } from '../../domain/incidents/incident.ts';
 import {
   type CheckoutAlert,
   checkoutOutcome,
@@ -14,8 +12,7 @@ import {
 } from '../../domain/incidents/stuck-checkouts.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import { NOTHING_KNOWN } from '../../domain/stays/usual.ts';
-import { type Instant, isoTime, isoTimeOrNull, type Milliseconds } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
+import { type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import { type NewEvent, SITE_SHARD } from '../../postgres/events/events.ts';
 import { openIncidents } from '../../postgres/incidents/incidents.ts';
 import { silencesAt } from '../../postgres/incidents/silences.ts';
@@ -28,27 +25,15 @@ import {
   unreadableAlertedAt,
 } from '../../postgres/incidents/stuck-alerts.ts';
 import { causeEvidence } from '../../postgres/stays/evidence.ts';
-import type { Limits } from '../../postgres/stays/limits.ts';
 import { peopleChannels } from '../../postgres/subscribers/subscribers.ts';
 import { hearingChannels } from '../../postgres/subscribers/symptoms.ts';
-import type { Logger } from '../../runtime/logger.ts';
-import type { Meters } from '../../runtime/meters.ts';
+import type { Deps } from '../deps.ts';
 import type { AlertMoment, Outcome } from './first-look.ts';
 import { RECENT, type UsualReader } from './usual.ts';
 
-export interface CheckoutAlertsOptions {
-  readonly sql: Sql;
-  readonly log: Logger;
-  readonly meters: Pick<Meters, 'committed'>;
-  readonly policy: AlertPolicy;
-  readonly sessionLength: Milliseconds;
-  readonly limits: Limits;
-  readonly channels: readonly ChannelRule[];
+interface CheckoutAlertsOptions
+  extends Pick<Deps, 'sql' | 'log' | 'meters' | 'policy' | 'sessionLength' | 'limits' | 'channels'> {
   readonly usual: UsualReader;
-}
-
-export interface CheckoutAlerts {
-  alert(moment: Pick<AlertMoment, 'now' | 'lease'>): Promise<Outcome>;
 }
 
 /** Checkouts that one event names; the rest is counted. */
@@ -63,7 +48,7 @@ type Checkout = StuckCheckout & { readonly stored: StoredCheckout };
 type Alert = CheckoutAlert<Checkout>;
 
 /** Makes what alerts people of single stuck checkouts. While there are none it costs one query of an index without rows. */
-export function createCheckoutAlerts(options: CheckoutAlertsOptions): CheckoutAlerts {
+export function createCheckoutAlerts(options: CheckoutAlertsOptions) {
   const { sql, log, meters } = options;
   const plansOf = createPlans(options);
 
@@ -87,7 +72,7 @@ export function createCheckoutAlerts(options: CheckoutAlertsOptions): CheckoutAl
   };
 
   return {
-    alert: async ({ now, lease }) => {
+    alert: async ({ now, lease }: Pick<AlertMoment, 'now' | 'lease'>): Promise<Outcome> => {
       const stored = await checkoutsToAlert(sql);
       if (stored.length === 0) return { written: 0, lookAgainAt: null };
       const people = await peopleChannels(sql);

@@ -6,19 +6,16 @@ import type { Alarm, Detection } from '../../domain/incidents/detection.ts';
 import type { Incident } from '../../domain/incidents/incident.ts';
 import type { IncidentVerdict, StuckCount } from '../../domain/incidents/judgement.ts';
 import { namedState } from '../../domain/purchases/states.ts';
-import { isoTime, isoTimeOrNull, type Milliseconds } from '../../domain/values/time.ts';
+import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { stuckPurchases } from '../../postgres/incidents/customers.ts';
 import { countStuck } from '../../postgres/incidents/incidents.ts';
 import { lastMessage } from '../../postgres/incidents/messages.ts';
 import { causeEvidence, earlierAnswer } from '../../postgres/stays/evidence.ts';
-import type { Limits } from '../../postgres/stays/limits.ts';
 import { moneyWaiting } from '../../postgres/stays/money.ts';
+import type { Deps } from '../deps.ts';
 
-export interface StuckContext {
-  readonly sql: Sql;
-  readonly limits: Limits;
-  readonly sessionLength: Milliseconds;
+interface StuckContext extends Pick<Deps, 'sql' | 'limits' | 'sessionLength'> {
   readonly overdue: readonly StuckCount[];
   readonly detections: readonly Detection[];
 }

@@ -2,16 +2,14 @@
 
 import type { SendResult } from '../../channels/outgoing/channel.ts';
 import { afterLimit, afterOurFailure, nextAttempt } from '../../domain/deliveries/delivery-plan.ts';
-import type { Ownership } from '../../domain/replicas/ownership.ts';
 import { isAhead } from '../../domain/values/clock-ahead.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
-import { isAboutData, type Sql } from '../../postgres/connection/database.ts';
+import { isAboutData } from '../../postgres/connection/database.ts';
 import { type DueDelivery, type Rank, REPLAYED } from '../../postgres/deliveries/deliveries.ts';
 import { type Settlement, settle } from '../../postgres/deliveries/settle.ts';
 import { type SwitchedOff, switchOff } from '../../postgres/subscribers/subscribers.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
-import type { Writes } from '../../runtime/loops/health.ts';
+import type { Deps } from '../deps.ts';
 import { settleUnlocked } from './locked-results.ts';
 import type { Recipient, Subscriber } from './subscribers/subscriber.ts';
 import type { SubscriberPauses } from './subscribers/subscriber-pauses.ts';
@@ -98,13 +96,8 @@ export function report(
 }
 
 /** What writing results needs. */
-export interface ResultsContext {
-  readonly sql: Sql;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly ownership: Ownership;
+interface ResultsContext extends Pick<Deps, 'sql' | 'clock' | 'log' | 'ownership' | 'writes'> {
   readonly subscriberPauses: SubscriberPauses;
-  readonly writes: Writes;
   /** Ends the tries. */
   readonly stopped: AbortSignal;
   /** Ends the present pause between two tries: the daemon stops, or the database confirms renewals again. */

@@ -12,15 +12,6 @@ import type { Logger } from '../../runtime/logger.ts';
 import { createRareWarning } from '../../runtime/rare-warning.ts';
 import type { Entry } from './window/entries.ts';
 
-export interface LockedRows {
-  /** The rows of these polls may be locked. */
-  suspect(polls: readonly Polled[]): void;
-  /** Divides polls by whether their rows are locked; asks the database about suspects only. */
-  divide<P extends Polled>(polls: readonly P[]): Promise<{ readonly free: readonly P[]; readonly locked: readonly LockedPoll[] }>;
-  /** How many rows were locked when they were last asked for. */
-  count(): number;
-}
-
 /** A poll by the purchase's place in memory. */
 interface Polled {
   readonly entry: Entry;
@@ -38,15 +29,19 @@ const LONGEST_REST: Milliseconds = 15_000;
 const MOST_SUSPECTS = 50_000;
 
 /** No suspects. */
-export function createLockedRows(sql: Sql): LockedRows {
+export function createLockedRows(sql: Sql) {
   /** Row ids, and since when they are known to be locked; null: not asked yet. */
   const suspects = new Map<number, Milliseconds | null>();
   return {
-    suspect: (polls) => {
+    /** The rows of these polls may be locked. */
+    suspect: (polls: readonly Polled[]): void => {
       if (suspects.size > MOST_SUSPECTS) suspects.clear();
       for (const id of idsOf(polls)) if (!suspects.has(id)) suspects.set(id, null);
     },
-    divide: async (polls) => {
+    /** Divides polls by whether their rows are locked; asks the database about suspects only. */
+    divide: async <P extends Polled>(
+      polls: readonly P[],
+    ): Promise<{ readonly free: readonly P[]; readonly locked: readonly LockedPoll[] }> => {
       const asked = suspects.size === 0 ? [] : idsOf(polls).filter((id) => suspects.has(id));
       if (asked.length === 0) return { free: polls, locked: [] };
       const held = await lockedOf(sql, asked);
@@ -62,7 +57,8 @@ export function createLockedRows(sql: Sql): LockedRows {
       });
       return { free, locked };
     },
-    count: () => [...suspects.values()].filter((since) => since !== null).length,
+    /** How many rows were locked when they were last asked for. */
+    count: (): number => [...suspects.values()].filter((since) => since !== null).length,
   };
 }
 

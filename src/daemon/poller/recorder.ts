@@ -6,13 +6,14 @@
  */
 
 import type { Milliseconds } from '../../domain/values/time.ts';
-import { isAboutData, isLockTimeout, type Sql } from '../../postgres/connection/database.ts';
+import { isAboutData, isLockTimeout } from '../../postgres/connection/database.ts';
 import { NO_DELIVERIES } from '../../postgres/deliveries/new-deliveries.ts';
 import type { RecordContext, Recorded } from '../../postgres/polling/record.ts';
 import { type Decided, recordChanged, recordUnchanged } from '../../postgres/polling/record.ts';
 import { createBatcher } from '../../runtime/loops/batch.ts';
 import type { Meters } from '../../runtime/meters.ts';
 import type { Traces } from '../../runtime/traces/traces.ts';
+import type { Deps } from '../deps.ts';
 import { createLockedRows, type LockedPoll } from './locked-rows.ts';
 import type { Entry } from './window/entries.ts';
 
@@ -23,9 +24,7 @@ export interface DecidedPoll {
   readonly stays: boolean;
 }
 
-export interface RecorderOptions {
-  readonly sql: Sql;
-  readonly replica: string;
+interface RecorderOptions extends Pick<Deps, 'sql' | 'replica'> {
   readonly meter?: Meters['recording'];
   readonly traces?: Traces | null;
   /** A batch was written; ids that are missing in the answer were refused. */
@@ -44,11 +43,7 @@ export interface RecorderOptions {
   onFailed(batch: readonly DecidedPoll[], error: unknown, poison: boolean): void;
 }
 
-export interface Recorder {
-  add(poll: DecidedPoll): void;
-  pending(): number;
-  drain(): Promise<void>;
-}
+export type Recorder = ReturnType<typeof createRecorder>;
 
 const MOST = 1_000;
 const LINGER = 50;
@@ -66,7 +61,7 @@ const MOST_TRIES = 3;
 
 type Write = typeof recordUnchanged | typeof recordChanged;
 
-export function createRecorder(options: RecorderOptions): Recorder {
+export function createRecorder(options: RecorderOptions) {
   const { sql, replica, meter, traces, onRecorded, repair, insteadOf, onRepaired, onLocked, onRefused, onFailed } = options;
   const lockedRows = createLockedRows(sql);
   /** Polls of the last batch without a change. */
@@ -151,13 +146,13 @@ export function createRecorder(options: RecorderOptions): Recorder {
   const firstSights = createBatcher<DecidedPoll>(writeChanged, { ...atOnce, parallel: 1 });
   const batchers = [unchanged, changed, firstSights];
   return {
-    add: (poll) => {
+    add: (poll: DecidedPoll): void => {
       const { kind, reason } = poll.decided.outcome;
       // A purchase is not polled again before its poll is recorded, so its changes keep their order across the batches.
       (kind !== 'changed' ? unchanged : reason === 'first' ? firstSights : changed).add(poll);
     },
-    pending: () => batchers.reduce((sum, batcher) => sum + batcher.pending(), 0),
-    drain: async () => {
+    pending: (): number => batchers.reduce((sum, batcher) => sum + batcher.pending(), 0),
+    drain: async (): Promise<void> => {
       await Promise.all(batchers.map((batcher) => batcher.drain()));
     },
   };

@@ -18,7 +18,7 @@ import {
   takeShards,
 } from '../../postgres/shards/replicas.ts';
 import type { FollowingClock } from '../../runtime/clock.ts';
-import type { Logger } from '../../runtime/logger.ts';
+import type { Deps } from '../deps.ts';
 import { createDatabaseChange, type DatabaseChangeOptions, type OtherDatabase } from './database-change.ts';
 import { createHeldShards, type HeldShards } from './held-shards.ts';
 import { createLease, type Lease } from './lease.ts';
@@ -27,11 +27,11 @@ import { createPart } from './part.ts';
 import type { SkippedTimeKeeper } from './skipped-time.ts';
 import { createStepFollowing, type StepFollowing, type StepFollowingOptions } from './step-following.ts';
 
-export interface OwnershipOptions extends Pick<DatabaseChangeOptions, 'meters' | 'redial'>, Pick<StepFollowingOptions, 'onStep'> {
-  readonly sql: Sql;
+export interface OwnershipOptions
+  extends Pick<Deps, 'sql' | 'log' | 'replica'>,
+    Pick<DatabaseChangeOptions, 'meters' | 'redial'>,
+    Pick<StepFollowingOptions, 'onStep'> {
   readonly clock: Pick<FollowingClock, 'monotonic'> & Partial<Pick<FollowingClock, 'follow' | 'wall'>>;
-  readonly log: Logger;
-  readonly replica: string;
   /** See runtime/process/process-identity.ts. */
   readonly process: string;
   /** Names of the keys with which this replica opens what is stored encrypted; none unless given. */

@@ -12,18 +12,13 @@ import type { Symptom } from '../../domain/incidents/symptom.ts';
 import { type DirectAlert, directAlert, posted } from '../../domain/replicas/direct-alert.ts';
 import type { TroubleSeen } from '../../domain/replicas/loop-health.ts';
 import { isoTime, type Milliseconds } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
 import type { EventRow } from '../../postgres/events/events.ts';
 import { recordPost } from '../../postgres/incidents/posted.ts';
 import { saveReplicaTroubles } from '../../postgres/shards/replica-troubles.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
+import type { Deps } from '../deps.ts';
 
-export interface TroublesOptions {
-  readonly sql: Sql;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly replica: string;
+interface TroublesOptions extends Pick<Deps, 'sql' | 'clock' | 'log' | 'replica'> {
   /** What keeps this replica from its work now, by each part that can say so. */
   readonly sources: readonly (() => readonly TroubleSeen[])[];
   /** How many replicas post before this one. */
@@ -45,12 +40,6 @@ export interface PostedAlert {
   isPosted: boolean;
 }
 
-export interface Troubles {
-  tick(): Promise<Milliseconds>;
-  /** Another database answers than before: it may hold old rows of this replica. */
-  forget(): void;
-}
-
 const EVERY: Milliseconds = 5_000;
 /** Rests between posts that no channel took. */
 const FIRST_REST: Milliseconds = 10_000;
@@ -60,7 +49,7 @@ const STORED_FOR: Milliseconds = 3 * EVERY;
 /** The reasons for which an alert that is stored does not reach people. */
 const SILENT: readonly string[] = ['not_judging', 'not_settling'];
 
-export function createTroubles(options: TroublesOptions): Troubles {
+export function createTroubles(options: TroublesOptions) {
   const { sql, clock, log, replica, sources, rank, posted: shared } = options;
   const host = `${hostname()} (process ${process.pid})`;
   /** Rows of this replica may be there. */
@@ -129,10 +118,11 @@ export function createTroubles(options: TroublesOptions): Troubles {
   };
 
   return {
-    forget: () => {
+    /** Another database answers than before: it may hold old rows of this replica. */
+    forget: (): void => {
       hasRows = true;
     },
-    tick: async () => {
+    tick: async (): Promise<Milliseconds> => {
       const now = clock.now();
       const seen = sources.flatMap((source) => source());
       const troubles = seen.map(({ reason, error, ...each }) => ({ replica, host, reason, error, since: now - each.for }));

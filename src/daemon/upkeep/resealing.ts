@@ -7,10 +7,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Secrets } from '../../runtime/secrets/secrets.ts';
 
-export interface Resealing {
-  /** Does one batch; answers how long to rest, or null when nothing is left for now. */
-  step(): Promise<Milliseconds | null>;
-}
+export type Resealing = ReturnType<typeof createResealing>;
 
 /** While daemons come and go, others may still store under the old key. */
 const LOOK_EVERY: Milliseconds = 60_000;
@@ -28,7 +25,7 @@ export function createResealing({
   clock: Pick<Clock, 'monotonic'>;
   log: Logger;
   secrets: Secrets | null;
-}): Resealing {
+}) {
   let lookAt: Milliseconds = Number.NEGATIVE_INFINITY;
   let after = 0;
   let resealed = 0;
@@ -41,7 +38,8 @@ export function createResealing({
   };
 
   return {
-    step: async () => {
+    /** Does one batch; answers how long to rest, or null when nothing is left for now. */
+    step: async (): Promise<Milliseconds | null> => {
       if (secrets === null || secrets.keyIds.length === 1 || clock.monotonic() < lookAt) return null;
       const unaware = await unawareOf(sql, secrets);
       if (unaware.length > 0) {

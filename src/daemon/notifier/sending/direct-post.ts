@@ -14,11 +14,6 @@ export interface DirectPost {
   readonly channels: readonly string[];
 }
 
-export interface DirectPosts {
-  /** Posts to every channel that gets alerts about replicas; null when no channel took the message. Never rejects. */
-  post(data: IncidentEventData<'incident.opened'>): Promise<DirectPost | null>;
-}
-
 export function createDirectPosts({
   clock,
   log,
@@ -29,7 +24,7 @@ export function createDirectPosts({
   readonly log: Logger;
   readonly configured: readonly ConfiguredSubscriber[];
   readonly channels: readonly ChannelRule[];
-}): DirectPosts {
+}) {
   const audience = audienceOf({ kind: 'replica', severity: Number.POSITIVE_INFINITY, subscriber: null }, [], channels);
   const people = configured.filter(({ definition: { audience: whom, name } }) => whom === 'people' && audience.includes(name));
 
@@ -43,7 +38,8 @@ export function createDirectPosts({
   };
 
   return {
-    post: async (data) => {
+    /** Posts to every channel that gets alerts about replicas; null when no channel took the message. Never rejects. */
+    post: async (data: IncidentEventData<'incident.opened'>): Promise<DirectPost | null> => {
       const draft = draftOf('incident.opened', { at: clock.now() }, data);
       const event = eventRow({ draft, site: '', purchase: null, shard: SITE_SHARD, incident: data.incidentId });
       const taken = await Promise.all(people.map((each) => isTaken(each, event)));
