@@ -10,23 +10,9 @@ import { type Settlement, settle } from '../../postgres/deliveries/settle.ts';
 import { type SwitchedOff, switchOff } from '../../postgres/subscribers/subscribers.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Deps } from '../deps.ts';
-import { settleUnlocked } from './locked-results.ts';
+import { type AttemptResult, settleUnlocked } from './locked-results.ts';
 import type { Recipient, Subscriber } from './subscribers/subscriber.ts';
 import type { SubscriberPauses } from './subscribers/subscriber-pauses.ts';
-
-/** An attempt that ended and whose result is not written yet. */
-export interface AttemptResult {
-  readonly subscriber: Subscriber;
-  readonly delivery: DueDelivery;
-  readonly settlement: Settlement;
-  /** Results of the deliveries that were sent in the same message: written in the same statement, or not at all. */
-  readonly along: readonly Settlement[];
-  readonly epoch: number;
-  /** Why the subscriber is switched off; null: the subscriber stays on. */
-  readonly off: SwitchedOff | null;
-  /** Since when rows that belong to it are known to be locked by another session (monotonic). */
-  readonly lockedSince?: Milliseconds | undefined;
-}
 
 /** After so many failures on the schedule a delivery ranks behind new ones. */
 const LATE = 2;

@@ -5,8 +5,8 @@ import type { Settlement } from '../../postgres/deliveries/settle.ts';
 import { createBatcher } from '../../runtime/loops/batch.ts';
 import type { Deps } from '../deps.ts';
 import type { DeliveryLoader } from './delivery-loader.ts';
-import { type AttemptResult, report, type Settled, settlementOf, settleSurely } from './delivery-results.ts';
-import { createRestingResults } from './locked-results.ts';
+import { report, type Settled, settlementOf, settleSurely } from './delivery-results.ts';
+import { type AttemptResult, createRestingResults } from './locked-results.ts';
 import type { ReceiverOutside } from './receiver-outside.ts';
 import type { RetryTimes } from './retry-times.ts';
 import type { EndedAttempt } from './sending/attempts.ts';
@@ -44,7 +44,7 @@ function createPauseEnd({ ownership, stopped }: Pick<SettlingOptions, 'ownership
 }
 
 export function createSettling(options: SettlingOptions) {
-  const { clock, log, meters, ownership, knownSubscribers, loader, startList, retryTimes, outside, stopped, spread } = options;
+  const { log, meters, ownership, knownSubscribers, loader, startList, retryTimes, outside, stopped, spread } = options;
   const pauseEnd = createPauseEnd(options);
   let isStuck = false;
   const onTrouble = (): void => {
@@ -105,7 +105,7 @@ export function createSettling(options: SettlingOptions) {
     if (isWanted) options.wake();
   };
   const batcher = createBatcher(flush, BATCHES);
-  const resting = createRestingResults({ clock, log, stopped, onRested: batcher.add });
+  const resting = createRestingResults(options, batcher.add);
 
   return {
     add: (ended: EndedAttempt): void => {

@@ -8,39 +8,23 @@
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { isAboutData, isLockTimeout } from '../../postgres/connection/database.ts';
 import { NO_DELIVERIES } from '../../postgres/deliveries/new-deliveries.ts';
-import type { RecordContext, Recorded } from '../../postgres/polling/record.ts';
-import { type Decided, recordChanged, recordUnchanged } from '../../postgres/polling/record.ts';
+import type { RecordContext } from '../../postgres/polling/record.ts';
+import { recordChanged, recordUnchanged } from '../../postgres/polling/record.ts';
 import { createBatcher } from '../../runtime/loops/batch.ts';
 import type { Meters } from '../../runtime/meters.ts';
 import type { Traces } from '../../runtime/traces/traces.ts';
 import type { Deps } from '../deps.ts';
-import { createLockedRows, type LockedPoll } from './locked-rows.ts';
+import type { createAfterRecording } from './after-recording.ts';
+import { createLockedRows, type DecidedPoll } from './locked-rows.ts';
+import type { createRepair } from './repair.ts';
+import type { createInsteadOf } from './unrecordable.ts';
 import type { Entry } from './window/entries.ts';
 
-export interface DecidedPoll {
-  readonly entry: Entry;
-  readonly decided: Decided;
-  /** Whether the entry stays in the window once it is written. */
-  readonly stays: boolean;
-}
-
-interface RecorderOptions extends Pick<Deps, 'sql' | 'replica'> {
+interface RecorderOptions extends Pick<Deps, 'sql' | 'replica'>, Omit<ReturnType<typeof createAfterRecording>, 'pause'> {
   readonly meter?: Meters['recording'];
   readonly traces?: Traces | null;
-  /** A batch was written; ids that are missing in the answer were refused. */
-  onRecorded(batch: readonly DecidedPoll[], recorded: Recorded): void;
-  /** Tries to repair the purchase of a poll whose values the database refuses. Never rejects. */
-  repair(poll: DecidedPoll): Promise<boolean>;
-  /** Polls that say that this one was refused, to be recorded instead; the first one that the database takes is. */
-  insteadOf(poll: DecidedPoll, error: unknown): DecidedPoll[];
-  /** A refused poll's purchase was repaired. */
-  onRepaired(batch: readonly DecidedPoll[]): void;
-  /** Polls cannot be recorded because another session has locked their rows, as it has `inAll` rows. */
-  onLocked(locked: readonly LockedPoll[], inAll: number): void;
-  /** The database refuses the values of a poll; a failure is recorded instead where the database takes that. */
-  onRefused(poll: DecidedPoll, error: unknown): void;
-  /** A batch could not be written. `poison` marks a single poll of which nothing can be recorded. */
-  onFailed(batch: readonly DecidedPoll[], error: unknown, poison: boolean): void;
+  readonly repair: ReturnType<typeof createRepair>;
+  readonly insteadOf: ReturnType<typeof createInsteadOf>;
 }
 
 export type Recorder = ReturnType<typeof createRecorder>;

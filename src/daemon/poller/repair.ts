@@ -5,7 +5,7 @@ import type { Purchase } from '../../domain/purchases/purchase.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import { readHistory, writeRepaired } from '../../postgres/polling/repair.ts';
 import type { Deps } from '../deps.ts';
-import type { DecidedPoll } from './recorder.ts';
+import type { DecidedPoll } from './locked-rows.ts';
 
 type RepairOptions = Pick<Deps, 'sql' | 'log' | 'meters' | 'replica' | 'policyFor'>;
 

@@ -6,7 +6,7 @@
 import { decideOwnTrouble } from '../../domain/deciding/failed.ts';
 import type { Trouble } from '../../domain/purchases/purchase.ts';
 import type { Deps } from '../deps.ts';
-import type { DecidedPoll } from './recorder.ts';
+import type { DecidedPoll } from './locked-rows.ts';
 import type { Windows } from './window/due-reads.ts';
 
 interface InsteadOptions extends Pick<Deps, 'policyFor' | 'skipped' | 'spread'> {

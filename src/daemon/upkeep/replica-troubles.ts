@@ -23,8 +23,6 @@ interface TroublesOptions extends Pick<Deps, 'sql' | 'clock' | 'log' | 'replica'
   readonly sources: readonly (() => readonly TroubleSeen[])[];
   /** How many replicas post before this one. */
   rank(): number;
-  /** Written here alone. */
-  readonly posted: PostedAlert;
   /** Posts to the channels for people; null when none took it. */
   post(data: IncidentEventData<'incident.opened'>): Promise<Post | null>;
 }
@@ -33,11 +31,6 @@ interface TroublesOptions extends Pick<Deps, 'sql' | 'clock' | 'log' | 'replica'
 interface Post {
   readonly event: EventRow;
   readonly channels: readonly string[];
-}
-
-/** Whether people were alerted by a post of this replica that is not recorded yet: the judge need not alert them again. */
-export interface PostedAlert {
-  isPosted: boolean;
 }
 
 const EVERY: Milliseconds = 5_000;
@@ -50,7 +43,7 @@ const STORED_FOR: Milliseconds = 3 * EVERY;
 const SILENT: readonly string[] = ['not_judging', 'not_settling'];
 
 export function createTroubles(options: TroublesOptions) {
-  const { sql, clock, log, replica, sources, rank, posted: shared } = options;
+  const { sql, clock, log, replica, sources, rank } = options;
   const host = `${hostname()} (process ${process.pid})`;
   /** Rows of this replica may be there. */
   let hasRows = false;
@@ -122,6 +115,8 @@ export function createTroubles(options: TroublesOptions) {
     forget: (): void => {
       hasRows = true;
     },
+    /** Whether people were alerted by a post of this replica that is not recorded yet: the judge need not alert them again. */
+    isPosted: (): boolean => unrecorded !== null,
     tick: async (): Promise<Milliseconds> => {
       const now = clock.now();
       const seen = sources.flatMap((source) => source());
@@ -132,7 +127,6 @@ export function createTroubles(options: TroublesOptions) {
       if (saving.running !== null) await Promise.race([saving.running, clock.sleep(EVERY / 2, new AbortController().signal)]);
       await alertDirectly(troubles);
       record();
-      shared.isPosted = unrecorded !== null;
       return EVERY;
     },
   };

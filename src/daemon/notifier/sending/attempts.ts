@@ -41,7 +41,7 @@ export interface AttemptsOptions extends Pick<Deps, 'clock' | 'ownership' | 'tra
   readonly notes: UnderWayNotes;
   readonly batching: MessageBatching;
   readonly startList: StartList;
-  readonly slots: Slots<Subscriber>;
+  readonly slots: Slots;
   /** Whether nothing may leave: the notifier stops, or results cannot be written and every delivery would be sent again. */
   isHeld(): boolean;
   /** Takes an attempt's end. */

@@ -11,7 +11,7 @@ import type { Slots } from './slots.ts';
 
 interface ChoiceContext extends Pick<Deps, 'clock' | 'ownership'> {
   readonly knownSubscribers: KnownSubscribers;
-  readonly slots: Slots<Subscriber>;
+  readonly slots: Slots;
 }
 
 export type Choice =

@@ -17,8 +17,6 @@ import type { Subscriber } from './subscriber.ts';
 
 export type HealthWritesOptions = Pick<Deps, 'sql' | 'clock' | 'log' | 'replica'>;
 
-export type HealthWrites = ReturnType<typeof createHealthWrites>;
-
 export function createHealthWrites({ sql, clock, log, replica }: HealthWritesOptions) {
   const freed = new Map<Subscriber, Which>();
   const freeing = new Set<Promise<void>>();
