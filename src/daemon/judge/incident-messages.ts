@@ -1,7 +1,7 @@
 /** The events that announce a verdict, with all that people need to know of it. */
 
 import { draftOf, type EventDraft } from '../../domain/events/make-event.ts';
-import { type IncidentEventData, readPeopleEvent } from '../../domain/events/people-event-types.ts';
+import type { IncidentEventData } from '../../domain/events/people-event-types.ts';
 import type { Detection } from '../../domain/incidents/detection.ts';
 import { type Incident, levelOf } from '../../domain/incidents/incident.ts';
 import type { IncidentVerdict, StuckCount } from '../../domain/incidents/judgement.ts';
@@ -11,13 +11,12 @@ import { type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.t
 import type { Sql } from '../../postgres/connection/database.ts';
 import { type NewEvent, SITE_SHARD } from '../../postgres/events/events.ts';
 import { findIncident } from '../../postgres/incidents/list.ts';
-import { lastMessage } from '../../postgres/incidents/messages.ts';
 import { listSites, type SiteRow } from '../../postgres/polling/sites.ts';
 import { alertedTroubles } from '../../postgres/shards/replica-troubles.ts';
 import { subscriberCondition } from '../../postgres/subscribers/symptoms.ts';
 import type { Deps } from '../deps.ts';
 import { insteadOfSingles } from './instead-of-singles.ts';
-import { stuckData } from './stuck-incident.ts';
+import { lastAlert, stuckData } from './stuck-incident.ts';
 import { subscriberData, subscriberSentence } from './subscriber-incident.ts';
 import type { UsualReader } from './usual.ts';
 
@@ -149,15 +148,13 @@ function events(
 
 /** The troubles of replicas that people were alerted of last. */
 async function troublesAlerted(sql: Sql, incident: string): Promise<readonly ReplicaTrouble[]> {
-  const last = await lastMessage(sql, incident);
-  const data = last === null ? null : readPeopleEvent(last.body)?.data;
+  const data = await lastAlert(sql, incident);
   return data?.kind === 'replica' ? data.troubles : [];
 }
 
 /** Why people were alerted of a site last: that no daemon names it, or that its purchases stay, does not show any more when it is over. */
 async function reasonAlerted(sql: Sql, incident: string): Promise<string | null> {
-  const last = await lastMessage(sql, incident);
-  const data = last === null ? null : readPeopleEvent(last.body)?.data;
+  const data = await lastAlert(sql, incident);
   return data?.kind === 'unreachable' ? data.reason : null;
 }
 

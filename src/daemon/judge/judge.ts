@@ -3,13 +3,13 @@
 import { audienceOf } from '../../domain/incidents/audience.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { LEASES } from '../../postgres/migrations/names.ts';
-import { raiseLease, takeLease } from '../../postgres/shards/leases.ts';
+import { type Lease, raiseLease, takeLease } from '../../postgres/shards/leases.ts';
 import { peopleChannels } from '../../postgres/subscribers/subscribers.ts';
 import type { Deps } from '../deps.ts';
 import { createDigests } from './digest.ts';
 import { type AlertMoment, alertFirstLooks, type Outcome, type RecipientsOf } from './first-look.ts';
 import { createIncidentMessages } from './incident-messages.ts';
-import { createLook, type JudgeLease, type LookOptions } from './look.ts';
+import { createLook, type LookOptions } from './look.ts';
 import { announcePaidTwice } from './paid-twice.ts';
 import { createCheckoutAlerts } from './stuck-checkouts.ts';
 import { createUsualReader } from './usual.ts';
@@ -45,7 +45,7 @@ export function createJudge(options: JudgeOptions) {
     const wanted = channels.filter((channel) => channel.onlyIncidents !== true && isWanted(channel));
     return (site) => audienceOf({ kind: 'stuck', severity: 0, subscriber: null }, [site], wanted).flatMap(idsOf);
   };
-  const alertOthers = async (lease: JudgeLease): Promise<Outcome[]> => {
+  const alertOthers = async (lease: Lease): Promise<Outcome[]> => {
     const moment: AlertMoment = { now: clock.now(), lease, recipients };
     return [
       await checkouts.alert(moment),

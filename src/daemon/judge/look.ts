@@ -23,6 +23,7 @@ import type { Sql } from '../../postgres/connection/database.ts';
 import { channelsAlerted, countStuck, currentSymptoms, openIncidents, saveVerdicts } from '../../postgres/incidents/incidents.ts';
 import { silencesAt } from '../../postgres/incidents/silences.ts';
 import { endFailuresWithoutPurchases } from '../../postgres/polling/sites.ts';
+import type { Lease } from '../../postgres/shards/leases.ts';
 import { loadDetections, loadStays, type StoredStay } from '../../postgres/stays/stays.ts';
 import { hearingChannels } from '../../postgres/subscribers/symptoms.ts';
 import type { Logger } from '../../runtime/logger.ts';
@@ -41,13 +42,6 @@ export interface LookParts {
   readonly storyOf: IncidentMessages['storyOf'];
   /** Reads which subscribers have a name. */
   readonly channelIds: () => Promise<(name: string) => number[]>;
-}
-
-/** The judge's lease, under which a look writes. */
-export interface JudgeLease {
-  readonly name: string;
-  readonly replica: string;
-  readonly epoch: number;
 }
 
 export interface Look extends Outcome {
@@ -77,7 +71,7 @@ const POSTED_FOR: Milliseconds = 60_000;
 const NOTHING: Look = { written: 0, lookAgainAt: null, isMore: false };
 
 /** Answers a function that looks once under a lease. */
-export function createLook(options: LookOptions, parts: LookParts): (lease: JudgeLease) => Promise<Look> {
+export function createLook(options: LookOptions, parts: LookParts): (lease: Lease) => Promise<Look> {
   const { sql, clock, log, meters } = options;
   const sites = new Set(options.sites.map(({ name }) => name));
   return async (lease) => {
@@ -155,7 +149,7 @@ function isNothingToWrite({ taken, unwatched }: Read, { verdicts, detections }: 
 async function write(
   { sql, channels }: LookOptions,
   { storyOf, channelIds }: LookParts,
-  { read, judgement, lease }: { read: Read; judgement: Judgement; lease: JudgeLease },
+  { read, judgement, lease }: { read: Read; judgement: Judgement; lease: Lease },
 ): Promise<IncidentMessage[] | null> {
   const { now, taken, weighed, overdue, detections, unwatched } = read;
   const { verdicts } = judgement;

@@ -94,13 +94,14 @@ export async function stuckData(verdict: IncidentVerdict, context: StuckContext)
   };
 }
 
-/** The causes that people were alerted of last. */
-async function causesAlerted(
-  sql: Sql,
-  incident: string,
-): Promise<readonly { cause: string; why: string | null; likely: boolean }[]> {
+/** What people were alerted of last about an incident; null when nothing that can be read. */
+export async function lastAlert(sql: Sql, incident: string) {
   const last = await lastMessage(sql, incident);
-  const data = last === null ? null : readPeopleEvent(last.body)?.data;
+  return last === null ? null : (readPeopleEvent(last.body)?.data ?? null);
+}
+
+async function causesAlerted(sql: Sql, incident: string) {
+  const data = await lastAlert(sql, incident);
   return data?.kind === 'stuck' ? data.causes : [];
 }
 

@@ -3,19 +3,12 @@
 import { LEAST_STEP } from '../../domain/values/clock-ahead.ts';
 import { afterStep, type SkippedTime, setBackSince } from '../../domain/values/skipped-time.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
 import { type ClockSteps, noteClockSteps } from '../../postgres/shards/skipped-time.ts';
-import type { Clock, FollowingClock } from '../../runtime/clock.ts';
+import type { Deps } from '../deps.ts';
 
 export type SkippedTimeKeeper = ReturnType<typeof createSkippedTime>;
 
-export function createSkippedTime({
-  sql,
-  clock,
-}: {
-  readonly sql: Sql;
-  readonly clock: Pick<Clock, 'now'> & Partial<Pick<FollowingClock, 'suspended'>>;
-}) {
+export function createSkippedTime({ sql, clock }: Pick<Deps, 'sql' | 'clock'>) {
   let noted: ClockSteps | null = null;
   /** By how much the clock stepped beyond what is noted. */
   let unnoted: Milliseconds = 0;

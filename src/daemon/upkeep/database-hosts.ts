@@ -7,14 +7,13 @@ import type { TroubleSeen } from '../../domain/replicas/loop-health.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { hostName, rivalry } from '../../postgres/connection/choose-host.ts';
 import type { Hosts } from '../../postgres/connection/primary.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import type { Logger } from '../../runtime/logger.ts';
+import type { Deps } from '../deps.ts';
 
 const EVERY: Milliseconds = 30_000;
 /** A second primary is seen twice before it is trouble: in a planned failover both take writes for a moment. */
 const CONFIRMED_AFTER: Milliseconds = 5_000;
 
-export function createHostWatch({ hosts, clock, log }: { hosts: Hosts; clock: Pick<Clock, 'monotonic'>; log: Logger }) {
+export function createHostWatch({ hosts, clock, log }: Pick<Deps, 'clock' | 'log'> & { readonly hosts: Hosts }) {
   let used: string | null = null;
   let second: { readonly since: Milliseconds; readonly error: string; readonly isConfirmed: boolean } | null = null;
   return {

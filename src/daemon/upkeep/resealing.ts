@@ -2,10 +2,8 @@
 
 import { keyUse, resealSome, unawareOf } from '../../actions/subscribers/key-change.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import type { Logger } from '../../runtime/logger.ts';
 import type { Secrets } from '../../runtime/secrets/secrets.ts';
+import type { Deps } from '../deps.ts';
 
 export type Resealing = ReturnType<typeof createResealing>;
 
@@ -15,17 +13,7 @@ const LOOK_AGAIN: Milliseconds = 5_000;
 const BETWEEN_BATCHES: Milliseconds = 50;
 
 /** Does nothing where there is no previous key. For the one daemon that has the lease. */
-export function createResealing({
-  sql,
-  clock,
-  log,
-  secrets,
-}: {
-  sql: Sql;
-  clock: Pick<Clock, 'monotonic'>;
-  log: Logger;
-  secrets: Secrets | null;
-}) {
+export function createResealing({ sql, clock, log, secrets }: Pick<Deps, 'sql' | 'clock' | 'log'> & { secrets: Secrets | null }) {
   let lookAt: Milliseconds = Number.NEGATIVE_INFINITY;
   let after = 0;
   let resealed = 0;

@@ -3,10 +3,9 @@
 import type { ConfiguredSubscriber } from '../../../channels/outgoing/channel-kind.ts';
 import { draftOf } from '../../../domain/events/make-event.ts';
 import type { IncidentEventData } from '../../../domain/events/people-event-types.ts';
-import { audienceOf, type ChannelRule } from '../../../domain/incidents/audience.ts';
+import { audienceOf } from '../../../domain/incidents/audience.ts';
 import { type EventRow, eventRow, SITE_SHARD } from '../../../postgres/events/events.ts';
-import type { Clock } from '../../../runtime/clock.ts';
-import type { Logger } from '../../../runtime/logger.ts';
+import type { Deps } from '../../deps.ts';
 
 /** An event that was posted, and the names of the channels that took it. */
 export interface DirectPost {
@@ -14,17 +13,11 @@ export interface DirectPost {
   readonly channels: readonly string[];
 }
 
-export function createDirectPosts({
-  clock,
-  log,
-  configured,
-  channels,
-}: {
-  readonly clock: Clock;
-  readonly log: Logger;
+interface DirectPostsOptions extends Pick<Deps, 'clock' | 'log' | 'channels'> {
   readonly configured: readonly ConfiguredSubscriber[];
-  readonly channels: readonly ChannelRule[];
-}) {
+}
+
+export function createDirectPosts({ clock, log, configured, channels }: DirectPostsOptions) {
   const audience = audienceOf({ kind: 'replica', severity: Number.POSITIVE_INFINITY, subscriber: null }, [], channels);
   const people = configured.filter(({ definition: { audience: whom, name } }) => whom === 'people' && audience.includes(name));
 

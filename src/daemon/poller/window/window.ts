@@ -48,12 +48,12 @@ export interface WindowOptions {
 const IDLE = { busy: false, digest: null, strikes: 0, gone: false, newer: null };
 
 /** A window on one site's queue. */
-export function createWindow({ capacity, epochOf, now }: WindowOptions) {
+export function createWindow(options: WindowOptions) {
   const entries = createEntries();
   const cursors = createCursors();
   const bulk = createCursors(FIRST_BULK_SLOT - 1);
-  const rooms = roomsOf(entries, capacity);
-  const entrance = createEntrance({ entries, cursors, bulk, rooms, epochOf, now });
+  const rooms = roomsOf(entries, options.capacity);
+  const entrance = createEntrance(entries, { cursors, bulk }, rooms, options);
   const { put, pressed } = entrance;
   const { roomAhead, roomForBulk } = rooms;
 
@@ -108,20 +108,11 @@ export function createWindow({ capacity, epochOf, now }: WindowOptions) {
   };
 }
 
+type Queues = Readonly<Record<'cursors' | 'bulk', Cursors>>;
+type Rooms = ReturnType<typeof roomsOf>;
+
 /** Lets rows into memory. While something due has no room (`pressed`), polled purchases leave memory instead of staying. */
-function createEntrance({
-  entries,
-  cursors,
-  bulk,
-  rooms: { room, roomFor },
-  epochOf,
-  now,
-}: Omit<WindowOptions, 'capacity'> & {
-  readonly entries: Entries;
-  readonly cursors: Cursors;
-  readonly bulk: Cursors;
-  readonly rooms: ReturnType<typeof roomsOf>;
-}) {
+function createEntrance(entries: Entries, { cursors, bulk }: Queues, { room, roomFor }: Rooms, { epochOf, now }: WindowOptions) {
   let pressure = false;
   /** Evicts purchases of later slots than this one if there is less room than wanted; answers the room. */
   const makeRoom = (wanted: number, slot: number): number => {
