@@ -9,7 +9,6 @@ import { wayToSite } from './config/ways.ts';
 import { hangingLoops } from './domain/replicas/loop-health.ts';
 import type { Milliseconds } from './domain/values/time.ts';
 import { type Base, createBase, createParts, type Replacements } from './parts.ts';
-import type { Sql } from './postgres/connection/database.ts';
 import { schemaDifference } from './postgres/migrations/schema.ts';
 import { openStore, type Store } from './postgres/open.ts';
 import { prepareStore } from './postgres/prepare.ts';
@@ -20,31 +19,7 @@ import { beginShutdown, unlessAborted } from './runtime/process/shutdown.ts';
 import { openTraces } from './runtime/traces/open.ts';
 import { CLOSED_UNTIL, closeParts, endWork, MIGRATIONS, type Runnable, start, stop } from './work.ts';
 
-export interface App {
-  readonly sql: Sql;
-  readonly databaseUrl: string;
-  /** The address of the API, for a worker of health and metrics; null before the start. */
-  url(): string | null;
-  /** Names of the loops that hang, for a watchdog. */
-  hanging(): readonly string[];
-  /** Starts all loops and the API. */
-  start(): Promise<void>;
-  /**
-   * Goes on with other settings, as a restart of the process would, on the same socket and the same connections. Rejects, and
-   * changes nothing, when a part cannot be built with them. What belongs to the socket and the database stays as it is.
-   */
-  reload(settings: Settings): Promise<void>;
-  /**
-   * Hands shards over, ends what is under way and closes everything, within `shutdownTimeout`. Answers whether everything was
-   * handed over and closed; what was not is logged. May be called again.
-   */
-  stop(): Promise<boolean>;
-  /** For tests, without `start`: one pass each, over everything that is due. */
-  pollOnce(): Promise<void>;
-  deliverOnce(): Promise<void>;
-  judgeOnce(): Promise<void>;
-  keepOnce(): Promise<void>;
-}
+export type App = ReturnType<typeof createRuns>;
 
 /** A database that owes an answer for so long is taken for gone, and dialled again. */
 const DATABASE_ANSWERS_WITHIN = 15_000;
@@ -124,7 +99,7 @@ async function prepare(
   return own;
 }
 
-function createRuns(first: Runnable, build: (settings: Settings) => Promise<Runnable>): App {
+function createRuns(first: Runnable, build: (settings: Settings) => Promise<Runnable>) {
   const { replacements, store, sql, log } = first;
   let parts = first;
   let { front } = replacements;
@@ -150,20 +125,31 @@ function createRuns(first: Runnable, build: (settings: Settings) => Promise<Runn
   return {
     sql,
     databaseUrl: store.databaseUrl,
-    url: () => front?.url ?? null,
-    hanging: () => hangingLoops(parts.health.seen()),
-    start: async () => {
+    /** The address of the API, for a worker of health and metrics; null before the start. */
+    url: (): string | null => front?.url ?? null,
+    /** Names of the loops that hang, for a watchdog. */
+    hanging: (): readonly string[] => hangingLoops(parts.health.seen()),
+    /** Starts all loops and the API. */
+    start: async (): Promise<void> => {
       // First of all: a port that is taken must stop the start before other daemons give shards away to this one.
       front ??= await openFront(first.settings, log);
       await start(parts, front);
     },
-    reload: (settings) => {
+    /**
+     * Goes on with other settings, as a restart of the process would, on the same socket and the same connections. Rejects, and
+     * changes nothing, when a part cannot be built with them. What belongs to the socket and the database stays as it is.
+     */
+    reload: (settings: Settings): Promise<void> => {
       // One after the other, also after one that failed.
       const done = reloading.then(() => (stopping === null ? replace(settings) : undefined));
       reloading = done.catch(() => undefined);
       return done;
     },
-    stop: () => {
+    /**
+     * Hands shards over, ends what is under way and closes everything, within `shutdownTimeout`. Answers whether everything was
+     * handed over and closed; what was not is logged. May be called again.
+     */
+    stop: (): Promise<boolean> => {
       stopping ??= reloading.then(() => stop(parts, front));
       return stopping;
     },
@@ -177,26 +163,26 @@ const TRY_AGAIN: Milliseconds = 1_000;
 const GOES_ON = 'nothing, if the database is away for a moment: the daemon tries every second to go on with the new settings';
 
 /** For tests: single passes over everything that is due. */
-function passesOf(current: () => Runnable): Pick<App, 'pollOnce' | 'deliverOnce' | 'judgeOnce' | 'keepOnce'> {
+function passesOf(current: () => Runnable) {
   return {
-    pollOnce: async () => {
+    pollOnce: async (): Promise<void> => {
       const { ownership, limits, poller } = current();
       await ownership.tick();
       await limits.tick();
       // However slow the machine is, the pass goes on with a new lease; not for ever, where no lease is long enough.
       for (let leases = 1; !(await poller.pollDue()) && leases < MOST_LEASES; leases++) await ownership.tick();
     },
-    deliverOnce: async () => {
+    deliverOnce: async (): Promise<void> => {
       const { ownership, notifier } = current();
       await ownership.tick();
       await notifier.deliverDue(ownership.tick);
     },
-    judgeOnce: async () => {
+    judgeOnce: async (): Promise<void> => {
       const { ownership, judge } = current();
       await ownership.tick();
       while ((await judge.tick()) === 0);
     },
-    keepOnce: async () => {
+    keepOnce: async (): Promise<void> => {
       const { ownership, upkeep } = current();
       await ownership.tick();
       while ((await upkeep.tick()) <= 1_000);

@@ -2,7 +2,8 @@
 import { ulid } from 'ulid';
 import { secretsOf } from './actions/subscribers/secrets.ts';
 import type { Front } from './api/access/front.ts';
-import { type ConfiguredSubscriber, longestAttempt } from './channels/recipients.ts';
+import type { ConfiguredSubscriber } from './channels/outgoing/channel-kind.ts';
+import { longestAttempt } from './channels/recipients.ts';
 import type { CheckoutClient } from './checkout/client.ts';
 import { channelCeilings, channelRules } from './config/channels.ts';
 import type { Settings, SiteSettings } from './config/settings.ts';
@@ -25,24 +26,22 @@ import { createReach } from './daemon/shards/reach.ts';
 import { createSkippedTime } from './daemon/shards/skipped-time.ts';
 import { createHostWatch } from './daemon/upkeep/database-hosts.ts';
 import { createHeartbeat } from './daemon/upkeep/dead-mans-switch.ts';
-import { createTroubles, type PostedAlert } from './daemon/upkeep/replica-troubles.ts';
+import { createTroubles } from './daemon/upkeep/replica-troubles.ts';
 import { createResealing } from './daemon/upkeep/resealing.ts';
 import { createSchemaWatch } from './daemon/upkeep/schema-watch.ts';
 import { createUpkeep } from './daemon/upkeep/upkeep.ts';
 import { rankToPost } from './domain/replicas/direct-alert.ts';
 import { type TroubleSeen, troublesSeen } from './domain/replicas/loop-health.ts';
-import type { Sql } from './postgres/connection/database.ts';
 import type { Store } from './postgres/open.ts';
 import type { Naming } from './postgres/shards/named.ts';
-import { createLimits, type Limits } from './postgres/stays/limits.ts';
+import { createLimits } from './postgres/stays/limits.ts';
 import { type Clock, type FollowingClock, realClock } from './runtime/clock.ts';
 import type { Logger } from './runtime/logger.ts';
-import { createHealth, type Health } from './runtime/loops/health.ts';
-import { createLoops, type Loops } from './runtime/loops/loops.ts';
-import { createMeters, type Meters } from './runtime/meters.ts';
+import { createHealth } from './runtime/loops/health.ts';
+import { createLoops } from './runtime/loops/loops.ts';
+import { createMeters } from './runtime/meters.ts';
 import { packageVersion } from './runtime/process/package-version.ts';
 import { isGone, processIdentity } from './runtime/process/process-identity.ts';
-import type { Secrets } from './runtime/secrets/secrets.ts';
 import type { Traces } from './runtime/traces/traces.ts';
 
 export interface Replacements {
@@ -66,41 +65,39 @@ export interface Replacements {
 const RENEW_EVERY = 2_000;
 
 /** What all parts are built from. */
-export interface Base {
+export type Base = ReturnType<typeof createBase>;
+
+/** What every part needs, and nothing of it runs. */
+export function createBase(given: {
   readonly settings: Settings;
   readonly replacements: Replacements;
   readonly store: Store;
-  readonly sql: Sql;
   readonly log: Logger;
-  readonly clock: Clock & Partial<FollowingClock>;
-  readonly replica: string;
-  readonly secrets: Secrets | null;
   readonly configured: readonly ConfiguredSubscriber[];
-  /** Brings the database in line with the settings, as the start does. */
-  prepare(): Promise<unknown>;
-  /** The number of the newest schema file of this program. */
-  readonly schema: number;
   /** What the settings name. */
   readonly naming: Naming;
-  readonly meters: Meters;
-  readonly health: Health;
-  readonly loops: Loops;
-  readonly limits: Limits;
-}
-
-/** What every part needs. */
-export function createBase(
-  given: Pick<Base, 'settings' | 'replacements' | 'store' | 'log' | 'configured' | 'naming' | 'schema' | 'prepare'>,
-): Base {
+  /** The number of the newest schema file of this program. */
+  readonly schema: number;
+  /** Brings the database in line with the settings, as the start does. */
+  prepare(): Promise<unknown>;
+}) {
   const { settings, replacements, store, log } = given;
   const { sql } = store;
-  const clock = replacements.clock ?? realClock();
+  const clock: Clock & Partial<FollowingClock> = replacements.clock ?? realClock();
   const health = createHealth(() => Date.now(), clock.monotonic);
-  const limits = createLimits({ sql, clock, policy: settings.policy });
-  const parts = { meters: createMeters(), health, loops: createLoops({ clock, log, health }), limits };
   const replica = `rep_${ulid()}`;
   log.identify(replica);
-  return { ...given, ...parts, sql, clock, replica, secrets: secretsOf(settings) };
+  return {
+    ...given,
+    sql,
+    clock,
+    replica,
+    health,
+    meters: createMeters(),
+    loops: createLoops({ clock, log, health }),
+    limits: createLimits({ sql, clock, policy: settings.policy }),
+    secrets: secretsOf(settings),
+  };
 }
 
 /** Each site with the client of its checkout service. */
@@ -116,33 +113,38 @@ export function createParts(base: Base, clients: Clients, traces: Traces | null)
   const { skipped } = skippedTime;
   const digests = { ...settingsDigests(settings, packageVersion(), secrets), schema: `${base.schema}` };
   const ownership = createOwnership({
-    ...{ skippedTime, sql, clock, log, replica, process: processIdentity(), renewEvery: RENEW_EVERY },
+    sql,
+    clock,
+    log,
+    replica,
+    meters,
+    skippedTime,
+    process: processIdentity(),
+    renewEvery: RENEW_EVERY,
     ttl: longest + 4 * RENEW_EVERY,
     secretsKeys: secrets?.keyIds ?? [],
     settings: digests,
     named: base.naming.named,
     onNotificationQueue: createQueueWarning(log),
-    ...{ meters, redial: base.store.redial },
-    onStep: createClockStep({ sql, clock, log, replica }),
+    redial: base.store.redial,
+    onStep: createClockStep(base),
   });
+  const loop = { clock, log, ownership, meters, traces };
   const knownSubscribers = createKnownSubscribers(base);
   const notifier = createNotifier({
-    ...{ sql: base.store.pools.outbox, clock, log, ownership, meters, traces, knownSubscribers, spread: random },
+    ...loop,
+    sql: base.store.pools.outbox,
+    knownSubscribers,
+    spread: random,
     writes: health.writesOf('notifier'),
     wake: () => wake('notifier'),
   });
   const poller = createPoller({
-    ...{
-      sql,
-      recordingSql: base.store.pools.recording,
-      clock,
-      log,
-      ownership,
-      meters,
-      traces,
-      skipped,
-      policyFor: limits.policyFor,
-    },
+    ...loop,
+    sql,
+    recordingSql: base.store.pools.recording,
+    skipped,
+    policyFor: limits.policyFor,
     writes: health.writesOf('poller'),
     sites: clients.map(({ site, client }) => polledSite(site, client)),
     spread: () => random() * 2 - 1,
@@ -153,12 +155,10 @@ export function createParts(base: Base, clients: Clients, traces: Traces | null)
     onSymptom: () => wake('judge'),
     wake: () => wake('poller'),
   });
-  const outsides = [poller.outside, notifier.outside];
-  const reach = createReach({ clock, log, setAway: ownership.setAway, outsides });
-  const names = createNames({ sql, clock, log, replica, naming: base.naming, settings: digests });
+  const reach = createReach({ clock, log, setAway: ownership.setAway, outsides: [poller.outside, notifier.outside] });
+  const names = createNames({ ...base, settings: digests });
   const erasures = createErasures({ sql, parts: [poller, notifier] });
-  const resealing = createResealing({ sql, clock, log, secrets });
-  const upkeep = createUpkeep({ sql, clock, log, replica, skipped, resealing, retention: settings.store.retention });
+  const upkeep = createUpkeep({ ...base, skipped, resealing: createResealing(base), retention: settings.store.retention });
   const schemaWatch = createSchemaWatch({ sql, log, own: base.schema });
   const activity = createActivity({ sql, meters, writeSites: poller.writeSites });
   const alerting = createAlerting(base, ownership, [reach.troubles, names.troubles]);
@@ -185,26 +185,28 @@ function createAlerting(
   { fleet }: Pick<OwnershipKeeper, 'fleet'>,
   sources: readonly (() => readonly TroubleSeen[])[],
 ) {
-  const { store, sql, clock, log, replica, settings, health, meters, limits, configured, loops } = base;
+  const { store, sql, clock, log, replica, settings, health, configured, loops } = base;
   const channels = channelRules(settings);
-  const posted: PostedAlert = { isPosted: false };
-  const judge = createJudge({
-    ...{ sql, clock, log, replica, meters, limits, channels, sites: settings.sites },
-    ...{ policy: settings.slack, digest: settings.slack.digest, sessionLength: settings.policy.sessionLength },
-    isReplicaPosted: () => posted.isPosted,
-    onEvents: () => loops.wake('notifier'),
-  });
   const hostWatch = store.hosts === null ? null : createHostWatch({ hosts: store.hosts, clock, log });
   const troubles = createTroubles({
-    ...{ sql, clock, log, replica, posted },
+    ...base,
     sources: [() => troublesSeen(health.seen()), ...sources, () => hostWatch?.troubles() ?? []],
     rank: () => rankToPost(replica, fleet(), isGone),
     post: createDirectPosts({ clock, log, configured, channels }).post,
   });
+  const judge = createJudge({
+    ...base,
+    channels,
+    sites: settings.sites,
+    policy: settings.slack,
+    digest: settings.slack.digest,
+    sessionLength: settings.policy.sessionLength,
+    isReplicaPosted: troubles.isPosted,
+    onEvents: () => loops.wake('notifier'),
+  });
   const url = settings.slack.deadMansSwitch;
-  const ceilings = channelCeilings(settings);
   const heartbeat =
-    url === null ? null : createHeartbeat({ sql, clock, log, replica, health, ceilings, url, way: wayTo(url, settings) });
+    url === null ? null : createHeartbeat({ ...base, ceilings: channelCeilings(settings), url, way: wayTo(url, settings) });
   const present = configured.filter(({ showsPresent }) => showsPresent);
   const repeats = present.length === 0 ? null : createPresentAlerts({ sql, clock, log, channels: present });
   return { judge, hostWatch, troubles, heartbeat, repeats };

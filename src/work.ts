@@ -39,38 +39,21 @@ export interface Runnable extends Base, ReturnType<typeof createParts> {
 
 /** Every loop by its name, as health, metrics and log show it; a tick answers how long to rest. */
 function loopsOf(parts: Runnable): readonly (readonly [name: string, tick: () => Promise<Milliseconds>])[] {
-  const {
-    limits,
-    ownership,
-    poller,
-    notifier,
-    judge,
-    upkeep,
-    activity,
-    names,
-    troubles,
-    reach,
-    erasures,
-    hostWatch,
-    heartbeat,
-    repeats,
-    schemaWatch,
-    sql,
-  } = parts;
+  const { hostWatch, heartbeat, repeats } = parts;
   return [
-    ['limits', limits.tick],
-    ['ownership', ownership.tick],
-    ['poller', poller.tick],
-    ['notifier', notifier.tick],
-    ['judge', judge.tick],
-    ['upkeep', upkeep.tick],
-    ['activity', activity.tick],
-    ['feed', feedEraTick(sql)],
-    ['names', names.tick],
-    ['troubles', troubles.tick],
-    ['reach', reach.tick],
-    ['erasures', erasures.tick],
-    ['schema', schemaWatch.tick],
+    ['limits', parts.limits.tick],
+    ['ownership', parts.ownership.tick],
+    ['poller', parts.poller.tick],
+    ['notifier', parts.notifier.tick],
+    ['judge', parts.judge.tick],
+    ['upkeep', parts.upkeep.tick],
+    ['activity', parts.activity.tick],
+    ['feed', feedEraTick(parts.sql)],
+    ['names', parts.names.tick],
+    ['troubles', parts.troubles.tick],
+    ['reach', parts.reach.tick],
+    ['erasures', parts.erasures.tick],
+    ['schema', parts.schemaWatch.tick],
     ...(hostWatch === null ? [] : [['hosts', hostWatch.tick] as const]),
     ...(heartbeat === null ? [] : [['heartbeat', heartbeat.tick] as const]),
     ...(repeats === null ? [] : [['repeats', repeats.tick] as const]),
@@ -79,8 +62,7 @@ function loopsOf(parts: Runnable): readonly (readonly [name: string, tick: () =>
 
 /** Takes over shards, starts every loop and opens the API on the socket. Rejects when the database fails. */
 export async function start(parts: Runnable, front: Front): Promise<void> {
-  const { settings, replacements, store, secrets, health, replica, log, limits, loops, closers } = parts;
-  const { meters, ownership, poller, notifier, erasures } = parts;
+  const { settings, replacements, store, log, limits, loops, closers, meters, ownership, poller, notifier, erasures } = parts;
   const { databaseUrl, listenUrl } = store;
   front.at('taking over shards');
   const apiKeys = replacements.worker ? settings.apiKeys : keysOf(settings, log);
@@ -91,16 +73,10 @@ export async function start(parts: Runnable, front: Front): Promise<void> {
   const engine = { meters, shardsOwned, unwritten: poller.unwritten, pools: [...store.uses], certificates };
   const api = await openApi(
     {
-      ...{
-        settings: { ...settings, apiKeys },
-        secrets,
-        health,
-        replica,
-        log,
-        engine,
-        limits,
-        invoiceOf: poller.invoiceOf,
-      },
+      ...parts,
+      settings: { ...settings, apiKeys },
+      engine,
+      invoiceOf: poller.invoiceOf,
       lines: front.lines,
       testChannel: (channel) => testChannel(channel, settings),
       describe: () => describeSettings(settings),

@@ -39,7 +39,8 @@ test('the parts of the daemon import nothing of each other', () => {
   const loop = (file: string): string => file.split('/')[1]!;
   const inDaemon = imports.filter(({ file, target }) => roomOf(file) === 'daemon' && roomOf(target) === 'daemon');
   expect(inDaemon.length).toBeGreaterThan(50);
-  expect(inDaemon.filter(({ file, target }) => loop(file) !== loop(target)).map(said)).toEqual([]);
+  const apart = inDaemon.filter(({ file, target }) => loop(file) !== loop(target) && target !== 'daemon/deps.ts');
+  expect(apart.map(said)).toEqual([]);
 });
 
 /** The parts of a graph that can be reached from themselves. */

@@ -4,18 +4,9 @@ import { createHash } from 'node:crypto';
 import { channelSetting, channelSubscriber } from '../config/channels.ts';
 import { PEOPLE_KINDS } from '../config/kinds/people-kinds.ts';
 import type { ChannelSettings, Settings, SubscriberSettings } from '../config/settings.ts';
-import type { SubscriberDefinition } from '../postgres/subscribers/subscribers.ts';
 import type { Secrets } from '../runtime/secrets/secrets.ts';
-import type { Opened } from './outgoing/channel-kind.ts';
+import type { ConfiguredSubscriber } from './outgoing/channel-kind.ts';
 import { audienceOfKind, openSystem, peopleKind } from './registry.ts';
-
-/** A subscriber that the settings name, with what opens its channel. */
-export interface ConfiguredSubscriber {
-  readonly definition: SubscriberDefinition;
-  /** Whether it shows what is wrong at present, so that open incidents are repeated to it. */
-  readonly showsPresent?: boolean;
-  open(): Opened;
-}
 
 /** The configured subscribers. `secrets` is the key of the installation, where there is one. */
 export function configuredSubscribers(settings: Settings, secrets: Secrets | null = null): ConfiguredSubscriber[] {

@@ -16,16 +16,7 @@ import { Connections } from './connections.ts';
 import { Deadlines } from './deadlines.ts';
 import { Exchange } from './exchange.ts';
 
-export interface Transport {
-  /**
-   * Sends as soon as a connection is free. The deadline begins then, since waiting for our own other calls says nothing
-   * about the service. It is written into `deadline.by` (monotonic milliseconds); one that has a value is kept, so that
-   * two calls can share it. `trace`: where the call's span belongs.
-   */
-  send(call: Call, deadline?: { by: Milliseconds }, trace?: RequestTrace): Promise<Reply | Failure>;
-  /** Breaks off what is on its way: those calls, and later ones, end as `stopped`. */
-  close(): Promise<void>;
-}
+export type Transport = ReturnType<typeof createTransport>;
 
 interface TransportOptions {
   readonly baseUrl: URL;
@@ -38,7 +29,7 @@ interface TransportOptions {
   readonly maxBytes: number;
 }
 
-export function createTransport({ baseUrl, way = DIRECT, connections: most, timeout, maxBytes }: TransportOptions): Transport {
+export function createTransport({ baseUrl, way = DIRECT, connections: most, timeout, maxBytes }: TransportOptions) {
   const connections = new Connections({ origin: baseUrl.origin, most, connect: connectBy(way, { timeout }) });
   const deadlines = new Deadlines();
   const prefix = baseUrl.pathname.replace(/\/+$/, '');
@@ -53,8 +44,15 @@ export function createTransport({ baseUrl, way = DIRECT, connections: most, time
     return reply;
   };
   return {
-    send: (call, deadline = { by: 0 }, trace) => (trace === undefined ? send(call, deadline) : sendTraced(call, deadline, trace)),
-    async close() {
+    /**
+     * Sends as soon as a connection is free. The deadline begins then, since waiting for our own other calls says nothing
+     * about the service. It is written into `deadline.by` (monotonic milliseconds); one that has a value is kept, so that
+     * two calls can share it. `trace`: where the call's span belongs.
+     */
+    send: (call: Call, deadline: { by: Milliseconds } = { by: 0 }, trace?: RequestTrace): Promise<Reply | Failure> =>
+      trace === undefined ? send(call, deadline) : sendTraced(call, deadline, trace),
+    /** Breaks off what is on its way: those calls, and later ones, end as `stopped`. */
+    async close(): Promise<void> {
       await connections.close();
       deadlines.stop();
     },

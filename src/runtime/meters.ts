@@ -72,23 +72,7 @@ export interface SubscriberMeter {
   attempted(outcome: AttemptOutcome, sinceEvent: Milliseconds, eventId?: string): void;
 }
 
-export interface Meters {
-  /** Made when first asked for; keep it rather than asking with every poll. */
-  site(name: string): SiteMeter;
-  subscriber(name: string): SubscriberMeter;
-  /** Drops the meter of a subscriber that is deleted. */
-  forgetSubscriber(name: string): void;
-  /** An event was committed. */
-  committed(type: string): void;
-  /** Another database answered than before. */
-  databaseChanged(kind: DatabaseChangeKind): void;
-  /** Seconds that a statement took which recorded polls, the wait for a connection included, and how many it recorded. */
-  readonly recording: { readonly took: Spread; readonly polls: Spread };
-  sites(): ReadonlyMap<string, SiteMeter>;
-  subscribers(): ReadonlyMap<string, SubscriberMeter>;
-  events(): ReadonlyMap<string, number>;
-  readonly databaseChanges: Readonly<Record<DatabaseChangeKind, number>>;
-}
+export type Meters = ReturnType<typeof createMeters>;
 
 const CALL_LIMITS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
 /** From a webhook at once to one on the last entry of the schedule. */
@@ -96,24 +80,29 @@ const LATENCY_LIMITS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15,
 const BATCH_LIMITS = [1, 10, 50, 100, 250, 500, 1_000];
 
 /** Meters at zero. */
-export function createMeters(): Meters {
+export function createMeters() {
   const sites = new Map<string, SiteMeter>();
   const subscribers = new Map<string, SubscriberMeter>();
   const events = new Map<string, number>();
   const databaseChanges = { went_back: 0, moved: 0 };
   return {
-    site: (name) => madeOnce(sites, name, createSiteMeter),
-    subscriber: (name) => madeOnce(subscribers, name, createSubscriberMeter),
-    forgetSubscriber: (name) => void subscribers.delete(name),
-    committed: (type) => void events.set(type, (events.get(type) ?? 0) + 1),
-    databaseChanged: (kind) => {
+    /** Made when first asked for; keep it rather than asking with every poll. */
+    site: (name: string): SiteMeter => madeOnce(sites, name, createSiteMeter),
+    subscriber: (name: string): SubscriberMeter => madeOnce(subscribers, name, createSubscriberMeter),
+    /** Drops the meter of a subscriber that is deleted. */
+    forgetSubscriber: (name: string): void => void subscribers.delete(name),
+    /** An event was committed. */
+    committed: (type: string): void => void events.set(type, (events.get(type) ?? 0) + 1),
+    /** Another database answered than before. */
+    databaseChanged: (kind: DatabaseChangeKind): void => {
       databaseChanges[kind] += 1;
     },
     databaseChanges,
+    /** Seconds that a statement took which recorded polls, the wait for a connection included, and how many it recorded. */
     recording: { took: createSpread(CALL_LIMITS), polls: createSpread(BATCH_LIMITS) },
-    sites: () => sites,
-    subscribers: () => subscribers,
-    events: () => events,
+    sites: (): ReadonlyMap<string, SiteMeter> => sites,
+    subscribers: (): ReadonlyMap<string, SubscriberMeter> => subscribers,
+    events: (): ReadonlyMap<string, number> => events,
   };
 }
 

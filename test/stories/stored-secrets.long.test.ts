@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { secretsOf } from '../../src/actions/subscribers/secrets.ts';
 import { createResealing } from '../../src/daemon/upkeep/resealing.ts';
+import { realClock } from '../../src/runtime/clock.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
 import { keptKey } from '../../src/runtime/secrets/kept-key.ts';
 import { createSecrets } from '../../src/runtime/secrets/secrets.ts';
@@ -291,7 +292,9 @@ test('SECRETS_KEY is replaced while daemons run: nothing is unreadable for any o
     await next.start();
     // Whichever of them has the lease.
     const log = createLogger({ level: 'debug', destination });
-    expect(await createResealing({ sql: old.sql, clock: { monotonic: () => 0 }, log, secrets: both }).step()).toBeNull();
+    expect(
+      await createResealing({ sql: old.sql, clock: { ...realClock(), monotonic: () => 0 }, log, secrets: both }).step(),
+    ).toBeNull();
     expect(lines.join('')).toMatch(/"replicas":\["rep_\w+"\][^\n]*"secrets.waiting"/);
     expect(await uses()).toEqual({ old: 60, new: 0 });
     expect(await doctor(replaced)).toEqual([

@@ -9,6 +9,7 @@ import {
   sealKeys,
   sealOptions,
   sealUrl,
+  unreadable,
 } from '../../channels/outgoing/sealed.ts';
 import { suggestion } from '../../config/kinds/nearest.ts';
 import { newSigningKey } from '../../config/kinds/signing-key.ts';
@@ -230,12 +231,6 @@ function tooManyKeys(name: string, keys: readonly SigningKey[]): string {
 export function unreachableReason({ secrets }: Pick<SubscriberMeans, 'secrets'>, row: StoredSubscriber): string | null {
   if (row.origin !== 'api' || openStored(secrets, row) !== null) return null;
   return unreadable(secrets);
-}
-
-/** Why the address of a subscriber of the API cannot be read, as a sentence. */
-export function unreadable(secrets: Secrets | null): string {
-  const why = secrets === null ? 'SECRETS_KEY is not set' : 'SECRETS_KEY is not the key that encrypted it';
-  return `Its address cannot be read: ${why}.`;
 }
 
 /** The subscriber of this name, if it may be changed here; throws Refused. */

@@ -3,6 +3,7 @@
 import type { ChannelSettings, Settings } from '../../config/settings.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Way } from '../../domain/values/way.ts';
+import type { SubscriberDefinition } from '../../postgres/subscribers/subscribers.ts';
 import type { Channel, OutgoingEvent } from './channel.ts';
 
 /** A channel that is open, and how it may be used. */
@@ -18,6 +19,14 @@ export interface Opened {
   readonly allowed?: string;
   /** Messages within an hour, at most; without it there is no such limit. */
   readonly maxPerHour?: number;
+}
+
+/** A subscriber that the settings name, with what opens its channel. */
+export interface ConfiguredSubscriber {
+  readonly definition: SubscriberDefinition;
+  /** Whether it shows what is wrong at present, so that open incidents are repeated to it. */
+  readonly showsPresent?: boolean;
+  open(): Opened;
 }
 
 /** Systems get the events of purchases that their subscriber wants. */

@@ -85,6 +85,12 @@ export function openReach(secrets: Secrets | null, row: StoredSubscriber): Reach
   return { url, keys: [...keys, ...foreverKeys(signingKey)], format: row.format, headers, clientCertificate: null };
 }
 
+/** Why the address of a subscriber of the API cannot be read, as a sentence. */
+export function unreadable(secrets: Secrets | null): string {
+  const why = secrets === null ? 'SECRETS_KEY is not set' : 'SECRETS_KEY is not the key that encrypted it';
+  return `Its address cannot be read: ${why}.`;
+}
+
 /** Those of the API to which everything goes without encryption, of rows that can be read. */
 export function unencryptedStored(secrets: Secrets | null, rows: readonly StoredSubscriber[]): Unencrypted[] {
   return rows.flatMap((row) => {

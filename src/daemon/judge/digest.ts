@@ -30,32 +30,23 @@ import {
   troubleSince,
 } from '../../postgres/incidents/digest.ts';
 import type { Lease } from '../../postgres/shards/leases.ts';
-import type { Logger } from '../../runtime/logger.ts';
 import { createSchedule } from '../../runtime/loops/schedule.ts';
-import type { Meters } from '../../runtime/meters.ts';
+import type { Deps } from '../deps.ts';
 import type { AlertMoment, Outcome } from './first-look.ts';
 
-export interface DigestOptions {
-  readonly sql: Sql;
-  readonly log: Logger;
-  readonly meters: Pick<Meters, 'committed'>;
-  /** The configured sites and the zones whose clocks the schedule is read by. */
-  readonly sites: readonly { readonly name: string; readonly timeZone: string }[];
+interface DigestOptions extends Pick<Deps, 'sql' | 'log' | 'meters' | 'sites'> {
   /** A cron expression; null: there are no digests. */
   readonly expression: string | null;
   /** After how long a stay in a state of a site is stuck; null: never. */
   limitOf(site: string, state: number): Milliseconds | null;
 }
 
-export interface Digests {
-  /** Writes the digests that are due, each once over all replicas and restarts. */
-  alert(moment: AlertMoment): Promise<Outcome>;
-}
+export type Digests = ReturnType<typeof createDigests>;
 
 /** Makes the writer of digests. Between two moments of the schedule it costs nothing. */
-export function createDigests(options: DigestOptions): Digests {
+export function createDigests(options: DigestOptions) {
   const { sql, log, meters, sites, expression } = options;
-  if (expression === null) return { alert: async () => ({ written: 0, lookAgainAt: null }) };
+  if (expression === null) return { alert: async (): Promise<Outcome> => ({ written: 0, lookAgainAt: null }) };
   const schedules = new Map(
     [...new Set(sites.map(({ timeZone }) => timeZone))].map((zone) => [zone, createSchedule(expression, zone)]),
   );
@@ -85,7 +76,8 @@ export function createDigests(options: DigestOptions): Digests {
   };
 
   return {
-    alert: async ({ now, lease, recipients }) => {
+    /** Writes the digests that are due, each once over all replicas and restarts. */
+    alert: async ({ now, lease, recipients }: AlertMoment): Promise<Outcome> => {
       if (idleUntil === null || (now < idleUntil && !isAhead(lookedAt, now))) return { written: 0, lookAgainAt: idleUntil };
       const known = (await digestsMade(sql)).filter(({ site }) => zones.has(site));
       // The first digest does not hold what was before it; each later one holds everything since the one before.

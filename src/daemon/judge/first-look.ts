@@ -5,11 +5,9 @@
 
 import { draftOf } from '../../domain/events/make-event.ts';
 import { type ChannelRule, modeOf } from '../../domain/incidents/audience.ts';
-import type { AlertPolicy } from '../../domain/incidents/incident.ts';
 import { firstLookAt } from '../../domain/incidents/stuck-checkouts.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import { type Instant, isoTime } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
 import { type NewEvent, SITE_SHARD } from '../../postgres/events/events.ts';
 import {
   type FirstLookFindings,
@@ -19,8 +17,7 @@ import {
   saveFirstLooks,
 } from '../../postgres/incidents/first-look.ts';
 import type { Lease } from '../../postgres/shards/leases.ts';
-import type { Logger } from '../../runtime/logger.ts';
-import type { Meters } from '../../runtime/meters.ts';
+import type { Deps } from '../deps.ts';
 
 /** Ids of the subscribers that get alerts about a site. */
 export type RecipientsOf = (site: string) => readonly number[];
@@ -39,12 +36,7 @@ export interface Outcome {
   readonly lookAgainAt: Instant | null;
 }
 
-export interface FirstLookOptions {
-  readonly sql: Sql;
-  readonly log: Logger;
-  readonly meters: Pick<Meters, 'committed'>;
-  readonly policy: Pick<AlertPolicy, 'groupWait'>;
-}
+type FirstLookOptions = Pick<Deps, 'sql' | 'log' | 'meters' | 'policy'>;
 
 /** Writes the first looks that are due. A site where all purchases have gone on meanwhile gets none, then or later. */
 export async function alertFirstLooks({ sql, log, meters, policy }: FirstLookOptions, moment: AlertMoment): Promise<Outcome> {

@@ -1,24 +1,22 @@
 /** The events that announce a verdict, with all that people need to know of it. */
 
 import { draftOf, type EventDraft } from '../../domain/events/make-event.ts';
-import { type IncidentEventData, readPeopleEvent } from '../../domain/events/people-event-types.ts';
-import type { ChannelRule } from '../../domain/incidents/audience.ts';
+import type { IncidentEventData } from '../../domain/events/people-event-types.ts';
 import type { Detection } from '../../domain/incidents/detection.ts';
 import { type Incident, levelOf } from '../../domain/incidents/incident.ts';
 import type { IncidentVerdict, StuckCount } from '../../domain/incidents/judgement.ts';
 import { type ReplicaTrouble, reasonsOf, replicaData, replicaSentence } from '../../domain/incidents/replica-trouble.ts';
 import { isUnpolled } from '../../domain/polling/unpolled.ts';
-import { type Instant, isoTime, isoTimeOrNull, type Milliseconds } from '../../domain/values/time.ts';
+import { type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { type NewEvent, SITE_SHARD } from '../../postgres/events/events.ts';
 import { findIncident } from '../../postgres/incidents/list.ts';
-import { lastMessage } from '../../postgres/incidents/messages.ts';
 import { listSites, type SiteRow } from '../../postgres/polling/sites.ts';
 import { alertedTroubles } from '../../postgres/shards/replica-troubles.ts';
-import type { Limits } from '../../postgres/stays/limits.ts';
 import { subscriberCondition } from '../../postgres/subscribers/symptoms.ts';
+import type { Deps } from '../deps.ts';
 import { insteadOfSingles } from './instead-of-singles.ts';
-import { stuckData } from './stuck-incident.ts';
+import { lastAlert, stuckData } from './stuck-incident.ts';
 import { subscriberData, subscriberSentence } from './subscriber-incident.ts';
 import type { UsualReader } from './usual.ts';
 
@@ -39,25 +37,13 @@ export interface MessageContext {
   idsOf(channel: string): number[];
 }
 
-export interface IncidentMessagesOptions {
-  readonly sql: Sql;
-  readonly limits: Limits;
-  readonly sessionLength: Milliseconds;
-  readonly channels: readonly ChannelRule[];
+interface IncidentMessagesOptions extends Pick<Deps, 'sql' | 'limits' | 'sessionLength' | 'channels'> {
   readonly usual: UsualReader;
 }
 
-export interface IncidentMessages {
-  storyOf(verdict: IncidentVerdict, now: Instant, context: MessageContext): Promise<IncidentMessage>;
-}
+export type IncidentMessages = ReturnType<typeof createIncidentMessages>;
 
-export function createIncidentMessages({
-  sql,
-  limits,
-  sessionLength,
-  channels: rules,
-  usual,
-}: IncidentMessagesOptions): IncidentMessages {
+export function createIncidentMessages({ sql, limits, sessionLength, channels: rules, usual }: IncidentMessagesOptions) {
   const unreachableStory = async (verdict: IncidentVerdict, now: Instant, context: MessageContext): Promise<IncidentMessage> => {
     const { incident, announce } = verdict;
     const site = (await listSites(sql)).find(({ name }) => name === incident.site);
@@ -127,7 +113,7 @@ export function createIncidentMessages({
   };
 
   return {
-    storyOf: async (verdict, now, context) => {
+    storyOf: async (verdict: IncidentVerdict, now: Instant, context: MessageContext): Promise<IncidentMessage> => {
       const { incident, announce, alert } = verdict;
       if (alert === null && (announce === null || incident.kind === 'stuck')) return { events: [], sentence: null, reason: null };
       if (incident.subscriber !== null) return subscriberStory(verdict, incident.subscriber, now, context);
@@ -162,15 +148,13 @@ function events(
 
 /** The troubles of replicas that people were alerted of last. */
 async function troublesAlerted(sql: Sql, incident: string): Promise<readonly ReplicaTrouble[]> {
-  const last = await lastMessage(sql, incident);
-  const data = last === null ? null : readPeopleEvent(last.body)?.data;
+  const data = await lastAlert(sql, incident);
   return data?.kind === 'replica' ? data.troubles : [];
 }
 
 /** Why people were alerted of a site last: that no daemon names it, or that its purchases stay, does not show any more when it is over. */
 async function reasonAlerted(sql: Sql, incident: string): Promise<string | null> {
-  const last = await lastMessage(sql, incident);
-  const data = last === null ? null : readPeopleEvent(last.body)?.data;
+  const data = await lastAlert(sql, incident);
   return data?.kind === 'unreachable' ? data.reason : null;
 }
 

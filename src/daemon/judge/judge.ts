@@ -3,35 +3,27 @@
 import { audienceOf } from '../../domain/incidents/audience.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { LEASES } from '../../postgres/migrations/names.ts';
-import { raiseLease, takeLease } from '../../postgres/shards/leases.ts';
+import { type Lease, raiseLease, takeLease } from '../../postgres/shards/leases.ts';
 import { peopleChannels } from '../../postgres/subscribers/subscribers.ts';
+import type { Deps } from '../deps.ts';
 import { createDigests } from './digest.ts';
 import { type AlertMoment, alertFirstLooks, type Outcome, type RecipientsOf } from './first-look.ts';
 import { createIncidentMessages } from './incident-messages.ts';
-import { createLook, type JudgeLease, type LookOptions } from './look.ts';
+import { createLook, type LookOptions } from './look.ts';
 import { announcePaidTwice } from './paid-twice.ts';
 import { createCheckoutAlerts } from './stuck-checkouts.ts';
 import { createUsualReader } from './usual.ts';
 
-export interface JudgeOptions extends LookOptions {
-  readonly replica: string;
-  readonly sessionLength: Milliseconds;
+interface JudgeOptions extends Pick<Deps, 'replica' | 'sessionLength'>, LookOptions {
   /** When digests are sent, as a cron expression; null: never. */
   readonly digest: string | null;
   /** Events were written: the notifier has work. */
   onEvents(): void;
 }
 
-export interface Judge {
-  /** Looks once; answers how long to rest. */
-  tick(): Promise<Milliseconds>;
-  /** Another database answers than before: what is usual is read again. */
-  forget(): void;
-}
-
 const SWEEP: Milliseconds = 5_000;
 
-export function createJudge(options: JudgeOptions): Judge {
+export function createJudge(options: JudgeOptions) {
   const { sql, clock, replica, limits, channels, onEvents } = options;
   const channelIds = async (): Promise<(name: string) => number[]> => {
     const ids = await peopleChannels(sql);
@@ -53,7 +45,7 @@ export function createJudge(options: JudgeOptions): Judge {
     const wanted = channels.filter((channel) => channel.onlyIncidents !== true && isWanted(channel));
     return (site) => audienceOf({ kind: 'stuck', severity: 0, subscriber: null }, [site], wanted).flatMap(idsOf);
   };
-  const alertOthers = async (lease: JudgeLease): Promise<Outcome[]> => {
+  const alertOthers = async (lease: Lease): Promise<Outcome[]> => {
     const moment: AlertMoment = { now: clock.now(), lease, recipients };
     return [
       await checkouts.alert(moment),
@@ -67,8 +59,10 @@ export function createJudge(options: JudgeOptions): Judge {
   let isUnsure = false;
 
   return {
+    /** Another database answers than before: what is usual is read again. */
     forget: usual.forget,
-    tick: async () => {
+    /** Looks once; answers how long to rest. */
+    tick: async (): Promise<Milliseconds> => {
       if (isUnsure) await raiseLease(sql, { name: LEASES.judge, replica });
       const epoch = await takeLease(sql, { name: LEASES.judge, replica });
       isUnsure = epoch !== null;

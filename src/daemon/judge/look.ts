@@ -4,9 +4,9 @@
  */
 
 import { ulid } from 'ulid';
-import { type ChannelRule, modeOf } from '../../domain/incidents/audience.ts';
+import { modeOf } from '../../domain/incidents/audience.ts';
 import { calm, type Detection } from '../../domain/incidents/detection.ts';
-import { type AlertPolicy, type Incident, levelOf, type Silence } from '../../domain/incidents/incident.ts';
+import { type Incident, levelOf, type Silence } from '../../domain/incidents/incident.ts';
 import { isLeaf } from '../../domain/incidents/incident-tree.ts';
 import {
   type IncidentVerdict,
@@ -23,27 +23,16 @@ import type { Sql } from '../../postgres/connection/database.ts';
 import { channelsAlerted, countStuck, currentSymptoms, openIncidents, saveVerdicts } from '../../postgres/incidents/incidents.ts';
 import { silencesAt } from '../../postgres/incidents/silences.ts';
 import { endFailuresWithoutPurchases } from '../../postgres/polling/sites.ts';
-import type { Limits } from '../../postgres/stays/limits.ts';
+import type { Lease } from '../../postgres/shards/leases.ts';
 import { loadDetections, loadStays, type StoredStay } from '../../postgres/stays/stays.ts';
 import { hearingChannels } from '../../postgres/subscribers/symptoms.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
-import type { Meters } from '../../runtime/meters.ts';
+import type { Deps } from '../deps.ts';
 import type { Outcome } from './first-look.ts';
 import type { IncidentMessage, IncidentMessages } from './incident-messages.ts';
 import type { UsualReader } from './usual.ts';
 
-export interface LookOptions {
-  readonly sql: Sql;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly meters: Meters;
-  readonly policy: AlertPolicy;
-  readonly limits: Limits;
-  /** The sites that are polled. */
-  readonly sites: readonly { readonly name: string; readonly timeZone: string }[];
-  /** Which alerts the channels for people want, by the names of their subscribers. */
-  readonly channels: readonly ChannelRule[];
+export interface LookOptions extends Pick<Deps, 'sql' | 'clock' | 'log' | 'meters' | 'policy' | 'limits' | 'sites' | 'channels'> {
   /** This replica alerted people of its own trouble by itself: they need no second alert of it. */
   isReplicaPosted(): boolean;
 }
@@ -53,13 +42,6 @@ export interface LookParts {
   readonly storyOf: IncidentMessages['storyOf'];
   /** Reads which subscribers have a name. */
   readonly channelIds: () => Promise<(name: string) => number[]>;
-}
-
-/** The judge's lease, under which a look writes. */
-export interface JudgeLease {
-  readonly name: string;
-  readonly replica: string;
-  readonly epoch: number;
 }
 
 export interface Look extends Outcome {
@@ -89,7 +71,7 @@ const POSTED_FOR: Milliseconds = 60_000;
 const NOTHING: Look = { written: 0, lookAgainAt: null, isMore: false };
 
 /** Answers a function that looks once under a lease. */
-export function createLook(options: LookOptions, parts: LookParts): (lease: JudgeLease) => Promise<Look> {
+export function createLook(options: LookOptions, parts: LookParts): (lease: Lease) => Promise<Look> {
   const { sql, clock, log, meters } = options;
   const sites = new Set(options.sites.map(({ name }) => name));
   return async (lease) => {
@@ -167,7 +149,7 @@ function isNothingToWrite({ taken, unwatched }: Read, { verdicts, detections }: 
 async function write(
   { sql, channels }: LookOptions,
   { storyOf, channelIds }: LookParts,
-  { read, judgement, lease }: { read: Read; judgement: Judgement; lease: JudgeLease },
+  { read, judgement, lease }: { read: Read; judgement: Judgement; lease: Lease },
 ): Promise<IncidentMessage[] | null> {
   const { now, taken, weighed, overdue, detections, unwatched } = read;
   const { verdicts } = judgement;

@@ -3,7 +3,6 @@
 import { COMPLETED } from '../../domain/deciding/invoice.ts';
 import { draftOf } from '../../domain/events/make-event.ts';
 import type { ChannelRule } from '../../domain/incidents/audience.ts';
-import type { AlertPolicy } from '../../domain/incidents/incident.ts';
 import { audienceOfPaidTwice, NOTHING_PAID, type PaidOrder, planPayments } from '../../domain/incidents/paid-twice.ts';
 import { decimal } from '../../domain/values/exact-json.ts';
 import { type Instant, isoTime } from '../../domain/values/time.ts';
@@ -13,17 +12,8 @@ import { MOST_READ, orderCounts, purchasesToJudge, savePayments } from '../../po
 import type { StoredPayment } from '../../postgres/stays/order-payments.ts';
 import { peopleChannels } from '../../postgres/subscribers/subscribers.ts';
 import { hearingChannels } from '../../postgres/subscribers/symptoms.ts';
-import type { Logger } from '../../runtime/logger.ts';
-import type { Meters } from '../../runtime/meters.ts';
+import type { Deps } from '../deps.ts';
 import type { AlertMoment, Outcome } from './first-look.ts';
-
-export interface PaidTwiceOptions {
-  readonly sql: Sql;
-  readonly log: Logger;
-  readonly meters: Pick<Meters, 'committed'>;
-  readonly policy: Pick<AlertPolicy, 'groupWait'>;
-  readonly channels: readonly ChannelRule[];
-}
 
 type Order = PaidOrder<StoredPayment>;
 
@@ -32,7 +22,7 @@ const MOST_NAMED = 50;
 
 /** Judges the purchases that became Completed. */
 export async function announcePaidTwice(
-  { sql, log, meters, policy, channels }: PaidTwiceOptions,
+  { sql, log, meters, policy, channels }: Pick<Deps, 'sql' | 'log' | 'meters' | 'policy' | 'channels'>,
   { now, lease }: Pick<AlertMoment, 'now' | 'lease'>,
 ): Promise<Outcome> {
   const purchases = await purchasesToJudge(sql);

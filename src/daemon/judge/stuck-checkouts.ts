@@ -2,9 +2,7 @@
 
 import { draftOf } from '../../domain/events/make-event.ts';
 import type { IncidentEventData } from '../../domain/events/people-event-types.ts';
-import type { ChannelRule } from '../../domain/incidents/audience.ts';
 import { type RankedCause, rankCauses } from '../../domain/incidents/causes.ts';
-import type { AlertPolicy } from '../../domain/incidents/incident.ts';
 import {
   type CheckoutAlert,
   checkoutOutcome,
@@ -14,8 +12,7 @@ import {
 } from '../../domain/incidents/stuck-checkouts.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import { NOTHING_KNOWN } from '../../domain/stays/usual.ts';
-import { type Instant, isoTime, isoTimeOrNull, type Milliseconds } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
+import { type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import { type NewEvent, SITE_SHARD } from '../../postgres/events/events.ts';
 import { openIncidents } from '../../postgres/incidents/incidents.ts';
 import { silencesAt } from '../../postgres/incidents/silences.ts';
@@ -28,27 +25,15 @@ import {
   unreadableAlertedAt,
 } from '../../postgres/incidents/stuck-alerts.ts';
 import { causeEvidence } from '../../postgres/stays/evidence.ts';
-import type { Limits } from '../../postgres/stays/limits.ts';
 import { peopleChannels } from '../../postgres/subscribers/subscribers.ts';
 import { hearingChannels } from '../../postgres/subscribers/symptoms.ts';
-import type { Logger } from '../../runtime/logger.ts';
-import type { Meters } from '../../runtime/meters.ts';
+import type { Deps } from '../deps.ts';
 import type { AlertMoment, Outcome } from './first-look.ts';
 import { RECENT, type UsualReader } from './usual.ts';
 
-export interface CheckoutAlertsOptions {
-  readonly sql: Sql;
-  readonly log: Logger;
-  readonly meters: Pick<Meters, 'committed'>;
-  readonly policy: AlertPolicy;
-  readonly sessionLength: Milliseconds;
-  readonly limits: Limits;
-  readonly channels: readonly ChannelRule[];
+interface CheckoutAlertsOptions
+  extends Pick<Deps, 'sql' | 'log' | 'meters' | 'policy' | 'sessionLength' | 'limits' | 'channels'> {
   readonly usual: UsualReader;
-}
-
-export interface CheckoutAlerts {
-  alert(moment: Pick<AlertMoment, 'now' | 'lease'>): Promise<Outcome>;
 }
 
 /** Checkouts that one event names; the rest is counted. */
@@ -63,7 +48,7 @@ type Checkout = StuckCheckout & { readonly stored: StoredCheckout };
 type Alert = CheckoutAlert<Checkout>;
 
 /** Makes what alerts people of single stuck checkouts. While there are none it costs one query of an index without rows. */
-export function createCheckoutAlerts(options: CheckoutAlertsOptions): CheckoutAlerts {
+export function createCheckoutAlerts(options: CheckoutAlertsOptions) {
   const { sql, log, meters } = options;
   const plansOf = createPlans(options);
 
@@ -87,7 +72,7 @@ export function createCheckoutAlerts(options: CheckoutAlertsOptions): CheckoutAl
   };
 
   return {
-    alert: async ({ now, lease }) => {
+    alert: async ({ now, lease }: Pick<AlertMoment, 'now' | 'lease'>): Promise<Outcome> => {
       const stored = await checkoutsToAlert(sql);
       if (stored.length === 0) return { written: 0, lookAgainAt: null };
       const people = await peopleChannels(sql);
@@ -120,70 +105,67 @@ export function createCheckoutAlerts(options: CheckoutAlertsOptions): CheckoutAl
 
 /** What to alert people of: decided apart for checkouts that are stuck, and purchases that cannot be read. */
 function createPlans({ sql, policy, channels, usual }: CheckoutAlertsOptions) {
-  /** How things stand with the checkouts, and what to alert people of now. */
-  const planOf = async (stored: readonly StoredCheckout[], now: Instant, nameOf: (id: number) => string | null) => {
+  type NameOf = (id: number) => string | null;
+
+  /** How a checkout stands: by its row, but for what is learned of the others. */
+  const checkoutOf = (stored: StoredCheckout, nameOf: NameOf): Checkout => {
+    const { id, site, state, stuckAt, overAt } = stored;
+    const alerted = stored.alerted === null ? null : stored.alerted.flatMap((channel) => nameOf(channel) ?? []);
+    return { id, site, state, stuckAt, isBacklog: false, alerted, overAt, stored };
+  };
+
+  /** What every plan rests on. */
+  const standing = async (now: Instant) => {
+    const [silences, hearing] = await Promise.all([silencesAt(sql, now), hearingChannels(sql, now)]);
+    const rules = channels.map((channel) => ({ ...channel, isDeaf: !hearing.includes(channel.name) }));
+    return { now, silences, hearing, channels: rules, policy };
+  };
+
+  const planStuck = async (stored: readonly StoredCheckout[], now: Instant, nameOf: NameOf) => {
     await usual.refresh(now, RECENT);
     const fresh = stored.filter(({ alerted }) => alerted === null);
     const firstSeen = [...new Set(fresh.filter(({ firstSight }) => firstSight).map(({ site }) => site))];
     const backlogs = firstSeen.length === 0 ? [] : await sitesWithBacklog(sql, firstSeen, MOST_AT_FIRST_LOOK);
-    const [silences, hearing, incidents, single] = await Promise.all([
-      silencesAt(sql, now),
-      hearingChannels(sql, now),
-      openIncidents(sql, now),
-      singlePlaces(sql, fresh),
-    ]);
+    const [facts, incidents, single] = await Promise.all([standing(now), openIncidents(sql, now), singlePlaces(sql, fresh)]);
     const places = new Set(
       incidents.flatMap(({ kind, site, state, endedAt }) => (kind === 'stuck' && endedAt === null ? [`${site} ${state}`] : [])),
     );
     const checkouts = stored.map((each): Checkout => {
-      const { id, site, state, stuckAt, firstSight, isPaid } = each;
-      const alerted = each.alerted === null ? null : each.alerted.flatMap((channel) => nameOf(channel) ?? []);
+      const checkout = checkoutOf(each, nameOf);
       // The customer of a paid order does not wait for the checkout.
-      const overAt = each.overAt ?? (alerted === null && isPaid ? now : null);
-      const isBacklog = firstSight && backlogs.includes(site);
-      return { id, site, state, stuckAt, isBacklog, alerted, overAt, stored: each };
+      const overAt = each.overAt ?? (each.alerted === null && each.isPaid ? now : null);
+      return { ...checkout, overAt, isBacklog: each.firstSight && backlogs.includes(each.site) };
     });
     const plan = planCheckouts({
-      ...{ now, checkouts, silences, policy },
-      channels: channels.map((channel) => ({ ...channel, isDeaf: !hearing.includes(channel.name) })),
+      ...facts,
+      checkouts,
       known: usual.of,
       hasIncident: (site, state) => places.has(`${site} ${state}`),
       isSingle: (site, state) => single.some((place) => place.site === site && place.state === state),
     });
-    return { ...plan, hearing };
+    return { ...plan, hearing: facts.hearing };
   };
 
-  /** The same of purchases that cannot be read: nothing is learned of them, and further ones of the next minutes go together. */
-  const planUnreadable = async (stored: readonly StoredCheckout[], now: Instant, nameOf: (id: number) => string | null) => {
-    const [silences, hearing, last] = await Promise.all([
-      silencesAt(sql, now),
-      hearingChannels(sql, now),
-      unreadableAlertedAt(sql),
-    ]);
+  /** Nothing is learned of purchases that cannot be read, and further ones of the next minutes go together. */
+  const planUnreadable = async (stored: readonly StoredCheckout[], now: Instant, nameOf: NameOf) => {
+    const [facts, last] = await Promise.all([standing(now), unreadableAlertedAt(sql)]);
     const isBusy = last !== null && now - last < policy.groupInterval;
-    const checkouts = stored.map((each): Checkout => {
-      const alerted = each.alerted === null ? null : each.alerted.flatMap((channel) => nameOf(channel) ?? []);
-      const { id, site, state, stuckAt, overAt } = each;
-      return { id, site, state, stuckAt, isBacklog: false, alerted, overAt, stored: each };
-    });
     const { alerts, ...plan } = planCheckouts({
-      now,
-      checkouts,
-      silences,
+      ...facts,
+      checkouts: stored.map((each) => checkoutOf(each, nameOf)),
       policy: { ...policy, groupWait: isBusy ? policy.groupInterval : policy.groupWait },
-      channels: channels.map((channel) => ({ ...channel, isDeaf: !hearing.includes(channel.name) })),
       known: () => NOTHING_KNOWN,
       hasIncident: () => false,
       isSingle: () => false,
     });
-    return { ...plan, alerts: alerts.map((alert) => ({ ...alert, reasons: [] })), hearing };
+    return { ...plan, alerts: alerts.map((alert) => ({ ...alert, reasons: [] })), hearing: facts.hearing };
   };
 
-  return async (stored: readonly StoredCheckout[], now: Instant, nameOf: (id: number) => string | null) => {
+  return async (stored: readonly StoredCheckout[], now: Instant, nameOf: NameOf) => {
     const stuck = stored.filter((each) => each.unreadable === null);
     const unreadable = stored.filter((each) => each.unreadable !== null);
     const plans = [
-      ...(stuck.length === 0 ? [] : [await planOf(stuck, now, nameOf)]),
+      ...(stuck.length === 0 ? [] : [await planStuck(stuck, now, nameOf)]),
       ...(unreadable.length === 0 ? [] : [await planUnreadable(unreadable, now, nameOf)]),
     ];
     const looks = plans.flatMap(({ lookAgainAt }) => lookAgainAt ?? []);

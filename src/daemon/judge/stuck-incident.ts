@@ -6,19 +6,16 @@ import type { Alarm, Detection } from '../../domain/incidents/detection.ts';
 import type { Incident } from '../../domain/incidents/incident.ts';
 import type { IncidentVerdict, StuckCount } from '../../domain/incidents/judgement.ts';
 import { namedState } from '../../domain/purchases/states.ts';
-import { isoTime, isoTimeOrNull, type Milliseconds } from '../../domain/values/time.ts';
+import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { stuckPurchases } from '../../postgres/incidents/customers.ts';
 import { countStuck } from '../../postgres/incidents/incidents.ts';
 import { lastMessage } from '../../postgres/incidents/messages.ts';
 import { causeEvidence, earlierAnswer } from '../../postgres/stays/evidence.ts';
-import type { Limits } from '../../postgres/stays/limits.ts';
 import { moneyWaiting } from '../../postgres/stays/money.ts';
+import type { Deps } from '../deps.ts';
 
-export interface StuckContext {
-  readonly sql: Sql;
-  readonly limits: Limits;
-  readonly sessionLength: Milliseconds;
+interface StuckContext extends Pick<Deps, 'sql' | 'limits' | 'sessionLength'> {
   readonly overdue: readonly StuckCount[];
   readonly detections: readonly Detection[];
 }
@@ -97,13 +94,14 @@ export async function stuckData(verdict: IncidentVerdict, context: StuckContext)
   };
 }
 
-/** The causes that people were alerted of last. */
-async function causesAlerted(
-  sql: Sql,
-  incident: string,
-): Promise<readonly { cause: string; why: string | null; likely: boolean }[]> {
+/** What people were alerted of last about an incident; null when nothing that can be read. */
+export async function lastAlert(sql: Sql, incident: string) {
   const last = await lastMessage(sql, incident);
-  const data = last === null ? null : readPeopleEvent(last.body)?.data;
+  return last === null ? null : (readPeopleEvent(last.body)?.data ?? null);
+}
+
+async function causesAlerted(sql: Sql, incident: string) {
+  const data = await lastAlert(sql, incident);
   return data?.kind === 'stuck' ? data.causes : [];
 }
 

@@ -10,27 +10,23 @@ const READ_AGAIN_AFTER: Milliseconds = 10 * 60_000;
 /** Whether single checkouts alert is decided by numbers that are no older than this. */
 export const RECENT: Milliseconds = 30_000;
 
-export interface UsualReader {
-  /** Reads it when the last reading is older than this. */
-  refresh(now: Instant, age?: Milliseconds): Promise<void>;
-  of(site: string, state: number): CountedUsual;
-  /** The next refresh reads, however young the last reading is. */
-  forget(): void;
-}
+export type UsualReader = ReturnType<typeof createUsualReader>;
 
-export function createUsualReader(sql: Queries): UsualReader {
+export function createUsualReader(sql: Queries) {
   let known: ReadonlyMap<string, CountedUsual> = new Map();
   let readAt = Number.NEGATIVE_INFINITY;
   return {
-    refresh: async (now, age = READ_AGAIN_AFTER) => {
+    /** Reads it when the last reading is older than this. */
+    refresh: async (now: Instant, age: Milliseconds = READ_AGAIN_AFTER): Promise<void> => {
       if (now - readAt < age) return;
       const rows = await readUsual(sql, { since: now - USUAL_WINDOW, now });
       known = new Map(rows.map(({ site, state, ...usual }) => [`${site} ${state}`, usual]));
       readAt = now;
     },
-    forget: () => {
+    /** The next refresh reads, however young the last reading is. */
+    forget: (): void => {
       readAt = Number.NEGATIVE_INFINITY;
     },
-    of: (site, state) => known.get(`${site} ${state}`) ?? NOTHING_KNOWN,
+    of: (site: string, state: number): CountedUsual => known.get(`${site} ${state}`) ?? NOTHING_KNOWN,
   };
 }

@@ -1,8 +1,6 @@
 /** Loads due deliveries into the subscribers' queues: all queues with room in one statement, because every commit triggers a load. */
 
-import type { Ownership } from '../../domain/replicas/ownership.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
 import {
   type DueDelivery,
   type LaneHead,
@@ -11,7 +9,7 @@ import {
   type Wanted,
 } from '../../postgres/deliveries/deliveries.ts';
 import type { NewDeliveries } from '../../postgres/deliveries/new-deliveries.ts';
-import type { Clock } from '../../runtime/clock.ts';
+import type { Deps } from '../deps.ts';
 import { pausedUntil } from './subscribers/health-in-memory.ts';
 import type { Subscriber } from './subscribers/subscriber.ts';
 
@@ -27,37 +25,17 @@ const LEAST = 16;
 /** An event is due from the moment it was made, but visible only after its commit, usually within this time. The sweep finds later ones. */
 const LATE_COMMITS: Milliseconds = 2_000;
 
-export interface DeliveryLoader {
-  /**
-   * Reads due deliveries for the subscribers with room; with `late`, retries and replays too. Answers which deliveries to put
-   * off, because an earlier one of their lane is due later, and how many were taken into memory.
-   */
-  load(subscribers: readonly Subscriber[], late: boolean): Promise<{ blocked: LaneHead[]; added: number }>;
-  /**
-   * Takes deliveries that were committed just now, before a load finds them; answers whether it took all. A load finds the others.
-   * `subscribers`: the active ones.
-   */
-  takeNew(deliveries: NewDeliveries, subscribers: readonly Subscriber[]): boolean;
-  /** Whether the outbox may hold more for this subscriber, and its queue has room. */
-  wants(subscriber: Subscriber, parties: number): boolean;
-}
-
-export interface DeliveryLoaderOptions {
-  readonly sql: Sql;
-  readonly clock: Pick<Clock, 'now'>;
-  readonly ownership: Pick<Ownership, 'owned' | 'epochOf'>;
-}
+export type DeliveryLoader = ReturnType<typeof createDeliveryLoader>;
 
 /** One read of the outbox. */
 interface Load {
   readonly now: Instant;
   readonly wanted: readonly Wanted[];
-  readonly subscribers: ReadonlyMap<number, Subscriber>;
-  /** What takes where the read of each subscriber ended. */
-  readonly ends: ReadonlyMap<number, ReturnType<Subscriber['reading']['begin']>>;
+  /** By subscriber. `end` takes where the read ended. */
+  readonly reads: Map<number, { readonly subscriber: Subscriber; readonly end: ReturnType<Subscriber['reading']['begin']> }>;
 }
 
-export function createDeliveryLoader({ sql, clock, ownership }: DeliveryLoaderOptions): DeliveryLoader {
+export function createDeliveryLoader({ sql, clock, ownership }: Pick<Deps, 'sql' | 'clock' | 'ownership'>) {
   /** Ids that `takeNew` took during the last load: such a delivery may be settled before that load's rows arrive. */
   const takenMeanwhile = new Set<number>();
   let isLoading = false;
@@ -65,8 +43,7 @@ export function createDeliveryLoader({ sql, clock, ownership }: DeliveryLoaderOp
   const plan = (subscribers: readonly Subscriber[], late: boolean, hasShards: boolean): Load => {
     const now = clock.now();
     const wanted: Wanted[] = [];
-    const chosen = new Map<number, Subscriber>();
-    const ends = new Map<number, ReturnType<Subscriber['reading']['begin']>>();
+    const reads: Load['reads'] = new Map();
     for (const subscriber of subscribers) {
       const { reading, recipient } = subscriber;
       const free = hasShards ? roomOf(subscriber, Math.max(subscribers.length, 1), now) : 0;
@@ -74,11 +51,10 @@ export function createDeliveryLoader({ sql, clock, ownership }: DeliveryLoaderOp
       if (free === 0) reading.expectMore(hasShards);
       else {
         wanted.push(...wantedOf(subscriber, free, late));
-        chosen.set(recipient.id, subscriber);
-        ends.set(recipient.id, reading.begin());
+        reads.set(recipient.id, { subscriber, end: reading.begin() });
       }
     }
-    return { now, wanted, subscribers: chosen, ends };
+    return { now, wanted, reads };
   };
 
   /** Takes a row into memory; answers whether it did, or the row's lane where an earlier delivery keeps it back. */
@@ -113,7 +89,8 @@ export function createDeliveryLoader({ sql, clock, ownership }: DeliveryLoaderOp
   };
 
   return {
-    takeNew: ({ rows, isComplete }, subscribers) => {
+    /** Takes deliveries that were committed just now; answers whether it took all. A load finds the others. `subscribers`: the active ones. */
+    takeNew: ({ rows, isComplete }: NewDeliveries, subscribers: readonly Subscriber[]): boolean => {
       const known = new Map(subscribers.map((subscriber) => [subscriber.recipient.id, subscriber]));
       const now = clock.now();
       // After one that stays outside, a later one could be of the same lane.
@@ -125,23 +102,24 @@ export function createDeliveryLoader({ sql, clock, ownership }: DeliveryLoaderOp
       for (const id of left) known.get(id)?.reading.expectMore(true);
       return isComplete && left.size === 0;
     },
-    wants: (subscriber, parties) => subscriber.reading.mayHoldMore && roomOf(subscriber, parties, clock.now()) > 0,
-    load: async (subscribers, late) => {
+    wants: (subscriber: Subscriber, parties: number): boolean =>
+      subscriber.reading.mayHoldMore && roomOf(subscriber, parties, clock.now()) > 0,
+    /** Reads due deliveries; with `late`, retries and replays too. Answers which to put off behind an earlier one, and how many are in memory now. */
+    load: async (subscribers: readonly Subscriber[], late: boolean): Promise<{ blocked: LaneHead[]; added: number }> => {
       const shards = ownership.owned();
       const epochs = new Map(shards.map((shard) => [shard, ownership.epochOf(shard)]));
-      const { now, wanted, subscribers: chosen, ends } = plan(subscribers, late, shards.length > 0);
-      const except = [...chosen.values()].flatMap(({ queue }) => [...queue.ids()]);
+      const { now, wanted, reads } = plan(subscribers, late, shards.length > 0);
+      const except = [...reads.values()].flatMap(({ subscriber: { queue } }) => [...queue.ids()]);
       takenMeanwhile.clear();
       isLoading = true;
       try {
         const { rows, more } = await loadDueDeliveries(sql, { wanted, except }, { shards, now });
         const taken = rows.map((row) => {
-          const isHeld = ownership.epochOf(row.shard) === epochs.get(row.shard);
-          const subscriber = chosen.get(row.subscriber)!;
+          const { subscriber } = reads.get(row.subscriber)!;
           subscriber.reading.found(row.id);
-          return take(row, subscriber, isHeld, now);
+          return take(row, subscriber, ownership.epochOf(row.shard) === epochs.get(row.shard), now);
         });
-        for (const [id, end] of ends) {
+        for (const [id, { end }] of reads) {
           const until = more.get(id);
           // A row that is committed now may have been due a moment ago, and Postgres keeps microseconds.
           end(Math.max(Math.floor(Math.min(until ?? now, now - LATE_COMMITS)) - 1, 0), until !== undefined);

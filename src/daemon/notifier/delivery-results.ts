@@ -2,33 +2,17 @@
 
 import type { SendResult } from '../../channels/outgoing/channel.ts';
 import { afterLimit, afterOurFailure, nextAttempt } from '../../domain/deliveries/delivery-plan.ts';
-import type { Ownership } from '../../domain/replicas/ownership.ts';
 import { isAhead } from '../../domain/values/clock-ahead.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
-import { isAboutData, type Sql } from '../../postgres/connection/database.ts';
+import { isAboutData } from '../../postgres/connection/database.ts';
 import { type DueDelivery, type Rank, REPLAYED } from '../../postgres/deliveries/deliveries.ts';
 import { type Settlement, settle } from '../../postgres/deliveries/settle.ts';
 import { type SwitchedOff, switchOff } from '../../postgres/subscribers/subscribers.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
-import type { Writes } from '../../runtime/loops/health.ts';
-import { settleUnlocked } from './locked-results.ts';
+import type { Deps } from '../deps.ts';
+import { type AttemptResult, settleUnlocked } from './locked-results.ts';
 import type { Recipient, Subscriber } from './subscribers/subscriber.ts';
 import type { SubscriberPauses } from './subscribers/subscriber-pauses.ts';
-
-/** An attempt that ended and whose result is not written yet. */
-export interface AttemptResult {
-  readonly subscriber: Subscriber;
-  readonly delivery: DueDelivery;
-  readonly settlement: Settlement;
-  /** Results of the deliveries that were sent in the same message: written in the same statement, or not at all. */
-  readonly along: readonly Settlement[];
-  readonly epoch: number;
-  /** Why the subscriber is switched off; null: the subscriber stays on. */
-  readonly off: SwitchedOff | null;
-  /** Since when rows that belong to it are known to be locked by another session (monotonic). */
-  readonly lockedSince?: Milliseconds | undefined;
-}
 
 /** After so many failures on the schedule a delivery ranks behind new ones. */
 const LATE = 2;
@@ -98,13 +82,8 @@ export function report(
 }
 
 /** What writing results needs. */
-export interface ResultsContext {
-  readonly sql: Sql;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly ownership: Ownership;
+interface ResultsContext extends Pick<Deps, 'sql' | 'clock' | 'log' | 'ownership' | 'writes'> {
   readonly subscriberPauses: SubscriberPauses;
-  readonly writes: Writes;
   /** Ends the tries. */
   readonly stopped: AbortSignal;
   /** Ends the present pause between two tries: the daemon stops, or the database confirms renewals again. */

@@ -1,12 +1,9 @@
 /** Loads due deliveries and the subscribers, and knows when to load again. */
 
-import type { Ownership } from '../../domain/replicas/ownership.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
 import { nextDue, putOff } from '../../postgres/deliveries/deliveries.ts';
 import type { NewDeliveries } from '../../postgres/deliveries/new-deliveries.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import type { Logger } from '../../runtime/logger.ts';
+import type { Deps } from '../deps.ts';
 import type { DeliveryLoader } from './delivery-loader.ts';
 import type { RetryTimes } from './retry-times.ts';
 import type { StartList } from './sending/start-list.ts';
@@ -14,11 +11,7 @@ import { takeOverHealth } from './subscribers/found-health.ts';
 import { pausedUntil } from './subscribers/health-in-memory.ts';
 import type { KnownSubscribers } from './subscribers/known-subscribers.ts';
 
-export interface LoadingOptions {
-  readonly sql: Sql;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly ownership: Ownership;
+interface LoadingOptions extends Pick<Deps, 'sql' | 'clock' | 'log' | 'ownership'> {
   readonly knownSubscribers: KnownSubscribers;
   readonly loader: DeliveryLoader;
   readonly startList: StartList;
@@ -27,26 +20,13 @@ export interface LoadingOptions {
   read<T>(work: () => Promise<T>): Promise<T>;
 }
 
-export interface Loading {
-  /** Loads due deliveries; answers how long the loop may rest. */
-  tick(): Promise<Milliseconds>;
-  /** Loads everything that is due, and the subscribers. */
-  loadAll(): Promise<void>;
-  /** Takes deliveries that were committed just now, and starts attempts; answers whether it took all. A tick finds the others. */
-  takeNew(deliveries: NewDeliveries): boolean;
-  /** A subscriber changed: the next tick reads the subscribers again. */
-  subscribersChanged(): void;
-  /** Retries or replays were requested: the next tick loads them too. */
-  replayed(): void;
-}
-
 /** Without a wake-up, the loop loads this often. */
 export const SWEEP: Milliseconds = 5_000;
 /** While there is more to load, the loop runs again after this. */
 const SOON: Milliseconds = 5;
 const WAITING_FOR_EARLIER: Milliseconds = 50;
 
-export function createLoading(options: LoadingOptions): Loading {
+export function createLoading(options: LoadingOptions) {
   const { sql, clock, ownership, knownSubscribers, loader, startList, retryTimes, read } = options;
   /** The subscribers must be read before the next load; true at the start. */
   let isChanged = true;
@@ -96,7 +76,8 @@ export function createLoading(options: LoadingOptions): Loading {
   };
 
   return {
-    tick: async () => {
+    /** Loads due deliveries; answers how long the loop may rest. */
+    tick: async (): Promise<Milliseconds> => {
       isRunning = true;
       if (isChanged) await readSubscribers();
       const isLate = isReplay || retryTimes.isDue();
@@ -105,11 +86,13 @@ export function createLoading(options: LoadingOptions): Loading {
       if (isLate) await lookAround();
       return restAfterLoad(added);
     },
-    loadAll: async () => {
+    /** Loads everything that is due, and the subscribers. */
+    loadAll: async (): Promise<void> => {
       await lookAround();
       await load(true);
     },
-    takeNew: (deliveries) => {
+    /** Takes deliveries that were committed just now, and starts attempts; answers whether it took all. A tick finds the others. */
+    takeNew: (deliveries: NewDeliveries): boolean => {
       if (!isRunning) return false;
       const subscribers = knownSubscribers.active();
       const isAll = loader.takeNew(deliveries, subscribers);
@@ -117,10 +100,12 @@ export function createLoading(options: LoadingOptions): Loading {
       for (const subscriber of subscribers) if (concerned.has(subscriber.recipient.id)) startList.add(subscriber);
       return isAll;
     },
-    subscribersChanged: () => {
+    /** A subscriber changed: the next tick reads the subscribers again. */
+    subscribersChanged: (): void => {
       isChanged = true;
     },
-    replayed: () => {
+    /** Retries or replays were requested: the next tick loads them too. */
+    replayed: (): void => {
       isReplay = true;
     },
   };

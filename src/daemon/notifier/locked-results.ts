@@ -2,27 +2,35 @@
 
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { isLockTimeout, type Sql } from '../../postgres/connection/database.ts';
+import type { DueDelivery } from '../../postgres/deliveries/deliveries.ts';
 import { lockedDeliveries } from '../../postgres/deliveries/locked-deliveries.ts';
 import type { Settlement } from '../../postgres/deliveries/settle.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import type { Logger } from '../../runtime/logger.ts';
+import type { SwitchedOff } from '../../postgres/subscribers/subscribers.ts';
+import type { Deps } from '../deps.ts';
+import type { Subscriber } from './subscribers/subscriber.ts';
 
-/** A result of an attempt, as far as its rows go. */
-interface Result {
-  readonly subscriber: unknown;
+/** An attempt that ended and whose result is not written yet. */
+export interface AttemptResult {
+  readonly subscriber: Subscriber;
+  readonly delivery: DueDelivery;
   readonly settlement: Settlement;
+  /** Results of the deliveries that were sent in the same message: written in the same statement, or not at all. */
   readonly along: readonly Settlement[];
+  readonly epoch: number;
+  /** Why the subscriber is switched off; null: the subscriber stays on. */
+  readonly off: SwitchedOff | null;
+  /** Since when rows that belong to it are known to be locked by another session (monotonic). */
   readonly lockedSince?: Milliseconds | undefined;
 }
 
-interface Unlocked<R> {
+interface Unlocked {
   /** Ids of the deliveries that were written. */
   readonly written: ReadonlySet<number>;
   /** Results that were not written, because another session has locked rows that belong to them. */
-  readonly locked: readonly R[];
+  readonly locked: readonly AttemptResult[];
 }
 
-type Settle<R> = (results: readonly R[]) => Promise<ReadonlySet<number>>;
+type Settle = (results: readonly AttemptResult[]) => Promise<ReadonlySet<number>>;
 
 /** A result waits for as long as its rows have been locked, within these. */
 const FIRST_REST: Milliseconds = 1_000;
@@ -37,11 +45,11 @@ const ADVICE =
  * waited too long for a lock, or for results that were left out before. Rejects with that statement's error when nothing can
  * be written and no row of a delivery is the reason: the table is locked, or a row of the only subscriber.
  */
-export async function settleUnlocked<R extends Result>(
-  results: readonly R[],
-  { sql, settle }: { readonly sql: Sql; readonly settle: Settle<R> },
+export async function settleUnlocked(
+  results: readonly AttemptResult[],
+  { sql, settle }: { readonly sql: Sql; readonly settle: Settle },
   tries = 1,
-): Promise<Unlocked<R>> {
+): Promise<Unlocked> {
   let failure: unknown = null;
   const known = results.filter(({ lockedSince }) => lockedSince !== undefined);
   if (known.length === 0) {
@@ -57,7 +65,8 @@ export async function settleUnlocked<R extends Result>(
     sql,
     asked.flatMap(({ settlement, along }) => [settlement, ...along]),
   );
-  const isLocked = ({ settlement, along }: R): boolean => [settlement, ...along].some(({ delivery }) => ids.has(delivery.id));
+  const isLocked = ({ settlement, along }: AttemptResult): boolean =>
+    [settlement, ...along].some(({ delivery }) => ids.has(delivery.id));
   if (failure !== null && ids.size === 0) return settleBySubscriber(results, settle, failure);
   const locked = results.filter(isLocked).map((each) => ({ ...each, lockedSince: each.lockedSince ?? performance.now() }));
   const free = results.filter((each) => !isLocked(each)).map((each) => ({ ...each, lockedSince: undefined }));
@@ -67,14 +76,10 @@ export async function settleUnlocked<R extends Result>(
 }
 
 /** Rows other than those of deliveries are each of one subscriber: those of its health. */
-async function settleBySubscriber<R extends Result>(
-  results: readonly R[],
-  settle: Settle<R>,
-  failure: unknown,
-): Promise<Unlocked<R>> {
+async function settleBySubscriber(results: readonly AttemptResult[], settle: Settle, failure: unknown): Promise<Unlocked> {
   const groups = [...Map.groupBy(results, ({ subscriber }) => subscriber).values()];
   let written: ReadonlySet<number> = new Set();
-  const locked: R[] = [];
+  const locked: AttemptResult[] = [];
   for (const group of groups.length > 1 ? groups : []) {
     try {
       written = written.union(await settle(group));
@@ -88,21 +93,14 @@ async function settleBySubscriber<R extends Result>(
 }
 
 /** Results whose rows are locked, until they are tried again one by one (`onRested`), at the latest when the notifier stops. */
-export function createRestingResults<R extends Result>({
-  clock,
-  log,
-  stopped,
-  onRested,
-}: {
-  clock: Clock;
-  log: Logger;
-  stopped: AbortSignal;
-  onRested(result: R): void;
-}) {
+export function createRestingResults(
+  { clock, log, stopped }: Pick<Deps, 'clock' | 'log'> & { readonly stopped: AbortSignal },
+  onRested: (result: AttemptResult) => void,
+) {
   let count = 0;
   let over: Promise<unknown> = Promise.resolve();
   return {
-    add: (locked: readonly R[]): void => {
+    add: (locked: readonly AttemptResult[]): void => {
       if (locked.length === 0) return;
       const since = Math.min(...locked.map(({ lockedSince }) => lockedSince ?? performance.now()));
       const rest = Math.min(Math.max(performance.now() - since, FIRST_REST), LONGEST_REST);

@@ -1,19 +1,11 @@
 /** Delivers due events: to each subscriber, each purchase's events in order, one after the other. */
 
-import type { Ownership } from '../../domain/replicas/ownership.ts';
-import type { Milliseconds } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import type { NewDeliveries } from '../../postgres/deliveries/new-deliveries.ts';
-import type { Clock, FollowingClock } from '../../runtime/clock.ts';
-import type { Logger } from '../../runtime/logger.ts';
-import type { Writes } from '../../runtime/loops/health.ts';
 import { createIdle } from '../../runtime/loops/idle.ts';
 import { createRest } from '../../runtime/loops/rest.ts';
-import type { Meters } from '../../runtime/meters.ts';
-import type { Traces } from '../../runtime/traces/traces.ts';
+import type { Deps } from '../deps.ts';
 import { createDeliveryLoader } from './delivery-loader.ts';
 import { createLoading, SWEEP } from './loading.ts';
-import { createReceiverOutside, type ReceiverOutside } from './receiver-outside.ts';
+import { createReceiverOutside } from './receiver-outside.ts';
 import { createRetryTimes } from './retry-times.ts';
 import { createMessageBatching } from './sending/message-batching.ts';
 import { createSender } from './sending/sender.ts';
@@ -26,44 +18,15 @@ import { isHeldBack } from './subscribers/pace.ts';
 import type { Subscriber } from './subscribers/subscriber.ts';
 import { createSubscriberPauses } from './subscribers/subscriber-pauses.ts';
 
-export interface NotifierOptions {
-  readonly sql: Sql;
-  readonly clock: Clock & Partial<Pick<FollowingClock, 'wall'>>;
-  readonly log: Logger;
-  readonly ownership: Ownership;
-  readonly meters: Meters;
-  readonly traces: Traces | null;
-  /** Whether results of attempts can be written. */
-  readonly writes: Writes;
+interface NotifierOptions extends Pick<Deps, 'sql' | 'clock' | 'log' | 'ownership' | 'meters' | 'traces' | 'writes' | 'spread'> {
   readonly knownSubscribers: KnownSubscribers;
-  /** Jitter in [0, 1]. */
-  spread(): number;
   /** Wakes the notifier's loop. */
   wake(): void;
 }
 
-export interface Notifier {
-  /** Loads due deliveries and starts sending; answers how long the loop may rest. */
-  tick(): Promise<Milliseconds>;
-  /** Takes deliveries that were committed just now, and starts attempts; answers whether it took all. A tick finds the others. */
-  takeNew(deliveries: NewDeliveries): boolean;
-  /** A subscriber changed: the next tick reads the subscribers again. */
-  subscribersChanged(): void;
-  /** Retries or replays were requested: the next tick loads them too. */
-  replayed(): void;
-  /** A purchase was erased: its deliveries leave memory unsent. */
-  forget(purchase: number): void;
-  /** Another database answers than before: subscribers and their health are read again. */
-  forgetAll(): void;
-  /** Whether this replica reaches receivers, for the decision to give its shards away. */
-  readonly outside: ReceiverOutside;
-  /** Sends everything that is due now and waits until the results are written; `renew` renews the lease while that lasts. For tests. */
-  deliverDue(renew?: () => Promise<unknown>): Promise<void>;
-  /** Starts no more attempts, and waits for those under way. */
-  stop(): Promise<void>;
-}
+export type Notifier = ReturnType<typeof createNotifier>;
 
-export function createNotifier(options: NotifierOptions): Notifier {
+export function createNotifier(options: NotifierOptions) {
   const { clock, ownership, knownSubscribers, wake } = options;
   const stopping = new AbortController();
   const stopped = stopping.signal;
@@ -105,20 +68,21 @@ export function createNotifier(options: NotifierOptions): Notifier {
   };
 
   return {
-    tick: loading.tick,
-    takeNew: loading.takeNew,
-    subscribersChanged: loading.subscribersChanged,
-    replayed: loading.replayed,
+    ...loading,
+    /** Whether this replica reaches receivers, for the decision to give its shards away. */
     outside,
-    forget: (purchase) => {
+    /** A purchase was erased: its deliveries leave memory unsent. */
+    forget: (purchase: number): void => {
       for (const { queue } of knownSubscribers.all()) queue.dropLane(purchase);
     },
-    forgetAll: () => {
+    /** Another database answers than before: subscribers and their health are read again. */
+    forgetAll: (): void => {
       knownSubscribers.forgetAll();
       loading.subscribersChanged();
       loading.replayed();
     },
-    deliverDue: async (renew = async () => undefined) => {
+    /** Sends everything that is due now and waits until the results are written; `renew` renews the lease while that lasts. For tests. */
+    deliverDue: async (renew: () => Promise<unknown> = async () => undefined): Promise<void> => {
       for (;;) {
         await loading.loadAll();
         await quiet();
@@ -128,7 +92,8 @@ export function createNotifier(options: NotifierOptions): Notifier {
         await clock.sleep(20, new AbortController().signal);
       }
     },
-    stop: async () => {
+    /** Starts no more attempts, and waits for those under way. */
+    stop: async (): Promise<void> => {
       stopping.abort();
       rest.wake();
       await starting;

@@ -2,19 +2,15 @@
  * Sends open incidents again, every minute, to channels that show what is wrong at present: such a channel keeps an alert in memory, and
  * ends the alert when nothing repeats it. Every replica does so, as every Prometheus of a pair does: the same alert twice is one alert.
  */
+
 import type { Channel } from '../../channels/outgoing/channel.ts';
-import type { ConfiguredSubscriber } from '../../channels/recipients.ts';
+import type { ConfiguredSubscriber } from '../../channels/outgoing/channel-kind.ts';
 import { HOUR, MINUTE, type Milliseconds } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
 import { retryDelivery } from '../../postgres/deliveries/deliveries-again.ts';
 import { type PresentAlert, presentAlerts } from '../../postgres/incidents/present.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import type { Logger } from '../../runtime/logger.ts';
+import type { Deps } from '../deps.ts';
 
-export interface PresentAlertsOptions {
-  readonly sql: Sql;
-  readonly clock: Clock;
-  readonly log: Logger;
+interface PresentAlertsOptions extends Pick<Deps, 'sql' | 'clock' | 'log'> {
   /** The channels that show what is wrong at present. */
   readonly channels: readonly ConfiguredSubscriber[];
 }

@@ -8,15 +8,7 @@ import { hasTaken } from '../../postgres/deliveries/subscriber-health.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Subscriber } from './subscribers/subscriber.ts';
 
-/** See `Outside` in daemon/shards/reach.ts. */
-export interface ReceiverOutside {
-  readonly reason: 'reaches_no_receiver';
-  /** Notes the end of an attempt. */
-  ended(subscriber: Subscriber, result: SendResult): void;
-  mayFail(): boolean;
-  outdone(): Promise<NothingReached | null>;
-  stillFails(): Promise<boolean>;
-}
+export type ReceiverOutside = ReturnType<typeof createReceiverOutside>;
 
 /** So many attempts without an answer, and none with one, mean that this replica reaches no receiver. */
 const FEWEST = 3;
@@ -25,7 +17,8 @@ const MOST_LOOKED_AT = 5;
 /** Never sent: only its connection is tried. */
 const NOTHING = { id: 'evt_none', type: 'none', body: '{}' };
 
-export function createReceiverOutside({ sql, clock }: { sql: Sql; clock: Pick<Clock, 'now'> }): ReceiverOutside {
+/** See `Outside` in daemon/shards/reach.ts. */
+export function createReceiverOutside({ sql, clock }: { sql: Sql; clock: Pick<Clock, 'now'> }) {
   /** Subscribers that gave no answer since the last answer of any subscriber. */
   const silent = new Map<Subscriber, { readonly since: Instant; readonly error: string }>();
   let attempts = 0;
@@ -35,8 +28,9 @@ export function createReceiverOutside({ sql, clock }: { sql: Sql; clock: Pick<Cl
   };
 
   return {
-    reason: 'reaches_no_receiver',
-    ended: (subscriber, result) => {
+    reason: 'reaches_no_receiver' as const,
+    /** Notes the end of an attempt. */
+    ended: (subscriber: Subscriber, result: SendResult): void => {
       const isReached = result.httpStatus !== null || result.kind !== 'failed';
       if (isReached) {
         if (attempts > 0) reached();
@@ -45,14 +39,14 @@ export function createReceiverOutside({ sql, clock }: { sql: Sql; clock: Pick<Cl
         silent.set(subscriber, { since: silent.get(subscriber)?.since ?? clock.now(), error: result.detail });
       }
     },
-    mayFail: () => attempts >= FEWEST,
-    outdone: async () => {
+    mayFail: (): boolean => attempts >= FEWEST,
+    outdone: async (): Promise<NothingReached | null> => {
       for (const [{ recipient }, { since, error }] of [...silent].slice(0, MOST_LOOKED_AT))
         if (await hasTaken(sql, recipient.id, since + CLEARLY_AFTER))
           return { since, error: `Subscriber ${recipient.name}: ${error}` };
       return null;
     },
-    stillFails: async () => {
+    stillFails: async (): Promise<boolean> => {
       // Channels for people are left out: they would make a message of the event. After the time away the next alert shows whether they are reached.
       const [subscriber] = [...silent.keys()].filter(({ recipient }) => recipient.channel.sendAll === undefined);
       if (subscriber === undefined) return attempts > 0;

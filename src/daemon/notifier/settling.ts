@@ -1,16 +1,12 @@
 /** Settles attempts that ended: decides the next state of each delivery, writes the results in batches, and applies what was written. */
-import type { Ownership } from '../../domain/replicas/ownership.ts';
+
 import type { Milliseconds } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
 import type { Settlement } from '../../postgres/deliveries/settle.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import type { Logger } from '../../runtime/logger.ts';
 import { createBatcher } from '../../runtime/loops/batch.ts';
-import type { Writes } from '../../runtime/loops/health.ts';
-import type { Meters } from '../../runtime/meters.ts';
+import type { Deps } from '../deps.ts';
 import type { DeliveryLoader } from './delivery-loader.ts';
-import { type AttemptResult, report, type Settled, settlementOf, settleSurely } from './delivery-results.ts';
-import { createRestingResults } from './locked-results.ts';
+import { report, type Settled, settlementOf, settleSurely } from './delivery-results.ts';
+import { type AttemptResult, createRestingResults } from './locked-results.ts';
 import type { ReceiverOutside } from './receiver-outside.ts';
 import type { RetryTimes } from './retry-times.ts';
 import type { EndedAttempt } from './sending/attempts.ts';
@@ -21,13 +17,7 @@ import { noteMessage } from './subscribers/pace.ts';
 import type { Subscriber } from './subscribers/subscriber.ts';
 import type { SubscriberPauses } from './subscribers/subscriber-pauses.ts';
 
-export interface SettlingOptions {
-  readonly sql: Sql;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly ownership: Ownership;
-  readonly meters: Meters;
-  readonly writes: Writes;
+interface SettlingOptions extends Pick<Deps, 'sql' | 'clock' | 'log' | 'ownership' | 'meters' | 'writes' | 'spread'> {
   readonly knownSubscribers: KnownSubscribers;
   readonly subscriberPauses: SubscriberPauses;
   readonly loader: DeliveryLoader;
@@ -36,24 +26,12 @@ export interface SettlingOptions {
   readonly outside: ReceiverOutside;
   /** The notifier stops: results that cannot be written are given up. */
   readonly stopped: AbortSignal;
-  /** Jitter in [0, 1]. */
-  spread(): number;
   /** Wakes the notifier's loop, which loads deliveries. */
   wake(): void;
 }
 
-export interface Settling {
-  add(ended: EndedAttempt): void;
-  /** Results that are not written yet. */
-  pending(): number;
-  drain(): Promise<void>;
-  /** Whether results cannot be written at present, so that nothing more should be sent. */
-  isStuck(): boolean;
-}
-
 /** Results written in one statement at most, and the pause between two statements under load: larger batches cost less per result. */
-const MOST_SETTLED = 1_000;
-const BETWEEN_SETTLINGS: Milliseconds = 30;
+const BATCHES = { most: 1_000, linger: 0, spacing: (): Milliseconds => 30, parallel: 1 };
 
 /** Answers what ends the present pause between two tries: the daemon stops, or the database confirms renewals again. */
 function createPauseEnd({ ownership, stopped }: Pick<SettlingOptions, 'ownership' | 'stopped'>): () => AbortSignal {
@@ -65,9 +43,8 @@ function createPauseEnd({ ownership, stopped }: Pick<SettlingOptions, 'ownership
   return () => AbortSignal.any([stopped, back.signal]);
 }
 
-export function createSettling(options: SettlingOptions): Settling {
-  const { clock, log, meters, ownership, knownSubscribers, loader, startList, retryTimes, outside, stopped, spread, wake } =
-    options;
+export function createSettling(options: SettlingOptions) {
+  const { log, meters, ownership, knownSubscribers, loader, startList, retryTimes, outside, stopped, spread } = options;
   const pauseEnd = createPauseEnd(options);
   let isStuck = false;
   const onTrouble = (): void => {
@@ -125,18 +102,13 @@ export function createSettling(options: SettlingOptions): Settling {
       isWanted ||= loader.wants(subscriber, parties);
     }
     // All subscribers waited for the database, or there is room for more.
-    if (isWanted) wake();
+    if (isWanted) options.wake();
   };
-  const batcher = createBatcher<AttemptResult>(flush, {
-    most: MOST_SETTLED,
-    linger: 0,
-    spacing: () => BETWEEN_SETTLINGS,
-    parallel: 1,
-  });
-  const resting = createRestingResults({ clock, log, stopped, onRested: batcher.add });
+  const batcher = createBatcher(flush, BATCHES);
+  const resting = createRestingResults(options, batcher.add);
 
   return {
-    add: (ended) => {
+    add: (ended: EndedAttempt): void => {
       const { subscriber, delivery, result, off } = ended;
       outside.ended(subscriber, result);
       // Deliveries of the same message share its success. A failure counts for the first one; the others wait behind it.
@@ -148,14 +120,16 @@ export function createSettling(options: SettlingOptions): Settling {
       report(log, subscriber, delivery, settlement, off);
       // A pause that begins here ends for the subscriber's other deliveries, too.
       const until = pausedUntil(subscriber.health, settlement.at) ?? settlement.dueAt;
-      if (settlement.status === 'pending' && off === null && retryTimes.note(Math.min(settlement.dueAt, until))) wake();
+      if (settlement.status === 'pending' && off === null && retryTimes.note(Math.min(settlement.dueAt, until))) options.wake();
       batcher.add(settled);
     },
-    pending: () => batcher.pending() + resting.count(),
-    drain: async () => {
+    /** Results that are not written yet. */
+    pending: (): number => batcher.pending() + resting.count(),
+    drain: async (): Promise<void> => {
       await resting.over();
       await batcher.drain();
     },
-    isStuck: () => isStuck,
+    /** Whether results cannot be written at present, so that nothing more should be sent. */
+    isStuck: (): boolean => isStuck,
   };
 }

@@ -2,31 +2,25 @@
 
 import type { Ownership } from '../../domain/replicas/ownership.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import { isLockTimeout, type Sql } from '../../postgres/connection/database.ts';
+import { isLockTimeout } from '../../postgres/connection/database.ts';
 import type { NewDeliveries } from '../../postgres/deliveries/new-deliveries.ts';
 import type { Recorded } from '../../postgres/polling/record.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Writes } from '../../runtime/loops/health.ts';
-import type { Meters } from '../../runtime/meters.ts';
+import type { Deps } from '../deps.ts';
+import type { DecidedPoll } from './locked-rows.ts';
 import { createLockedLog, type LockedPoll } from './locked-rows.ts';
 import { logOutcome } from './outcome-log.ts';
-import type { DecidedPoll } from './recorder.ts';
 import { UNRECORDABLE } from './unrecordable.ts';
 import { hasRoomAgain, type Windows } from './window/due-reads.ts';
 import type { Entry } from './window/entries.ts';
 import type { PurchaseLoader } from './window/purchase-loader.ts';
 import type { Window } from './window/window.ts';
 
-export interface AfterRecordingOptions {
-  readonly sql: Sql;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly meters: Meters;
-  readonly ownership: Ownership;
+export interface AfterRecordingOptions extends Pick<Deps, 'sql' | 'clock' | 'log' | 'meters' | 'ownership' | 'writes'> {
   readonly loader: PurchaseLoader;
   readonly windows: Windows;
-  readonly writes: Writes;
   /** Called when events were committed, with the deliveries that this replica sends. */
   onEvents(deliveries: NewDeliveries): void;
   /** Called when something happened that the judge weighs. */
@@ -35,20 +29,6 @@ export interface AfterRecordingOptions {
   wakeLoader(): void;
   /** Wakes the loop that starts calls. */
   wakeCalls(): void;
-}
-
-export interface AfterRecording {
-  onRecorded(batch: readonly DecidedPoll[], recorded: Recorded): void;
-  /** The row of a refused poll was repaired. */
-  onRepaired(batch: readonly DecidedPoll[]): void;
-  /** Another session has locked the rows of these polls, and `inAll` rows. */
-  onLocked(locked: readonly LockedPoll[], inAll: number): void;
-  /** The database refuses the values of a poll. */
-  onRefused(poll: DecidedPoll, error: unknown): void;
-  /** `poison` marks a single poll of which nothing can be recorded. */
-  onFailed(batch: readonly DecidedPoll[], error: unknown, poison: boolean): void;
-  /** How long no purchase is polled because the database could not be written. */
-  pause(): Milliseconds;
 }
 
 /** Pauses after failed writes; they grow, because polls that cannot be recorded must not be repeated at full speed. */
@@ -71,7 +51,7 @@ const SEVERAL_REFUSED = 3;
 /** In the poller's health: polls whose rows are locked, until any poll is recorded. */
 const LOCKED_ROWS = 'locked rows';
 
-export function createAfterRecording(options: AfterRecordingOptions): AfterRecording {
+export function createAfterRecording(options: AfterRecordingOptions) {
   const { sql, clock, log, meters, ownership, loader, windows, writes, onEvents, onSymptom, wakeLoader, wakeCalls } = options;
   const logLocked = createLockedLog(sql, log);
   const pauses = createPauses(clock);
@@ -123,6 +103,7 @@ export function createAfterRecording(options: AfterRecordingOptions): AfterRecor
     wakeCalls();
   };
 
+  /** Drops a purchase from memory and reads its row again after a pause. */
   const readRowAgain = (entry: Entry, rest: Milliseconds): void => {
     const { id, shard, site } = entry.purchase;
     windows.get(site)?.settle(entry, null);
@@ -130,17 +111,14 @@ export function createAfterRecording(options: AfterRecordingOptions): AfterRecor
     ownership.end(shard, entry.epoch);
   };
 
-  /** Drops purchases from memory and reads their rows again after a pause. */
-  const readRowsAgain = (batch: readonly DecidedPoll[], rest: Milliseconds): void => {
-    for (const { entry } of batch) readRowAgain(entry, rest);
-  };
-
+  /** The row of a refused poll was repaired. */
   const onRepaired = (batch: readonly DecidedPoll[]): void => {
-    readRowsAgain(batch, 0);
+    for (const { entry } of batch) readRowAgain(entry, 0);
     wakeLoader();
     wakeCalls();
   };
 
+  /** Another session has locked the rows of these polls, and `inAll` rows. */
   const onLocked = (locked: readonly LockedPoll[], inAll: number): void => {
     for (const { entry, rest } of locked) {
       readRowAgain(entry, rest);
@@ -152,9 +130,10 @@ export function createAfterRecording(options: AfterRecordingOptions): AfterRecor
     wakeCalls();
   };
 
+  /** `poison` marks a single poll of which nothing can be recorded. */
   const onFailed = (batch: readonly DecidedPoll[], error: unknown, poison: boolean): void => {
     // Whether a broken connection's statement was carried out is not known, and a refused poll may rest on old values: the rows decide.
-    readRowsAgain(batch, poison ? POISON_REST : 0);
+    for (const { entry } of batch) readRowAgain(entry, poison ? POISON_REST : 0);
     if (!poison) {
       writes.failed(kindOf(batch), error);
       pauses.after(error);

@@ -8,26 +8,22 @@ import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { endText, holderAmong, type LockHolder } from '../../postgres/connection/lock-holder.ts';
 import { lockedOf, rowOf } from '../../postgres/polling/locked-rows.ts';
+import type { Decided } from '../../postgres/polling/record.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { createRareWarning } from '../../runtime/rare-warning.ts';
 import type { Entry } from './window/entries.ts';
 
-export interface LockedRows {
-  /** The rows of these polls may be locked. */
-  suspect(polls: readonly Polled[]): void;
-  /** Divides polls by whether their rows are locked; asks the database about suspects only. */
-  divide<P extends Polled>(polls: readonly P[]): Promise<{ readonly free: readonly P[]; readonly locked: readonly LockedPoll[] }>;
-  /** How many rows were locked when they were last asked for. */
-  count(): number;
-}
-
-/** A poll by the purchase's place in memory. */
-interface Polled {
+/** A poll with what follows from its answer. */
+export interface DecidedPoll {
   readonly entry: Entry;
+  readonly decided: Decided;
+  /** Whether the entry stays in the window once it is written. */
+  readonly stays: boolean;
 }
 
 /** A poll that cannot be recorded at present, and how long its purchase rests. */
-export interface LockedPoll extends Polled {
+export interface LockedPoll {
+  readonly entry: Entry;
   readonly rest: Milliseconds;
 }
 
@@ -38,15 +34,17 @@ const LONGEST_REST: Milliseconds = 15_000;
 const MOST_SUSPECTS = 50_000;
 
 /** No suspects. */
-export function createLockedRows(sql: Sql): LockedRows {
+export function createLockedRows(sql: Sql) {
   /** Row ids, and since when they are known to be locked; null: not asked yet. */
   const suspects = new Map<number, Milliseconds | null>();
   return {
-    suspect: (polls) => {
+    /** The rows of these polls may be locked. */
+    suspect: (polls: readonly DecidedPoll[]): void => {
       if (suspects.size > MOST_SUSPECTS) suspects.clear();
       for (const id of idsOf(polls)) if (!suspects.has(id)) suspects.set(id, null);
     },
-    divide: async (polls) => {
+    /** Divides polls by whether their rows are locked; asks the database about suspects only. */
+    divide: async (polls: readonly DecidedPoll[]) => {
       const asked = suspects.size === 0 ? [] : idsOf(polls).filter((id) => suspects.has(id));
       if (asked.length === 0) return { free: polls, locked: [] };
       const held = await lockedOf(sql, asked);
@@ -56,17 +54,18 @@ export function createLockedRows(sql: Sql): LockedRows {
         else suspects.delete(id);
       }
       const free = polls.filter(({ entry }) => !suspects.has(entry.purchase.id));
-      const locked = polls.flatMap(({ entry }) => {
+      const locked = polls.flatMap(({ entry }): LockedPoll[] => {
         const since = suspects.get(entry.purchase.id);
         return since == null ? [] : [{ entry, rest: Math.min(Math.max(now - since, FIRST_REST), LONGEST_REST) }];
       });
       return { free, locked };
     },
-    count: () => [...suspects.values()].filter((since) => since !== null).length,
+    /** How many rows were locked when they were last asked for. */
+    count: (): number => [...suspects.values()].filter((since) => since !== null).length,
   };
 }
 
-const idsOf = (polls: readonly Polled[]): number[] => polls.map(({ entry }) => entry.purchase.id);
+const idsOf = (polls: readonly DecidedPoll[]): number[] => polls.map(({ entry }) => entry.purchase.id);
 
 /** Answers what logs that rows are locked, and by which session: at once, then once a minute. */
 export function createLockedLog(sql: Sql, log: Logger): (locked: readonly LockedPoll[]) => void {

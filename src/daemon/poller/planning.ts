@@ -1,6 +1,7 @@
 /** Chooses the next call to a site: a poll that is due, a probe in its place, or an extra call; or how long none may leave. */
-import type { Ownership } from '../../domain/replicas/ownership.ts';
+
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import type { Deps } from '../deps.ts';
 import type { ExtraCalls } from './sites/extra-calls.ts';
 import { needOf, type SiteCalls } from './sites/site-calls.ts';
 import type { Entry } from './window/entries.ts';
@@ -15,8 +16,7 @@ export type NextCall =
   | { readonly kind: 'extra' | 'skipped' }
   | { readonly kind: 'rest'; readonly wait: Milliseconds };
 
-export interface PlanContext {
-  readonly ownership: Ownership;
+interface PlanContext extends Pick<Deps, 'ownership'> {
   readonly extraCalls: Pick<ExtraCalls, 'giveTurn'>;
   readonly now: Instant;
 }

@@ -1,50 +1,33 @@
 /** Polls due purchases: plans the next call of each site, polls, decides, records, and applies what was recorded. */
 
-import type { InvoiceReply } from '../../checkout/invoice-details.ts';
-import type { PollPolicy } from '../../domain/polling/poll-plan.ts';
 import type { Ownership } from '../../domain/replicas/ownership.ts';
-import type { SkippedTime } from '../../domain/values/skipped-time.ts';
-import type { Milliseconds } from '../../domain/values/time.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import type { NewDeliveries } from '../../postgres/deliveries/new-deliveries.ts';
-import type { Clock, FollowingClock } from '../../runtime/clock.ts';
-import type { Logger } from '../../runtime/logger.ts';
-import type { Writes } from '../../runtime/loops/health.ts';
 import { createRest } from '../../runtime/loops/rest.ts';
-import type { Meters } from '../../runtime/meters.ts';
-import type { Traces } from '../../runtime/traces/traces.ts';
+import type { Deps } from '../deps.ts';
 import { createAfterRecording } from './after-recording.ts';
 import { nextCall } from './planning.ts';
 import { createPolls } from './polls.ts';
 import { createRecorder } from './recorder.ts';
 import { createRepair } from './repair.ts';
-import { createExtraCalls, type InvoiceOf } from './sites/extra-calls.ts';
+import { createExtraCalls } from './sites/extra-calls.ts';
 import { createSiteCalls, needOf, type PolledSite, type SiteCalls } from './sites/site-calls.ts';
-import { createSiteOutside, type SiteOutside } from './sites/site-outside.ts';
+import { createSiteOutside } from './sites/site-outside.ts';
 import { createSiteStates } from './sites/site-states.ts';
 import { createInsteadOf } from './unrecordable.ts';
-import { hasRoomAgain } from './window/due-reads.ts';
+import { hasRoomAgain, type Windows } from './window/due-reads.ts';
 import { createPurchaseLoader } from './window/purchase-loader.ts';
 import { BESIDE, createWindow } from './window/window.ts';
 
-export interface PollerOptions {
-  readonly sql: Sql;
+interface PollerOptions
+  extends Pick<
+    Deps,
+    'sql' | 'clock' | 'skipped' | 'log' | 'ownership' | 'meters' | 'traces' | 'writes' | 'policyFor' | 'spread'
+  > {
   /** For recording polls. */
   readonly recordingSql: Sql;
-  readonly clock: Clock & Partial<Pick<FollowingClock, 'at'>>;
-  /** Time that the database's clock skipped: by it, no watch expires. */
-  skipped(): SkippedTime;
-  readonly log: Logger;
-  readonly ownership: Ownership;
-  readonly meters: Meters;
-  readonly traces: Traces | null;
-  /** Whether outcomes can be written. */
-  readonly writes: Writes;
   readonly sites: readonly PolledSite[];
-  /** The plan for a site. */
-  policyFor(site: string): PollPolicy;
-  /** Jitter in [-1, 1]. */
-  spread(): number;
   /** Purchases in memory at most. */
   readonly capacity: number;
   /** Called when events were committed, with the deliveries that this replica sends. */
@@ -53,33 +36,6 @@ export interface PollerOptions {
   onSymptom(): void;
   /** Wakes the poller's loop, which loads purchases. */
   wake(): void;
-}
-
-export interface Poller {
-  /**
-   * Loads purchases that became due or changed; answers how long the loop may rest. From the first tick on, polls start as
-   * purchases fall due.
-   */
-  tick(): Promise<Milliseconds>;
-  /**
-   * Polls everything that is due now, once, and waits until the outcomes are recorded; false when the lease became too short for
-   * what is left. For tests, without `tick`.
-   */
-  pollDue(): Promise<boolean>;
-  /** Asks the service for a purchase's whole invoice for a caller; nothing is recorded. Never rejects. */
-  invoiceOf(purchase: InvoiceOf): Promise<InvoiceReply>;
-  /** Whether this replica reaches the checkout services, for the decision to give its shards away. */
-  readonly outside: SiteOutside;
-  /** Writes how this replica calls each site, where that changed. */
-  writeSites(): Promise<void>;
-  /** Polls that were made and are not recorded yet. */
-  unwritten(): number;
-  /** A purchase was erased: it leaves memory and is not polled any more. */
-  forget(id: number): void;
-  /** Another database answers than before: what is written of each site, and read of it, is written and read again. */
-  forgetSites(): void;
-  /** Starts no more polls and waits for those under way. */
-  stop(): Promise<void>;
 }
 
 /** Without a wake-up, the loop looks for changes from outside this often: a lost notification costs this much at most. */
@@ -94,13 +50,12 @@ const MOST_UNWRITTEN = 10_000;
 /** Calls of one site are spaced by less than this at any sensible ceiling. */
 const LONGEST_SPACING: Milliseconds = 200;
 
-export function createPoller(options: PollerOptions): Poller {
+export function createPoller(options: PollerOptions) {
   const { clock, ownership } = options;
-  const { replica } = ownership;
   /** Of the loop that starts calls: what waits for an answer, a turn or a record ends it. */
   const rest = createRest(clock);
-  const { siteCalls, windows, loader, extraCalls, afterRecording, recorder, polls } = createParts(options, rest.wake);
-  const siteStates = createSiteStates({ sql: options.sql, clock, ownership, siteCalls });
+  const parts = createParts(options, rest.wake);
+  const { siteCalls, windows, loader, extraCalls, afterRecording, recorder, polls, siteStates, outside } = parts;
   let stopped = false;
   let starting: Promise<void> | null = null;
 
@@ -128,11 +83,8 @@ export function createPoller(options: PollerOptions): Poller {
     while (!stopped) await rest.take(Math.min(startCalls(), SWEEP));
   };
 
-  const underWay = (): number => {
-    let total = polls.invoicing() + extraCalls.busy();
-    for (const calls of siteCalls.values()) total += calls.inFlight;
-    return total;
-  };
+  const underWay = (): number =>
+    [...siteCalls.values()].reduce((sum, { inFlight }) => sum + inFlight, polls.invoicing() + extraCalls.busy());
   /** Starts calls until none is under way and none may start. Answers after how long more may start. */
   const startAll = async (): Promise<Milliseconds> => {
     for (;;) {
@@ -141,47 +93,52 @@ export function createPoller(options: PollerOptions): Poller {
       await rest.take(Math.min(next, SWEEP));
     }
   };
-  const outlasts = (): boolean => [...siteCalls.values()].every(({ site }) => ownership.outlasts(needOf(site)));
-  const isAnythingDue = (): boolean => {
-    const now = clock.now();
-    return [...windows.values()].some((window) => (window.nextDue() ?? Number.POSITIVE_INFINITY) <= now);
-  };
 
   return {
-    tick: async () => {
+    /** Loads purchases that became due or changed; answers how long the loop may rest. From the first tick on, polls start. */
+    tick: async (): Promise<Milliseconds> => {
       const more = await loader.load();
       starting ??= startUntilStopped();
       rest.wake();
       if (more) return SOON;
       return [...windows.values()].some((window) => window.pressed()) ? MAKING_ROOM : SWEEP;
     },
-    pollDue: async () => {
+    /**
+     * Polls everything that is due now, once, and waits until the outcomes are recorded; false when the lease became too short for
+     * what is left. For tests, without `tick`.
+     */
+    pollDue: async (): Promise<boolean> => {
       for (;;) {
         while (await loader.load());
         const next = await startAll();
         if (recorder.pending() > 0) await recorder.drain();
         // Nothing may begin on this lease: with the next one the pass goes on.
-        else if (!outlasts()) return !isAnythingDue() && !hasRoomAgain(windows);
+        else if (!outlastsAny(ownership, siteCalls)) return !isDueBy(windows, clock.now()) && !hasRoomAgain(windows);
         // Everything may be recorded by now, which made room for purchases that had none.
         else if (hasRoomAgain(windows)) continue;
         // A due purchase waits for its turn in the site's calls a second.
-        else if (next < LONGEST_SPACING && isAnythingDue()) await new Promise((resolve) => setTimeout(resolve, next));
+        else if (next < LONGEST_SPACING && isDueBy(windows, clock.now()))
+          await new Promise((resolve) => setTimeout(resolve, next));
         else return true;
       }
     },
     invoiceOf: extraCalls.invoiceOf,
-    outside: createSiteOutside({ sql: options.sql, clock, replica, siteCalls }),
+    outside,
     writeSites: siteStates.write,
-    forgetSites: () => {
+    /** Another database answers than before: what is written of each site, and read of it, is written and read again. */
+    forgetSites: (): void => {
       siteStates.forget();
       for (const calls of siteCalls.values()) calls.forget();
     },
-    unwritten: () => recorder.pending(),
-    forget: (id) => {
+    /** Polls that were made and are not recorded yet. */
+    unwritten: (): number => recorder.pending(),
+    /** A purchase was erased: it leaves memory and is not polled any more. */
+    forget: (id: number): void => {
       loader.left(id);
       for (const window of windows.values()) window.remove(id);
     },
-    stop: async () => {
+    /** Starts no more polls and waits for those under way. */
+    stop: async (): Promise<void> => {
       stopped = true;
       extraCalls.stop();
       rest.wake();
@@ -192,6 +149,15 @@ export function createPoller(options: PollerOptions): Poller {
       }
     },
   };
+}
+
+/** Whether the lease is long enough for a poll of any site. */
+function outlastsAny({ outlasts }: Ownership, siteCalls: ReadonlyMap<string, SiteCalls>): boolean {
+  return [...siteCalls.values()].every(({ site }) => outlasts(needOf(site)));
+}
+
+function isDueBy(windows: Windows, now: Instant): boolean {
+  return [...windows.values()].some((window) => (window.nextDue() ?? Number.POSITIVE_INFINITY) <= now);
 }
 
 /** The poller's parts, each built from those before it. `wakeCalls` wakes the loop that starts calls. */
@@ -219,5 +185,7 @@ function createParts(options: PollerOptions, wakeCalls: () => void) {
     ...afterRecording,
   });
   const polls = createPolls({ ...options, windows, loader, extraCalls, recorder, wake: wakeCalls });
-  return { siteCalls, windows, loader, extraCalls, afterRecording, recorder, polls };
+  const siteStates = createSiteStates({ sql, clock, ownership, siteCalls });
+  const outside = createSiteOutside({ sql, clock, replica, siteCalls });
+  return { siteCalls, windows, loader, extraCalls, afterRecording, recorder, polls, siteStates, outside };
 }

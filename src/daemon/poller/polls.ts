@@ -4,16 +4,12 @@ import { decide } from '../../domain/deciding/decide.ts';
 import { asksForInvoice } from '../../domain/deciding/invoice.ts';
 import { type InvoiceSeen, observationOf } from '../../domain/deciding/invoice-seen.ts';
 import type { PollOutcome } from '../../domain/deciding/outcome.ts';
-import { type PollPolicy, strikesAfter } from '../../domain/polling/poll-plan.ts';
+import { strikesAfter } from '../../domain/polling/poll-plan.ts';
 import { notAhead } from '../../domain/purchases/clock-back.ts';
 import type { Observation } from '../../domain/purchases/purchase.ts';
-import type { Ownership } from '../../domain/replicas/ownership.ts';
-import type { SkippedTime } from '../../domain/values/skipped-time.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
-import type { Clock, FollowingClock } from '../../runtime/clock.ts';
-import type { Logger } from '../../runtime/logger.ts';
-import type { Meters } from '../../runtime/meters.ts';
-import type { RequestTrace, Traces } from '../../runtime/traces/traces.ts';
+import type { RequestTrace } from '../../runtime/traces/traces.ts';
+import type { Deps } from '../deps.ts';
 import { POISON_REST } from './after-recording.ts';
 import type { Recorder } from './recorder.ts';
 import type { ExtraCalls } from './sites/extra-calls.ts';
@@ -22,31 +18,14 @@ import type { Windows } from './window/due-reads.ts';
 import type { Entry } from './window/entries.ts';
 import type { PurchaseLoader } from './window/purchase-loader.ts';
 
-export interface PollsOptions {
-  readonly clock: Clock & Partial<Pick<FollowingClock, 'at'>>;
-  readonly log: Logger;
-  readonly meters: Meters;
-  readonly traces: Traces | null;
-  readonly ownership: Ownership;
+interface PollsOptions
+  extends Pick<Deps, 'clock' | 'log' | 'meters' | 'traces' | 'ownership' | 'policyFor' | 'skipped' | 'spread'> {
   readonly windows: Windows;
   readonly loader: PurchaseLoader;
   readonly extraCalls: ExtraCalls;
   readonly recorder: Recorder;
-  /** The plan for a site. */
-  policyFor(site: string): PollPolicy;
-  /** Time that the database's clock skipped: by it, no watch expires. */
-  skipped(): SkippedTime;
-  /** Jitter in [-1, 1]. */
-  spread(): number;
   /** Wakes the poller when a poll has ended. */
   wake(): void;
-}
-
-export interface Polls {
-  /** Polls a purchase that its window gave out. Never rejects. */
-  poll(calls: SiteCalls, entry: Entry, probe: boolean): Promise<void>;
-  /** Polls that ask for an invoice, too, from their status on until they are decided. */
-  invoicing(): number;
 }
 
 /** A poll whose status was answered. */
@@ -60,7 +39,7 @@ interface Answered {
   readonly askedMoment: Milliseconds;
 }
 
-export function createPolls(options: PollsOptions): Polls {
+export function createPolls(options: PollsOptions) {
   const { clock, log, meters, traces, ownership, windows, loader, extraCalls, recorder, wake } = options;
   let invoicing = 0;
 
@@ -116,7 +95,8 @@ export function createPolls(options: PollsOptions): Polls {
   };
 
   return {
-    poll: async (calls, entry, probe) => {
+    /** Polls a purchase that its window gave out. Never rejects. */
+    poll: async (calls: SiteCalls, entry: Entry, probe: boolean): Promise<void> => {
       const { purchase } = entry;
       const answered = await ask(calls, entry);
       const { seen } = answered;
@@ -134,7 +114,8 @@ export function createPolls(options: PollsOptions): Polls {
       }
       wake();
     },
-    invoicing: () => invoicing,
+    /** Polls that ask for an invoice, too, from their status on until they are decided. */
+    invoicing: (): number => invoicing,
   };
 }
 

@@ -6,49 +6,28 @@
  */
 
 import type { Milliseconds } from '../../domain/values/time.ts';
-import { isAboutData, isLockTimeout, type Sql } from '../../postgres/connection/database.ts';
+import { isAboutData, isLockTimeout } from '../../postgres/connection/database.ts';
 import { NO_DELIVERIES } from '../../postgres/deliveries/new-deliveries.ts';
 import type { Writer } from '../../postgres/deliveries/settle.ts';
-import { type Decided, type Recorded, recordChanged, recordUnchanged } from '../../postgres/polling/record.ts';
+import { recordChanged, recordUnchanged } from '../../postgres/polling/record.ts';
 import { createBatcher } from '../../runtime/loops/batch.ts';
 import type { Meters } from '../../runtime/meters.ts';
 import type { Traces } from '../../runtime/traces/traces.ts';
-import { createLockedRows, type LockedPoll } from './locked-rows.ts';
+import type { Deps } from '../deps.ts';
+import type { createAfterRecording } from './after-recording.ts';
+import { createLockedRows, type DecidedPoll } from './locked-rows.ts';
+import type { createRepair } from './repair.ts';
+import type { createInsteadOf } from './unrecordable.ts';
 import type { Entry } from './window/entries.ts';
 
-export interface DecidedPoll {
-  readonly entry: Entry;
-  readonly decided: Decided;
-  /** Whether the entry stays in the window once it is written. */
-  readonly stays: boolean;
-}
-
-export interface RecorderOptions {
-  readonly sql: Sql;
-  readonly replica: string;
+interface RecorderOptions extends Pick<Deps, 'sql' | 'replica'>, Omit<ReturnType<typeof createAfterRecording>, 'pause'> {
   readonly meter?: Meters['recording'];
   readonly traces?: Traces | null;
-  /** A batch was written; ids that are missing in the answer were refused. */
-  onRecorded(batch: readonly DecidedPoll[], recorded: Recorded): void;
-  /** Tries to repair the purchase of a poll whose values the database refuses. Never rejects. */
-  repair(poll: DecidedPoll): Promise<boolean>;
-  /** Polls that say that this one was refused, to be recorded instead; the first one that the database takes is. */
-  insteadOf(poll: DecidedPoll, error: unknown): DecidedPoll[];
-  /** A refused poll's purchase was repaired. */
-  onRepaired(batch: readonly DecidedPoll[]): void;
-  /** Polls cannot be recorded because another session has locked their rows, as it has `inAll` rows. */
-  onLocked(locked: readonly LockedPoll[], inAll: number): void;
-  /** The database refuses the values of a poll; a failure is recorded instead where the database takes that. */
-  onRefused(poll: DecidedPoll, error: unknown): void;
-  /** A batch could not be written. `poison` marks a single poll of which nothing can be recorded. */
-  onFailed(batch: readonly DecidedPoll[], error: unknown, poison: boolean): void;
+  readonly repair: ReturnType<typeof createRepair>;
+  readonly insteadOf: ReturnType<typeof createInsteadOf>;
 }
 
-export interface Recorder {
-  add(poll: DecidedPoll): void;
-  pending(): number;
-  drain(): Promise<void>;
-}
+export type Recorder = ReturnType<typeof createRecorder>;
 
 const MOST = 1_000;
 const LINGER = 50;
@@ -66,7 +45,7 @@ const MOST_TRIES = 3;
 
 type Write = typeof recordUnchanged | typeof recordChanged;
 
-export function createRecorder(options: RecorderOptions): Recorder {
+export function createRecorder(options: RecorderOptions) {
   const { sql, replica, meter, traces, onRecorded, repair, insteadOf, onRepaired, onLocked, onRefused, onFailed } = options;
   const lockedRows = createLockedRows(sql);
   /** Polls of the last batch without a change. */
@@ -151,13 +130,13 @@ export function createRecorder(options: RecorderOptions): Recorder {
   const firstSights = createBatcher<DecidedPoll>(writeChanged, { ...atOnce, parallel: 1 });
   const batchers = [unchanged, changed, firstSights];
   return {
-    add: (poll) => {
+    add: (poll: DecidedPoll): void => {
       const { kind, reason } = poll.decided.outcome;
       // A purchase is not polled again before its poll is recorded, so its changes keep their order across the batches.
       (kind !== 'changed' ? unchanged : reason === 'first' ? firstSights : changed).add(poll);
     },
-    pending: () => batchers.reduce((sum, batcher) => sum + batcher.pending(), 0),
-    drain: async () => {
+    pending: (): number => batchers.reduce((sum, batcher) => sum + batcher.pending(), 0),
+    drain: async (): Promise<void> => {
       await Promise.all(batchers.map((batcher) => batcher.drain()));
     },
   };

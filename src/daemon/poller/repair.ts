@@ -1,22 +1,13 @@
 /** Repairs a purchase whose row disagrees with its last announced transition, so that no change of it can be recorded. */
 
 import { repaired } from '../../domain/deciding/repair.ts';
-import type { PollPolicy } from '../../domain/polling/poll-plan.ts';
 import type { Purchase } from '../../domain/purchases/purchase.ts';
 import { namedState } from '../../domain/purchases/states.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
 import { readHistory, writeRepaired } from '../../postgres/polling/repair.ts';
-import type { Logger } from '../../runtime/logger.ts';
-import type { Meters } from '../../runtime/meters.ts';
-import type { DecidedPoll } from './recorder.ts';
+import type { Deps } from '../deps.ts';
+import type { DecidedPoll } from './locked-rows.ts';
 
-export interface RepairOptions {
-  readonly sql: Sql;
-  readonly log: Logger;
-  readonly meters: Meters;
-  readonly replica: string;
-  policyFor(site: string): PollPolicy;
-}
+type RepairOptions = Pick<Deps, 'sql' | 'log' | 'meters' | 'replica' | 'policyFor'>;
 
 const DETAIL =
   'The stored purchase disagreed with its last announced transition, and the database refused every change of it. It was set back to that transition and is polled on; nothing needs to be done.';

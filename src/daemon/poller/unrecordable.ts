@@ -4,18 +4,13 @@
  */
 
 import { decideOwnTrouble } from '../../domain/deciding/failed.ts';
-import type { PollPolicy } from '../../domain/polling/poll-plan.ts';
 import type { Trouble } from '../../domain/purchases/purchase.ts';
-import type { SkippedTime } from '../../domain/values/skipped-time.ts';
-import type { DecidedPoll } from './recorder.ts';
+import type { Deps } from '../deps.ts';
+import type { DecidedPoll } from './locked-rows.ts';
 import type { Windows } from './window/due-reads.ts';
 
-export interface InsteadOptions {
+interface InsteadOptions extends Pick<Deps, 'policyFor' | 'skipped' | 'spread'> {
   readonly windows: Windows;
-  policyFor(site: string): PollPolicy;
-  skipped(): SkippedTime;
-  /** Jitter in [-1, 1]. */
-  spread(): number;
 }
 
 /** Answers the polls to record in place of a refused one, in this order until the database takes one. */

@@ -1,14 +1,13 @@
 /** Writes to the database how much this replica did, for the other replicas; a daemon with nothing to do writes nothing. */
+
 import type { Milliseconds } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
 import { type Activity, addActivity, addDeliveryActivity, type DeliveryActivity } from '../../postgres/shards/activity.ts';
-import { type Meters, POLL_OUTCOMES, type SiteMeter, type SubscriberMeter } from '../../runtime/meters.ts';
+import { POLL_OUTCOMES, type SiteMeter, type SubscriberMeter } from '../../runtime/meters.ts';
+import type { Deps } from '../deps.ts';
 
 const EVERY: Milliseconds = 10_000;
 
-export interface ActivityOptions {
-  readonly sql: Sql;
-  readonly meters: Pick<Meters, 'sites' | 'subscribers'>;
+interface ActivityOptions extends Pick<Deps, 'sql' | 'meters'> {
   /** Writes how this replica calls each site, which has the same rhythm. */
   writeSites?(): Promise<void>;
 }

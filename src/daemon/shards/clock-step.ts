@@ -2,24 +2,15 @@
 
 import type { Holding } from '../../domain/replicas/ownership.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
 import { moveDueBack, type UnmovedRows } from '../../postgres/shards/step-back.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import type { Logger } from '../../runtime/logger.ts';
+import type { Deps } from '../deps.ts';
 import type { MoveRest } from './step-following.ts';
-
-export interface ClockStepOptions {
-  readonly sql: Sql;
-  readonly clock: Pick<Clock, 'now'>;
-  readonly log: Logger;
-  readonly replica: string;
-}
 
 /**
  * A function that follows a step. Where other sessions had locked rows, it answers a function that moves these later, and that
  * answers whether all are moved by now.
  */
-export function createClockStep({ sql, clock, log, replica }: ClockStepOptions) {
+export function createClockStep({ sql, clock, log, replica }: Pick<Deps, 'sql' | 'clock' | 'log' | 'replica'>) {
   return async (step: Milliseconds, holdings: readonly Holding[]): Promise<MoveRest | null> => {
     const byMs = Math.round(step);
     if (step > 0) {

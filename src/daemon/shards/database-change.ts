@@ -8,16 +8,12 @@ import { ulid } from 'ulid';
 import { type ChangeKind, COMPARE, changeText } from '../../domain/incidents/database-loss.ts';
 import { compareDatabase } from '../../domain/replicas/database-change.ts';
 import { type Instant, isoTimeOrNull } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
 import { noteDatabaseChange } from '../../postgres/shards/database-changes.ts';
 import type { Renewal } from '../../postgres/shards/replicas.ts';
-import type { Logger } from '../../runtime/logger.ts';
 import type { Meters } from '../../runtime/meters.ts';
+import type { Deps } from '../deps.ts';
 
-export interface DatabaseChangeOptions {
-  readonly sql: Sql;
-  readonly log: Logger;
-  readonly replica: string;
+export interface DatabaseChangeOptions extends Pick<Deps, 'sql' | 'log' | 'replica'> {
   readonly meters?: Pick<Meters, 'databaseChanged'>;
   /** Dials every session again: one may still lead to the server of before. */
   redial?(): Promise<void>;

@@ -1,10 +1,10 @@
 /** Drops erased purchases from the memory of this replica, as the table of erasures says. */
-import type { Milliseconds } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { erasedAfter, lastErasure } from '../../postgres/purchases/erase.ts';
 
-export interface ErasuresOptions {
-  readonly sql: Sql;
+import type { Milliseconds } from '../../domain/values/time.ts';
+import { erasedAfter, lastErasure } from '../../postgres/purchases/erase.ts';
+import type { Deps } from '../deps.ts';
+
+interface ErasuresOptions extends Pick<Deps, 'sql'> {
   /** The parts that hold purchases in memory, by row id. */
   readonly parts: readonly { forget(purchase: number): void }[];
 }
@@ -15,19 +15,14 @@ const SWEEP: Milliseconds = 60_000;
 const OVERLAP = 100;
 const MOST_AT_ONCE = 5_000;
 
-export interface Erasures {
-  /** Drops what was erased since the first tick, or since `begin`; answers how long to rest. */
-  tick(): Promise<Milliseconds>;
-  /** Begins after the last erasure that the database knows; to be called before anything is loaded. */
-  begin(): Promise<void>;
-}
-
 /** Nothing was read. */
-export function createErasures({ sql, parts }: ErasuresOptions): Erasures {
+export function createErasures({ sql, parts }: ErasuresOptions) {
   let last: number | null = null;
+  /** Begins after the last erasure that the database knows; to be called before anything is loaded. */
   const begin = async (): Promise<void> => {
     last = await lastErasure(sql);
   };
+  /** Drops what was erased since the first tick, or since `begin`; answers how long to rest. */
   const tick = async (): Promise<Milliseconds> => {
     if (last === null) {
       await begin();

@@ -2,33 +2,28 @@
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { FollowingClock } from '../../runtime/clock.ts';
 
-export interface Lease {
-  /** The database is asked to renew the lease; what it returns is to be called once memory holds what the answer says. */
-  renew(): () => void;
-  /** Whether the lease is longer than `need`. */
-  outlasts(need: Milliseconds): boolean;
-}
+export type Lease = ReturnType<typeof createLease>;
 
 /** This machine's wall clock runs on while a virtual machine is suspended, its monotonic clock does not: so far apart, a lease is void. */
 const LARGEST_JUMP: Milliseconds = 5_000;
 
 /** A lease that has ended. */
-export function createLease(
-  clock: Pick<FollowingClock, 'monotonic'> & Partial<Pick<FollowingClock, 'wall'>>,
-  ttl: Milliseconds,
-): Lease {
+export function createLease(clock: Pick<FollowingClock, 'monotonic'> & Partial<Pick<FollowingClock, 'wall'>>, ttl: Milliseconds) {
   let endsAt = Number.NEGATIVE_INFINITY;
   /** How far this machine's wall clock was ahead of its monotonic clock when the lease was renewed. */
   let wallAhead = 0;
   const wallAheadNow = (): Milliseconds => (clock.wall === undefined ? 0 : clock.wall() - clock.monotonic());
   return {
-    renew: () => {
+    /** The database is asked to renew the lease; what it returns is to be called once memory holds what the answer says. */
+    renew: (): (() => void) => {
       const asked = { at: clock.monotonic(), wallAhead: wallAheadNow() };
       return () => {
         endsAt = asked.at + ttl;
         wallAhead = asked.wallAhead;
       };
     },
-    outlasts: (need) => clock.monotonic() + need < endsAt && Math.abs(wallAheadNow() - wallAhead) < LARGEST_JUMP,
+    /** Whether the lease is longer than `need`. */
+    outlasts: (need: Milliseconds): boolean =>
+      clock.monotonic() + need < endsAt && Math.abs(wallAheadNow() - wallAhead) < LARGEST_JUMP,
   };
 }

@@ -2,14 +2,13 @@
 
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { type Listener, listen } from '../../postgres/connection/listen.ts';
-import type { Logger } from '../../runtime/logger.ts';
 import type { Loops } from '../../runtime/loops/loops.ts';
 import { createWakeUps } from '../../runtime/loops/wake-ups.ts';
+import type { Deps } from '../deps.ts';
 
-export interface ListeningOptions {
+interface ListeningOptions extends Pick<Deps, 'log'> {
   /** The address at which Postgres passes notifications on; null where a pooler passes none on. */
   readonly url: string | null;
-  readonly log: Logger;
   readonly loops: Pick<Loops, 'wake' | 'all'>;
   readonly notifier: {
     /** The next load reads the subscribers, too. */

@@ -2,6 +2,7 @@
  * Keeps sites and subscribers in line with what living replicas name, says what none names, and has people alerted when the
  * settings of two replicas differ for long.
  */
+
 import { differingSettings, listedSettings, type SettingsDigests } from '../../config/settings-digests.ts';
 import { MOST_UNPOLLED, type UnpolledSite, unpolledAdvice, unpolledText } from '../../domain/polling/unpolled.ts';
 import type { TroubleSeen } from '../../domain/replicas/loop-health.ts';
@@ -18,21 +19,13 @@ import {
 import type { Clock } from '../../runtime/clock.ts';
 import type { LogEvent } from '../../runtime/log-events.ts';
 import type { Logger } from '../../runtime/logger.ts';
+import type { Deps } from '../deps.ts';
 
-export interface NamesOptions {
-  readonly sql: Sql;
+interface NamesOptions extends Pick<Deps, 'sql' | 'log' | 'replica'> {
   readonly clock: Pick<Clock, 'monotonic'>;
-  readonly log: Logger;
-  readonly replica: string;
   readonly naming: Naming;
   /** Digests of this replica's settings. */
   readonly settings: SettingsDigests;
-}
-
-export interface Names {
-  tick(): Promise<Milliseconds>;
-  /** What to alert people about: settings that differ for long. */
-  troubles(): readonly TroubleSeen[];
 }
 
 /** While something is unnamed or differs, and otherwise. */
@@ -41,7 +34,7 @@ const EVERY: Milliseconds = 30_000;
 /** A rolling deploy of a few replicas is over by then. */
 const DIFFER_FOR: Milliseconds = 5 * 60_000;
 
-export function createNames({ sql, clock, log, replica, naming, settings }: NamesOptions): Names {
+export function createNames({ sql, clock, log, replica, naming, settings }: NamesOptions) {
   /** What is logged of each site and subscriber that no replica names. */
   let said: ReadonlyMap<string, UnnamedLine> = new Map();
   const differing = createLasting(clock);
@@ -69,13 +62,14 @@ export function createNames({ sql, clock, log, replica, naming, settings }: Name
   };
 
   return {
-    tick: async () => {
+    tick: async (): Promise<Milliseconds> => {
       const { others, isUnnamed } = await followNames(sql, { ...naming, replica });
       compare(others);
       sayUnnamed(isUnnamed ? await readUnnamed(sql) : []);
       return said.size > 0 || differing.found().length > 0 ? SOON : EVERY;
     },
-    troubles: () =>
+    /** What to alert people about: settings that differ for long. */
+    troubles: (): readonly TroubleSeen[] =>
       differing.lasted() < DIFFER_FOR
         ? []
         : [

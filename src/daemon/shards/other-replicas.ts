@@ -1,15 +1,13 @@
 /** The other replicas, as this one sees them: whose lease has ended, and which take shards. */
-import type { Milliseconds } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { expireReplica, forgetReplica, type OtherReplica } from '../../postgres/shards/replicas.ts';
-import type { FollowingClock } from '../../runtime/clock.ts';
-import type { Logger } from '../../runtime/logger.ts';
-import { isGone } from '../../runtime/process/process-identity.ts';
 
-export interface OtherReplicasOptions {
-  readonly sql: Sql;
-  readonly clock: Pick<FollowingClock, 'monotonic'>;
-  readonly log: Logger;
+import type { Milliseconds } from '../../domain/values/time.ts';
+import { expireReplica, forgetReplica, type OtherReplica } from '../../postgres/shards/replicas.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { isGone } from '../../runtime/process/process-identity.ts';
+import type { Deps } from '../deps.ts';
+
+interface OtherReplicasOptions extends Pick<Deps, 'sql' | 'log'> {
+  readonly clock: Pick<Clock, 'monotonic'>;
   /** This replica's lease: another one may be longer. */
   readonly ttl: Milliseconds;
 }

@@ -3,7 +3,7 @@
 import type { SettingsDigests } from '../../config/settings-digests.ts';
 import type { Fleet } from '../../domain/replicas/direct-alert.ts';
 import { type SettingsNames, type ShardPart, sizeOf } from '../../domain/replicas/named.ts';
-import { type Ownership, SHARDS } from '../../domain/replicas/ownership.ts';
+import { SHARDS } from '../../domain/replicas/ownership.ts';
 import { LEAST_STEP } from '../../domain/values/clock-ahead.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
@@ -18,8 +18,8 @@ import {
   takeShards,
 } from '../../postgres/shards/replicas.ts';
 import type { FollowingClock } from '../../runtime/clock.ts';
-import type { Logger } from '../../runtime/logger.ts';
-import { createDatabaseChange, type DatabaseChangeOptions, type OtherDatabase } from './database-change.ts';
+import type { Deps } from '../deps.ts';
+import { createDatabaseChange, type DatabaseChangeOptions } from './database-change.ts';
 import { createHeldShards, type HeldShards } from './held-shards.ts';
 import { createLease, type Lease } from './lease.ts';
 import { createOtherReplicas } from './other-replicas.ts';
@@ -27,11 +27,11 @@ import { createPart } from './part.ts';
 import type { SkippedTimeKeeper } from './skipped-time.ts';
 import { createStepFollowing, type StepFollowing, type StepFollowingOptions } from './step-following.ts';
 
-export interface OwnershipOptions extends Pick<DatabaseChangeOptions, 'meters' | 'redial'>, Pick<StepFollowingOptions, 'onStep'> {
-  readonly sql: Sql;
+export interface OwnershipOptions
+  extends Pick<Deps, 'sql' | 'log' | 'replica'>,
+    Pick<DatabaseChangeOptions, 'meters' | 'redial'>,
+    Pick<StepFollowingOptions, 'onStep'> {
   readonly clock: Pick<FollowingClock, 'monotonic'> & Partial<Pick<FollowingClock, 'follow' | 'wall'>>;
-  readonly log: Logger;
-  readonly replica: string;
   /** See runtime/process/process-identity.ts. */
   readonly process: string;
   /** Names of the keys with which this replica opens what is stored encrypted; none unless given. */
@@ -49,20 +49,7 @@ export interface OwnershipOptions extends Pick<DatabaseChangeOptions, 'meters' |
   onNotificationQueue?(used: number): void;
 }
 
-export interface OwnershipKeeper extends Ownership {
-  /** Renews, takes and gives back; answers how long to rest. */
-  tick(): Promise<Milliseconds>;
-  /** The other replicas and who had the judge's lease, as of the last renewal. */
-  fleet(): Fleet;
-  /** Calls back when the database is not the one any more that memory is of. */
-  onOtherDatabase(part: OtherDatabase): void;
-  /** Leaves the shards to the other replicas, or takes this replica's share back. */
-  setAway(isAway: boolean): void;
-  /** Begins nothing new; gives back every shard as soon as nothing is under way on it. Resolves when none is left. */
-  handOver(): Promise<void>;
-  /** Gives up everything at once, whatever is under way: its results are refused from then on. */
-  release(): Promise<void>;
-}
+export type OwnershipKeeper = ReturnType<typeof createOwnership>;
 
 const EVERY_SHARD = Array.from({ length: SHARDS }, (_, shard) => shard);
 
@@ -127,7 +114,7 @@ function createRenewing(options: OwnershipOptions, shards: HeldShards, lease: Le
   };
 }
 
-export function createOwnership(options: OwnershipOptions): OwnershipKeeper {
+export function createOwnership(options: OwnershipOptions) {
   const { sql, clock, log, replica, ttl, renewEvery, skippedTime } = options;
   const shards = createHeldShards(log);
   const lease = createLease(clock, ttl);
@@ -150,13 +137,16 @@ export function createOwnership(options: OwnershipOptions): OwnershipKeeper {
     end: shards.end,
     lost: shards.lost,
     onChange: shards.onChange,
-    onBack: (listener) => void onBack.push(listener),
+    onBack: (listener: () => void): void => void onBack.push(listener),
     outlasts: lease.outlasts,
-    mayBegin: (shard, need) => shards.stays(shard) && lease.outlasts(need),
-    mayGoOn: (shard, epoch, need) => shards.epochOf(shard) === epoch && lease.outlasts(need),
-    share: () => shards.size / SHARDS,
+    mayBegin: (shard: number, need: Milliseconds): boolean => shards.stays(shard) && lease.outlasts(need),
+    mayGoOn: (shard: number, epoch: number, need: Milliseconds): boolean =>
+      shards.epochOf(shard) === epoch && lease.outlasts(need),
+    share: (): number => shards.size() / SHARDS,
+    /** The other replicas and who had the judge's lease, as of the last renewal. */
     fleet,
-    tick: async () => {
+    /** Renews, takes and gives back; answers how long to rest. */
+    tick: async (): Promise<Milliseconds> => {
       if (isStopping) return renewEvery;
       const wasConfirmed = isConfirmed;
       isConfirmed = false;
@@ -176,20 +166,24 @@ export function createOwnership(options: OwnershipOptions): OwnershipKeeper {
       if (!wasConfirmed) for (const listener of onBack) listener();
       return renewEvery;
     },
+    /** Calls back when the database is not the one any more that memory is of. */
     onOtherDatabase,
-    setAway: (away) => {
+    /** Leaves the shards to the other replicas, or takes this replica's share back. */
+    setAway: (away: boolean): void => {
       isAway = away;
     },
-    handOver: async () => {
+    /** Begins nothing new; gives back every shard as soon as nothing is under way on it. Resolves when none is left. */
+    handOver: async (): Promise<void> => {
       isStopping = true;
       shards.leave('all');
       await markLeaving(sql, replica);
-      while (shards.size > 0) {
+      while (shards.size() > 0) {
         await shards.idle();
         await giveBack(sql, replica, shards);
       }
     },
-    release: async () => {
+    /** Gives up everything at once, whatever is under way: its results are refused from then on. */
+    release: async (): Promise<void> => {
       isStopping = true;
       shards.clear();
       await releaseReplica(sql, replica);
@@ -211,7 +205,5 @@ async function balance(sql: Sql, replica: string, shards: HeldShards, part: Shar
 }
 
 async function giveBack(sql: Sql, replica: string, held: HeldShards): Promise<void> {
-  const shards = held.beginRelease();
-  await releaseShards(sql, { replica, shards });
-  held.released(shards);
+  await held.release((shards) => releaseShards(sql, { replica, shards }));
 }

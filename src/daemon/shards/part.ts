@@ -1,11 +1,9 @@
 /** Which part of the shards this replica takes, by what its settings and those of other replicas name. */
 import { partOf, type SettingsNames, type ShardPart } from '../../domain/replicas/named.ts';
 import type { OtherReplica, Renewal } from '../../postgres/shards/replicas.ts';
-import type { Logger } from '../../runtime/logger.ts';
+import type { Deps } from '../deps.ts';
 
-export interface PartOptions {
-  readonly log: Logger;
-  readonly replica: string;
+interface PartOptions extends Pick<Deps, 'log' | 'replica'> {
   /** What this replica's settings name; unless given, the replica shares all shards evenly. */
   readonly named?: SettingsNames;
 }

@@ -3,8 +3,7 @@
 import type { ReplicaTroubleReason } from '../../domain/incidents/replica-trouble.ts';
 import { afterLook, type NothingReached, type Participation, TAKING_PART } from '../../domain/replicas/replica-reach.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import type { Logger } from '../../runtime/logger.ts';
+import type { Deps } from '../deps.ts';
 
 /** Something outside that this replica has to reach: checkout services, or receivers. */
 export interface Outside {
@@ -17,18 +16,10 @@ export interface Outside {
   stillFails(): Promise<boolean>;
 }
 
-export interface ReachOptions {
-  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
-  readonly log: Logger;
+interface ReachOptions extends Pick<Deps, 'clock' | 'log'> {
   readonly outsides: readonly Outside[];
   /** Leaves the shards to the others, or takes its share back. */
   setAway(isAway: boolean): void;
-}
-
-export interface Reach {
-  tick(): Promise<Milliseconds>;
-  /** What to alert people about: why this replica left its shards, until it reaches something again. */
-  troubles(): readonly { readonly reason: Outside['reason']; readonly for: Milliseconds; readonly error: string }[];
 }
 
 const EVERY: Milliseconds = 5_000;
@@ -40,7 +31,7 @@ interface Watched {
   trouble: NothingReached | null;
 }
 
-export function createReach({ clock, log, outsides, setAway }: ReachOptions): Reach {
+export function createReach({ clock, log, outsides, setAway }: ReachOptions) {
   const watched = outsides.map((outside): Watched => ({ outside, participation: TAKING_PART, trouble: null }));
 
   const look = async (each: Watched): Promise<void> => {
@@ -70,12 +61,13 @@ export function createReach({ clock, log, outsides, setAway }: ReachOptions): Re
   };
 
   return {
-    tick: async () => {
+    tick: async (): Promise<Milliseconds> => {
       for (const each of watched) await look(each);
       setAway(watched.some(({ participation }) => participation.awayUntil !== null));
       return EVERY;
     },
-    troubles: () =>
+    /** What to alert people about: why this replica left its shards, until it reaches something again. */
+    troubles: (): readonly { readonly reason: Outside['reason']; readonly for: Milliseconds; readonly error: string }[] =>
       watched.flatMap(({ outside: { reason }, trouble }) =>
         trouble === null ? [] : [{ reason, for: Math.max(clock.now() - trouble.since, 0), error: trouble.error }],
       ),

@@ -3,28 +3,12 @@
 import { LEAST_STEP } from '../../domain/values/clock-ahead.ts';
 import { afterStep, type SkippedTime, setBackSince } from '../../domain/values/skipped-time.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
 import { type ClockSteps, noteClockSteps } from '../../postgres/shards/skipped-time.ts';
-import type { Clock, FollowingClock } from '../../runtime/clock.ts';
+import type { Deps } from '../deps.ts';
 
-export interface SkippedTimeKeeper {
-  /** What the clock skipped, as of the last reading. */
-  skipped(): SkippedTime;
-  /** Takes over a reading of the database: how its clock stepped since the one before, and what replicas have noted. */
-  read(step: Milliseconds, noted: ClockSteps): void;
-  /** Notes what no other replica has noted. Rejects when the database does; the next reading tries again. */
-  note(): Promise<void>;
-  /** Another database answers than before: only what that database has noted counts. */
-  forget(): void;
-}
+export type SkippedTimeKeeper = ReturnType<typeof createSkippedTime>;
 
-export function createSkippedTime({
-  sql,
-  clock,
-}: {
-  readonly sql: Sql;
-  readonly clock: Pick<Clock, 'now'> & Partial<Pick<FollowingClock, 'suspended'>>;
-}): SkippedTimeKeeper {
+export function createSkippedTime({ sql, clock }: Pick<Deps, 'sql' | 'clock'>) {
   let noted: ClockSteps | null = null;
   /** By how much the clock stepped beyond what is noted. */
   let unnoted: Milliseconds = 0;
@@ -33,8 +17,10 @@ export function createSkippedTime({
   let suspendedBefore = suspended();
 
   return {
-    skipped: () => skipped,
-    read: (step, is) => {
+    /** What the clock skipped, as of the last reading. */
+    skipped: (): SkippedTime => skipped,
+    /** Takes over a reading of the database: how its clock stepped since the one before, and what replicas have noted. */
+    read: (step: Milliseconds, is: ClockSteps): void => {
       // While this machine was suspended its monotonic clock stood still, and the time passed.
       const asleep = Math.max(suspended() - suspendedBefore, 0);
       suspendedBefore += asleep;
@@ -46,12 +32,14 @@ export function createSkippedTime({
       noted = is;
       skipped = unnoted === 0 ? is.skipped : afterStep(is.skipped, { by: unnoted, now: clock.now() });
     },
-    forget: () => {
+    /** Another database answers than before: only what that database has noted counts. */
+    forget: (): void => {
       noted = null;
       unnoted = 0;
       skipped = [];
     },
-    note: async () => {
+    /** Notes what no other replica has noted. Rejects when the database does; the next reading tries again. */
+    note: async (): Promise<void> => {
       if (noted === null || unnoted === 0) return;
       const all = { stepped: noted.stepped + unnoted, skipped };
       if (!(await noteClockSteps(sql, all, noted))) return;

@@ -1,16 +1,15 @@
 /** Notes each step of the database's clock before a shard changes hands, and brings what was written before a step back in line. */
+
 import type { Holding } from '../../domain/replicas/ownership.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
 import { forgetStepBack, noteStepBack } from '../../postgres/shards/replicas.ts';
+import type { Deps } from '../deps.ts';
 import type { HeldShards } from './held-shards.ts';
 
 /** Moves times that could not be moved before, and answers whether all are moved by now. */
 export type MoveRest = () => Promise<boolean>;
 
-export interface StepFollowingOptions {
-  readonly sql: Sql;
-  readonly replica: string;
+export interface StepFollowingOptions extends Pick<Deps, 'sql' | 'replica'> {
   readonly shards: HeldShards;
   /**
    * The database's clock stepped by so much, back when negative, and what was written to these shards before; asked again
@@ -19,31 +18,27 @@ export interface StepFollowingOptions {
   readonly onStep?: ((step: Milliseconds, holdings: readonly Holding[]) => Promise<MoveRest | null>) | undefined;
 }
 
-export interface StepFollowing {
-  /** The database's clock stepped by so much since the reading before. */
-  add(step: Milliseconds): void;
-  /** Before any shard is released: its next owner must know of the step, too. */
-  note(): Promise<void>;
-  /** Brings the shards that were written to before a step back in line with the clock. */
-  follow(): Promise<void>;
-}
+export type StepFollowing = ReturnType<typeof createStepFollowing>;
 
-export function createStepFollowing({ sql, replica, shards, onStep }: StepFollowingOptions): StepFollowing {
+export function createStepFollowing({ sql, replica, shards, onStep }: StepFollowingOptions) {
   /** By how much the clock stepped since its last step was noted. */
   let stepped: Milliseconds = 0;
   let moveRest: MoveRest | null = null;
   return {
-    add: (step) => {
+    /** The database's clock stepped by so much since the reading before. */
+    add: (step: Milliseconds): void => {
       stepped += step;
     },
-    note: async () => {
+    /** Before any shard is released: its next owner must know of the step, too. */
+    note: async (): Promise<void> => {
       if (stepped < 0) {
         await noteStepBack(sql, replica, -stepped);
         shards.setBack(-stepped);
       } else if (stepped > 0) await onStep?.(stepped, []);
       stepped = 0;
     },
-    follow: async () => {
+    /** Brings the shards that were written to before a step back in line with the clock. */
+    follow: async (): Promise<void> => {
       const { holdings, by } = shards.ahead();
       if (holdings.length === 0) {
         if (await moveRest?.()) moveRest = null;

@@ -7,32 +7,17 @@ import type { TroubleSeen } from '../../domain/replicas/loop-health.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { hostName, rivalry } from '../../postgres/connection/choose-host.ts';
 import type { Hosts } from '../../postgres/connection/primary.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import type { Logger } from '../../runtime/logger.ts';
-
-export interface HostWatch {
-  tick(): Promise<Milliseconds>;
-  /** What to alert people about: a second primary. */
-  troubles(): readonly TroubleSeen[];
-}
+import type { Deps } from '../deps.ts';
 
 const EVERY: Milliseconds = 30_000;
 /** A second primary is seen twice before it is trouble: in a planned failover both take writes for a moment. */
 const CONFIRMED_AFTER: Milliseconds = 5_000;
 
-export function createHostWatch({
-  hosts,
-  clock,
-  log,
-}: {
-  hosts: Hosts;
-  clock: Pick<Clock, 'monotonic'>;
-  log: Logger;
-}): HostWatch {
+export function createHostWatch({ hosts, clock, log }: Pick<Deps, 'clock' | 'log'> & { readonly hosts: Hosts }) {
   let used: string | null = null;
   let second: { readonly since: Milliseconds; readonly error: string; readonly isConfirmed: boolean } | null = null;
   return {
-    tick: async () => {
+    tick: async (): Promise<Milliseconds> => {
       const { primary, rivals } = await hosts.look();
       const host = hostName(primary.host);
       if (used !== null && used !== host)
@@ -42,7 +27,8 @@ export function createHostWatch({
       second = rivals.length === 0 ? null : { since, error: rivalry(primary, rivals), isConfirmed: second !== null };
       return second === null ? EVERY : CONFIRMED_AFTER;
     },
-    troubles: () =>
+    /** What to alert people about: a second primary. */
+    troubles: (): readonly TroubleSeen[] =>
       second?.isConfirmed === true
         ? [{ reason: 'two_primaries', for: clock.monotonic() - second.since, error: second.error }]
         : [],

@@ -8,20 +8,14 @@ import { Agent, request } from 'undici';
 import { hasBegun, reasonToWithhold } from '../../domain/replicas/dead-mans-switch.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { DIRECT, type Way } from '../../domain/values/way.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
 import { LEASES } from '../../postgres/migrations/names.ts';
 import { channelsForPeople, noteHeartbeat } from '../../postgres/shards/dead-mans-switch.ts';
 import { takeLease } from '../../postgres/shards/leases.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import { connectBy, ProxyFailed } from '../../runtime/http/tunnel.ts';
-import type { Logger } from '../../runtime/logger.ts';
 import type { Health } from '../../runtime/loops/health.ts';
+import type { Deps } from '../deps.ts';
 
-export interface HeartbeatOptions {
-  readonly sql: Sql;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly replica: string;
+interface HeartbeatOptions extends Pick<Deps, 'sql' | 'clock' | 'log' | 'replica'> {
   /** A secret: with it anyone can keep the alarm quiet. The operator sets it, so it may be any address. */
   readonly url: string;
   /** Directly unless given. */
@@ -33,20 +27,13 @@ export interface HeartbeatOptions {
   readonly timeout?: Milliseconds;
 }
 
-export interface Heartbeat {
-  /** Calls once if all is well; answers how long to rest. Rejects while the database does not answer. */
-  tick(): Promise<Milliseconds>;
-  /** Breaks off a call that is under way, without a word. */
-  close(): Promise<void>;
-}
-
 const EVERY: Milliseconds = 60_000;
 const SOON: Milliseconds = 1_000;
 /** When it could not be called, or another replica calls it: soon enough that one lost packet is no alarm. */
 const AGAIN: Milliseconds = 15_000;
 const TIMEOUT: Milliseconds = 10_000;
 
-export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
+export function createHeartbeat(options: HeartbeatOptions) {
   const { sql, clock, log, replica, url, health, ceilings, way = DIRECT, timeout = TIMEOUT } = options;
   const agent = new Agent({ connect: connectBy(way, { timeout }) });
   const startedAt = clock.monotonic();
@@ -75,7 +62,8 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
   };
 
   return {
-    tick: async () => {
+    /** Calls once if all is well; answers how long to rest. Rejects while the database does not answer. */
+    tick: async (): Promise<Milliseconds> => {
       if ((await takeLease(sql, { name: LEASES.judge, replica })) === null) {
         logged = null;
         return AGAIN;
@@ -98,7 +86,8 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
       await noteHeartbeat(sql, clock.now());
       return EVERY;
     },
-    close: () => {
+    /** Breaks off a call that is under way, without a word. */
+    close: (): Promise<void> => {
       closed = true;
       return agent.destroy();
     },

@@ -12,24 +12,17 @@ import type { Symptom } from '../../domain/incidents/symptom.ts';
 import { type DirectAlert, directAlert, posted } from '../../domain/replicas/direct-alert.ts';
 import type { TroubleSeen } from '../../domain/replicas/loop-health.ts';
 import { isoTime, type Milliseconds } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
 import type { EventRow } from '../../postgres/events/events.ts';
 import { recordPost } from '../../postgres/incidents/posted.ts';
 import { saveReplicaTroubles } from '../../postgres/shards/replica-troubles.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
+import type { Deps } from '../deps.ts';
 
-export interface TroublesOptions {
-  readonly sql: Sql;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly replica: string;
+interface TroublesOptions extends Pick<Deps, 'sql' | 'clock' | 'log' | 'replica'> {
   /** What keeps this replica from its work now, by each part that can say so. */
   readonly sources: readonly (() => readonly TroubleSeen[])[];
   /** How many replicas post before this one. */
   rank(): number;
-  /** Written here alone. */
-  readonly posted: PostedAlert;
   /** Posts to the channels for people; null when none took it. */
   post(data: IncidentEventData<'incident.opened'>): Promise<Post | null>;
 }
@@ -38,17 +31,6 @@ export interface TroublesOptions {
 interface Post {
   readonly event: EventRow;
   readonly channels: readonly string[];
-}
-
-/** Whether people were alerted by a post of this replica that is not recorded yet: the judge need not alert them again. */
-export interface PostedAlert {
-  isPosted: boolean;
-}
-
-export interface Troubles {
-  tick(): Promise<Milliseconds>;
-  /** Another database answers than before: it may hold old rows of this replica. */
-  forget(): void;
 }
 
 const EVERY: Milliseconds = 5_000;
@@ -60,8 +42,8 @@ const STORED_FOR: Milliseconds = 3 * EVERY;
 /** The reasons for which an alert that is stored does not reach people. */
 const SILENT: readonly string[] = ['not_judging', 'not_settling'];
 
-export function createTroubles(options: TroublesOptions): Troubles {
-  const { sql, clock, log, replica, sources, rank, posted: shared } = options;
+export function createTroubles(options: TroublesOptions) {
+  const { sql, clock, log, replica, sources, rank } = options;
   const host = `${hostname()} (process ${process.pid})`;
   /** Rows of this replica may be there. */
   let hasRows = false;
@@ -129,10 +111,13 @@ export function createTroubles(options: TroublesOptions): Troubles {
   };
 
   return {
-    forget: () => {
+    /** Another database answers than before: it may hold old rows of this replica. */
+    forget: (): void => {
       hasRows = true;
     },
-    tick: async () => {
+    /** Whether people were alerted by a post of this replica that is not recorded yet: the judge need not alert them again. */
+    isPosted: (): boolean => unrecorded !== null,
+    tick: async (): Promise<Milliseconds> => {
       const now = clock.now();
       const seen = sources.flatMap((source) => source());
       const troubles = seen.map(({ reason, error, ...each }) => ({ replica, host, reason, error, since: now - each.for }));
@@ -142,7 +127,6 @@ export function createTroubles(options: TroublesOptions): Troubles {
       if (saving.running !== null) await Promise.race([saving.running, clock.sleep(EVERY / 2, new AbortController().signal)]);
       await alertDirectly(troubles);
       record();
-      shared.isPosted = unrecorded !== null;
       return EVERY;
     },
   };

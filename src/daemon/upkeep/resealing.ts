@@ -2,15 +2,10 @@
 
 import { keyUse, resealSome, unawareOf } from '../../actions/subscribers/key-change.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import type { Logger } from '../../runtime/logger.ts';
 import type { Secrets } from '../../runtime/secrets/secrets.ts';
+import type { Deps } from '../deps.ts';
 
-export interface Resealing {
-  /** Does one batch; answers how long to rest, or null when nothing is left for now. */
-  step(): Promise<Milliseconds | null>;
-}
+export type Resealing = ReturnType<typeof createResealing>;
 
 /** While daemons come and go, others may still store under the old key. */
 const LOOK_EVERY: Milliseconds = 60_000;
@@ -18,17 +13,7 @@ const LOOK_AGAIN: Milliseconds = 5_000;
 const BETWEEN_BATCHES: Milliseconds = 50;
 
 /** Does nothing where there is no previous key. For the one daemon that has the lease. */
-export function createResealing({
-  sql,
-  clock,
-  log,
-  secrets,
-}: {
-  sql: Sql;
-  clock: Pick<Clock, 'monotonic'>;
-  log: Logger;
-  secrets: Secrets | null;
-}): Resealing {
+export function createResealing({ sql, clock, log, secrets }: Pick<Deps, 'sql' | 'clock' | 'log'> & { secrets: Secrets | null }) {
   let lookAt: Milliseconds = Number.NEGATIVE_INFINITY;
   let after = 0;
   let resealed = 0;
@@ -41,7 +26,8 @@ export function createResealing({
   };
 
   return {
-    step: async () => {
+    /** Does one batch; answers how long to rest, or null when nothing is left for now. */
+    step: async (): Promise<Milliseconds | null> => {
       if (secrets === null || secrets.keyIds.length === 1 || clock.monotonic() < lookAt) return null;
       const unaware = await unawareOf(sql, secrets);
       if (unaware.length > 0) {

@@ -4,9 +4,8 @@ import { KEPT_WHILE_OFF } from '../../domain/deliveries/channel-pace.ts';
 import { USUAL_DAYS } from '../../domain/flow/flow.ts';
 import { RETIRED_AFTER } from '../../domain/replicas/named.ts';
 import { isAhead } from '../../domain/values/clock-ahead.ts';
-import { type SkippedTime, timeBefore } from '../../domain/values/skipped-time.ts';
+import { timeBefore } from '../../domain/values/skipped-time.ts';
 import { DAY, type Instant, type Milliseconds } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
 import { LEASES } from '../../postgres/migrations/names.ts';
 import { foldTransitionCounts } from '../../postgres/polling/transition-counts.ts';
 import { dropEmptyCounts, foldCounts } from '../../postgres/reports/counts.ts';
@@ -22,30 +21,20 @@ import {
   removeRenewals,
   removeTransitionCounts,
 } from '../../postgres/upkeep/retention.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import type { Logger } from '../../runtime/logger.ts';
 import { createSchedule } from '../../runtime/loops/schedule.ts';
+import type { Deps } from '../deps.ts';
 import { createRenaming } from './renaming.ts';
 import type { Resealing } from './resealing.ts';
 import { createSweep, type Sweep } from './sweep.ts';
 
-export interface UpkeepOptions {
-  readonly sql: Sql;
-  readonly clock: Clock;
-  /** Time that the database's clock skipped: by it, nothing becomes old enough to be deleted. */
-  skipped(): SkippedTime;
-  readonly log: Logger;
-  readonly replica: string;
+interface UpkeepOptions extends Pick<Deps, 'sql' | 'clock' | 'skipped' | 'log' | 'replica'> {
   /** Absent: nothing is sealed again. */
   readonly resealing?: Resealing;
   /** How long what is kept, infinity: for ever; and a cron expression. */
   readonly retention: Readonly<Record<'settled' | 'attempts' | 'events', Milliseconds>> & { readonly at: string };
 }
 
-export interface Upkeep {
-  /** Does a little; answers how long to rest. */
-  tick(): Promise<Milliseconds>;
-}
+export type Upkeep = ReturnType<typeof createUpkeep>;
 
 const LEASE = LEASES.upkeep;
 const REST: Milliseconds = 5_000;
@@ -68,7 +57,7 @@ const ROWS_AT_ONCE = 5_000;
 const SHORTEST_PAUSE: Milliseconds = 50;
 const LONGEST_PAUSE: Milliseconds = 1_000;
 
-export function createUpkeep({ sql, clock, skipped, log, replica, retention, resealing }: UpkeepOptions): Upkeep {
+export function createUpkeep({ sql, clock, skipped, log, replica, retention, resealing }: UpkeepOptions) {
   const schedule = createSchedule(retention.at);
   let heldEpoch: number | null = null;
   let sweep: Sweep | null = null;
@@ -135,7 +124,8 @@ export function createUpkeep({ sql, clock, skipped, log, replica, retention, res
   };
 
   return {
-    tick: async () => {
+    /** Does a little; answers how long to rest. */
+    tick: async (): Promise<Milliseconds> => {
       const epoch = await takeLease(sql, { name: LEASE, replica });
       if (epoch === null) {
         heldEpoch = null;

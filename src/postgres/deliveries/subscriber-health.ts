@@ -3,7 +3,7 @@
 import { ADDRESS_REFUSED, type SubscriberHealth, type Unreached } from '../../domain/deliveries/subscriber-health.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
-import { firstValues, hasRows } from '../connection/rows.ts';
+import { hasRows } from '../connection/rows.ts';
 
 /**
  * Writes that a subscriber is paused, and wakes all replicas. Where another replica wrote more failures, these stay, and only a
@@ -132,8 +132,9 @@ export const claimTry = (sql: Queries, subscriber: number, { now, until }: { now
       and (paused_until is null or paused_until <= ${now}::timestamptz) returning subscriber`);
 
 /** Subscribers whose pause began because their address was refused while other addresses were allowed than now. */
-export const pausedUnderOtherAddresses = (sql: Queries, allowed: string) =>
-  firstValues<string>(sql`
-    select s.name from purchase_watch_internal.subscriber_health h join purchase_watch_internal.subscribers s on s.id = h.subscriber
+export async function pausedUnderOtherAddresses(sql: Queries, allowed: string): Promise<{ id: number; name: string }[]> {
+  return sql<{ id: number; name: string }[]>`
+    select s.id, s.name from purchase_watch_internal.subscriber_health h join purchase_watch_internal.subscribers s on s.id = h.subscriber
     where s.configured and s.status = 'active' and h.paused_until is not null and h.cause = ${ADDRESS_REFUSED} and h.allowed <> ${allowed}
-    order by s.id`);
+    order by s.id`;
+}

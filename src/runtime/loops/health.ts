@@ -19,16 +19,7 @@ export interface Writes {
   forget(): void;
 }
 
-export interface Health {
-  /** A round of the loop ended well. */
-  good(loop: string): void;
-  bad(loop: string, error: unknown): void;
-  writesOf(loop: string): Writes;
-  loops(): LoopHealth[];
-  /** The same with durations, which a step of the machine's clock does not change. */
-  seen(): LoopSeen[];
-  ok(): boolean;
-}
+export type Health = ReturnType<typeof createHealth>;
 
 interface Loop {
   goodAt: Milliseconds | null;
@@ -45,7 +36,7 @@ const ROUND = 'round';
  * Keeps the state of every loop. A loop whose round failed is bad until one succeeds; a loop whose writes have failed for a
  * minute is bad until they succeed. The other loops are not touched.
  */
-export function createHealth(now: () => number, monotonic: () => Milliseconds = now): Health {
+export function createHealth(now: () => number, monotonic: () => Milliseconds = now) {
   const loops = new Map<string, Loop>();
   const loopOf = (name: string): Loop => {
     const known = loops.get(name);
@@ -64,7 +55,8 @@ export function createHealth(now: () => number, monotonic: () => Milliseconds = 
     });
 
   return {
-    good: (name) => {
+    /** A round of the loop ended well. */
+    good: (name: string): void => {
       const loop = loopOf(name);
       loop.error = null;
       loop.failing.delete(ROUND);
@@ -72,12 +64,12 @@ export function createHealth(now: () => number, monotonic: () => Milliseconds = 
       loop.goodAt = monotonic();
       loop.lastGoodAt = now();
     },
-    bad: (name, error) => {
+    bad: (name: string, error: unknown): void => {
       const loop = loopOf(name);
       loop.error = errorText(error);
       fail(loop, ROUND, loop.error);
     },
-    writesOf: (name) => ({
+    writesOf: (name: string): Writes => ({
       failed: (kind, error) => fail(loopOf(name), kind, errorText(error)),
       done: (kind) => void loops.get(name)?.failing.delete(kind),
       forget: () => {
@@ -86,7 +78,8 @@ export function createHealth(now: () => number, monotonic: () => Milliseconds = 
       },
     }),
     loops: shown,
-    seen: () => {
+    /** The same with durations, which a step of the machine's clock does not change. */
+    seen: (): LoopSeen[] => {
       const at = monotonic();
       const isLong = [...loops.values()].some(({ failing }) => longFailure(failing.values(), at) !== null);
       return [...loops].map(([name, { goodAt, failing }]) => {
@@ -98,7 +91,7 @@ export function createHealth(now: () => number, monotonic: () => Milliseconds = 
         };
       });
     },
-    ok: () => shown().every((loop) => loop.ok),
+    ok: (): boolean => shown().every((loop) => loop.ok),
   };
 }
 

@@ -5,18 +5,13 @@ import type { Logger } from '../logger.ts';
 import type { Health } from './health.ts';
 import { type Loop, repeat } from './repeat.ts';
 
-export interface Loops {
-  /** Repeats a tick, which answers how long to rest, under a name. */
-  run(name: string, tick: () => Promise<Milliseconds>): void;
-  /** Ends the rest of a loop, if there is one of this name. */
-  wake(name: string): void;
-  all(): [name: string, loop: Loop][];
-}
+export type Loops = ReturnType<typeof createLoops>;
 
-export function createLoops({ clock, log, health }: { clock: Clock; log: Logger; health: Pick<Health, 'good' | 'bad'> }): Loops {
+export function createLoops({ clock, log, health }: { clock: Clock; log: Logger; health: Pick<Health, 'good' | 'bad'> }) {
   const loops = new Map<string, Loop>();
   return {
-    run: (name, tick) => {
+    /** Repeats a tick, which answers how long to rest, under a name. */
+    run: (name: string, tick: () => Promise<Milliseconds>): void => {
       let failing = false;
       const loop = repeat(tick, {
         clock,
@@ -34,7 +29,8 @@ export function createLoops({ clock, log, health }: { clock: Clock; log: Logger;
       });
       loops.set(name, loop);
     },
-    wake: (name) => loops.get(name)?.wake(),
-    all: () => [...loops],
+    /** Ends the rest of a loop, if there is one of this name. */
+    wake: (name: string): void => loops.get(name)?.wake(),
+    all: (): [name: string, loop: Loop][] => [...loops],
   };
 }

@@ -2,12 +2,7 @@
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Clock } from '../clock.ts';
 
-export interface Loop {
-  /** Ends the present rest; while a tick runs, the next one follows without a rest. */
-  wake(): void;
-  /** Ends after the tick that runs now; resolves when it has. */
-  stop(): Promise<void>;
-}
+export type Loop = ReturnType<typeof repeat>;
 
 export interface LoopOptions {
   readonly clock: Pick<Clock, 'sleep'>;
@@ -19,7 +14,7 @@ export interface LoopOptions {
 }
 
 /** Repeats `tick` until stopped. A tick answers how long to rest; a failed one never ends the loop. */
-export function repeat(tick: () => Promise<Milliseconds>, { clock, onError, onTick, restAfterError = 1_000 }: LoopOptions): Loop {
+export function repeat(tick: () => Promise<Milliseconds>, { clock, onError, onTick, restAfterError = 1_000 }: LoopOptions) {
   let stopped = false;
   let woken = false;
   let rest = new AbortController();
@@ -50,11 +45,13 @@ export function repeat(tick: () => Promise<Milliseconds>, { clock, onError, onTi
   };
   const running = run();
   return {
-    wake: () => {
+    /** Ends the present rest; while a tick runs, the next one follows without a rest. */
+    wake: (): void => {
       woken = true;
       if (!failed) rest.abort();
     },
-    stop: async () => {
+    /** Ends after the tick that runs now; resolves when it has. */
+    stop: async (): Promise<void> => {
       stopped = true;
       rest.abort();
       await running;

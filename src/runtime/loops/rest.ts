@@ -2,14 +2,9 @@
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Clock } from '../clock.ts';
 
-export interface Rest {
-  /** Ends the rest under way, or the next one when none is. Wake-ups during a round are taken together. */
-  wake(): void;
-  /** Resolves with a wake-up, or after `longest`; rests that are taken at the same time end together, with the earliest. */
-  take(longest: Milliseconds): Promise<void>;
-}
+export type Rest = ReturnType<typeof createRest>;
 
-export function createRest({ monotonic }: Pick<Clock, 'monotonic'>): Rest {
+export function createRest({ monotonic }: Pick<Clock, 'monotonic'>) {
   let isWoken = false;
   let resting: PromiseWithResolvers<void> | null = null;
   let timer: { readonly handle: NodeJS.Timeout; readonly at: Milliseconds } | null = null;
@@ -36,8 +31,10 @@ export function createRest({ monotonic }: Pick<Clock, 'monotonic'>): Rest {
   };
 
   return {
+    /** Ends the rest under way, or the next one when none is. Wake-ups during a round are taken together. */
     wake,
-    take: (longest) => {
+    /** Resolves with a wake-up, or after `longest`; rests that are taken at the same time end together, with the earliest. */
+    take: (longest: Milliseconds): Promise<void> => {
       if (isWoken) {
         isWoken = false;
         return Promise.resolve();

@@ -3,12 +3,7 @@
 import { createTask, parse } from 'node-cron';
 import { DAY, type Instant, type Milliseconds } from '../../domain/values/time.ts';
 
-export interface Schedule {
-  /** The latest moment at or before `now` that the expression names; null when there was none in four years. */
-  latest(now: Instant): Instant | null;
-  /** The first moment after `now` that the expression names; null when there is none in four years. */
-  next(now: Instant): Instant | null;
-}
+export type Schedule = ReturnType<typeof createSchedule>;
 
 /** Long enough to come by a 29th of February. */
 const DAYS_LOOKED_AT = 4 * 366;
@@ -23,7 +18,7 @@ const time: typeof Temporal = globalThis.Temporal ?? ((await import('temporal-po
  * given. Every local time that the expression names is one moment: one that the clocks show twice is the first of the two, one
  * that they skip comes as much later as they skipped. Throws RangeError when there is no such zone.
  */
-export function createSchedule(expression: string, timeZone = 'UTC'): Schedule {
+export function createSchedule(expression: string, timeZone = 'UTC') {
   const { hour, minute, second } = parse(expression);
   // Only asked whether a day matches: a timer of its own would say nothing about what was missed while no daemon ran.
   const task = createTask(expression, () => undefined, { timezone: 'UTC' });
@@ -45,7 +40,8 @@ export function createSchedule(expression: string, timeZone = 'UTC'): Schedule {
   };
 
   return {
-    latest: (now) => {
+    /** The latest moment at or before `now` that the expression names; null when there was none in four years. */
+    latest: (now: Instant): Instant | null => {
       // A clock that is set back over midnight has shown times of the next day before.
       const newest = zone.day(now) + DAY;
       for (let day = newest; day > newest - DAYS_LOOKED_AT * DAY; day -= DAY) {
@@ -54,7 +50,8 @@ export function createSchedule(expression: string, timeZone = 'UTC'): Schedule {
       }
       return null;
     },
-    next: (now) => {
+    /** The first moment after `now` that the expression names; null when there is none in four years. */
+    next: (now: Instant): Instant | null => {
       const oldest = zone.day(now) - DAY;
       for (let day = oldest; day < oldest + DAYS_LOOKED_AT * DAY; day += DAY) {
         const moment = momentsOf(day).findLast((each) => each > now);

@@ -1,10 +1,7 @@
 /** Turns at something of which little may go on at once. Who waits too long, or comes when too many wait, is refused. */
 import type { Milliseconds } from '../../domain/values/time.ts';
 
-export interface Turns {
-  /** Waits for a turn and answers what gives it back, once. Rejects with `refuse()` when it takes too long. */
-  take(): Promise<() => void>;
-}
+export type Turns = ReturnType<typeof createTurns>;
 
 export interface TurnsOptions {
   /** At once. */
@@ -20,7 +17,7 @@ export interface TurnsOptions {
 const refused = () => new Error('no turn came in time');
 
 /** Makes the turns; they are given in the order in which they are asked for. */
-export function createTurns({ most, waiting = Number.POSITIVE_INFINITY, within, refuse = refused }: TurnsOptions): Turns {
+export function createTurns({ most, waiting = Number.POSITIVE_INFINITY, within, refuse = refused }: TurnsOptions) {
   const line = new Set<() => void>();
   let taken = 0;
   const turn = (): (() => void) => {
@@ -35,7 +32,8 @@ export function createTurns({ most, waiting = Number.POSITIVE_INFINITY, within, 
     };
   };
   return {
-    take: async () => {
+    /** Waits for a turn and answers what gives it back, once. Rejects with `refuse()` when it takes too long. */
+    take: async (): Promise<() => void> => {
       if (taken < most) return turn();
       if (line.size >= waiting) throw refuse();
       return new Promise((resolve, reject) => {

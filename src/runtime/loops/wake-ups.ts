@@ -18,13 +18,8 @@ const HINTS = {
 
 export type Hint = keyof typeof HINTS;
 
-export interface WakeUps {
-  /** Takes a notification's payload: at once after a quiet while, otherwise together with those that follow within the spacing. */
-  take(payload: string): void;
-}
-
 /** `onHint` gets the hint and the loop to wake. What is no hint is dropped. */
-export function createWakeUps(onHint: (hint: Hint, loop: string) => void): WakeUps {
+export function createWakeUps(onHint: (hint: Hint, loop: string) => void) {
   const lastAt = new Map<Hint, Milliseconds>();
   const waiting = new Set<Hint>();
   const pass = (hint: Hint): void => {
@@ -33,14 +28,17 @@ export function createWakeUps(onHint: (hint: Hint, loop: string) => void): WakeU
     onHint(hint, HINTS[hint].loop);
   };
   return {
-    take: (payload) => {
+    /** Takes a notification's payload: at once after a quiet while, otherwise together with those that follow within the spacing. */
+    take: (payload: string): void => {
       // Older daemons read the number behind the word.
       const [word] = payload.split(' ', 1);
       if (!isHint(word) || waiting.has(word)) return;
       const early = (lastAt.get(word) ?? Number.NEGATIVE_INFINITY) + HINTS[word].spacing - performance.now();
-      if (early <= 0) return pass(word);
-      waiting.add(word);
-      setTimeout(pass, early, word).unref();
+      if (early <= 0) pass(word);
+      else {
+        waiting.add(word);
+        setTimeout(pass, early, word).unref();
+      }
     },
   };
 }

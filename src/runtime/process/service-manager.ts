@@ -4,20 +4,6 @@ import { promisify } from 'node:util';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Logger } from '../logger.ts';
 
-export interface ServiceManager {
-  /** The start is over, or a reload is. */
-  ready(): void;
-  /** Settings are being read again; `ready` ends it, whether they were taken or not. */
-  reloading(): void;
-  /** The stop has begun. */
-  stopping(): void;
-  /**
-   * Sends a sign of life twice in each period of the watchdog for as long as nothing hangs; without signs, systemd ends the process
-   * and starts another one. Does nothing where there is no watchdog. `hanging`: names of what hangs.
-   */
-  watch(hanging: () => readonly string[]): void;
-}
-
 /** A system that does not answer for so long is asked again with the next message. */
 const SENT_WITHIN: Milliseconds = 10_000;
 
@@ -25,7 +11,7 @@ const SENT_WITHIN: Milliseconds = 10_000;
  * `env` is that of the process; without `NOTIFY_SOCKET` in it nothing is sent. A message that cannot be sent is logged.
  * Messages go by systemd's own program, as Node.js has no datagrams of Unix sockets (docs/decisions/0001-dependencies.md).
  */
-export function createServiceManager(env: NodeJS.ProcessEnv, log: Logger): ServiceManager {
+export function createServiceManager(env: NodeJS.ProcessEnv, log: Logger) {
   const { NOTIFY_SOCKET, PATH, WATCHDOG_USEC, WATCHDOG_PID = process.pid } = env;
   let isFailing = false;
   const succeeded = (): void => {
@@ -45,10 +31,17 @@ export function createServiceManager(env: NodeJS.ProcessEnv, log: Logger): Servi
   };
   const period = Number(WATCHDOG_PID) === process.pid ? Number(WATCHDOG_USEC) / 1_000 : Number.NaN;
   return {
-    ready: () => send('READY=1'),
-    reloading: () => send('RELOADING=1'),
-    stopping: () => send('STOPPING=1'),
-    watch: (hanging) => {
+    /** The start is over, or a reload is. */
+    ready: (): void => send('READY=1'),
+    /** Settings are being read again; `ready` ends it, whether they were taken or not. */
+    reloading: (): void => send('RELOADING=1'),
+    /** The stop has begun. */
+    stopping: (): void => send('STOPPING=1'),
+    /**
+     * Sends a sign of life twice in each period of the watchdog for as long as nothing hangs; without signs, systemd ends the process
+     * and starts another one. Does nothing where there is no watchdog. `hanging`: names of what hangs.
+     */
+    watch: (hanging: () => readonly string[]): void => {
       if (NOTIFY_SOCKET === undefined || !(period > 0)) return;
       let isWithheld = false;
       const tick = (): void => {

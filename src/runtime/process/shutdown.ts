@@ -4,23 +4,20 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Logger } from '../logger.ts';
 
-export interface Shutdown {
-  /** What is left of the time, or until a share of it (in [0, 1]) is over. */
-  left(share?: number): Milliseconds;
-  /**
-   * Ends one part: resolves when `work` has ended, at the latest when `share` of the time is over. Answers whether it has
-   * ended well, and logs it otherwise; never rejects.
-   */
-  end(part: string, share: number, work: () => Promise<unknown>): Promise<boolean>;
-}
+export type Shutdown = ReturnType<typeof beginShutdown>;
 
 /** Begins a stop that may take `within`. */
-export function beginShutdown(within: Milliseconds, log: Logger): Shutdown {
+export function beginShutdown(within: Milliseconds, log: Logger) {
   const begun = performance.now();
   const left = (share = 1): Milliseconds => Math.max(begun + within * share - performance.now(), 0);
   return {
+    /** What is left of the time, or until a share of it (in [0, 1]) is over. */
     left,
-    end: async (part, share, work) => {
+    /**
+     * Ends one part: resolves when `work` has ended, at the latest when `share` of the time is over. Answers whether it has
+     * ended well, and logs it otherwise; never rejects.
+     */
+    end: async (part: string, share: number, work: () => Promise<unknown>): Promise<boolean> => {
       const over = new AbortController();
       const late = delay(left(share), 'late' as const, { signal: over.signal }).catch(() => 'late' as const);
       const outcome = await Promise.race([work().catch((error: unknown) => ({ error })), late]);

@@ -22,21 +22,17 @@ export function linkTo(address: string, key: string, lifetime: Milliseconds = LI
   return `${address}open?${Buffer.concat([head, signature(key, head)]).toString('base64url')}`;
 }
 
-export interface Links {
-  /**
-   * Whether a link, as the address has it after its `?`, is good; from then on it is not. Throws where the folder cannot be
-   * written: then the link stays unused, and the sign-in fails.
-   */
-  use(link: string): boolean;
-}
-
 /**
  * Checks links of a key; null: none is good. Used links are noted in the folder that keeps the key, DATA_DIR: every daemon with this
  * key, and the next one after a restart, takes the notes into account.
  */
-export function createLinks(key: string | null, folder: string): Links {
+export function createLinks(key: string | null, folder: string) {
   return {
-    use: (link) => {
+    /**
+     * Whether a link, as the address has it after its `?`, is good; from then on it is not. Throws where the folder cannot be
+     * written: then the link stays unused, and the sign-in fails.
+     */
+    use: (link: string): boolean => {
       const bytes = Buffer.from(link, 'base64url');
       const head = bytes.subarray(0, HEAD);
       if (key === null || bytes.length !== HEAD + SIGNATURE || bytes.toString('base64url') !== link) return false;

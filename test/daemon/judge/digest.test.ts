@@ -5,6 +5,7 @@ import { syncSites } from '../../../src/postgres/polling/sites.ts';
 import { type Lease, takeLease } from '../../../src/postgres/shards/leases.ts';
 import { forgetReplica, renewReplica } from '../../../src/postgres/shards/replicas.ts';
 import { createLogger } from '../../../src/runtime/logger.ts';
+import { createMeters } from '../../../src/runtime/meters.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 
 const HOUR = 3_600_000;
@@ -35,7 +36,7 @@ function digests({
   return createDigests({
     sql: database.sql,
     log: createLogger({ level: 'silent' }),
-    meters: { committed: (type) => void announced.push(type) },
+    meters: { ...createMeters(), committed: (type) => void announced.push(type) },
     sites: Object.entries(zones).map(([name, timeZone]) => ({ name, timeZone })),
     expression,
     limitOf: () => 15 * 60_000,

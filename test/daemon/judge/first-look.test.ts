@@ -5,6 +5,7 @@ import { syncSites } from '../../../src/postgres/polling/sites.ts';
 import { takeLease } from '../../../src/postgres/shards/leases.ts';
 import { renewReplica } from '../../../src/postgres/shards/replicas.ts';
 import { createLogger } from '../../../src/runtime/logger.ts';
+import { createMeters } from '../../../src/runtime/meters.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 
 const MINUTE = 60_000;
@@ -27,8 +28,8 @@ async function alert(now: number, change: Partial<AlertMoment> = {}, replica = '
     {
       sql: database.sql,
       log: createLogger({ level: 'info', destination }),
-      meters: { committed: () => {} },
-      policy: { groupWait },
+      meters: createMeters(),
+      policy: { groupWait, quietFor: 0, groupInterval: 0, repeatInterval: 0 },
     },
     { now, lease: { name: 'judge', replica, epoch }, recipients: async () => () => [1], ...change },
   );

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { LockedPoll } from '../../../src/daemon/poller/locked-rows.ts';
-import { createRecorder, type DecidedPoll, type Recorder } from '../../../src/daemon/poller/recorder.ts';
+import type { DecidedPoll, LockedPoll } from '../../../src/daemon/poller/locked-rows.ts';
+import { createRecorder, type Recorder } from '../../../src/daemon/poller/recorder.ts';
 import type { Entry } from '../../../src/daemon/poller/window/entries.ts';
 import { decide } from '../../../src/domain/deciding/decide.ts';
 import { DEFAULT_POLL_POLICY } from '../../../src/domain/polling/poll-plan.ts';

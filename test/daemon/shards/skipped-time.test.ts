@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createSkippedTime, type SkippedTimeKeeper } from '../../../src/daemon/shards/skipped-time.ts';
 import type { SkippedTime } from '../../../src/domain/values/skipped-time.ts';
 import { renewReplica } from '../../../src/postgres/shards/replicas.ts';
+import { realClock } from '../../../src/runtime/clock.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 
 const HOUR = 3_600_000;
@@ -18,7 +19,7 @@ beforeEach(async () => {
 afterEach(() => database.drop());
 
 const replica = (): SkippedTimeKeeper =>
-  createSkippedTime({ sql: database.sql, clock: { now: () => now, suspended: () => suspended } });
+  createSkippedTime({ sql: database.sql, clock: { ...realClock(), now: () => now, suspended: () => suspended } });
 const noted = async () => (await renewReplica(database.sql, { id: 'r', process: 'p', ttl: 60_000 })).clockSteps;
 /** Each of them reads what was noted before any of them notes, and then notes. */
 async function see(step: number, ...replicas: SkippedTimeKeeper[]): Promise<void> {

@@ -1,12 +1,10 @@
 /** Makes attempts: each goes from its slot to its result. */
 
 import type { SendOptions, SendResult } from '../../../channels/outgoing/channel.ts';
-import type { Ownership } from '../../../domain/replicas/ownership.ts';
 import type { Instant, Milliseconds } from '../../../domain/values/time.ts';
 import { type DueDelivery, REPLAYED } from '../../../postgres/deliveries/deliveries.ts';
 import type { SwitchedOff } from '../../../postgres/subscribers/subscribers.ts';
-import type { Clock, FollowingClock } from '../../../runtime/clock.ts';
-import type { Traces } from '../../../runtime/traces/traces.ts';
+import type { Deps } from '../../deps.ts';
 import type { KnownSubscribers } from '../subscribers/known-subscribers.ts';
 import { begin, end, holdBack, restUntil } from '../subscribers/pace.ts';
 import type { Recipient, Subscriber } from '../subscribers/subscriber.ts';
@@ -37,16 +35,13 @@ export interface EndedAttempt extends Omit<Attempt, 'recipient'> {
   readonly isReplaced: boolean;
 }
 
-export interface AttemptsOptions {
-  readonly clock: Clock & Partial<Pick<FollowingClock, 'wall'>>;
-  readonly ownership: Ownership;
-  readonly traces: Traces | null;
+export interface AttemptsOptions extends Pick<Deps, 'clock' | 'ownership' | 'traces'> {
   readonly knownSubscribers: KnownSubscribers;
   readonly subscriberPauses: SubscriberPauses;
   readonly notes: UnderWayNotes;
   readonly batching: MessageBatching;
   readonly startList: StartList;
-  readonly slots: Slots<Subscriber>;
+  readonly slots: Slots;
   /** Whether nothing may leave: the notifier stops, or results cannot be written and every delivery would be sent again. */
   isHeld(): boolean;
   /** Takes an attempt's end. */

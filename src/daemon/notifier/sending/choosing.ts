@@ -1,19 +1,17 @@
 /** Chooses the next delivery that a subscriber may be sent, within the limits of the subscriber, the slots and the lease. */
-import type { Ownership } from '../../../domain/replicas/ownership.ts';
+
 import type { Milliseconds } from '../../../domain/values/time.ts';
 import type { DueDelivery } from '../../../postgres/deliveries/deliveries.ts';
-import type { Clock } from '../../../runtime/clock.ts';
+import type { Deps } from '../../deps.ts';
 import { mayStart } from '../subscribers/health-in-memory.ts';
 import type { KnownSubscribers } from '../subscribers/known-subscribers.ts';
 import { isHeldBack } from '../subscribers/pace.ts';
 import type { Recipient, Subscriber } from '../subscribers/subscriber.ts';
 import type { Slots } from './slots.ts';
 
-export interface ChoiceContext {
-  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
-  readonly ownership: Ownership;
+interface ChoiceContext extends Pick<Deps, 'clock' | 'ownership'> {
   readonly knownSubscribers: KnownSubscribers;
-  readonly slots: Slots<Subscriber>;
+  readonly slots: Slots;
 }
 
 export type Choice =

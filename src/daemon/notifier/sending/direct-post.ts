@@ -1,12 +1,11 @@
 /** Posts to the channels for people without the outbox, while the database cannot keep a delivery. */
 
-import type { ConfiguredSubscriber } from '../../../channels/recipients.ts';
+import type { ConfiguredSubscriber } from '../../../channels/outgoing/channel-kind.ts';
 import { draftOf } from '../../../domain/events/make-event.ts';
 import type { IncidentEventData } from '../../../domain/events/people-event-types.ts';
-import { audienceOf, type ChannelRule } from '../../../domain/incidents/audience.ts';
+import { audienceOf } from '../../../domain/incidents/audience.ts';
 import { type EventRow, eventRow, SITE_SHARD } from '../../../postgres/events/events.ts';
-import type { Clock } from '../../../runtime/clock.ts';
-import type { Logger } from '../../../runtime/logger.ts';
+import type { Deps } from '../../deps.ts';
 
 /** An event that was posted, and the names of the channels that took it. */
 export interface DirectPost {
@@ -14,22 +13,11 @@ export interface DirectPost {
   readonly channels: readonly string[];
 }
 
-export interface DirectPosts {
-  /** Posts to every channel that gets alerts about replicas; null when no channel took the message. Never rejects. */
-  post(data: IncidentEventData<'incident.opened'>): Promise<DirectPost | null>;
+interface DirectPostsOptions extends Pick<Deps, 'clock' | 'log' | 'channels'> {
+  readonly configured: readonly ConfiguredSubscriber[];
 }
 
-export function createDirectPosts({
-  clock,
-  log,
-  configured,
-  channels,
-}: {
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly configured: readonly ConfiguredSubscriber[];
-  readonly channels: readonly ChannelRule[];
-}): DirectPosts {
+export function createDirectPosts({ clock, log, configured, channels }: DirectPostsOptions) {
   const audience = audienceOf({ kind: 'replica', severity: Number.POSITIVE_INFINITY, subscriber: null }, [], channels);
   const people = configured.filter(({ definition: { audience: whom, name } }) => whom === 'people' && audience.includes(name));
 
@@ -43,7 +31,8 @@ export function createDirectPosts({
   };
 
   return {
-    post: async (data) => {
+    /** Posts to every channel that gets alerts about replicas; null when no channel took the message. Never rejects. */
+    post: async (data: IncidentEventData<'incident.opened'>): Promise<DirectPost | null> => {
       const draft = draftOf('incident.opened', { at: clock.now() }, data);
       const event = eventRow({ draft, site: '', purchase: null, shard: SITE_SHARD, incident: data.incidentId });
       const taken = await Promise.all(people.map((each) => isTaken(each, event)));

@@ -13,12 +13,10 @@ import {
   togetherBecause,
 } from '../../../domain/deliveries/channel-pace.ts';
 import { HOUR, type Instant, type Milliseconds } from '../../../domain/values/time.ts';
-import type { Sql } from '../../../postgres/connection/database.ts';
 import { messagesTaken, waitingInLane } from '../../../postgres/deliveries/channel-lane.ts';
 import type { DueDelivery } from '../../../postgres/deliveries/deliveries.ts';
 import { type IncidentNow, incidentsNow } from '../../../postgres/incidents/current.ts';
-import type { Clock } from '../../../runtime/clock.ts';
-import type { Logger } from '../../../runtime/logger.ts';
+import type { Deps } from '../../deps.ts';
 import { noteMessage } from '../subscribers/pace.ts';
 import type { Subscriber } from '../subscribers/subscriber.ts';
 
@@ -44,15 +42,9 @@ interface Together {
   readonly incidents: ReadonlyMap<string, IncidentNow>;
 }
 
-export interface MessageBatching {
-  /** Decides about the first delivery of a lane. Never rejects. */
-  plan(subscriber: Subscriber, head: DueDelivery): Promise<BatchPlan>;
-}
+export type MessageBatching = ReturnType<typeof createMessageBatching>;
 
-export interface MessageBatchingOptions {
-  readonly sql: Sql;
-  readonly clock: Clock;
-  readonly log: Logger;
+interface MessageBatchingOptions extends Pick<Deps, 'sql' | 'clock' | 'log'> {
   /** Runs between other reads of the outbox: two reads at the same time could load a delivery twice. */
   read<T>(work: () => Promise<T>): Promise<T>;
 }
@@ -60,7 +52,7 @@ export interface MessageBatchingOptions {
 /** What the hour and the last message leave: nothing may be sent yet, or one message, which may be the last of the hour. */
 type Room = Exclude<BatchPlan, { kind: 'go' | 'unknown' }> | { readonly kind: 'room'; readonly isLast: boolean };
 
-export function createMessageBatching({ sql, clock, log, read }: MessageBatchingOptions): MessageBatching {
+export function createMessageBatching({ sql, clock, log, read }: MessageBatchingOptions) {
   /** Loads all waiting deliveries of the head's lane into memory, up to the size of one message. */
   const gather = ({ queue }: Subscriber, head: DueDelivery): Promise<void> =>
     read(async () => {
@@ -113,7 +105,8 @@ export function createMessageBatching({ sql, clock, log, read }: MessageBatching
   };
 
   return {
-    plan: (subscriber, head) =>
+    /** Decides about the first delivery of a lane. Never rejects. */
+    plan: (subscriber: Subscriber, head: DueDelivery): Promise<BatchPlan> =>
       plan(subscriber, head).catch((error: unknown) => {
         log.warn({ error, subscriber: subscriber.recipient.name }, 'delivery.not_planned');
         return { kind: 'unknown' };

@@ -13,7 +13,7 @@ const MOST_IN_FLIGHT = 512;
 /** A function that starts the attempts that a subscriber may have now, and has it called again when more may start. */
 export function createSender(options: Omit<AttemptsOptions, 'slots'>): (subscriber: Subscriber) => void {
   const { clock, ownership, knownSubscribers, subscriberPauses, startList, isHeld } = options;
-  const slots = createSlots<Subscriber>(MOST_IN_FLIGHT, () => knownSubscribers.count());
+  const slots = createSlots(MOST_IN_FLIGHT, () => knownSubscribers.count());
   const attempt = createAttempts({ ...options, slots });
   const context = { clock, ownership, knownSubscribers, slots };
 

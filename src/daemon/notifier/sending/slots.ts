@@ -3,17 +3,12 @@
  * common part. Subscribers that hold their slots for long, dead or slow, take nothing from others.
  */
 
-export interface Slots<Party extends object> {
-  /** Takes a slot; false when the subscriber has to wait for one to borrow. */
-  take(party: Party): boolean;
-  /** Gives a slot back; answers whether another subscriber can borrow it now. */
-  give(party: Party): boolean;
-}
+export type Slots = ReturnType<typeof createSlots>;
 
 /** `most` slots in all, half of them to borrow; `parties` counts the subscribers. Each has at least one, however many there are. */
-export function createSlots<Party extends object>(most: number, parties: () => number): Slots<Party> {
+export function createSlots(most: number, parties: () => number) {
   const common = Math.ceil(most / 2);
-  const taken = new Map<Party, number>();
+  const taken = new Map<object, number>();
   let own = most - common;
   let borrowed = 0;
 
@@ -27,7 +22,8 @@ export function createSlots<Party extends object>(most: number, parties: () => n
   };
 
   return {
-    take: (party) => {
+    /** Takes a slot; false when the subscriber has to wait for one to borrow. */
+    take: (party: object): boolean => {
       share();
       const count = taken.get(party) ?? 0;
       if (count >= own) {
@@ -37,7 +33,8 @@ export function createSlots<Party extends object>(most: number, parties: () => n
       taken.set(party, count + 1);
       return true;
     },
-    give: (party) => {
+    /** Gives a slot back; answers whether another subscriber can borrow it now. */
+    give: (party: object): boolean => {
       const count = taken.get(party) ?? 0;
       if (count <= 1) taken.delete(party);
       else taken.set(party, count - 1);

@@ -3,21 +3,10 @@ import type { Milliseconds } from '../../../domain/values/time.ts';
 import type { Rest } from '../../../runtime/loops/rest.ts';
 import type { Subscriber } from '../subscribers/subscriber.ts';
 
-export interface StartList {
-  /** Attempts may start now. */
-  add(subscriber: Subscriber): void;
-  /** Attempts may start after so long; each subscriber has one timer. */
-  addIn(subscriber: Subscriber, wait: Milliseconds): void;
-  /** The subscriber waits for a slot that others have taken. */
-  addWhenFree(subscriber: Subscriber): void;
-  /** A slot was given back: the subscriber that waits longest is next. */
-  slotFreed(): void;
-  /** Takes the next subscriber; undefined when there is none. */
-  take(): Subscriber | undefined;
-}
+export type StartList = ReturnType<typeof createStartList>;
 
 /** An empty list; each addition ends the rest of the loop. */
-export function createStartList({ wake }: Pick<Rest, 'wake'>): StartList {
+export function createStartList({ wake }: Pick<Rest, 'wake'>) {
   /** Subscribers that waited for a slot come first, or those that have just sent would take it again. */
   const first = new Set<Subscriber>();
   const due = new Set<Subscriber>();
@@ -28,8 +17,10 @@ export function createStartList({ wake }: Pick<Rest, 'wake'>): StartList {
     wake();
   };
   return {
+    /** Attempts may start now. */
     add,
-    addIn: (subscriber, wait) => {
+    /** Attempts may start after so long; each subscriber has one timer. */
+    addIn: (subscriber: Subscriber, wait: Milliseconds): void => {
       if (resting.has(subscriber)) return;
       resting.add(subscriber);
       setTimeout(() => {
@@ -37,14 +28,17 @@ export function createStartList({ wake }: Pick<Rest, 'wake'>): StartList {
         add(subscriber);
       }, wait);
     },
-    addWhenFree: (subscriber) => void waiting.add(subscriber),
-    slotFreed: () => {
+    /** The subscriber waits for a slot that others have taken. */
+    addWhenFree: (subscriber: Subscriber): void => void waiting.add(subscriber),
+    /** A slot was given back: the subscriber that waits longest is next. */
+    slotFreed: (): void => {
       const next = takeFrom(waiting);
       if (next === undefined) return;
       first.add(next);
       wake();
     },
-    take: () => takeFrom(first) ?? takeFrom(due),
+    /** Takes the next subscriber; undefined when there is none. */
+    take: (): Subscriber | undefined => takeFrom(first) ?? takeFrom(due),
   };
 }
 

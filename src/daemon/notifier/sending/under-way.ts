@@ -1,32 +1,15 @@
 /** Shows slow attempts to people: an attempt that takes more than a moment is noted in the database, and the note is erased at its end. */
-import type { Instant, Milliseconds } from '../../../domain/values/time.ts';
-import type { Sql } from '../../../postgres/connection/database.ts';
-import { endUnderWay, noteUnderWay } from '../../../postgres/deliveries/under-way.ts';
-import type { Clock } from '../../../runtime/clock.ts';
-import type { Logger } from '../../../runtime/logger.ts';
 
-export interface UnderWayNotes {
-  began(delivery: { readonly id: number; readonly shard: number }, epoch: number): void;
-  ended(delivery: number): void;
-  /** Attempts under way. */
-  readonly count: number;
-  stop(): Promise<void>;
-}
+import type { Instant, Milliseconds } from '../../../domain/values/time.ts';
+import { endUnderWay, noteUnderWay } from '../../../postgres/deliveries/under-way.ts';
+import type { Deps } from '../../deps.ts';
+
+export type UnderWayNotes = ReturnType<typeof createUnderWayNotes>;
 
 /** Most attempts have ended by then and are never noted. */
 const SHOWN_AFTER: Milliseconds = 1_000;
 
-export function createUnderWayNotes({
-  sql,
-  clock,
-  log,
-  replica,
-}: {
-  sql: Sql;
-  clock: Clock;
-  log: Logger;
-  replica: string;
-}): UnderWayNotes {
+export function createUnderWayNotes({ sql, clock, log, replica }: Pick<Deps, 'sql' | 'clock' | 'log' | 'replica'>) {
   const attempts = new Map<number, { shard: number; epoch: number; since: Instant; begun: Milliseconds; isNoted: boolean }>();
   let toErase: number[] = [];
   let timer: NodeJS.Timeout | null = null;
@@ -62,18 +45,19 @@ export function createUnderWayNotes({
   };
 
   return {
-    began: ({ id, shard }, epoch) => {
+    began: ({ id, shard }: { readonly id: number; readonly shard: number }, epoch: number): void => {
       attempts.set(id, { shard, epoch, since: clock.now(), begun: clock.monotonic(), isNoted: false });
       plan();
     },
-    ended: (delivery) => {
+    ended: (delivery: number): void => {
       if (attempts.get(delivery)?.isNoted) toErase.push(delivery);
       attempts.delete(delivery);
     },
+    /** Attempts under way. */
     get count() {
       return attempts.size;
     },
-    stop: async () => {
+    stop: async (): Promise<void> => {
       stopped = true;
       if (timer !== null) clearTimeout(timer);
       await writing;

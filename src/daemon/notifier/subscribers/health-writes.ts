@@ -1,8 +1,8 @@
 /** Writes subscribers' changed health to the database, and ends the waits of deliveries that wait without a reason any more. */
+
 import type { SubscriberHealth } from '../../../domain/deliveries/subscriber-health.ts';
 import { FAILURES_TO_PAUSE } from '../../../domain/deliveries/subscriber-health.ts';
 import { isAskedFor } from '../../../domain/deliveries/subscriber-state.ts';
-import type { Sql } from '../../../postgres/connection/database.ts';
 import { bringForward, type Which } from '../../../postgres/deliveries/bring-forward.ts';
 import {
   eraseFailures,
@@ -11,29 +11,13 @@ import {
   savePause,
   saveUnreached,
 } from '../../../postgres/deliveries/subscriber-health.ts';
-import type { Clock } from '../../../runtime/clock.ts';
-import type { Logger } from '../../../runtime/logger.ts';
+import type { Deps } from '../../deps.ts';
 import { noteOwnSaved, noteSaved, setHealth } from './health-in-memory.ts';
 import type { Subscriber } from './subscriber.ts';
 
-export interface HealthWritesOptions {
-  readonly sql: Sql;
-  readonly clock: Clock;
-  readonly log: Logger;
-  /** Failures on our side (DNS, proxy) are counted per replica. */
-  readonly replica: string;
-}
+export type HealthWritesOptions = Pick<Deps, 'sql' | 'clock' | 'log' | 'replica'>;
 
-export interface HealthWrites {
-  /** Writes the subscriber's changed health, and then ends the waits noted with `free`. */
-  save(subscriber: Subscriber): Promise<void>;
-  /** Notes that some of the subscriber's deliveries wait without a reason any more; the next `save` ends their waits. */
-  free(subscriber: Subscriber, which: Which): void;
-  /** Resolves when no waits of deliveries are being ended. */
-  quiet(): Promise<void>;
-}
-
-export function createHealthWrites({ sql, clock, log, replica }: HealthWritesOptions): HealthWrites {
+export function createHealthWrites({ sql, clock, log, replica }: HealthWritesOptions) {
   const freed = new Map<Subscriber, Which>();
   const freeing = new Set<Promise<void>>();
   const free = (subscriber: Subscriber, which: Which): void => void freed.set(subscriber, which);
@@ -94,8 +78,10 @@ export function createHealthWrites({ sql, clock, log, replica }: HealthWritesOpt
   };
 
   return {
+    /** Notes that some of the subscriber's deliveries wait without a reason any more; the next `save` ends their waits. */
     free,
-    save: async (subscriber) => {
+    /** Writes the subscriber's changed health, and then ends the waits noted with `free`. */
+    save: async (subscriber: Subscriber): Promise<void> => {
       await saveHealth(subscriber);
       await saveOwn(subscriber);
       const which = freed.get(subscriber);
@@ -103,7 +89,8 @@ export function createHealthWrites({ sql, clock, log, replica }: HealthWritesOpt
       freed.delete(subscriber);
       endWaits(subscriber, which);
     },
-    quiet: async () => {
+    /** Resolves when no waits of deliveries are being ended. */
+    quiet: async (): Promise<void> => {
       while (freeing.size > 0) await Promise.all(freeing);
     },
   };

@@ -3,11 +3,12 @@
  * subscriber gets a queue, a changed address gets a new channel, and a deleted subscriber leaves memory.
  */
 
-import { resumeSubscriber } from '../../../actions/subscribers/outlook.ts';
 import { allowedDigest } from '../../../channels/webhook/open.ts';
 import type { Settings } from '../../../config/settings.ts';
 import { SCHEDULE_WITH_PEOPLE } from '../../../domain/deliveries/delivery-plan.ts';
 import { WITH_PEOPLE, WITH_SYSTEMS } from '../../../domain/deliveries/subscriber-health.ts';
+import type { Sql } from '../../../postgres/connection/database.ts';
+import { bringForward } from '../../../postgres/deliveries/bring-forward.ts';
 import { eraseHealth, pausedUnderOtherAddresses } from '../../../postgres/deliveries/subscriber-health.ts';
 import { readSubscribers, type StoredSubscriber } from '../../../postgres/subscribers/subscribers.ts';
 import type { FoundHealth } from './found-health.ts';
@@ -15,24 +16,7 @@ import { beginAgain, type StoredHealth, storedIn } from './health-in-memory.ts';
 import { createOpenChannels, type OpenChannelsOptions, type Placed } from './open-channels.ts';
 import { createSubscriber, type Recipient, type Subscriber, unload } from './subscriber.ts';
 
-export interface KnownSubscribers {
-  /** Brings memory in line with the database. Answers the health of each subscriber, and what was known of it before the read. */
-  refresh(): Promise<readonly FoundHealth[]>;
-  /** All subscribers, those that are off too. */
-  all(): Iterable<Subscriber>;
-  /** Active subscribers. */
-  active(): Subscriber[];
-  /** The number of active subscribers. */
-  count(): number;
-  /** Whether the subscriber is still active. */
-  isActive(subscriber: Subscriber): boolean;
-  /** Sends the subscriber nothing more until the database says that the subscriber is active. */
-  switchedOff(subscriber: Subscriber): void;
-  /** Drops every subscriber; the next refresh reads all of them. */
-  forgetAll(): void;
-  /** Closes every channel after its attempts under way have ended. */
-  close(): Promise<void>;
-}
+export type KnownSubscribers = ReturnType<typeof createKnownSubscribers>;
 
 /** A subscriber with the version and the place of its address. */
 interface Entry {
@@ -44,7 +28,7 @@ interface Entry {
 
 const NOTHING: StoredHealth = { health: null, unreached: null };
 
-export function createKnownSubscribers(options: OpenChannelsOptions): KnownSubscribers {
+export function createKnownSubscribers(options: OpenChannelsOptions) {
   const { sql, settings } = options;
   const channels = createOpenChannels(options);
   const entries = new Map<number, Entry>();
@@ -59,9 +43,10 @@ export function createKnownSubscribers(options: OpenChannelsOptions): KnownSubsc
     entries.delete(id);
     if (entry) channels.close(entry.subscriber.recipient.channel);
   };
-
+  /** Those that are off, too. */
+  const all = (): Subscriber[] => [...entries.values()].map(({ subscriber }) => subscriber);
+  /** Drops every subscriber; the next refresh reads all of them. */
   const forgetAll = (): void => [...entries.keys()].forEach(forget);
-
   /** Replaces a known subscriber's channel, or adds the subscriber. */
   const place = async (row: StoredSubscriber, opened: Placed): Promise<Entry> => {
     const recipient = recipientOf(row, opened, settings);
@@ -71,16 +56,11 @@ export function createKnownSubscribers(options: OpenChannelsOptions): KnownSubsc
       entries.set(row.id, added);
       return added;
     }
-    const { subscriber } = known;
     // Attempts under way end on the old channel.
-    channels.close(subscriber.recipient.channel);
-    subscriber.recipient = recipient;
+    channels.close(known.subscriber.recipient.channel);
+    known.subscriber.recipient = recipient;
     // A new address begins without failures; new keys, headers or formats keep the health.
-    if (known.place !== opened.place) {
-      const { health, unreached } = storedIn(subscriber.health);
-      if (health !== null || unreached !== null) await eraseHealth(sql, row.id);
-      beginAgain(subscriber.health, recipient.concurrency);
-    }
+    if (known.place !== opened.place) await loseHealth(sql, known.subscriber);
     known.place = opened.place;
     return known;
   };
@@ -95,8 +75,9 @@ export function createKnownSubscribers(options: OpenChannelsOptions): KnownSubsc
   };
 
   return {
-    refresh: async () => {
-      const before = new Map([...entries.values()].map(({ subscriber }) => [subscriber, storedIn(subscriber.health)]));
+    /** Brings memory in line with the database. Answers the health of each subscriber, and what was known of it before the read. */
+    refresh: async (): Promise<readonly FoundHealth[]> => {
+      const before = new Map(all().map((subscriber) => [subscriber, storedIn(subscriber.health)]));
       switchedSince.clear();
       if (!hasCured) await endCuredPauses(options);
       hasCured = true;
@@ -113,24 +94,26 @@ export function createKnownSubscribers(options: OpenChannelsOptions): KnownSubsc
         return subscriber === undefined ? [] : [{ subscriber, is, was: before.get(subscriber) ?? NOTHING }];
       });
     },
-    all: () => [...entries.values()].map(({ subscriber }) => subscriber),
-    active: () => [...entries.values()].map(({ subscriber }) => subscriber).filter(({ recipient }) => !off.has(recipient.id)),
-    count: () => {
+    all,
+    active: (): Subscriber[] => all().filter(({ recipient }) => !off.has(recipient.id)),
+    count: (): number => {
       // Called for every delivery; hardly any subscriber is off.
       let count = entries.size;
       for (const id of off) if (entries.has(id)) count -= 1;
       return count;
     },
-    isActive: (subscriber) =>
+    isActive: (subscriber: Subscriber): boolean =>
       entries.get(subscriber.recipient.id)?.subscriber === subscriber && !off.has(subscriber.recipient.id),
-    switchedOff: (subscriber) => {
+    /** Sends the subscriber nothing more until the database says that the subscriber is active. */
+    switchedOff: (subscriber: Subscriber): void => {
       switchedSince.add(subscriber.recipient.id);
       off = new Set(off).add(subscriber.recipient.id);
       // A subscriber that is off takes no memory; when it is switched on, its deliveries are read from the beginning.
       unload(subscriber);
     },
     forgetAll,
-    close: async () => {
+    /** Closes every channel after its attempts under way have ended. */
+    close: async (): Promise<void> => {
       forgetAll();
       await channels.closed();
     },
@@ -152,10 +135,17 @@ function recipientOf(
     : { id, name, ...opened, schedule: settings.webhooks.schedule, patience: WITH_SYSTEMS };
 }
 
+async function loseHealth(sql: Sql, { recipient, health: known }: Subscriber): Promise<void> {
+  const { health, unreached } = storedIn(known);
+  if (health !== null || unreached !== null) await eraseHealth(sql, recipient.id);
+  beginAgain(known, recipient.concurrency);
+}
+
 /** Once, at the start: two daemons with different settings must not end each other's pauses by turns. */
-async function endCuredPauses({ sql, log, settings }: OpenChannelsOptions): Promise<void> {
-  for (const subscriber of await pausedUnderOtherAddresses(sql, allowedDigest(settings.webhooks))) {
-    await resumeSubscriber(sql, subscriber);
-    log.info({ subscriber, detail: 'Its address was refused, and other addresses are allowed now.' }, 'subscriber.resumed');
+async function endCuredPauses({ sql, clock, log, settings }: OpenChannelsOptions): Promise<void> {
+  for (const { id, name } of await pausedUnderOtherAddresses(sql, allowedDigest(settings.webhooks))) {
+    await eraseHealth(sql, id);
+    await bringForward(sql, id, { kind: 'all' }, clock.now());
+    log.info({ subscriber: name, detail: 'Its address was refused, and other addresses are allowed now.' }, 'subscriber.resumed');
   }
 }

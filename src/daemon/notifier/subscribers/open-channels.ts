@@ -1,46 +1,27 @@
 /** Opens subscribers' channels, and shows people which subscribers this replica cannot open. */
-import { unreadable } from '../../../actions/subscribers/subscribers.ts';
+
 import type { Channel } from '../../../channels/outgoing/channel.ts';
-import type { Opened } from '../../../channels/outgoing/channel-kind.ts';
-import { openReach } from '../../../channels/outgoing/sealed.ts';
-import type { ConfiguredSubscriber } from '../../../channels/recipients.ts';
+import type { ConfiguredSubscriber, Opened } from '../../../channels/outgoing/channel-kind.ts';
+import { openReach, unreadable } from '../../../channels/outgoing/sealed.ts';
 import { openWebhook } from '../../../channels/webhook/open.ts';
 import type { Settings } from '../../../config/settings.ts';
 import { isUntried } from '../../../domain/deliveries/subscriber-health.ts';
 import { AppError } from '../../../domain/values/errors.ts';
-import type { Sql } from '../../../postgres/connection/database.ts';
 import { eraseUnreached, saveUntried } from '../../../postgres/deliveries/subscriber-health.ts';
 import type { StoredSubscriber } from '../../../postgres/subscribers/subscribers.ts';
-import type { Clock } from '../../../runtime/clock.ts';
-import type { Logger } from '../../../runtime/logger.ts';
 import type { Secrets } from '../../../runtime/secrets/secrets.ts';
+import type { Deps } from '../../deps.ts';
 
 /** An open channel and its address; `place` is null for subscribers of the settings, whose address does not change. */
 export type Placed = Opened & { readonly addressHash: string; readonly place: string | null };
 
-export interface OpenChannelsOptions {
-  readonly sql: Sql;
-  readonly clock: Clock;
-  readonly log: Logger;
+export interface OpenChannelsOptions extends Pick<Deps, 'sql' | 'clock' | 'log' | 'replica'> {
   readonly settings: Settings;
   readonly secrets: Secrets | null;
-  /** This replica's id: an address that this replica cannot use, another may. */
-  readonly replica: string;
   readonly configured: readonly ConfiguredSubscriber[];
 }
 
-export interface OpenChannels {
-  /** Opens the channel of a version of the subscriber's address and keys; null when that is not possible, which is logged once. */
-  open(row: StoredSubscriber, version: string): Placed | null;
-  /** Closes a channel after its attempts under way have ended. */
-  close(channel: Channel): void;
-  /** Resolves when all channels that were to be closed are closed. */
-  closed(): Promise<void>;
-  /** Writes which API-made subscribers this replica cannot open, and erases that once it can. */
-  noteUntried(rows: readonly StoredSubscriber[]): Promise<void>;
-}
-
-export function createOpenChannels(options: OpenChannelsOptions): OpenChannels {
+export function createOpenChannels(options: OpenChannelsOptions) {
   const { sql, clock, log, replica } = options;
   /** Subscribers whose channel could not be opened, with the reason. */
   const unopened = new Map<number, { readonly version: string; readonly detail: string }>();
@@ -56,7 +37,8 @@ export function createOpenChannels(options: OpenChannelsOptions): OpenChannels {
   };
 
   return {
-    open: (row, version) => {
+    /** Opens the channel of a version of the subscriber's address and keys; null when that is not possible, which is logged once. */
+    open: (row: StoredSubscriber, version: string): Placed | null => {
       const opened = tryToOpen(row, options);
       if ('channel' in opened) {
         unopened.delete(row.id);
@@ -68,13 +50,16 @@ export function createOpenChannels(options: OpenChannelsOptions): OpenChannels {
       unopened.set(row.id, { version, detail });
       return null;
     },
-    close: (channel) => {
+    /** Closes a channel after its attempts under way have ended. */
+    close: (channel: Channel): void => {
       const closed = channel.close().catch((error: unknown) => log.warn({ error }, 'channel.not_closed'));
       closing.add(closed);
       void closed.finally(() => closing.delete(closed));
     },
-    closed: async () => void (await Promise.all(closing)),
-    noteUntried: async (rows) => {
+    /** Resolves when all channels that were to be closed are closed. */
+    closed: async (): Promise<void> => void (await Promise.all(closing)),
+    /** Writes which API-made subscribers this replica cannot open, and erases that once it can. */
+    noteUntried: async (rows: readonly StoredSubscriber[]): Promise<void> => {
       const known = new Set(rows.map(({ id }) => id));
       for (const id of [...unopened.keys()]) if (!known.has(id)) unopened.delete(id);
       for (const row of rows) await noteOne(row);

@@ -1,22 +1,16 @@
 /** First in, first out, without moving the items: an array's `shift` moves them all once the array is long. */
 
-export interface Queue<T> {
-  push(item: T): void;
-  /** Puts an item first. */
-  unshift(item: T): void;
-  shift(): T | undefined;
-}
-
-export function createQueue<T>(): Queue<T> {
+export function createQueue<T>() {
   let items: (T | undefined)[] = [];
   let first = 0;
   return {
-    push: (item) => void items.push(item),
-    unshift: (item) => {
+    push: (item: T): void => void items.push(item),
+    /** Puts an item first. */
+    unshift: (item: T): void => {
       if (first === 0) items.unshift(item);
       else items[--first] = item;
     },
-    shift: () => {
+    shift: (): T | undefined => {
       if (first === items.length) return undefined;
       const item = items[first];
       items[first] = undefined;

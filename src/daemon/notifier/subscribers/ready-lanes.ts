@@ -11,20 +11,11 @@ export interface Lane {
   readyAt: Rank | null;
 }
 
-export interface ReadyLanes {
-  readonly isEmpty: boolean;
-  /** Adds a lane whose first delivery may be sent, behind the others of its rank or in front of them. */
-  add(lane: Lane, isFirst?: boolean): void;
-  remove(lane: Lane): void;
-  /** Takes the next lane; `late`: how many retries or replays may start. */
-  next(late: number): Lane | null;
-}
-
 /** One in so many deliveries is a retry or replay, if one waits, so that new ones never starve them. */
 const TURN_OF_THE_LATE = 8;
 const LATE_FIRST: readonly Rank[] = [1, 2, 0];
 
-export function createReadyLanes(): ReadyLanes {
+export function createReadyLanes() {
   /** Some entries are stale: see `readyAt`. */
   const ready = RANKS.map(() => createQueue<Lane>());
   let count = 0;
@@ -47,7 +38,8 @@ export function createReadyLanes(): ReadyLanes {
     get isEmpty() {
       return count === 0;
     },
-    add: (lane, isFirst = false) => {
+    /** Adds a lane whose first delivery may be sent, behind the others of its rank or in front of them. */
+    add: (lane: Lane, isFirst: boolean = false): void => {
       const rank = lane.waiting[0]!.rank;
       if (lane.readyAt === rank) return;
       if (lane.readyAt === null) count += 1;
@@ -56,7 +48,8 @@ export function createReadyLanes(): ReadyLanes {
       else ready[rank]!.push(lane);
     },
     remove,
-    next: (late) => {
+    /** Takes the next lane; `late`: how many retries or replays may start. */
+    next: (late: number): Lane | null => {
       turn += 1;
       if (late <= 0) return take(0);
       for (const rank of turn % TURN_OF_THE_LATE === 0 ? LATE_FIRST : RANKS) {

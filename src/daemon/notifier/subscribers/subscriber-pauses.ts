@@ -16,7 +16,7 @@ import { commandLine } from '../../../domain/values/command-line.ts';
 import type { Instant, Milliseconds } from '../../../domain/values/time.ts';
 import { claimTry } from '../../../postgres/deliveries/subscriber-health.ts';
 import { endOwnFailures, forget, grow, noteOwnFailure, pause, setHealth, setTrying, shrink } from './health-in-memory.ts';
-import { createHealthWrites, type HealthWrites, type HealthWritesOptions } from './health-writes.ts';
+import { createHealthWrites, type HealthWritesOptions } from './health-writes.ts';
 import { type Subscriber, unload } from './subscriber.ts';
 
 /** What follows from an attempt's end: for how long nothing is sent, and why the subscriber is to be switched off, or null. */
@@ -25,12 +25,7 @@ export interface AfterAttempt {
   readonly switchOff: string | null;
 }
 
-export interface SubscriberPauses extends Pick<HealthWrites, 'save' | 'quiet'> {
-  /** The pause is over: claims the right to try with one delivery. Answers how long to wait before the next attempt. Never rejects. */
-  claimTry(subscriber: Subscriber): Promise<Milliseconds>;
-  /** Notes the end of an attempt. */
-  ended(subscriber: Subscriber, when: { readonly began: Instant; readonly at: Instant }, result: SendResult): AfterAttempt;
-}
+export type SubscriberPauses = ReturnType<typeof createSubscriberPauses>;
 
 type Failure = Exclude<SendResult, { kind: 'delivered' }>;
 
@@ -40,7 +35,7 @@ const TRY_TO_SPARE: Milliseconds = 5_000;
 const ASK_AGAIN: Milliseconds = 1_000;
 const GO_ON: AfterAttempt = { hold: 0, switchOff: null };
 
-export function createSubscriberPauses(options: HealthWritesOptions): SubscriberPauses {
+export function createSubscriberPauses(options: HealthWritesOptions) {
   const { sql, clock, log } = options;
   const writes = createHealthWrites(options);
 
@@ -88,7 +83,8 @@ export function createSubscriberPauses(options: HealthWritesOptions): Subscriber
   return {
     save: writes.save,
     quiet: writes.quiet,
-    claimTry: async ({ health, recipient }) => {
+    /** The pause is over: claims the right to try with one delivery. Answers how long to wait before the next attempt. Never rejects. */
+    claimTry: async ({ health, recipient }: Subscriber): Promise<Milliseconds> => {
       setTrying(health, 'asking');
       const now = clock.now();
       try {
@@ -103,7 +99,12 @@ export function createSubscriberPauses(options: HealthWritesOptions): Subscriber
         return ASK_AGAIN;
       }
     },
-    ended: (subscriber, { began, at }, result) => {
+    /** Notes the end of an attempt. */
+    ended: (
+      subscriber: Subscriber,
+      { began, at }: { readonly began: Instant; readonly at: Instant },
+      result: SendResult,
+    ): AfterAttempt => {
       const { health, recipient } = subscriber;
       const before = health.current;
       if (result.kind === 'failed' && result.fault === 'ours') {

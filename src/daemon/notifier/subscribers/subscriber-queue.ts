@@ -6,37 +6,10 @@
 import { type DueDelivery, REPLAYED } from '../../../postgres/deliveries/deliveries.ts';
 import { createReadyLanes, type Lane } from './ready-lanes.ts';
 
-export interface SubscriberQueue {
-  /** Ids of the deliveries in memory. */
-  ids(): Iterable<number>;
-  readonly size: number;
-  /** Whether a delivery could be sent now. */
-  readonly isReady: boolean;
-  /** The delivery in memory with this id. */
-  get(id: number): DueDelivery | undefined;
-  /** Adds a delivery to its lane, in the order of events and behind the deliveries being sent. */
-  add(delivery: DueDelivery): void;
-  /** The first delivery of the next lane that may be sent; it stays in memory until `done` or `dropLane`. `late`: how many retries or replays may start. */
-  next(late: number): DueDelivery | null;
-  /** The deliveries behind a delivery in its lane, in order. */
-  behind(delivery: DueDelivery): readonly DueDelivery[];
-  /** Marks up to so many of these as sent in the same message as a delivery; answers them. They are settled with it. */
-  takeAlong(delivery: DueDelivery, most: number): readonly DueDelivery[];
-  /** Puts a delivery that was taken but not sent back to the front. */
-  putBack(delivery: DueDelivery): void;
-  /** The delivery and those of the same message were sent: the lane continues. */
-  done(delivery: DueDelivery): void;
-  /** Drops the delivery's lane, which is loaded from the outbox again; not when the lane was loaded again since. */
-  giveUp(delivery: DueDelivery): void;
-  /** Drops a lane, which is loaded from the outbox again. */
-  dropLane(lane: number): void;
-  dropShards(shards: ReadonlySet<number>): void;
-  /** Drops all but the deliveries being sent. */
-  dropWaiting(): void;
-}
+export type SubscriberQueue = ReturnType<typeof createSubscriberQueue>;
 
 /** No deliveries. */
-export function createSubscriberQueue(): SubscriberQueue {
+export function createSubscriberQueue() {
   const lanes = new Map<number, Lane>();
   const known = new Map<number, DueDelivery>();
   /** Lanes whose first delivery is not in flight. */
@@ -56,50 +29,51 @@ export function createSubscriberQueue(): SubscriberQueue {
   };
 
   return {
-    ids: () => known.keys(),
+    ids: (): Iterable<number> => known.keys(),
     get size() {
       return known.size;
     },
+    /** Whether a delivery could be sent now. */
     get isReady() {
       return !ready.isEmpty;
     },
-    get: (id) => known.get(id),
-    add: (delivery) => {
+    get: (id: number): DueDelivery | undefined => known.get(id),
+    /** Adds a delivery to its lane, in the order of events and behind the deliveries being sent. */
+    add: (delivery: DueDelivery): void => {
       known.set(delivery.id, delivery);
-      const lane = lanes.get(delivery.lane);
+      let lane = lanes.get(delivery.lane);
       if (lane === undefined) {
-        const made: Lane = { id: delivery.lane, waiting: [delivery], sending: 0, readyAt: null };
-        lanes.set(delivery.lane, made);
-        ready.add(made);
-        return;
+        lane = { id: delivery.lane, waiting: [], sending: 0, readyAt: null };
+        lanes.set(delivery.lane, lane);
       }
-      const { waiting, sending } = lane;
-      // A new delivery is nearly always the last; a retry may be older than those that wait.
-      let place = waiting.length;
-      while (place > sending && isBehind(waiting[place - 1]!, delivery)) place -= 1;
-      waiting.splice(place, 0, delivery);
-      if (sending === 0) ready.add(lane);
+      insert(delivery, lane);
+      if (lane.sending === 0) ready.add(lane);
     },
-    next: (late) => {
+    /** The first delivery of the next lane that may be sent; it stays in memory until `done` or `dropLane`. `late`: how many retries or replays may start. */
+    next: (late: number): DueDelivery | null => {
       const lane = ready.next(late);
       if (lane === null) return null;
       lane.sending = 1;
       return lane.waiting[0]!;
     },
-    behind: (delivery) => laneOf(delivery)?.waiting.slice(1) ?? [],
-    takeAlong: (delivery, most) => {
+    /** The deliveries behind a delivery in its lane, in order. */
+    behind: (delivery: DueDelivery): readonly DueDelivery[] => laneOf(delivery)?.waiting.slice(1) ?? [],
+    /** Marks up to so many of these as sent in the same message as a delivery; answers them. They are settled with it. */
+    takeAlong: (delivery: DueDelivery, most: number): readonly DueDelivery[] => {
       const lane = laneOf(delivery);
       if (lane === undefined) return [];
       lane.sending = Math.min(1 + most, lane.waiting.length);
       return lane.waiting.slice(1, lane.sending);
     },
-    putBack: (delivery) => {
+    /** Puts a delivery that was taken but not sent back to the front. */
+    putBack: (delivery: DueDelivery): void => {
       const lane = laneOf(delivery);
       if (lane === undefined) return;
       lane.sending = 0;
       ready.add(lane, true);
     },
-    done: (delivery) => {
+    /** The delivery and those of the same message were sent: the lane continues. */
+    done: (delivery: DueDelivery): void => {
       const lane = lanes.get(delivery.lane);
       // The lane was dropped meanwhile, and may have been loaded again.
       if (lane?.waiting[0]?.event.id !== delivery.event.id) return;
@@ -113,24 +87,33 @@ export function createSubscriberQueue(): SubscriberQueue {
       ready.remove(lane);
       lanes.delete(lane.id);
     },
-    giveUp: (delivery) => {
+    /** Drops the delivery's lane, which is loaded from the outbox again; not when the lane was loaded again since. */
+    giveUp: (delivery: DueDelivery): void => {
       const lane = laneOf(delivery);
       if (lane) drop(lane);
     },
-    dropLane: (id) => {
+    dropLane: (id: number): void => {
       const lane = lanes.get(id);
       if (lane) drop(lane);
     },
-    dropShards: (shards) => {
+    dropShards: (shards: ReadonlySet<number>): void => {
       for (const lane of [...lanes.values()]) if (shards.has(lane.waiting[0]!.shard)) drop(lane);
     },
-    dropWaiting: () => {
+    /** Drops all but the deliveries being sent. */
+    dropWaiting: (): void => {
       for (const lane of [...lanes.values()]) {
         if (lane.sending === 0) drop(lane);
         else for (const { id } of lane.waiting.splice(lane.sending)) known.delete(id);
       }
     },
   };
+}
+
+function insert(delivery: DueDelivery, { waiting, sending }: Lane): void {
+  // A new delivery is nearly always the last; a retry may be older than those that wait.
+  let place = waiting.length;
+  while (place > sending && isBehind(waiting[place - 1]!, delivery)) place -= 1;
+  waiting.splice(place, 0, delivery);
 }
 
 /** Whether `waiting` comes after `other` in their lane: replays come last, the rest in the order of events. */

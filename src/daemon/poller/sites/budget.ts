@@ -7,16 +7,12 @@ import type { Milliseconds } from '../../../domain/values/time.ts';
 /** A burst makes up for timers that wake late: this much time's worth of calls. */
 const BURST: Milliseconds = 20;
 
-export interface Budget {
-  /** Takes one call; answers 0 when the call may leave now, otherwise how long to wait. */
-  take(rate: number): Milliseconds;
-}
-
-export function createBudget(monotonic: () => Milliseconds): Budget {
+export function createBudget(monotonic: () => Milliseconds) {
   /** When the next call is due if calls left as evenly as possible. */
   let due = Number.NEGATIVE_INFINITY;
   return {
-    take: (rate) => {
+    /** Takes one call; answers 0 when the call may leave now, otherwise how long to wait. */
+    take: (rate: number): Milliseconds => {
       if (rate <= 0) return 1_000;
       const ahead = Math.max(0, (rate * BURST) / 1_000 - 1);
       // Calls of a burst count among the second's calls, not on top of them.

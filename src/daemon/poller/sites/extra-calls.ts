@@ -6,14 +6,13 @@
 import { type InvoiceReply, noInvoice } from '../../../checkout/invoice-details.ts';
 import { type InvoiceSeen, observationOf } from '../../../domain/deciding/invoice-seen.ts';
 import type { Observation } from '../../../domain/purchases/purchase.ts';
-import type { Ownership } from '../../../domain/replicas/ownership.ts';
 import type { Milliseconds } from '../../../domain/values/time.ts';
 import type { RequestTrace } from '../../../runtime/traces/traces.ts';
+import type { Deps } from '../../deps.ts';
 import { needOf, type PolledSite, type SiteCalls } from './site-calls.ts';
 
-export interface ExtraCallsOptions {
+interface ExtraCallsOptions extends Pick<Deps, 'ownership'> {
   readonly siteCalls: ReadonlyMap<string, SiteCalls>;
-  readonly ownership: Ownership;
   /** Wakes the poller when a call waits for its turn or has ended: more calls may start. */
   wake(): void;
 }
@@ -27,29 +26,14 @@ export interface InvoiceOf {
   readonly signal: AbortSignal;
 }
 
-export interface ExtraCalls {
-  /** Extra calls that wait or are under way. */
-  busy(): number;
-  /** The invoice of a purchase in this replica's shards; null when there was no turn, or no time left in the lease. */
-  pollInvoice(
-    calls: SiteCalls,
-    purchase: { readonly id: number; readonly purchaseId: string; readonly shard: number },
-    trace?: RequestTrace,
-  ): Promise<InvoiceSeen | null>;
-  /** The whole invoice, for a caller of the API or a command. Never rejects. */
-  invoiceOf(purchase: InvoiceOf): Promise<InvoiceReply>;
-  /** Starts the first waiting call if the site's ceiling allows; answers how long until it does. */
-  giveTurn(calls: SiteCalls): Milliseconds;
-  /** Rejects all waiting calls and refuses new ones. */
-  stop(): void;
-}
+export type ExtraCalls = ReturnType<typeof createExtraCalls>;
 
 /** How long a call waits for its turn; a replica without shards has no part of the site's calls. */
 const SOON: Milliseconds = 1_000;
 /** Pause while the lease is too short for a call; the next renewal extends it. */
 const UNTIL_RENEWED: Milliseconds = 250;
 
-export function createExtraCalls({ siteCalls, ownership, wake }: ExtraCallsOptions): ExtraCalls {
+export function createExtraCalls({ siteCalls, ownership, wake }: ExtraCallsOptions) {
   let busy = 0;
   let stopped = false;
 
@@ -84,15 +68,22 @@ export function createExtraCalls({ siteCalls, ownership, wake }: ExtraCallsOptio
     calls.restsFor() > 0 ? { kind: 'resting', retryAfter: calls.restsFor() } : { kind: 'busy', retryAfter: SOON };
 
   return {
-    busy: () => busy,
-    pollInvoice: (calls, { id, purchaseId, shard }, trace) =>
+    /** Extra calls that wait or are under way. */
+    busy: (): number => busy,
+    /** The invoice of a purchase in this replica's shards; null when there was no turn, or no time left in the lease. */
+    pollInvoice: (
+      calls: SiteCalls,
+      { id, purchaseId, shard }: { readonly id: number; readonly purchaseId: string; readonly shard: number },
+      trace?: RequestTrace,
+    ): Promise<InvoiceSeen | null> =>
       inTurn(
         calls,
         // The shard may have been lost while the call waited.
         { id, may: () => ownership.mayBegin(shard, needOf(calls.site)) },
         { ask: (site) => site.pollInvoice(purchaseId, trace), seenIn: observationOf },
       ),
-    invoiceOf: async ({ id, site: name, purchaseId, signal }) => {
+    /** The whole invoice, for a caller of the API or a command. Never rejects. */
+    invoiceOf: async ({ id, site: name, purchaseId, signal }: InvoiceOf): Promise<InvoiceReply> => {
       const calls = siteCalls.get(name);
       if (calls === undefined) return { kind: 'unconfigured', retryAfter: 0 };
       if (ownership.share() === 0) return { kind: 'busy', retryAfter: SOON };
@@ -115,7 +106,8 @@ export function createExtraCalls({ siteCalls, ownership, wake }: ExtraCallsOptio
       if (status === null || status.kind === 'same') return refused(calls);
       return status.kind === 'seen' ? noInvoice(status.state) : status;
     },
-    giveTurn: (calls) => {
+    /** Starts the first waiting call if the site's ceiling allows; answers how long until it does. */
+    giveTurn: (calls: SiteCalls): Milliseconds => {
       if (calls.restsFor() > 0) {
         calls.turns.dismiss();
         return 0;
@@ -127,7 +119,8 @@ export function createExtraCalls({ siteCalls, ownership, wake }: ExtraCallsOptio
       calls.turns.next();
       return 0;
     },
-    stop: () => {
+    /** Rejects all waiting calls and refuses new ones. */
+    stop: (): void => {
       stopped = true;
       for (const calls of siteCalls.values()) calls.turns.dismiss();
     },

@@ -4,27 +4,21 @@ import type { BreakerNow } from '../../../domain/polling/site-calls.ts';
 import type { Instant } from '../../../domain/values/time.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 
-export interface KnownBreaker {
-  get(): Breaker;
-  set(next: Breaker): void;
-  now(): BreakerNow;
-}
-
 /** Begins closed. */
-export function createKnownBreaker(clock: Pick<Clock, 'now' | 'monotonic'>): KnownBreaker {
+export function createKnownBreaker(clock: Pick<Clock, 'now' | 'monotonic'>) {
   let breaker: Breaker = CLOSED;
   let since = clock.now();
   /** Computed once for each change: the database's clock and the monotonic one drift. */
   let nextProbeAt: Instant | null = null;
   return {
-    get: () => breaker,
-    set: (next) => {
+    get: (): Breaker => breaker,
+    set: (next: Breaker): void => {
       if (next === breaker) return;
       const now = clock.now();
       if (next.kind !== breaker.kind) since = now;
       nextProbeAt = next.kind === 'open' && !next.probing ? Math.round(now + next.probeAt - clock.monotonic()) : null;
       breaker = next;
     },
-    now: () => ({ breaker: breaker.kind, cause: breaker.kind === 'open' ? breaker.cause : null, since, nextProbeAt }),
+    now: (): BreakerNow => ({ breaker: breaker.kind, cause: breaker.kind === 'open' ? breaker.cause : null, since, nextProbeAt }),
   };
 }

@@ -8,14 +8,12 @@ import { isSiteDoubtful, newSiteAnswers } from '../../../domain/polling/site-ans
 import type { BreakerNow, TokenTimes } from '../../../domain/polling/site-calls.ts';
 import type { Observation } from '../../../domain/purchases/purchase.ts';
 import type { Milliseconds } from '../../../domain/values/time.ts';
-import type { Sql } from '../../../postgres/connection/database.ts';
-import type { Clock } from '../../../runtime/clock.ts';
-import type { Logger } from '../../../runtime/logger.ts';
 import type { RequestTrace } from '../../../runtime/traces/traces.ts';
+import type { Deps } from '../../deps.ts';
 import { createBudget } from './budget.ts';
 import { createKnownBreaker } from './known-breaker.ts';
 import { createSiteReach } from './site-reach.ts';
-import { createTurns, type Turns } from './turns.ts';
+import { createTurns } from './turns.ts';
 
 /** What the poller needs of a site. */
 export interface PolledSite {
@@ -40,53 +38,12 @@ export interface PolledSite {
 export interface AnsweredCall {
   readonly purchase: number;
   readonly probe: boolean;
-  readonly asked?: AskedPurchase;
+  readonly asked?: AskedPurchase | null;
 }
 
-export interface SiteCalls {
-  readonly site: PolledSite;
-  readonly inFlight: number;
-  /** Extra calls that wait for their turn. */
-  readonly turns: Turns;
-  /** Whether the last call that left was an extra call. */
-  readonly wasExtra: boolean;
-  /** A call leaves, and ends. */
-  begin(isExtra: boolean): void;
-  end(): void;
-  /**
-   * How long until a call may leave; 0 takes one, infinite waits for an answer. `share` is this replica's part of the ceiling.
-   * `probe`: the call stands in for all others, and its answer decides.
-   */
-  take(share: number): { readonly wait: Milliseconds; readonly probe: boolean };
-  /**
-   * Purchases that answered well lately, the latest first: to poll as probes, and while failures may be the site's or those
-   * of single purchases. Otherwise none.
-   */
-  probes(): readonly number[];
-  /** Learns from an answer, and writes when the site fails or answers again. */
-  answered(seen: Observation, call: AnsweredCall): void;
-  /** Whether failures are the whole site's: they then do not count against purchases. */
-  fails(): boolean;
-  /** Whether no purchase of the site can be read, also for nonsense and unknown ids: no failure is then a purchase's own. */
-  excuses(): boolean;
-  /** Decides what time alone decides: a site without an answer for long is blind, a site that was read for long enough is well. */
-  look(): void;
-  /** How long only probes may leave, as far as that is known; 0: all calls may. */
-  restsFor(): Milliseconds;
-  /** Another database answers than before: what the last one knew of the site is read again. */
-  forget(): void;
-  /** The breaker, and how many calls have left since the process began. */
-  seen(): BreakerNow & { readonly calls: number };
-}
+export type SiteCalls = ReturnType<typeof createSiteCalls>;
 
-export interface SiteCallsOptions {
-  readonly sql: Sql;
-  readonly clock: Clock;
-  readonly log: Logger;
-  /** This replica's id: each replica notes whether it reads the site. */
-  readonly replica: string;
-  /** Jitter in [-1, 1]. */
-  spread(): number;
+interface SiteCallsOptions extends Pick<Deps, 'sql' | 'clock' | 'log' | 'replica' | 'spread'> {
   /** Called after it was written that the site fails, or answers again. */
   onReported(): void;
 }
@@ -97,7 +54,7 @@ const TIME_TO_RECORD: Milliseconds = 2_000;
 /** When no purchase was there to probe for so long, a later failure counts as a new one. */
 const NOTHING_TO_ASK: Milliseconds = 10 * 60_000;
 
-export function createSiteCalls(site: PolledSite, { sql, clock, log, replica, spread, onReported }: SiteCallsOptions): SiteCalls {
+export function createSiteCalls(site: PolledSite, { sql, clock, log, replica, spread, onReported }: SiteCallsOptions) {
   const budget = createBudget(clock.monotonic);
   const known = createKnownBreaker(clock);
   const answers = newSiteAnswers();
@@ -112,19 +69,26 @@ export function createSiteCalls(site: PolledSite, { sql, clock, log, replica, sp
     get inFlight() {
       return inFlight;
     },
+    /** Extra calls that wait for their turn. */
     turns: createTurns(),
+    /** Whether the last call that left was an extra call. */
     get wasExtra() {
       return wasExtra;
     },
-    begin: (isExtra) => {
+    /** A call leaves, and ends. */
+    begin: (isExtra: boolean): void => {
       calls += 1;
       inFlight += 1;
       wasExtra = isExtra;
     },
-    end: () => {
+    end: (): void => {
       inFlight -= 1;
     },
-    take: (share) => {
+    /**
+     * How long until a call may leave; 0 takes one, infinite waits for an answer. `share` is this replica's part of the ceiling.
+     * `probe`: the call stands in for all others, and its answer decides.
+     */
+    take: (share: number): { readonly wait: Milliseconds; readonly probe: boolean } => {
       const now = clock.monotonic();
       const allowed = allowance(known.get(), now);
       if (allowed.kind === 'none')
@@ -134,12 +98,17 @@ export function createSiteCalls(site: PolledSite, { sql, clock, log, replica, sp
       if (probe) known.set(probeSent(known.get()));
       return { wait, probe };
     },
-    probes: () => {
+    /**
+     * Purchases that answered well lately, the latest first: to poll as probes, and while failures may be the site's or those
+     * of single purchases. Otherwise none.
+     */
+    probes: (): readonly number[] => {
       const breaker = known.get();
       const isWanted = breaker.kind === 'open' ? breaker.probeAt <= clock.monotonic() : isSiteDoubtful(answers);
       return isWanted ? [...answers.well.keys()].reverse() : NONE;
     },
-    answered: (seen, { purchase, probe, asked = null }) => {
+    /** Learns from an answer, and writes when the site fails or answers again. */
+    answered: (seen: Observation, { purchase, probe, asked = null }: AnsweredCall): void => {
       const before = known.get();
       const taken = reach.answered(seen, asked);
       const breaker = afterAnswer(before, taken, {
@@ -162,19 +131,25 @@ export function createSiteCalls(site: PolledSite, { sql, clock, log, replica, sp
       }
       reach.report(inFlight);
     },
-    fails: () => known.get().kind !== 'closed',
+    /** Whether failures are the whole site's: they then do not count against purchases. */
+    fails: (): boolean => known.get().kind !== 'closed',
+    /** Whether no purchase of the site can be read, also for nonsense and unknown ids: no failure is then a purchase's own. */
     excuses: reach.excuses,
-    look: () => {
+    /** Decides what time alone decides: a site without an answer for long is blind, a site that was read for long enough is well. */
+    look: (): void => {
       const breaker = known.get();
       if (breaker.kind === 'open' && !breaker.probing && clock.monotonic() - breaker.probeAt >= NOTHING_TO_ASK) reach.rest();
       reach.look(inFlight);
     },
-    restsFor: () => {
+    /** How long only probes may leave, as far as that is known; 0: all calls may. */
+    restsFor: (): Milliseconds => {
       const breaker = known.get();
       return breaker.kind === 'open' ? Math.max(breaker.probeAt - clock.monotonic(), 1) : 0;
     },
+    /** Another database answers than before: what the last one knew of the site is read again. */
     forget: reach.forget,
-    seen: () => ({ ...known.now(), calls }),
+    /** The breaker, and how many calls have left since the process began. */
+    seen: (): BreakerNow & { readonly calls: number } => ({ ...known.now(), calls }),
   };
 }
 

@@ -2,16 +2,12 @@
 
 import { type NothingReached, outdone, type ReplicaSiteReach } from '../../../domain/replicas/replica-reach.ts';
 import type { Instant } from '../../../domain/values/time.ts';
-import type { Sql } from '../../../postgres/connection/database.ts';
 import { dueSlot } from '../../../postgres/polling/queue.ts';
 import { purchaseToAsk, readSiteReach } from '../../../postgres/polling/site-reach.ts';
-import type { Clock } from '../../../runtime/clock.ts';
+import type { Deps } from '../../deps.ts';
 import type { SiteCalls } from './site-calls.ts';
 
-export interface SiteOutsideOptions {
-  readonly sql: Sql;
-  readonly clock: Pick<Clock, 'now'>;
-  readonly replica: string;
+interface SiteOutsideOptions extends Pick<Deps, 'sql' | 'clock' | 'replica'> {
   readonly siteCalls: ReadonlyMap<string, SiteCalls>;
 }
 
@@ -21,14 +17,7 @@ const NOT_DUE_SOON = 6;
 const SHARE = 1 / 64;
 
 /** See `Outside` in daemon/shards/reach.ts. */
-export interface SiteOutside {
-  readonly reason: 'reaches_no_site';
-  mayFail(): boolean;
-  outdone(): Promise<NothingReached | null>;
-  stillFails(): Promise<boolean>;
-}
-
-export function createSiteOutside({ sql, clock, replica, siteCalls }: SiteOutsideOptions): SiteOutside {
+export function createSiteOutside({ sql, clock, replica, siteCalls }: SiteOutsideOptions) {
   /** Since when this replica has failed at each site: reports that repeat the failure do not move it. */
   const since = new Map<string, Instant>();
   const sinceFirst = (row: ReplicaSiteReach): ReplicaSiteReach => {
@@ -53,10 +42,10 @@ export function createSiteOutside({ sql, clock, replica, siteCalls }: SiteOutsid
   };
 
   return {
-    reason: 'reaches_no_site',
-    mayFail: () => failing().length > 0,
-    outdone: async () => outdone((await readSiteReach(sql)).map(sinceFirst), replica),
-    stillFails: async () => {
+    reason: 'reaches_no_site' as const,
+    mayFail: (): boolean => failing().length > 0,
+    outdone: async (): Promise<NothingReached | null> => outdone((await readSiteReach(sql)).map(sinceFirst), replica),
+    stillFails: async (): Promise<boolean> => {
       for (const calls of failing()) if (await ask(calls)) return false;
       return failing().length > 0;
     },

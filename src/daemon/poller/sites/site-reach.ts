@@ -23,26 +23,6 @@ import type { Instant, Milliseconds } from '../../../domain/values/time.ts';
 import type { SiteCondition, SiteVerdict } from '../../../postgres/polling/sites.ts';
 import { createSiteReports, type SiteFindings, type SiteReachOptions } from './site-reports.ts';
 
-export interface SiteReach {
-  /**
-   * Learns from an answer, and returns the answer as the breaker must count it: while the site is blind, nonsense and unknown
-   * ids are failures of the site. `purchase` is null when the call did not ask for a status.
-   */
-  answered(seen: Observation, purchase: AskedPurchase | null): Observation;
-  /** Notes that the breaker found the whole site failing. */
-  fails(reason: SiteTrouble, error: string): void;
-  /** Writes what the answers show, when it is new or the last report is a few seconds old; `awaited`: calls under way. */
-  report(awaited: number): void;
-  /** Writes what time alone decides: that the site is blind, or that it has been read for long enough. */
-  look(awaited: number): void;
-  /** No call was made for long: a failure that the next answer shows begins now. */
-  rest(): void;
-  /** Whether failures do not count against purchases. */
-  excuses(): boolean;
-  /** Another database answers than before: what the last one knew of the site is read again. */
-  forget(): void;
-}
-
 /** What the answers to this process have shown; written by the functions of this file alone. */
 interface Answers {
   reach: SiteReadability;
@@ -58,7 +38,7 @@ interface Answers {
   firstSeenAt: Instant | null;
 }
 
-export function createSiteReach(site: string, options: SiteReachOptions): SiteReach {
+export function createSiteReach(site: string, options: SiteReachOptions) {
   const { clock } = options;
   const reports = createSiteReports(site, options);
   const answers: Answers = {
@@ -89,7 +69,11 @@ export function createSiteReach(site: string, options: SiteReachOptions): SiteRe
   };
 
   return {
-    answered: (seen, purchase) => {
+    /**
+     * Learns from an answer, and returns the answer as the breaker must count it: while the site is blind, nonsense and unknown
+     * ids are failures of the site. `purchase` is null when the call did not ask for a status.
+     */
+    answered: (seen: Observation, purchase: AskedPurchase | null): Observation => {
       const now = clock.monotonic();
       answers.reach = reachAfter(reach(), seen, { now, purchase });
       const isOdd = seen.kind === 'unknown' || seen.kind === 'malformed';
@@ -100,22 +84,28 @@ export function createSiteReach(site: string, options: SiteReachOptions): SiteRe
       if (purchase !== null && (isUsable || mayBeOfSite(purchase))) noteAnswer(answers.recent, purchase.id, isUsable, now);
       return isHeld ? { ...seen, kind: 'unreachable' } : seen;
     },
-    fails: (reason, error) => {
+    /** Notes that the breaker found the whole site failing. */
+    fails: (reason: SiteTrouble, error: string): void => {
       answers.reach = made(reach(), { now: clock.monotonic(), reason, error });
     },
+    /** Writes what the answers show, when it is new or the last report is a few seconds old; `awaited`: calls under way. */
     report,
-    look: (awaited) => {
+    /** Writes what time alone decides: that the site is blind, or that it has been read for long enough. */
+    look: (awaited: number): void => {
       const now = clock.monotonic();
       if (blindness(reach(), now) !== null) {
         if (reports.verdict() !== 'fails') report(awaited);
       } else if (answers.latest !== 'unclear' && reports.verdict() !== 'reads' && areEnoughRead(answers.recent, { now, awaited }))
         report(awaited);
     },
-    rest: () => {
+    /** No call was made for long: a failure that the next answer shows begins now. */
+    rest: (): void => {
       const { trouble } = answers.reach;
       if (trouble !== null) answers.reach = { ...answers.reach, trouble: { ...trouble, since: clock.monotonic() } };
     },
-    excuses: () => isExcused(clock.monotonic()),
+    /** Whether failures do not count against purchases. */
+    excuses: (): boolean => isExcused(clock.monotonic()),
+    /** Another database answers than before: what the last one knew of the site is read again. */
     forget: reports.forget,
   };
 }

@@ -1,6 +1,6 @@
 /** Writes whether this replica reads purchases of a site, one report after the other, and knows what all replicas found. */
+
 import { isoTime, type Milliseconds } from '../../../domain/values/time.ts';
-import type { Sql } from '../../../postgres/connection/database.ts';
 import { bringPollsForward } from '../../../postgres/polling/bring-polls-forward.ts';
 import {
   readSiteCondition,
@@ -9,15 +9,9 @@ import {
   type SiteReport,
   type SiteVerdict,
 } from '../../../postgres/polling/sites.ts';
-import type { Clock } from '../../../runtime/clock.ts';
-import type { Logger } from '../../../runtime/logger.ts';
+import type { Deps } from '../../deps.ts';
 
-export interface SiteReachOptions {
-  readonly sql: Sql;
-  readonly clock: Clock;
-  readonly log: Logger;
-  /** Each replica writes for itself whether it reads the site. */
-  readonly replica: string;
+export interface SiteReachOptions extends Pick<Deps, 'sql' | 'clock' | 'log' | 'replica'> {
   /** The database knows that the site fails, or that it is back. */
   onReported(): void;
 }
@@ -25,23 +19,10 @@ export interface SiteReachOptions {
 /** A report without what its writer adds. */
 export type SiteFindings = Omit<SiteReport, 'site' | 'replica'>;
 
-export interface SiteReports {
-  /** Over all replicas, as of the last report; null before the first one. */
-  condition(): SiteCondition | null;
-  /** Of the last report that was written or is being written; null before the first one. */
-  verdict(): SiteVerdict | null;
-  /** Whether a report says something new, or the last one is a few seconds old. */
-  isWanted(verdict: SiteVerdict, error: string | null): boolean;
-  /** Writes a report behind those that are being written, and logs what it changes. */
-  add(findings: SiteFindings, error: string | null): void;
-  /** Another database answers than before: what the last one knew of the site is read again. */
-  forget(): void;
-}
-
 /** A report without news is written at most this often. */
 const REPORT_EVERY: Milliseconds = 5_000;
 
-export function createSiteReports(site: string, { sql, clock, log, replica, onReported }: SiteReachOptions): SiteReports {
+export function createSiteReports(site: string, { sql, clock, log, replica, onReported }: SiteReachOptions) {
   let condition: SiteCondition | null = null;
   let verdict: SiteVerdict | null = null;
   let error: string | null = null;
@@ -84,19 +65,24 @@ export function createSiteReports(site: string, { sql, clock, log, replica, onRe
   };
 
   return {
-    condition: () => condition,
-    verdict: () => verdict,
-    isWanted: (found, why) => {
+    /** Over all replicas, as of the last report; null before the first one. */
+    condition: (): SiteCondition | null => condition,
+    /** Of the last report that was written or is being written; null before the first one. */
+    verdict: (): SiteVerdict | null => verdict,
+    /** Whether a report says something new, or the last one is a few seconds old. */
+    isWanted: (found: SiteVerdict, why: string | null): boolean => {
       const isBack = found === 'reads' && (verdict !== 'reads' || (unwritten === 0 && isFailing()));
       const isNews = isBack || (verdict === 'fails') !== (found === 'fails') || (why !== null && why !== error);
       return isNews || clock.monotonic() - addedAt >= REPORT_EVERY;
     },
-    forget: () => {
+    /** Another database answers than before: what the last one knew of the site is read again. */
+    forget: (): void => {
       condition = null;
       verdict = null;
       addedAt = Number.NEGATIVE_INFINITY;
     },
-    add: (findings, why) => {
+    /** Writes a report behind those that are being written, and logs what it changes. */
+    add: (findings: SiteFindings, why: string | null): void => {
       const before = verdict;
       addedAt = clock.monotonic();
       verdict = findings.verdict;

@@ -1,33 +1,25 @@
 /** Writes how this replica calls each site, so that every replica's pages and the commands read the same. */
+
 import type { SiteCallsNow } from '../../../domain/polling/site-calls.ts';
 import type { Ownership } from '../../../domain/replicas/ownership.ts';
 import { type Milliseconds, SECOND } from '../../../domain/values/time.ts';
-import type { Sql } from '../../../postgres/connection/database.ts';
 import { writeSiteCalls } from '../../../postgres/polling/site-calls.ts';
-import type { Clock } from '../../../runtime/clock.ts';
+import type { Deps } from '../../deps.ts';
 import type { SiteCalls } from './site-calls.ts';
 
-export interface SiteStatesOptions {
-  readonly sql: Sql;
-  readonly clock: Pick<Clock, 'monotonic'>;
+interface SiteStatesOptions extends Pick<Deps, 'sql' | 'clock'> {
   readonly ownership: Pick<Ownership, 'replica' | 'share'>;
   readonly siteCalls: ReadonlyMap<string, SiteCalls>;
 }
 
-export interface SiteStates {
-  /** Writes the sites of which something changed since the last write; without calls or changes it writes nothing. */
-  write(): Promise<void>;
-  /** The next write writes every site: another database answers than before. */
-  forget(): void;
-}
-
 /** Nothing was written. */
-export function createSiteStates({ sql, clock, ownership, siteCalls }: SiteStatesOptions): SiteStates {
+export function createSiteStates({ sql, clock, ownership, siteCalls }: SiteStatesOptions) {
   let countedAt: Milliseconds = clock.monotonic();
   let counted: ReadonlyMap<string, number> = new Map();
   /** By site, as JSON. */
   const written = new Map<string, string>();
 
+  /** Writes the sites of which something changed since the last write; without calls or changes it writes nothing. */
   const write = async (): Promise<void> => {
     const now = clock.monotonic();
     const seconds = Math.max(now - countedAt, 1) / SECOND;
@@ -48,5 +40,9 @@ export function createSiteStates({ sql, clock, ownership, siteCalls }: SiteState
     const sites = new Set(await writeSiteCalls(sql, ownership.replica, changed));
     for (const state of changed.filter(({ site }) => sites.has(site))) written.set(state.site, JSON.stringify(state));
   };
-  return { write, forget: () => written.clear() };
+  return {
+    write,
+    /** The next write writes every site: another database answers than before. */
+    forget: (): void => written.clear(),
+  };
 }

@@ -1,24 +1,21 @@
 /** Extra calls that wait for their turn among a site's calls: first come, first served. */
 import type { Milliseconds } from '../../../domain/values/time.ts';
 
-export interface Turns {
-  readonly waiting: number;
-  /** Resolves with true when the caller's turn has come (its call is counted and must leave now), with false when it will not come. */
-  wait(options: { readonly patience: Milliseconds; readonly signal?: AbortSignal | undefined }): Promise<boolean>;
-  /** Gives the turn to the caller that waits longest. At least one must wait. */
-  next(): void;
-  /** Refuses all waiting callers. */
-  dismiss(): void;
-}
-
 /** An empty list of callers. */
-export function createTurns(): Turns {
+export function createTurns() {
   const line = new Set<(turn: boolean) => void>();
   return {
     get waiting() {
       return line.size;
     },
-    wait: ({ patience, signal }) =>
+    /** Resolves with true when the caller's turn has come (its call is counted and must leave now), with false when it will not come. */
+    wait: ({
+      patience,
+      signal,
+    }: {
+      readonly patience: Milliseconds;
+      readonly signal?: AbortSignal | undefined;
+    }): Promise<boolean> =>
       new Promise((resolve) => {
         if (signal?.aborted) return resolve(false);
         const end = (turn: boolean): void => {
@@ -32,11 +29,13 @@ export function createTurns(): Turns {
         signal?.addEventListener('abort', leave);
         line.add(end);
       }),
-    next: () => {
+    /** Gives the turn to the caller that waits longest. At least one must wait. */
+    next: (): void => {
       const [first] = line;
       first?.(true);
     },
-    dismiss: () => {
+    /** Refuses all waiting callers. */
+    dismiss: (): void => {
       for (const end of [...line]) end(false);
     },
   };

@@ -34,29 +34,10 @@ export type Next = Pick<Entry, 'purchase' | 'dueAt' | 'slot'>;
 /** Each kind has room of its own: purchases that go first, purchases of a bulk registration before their first poll, and all others. */
 export type EntryKind = 'urgent' | 'ordinary' | 'bulk';
 
-export interface Entries {
-  count(kind: EntryKind): number;
-  get(id: number): Entry | undefined;
-  add(entry: Entry): void;
-  /** Drops an entry; an answer about its purchase is dropped too. */
-  remove(entry: Entry): void;
-  removeShards(shards: readonly number[]): void;
-  /** Of the entries that are due, the earliest of the rank whose turn it is, made busy; null when none is. */
-  take(now: Instant): Entry | null;
-  /** A poll has left: another rank may have its turn. */
-  nextTurn(): void;
-  /** The first of some purchases that is in memory, idle and usable, due or not, made busy; null when none is. */
-  takeOneOf(ids: readonly number[], isUsable: (purchase: Purchase) => boolean): Entry | null;
-  /** When the earliest idle entry is due; null when there is none. */
-  nextDue(): Instant | null;
-  /** Makes a busy entry idle again, with new values. */
-  putBack(entry: Entry, next: Next): void;
-  /** Removes the idle ordinary entries of later slots than this one; answers them. */
-  evict(slot: number): Entry[];
-}
+export type Entries = ReturnType<typeof createEntries>;
 
 /** No entries. */
-export function createEntries(): Entries {
+export function createEntries() {
   const entries = new Map<number, Entry>();
   const counts: Record<EntryKind, number> = { urgent: 0, ordinary: 0, bulk: 0 };
   const heaps = createRankedHeaps<Entry>();
@@ -73,25 +54,29 @@ export function createEntries(): Entries {
   };
 
   return {
-    count: (kind) => counts[kind],
-    get: (id) => entries.get(id),
-    add: (entry) => {
+    count: (kind: EntryKind): number => counts[kind],
+    get: (id: number): Entry | undefined => entries.get(id),
+    add: (entry: Entry): void => {
       entries.set(entry.purchase.id, entry);
       counts[kindOf(entry)] += 1;
       push(entry);
     },
+    /** Drops an entry; an answer about its purchase is dropped too. */
     remove,
-    removeShards: (shards) => {
+    removeShards: (shards: readonly number[]): void => {
       const removed = new Set(shards);
       for (const entry of entries.values()) if (removed.has(entry.purchase.shard)) remove(entry);
     },
-    take: (now) => {
+    /** Of the entries that are due, the earliest of the rank whose turn it is, made busy; null when none is. */
+    take: (now: Instant): Entry | null => {
       const entry = heaps.pop(now);
       if (entry !== null) entry.busy = true;
       return entry;
     },
+    /** A poll has left: another rank may have its turn. */
     nextTurn: heaps.nextTurn,
-    takeOneOf: (ids, isUsable) => {
+    /** The first of some purchases that is in memory, idle and usable, due or not, made busy; null when none is. */
+    takeOneOf: (ids: readonly number[], isUsable: (purchase: Purchase) => boolean): Entry | null => {
       const known = ids.map((id) => entries.get(id)).find((entry) => entry && !entry.busy && isUsable(entry.purchase));
       if (known === undefined) return null;
       // The heap holds the entry somewhere below its top and drops one that is gone, so another takes its place.
@@ -100,8 +85,10 @@ export function createEntries(): Entries {
       entries.set(entry.purchase.id, entry);
       return entry;
     },
+    /** When the earliest idle entry is due; null when there is none. */
     nextDue: heaps.nextDue,
-    putBack: (entry, { purchase, dueAt, slot }) => {
+    /** Makes a busy entry idle again, with new values. */
+    putBack: (entry: Entry, { purchase, dueAt, slot }: Next): void => {
       entry.busy = false;
       counts[kindOf(entry)] -= 1;
       // Asked for, or the first one, until the poll is recorded.
@@ -115,7 +102,8 @@ export function createEntries(): Entries {
       counts[kindOf(entry)] += 1;
       push(entry);
     },
-    evict: (slot) => {
+    /** Removes the idle ordinary entries of later slots than this one; answers them. */
+    evict: (slot: number): Entry[] => {
       if (latest <= slot) return [];
       const evicted: Entry[] = [];
       heaps.clear();

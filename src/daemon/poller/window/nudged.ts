@@ -1,37 +1,29 @@
 /** Loads the purchases that were changed from outside: each change leaves a nudge, which is dropped once its purchase is loaded. */
-import { holdingsOf, type Ownership } from '../../../domain/replicas/ownership.ts';
-import type { Sql } from '../../../postgres/connection/database.ts';
-import { type BulkBegin, dropNudges, dropNudgesOf, type QueuedPurchase, readNudged } from '../../../postgres/polling/queue.ts';
 
-export interface NudgedOptions {
-  readonly sql: Sql;
-  readonly ownership: Ownership;
+import { holdingsOf } from '../../../domain/replicas/ownership.ts';
+import { type BulkBegin, dropNudges, dropNudgesOf, type QueuedPurchase, readNudged } from '../../../postgres/polling/queue.ts';
+import type { Deps } from '../../deps.ts';
+
+interface NudgedOptions extends Pick<Deps, 'sql' | 'ownership'> {
   /** Takes loaded rows into memory. */
   take(rows: readonly QueuedPurchase[]): void;
   /** Notes that a bulk registration added rows to a queue. */
   bulkBegins(begin: BulkBegin): void;
 }
 
-export interface Nudged {
-  /** Shards were gained: their nudges are older than the rows that are about to be read. */
-  gained(shards: readonly number[]): void;
-  /** Drops the old nudges of gained shards. */
-  dropOld(): Promise<void>;
-  /** Loads nudged purchases of these shards; answers whether there are more. */
-  load(shards: readonly number[]): Promise<boolean>;
-}
-
 const NUDGES_AT_ONCE = 5_000;
 
-export function createNudged({ sql, ownership, take, bulkBegins }: NudgedOptions): Nudged {
+export function createNudged({ sql, ownership, take, bulkBegins }: NudgedOptions) {
   const { replica, epochOf } = ownership;
   /** Gained shards whose old nudges are still there. */
   const fresh = new Set<number>();
   return {
-    gained: (shards) => {
+    /** Shards were gained: their nudges are older than the rows that are about to be read. */
+    gained: (shards: readonly number[]): void => {
       for (const shard of shards) fresh.add(shard);
     },
-    dropOld: async () => {
+    /** Drops the old nudges of gained shards. */
+    dropOld: async (): Promise<void> => {
       if (fresh.size === 0) return;
       const holdings = holdingsOf(ownership, fresh);
       await dropNudgesOf(sql, { replica, holdings });
@@ -39,7 +31,8 @@ export function createNudged({ sql, ownership, take, bulkBegins }: NudgedOptions
       for (const { shard, epoch } of holdings) if (epochOf(shard) === epoch) fresh.delete(shard);
       for (const shard of fresh) if (epochOf(shard) === null) fresh.delete(shard);
     },
-    load: async (shards) => {
+    /** Loads nudged purchases of these shards; answers whether there are more. */
+    load: async (shards: readonly number[]): Promise<boolean> => {
       const holdings = holdingsOf(ownership, shards);
       const { rows, orphans, bulks, more } = await readNudged(sql, { shards, limit: NUDGES_AT_ONCE });
       if (rows.length + orphans.length === 0) return false;

@@ -1,18 +1,13 @@
 /** Loads rows that have been due for long, but in no replica's memory and beyond no cursor, and logs them, because that is a bug. */
-import { holdingsOf, type Ownership } from '../../../domain/replicas/ownership.ts';
+
+import { holdingsOf } from '../../../domain/replicas/ownership.ts';
 import type { Milliseconds } from '../../../domain/values/time.ts';
-import type { Sql } from '../../../postgres/connection/database.ts';
 import { FIRST_BULK_SLOT } from '../../../postgres/migrations/names.ts';
 import { dueSlot, loadDue, type QueuedPurchase } from '../../../postgres/polling/queue.ts';
-import type { Clock } from '../../../runtime/clock.ts';
-import type { Logger } from '../../../runtime/logger.ts';
+import type { Deps } from '../../deps.ts';
 import { inStatements, type WindowRead, type Windows } from './due-reads.ts';
 
-export interface PatrolOptions {
-  readonly sql: Sql;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly ownership: Ownership;
+interface PatrolOptions extends Pick<Deps, 'sql' | 'clock' | 'log' | 'ownership'> {
   readonly windows: Windows;
   /** Whether a purchase waits to be loaded by id, or has just left memory. */
   isElsewhere(id: number): boolean;

@@ -1,37 +1,22 @@
 /** Loads purchases that are due soon, or were changed from outside, into the windows. */
 
-import type { Ownership } from '../../../domain/replicas/ownership.ts';
-import type { Milliseconds } from '../../../domain/values/time.ts';
-import type { Sql } from '../../../postgres/connection/database.ts';
 import { loadDue, loadPurchases, type QueuedPurchase } from '../../../postgres/polling/queue.ts';
-import type { Clock } from '../../../runtime/clock.ts';
-import type { Logger } from '../../../runtime/logger.ts';
+import type { Deps } from '../../deps.ts';
 import { inStatements, nextReads, setPressures, type Windows } from './due-reads.ts';
 import { createNudged } from './nudged.ts';
 import { createPatrol } from './patrol.ts';
 import { createRereads } from './rereads.ts';
 
-export interface PurchaseLoaderOptions {
-  readonly sql: Sql;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly ownership: Ownership;
+interface PurchaseLoaderOptions extends Pick<Deps, 'sql' | 'clock' | 'log' | 'ownership'> {
   /** Purchases of sites that are not configured keep their rows and are left alone. */
   readonly windows: Windows;
   /** Wakes the loop that loads. */
   wake(): void;
 }
 
-export interface PurchaseLoader {
-  /** Loads once; answers whether there is more to load at once. Calls must not overlap. */
-  load(): Promise<boolean>;
-  /** Notes that a purchase was written and left its window: a load under way may hold an older row of it. */
-  left(id: number): void;
-  /** Loads a purchase's row again after a pause, whatever memory knows. */
-  readAgain(id: number, rest: Milliseconds): void;
-}
+export type PurchaseLoader = ReturnType<typeof createPurchaseLoader>;
 
-export function createPurchaseLoader({ sql, clock, log, ownership, windows, wake }: PurchaseLoaderOptions): PurchaseLoader {
+export function createPurchaseLoader({ sql, clock, log, ownership, windows, wake }: PurchaseLoaderOptions) {
   const rereads = createRereads(clock);
   const take = (rows: readonly QueuedPurchase[]): void => {
     for (const row of rows) if (!rereads.hasLeft(row.purchase.id)) windows.get(row.purchase.site)?.put(row);
@@ -72,7 +57,8 @@ export function createPurchaseLoader({ sql, clock, log, ownership, windows, wake
   };
 
   return {
-    load: async () => {
+    /** Loads once; answers whether there is more to load at once. Calls must not overlap. */
+    load: async (): Promise<boolean> => {
       rereads.begin();
       try {
         await nudged.dropOld();
@@ -89,7 +75,9 @@ export function createPurchaseLoader({ sql, clock, log, ownership, windows, wake
         rereads.end();
       }
     },
+    /** Notes that a purchase was written and left its window: a load under way may hold an older row of it. */
     left: rereads.left,
+    /** Loads a purchase's row again after a pause, whatever memory knows. */
     readAgain: rereads.add,
   };
 }

@@ -2,56 +2,44 @@
 import type { Milliseconds } from '../../../domain/values/time.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 
-export interface Rereads {
-  /** A load begins: from here on `left` notes which purchases leave memory. */
-  begin(): void;
-  /** The load ended: the purchases that left memory meanwhile are due. */
-  end(): void;
-  /** Notes that a purchase was written and left its window: a load under way may hold an older row of it. */
-  left(id: number): void;
-  hasLeft(id: number): boolean;
-  readonly haveSomeLeft: boolean;
-  /** Loads a purchase's row again after a pause. */
-  add(id: number, rest: Milliseconds): void;
-  /** Whether a purchase waits to be loaded by id. */
-  has(id: number): boolean;
-  /** Purchases whose pause is over. One that leaves its window from here on is loaded once more. */
-  takeDue(): number[];
-  /** These were loaded. */
-  done(ids: readonly number[]): void;
-}
-
 /** Nothing to load. */
-export function createRereads({ monotonic }: Pick<Clock, 'monotonic'>): Rereads {
+export function createRereads({ monotonic }: Pick<Clock, 'monotonic'>) {
   /** From when on each is to be loaded. */
   const from = new Map<number, Milliseconds>();
   const leavers = new Set<number>();
   let isLoading = false;
   return {
-    begin: () => {
+    /** A load begins: from here on `left` notes which purchases leave memory. */
+    begin: (): void => {
       isLoading = true;
     },
-    end: () => {
+    /** The load ended: the purchases that left memory meanwhile are due. */
+    end: (): void => {
       isLoading = false;
       for (const id of leavers) from.set(id, 0);
       leavers.clear();
     },
-    left: (id) => {
+    /** Notes that a purchase was written and left its window: a load under way may hold an older row of it. */
+    left: (id: number): void => {
       if (isLoading) leavers.add(id);
     },
-    hasLeft: (id) => leavers.has(id),
+    hasLeft: (id: number): boolean => leavers.has(id),
     get haveSomeLeft() {
       return leavers.size > 0;
     },
-    add: (id, rest) => void from.set(id, monotonic() + rest),
-    has: (id) => from.has(id),
-    takeDue: () => {
+    /** Loads a purchase's row again after a pause. */
+    add: (id: number, rest: Milliseconds): void => void from.set(id, monotonic() + rest),
+    /** Whether a purchase waits to be loaded by id. */
+    has: (id: number): boolean => from.has(id),
+    /** Purchases whose pause is over. One that leaves its window from here on is loaded once more. */
+    takeDue: (): number[] => {
       const now = monotonic();
       const ids = [...from].filter(([, at]) => at <= now).map(([id]) => id);
       for (const id of ids) leavers.delete(id);
       return ids;
     },
-    done: (ids) => {
+    /** These were loaded. */
+    done: (ids: readonly number[]): void => {
       for (const id of ids) from.delete(id);
     },
   };

@@ -22,36 +22,7 @@ import { type BulkBegin, dueSlot, isBulkSlot, LAST_SLOT, type QueuedPurchase } f
 import { type Cursors, createCursors } from './cursors.ts';
 import { createEntries, type Entries, type Entry, type EntryKind, type Next } from './entries.ts';
 
-export interface Window extends Pick<Entries, 'take' | 'nextTurn' | 'takeOneOf' | 'nextDue'>, Omit<Cursors, 'drop'> {
-  /** The queue of first polls of bulk registrations. */
-  readonly bulk: Omit<Cursors, 'drop' | 'gain'>;
-  /** Notes that a bulk registration added rows to the queue. */
-  bulkBegins(begin: BulkBegin): void;
-  /** Room for first polls of bulk registrations; 0 while much of it is taken, because few rows are not worth a statement. */
-  roomForBulk(): number;
-  /** Room for more; 0 when full. */
-  room(): number;
-  /** The part of the room for purchases that are not due yet. */
-  roomAhead(): number;
-  /** Evicts purchases of later slots than this one if there is less room than wanted; answers the room. */
-  makeRoom(wanted: number, slot: number): number;
-  /** Takes over a row in place of an older version. A row beyond its cursor that does not go first, or without room, is left to the cursor. */
-  put(row: QueuedPurchase): void;
-  knows(id: number): boolean;
-  /** Drops a purchase whose row is gone; its answer is dropped too. */
-  remove(id: number): void;
-  /** Where a row must lie for its next poll, and whether its entry stays in memory. */
-  place(entry: Entry, nextPollAt: Instant | null, now: Instant): { slot: number | null; stays: boolean };
-  /** A busy entry is idle again: it stays with these values, or leaves. */
-  settle(entry: Entry, next: Next | null): void;
-  /** Drops shards with their purchases. */
-  drop(shards: readonly number[]): void;
-  /** Sets that something due has no room: polled purchases then leave memory instead of staying. */
-  setPressure(pressure: boolean): void;
-  pressed(): boolean;
-  /** Whether something due, or of a bulk registration, had no room, and polls have made some. */
-  hasRoomAgain(): boolean;
-}
+export type Window = ReturnType<typeof createWindow>;
 
 /** The part of a window for purchases that are not due yet; the rest is for those that a change from outside makes due. */
 const AHEAD = 3 / 4;
@@ -74,14 +45,76 @@ export interface WindowOptions {
   readonly now: () => Instant;
 }
 
+const IDLE = { busy: false, digest: null, strikes: 0, gone: false, newer: null };
+
 /** A window on one site's queue. */
-export function createWindow({ capacity, epochOf, now }: WindowOptions): Window {
+export function createWindow(options: WindowOptions) {
   const entries = createEntries();
   const cursors = createCursors();
   const bulk = createCursors(FIRST_BULK_SLOT - 1);
-  let pressure = false;
+  const rooms = roomsOf(entries, options.capacity);
+  const entrance = createEntrance(entries, { cursors, bulk }, rooms, options);
+  const { put, pressed } = entrance;
+  const { roomAhead, roomForBulk } = rooms;
 
-  const { room, roomAhead, roomForBulk, roomFor } = roomsOf(entries, capacity);
+  return {
+    ...cursors,
+    take: entries.take,
+    nextTurn: entries.nextTurn,
+    takeOneOf: entries.takeOneOf,
+    nextDue: entries.nextDue,
+    /** The queue of first polls of bulk registrations. */
+    bulk,
+    /** Notes that a bulk registration added rows to the queue. */
+    bulkBegins: ({ shard, slot, id }: BulkBegin): void => bulk.rewind(shard, slot, id),
+    gain: (shards: readonly number[]): void => {
+      cursors.gain(shards);
+      bulk.gain(shards);
+    },
+    ...rooms,
+    ...entrance,
+    knows: (id: number): boolean => entries.get(id) !== undefined,
+    /** Drops a purchase whose row is gone; its answer is dropped too. */
+    remove: (id: number): void => {
+      const entry = entries.get(id);
+      if (entry) entries.remove(entry);
+    },
+    /** Where a row must lie for its next poll, and whether its entry stays in memory. */
+    place: (entry: Entry, nextPollAt: Instant | null, now: Instant): { slot: number | null; stays: boolean } => {
+      if (nextPollAt === null) return { slot: null, stays: false };
+      const slot = dueSlot(nextPollAt);
+      // Not in the present slot again: purchases that are due in it and have no room yet come first.
+      if (pressed()) return { slot: Math.max(slot, dueSlot(now) + 1), stays: false };
+      if (!cursors.hasPassed(entry.purchase.shard, slot, entry.purchase.id)) return { slot, stays: false };
+      // In a window that fills up, a row is written where its purchase is due, so that it can be evicted.
+      return { slot: roomAhead() > 0 ? Math.min(entry.slot, slot) : slot, stays: true };
+    },
+    /** A busy entry is idle again: it stays with these values, or leaves. */
+    settle: (entry: Entry, next: Next | null): void => {
+      if (entry.gone) return;
+      const newer = takeNewer(entry, next);
+      if (newer === null && next !== null) entries.putBack(entry, next);
+      else entries.remove(entry);
+      if (newer !== null) put(newer);
+    },
+    /** Drops shards with their purchases. */
+    drop: (shards: readonly number[]): void => {
+      cursors.drop(shards);
+      bulk.drop(shards);
+      entries.removeShards(shards);
+    },
+    /** Whether something due, or of a bulk registration, had no room, and polls have made some. */
+    hasRoomAgain: (): boolean => (pressed() && roomAhead() > 0) || (roomForBulk() > 0 && bulk.behind(LAST_SLOT).length > 0),
+  };
+}
+
+type Queues = Readonly<Record<'cursors' | 'bulk', Cursors>>;
+type Rooms = ReturnType<typeof roomsOf>;
+
+/** Lets rows into memory. While something due has no room (`pressed`), polled purchases leave memory instead of staying. */
+function createEntrance(entries: Entries, { cursors, bulk }: Queues, { room, roomFor }: Rooms, { epochOf, now }: WindowOptions) {
+  let pressure = false;
+  /** Evicts purchases of later slots than this one if there is less room than wanted; answers the room. */
   const makeRoom = (wanted: number, slot: number): number => {
     if (room() >= wanted) return room();
     for (const { purchase, slot: own } of entries.evict(slot)) cursors.rewind(purchase.shard, own, purchase.id);
@@ -96,6 +129,7 @@ export function createWindow({ capacity, epochOf, now }: WindowOptions): Window 
     pressure ||= own === cursors;
     return false;
   };
+  /** Takes over a row in place of an older version. A row beyond its cursor that does not go first, or without room, is left to the cursor. */
   const put = (row: QueuedPurchase): void => {
     const { purchase, nextPollAt, slot } = row;
     const { id, shard } = purchase;
@@ -112,61 +146,23 @@ export function createWindow({ capacity, epochOf, now }: WindowOptions): Window 
     const rank = pollRank({ ...row, state: purchase.state });
     const isUrgent = rank === 0 && slot <= dueSlot(now()) + 1 && roomFor('urgent') > 0;
     if (!isUrgent && !isPassedWithRoom(slot, purchase)) return;
-    const idle = { busy: false, digest: null, strikes: 0, gone: false, newer: null };
-    entries.add({ purchase, dueAt: nextPollAt, slot, rank, isBulk: row.isBulk, epoch, ...idle });
+    entries.add({ ...IDLE, purchase, dueAt: nextPollAt, slot, rank, isBulk: row.isBulk, epoch });
   };
-
   return {
-    ...cursors,
-    take: entries.take,
-    nextTurn: entries.nextTurn,
-    takeOneOf: entries.takeOneOf,
-    nextDue: entries.nextDue,
-    bulk,
-    bulkBegins: ({ shard, slot, id }) => bulk.rewind(shard, slot, id),
-    gain: (shards) => {
-      cursors.gain(shards);
-      bulk.gain(shards);
-    },
-    roomForBulk,
-    room,
-    roomAhead,
     makeRoom,
     put,
-    knows: (id) => entries.get(id) !== undefined,
-    remove: (id) => {
-      const entry = entries.get(id);
-      if (entry) entries.remove(entry);
-    },
-    place: (entry, nextPollAt, now) => {
-      if (nextPollAt === null) return { slot: null, stays: false };
-      const slot = dueSlot(nextPollAt);
-      // Not in the present slot again: purchases that are due in it and have no room yet come first.
-      if (pressure) return { slot: Math.max(slot, dueSlot(now) + 1), stays: false };
-      if (!cursors.hasPassed(entry.purchase.shard, slot, entry.purchase.id)) return { slot, stays: false };
-      // In a window that fills up, a row is written where its purchase is due, so that it can be evicted.
-      return { slot: roomAhead() > 0 ? Math.min(entry.slot, slot) : slot, stays: true };
-    },
-    settle: (entry, next) => {
-      if (entry.gone) return;
-      // A row that was read just after its record holds the same values as the record.
-      const newer = entry.newer !== null && next !== null && !isNewer(entry.newer.purchase, next.purchase) ? null : entry.newer;
-      entry.newer = null;
-      if (newer === null && next !== null) return entries.putBack(entry, next);
-      entries.remove(entry);
-      if (newer !== null) put(newer);
-    },
-    drop: (shards) => {
-      cursors.drop(shards);
-      bulk.drop(shards);
-      entries.removeShards(shards);
-    },
-    setPressure: (value) => {
+    pressed: (): boolean => pressure,
+    setPressure: (value: boolean): void => {
       pressure = value;
     },
-    pressed: () => pressure,
-    hasRoomAgain: () => (pressure && roomAhead() > 0) || (roomForBulk() > 0 && bulk.behind(LAST_SLOT).length > 0),
   };
+}
+
+/** The row that was read meanwhile, if it is newer; one that was read just after the entry's record holds the same values as the record. */
+function takeNewer(entry: Entry, next: Next | null): QueuedPurchase | null {
+  const { newer } = entry;
+  entry.newer = null;
+  return newer !== null && next !== null && !isNewer(newer.purchase, next.purchase) ? null : newer;
 }
 
 function roomsOf({ count }: Pick<Entries, 'count'>, capacity: number) {
@@ -175,8 +171,11 @@ function roomsOf({ count }: Pick<Entries, 'count'>, capacity: number) {
   const roomFor = (kind: EntryKind): number => Math.max(0, most[kind] - count(kind));
   return {
     roomFor,
+    /** Room for more; 0 when full. */
     room: () => roomFor('ordinary'),
+    /** The part of the room for purchases that are not due yet. */
     roomAhead: () => Math.max(0, Math.ceil(capacity * AHEAD) - count('ordinary')),
+    /** Room for first polls of bulk registrations; 0 while much of it is taken, because few rows are not worth a statement. */
     roomForBulk: () => (roomFor('bulk') < most.bulk / 2 ? 0 : roomFor('bulk')),
   };
 }
