@@ -14,7 +14,7 @@ interface Failure {
 
 function failure({ status, title, says, rest = NOTHING as Html, code }: Failure, base: string): View {
   const body = html`<div class="head"><h1 class="say">${title}</h1><p class="sub">${says}</p><p class="acts"><a class="btn first" href="${base}/">Go to Now</a></p></div>
-${rest}${code === undefined ? NOTHING : html`<p class="small">${code}, ${status}</p>`}`;
+${rest}${code !== undefined && html`<p class="small">${code}, ${status}</p>`}`;
   return { title, place: null, crumb: title, body, status, isLive: false };
 }
 
@@ -34,7 +34,7 @@ export function notFoundView(base: string): View {
 export function failedView({ status, title, message, code, errors }: Problem, base: string): View {
   const rest = html`<ul class="rows panel">${errors.map(
     ({ field, value, detail }) =>
-      html`<li>${icon('warning', 'warning')} <b>${field}</b>${value === undefined ? NOTHING : html` <bdi class="clip" title="${String(value)}">${String(value)}</bdi>`}: ${detail}</li>`,
+      html`<li>${icon('warning', 'warning')} <b>${field}</b>${value !== undefined && html` <bdi class="clip" title="${String(value)}">${String(value)}</bdi>`}: ${detail}</li>`,
   )}</ul>`;
   const says = code === 'internal' ? `${message} Polling and delivering go on.` : message;
   return failure({ status, title, says, code, ...(errors.length > 0 && { rest }) }, base);

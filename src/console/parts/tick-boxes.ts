@@ -1,5 +1,5 @@
 /** Boxes of which any number may be ticked; none means all. Each is a field of the form of its own, `<name>:<value>`. */
-import { type Html, html, NOTHING } from '../frame/html.ts';
+import { type Html, html } from '../frame/html.ts';
 import { problemNote, problemOf, type Tried, wrongMarks } from './fields.ts';
 
 type Values = Readonly<Record<string, string>>;
@@ -22,7 +22,7 @@ export function tickBoxes({
   const { values } = tried;
   const isWrong = problemOf(name, tried) !== null;
   const box = (choice: string, at: number): Html =>
-    html`<label class="inline"><input type="checkbox" name="${name}:${choice}" value="on"${isWrong && at === 0 ? wrongMarks(name) : NOTHING}${values[`${name}:${choice}`] === 'on' ? html` checked` : NOTHING}> ${word(choice)}</label>`;
+    html`<label class="inline"><input type="checkbox" name="${name}:${choice}" value="on"${isWrong && at === 0 && wrongMarks(name)}${values[`${name}:${choice}`] === 'on' && html` checked`}> ${word(choice)}</label>`;
   return html`<fieldset class="lab"><legend>${legend}</legend><div class="ticks">${choices.map(box)}</div>${problemNote(name, 'The choice', tried)}</fieldset>`;
 }
 

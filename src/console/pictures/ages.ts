@@ -1,5 +1,5 @@
 /** How long purchases have waited in a state: each by its age on a line, with what is usual and the limit. */
-import { type Html, html, NOTHING } from '../frame/html.ts';
+import { type Html, html } from '../frame/html.ts';
 import type { FlowState } from './flow-model.ts';
 
 /** The limit stands here, as a share of the line; behind it, beyond twice the limit, the line is compressed. */
@@ -49,5 +49,5 @@ export function agesLine(state: FlowState, { x, y, width }: { x: number; y: numb
     return html`<rect class="${from >= 1 ? 'age-over' : 'age-wait'}" x="${left}" y="${round(y + 5 - h)}" width="${Math.max(round(right - left - 0.8), 1)}" height="${h}"/>`;
   };
   const isUsualKnown = usual !== null && (!hasLimit || limit !== null);
-  return html`${isUsualKnown ? html`<rect class="ax-usual" x="${x}" y="${y - 4}" width="${round(atAge(usual.p95Ms) - x)}" height="8"/>` : NOTHING}<path class="ax-line" d="M${x} ${y}H${x + width}"/>${hasLimit ? html`<path class="ax-limit" d="M${at(LIMIT_AT)} ${y - 6}v12"/>` : NOTHING}${buckets === null ? oldest.map(one) : buckets.map(bucket)}`;
+  return html`${isUsualKnown && html`<rect class="ax-usual" x="${x}" y="${y - 4}" width="${round(atAge(usual.p95Ms) - x)}" height="8"/>`}<path class="ax-line" d="M${x} ${y}H${x + width}"/>${hasLimit && html`<path class="ax-limit" d="M${at(LIMIT_AT)} ${y - 6}v12"/>`}${buckets === null ? oldest.map(one) : buckets.map(bucket)}`;
 }

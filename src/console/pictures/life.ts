@@ -5,7 +5,7 @@
 import { checkoutEnd, defaultPolicyOf, stateWords } from '../../domain/purchases/states.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import type { Instant } from '../../domain/values/time.ts';
-import { type Html, html, NOTHING, tied } from '../frame/html.ts';
+import { type Html, html, tied } from '../frame/html.ts';
 import { clockTime, dayTime } from '../parts/time.ts';
 import type { Life, Mark } from './life-story.ts';
 import { type Change, type Stay, stayText } from './stays.ts';
@@ -37,7 +37,7 @@ export function lifePicture(life: Life): Html {
   const near = enlarged(life);
   const factor = near === null ? 0 : Math.round((life.to - life.from) / (near.to - near.from));
   return html`<div class="life"><div class="only-wide">${drawing(life, WIDE)}</div><div class="only-narrow">${drawing(life, NARROW)}</div>
-${near === null ? NOTHING : html`<p class="small">The first ${tied(humanDuration(near.to - near.from))}, ${factor} times as wide:</p><div class="only-wide">${drawing(near, WIDE, true)}</div><div class="only-narrow">${drawing(near, NARROW, true)}</div>`}</div>`;
+${near !== null && html`<p class="small">The first ${tied(humanDuration(near.to - near.from))}, ${factor} times as wide:</p><div class="only-wide">${drawing(near, WIDE, true)}</div><div class="only-narrow">${drawing(near, NARROW, true)}</div>`}</div>`;
 }
 
 /** The beginning of a life in which changes come nearer than four pixels; null where a larger picture would show no more. */
@@ -64,11 +64,10 @@ ${axis(life, frame, isPart)}${Array.from({ length: stays.length + extras }, (_, 
 ${stays.map((stay, row) => band(stay, { row, life, frame, isPart }))}${stays.map((stay, row) => change(stay, row, frame))}
 ${stays.map((stay, row) => label(stateWords(stay.state.value), row, frame, stayText(stay, life.now)))}
 ${
-  isPart
-    ? NOTHING
-    : html`${pollRow(life, polls, frame)}${subscribers.map(({ name, marks }, index) => subscriberRow(name, marks, polls + 1 + index, frame))}
-${alerts.length === 0 ? NOTHING : html`${alerts.map(({ at, says: text }) => html`<rect class="ev" x="${px(frame.x(at) - 4)}" y="${frame.bar(alertRow) + 4}" width="8" height="8" rx="1.5"><title>${text}</title></rect>`)}${label('Alerts', alertRow, frame)}`}
-${invoiceAt === null ? NOTHING : invoiceRow(invoiceAt, alertRow + (alerts.length > 0 ? 1 : 0), frame)}${nowMark(life, polls, frame)}`
+  !isPart &&
+  html`${pollRow(life, polls, frame)}${subscribers.map(({ name, marks }, index) => subscriberRow(name, marks, polls + 1 + index, frame))}
+${alerts.length !== 0 && html`${alerts.map(({ at, says: text }) => html`<rect class="ev" x="${px(frame.x(at) - 4)}" y="${frame.bar(alertRow) + 4}" width="8" height="8" rx="1.5"><title>${text}</title></rect>`)}${label('Alerts', alertRow, frame)}`}
+${invoiceAt !== null && invoiceRow(invoiceAt, alertRow + (alerts.length > 0 ? 1 : 0), frame)}${nowMark(life, polls, frame)}`
 }</svg>`;
 }
 
@@ -92,7 +91,7 @@ function axis({ from, to }: Life, frame: Frame, isPart: boolean): Html {
     const place = frame.x(at);
     return (isPart || frame.nowAt - place > room) && (frame.isNarrow ? place > 24 : place - frame.left > room + 14);
   });
-  return html`${frame.isNarrow ? NOTHING : grid(from, moment(from, to - from))}${ticks.map(({ at, word }) => grid(at, word))}`;
+  return html`${!frame.isNarrow && grid(from, moment(from, to - from))}${ticks.map(({ at, word }) => grid(at, word))}`;
 }
 
 /** `14:01:18`, with the day where the picture spans several. */
@@ -117,9 +116,9 @@ function band(stay: Stay, { row, life, frame, isPart }: Drawn): Html {
   const stuckFrom = stuckAt === null ? null : Math.min(frame.x(stuckAt), to);
   const unknown = isLast && !isFinal && !isPart && frame.nowAt - to > 3;
   return html`<rect class="${kind}" x="${px(from)}" y="${y}" width="${px(Math.max(2, to - from))}" height="${BAND}" rx="2"/>
-${stuckFrom === null ? NOTHING : html`<rect class="b-over" x="${px(stuckFrom)}" y="${y}" width="${px(Math.max(2, to - stuckFrom))}" height="${BAND}" rx="2"/><path class="lim" d="M${px(stuckFrom)} ${y - 5}V${y + BAND + 5}"/>${to - stuckFrom < 90 ? NOTHING : html`<text x="${px(stuckFrom + 8)}" y="${y + 12}" class="onband">found stuck</text>`}`}
-${unknown ? html`<rect class="iv-bg" x="${px(to)}" y="${y}" width="${px(frame.nowAt - to)}" height="${BAND}"><title>not polled since ${clockTime(life.seenAt)}</title></rect>` : NOTHING}
-${isFinal && !isPart && frame.end < frame.nowAt ? html`<path class="brk" d="M${px(frame.end + 10)} ${y - 5}l-5 ${BAND + 10}m5 0l5 -${BAND + 10}"/>` : NOTHING}`;
+${stuckFrom !== null && html`<rect class="b-over" x="${px(stuckFrom)}" y="${y}" width="${px(Math.max(2, to - stuckFrom))}" height="${BAND}" rx="2"/><path class="lim" d="M${px(stuckFrom)} ${y - 5}V${y + BAND + 5}"/>${to - stuckFrom >= 90 && html`<text x="${px(stuckFrom + 8)}" y="${y + 12}" class="onband">found stuck</text>`}`}
+${unknown && html`<rect class="iv-bg" x="${px(to)}" y="${y}" width="${px(frame.nowAt - to)}" height="${BAND}"><title>not polled since ${clockTime(life.seenAt)}</title></rect>`}
+${isFinal && !isPart && frame.end < frame.nowAt && html`<path class="brk" d="M${px(frame.end + 10)} ${y - 5}l-5 ${BAND + 10}m5 0l5 -${BAND + 10}"/>`}`;
 }
 
 /** Green ends paid; slate ends otherwise, or was left without a limit; petrol while the customer waits. */
@@ -156,12 +155,12 @@ function changeText({ notBefore, notAfter }: Change): string {
 function label(name: string, row: number, frame: Frame, says = ''): Html {
   const most = frame.isNarrow ? 36 : 35;
   const short = [...name].length > most ? `${[...name].slice(0, most - 1).join('')}…` : name;
-  const title = short === name ? NOTHING : html`<title>${name}</title>`;
+  const title = short !== name && html`<title>${name}</title>`;
   if (!frame.isNarrow) return html`<text class="strong t-halo" x="0" y="${frame.bar(row) + 12}">${title}${short}</text>`;
   const room = (frame.width - frame.left) / LETTER - [...short].length - 2;
   // Of a range that has no room its beginning stands alone; the tables have it whole.
   const fits = [says, says.split(' to ')[0]!].find((text) => text.length <= room) ?? '';
-  const more = fits === '' ? NOTHING : html` <tspan dx="4" font-weight="400">${tied(fits)}</tspan>`;
+  const more = fits !== '' && html` <tspan dx="4" font-weight="400">${tied(fits)}</tspan>`;
   return html`<text class="strong t-halo" x="${frame.left}" y="${frame.top(row) + 11}">${title}${short}${more}</text>`;
 }
 
@@ -174,7 +173,7 @@ function pollRow({ polls: { count, failures, known } }: Life, row: number, frame
   if (first === undefined || last === undefined) return label(name, row, frame, failed);
   const [from, to] = [frame.x(first), frame.x(last)];
   return html`<rect class="p-zip" x="${px(from)}" y="${y}" width="${px(Math.max(1, to - from))}" height="12" rx="2"/>${known.map((at) => html`<path class="p-tick" d="M${px(frame.x(at))} ${y}v12"/>`)}
-${failed === '' || frame.isNarrow ? NOTHING : html`<text class="t-halo" x="${px(to - 8)}" y="${y + 10}" text-anchor="end">${failed}</text>`}${label(name, row, frame, failed)}`;
+${!(failed === '' || frame.isNarrow) && html`<text class="t-halo" x="${px(to - 8)}" y="${y + 10}" text-anchor="end">${failed}</text>`}${label(name, row, frame, failed)}`;
 }
 
 function subscriberRow(name: string, marks: readonly Mark[], row: number, frame: Frame): Html {
@@ -182,9 +181,8 @@ function subscriberRow(name: string, marks: readonly Mark[], row: number, frame:
   const failed = marks.filter(({ kind }) => kind === 'failed');
   const after = failed.length === 0 ? undefined : marks.find(({ kind, at }) => kind === 'delivered' && at > failed.at(-1)!.at);
   const link =
-    failed.length === 0
-      ? NOTHING
-      : html`<path class="dl-link" d="M${px(frame.x(failed[0]!.at))} ${y}H${px(frame.x((after ?? failed.at(-1)!).at))}"/>`;
+    failed.length !== 0 &&
+    html`<path class="dl-link" d="M${px(frame.x(failed[0]!.at))} ${y}H${px(frame.x((after ?? failed.at(-1)!).at))}"/>`;
   return html`${link}${marks.map((mark) => drawnMark(mark, frame.x(mark.at), y))}${label(name, row, frame, marksText(marks))}`;
 }
 
@@ -217,5 +215,5 @@ function nowMark({ next, now }: Life, row: number, frame: Frame): Html {
   const word =
     next === null ? '' : `${frame.isNarrow ? '' : 'next '}${next - now > 43_200_000 ? dayTime(next) : clockTime(next)}`;
   return html`<path class="now-line" d="M${px(at)} 22V${frame.height - 6}"/><text class="strong t-halo" x="${px(at)}" y="14" text-anchor="middle">now</text>
-${next === null ? NOTHING : html`<path class="row-line" d="M${px(at)} ${y}H${ring - 6}"/><circle class="next" cx="${ring}" cy="${y}" r="5"/><text class="strong t-halo" x="${frame.width - 2}" y="${y - 10}" text-anchor="end">${word}</text>`}`;
+${next !== null && html`<path class="row-line" d="M${px(at)} ${y}H${ring - 6}"/><circle class="next" cx="${ring}" cy="${y}" r="5"/><text class="strong t-halo" x="${frame.width - 2}" y="${y - 10}" text-anchor="end">${word}</text>`}`;
 }

@@ -31,9 +31,8 @@ export function sharePicture(asked: SharePicture): Html {
   const { marks } = asked;
   const picture = { ...asked, came: { ...asked.came, from: beginOf(asked) } };
   const legend =
-    marks === null
-      ? NOTHING
-      : html`<p class="small">1: ${clockTime(marks.first)} the first of them came. 2: ${clockTime(marks.noticed)} noticed.</p>`;
+    marks !== null &&
+    html`<p class="small">1: ${clockTime(marks.first)} the first of them came. 2: ${clockTime(marks.noticed)} noticed.</p>`;
   return html`<div class="only-wide">${drawn(picture, 620)}</div><div class="only-narrow">${drawn(picture, 330)}${legend}</div>
 <div class="legend"><span>Each customer, by when they came:</span><span>${trusted('<svg width="10" height="12" viewBox="0 0 10 12" aria-hidden="true"><path class="d-stuck" d="M5 1l4 5-4 5-4-5z"/></svg>')}got stuck</span><span>${trusted('<svg width="6" height="12" viewBox="0 0 6 12" aria-hidden="true"><rect class="d-got" x="1" y="1" width="3" height="10"/></svg>')}got on</span><span>${trusted('<svg width="10" height="12" viewBox="0 0 10 12" aria-hidden="true"><circle class="d-open" cx="5" cy="6" r="3"/></svg>')}not known yet, or ended otherwise</span></div>`;
 }
@@ -47,7 +46,7 @@ function beginOf({ came: { from, until, stays }, marks }: SharePicture): string 
 
 /** How many of the latest customers did not get on, as a bar with a tick where the usual share ends. Beside the same in words. */
 export function shareBar({ overdue, of }: { readonly overdue: number; readonly of: number }, usual: number | null): Html {
-  const tick = usual === null ? NOTHING : html`<path class="bar-usual" d="M${f(Math.max(usual * 100, 1))} 0V10"/>`;
+  const tick = usual !== null && html`<path class="bar-usual" d="M${f(Math.max(usual * 100, 1))} 0V10"/>`;
   return html`<svg class="share-bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true"><rect class="bar-all" width="100" height="10"/><rect class="bar-stuck" width="${f((overdue / Math.max(of, 1)) * 100)}" height="10"/>${tick}</svg>`;
 }
 
@@ -78,8 +77,8 @@ function drawn(picture: SharePicture, width: number): Html {
   const { right } = scale;
   return html`<svg viewBox="0 0 ${String(width)} ${String(HEIGHT)}" role="img" aria-label="${label}">
 ${[0, 0.5, 1].map((share) => html`<path class="c-grid" d="M${String(LEFT)} ${f(scale.y(share))}H${String(right)}"/><text x="42" y="${f(scale.y(share) + 4)}" text-anchor="end">${String(share * 100)} %</text>`)}
-${line(picture, scale)}${usual === null ? NOTHING : html`<path class="c-usual" d="M${String(LEFT)} ${f(scale.y(usual))}H${String(right)}"/><text class="t-halo" x="52" y="${f(scale.y(usual) - 7)}">usual ${String(Math.round(usual * 1_000) / 10)} %</text>`}
-${marks === null ? NOTHING : pins(marks, scale)}<path class="c-base" d="M${String(LEFT)} ${String(BOTTOM)}H${String(right)}"/>${axis(came, scale)}
+${line(picture, scale)}${usual !== null && html`<path class="c-usual" d="M${String(LEFT)} ${f(scale.y(usual))}H${String(right)}"/><text class="t-halo" x="52" y="${f(scale.y(usual) - 7)}">usual ${String(Math.round(usual * 1_000) / 10)} %</text>`}
+${marks !== null && pins(marks, scale)}<path class="c-base" d="M${String(LEFT)} ${String(BOTTOM)}H${String(right)}"/>${axis(came, scale)}
 <path class="c-grid" d="M${String(LEFT)} ${String(STRIP)}H${String(right)}"/>${marksOf(came, scale)}</svg>`;
 }
 

@@ -39,7 +39,7 @@ export function firstActs(parts: CareParts, keepsParts: string | null, { isFirst
   if (!ask.mayOperate) return NOTHING;
   const { endedAt, acknowledged, answer } = incident;
   const isOwned = acknowledged !== null;
-  const links = html`${endedAt === null ? html`<a class="btn" href="#silence">Silence</a>` : NOTHING}<a class="btn" href="#answer">${answer === null ? 'Say what it was' : 'Say again what it was'}</a>`;
+  const links = html`${endedAt === null && html`<a class="btn" href="#silence">Silence</a>`}<a class="btn" href="#answer">${answer === null ? 'Say what it was' : 'Say again what it was'}</a>`;
   if (endedAt !== null) return html`<div class="acts">${links}</div>`;
   if (isOwned)
     return html`<div class="acts"><a class="btn first" href="#note">${acknowledged.note === null ? 'Add a note' : 'Change the note'}</a>${links}</div>`;
@@ -63,7 +63,7 @@ export function care(parts: CareParts): Html {
   const { ask, incident } = parts;
   const { endedAt } = incident;
   if (!ask.mayOperate) return html`${owner(incident, ask)}${scopeLine(ask)}`;
-  return html`${endedAt === null ? owned(parts) : owner(incident, ask)}${endedAt === null ? silencing(parts) : NOTHING}${answering(parts)}`;
+  return html`${endedAt === null ? owned(parts) : owner(incident, ask)}${endedAt === null && silencing(parts)}${answering(parts)}`;
 }
 
 function scopeLine({ caller }: Ask): Html {
@@ -108,18 +108,14 @@ function owned(parts: CareParts): Html {
   const take = html`<form class="body stack" method="post" action="${address(parts)}"><p class="small">Says that you look after it instead.</p>${who(tried)}<button class="btn" name="act" value="acknowledge">Take it over</button></form>`;
   return html`${owner(incident, ask)}<section class="panel" aria-label="Change who looks after it">${keep}
 <form class="body stack" method="post" action="${address(parts)}"><p class="small">Without anybody who looks after it, people are reminded of it again.</p><button class="btn" name="act" value="release">Release it</button></form>
-${isMine ? NOTHING : html`<details id="take-over"${opened(parts, 'acknowledge')}><summary>Take it over</summary>${take}</details>`}</section>`;
+${!isMine && html`<details id="take-over"${opened(parts, 'acknowledge')}><summary>Take it over</summary>${take}</details>`}</section>`;
 }
 
 const opened = ({ refused }: CareParts, act: Act): Html => (refused?.act === act ? html` open` : NOTHING);
 
 /** What a silence made here may be about: the narrowest first. */
-export function scopesOf({
-  kind,
-  site,
-  state,
-  subscriber,
-}: Pick<IncidentDetailsBody, 'kind' | 'site' | 'state' | 'subscriber'>): SilenceScope[] {
+export function scopesOf(incident: Pick<IncidentDetailsBody, 'kind' | 'site' | 'state' | 'subscriber'>): SilenceScope[] {
+  const { kind, site, state, subscriber } = incident;
   const none: SilenceScope = { site: null, state: null, kind: null, subscriber: null };
   if (kind === 'subscriber') return [subscriber === null ? { ...none, kind } : { ...none, subscriber, kind }];
   if (kind === 'replica' || site === null) return [{ ...none, kind }];
@@ -146,7 +142,7 @@ ${field({ name: 'reason', label: 'Reason', tried, isRequired: true, placeholder:
     ) => html`<li>${silence.status === 'active' ? html`Silenced, ends ${when(silence.endsAt, ask.now)}` : html`Will be silenced ${when(silence.startsAt, ask.now)}`}: <bdi>${silence.reason}</bdi><small class="small">${scopeText(silence)}, by <bdi>${silence.by}</bdi></small>
 <form method="post" action="${ask.base}/silences"><input type="hidden" name="id" value="${silence.id}"><input type="hidden" name="back" value="/incidents/${incident.id}"><button class="btn" name="act" value="end">End ${silence.id}</button></form></li>`,
   );
-  return html`<section class="panel" aria-label="Silence">${list.length === 0 ? NOTHING : html`<ul class="rows">${list}</ul>`}${form}</section>`;
+  return html`<section class="panel" aria-label="Silence">${list.length !== 0 && html`<ul class="rows">${list}</ul>`}${form}</section>`;
 }
 
 /** What a person said that it was. */

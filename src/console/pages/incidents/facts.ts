@@ -59,7 +59,7 @@ function countRows({ kind, count, peak, endedAt }: IncidentDetailsBody, customer
       ? [COUNTED[kind], html`${number(count)}<small>${number(peak)} at the worst</small>`]
       : [
           'At the worst',
-          html`${number(peak)}${kind === 'stuck' && count > 0 ? html`<small>${number(count)} still stuck at the end, who may have left</small>` : NOTHING}`,
+          html`${number(peak)}${kind === 'stuck' && count > 0 && html`<small>${number(count)} still stuck at the end, who may have left</small>`}`,
         ],
     ...(wait ? [['Money waiting', moneyLines(customers)] as const] : []),
     ...(moved > 0 ? [['Got on after all', number(moved)] as const] : []),
@@ -116,16 +116,16 @@ function limitText({ ms, usualMs, p95Ms, purchases }: NonNullable<IncidentDetail
     ...(p95Ms === null ? [] : [tied(`95 % under ${length(p95Ms)}`)]),
     ...(purchases === null ? [] : [`from ${counted(purchases, 'purchase')}`]),
   ];
-  return html`${length(ms)}${known.length === 0 ? NOTHING : html`<small>${known.join(', ')}</small>`}`;
+  return html`${length(ms)}${known.length !== 0 && html`<small>${known.join(', ')}</small>`}`;
 }
 
 const span = (from: string, to: string): string => length(Math.max(Date.parse(to) - Date.parse(from), 0));
 
 function byChance(every: number, perDay: number | null): Html {
   const often =
-    perDay === null || perDay <= 0
-      ? NOTHING
-      : html`<small>${tied(`about every ${number(Math.max(1, Math.round(every / perDay)))} d with the ${number(Math.round(perDay))} a day who come here`)}</small>`;
+    perDay !== null &&
+    perDay > 0 &&
+    html`<small>${tied(`about every ${number(Math.max(1, Math.round(every / perDay)))} d with the ${number(Math.round(perDay))} a day who come here`)}</small>`;
   return html`once in ${number(Math.round(every))} customers${often}`;
 }
 
@@ -152,14 +152,13 @@ export function causes(incident: IncidentDetailsBody, { now, base }: Ask): Html 
   const { causes: likely, earlier, kind, count, saidAt } = incident;
   if (kind !== 'stuck') return NOTHING;
   const last =
-    earlier === null
-      ? NOTHING
-      : html`<section class="panel" aria-label="Last time"><p class="body small-print">${lastTime(incident, earlier, now)}</p></section>`;
+    earlier !== null &&
+    html`<section class="panel" aria-label="Last time"><p class="body small-print">${lastTime(incident, earlier, now)}</p></section>`;
   if (likely.length === 0) return html`${advice(incident)}${last}`;
   const one = ({ cause, title, why, remedy, likely: isLikely }: IncidentDetailsBody['causes'][number], index: number): Html => {
     const known = isCauseKey(cause) ? CAUSES[cause] : null;
-    const more = known === null ? NOTHING : html` <a href="${base}/docs/alerts.html#${known.anchor}">More of this cause</a>`;
-    return html`<li><h3>${index > 0 ? 'Or: ' : isLikely ? 'Likely: ' : 'Possible: '}${title}</h3>${remedy === null ? NOTHING : html`<p class="cause">${remedy}</p>`}<p class="cause mute">Why: ${tied(why)}${known === null ? NOTHING : html` ${known.cause}`}${more}</p></li>`;
+    const more = known !== null && html` <a href="${base}/docs/alerts.html#${known.anchor}">More of this cause</a>`;
+    return html`<li><h3>${index > 0 ? 'Or: ' : isLikely ? 'Likely: ' : 'Possible: '}${title}</h3>${remedy !== null && html`<p class="cause">${remedy}</p>`}<p class="cause mute">Why: ${tied(why)}${known !== null && html` ${known.cause}`}${more}</p></li>`;
   };
   // The reasons name those who were stuck then.
   const asOf = count > 0 || saidAt === null ? {} : { note: html`as it was ${when(saidAt, now)}` };
@@ -172,7 +171,7 @@ function lastTime({ site, state }: IncidentDetailsBody, earlier: NonNullable<Inc
   const { site: at, state: is, title, note, by } = earlier;
   const isHere = at === null || (at === site && is?.value === state?.value);
   const where = isHere ? 'Last time here' : html`Last time at <bdi>${at}</bdi>${is === null ? '' : ` (${stateWords(is.value)})`}`;
-  return html`${where}, ${when(earlier.at, now)}, it was: ${title}${by === null ? NOTHING : html`, says <bdi>${by}</bdi>`}.${note === null ? NOTHING : html` “<bdi>${note}</bdi>”`}`;
+  return html`${where}, ${when(earlier.at, now)}, it was: ${title}${by !== null && html`, says <bdi>${by}</bdi>`}.${note !== null && html` “<bdi>${note}</bdi>”`}`;
 }
 
 const DELIVERED: Readonly<Record<IncidentDetailsBody['said'][number]['status'], readonly [Shape, string]>> = {

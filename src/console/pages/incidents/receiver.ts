@@ -12,7 +12,7 @@ import type { Ask } from '../../frame/page-route.ts';
 import { answerPanel, reasonIn } from '../../parts/answers.ts';
 import { heldText, resumeForm } from '../../parts/held.ts';
 import { facts, panel, written } from '../../parts/lists.ts';
-import { isForPeople, isHeld, type Receiver } from '../../parts/receivers.ts';
+import { isForPeople, isHeld } from '../../parts/receivers.ts';
 import { clockTime, momentTime, since, when } from '../../parts/time.ts';
 import { attemptsPicture } from '../../pictures/attempts.ts';
 import { ladder } from '../subscribers/words.ts';
@@ -21,23 +21,11 @@ const MOST_DRAWN = 60;
 
 type Attempt = SubscriberAttemptsBody['data'][number];
 
-/** All that the page of such an incident shows beside what every incident's does. */
-export interface TroubledReceiver {
-  readonly receiver: Receiver;
-  readonly others: OverviewBody['subscribers'];
-  readonly waiting: SubscriberWaitingBody;
-  /** The latest first. */
-  readonly attempts: readonly Attempt[];
-  /** The delivery whose answer is shown. */
-  readonly tried: DeliveryDetailsBody | null;
-}
+/** All that the page of such an incident shows beside what every incident's does: attempts the latest first, the delivery whose answer is shown. */
+export type TroubledReceiver = NonNullable<Awaited<ReturnType<typeof readReceiver>>>;
 
 /** Reads it; null where the incident is of no single subscriber, or of one that is gone. Throws ApiRefusal. */
-export async function readReceiver(
-  { api }: Ask,
-  { kind, subscriber }: IncidentDetailsBody,
-  all: OverviewBody['subscribers'],
-): Promise<TroubledReceiver | null> {
+export async function readReceiver({ api }: Ask, { kind, subscriber }: IncidentDetailsBody, all: OverviewBody['subscribers']) {
   const receiver = kind === 'subscriber' ? all.find(({ name }) => name === subscriber) : undefined;
   if (receiver === undefined) return null;
   const path = `/v1/subscribers/${encodeURIComponent(receiver.name)}`;
@@ -96,7 +84,7 @@ export function receiverReason(told: TroubledReceiver, now: number): Html {
       : error === null
         ? NOTHING
         : html`<bdi>${error}</bdi>`;
-  return html`${why} ${isHeld(receiver) ? heldText(receiver, now) : NOTHING}`;
+  return html`${why} ${isHeld(receiver) && heldText(receiver, now)}`;
 }
 
 /** The whole answer, while the last attempt is the one that it answered. */
@@ -153,7 +141,7 @@ function answer({ waiting: { lastAnswer }, attempts: all, tried }: TroubledRecei
   const foot =
     tried === null
       ? undefined
-      : html`<a href="${base}/deliveries/${tried.id}">The event that was tried: ${tried.event.type}${order === null ? NOTHING : html` of <span class="id">${written(order)}</span>`}</a>`;
+      : html`<a href="${base}/deliveries/${tried.id}">The event that was tried: ${tried.event.type}${order !== null && html` of <span class="id">${written(order)}</span>`}</a>`;
   return answerPanel({ text: lastAnswer?.text ?? null, note, foot });
 }
 
@@ -163,7 +151,7 @@ function attempts({ attempts: all, receiver }: TroubledReceiver): Html {
   return panel({
     id: 'tries',
     title: 'Attempts and pauses',
-    body: html`<div class="body stack">${attemptsPicture(all.toReversed(), MOST_DRAWN)}${hasLadder ? ladder(receiver) : NOTHING}</div>`,
+    body: html`<div class="body stack">${attemptsPicture(all.toReversed(), MOST_DRAWN)}${hasLadder && ladder(receiver)}</div>`,
   });
 }
 

@@ -2,7 +2,7 @@
 import type { OverviewBody } from '../../../api/health/overview.ts';
 import { NO_CHANNEL } from '../../../domain/explain/standing.ts';
 import { counted } from '../../../domain/values/counts.ts';
-import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
+import { type Html, html, number, tied } from '../../frame/html.ts';
 import { status } from '../../frame/icons.ts';
 import type { Ask } from '../../frame/page-route.ts';
 import { panel, written } from '../../parts/lists.ts';
@@ -30,7 +30,7 @@ export function healthStrip({ sites, subscribers, replicas }: OverviewBody, { ba
   const list = (items: readonly Html[], none: Html | string, all = ''): Html => {
     if (items.length === 0) return html`<p class="mute">${none}</p>`;
     const rest = items.length - MOST_LISTED;
-    const more = rest <= 0 ? NOTHING : html`<li><a href="${base}${all}">and ${number(rest)} more</a></li>`;
+    const more = rest > 0 && html`<li><a href="${base}${all}">and ${number(rest)} more</a></li>`;
     return html`<ul>${items.slice(0, MOST_LISTED)}${more}</ul>`;
   };
   return panel({

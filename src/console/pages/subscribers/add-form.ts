@@ -2,7 +2,7 @@
 import type { OverviewBody } from '../../../api/health/overview.ts';
 import { EVENT_TYPES } from '../../../domain/events/system-event-types.ts';
 import { STATE_NAMES, stateBoth } from '../../../domain/purchases/states.ts';
-import { type Html, html, NOTHING } from '../../frame/html.ts';
+import { type Html, html } from '../../frame/html.ts';
 import type { Ask } from '../../frame/page-route.ts';
 import { field, refusalNote, type Tried } from '../../parts/fields.ts';
 import { tickBoxes, ticked } from '../../parts/tick-boxes.ts';
@@ -25,11 +25,11 @@ export function addForm({ base }: Ask, { sites }: OverviewBody, tried: Tried): H
 <div class="fields">${field({ name: 'name', label: 'Name', tried, isRequired: true, longest: 63, hint: 'Up to 63 small letters, digits, - and _. It cannot be changed.' })}
 ${field({ name: 'url', label: 'Address', tried, isRequired: true, longest: 2_000, placeholder: 'https://shop.example/hooks', hint: 'Where events are posted; nothing in a private network unless the settings allow it.' })}</div>
 ${boxes('types', 'Types of events; none ticked: all', EVENT_TYPES)}
-${names.length < 2 ? NOTHING : boxes('sites', 'Sites; none ticked: all', names)}
-<details class="quiet" id="add-more"${isMore(tried) ? html` open` : NOTHING}><summary>States, format, headers and more</summary><div class="stack">
+${names.length >= 2 && boxes('sites', 'Sites; none ticked: all', names)}
+<details class="quiet" id="add-more"${isMore(tried) && html` open`}><summary>States, format, headers and more</summary><div class="stack">
 ${boxes('states', 'Only when a purchase changed to one of these states; none ticked: all', STATE_NAMES, stateBoth)}
 <div class="fields">${field({ name: 'format', label: 'Format', tried, choices: FORMATS })}
-<label class="inline"><input type="checkbox" name="asymmetric" value="on"${values.asymmetric === 'on' ? html` checked` : NOTHING}> an ed25519 key signs, too</label></div>
+<label class="inline"><input type="checkbox" name="asymmetric" value="on"${values.asymmetric === 'on' && html` checked`}> an ed25519 key signs, too</label></div>
 ${field({ name: 'headers', label: 'Headers, one a line as Name: value', tried: unrepeated, isLong: true, hint: 'Their values are encrypted and never shown again; after an error they are typed again.' })}
 ${field({ name: 'description', label: 'What it is for', tried, longest: 500 })}</div></details>
 <button class="btn first">Add the subscriber</button><p class="small">It gets what happens from now on. Its secret is made here and shown once, on the page that follows.</p></form>`;
