@@ -39,7 +39,15 @@ export function written(text: string): Html {
   return html`<bdi class="clip" title="${text}">${text}</bdi>`;
 }
 
-/** A pair of a term and what it is. @public */
-export function facts(pairs: readonly (readonly [term: string, is: Html | string])[]): Html {
-  return html`<dl class="facts">${pairs.map(([term, is]) => html`<dt>${term}</dt><dd>${is}</dd>`)}</dl>`;
+/** A term and what it is; false: left out. */
+export type Fact = readonly [term: string, is: Html | string] | false;
+
+/** Pairs of a term and what it is. */
+export function facts(pairs: readonly Fact[]): Html {
+  return html`<dl class="facts">${pairs.map((pair) => pair && html`<dt>${pair[0]}</dt><dd>${pair[1]}</dd>`)}</dl>`;
+}
+
+/** A panel of nothing but facts. */
+export function factsPanel(id: string, title: string, pairs: readonly Fact[]): Html {
+  return panel({ id, title, body: html`<div class="body">${facts(pairs)}</div>` });
 }

@@ -4,21 +4,13 @@ import { problemNote, problemOf, type Tried, wrongMarks } from './fields.ts';
 
 type Values = Readonly<Record<string, string>>;
 
-/** All of them below their legend, and the API's reason where it refused what was ticked. */
-export function tickBoxes({
-  name,
-  legend,
-  choices,
-  tried,
-  word = (choice) => choice,
-}: {
-  name: string;
-  legend: string;
-  choices: readonly string[];
-  tried: Tried;
-  /** How a choice is written; as it is unless given. */
-  word?: (choice: string) => string;
-}): Html {
+/** All of them below their legend, each written by `word`, and the API's reason where it refused what was ticked. */
+export function tickBoxes(
+  { name, legend }: { name: string; legend: string },
+  choices: readonly string[],
+  tried: Tried,
+  word = (choice: string): string => choice,
+): Html {
   const { values } = tried;
   const isWrong = problemOf(name, tried) !== null;
   const box = (choice: string, at: number): Html =>

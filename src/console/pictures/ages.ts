@@ -1,13 +1,12 @@
 /** How long purchases have waited in a state: each by its age on a line, with what is usual and the limit. */
 import { type Html, html } from '../frame/html.ts';
 import type { FlowState } from './flow-model.ts';
+import { round } from './scale.ts';
 
 /** The limit stands here, as a share of the line; behind it, beyond twice the limit, the line is compressed. */
 const LIMIT_AT = 0.56;
 /** Diamonds have room for so many; beyond, those that are stuck are bars. */
 const MOST_DIAMONDS = 8;
-
-const round = (value: number): number => Math.round(value * 10) / 10;
 
 /** The limit of all sites that watch purchases in a state; null where there is none, or where they differ. */
 export function oneLimit({ limits }: FlowState): number | null {

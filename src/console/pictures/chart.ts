@@ -1,6 +1,6 @@
 /** Small charts over time: one series on a scale of round numbers, the usual value dashed, time at both ends. */
 import { type Html, html, number } from '../frame/html.ts';
-import { type Axis, countAxis } from './scale.ts';
+import { type Axis, countAxis, round } from './scale.ts';
 
 const [WIDTH, HEIGHT] = [250, 92];
 /** The plot: right of the numbers of the scale, above the times. */
@@ -26,8 +26,6 @@ export interface Chart {
   /** Times of the values, as they are shown. */
   readonly times: readonly string[];
 }
-
-const round = (value: number): number => Math.round(value * 10) / 10;
 
 /** A figure. Each value can be read by pointing at it. */
 export function chart({ title, now, says, values, kind, times, ...options }: Chart): Html {

@@ -1,5 +1,6 @@
 /** Where the states of the map stand and how the ways between them run. No layout library is needed: the columns are fixed. */
 import type { FlowEdge, FlowNode, FlowPicture } from './flow-model.ts';
+import { round } from './scale.ts';
 
 /** Left edges and widths of the four columns, in units of the picture, which is 1032 wide. */
 const LEFT = [0, 176, 404, 794] as const;
@@ -173,9 +174,6 @@ function setPorts(node: PlacedNode, side: 'out' | 'in', edges: readonly PlacedEd
     y += slots[place]!;
   }
 }
-
-/** With one decimal: more is not seen, and only makes the page longer. */
-export const round = (value: number): number => Math.round(value * 10) / 10;
 
 function curve(xa: number, ya: number, [xb, yb]: readonly [number, number]): string {
   const half = round(xa + (xb - xa) * 0.5);

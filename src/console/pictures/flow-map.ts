@@ -4,9 +4,9 @@ import { stateBoth } from '../../domain/purchases/states.ts';
 import { type Html, html, NOTHING, number } from '../frame/html.ts';
 import { length } from '../parts/time.ts';
 import { agesLine } from './ages.ts';
-import { arrowOf, countPlace, layOut, type PlacedEdge, type PlacedNode, pathOf, roomBehind, round } from './flow-layout.ts';
+import { arrowOf, countPlace, layOut, type PlacedEdge, type PlacedNode, pathOf, roomBehind } from './flow-layout.ts';
 import type { FlowNode, FlowPicture } from './flow-model.ts';
-import { shortNumber } from './scale.ts';
+import { round, shortNumber } from './scale.ts';
 
 /** Where a state's purchases are listed. */
 export type ListOf = (node: FlowNode) => string;

@@ -6,7 +6,8 @@ import { counted } from '../../domain/values/counts.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import { type Html, html, tied, trusted } from '../frame/html.ts';
 import { dayTime } from '../parts/time.ts';
-import { px, ticksOf } from './time-axis.ts';
+import { round } from './scale.ts';
+import { ticksOf } from './time-axis.ts';
 
 /** What happened, or would have happened, in one way. */
 export interface TimelineSide {
@@ -67,7 +68,7 @@ function drawn(timeline: Timeline, width: number): Html {
   const ticks = ticksOf(from, to, width < 500 ? 3 : 7).map(({ at, word }) => {
     const half = (word.length * LETTER) / 2;
     const x = Math.min(Math.max(scale.x(at), half), width - half);
-    return html`<path class="c-grid" d="M${px(scale.x(at))} 18V${y}"/><text x="${px(x)}" y="12" text-anchor="middle">${word}</text>`;
+    return html`<path class="c-grid" d="M${round(scale.x(at))} 18V${y}"/><text x="${round(x)}" y="12" text-anchor="middle">${word}</text>`;
   });
   return html`<svg viewBox="0 0 ${width} ${y}" role="img" aria-label="${timelineText(timeline)}">${ticks}${parts}</svg>`;
 }
@@ -126,8 +127,9 @@ function bar(
   const room = (next === undefined ? scale.width : scale.x(Date.parse(next.openedAt))) - right;
   const words = incidentPlace(incident);
   const label =
-    words.length * LETTER + 16 <= room && html`<text class="t-halo" x="${px(right + 8)}" y="${px(middle + 4)}">${words}</text>`;
-  return html`<rect class="r-bar ${incident.severity}" x="${px(from)}" y="${px(middle - BAR / 2)}" width="${px(right - from)}" height="${BAR}" rx="2"><title>${barText(incident)}</title></rect>${label}`;
+    words.length * LETTER + 16 <= room &&
+    html`<text class="t-halo" x="${round(right + 8)}" y="${round(middle + 4)}">${words}</text>`;
+  return html`<rect class="r-bar ${incident.severity}" x="${round(from)}" y="${round(middle - BAR / 2)}" width="${round(right - from)}" height="${BAR}" rx="2"><title>${barText(incident)}</title></rect>${label}`;
 }
 
 /** `demo-se, waiting for the card provider, warning: 11-22 09:21 to 11-22 10:14, 9 at the worst`. */
@@ -148,8 +150,8 @@ function mark({ at, stage, headline }: ShownMessage, y: number, { x }: Scale): H
   const place = x(Date.parse(at));
   const title = html`<title>${dayTime(Date.parse(at))} ${stage}: ${headline}</title>`;
   if (stage === 'checkouts' || stage === 'paid_twice')
-    return html`<path class="d-stuck" d="M${px(place)} ${px(y - 5)}l5 5-5 5-5-5z">${title}</path>`;
-  if (stage === 'ended') return html`<path class="r-end" d="M${px(place)} ${px(y - 9)}v18">${title}</path>`;
+    return html`<path class="d-stuck" d="M${round(place)} ${round(y - 5)}l5 5-5 5-5-5z">${title}</path>`;
+  if (stage === 'ended') return html`<path class="r-end" d="M${round(place)} ${round(y - 9)}v18">${title}</path>`;
   const isNews = stage === 'opened' || stage === 'reopened';
-  return html`<circle class="r-mark${isNews && ' news'}" cx="${px(place)}" cy="${px(y)}" r="4.2">${title}</circle>`;
+  return html`<circle class="r-mark${isNews && ' news'}" cx="${round(place)}" cy="${round(y)}" r="4.2">${title}</circle>`;
 }

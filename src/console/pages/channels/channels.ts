@@ -10,7 +10,7 @@ import { refusalIn } from '../../frame/api-calls.ts';
 import { type Html, html, NOTHING, tied } from '../../frame/html.ts';
 import type { View } from '../../frame/page.ts';
 import { type Ask, action, page } from '../../frame/page-route.ts';
-import { alertNote, facts, flash, nothingHere, panel } from '../../parts/lists.ts';
+import { alertNote, type Fact, facts, flash, nothingHere, panel } from '../../parts/lists.ts';
 import { messageCard, SHOWN_IN } from '../../parts/messages/message-card.ts';
 import { excerptText, healthMark, outcomeMark, type Receiver, took, waitingText } from '../../parts/receivers.ts';
 import { when } from '../../parts/time.ts';
@@ -126,7 +126,7 @@ function factsOf(
   receiver: Receiver | undefined,
   attempt: SubscriberAttemptsBody['data'][number] | undefined,
   { now }: Ask,
-): (readonly [string, Html | string])[] {
+): Fact[] {
   const { sites, severity, stuck, paidTwice, maxPerHour, statusReason, health } = channel;
   const trouble = statusReason ?? health.lastError ?? health.ourError;
   const waits = receiver === undefined ? '' : waitingText(receiver);
@@ -146,8 +146,8 @@ function factsOf(
         ? 'none yet'
         : html`${outcomeMark(attempt)} ${excerptText(attempt.excerpt)}<small>${when(attempt.at, now)}, after ${took(attempt.tookMs)}</small>`,
     ],
-    ...(trouble === null ? [] : [['Trouble', html`<bdi>${trouble}</bdi>`] as const]),
-    ...(waits === '' ? [] : [['Waiting', waits] as const]),
+    trouble !== null && ['Trouble', html`<bdi>${trouble}</bdi>`],
+    waits !== '' && ['Waiting', waits],
   ];
 }
 

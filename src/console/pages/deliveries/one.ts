@@ -11,7 +11,7 @@ import type { View } from '../../frame/page.ts';
 import { type Ask, action, page } from '../../frame/page-route.ts';
 import { answerPanel } from '../../parts/answers.ts';
 import { heldText, RESUMED, resumeForm } from '../../parts/held.ts';
-import { alertNote, facts, flash, panel, written } from '../../parts/lists.ts';
+import { alertNote, factsPanel, flash, panel, written } from '../../parts/lists.ts';
 import { slackCard } from '../../parts/messages/slack-card.ts';
 import { deliveryMark, isHeld, type Receiver, took } from '../../parts/receivers.ts';
 import { length, when } from '../../parts/time.ts';
@@ -55,7 +55,7 @@ async function view(ask: Ask, refusal: ApiRefusal | null = null): Promise<View> 
 ${actions(delivery, receiver, ask)}</div><div class="stack">${done !== null && flash(done)}${alertNote(refusal?.message)}
 <div class="two"><div class="stack">${whole}${attemptsPanel(delivery, now)}
 ${panel({ id: 'event', title: 'Event', note: delivery.event.id, right: COPY_EVENT, body: html`<div class="body"><pre class="answer" id="event-json" tabindex="0" role="region" aria-label="The event as JSON">${JSON.stringify(event, null, 2)}</pre></div>` })}</div>
-<div class="stack">${factsPanel(delivery, ask)}${delivery.subscriber.startsWith('@') && panel({ id: 'shown', title: 'As Slack shows it', body: slackCard(slackMessage(stringifyExact(event), { consoleUrl: null })) })}</div></div></div>`;
+<div class="stack">${aboutPanel(delivery, ask)}${delivery.subscriber.startsWith('@') && panel({ id: 'shown', title: 'As Slack shows it', body: slackCard(slackMessage(stringifyExact(event), { consoleUrl: null })) })}</div></div></div>`;
   return {
     title: `Delivery ${id}`,
     place: 'deliveries',
@@ -144,26 +144,22 @@ function actions(delivery: DeliveryDetailsBody, receiver: Receiver | undefined, 
   return html`<div class="acts">${resumeForm(receiver, ask, { back: `/deliveries/${id}` })}${again}</div><p class="small" id="again">${tied(text)}</p>`;
 }
 
-function factsPanel(delivery: DeliveryDetailsBody, { base, now }: Ask): Html {
+function aboutPanel(delivery: DeliveryDetailsBody, { base, now }: Ask): Html {
   const { subscriber, event, purchaseId, site, sequence, createdAt, settledAt } = delivery;
   const purchase =
     purchaseId === null
       ? 'of no single purchase'
       : html`<a class="id" href="${base}/purchases/${encodeURIComponent(site ?? '')}/${encodeURIComponent(purchaseId)}">${written(purchaseId)}</a>${sequence !== null && html`<small>its event ${sequence}</small>`}`;
-  return panel({
-    id: 'facts',
-    title: 'What it is',
-    body: html`<div class="body">${facts([
-      ['To', html`<a href="${base}/subscribers/${encodeURIComponent(subscriber)}">${written(subscriber)}</a>`],
-      ['Type', html`${event.type}<small><a href="${base}/deliveries?event=${event.id}">all deliveries of this event</a></small>`],
-      ['Purchase', purchase],
-      ['Happened', when(createdAt, now)],
-      [
-        'Settled',
-        settledAt === null
-          ? 'not yet'
-          : html`${when(settledAt, now)}<small>${length(Math.max(Date.parse(settledAt) - Date.parse(createdAt), 0))} after it happened</small>`,
-      ],
-    ])}</div>`,
-  });
+  return factsPanel('facts', 'What it is', [
+    ['To', html`<a href="${base}/subscribers/${encodeURIComponent(subscriber)}">${written(subscriber)}</a>`],
+    ['Type', html`${event.type}<small><a href="${base}/deliveries?event=${event.id}">all deliveries of this event</a></small>`],
+    ['Purchase', purchase],
+    ['Happened', when(createdAt, now)],
+    [
+      'Settled',
+      settledAt === null
+        ? 'not yet'
+        : html`${when(settledAt, now)}<small>${length(Math.max(Date.parse(settledAt) - Date.parse(createdAt), 0))} after it happened</small>`,
+    ],
+  ]);
 }

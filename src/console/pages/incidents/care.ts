@@ -2,11 +2,11 @@
 
 import { actorOf } from '../../../api/http/caller.ts';
 import type { IncidentBody, IncidentDetailsBody, SilenceBody } from '../../../api/incidents/fields.ts';
-import { CAUSES } from '../../../domain/incidents/causes.ts';
+import { CAUSES, isCauseKey } from '../../../domain/incidents/causes.ts';
 import { type Html, html, NOTHING } from '../../frame/html.ts';
 import type { Ask } from '../../frame/page-route.ts';
 import { type Choice, field, refusalNote, type Tried } from '../../parts/fields.ts';
-import { facts, panel } from '../../parts/lists.ts';
+import { factsPanel } from '../../parts/lists.ts';
 import { matching, openCount, type SilenceScope, scopeText } from '../../parts/silences.ts';
 import { when } from '../../parts/time.ts';
 
@@ -82,12 +82,11 @@ const who = (tried: Tried): Html => field({ name: 'by', label: 'Who', tried, isR
 function owner({ acknowledged, endedAt }: IncidentDetailsBody, { now }: Ask): Html {
   if (acknowledged === null) return NOTHING;
   const { by, at, note } = acknowledged;
-  const rows: (readonly [string, Html | string])[] = [
+  return factsPanel('owner', 'Acknowledged', [
     [endedAt === null ? 'Looks after it' : 'Looked after it', html`<bdi>${by}</bdi>`],
     ['Since', when(at, now)],
-  ];
-  if (note !== null) rows.push(['Note', html`<bdi>${note}</bdi>`]);
-  return panel({ id: 'owner', title: 'Acknowledged', body: html`<div class="body">${facts(rows)}</div>` });
+    note !== null && ['Note', html`<bdi>${note}</bdi>`],
+  ]);
 }
 
 /** Who looks after it, the note for the others, and how another person takes it over. */
@@ -148,17 +147,12 @@ ${field({ name: 'reason', label: 'Reason', tried, isRequired: true, placeholder:
 /** What a person said that it was. */
 export function answered({ answer }: IncidentDetailsBody, { now }: Ask): Html {
   if (answer === null) return NOTHING;
-  return panel({ id: 'answered', title: 'What it was', body: html`<div class="body">${answerFacts(answer, now)}</div>` });
-}
-
-function answerFacts({ cause, note, by, at }: NonNullable<IncidentDetailsBody['answer']>, now: number): Html {
-  const known = Object.entries(CAUSES).find(([key]) => key === cause)?.[1].title ?? cause;
-  const rows: (readonly [string, Html | string])[] = [
-    ['Cause', known],
+  const { cause, note, by, at } = answer;
+  return factsPanel('answered', 'What it was', [
+    ['Cause', isCauseKey(cause) ? CAUSES[cause].title : cause],
     ['By', html`<bdi>${by}</bdi><small>${when(at, now)}</small>`],
-  ];
-  if (note !== null) rows.push(['Note', html`<bdi>${note}</bdi>`]);
-  return facts(rows);
+    note !== null && ['Note', html`<bdi>${note}</bdi>`],
+  ]);
 }
 
 function answering(parts: CareParts): Html {

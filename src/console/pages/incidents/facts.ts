@@ -9,7 +9,7 @@ import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
 import { type Shape, status, tag } from '../../frame/icons.ts';
 import type { Ask } from '../../frame/page-route.ts';
 import { comingEnd } from '../../parts/incidents.ts';
-import { facts, panel } from '../../parts/lists.ts';
+import { type Fact, factsPanel, panel } from '../../parts/lists.ts';
 import { stateCell } from '../../parts/states.ts';
 import { clockTime, length, when } from '../../parts/time.ts';
 import { moneyLines } from './money.ts';
@@ -33,16 +33,13 @@ const inHundred = (share: number): string => `${Math.round(share * 1_000) / 10} 
 
 /** How many, since when, and what it would take for chance to look like this. */
 export function numbers(incident: IncidentDetailsBody, customers: IncidentCustomersBody | null, ask: Ask): Html {
-  const rows = [
+  return factsPanel('numbers', 'Numbers', [
     ...countRows(incident, customers),
     ...placeRows(incident, ask),
     ...timeRows(incident, ask),
     ...workingRows(incident, customers),
-  ];
-  return panel({ id: 'numbers', title: 'Numbers', body: html`<div class="body">${facts(rows)}</div>` });
+  ]);
 }
-
-type Row = readonly [term: string, is: Html | string];
 
 const COUNTED = {
   stuck: 'Stuck now',
@@ -50,7 +47,7 @@ const COUNTED = {
   replica: 'Replicas in trouble now',
 } as const;
 
-function countRows({ kind, count, peak, endedAt }: IncidentDetailsBody, customers: IncidentCustomersBody | null): Row[] {
+function countRows({ kind, count, peak, endedAt }: IncidentDetailsBody, customers: IncidentCustomersBody | null): Fact[] {
   const moved = customers === null ? 0 : customers.places.reduce((sum, { movedOn }) => sum + movedOn, 0);
   const wait = customers !== null && endedAt === null && customers.counted > 0;
   if (kind === 'unreachable') return [];
@@ -61,53 +58,54 @@ function countRows({ kind, count, peak, endedAt }: IncidentDetailsBody, customer
           'At the worst',
           html`${number(peak)}${kind === 'stuck' && count > 0 && html`<small>${number(count)} still stuck at the end, who may have left</small>`}`,
         ],
-    ...(wait ? [['Money waiting', moneyLines(customers)] as const] : []),
-    ...(moved > 0 ? [['Got on after all', number(moved)] as const] : []),
+    wait && ['Money waiting', moneyLines(customers)],
+    moved > 0 && ['Got on after all', number(moved)],
   ];
 }
 
-function placeRows({ site, state, subscriber, parent }: IncidentDetailsBody, { base }: Ask): Row[] {
-  const rows: Row[] = [];
-  if (site !== null) rows.push(['Site', html`<a href="${base}/sites/${encodeURIComponent(site)}"><bdi>${site}</bdi></a>`]);
-  if (state !== null) rows.push(['State', stateCell(state)]);
-  if (subscriber !== null)
-    rows.push(['Subscriber', html`<a href="${base}/subscribers/${encodeURIComponent(subscriber)}"><bdi>${subscriber}</bdi></a>`]);
-  if (parent !== null) rows.push(['Part of', html`<a class="id" href="${base}/incidents/${parent}">${parent}</a>`]);
-  return rows;
+function placeRows({ site, state, subscriber, parent }: IncidentDetailsBody, { base }: Ask): Fact[] {
+  return [
+    site !== null && ['Site', html`<a href="${base}/sites/${encodeURIComponent(site)}"><bdi>${site}</bdi></a>`],
+    state !== null && ['State', stateCell(state)],
+    subscriber !== null && [
+      'Subscriber',
+      html`<a href="${base}/subscribers/${encodeURIComponent(subscriber)}"><bdi>${subscriber}</bdi></a>`,
+    ],
+    parent !== null && ['Part of', html`<a class="id" href="${base}/incidents/${parent}">${parent}</a>`],
+  ];
 }
 
-function timeRows(incident: IncidentDetailsBody, { now }: Ask): Row[] {
+function timeRows(incident: IncidentDetailsBody, { now }: Ask): Fact[] {
   const { openedAt, reopenedAt, quietSince, endsAt, endedAt, alarm, since: first } = incident;
-  const rows: Row[] = [
+  const isOpen = endedAt === null;
+  return [
     [
       alarm === null ? 'Began' : 'First came',
       html`${when(alarm?.since ?? first, now)}<small>opened ${when(openedAt, now)}</small>`,
     ],
-  ];
-  if (alarm !== null)
-    rows.push([
+    alarm !== null && [
       'Noticed',
       html`${when(alarm.at, now)}<small>${span(alarm.since, alarm.at)} after the first of them came</small>`,
-    ]);
-  if (reopenedAt !== null) rows.push(['Came back', when(reopenedAt, now)]);
-  if (endedAt !== null) rows.push(['Ended', html`${when(endedAt, now)}<small>after ${span(openedAt, endedAt)}</small>`]);
-  else if (quietSince !== null) rows.push(['Quiet', html`${when(quietSince, now)}<small>${comingEnd(incident, now)}</small>`]);
-  else if (endsAt !== null) rows.push(['Ends', html`${when(endsAt, now)}<small>${incident.endsUnless}</small>`]);
-  return rows;
+    ],
+    reopenedAt !== null && ['Came back', when(reopenedAt, now)],
+    !isOpen && ['Ended', html`${when(endedAt, now)}<small>after ${span(openedAt, endedAt)}</small>`],
+    isOpen && quietSince !== null && ['Quiet', html`${when(quietSince, now)}<small>${comingEnd(incident, now)}</small>`],
+    isOpen && quietSince === null && endsAt !== null && ['Ends', html`${when(endsAt, now)}<small>${incident.endsUnless}</small>`],
+  ];
 }
 
 /** What it rests on: how many came, how long is usual, and how rarely chance looks like this. */
-function workingRows({ alarm, limit }: IncidentDetailsBody, customers: IncidentCustomersBody | null): Row[] {
-  const rows: Row[] = [];
+function workingRows({ alarm, limit }: IncidentDetailsBody, customers: IncidentCustomersBody | null): Fact[] {
   const [only, another] = customers?.places ?? [];
-  if (only?.came != null && another === undefined)
-    rows.push([
-      'Since it began',
-      html`${number(only.came.overdue)} of ${counted(only.came.of, 'customer')}<small>did not get on in time${only.usualShare === null ? '' : `; usually ${inHundred(only.usualShare)}`}</small>`,
-    ]);
-  if (limit !== null) rows.push(['Stuck after', limitText(limit)]);
-  if (alarm?.falseAlarmEvery != null) rows.push(['By chance alone', byChance(alarm.falseAlarmEvery, alarm.perDay)]);
-  return rows;
+  return [
+    only?.came != null &&
+      another === undefined && [
+        'Since it began',
+        html`${number(only.came.overdue)} of ${counted(only.came.of, 'customer')}<small>did not get on in time${only.usualShare === null ? '' : `; usually ${inHundred(only.usualShare)}`}</small>`,
+      ],
+    limit !== null && ['Stuck after', limitText(limit)],
+    alarm?.falseAlarmEvery != null && ['By chance alone', byChance(alarm.falseAlarmEvery, alarm.perDay)],
+  ];
 }
 
 function limitText({ ms, usualMs, p95Ms, purchases }: NonNullable<IncidentDetailsBody['limit']>): Html {

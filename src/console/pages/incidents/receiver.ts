@@ -11,7 +11,7 @@ import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
 import type { Ask } from '../../frame/page-route.ts';
 import { answerPanel, reasonIn } from '../../parts/answers.ts';
 import { heldText, resumeForm } from '../../parts/held.ts';
-import { facts, panel, written } from '../../parts/lists.ts';
+import { factsPanel, panel, written } from '../../parts/lists.ts';
 import { isForPeople, isHeld } from '../../parts/receivers.ts';
 import { clockTime, momentTime, since, when } from '../../parts/time.ts';
 import { attemptsPicture } from '../../pictures/attempts.ts';
@@ -181,7 +181,7 @@ export function receiverNumbers({ receiver, waiting, others }: TroubledReceiver,
   const peers =
     others.length === 0 ? 'there is no other' : troubled.length === 0 ? 'all take what they are sent' : troubled.join(', ');
   const isPeople = isForPeople(receiver);
-  const rows: (readonly [string, Html | string])[] = [
+  return factsPanel('numbers', 'Numbers', [
     [
       isHeld(receiver) ? 'Parked' : 'Waiting',
       html`${waiting.atLeast ? 'at least ' : ''}${number(waiting.count)}<small>${waiting.atLeast ? 'counted so far' : 'counted, not estimated'}</small>`,
@@ -192,16 +192,11 @@ export function receiverNumbers({ receiver, waiting, others }: TroubledReceiver,
       html`${number(health.failures)}<small>${isPeople ? 'it is never switched off for them' : `at ${FAILURES_TO_SWITCH_OFF} it is switched off`}</small>`,
     ],
     ['Took one last', when(waiting.deliveredAt, now)],
-    ...(waiting.givenUp === 0
-      ? []
-      : [
-          [
-            'Given up',
-            html`<a href="${base}/deliveries?${new URLSearchParams({ subscriber: name, status: 'exhausted' }).toString()}">${waiting.givenUpAtLeast ? 'at least ' : ''}${number(waiting.givenUp)}</a><small>not sent again by themselves: <a href="${base}/subscribers/${encodeURIComponent(name)}#retry">retry them</a></small>`,
-          ] as const,
-        ]),
+    waiting.givenUp > 0 && [
+      'Given up',
+      html`<a href="${base}/deliveries?${new URLSearchParams({ subscriber: name, status: 'exhausted' }).toString()}">${waiting.givenUpAtLeast ? 'at least ' : ''}${number(waiting.givenUp)}</a><small>not sent again by themselves: <a href="${base}/subscribers/${encodeURIComponent(name)}#retry">retry them</a></small>`,
+    ],
     ['Other receivers', tied(peers)],
     ['Kept', isPeople ? 'for three days' : html`until it takes them<small>one whose own tries are used up is given up</small>`],
-  ];
-  return panel({ id: 'numbers', title: 'Numbers', body: html`<div class="body">${facts(rows)}</div>` });
+  ]);
 }

@@ -5,7 +5,7 @@ import type { JsonValue } from '../../../domain/values/exact-json.ts';
 import { ApiRefusal, refusalIn } from '../../frame/api-calls.ts';
 import { type Html, html, tied } from '../../frame/html.ts';
 import { page } from '../../frame/page-route.ts';
-import { alertNote, facts, nothingHere, panel, written } from '../../parts/lists.ts';
+import { alertNote, factsPanel, nothingHere, panel, written } from '../../parts/lists.ts';
 import { purchasePath, valueText } from '../../parts/purchases.ts';
 import { when } from '../../parts/time.ts';
 
@@ -51,18 +51,14 @@ function items(id: string, title: string, all: readonly Item[]): Html {
 
 function sums(invoice: InvoiceContentBody, now: number): Html {
   const { totalAmount, totalAuthorizedAmount, minimumAmountToPay, invoiceDate, dueDate, completed } = invoice;
-  return panel({
-    id: 'sums',
-    title: 'Sums and days',
-    body: html`<div class="body">${facts([
-      ['Total', amount(totalAmount)],
-      ['Authorized', amount(totalAuthorizedAmount)],
-      ['Pay at least', amount(minimumAmountToPay)],
-      ['Invoice date', day(invoiceDate)],
-      ['Due', day(dueDate)],
-      ['Completed', completed === null ? 'not known' : when(completed, now)],
-    ])}</div>`,
-  });
+  return factsPanel('sums', 'Sums and days', [
+    ['Total', amount(totalAmount)],
+    ['Authorized', amount(totalAuthorizedAmount)],
+    ['Pay at least', amount(minimumAmountToPay)],
+    ['Invoice date', day(invoiceDate)],
+    ['Due', day(dueDate)],
+    ['Completed', completed === null ? 'not known' : when(completed, now)],
+  ]);
 }
 
 function customer(invoice: InvoiceContentBody): Html {
@@ -73,16 +69,12 @@ function customer(invoice: InvoiceContentBody): Html {
     return there.length === 0 ? 'not known' : html`<bdi>${there.join(between)}</bdi>`;
   };
   const known = (text: string | null): Html | string => (text === null ? 'not known' : written(text));
-  return panel({
-    id: 'customer',
-    title: 'To and by whom',
-    body: html`<div class="body">${facts([
-      ['To', joined([first, last], ' ')],
-      ['Address', joined([one, two, [zip, city].filter((part) => part !== null).join(' ')], ', ')],
-      ['Pay to', known(receiver)],
-      ['Bank account', known(bankAccount)],
-      ['Reference', known(accountNumber)],
-      ...(aliasAccount === null ? [] : [['Reference of a double invoice', written(aliasAccount)] as const]),
-    ])}</div>`,
-  });
+  return factsPanel('customer', 'To and by whom', [
+    ['To', joined([first, last], ' ')],
+    ['Address', joined([one, two, [zip, city].filter((part) => part !== null).join(' ')], ', ')],
+    ['Pay to', known(receiver)],
+    ['Bank account', known(bankAccount)],
+    ['Reference', known(accountNumber)],
+    aliasAccount !== null && ['Reference of a double invoice', written(aliasAccount)],
+  ]);
 }

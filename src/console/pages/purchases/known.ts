@@ -85,7 +85,7 @@ export function knownPanel({ purchase, why }: Known, { now }: Ask): Html {
         html`${when(registeredAt, now)}<small>${registeredBy === null ? 'by whom was not noted' : `by ${registeredBy}`}</small>`,
       ],
       ['Last poll', html`${when(lastPolledAt, now)}<small>${polls} in all</small>`],
-      ...(lastError === null ? [] : [['Last error', written(lastError)] as const]),
+      lastError !== null && ['Last error', written(lastError)],
       ['Shard', `${shard}, ${replica === null ? 'of no replica now' : `polled by ${replica}`}`],
     ])}${metadata !== null && html`<p class="small">Metadata</p><div class="copy"><pre id="metadata" tabindex="0"><code><bdi>${JSON.stringify(metadata, null, 2)}</bdi></code></pre><button class="btn" type="button" data-copy="metadata">Copy<span class="vh"> the metadata</span></button></div>`}</div>`,
   });

@@ -13,7 +13,7 @@ import type { View } from '../../frame/page.ts';
 import type { Ask, GoOn, PageRoute } from '../../frame/page-route.ts';
 import { page } from '../../frame/page-route.ts';
 import { refusalNote } from '../../parts/fields.ts';
-import { facts, flash, nothingHere, panel, written } from '../../parts/lists.ts';
+import { factsPanel, flash, nothingHere, panel, written } from '../../parts/lists.ts';
 import {
   excerptInLine,
   excerptText,
@@ -181,25 +181,18 @@ function deliveryPanel(found: DeliveryPage, receiver: Receiver | undefined, ask:
 function getsPanel(subscriber: SubscriberBody, { now }: Ask): Html {
   const { kind, url, types, sites, states, format, headers, publicKey, description, origin, oldSecretsUntil, createdAt } =
     subscriber;
-  return panel({
-    id: 'what',
-    title: 'What it gets',
-    body: html`<div class="body">${facts([
-      ['Address', url === null ? 'not known here' : html`${written(url)}<small>path and query are secrets and not shown</small>`],
-      ['Kind', kind],
-      ['Types', listText(types)],
-      ['Sites', listText(sites)],
-      ['States', listText(states?.map(stateBoth) ?? null)],
-      ['Format', format],
-      [
-        'Headers',
-        headers.length === 0 ? 'none of its own' : html`${headers.join(', ')}<small>their values are not shown</small>`,
-      ],
-      ...(publicKey === null ? [] : [['Public key', html`<code>${publicKey}</code>`] as const]),
-      ['Secret', oldSecretsUntil === null ? 'one signs' : html`the old one signs, too, until ${when(oldSecretsUntil, now)}`],
-      ...(description === null ? [] : [['What it is for', html`<bdi>${description}</bdi>`] as const]),
-      ['Named by', origin === 'configuration' ? 'the settings' : 'the API or this console'],
-      ['Since', when(createdAt, now)],
-    ])}</div>`,
-  });
+  return factsPanel('what', 'What it gets', [
+    ['Address', url === null ? 'not known here' : html`${written(url)}<small>path and query are secrets and not shown</small>`],
+    ['Kind', kind],
+    ['Types', listText(types)],
+    ['Sites', listText(sites)],
+    ['States', listText(states?.map(stateBoth) ?? null)],
+    ['Format', format],
+    ['Headers', headers.length === 0 ? 'none of its own' : html`${headers.join(', ')}<small>their values are not shown</small>`],
+    publicKey !== null && ['Public key', html`<code>${publicKey}</code>`],
+    ['Secret', oldSecretsUntil === null ? 'one signs' : html`the old one signs, too, until ${when(oldSecretsUntil, now)}`],
+    description !== null && ['What it is for', html`<bdi>${description}</bdi>`],
+    ['Named by', origin === 'configuration' ? 'the settings' : 'the API or this console'],
+    ['Since', when(createdAt, now)],
+  ]);
 }
