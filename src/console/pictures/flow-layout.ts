@@ -45,16 +45,10 @@ export interface PlacedEdge extends FlowEdge {
   turn: number;
 }
 
-export interface FlowLayout {
-  readonly nodes: readonly PlacedNode[];
-  readonly edges: readonly PlacedEdge[];
-  readonly height: number;
-}
-
 type Sized = FlowEdge & Pick<PlacedEdge, 'run' | 'w' | 'usualW'>;
 
 /** Places a picture's states and ways. */
-export function layOut({ nodes, edges }: FlowPicture): FlowLayout {
+export function layOut({ nodes, edges }: FlowPicture) {
   const byKey = new Map(nodes.map((node) => [node.key, node]));
   const busiest = Math.max(1, ...edges.map((edge) => shownMost(edge)));
   const scale = WIDEST / busiest;
@@ -68,7 +62,12 @@ export function layOut({ nodes, edges }: FlowPicture): FlowLayout {
   const { placed, height } = placeNodes(nodes, sized, { top, bottom: lanes('below') });
   const found = sized.map((edge) => ({
     ...edge,
-    ...{ a: placed.get(edge.from)!, b: placed.get(edge.to)!, y1: 0, y2: 0, lane: 0, turn: 0 },
+    a: placed.get(edge.from)!,
+    b: placed.get(edge.to)!,
+    y1: 0,
+    y2: 0,
+    lane: 0,
+    turn: 0,
   }));
   layLanes(found, { backs, height });
   for (const node of placed.values()) for (const side of ['out', 'in'] as const) setPorts(node, side, found);

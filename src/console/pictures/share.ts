@@ -51,22 +51,17 @@ export function shareBar({ overdue, of }: { readonly overdue: number; readonly o
   return html`<svg class="share-bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true"><rect class="bar-all" width="100" height="10"/><rect class="bar-stuck" width="${round((overdue / Math.max(of, 1)) * 100)}" height="10"/>${tick}</svg>`;
 }
 
-interface Scale {
-  readonly width: number;
-  readonly right: number;
-  x(at: Instant): number;
-  y(share: number): number;
-}
+type Scale = ReturnType<typeof scaleOf>;
 
-function scaleOf({ from, until }: SharePicture['came'], width: number): Scale {
+function scaleOf({ from, until }: SharePicture['came'], width: number) {
   const [start, end] = [Date.parse(from), Date.parse(until)];
   const right = width - 14;
   const inside = (part: number): number => Math.min(Math.max(part, 0), 1);
   return {
     width,
     right,
-    x: (at) => LEFT + inside((at - start) / Math.max(end - start, 1)) * (right - LEFT),
-    y: (share) => BOTTOM - inside(share) * (BOTTOM - TOP),
+    x: (at: Instant): number => LEFT + inside((at - start) / Math.max(end - start, 1)) * (right - LEFT),
+    y: (share: number): number => BOTTOM - inside(share) * (BOTTOM - TOP),
   };
 }
 

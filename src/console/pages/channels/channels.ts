@@ -19,10 +19,7 @@ import { type DeliveryPage, deliveryTable } from '../deliveries/table.ts';
 const MOST_SENT = 5;
 
 /** A test that a channel did not take whole. */
-interface FailedTest {
-  readonly name: string;
-  readonly detail: string;
-}
+type FailedTest = { readonly name: string; readonly detail: string };
 
 export const channelPages = [
   page('/channels', (ask) => view(ask, null)),

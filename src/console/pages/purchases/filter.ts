@@ -75,15 +75,12 @@ export function fields(
   const hidden = (['status', 'stuck', 'reference'] as const).flatMap((name) =>
     filter[name] === '' ? [] : [html`<input type="hidden" name="${name}" value="${filter[name]}">`],
   );
+  const sites = overview.sites.map(({ site }) => site);
   const isOpen = problem !== null || NAMES.some((name) => name !== 'q' && filter[name] !== '');
   return html`<form class="body stack filter" role="search" aria-label="Filter" action="${base}/purchases">${hidden}
 <div class="fields"><label class="grow">Order, reference or id; its beginning is enough <input name="q" type="search" value="${filter.q}" placeholder="ORD-10" maxlength="200" autocomplete="off"${wrong('q')}></label><button class="btn">Show</button></div>
 <details class="fold" id="more"${isOpen && html` open`}><summary>Site, state, outcome, time, amount, sort</summary><div class="stack">
-<div class="fields even">${choice(
-    'site',
-    'Site',
-    overview.sites.map(({ site }) => site),
-  )}${choice('state', 'State', STATE_NAMES, stateBoth)}${choice('outcome', 'Outcome', OUTCOMES, (value) => OUTCOME_WORDS[value as 'paid'])}<label>Sort <select name="sort"${wrong('sort')}><option value="">as usual</option>${options(Object.keys(SORT_WORDS), filter.sort, (value) => SORT_WORDS[value as 'newest'])}</select></label></div>
+<div class="fields even">${choice('site', 'Site', sites)}${choice('state', 'State', STATE_NAMES, stateBoth)}${choice('outcome', 'Outcome', OUTCOMES, (value) => OUTCOME_WORDS[value as 'paid'])}<label>Sort <select name="sort"${wrong('sort')}><option value="">as usual</option>${options(Object.keys(SORT_WORDS), filter.sort, (value) => SORT_WORDS[value as 'newest'])}</select></label></div>
 <div class="fields"><fieldset class="lab times"><legend>Registered, ${zoneName()}</legend><div class="pair">${time('from', 'Registered since')}<span>to</span>${time('to', 'Registered before')}</div></fieldset>
 <fieldset class="lab amounts"><legend>Amount</legend><div class="pair">${amount('least', 'Least amount')}<span>to</span>${amount('most', 'Most amount')}${text('currency', 'Currency', html` size="4" maxlength="20" placeholder="SEK" autocomplete="off"`)}</div></fieldset></div></div></details>
 ${problem !== null && html`<p class="problem" id="filter-problem" role="alert">${icon('warning')} ${problem.says}</p>`}
@@ -115,13 +112,9 @@ function chips({ purchases }: OverviewBody, filter: Filter, base: string): Html 
     );
     return html`<a class="chip" href="${base}/purchases${queryOf({ site: filter.site, outcome, sort: filter.sort })}"${isCurrent && html` aria-current="true"`}>${mark !== null && icon(mark, mark === 'paid' ? 'ok' : mark)}${word}${count === null ? '' : ` ${number(count)}`}</a>`;
   };
+  const stuck = sum((group) => group.stuck);
   const withStatus = (status: string): number => sum((group) => (group.status === status ? group.count - group.stuck : 0));
-  return html`<nav class="filters" aria-label="Quick filters">${chip('all', '', null, null)}${chip(
-    'stuck',
-    'stuck',
-    'stuck',
-    sum(({ stuck }) => stuck),
-  )}${chip('waiting', 'waiting', 'waiting', withStatus('watching'))}${chip('paid late', 'paid_late', 'paid', null)}${chip('not paid', 'not_paid', 'final', null)}
+  return html`<nav class="filters" aria-label="Quick filters">${chip('all', '', null, null)}${chip('stuck', 'stuck', 'stuck', stuck)}${chip('waiting', 'waiting', 'waiting', withStatus('watching'))}${chip('paid late', 'paid_late', 'paid', null)}${chip('not paid', 'not_paid', 'final', null)}
 ${chip('unreadable', 'unreadable', 'warning', withStatus('unreadable'))}${chip('given up', 'expired', 'off', withStatus('expired'))}${chip('stopped', 'stopped', 'off', withStatus('stopped'))}<span class="mute">The address keeps all of it.</span></nav>`;
 }
 
