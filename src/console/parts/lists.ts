@@ -23,7 +23,7 @@ export function nothingHere(...paragraphs: readonly (Html | string)[]): Html {
   return html`<div class="none">${paragraphs.map((text) => (typeof text === 'string' ? html`<p>${text}</p>` : html`<div>${text}</div>`))}</div>`;
 }
 
-/** What was refused or went wrong; nothing where nothing did. */
+/** A refusal or a fault as a note; nothing where there is none. */
 export function alertNote(text: Html | string | null | undefined, id?: string): Html {
   if (text == null) return NOTHING;
   return html`<div class="note warning" role="alert">${icon('warning', 'warning')}<p${id !== undefined && html` id="${id}"`}>${text}</p></div>`;
