@@ -10,7 +10,7 @@ import type { Caller } from '../api/http/caller.ts';
 import { Problem, problemResponse } from '../api/http/problems.ts';
 import type { Milliseconds } from '../domain/values/time.ts';
 import type { Sessions } from './access/sessions.ts';
-import { createRefreshes, type OpenPage, type Refreshes } from './refreshes.ts';
+import { createRefreshes, type OpenPage } from './refreshes.ts';
 
 /** However much happens, a stream sends at most one refresh this often. */
 const REST: Milliseconds = 1_000;
@@ -20,18 +20,6 @@ const RECONNECT: Milliseconds = 2_000;
 /** How often sessions are looked at whose pages are open: they may have been ended at another replica. */
 const LOOK_EVERY: Milliseconds = 2_000;
 
-export interface Live {
-  /** Answers the stream of one page. */
-  stream(c: Context, caller: Caller): Response;
-  readonly refreshes: Pick<Refreshes, 'changed' | 'forget' | 'answer'>;
-}
-
-interface LiveParts {
-  readonly feed: FeedHub;
-  readonly places: StreamPlaces;
-  readonly sessions: Pick<Sessions, 'openAmong'>;
-}
-
 interface LivePage extends OpenPage {
   /** Undefined where no keys are configured. */
   readonly session: number | undefined;
@@ -39,7 +27,15 @@ interface LivePage extends OpenPage {
 }
 
 /** One wake-up of the feed, and one look at the sessions, serve all pages of this replica. */
-export function createLive({ feed, places, sessions }: LiveParts): Live {
+export function createLive({
+  feed,
+  places,
+  sessions,
+}: {
+  feed: FeedHub;
+  places: StreamPlaces;
+  sessions: Pick<Sessions, 'openAmong'>;
+}) {
   const refreshes = createRefreshes();
   const pages = new Set<LivePage>();
   let looking: NodeJS.Timeout | undefined;
@@ -84,7 +80,8 @@ export function createLive({ feed, places, sessions }: LiveParts): Live {
   };
   return {
     refreshes,
-    stream: (c, caller) => {
+    /** Answers the stream of one page. */
+    stream: (c: Context, caller: Caller): Response => {
       // Answered by its headers, which are no reason to keep a stream.
       if (c.req.method === 'HEAD') return c.body(null, 200, { 'content-type': 'text/event-stream' });
       const giveBack = places.take(caller);

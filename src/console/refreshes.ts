@@ -22,19 +22,10 @@ export interface OpenPage {
   refresh(): void;
 }
 
-export interface Refreshes {
-  add(page: OpenPage): void;
-  remove(page: OpenPage): void;
-  /** Something changed: rounds begin now and later. */
-  changed(): void;
-  /** No answer made before this moment is shared: a person changed something, and looks for it. */
-  forget(): void;
-  /** Answers a page that asks for itself again: `what` names everything that its answer depends on. */
-  answer<T>(what: string, make: () => Promise<T>): Promise<T>;
-}
+export type Refreshes = ReturnType<typeof createRefreshes>;
 
-/** No open pages. */
-export function createRefreshes(now: () => Milliseconds = () => performance.now()): Refreshes {
+/** `now` is in milliseconds from any moment on. */
+export function createRefreshes(now: () => Milliseconds = () => performance.now()) {
   const pages = new Set<OpenPage>();
   /** Pages that the round under way has not refreshed. */
   let left: OpenPage[] = [];
@@ -66,18 +57,21 @@ export function createRefreshes(now: () => Milliseconds = () => performance.now(
   };
 
   return {
-    add: (page) => void pages.add(page),
-    remove: (page) => {
+    add: (page: OpenPage): void => void pages.add(page),
+    remove: (page: OpenPage): void => {
       pages.delete(page);
       left = left.filter((each) => each !== page);
     },
-    changed: () => {
+    /** Something changed: rounds begin now and later. */
+    changed: (): void => {
       const at = now();
       rounds = ROUNDS.map((after) => at + after);
       plan();
     },
-    forget: () => answers.clear(),
-    answer: <T>(what: string, make: () => Promise<T>) => {
+    /** No answer made before this moment is shared: a person changed something, and looks for it. */
+    forget: (): void => answers.clear(),
+    /** Answers a page that asks for itself again: `what` names everything that its answer depends on. */
+    answer: <T>(what: string, make: () => Promise<T>): Promise<T> => {
       const at = now();
       const known = answers.get(what);
       if (known !== undefined && known.at + SHARED_FOR > at) {

@@ -18,25 +18,13 @@ import {
 /** A session ends a working day after its sign-in, whatever was done in it. */
 export const SESSION_LIFETIME: Milliseconds = 12 * HOUR;
 
-export interface Sessions {
-  /** The caller of a token; null when it opens no session any more. */
-  callerOf(token: string): Promise<Caller | null>;
-  /** Opens a session for a caller who showed a key. Answers its token, which is kept nowhere here. */
-  begin(caller: Pick<Caller, 'key' | 'name'>, address: string): Promise<string>;
-  /** Keeps the name of the person of a session; null: none. */
-  rename(session: number, name: string | null): Promise<void>;
-  end(token: string): Promise<void>;
-  /** Of these sessions, those that open something still. */
-  openAmong(ids: readonly number[]): Promise<ReadonlySet<number>>;
-  /** Ends all sessions of a key. */
-  endAll(keyName: string | null): Promise<void>;
-}
+export type Sessions = ReturnType<typeof createSessions>;
 
 /**
  * Keeps sessions in the database, so that they hold at every replica and outlive a restart. They are looked up on `reads`, whose
  * connections never wait for locks, and only for tokens whose signature holds.
  */
-export function createSessions({ reads, changes }: { reads: Sql; changes: Sql }, keys: readonly ApiKey[]): Sessions {
+export function createSessions({ reads, changes }: { reads: Sql; changes: Sql }, keys: readonly ApiKey[]) {
   const tokens = sessionTokens(keys);
   const markOf = ({ hash }: ApiKey): string => createHash('sha256').update(`session ${hash}`).digest('hex').slice(0, 16);
   /** Sessions of which it is being noted that they were used. */
@@ -54,7 +42,8 @@ export function createSessions({ reads, changes }: { reads: Sql; changes: Sql },
     return key;
   };
   return {
-    callerOf: async (token) => {
+    /** The caller of a token; null when it opens no session any more. */
+    callerOf: async (token: string): Promise<Caller | null> => {
       const key = tokens.keyOf(token);
       const row = key === null ? undefined : await findSession(reads, hashOf(token));
       if (key === null || row?.keyName !== key.name || markOf(key) !== row.keyMark) {
@@ -66,21 +55,25 @@ export function createSessions({ reads, changes }: { reads: Sql; changes: Sql },
       if (row.isUnnoted) void note(row.id);
       return { key: shownName(key), scopes: key.scopes, expires, name: row.person, session: row.id };
     },
-    begin: async (caller, address) => {
+    /** Opens a session for a caller who showed a key. Answers its token, which is kept nowhere here. */
+    begin: async (caller: Pick<Caller, 'key' | 'name'>, address: string): Promise<string> => {
       const key = named(caller.key);
       const token = tokens.make(key, Date.now() + SESSION_LIFETIME);
       const session = { tokenHash: hashOf(token), keyName: key.name, keyMark: markOf(key), address, person: caller.name ?? null };
       await addSession(changes, { ...session, lifetime: SESSION_LIFETIME });
       return token;
     },
-    rename: (session, name) => namePerson(changes, session, name),
-    openAmong: async (ids) => {
+    /** Keeps the name of the person of a session; null: none. */
+    rename: (session: number, name: string | null): Promise<void> => namePerson(changes, session, name),
+    /** Of these sessions, those that open something still. */
+    openAmong: async (ids: readonly number[]): Promise<ReadonlySet<number>> => {
       const rows = await sessionsAmong(reads, ids);
       const isOpen = (row: (typeof rows)[number]) => keys.some((key) => key.name === row.keyName && markOf(key) === row.keyMark);
       return new Set(rows.filter(isOpen).map(({ id }) => id));
     },
-    end: (token) => endSession(changes, hashOf(token)),
-    endAll: async (keyName) => void (await endSessionsOf(changes, named(keyName).name)),
+    end: (token: string): Promise<void> => endSession(changes, hashOf(token)),
+    /** Ends all sessions of a key. */
+    endAll: async (keyName: string | null): Promise<void> => void (await endSessionsOf(changes, named(keyName).name)),
   };
 }
 

@@ -4,9 +4,10 @@ import { LONGEST_NAME } from '../../actions/incidents/rules.ts';
 import type { KeyBody } from '../../api/access/key.ts';
 import type { Caller } from '../../api/http/caller.ts';
 import type { ServedApp } from '../../api/http/serve.ts';
-import { type Html, html, NOTHING } from '../frame/html.ts';
+import { type Html, html } from '../frame/html.ts';
 import { icon } from '../frame/icons.ts';
 import { documentOf, type Theme } from '../frame/page.ts';
+import { alertNote } from '../parts/lists.ts';
 
 /** What the key opened: its caller, or why it opened nothing, in a sentence for people. */
 export type SignIn = { readonly caller: Caller } | { readonly refusal: string; readonly status: 400 | 401 | 403 | 429 | 503 };
@@ -49,30 +50,22 @@ interface SignInPage {
 
 /** The page while no key is configured: the way in is a link that a command on the machine prints. */
 export function linkPage({ base, theme, refusal }: Pick<SignInPage, 'base' | 'theme' | 'refusal'>): Html {
-  const problem =
-    refusal === undefined
-      ? NOTHING
-      : html`<div class="note warning" role="alert">${icon('warning', 'warning')}<p>${refusal}</p></div>`;
   return documentOf(
     { title: 'Sign in', base, theme },
     html`<div class="door"><main id="main"><p class="brand">${icon('mark', 'logo')}purchase-watch</p>
 <div><h1 class="say">Open the console from its machine</h1><p class="sub">No key of the API is set. On the daemon’s machine, <code>npx purchase-watch open</code> opens the console by a link that works once; run it as the daemon’s user, in the daemon’s folder or with its <code>DATA_DIR</code> and <code>PORT</code>.</p></div>
-${problem}<p class="small">For people elsewhere, or behind a proxy: set <code>API_KEY</code>, and sign in with it here.</p></main></div>`,
+${alertNote(refusal)}<p class="small">For people elsewhere, or behind a proxy: set <code>API_KEY</code>, and sign in with it here.</p></main></div>`,
   );
 }
 
 /** The page that asks for a key. */
 export function signInPage({ base, theme, to, name, refusal }: SignInPage): Html {
-  const problem =
-    refusal === undefined
-      ? NOTHING
-      : html`<div class="note warning" role="alert">${icon('warning', 'warning')}<p id="refusal">${refusal}</p></div>`;
-  const wrong = refusal === undefined ? NOTHING : html` aria-describedby="refusal help" aria-invalid="true"`;
+  const wrong = refusal !== undefined && html` aria-describedby="refusal help" aria-invalid="true"`;
   return documentOf(
     { title: 'Sign in', base, theme },
     html`<div class="door"><main id="main"><p class="brand">${icon('mark', 'logo')}purchase-watch</p>
 <div><h1 class="say">Sign in with a key of the API</h1><p class="sub">The key in <code>API_KEY</code> lets you change things; the one in <code>API_READ_KEY</code> lets you look.</p></div>
-<form class="panel" method="post" action="${base}/sign-in">${problem}<input type="hidden" name="to" value="${to}"><input class="vh" type="text" name="user" value="purchase-watch" autocomplete="username" tabindex="-1" aria-hidden="true" readonly>
+<form class="panel" method="post" action="${base}/sign-in">${alertNote(refusal, 'refusal')}<input type="hidden" name="to" value="${to}"><input class="vh" type="text" name="user" value="purchase-watch" autocomplete="username" tabindex="-1" aria-hidden="true" readonly>
 <label>Key of the API <input type="password" name="key" required maxlength="512" autocomplete="current-password" autofocus${wrong}></label>
 <label>Your name, if you like <input name="person" value="${name}" maxlength="${String(LONGEST_NAME)}" autocomplete="name"><small class="small">The others see it where you acknowledge or change something; without it they see the key’s name.</small></label>
 <p class="small" id="help">You stay signed in for 12 hours, and can sign out everywhere.</p><button class="btn first">Sign in</button></form>

@@ -15,6 +15,24 @@ export class ApiRefusal extends Problem {
   }
 }
 
+/** The refusal that a page shows: of status 400 to 499 unless `isShown` says otherwise. Any other error is thrown again. */
+export function refusalIn(error: unknown, isShown = ({ status }: ApiRefusal): boolean => status < 500): ApiRefusal {
+  if (error instanceof ApiRefusal && isShown(error)) return error;
+  throw error;
+}
+
+/** A page of one of the API's lists. */
+export interface Listed<Body> {
+  readonly data: readonly Body[];
+  readonly nextCursor: string | null;
+}
+
+/** The query of an address, with its question mark; without what is empty, null or undefined. */
+export function queryOf(values: Query): string {
+  const given = Object.entries(values).filter(([, value]) => value != null && value !== '');
+  return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
+}
+
 /** Parameters of an address; null and undefined are left out. */
 export type Query = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
@@ -46,9 +64,7 @@ export function apiCalls(api: ServedApp, asker: Asker): ApiCalls {
   };
   return {
     get: (path, query = {}) => {
-      const given = Object.entries(query).filter(([, value]) => value !== null && value !== undefined && value !== '');
-      const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
-      const address = search === '' ? path : `${path}?${search}`;
+      const address = path + queryOf(query);
       const answer = read.get(address) ?? call('GET', address);
       read.set(address, answer);
       return answer as Promise<never>;

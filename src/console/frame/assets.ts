@@ -7,32 +7,24 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import type { Handler } from 'hono';
 
 const FOLDER = join(import.meta.dirname, '../../../assets');
-const TYPES: ReadonlyMap<string, string> = new Map([
-  ['.css', 'text/css; charset=utf-8'],
-  ['.js', 'text/javascript; charset=utf-8'],
-  ['.svg', 'image/svg+xml'],
-]);
+const TYPES = {
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
 const FOREVER = 'public, max-age=31536000, immutable';
 
-interface Asset {
-  readonly address: string;
-  readonly type: string;
-  readonly bytes: Buffer<ArrayBuffer>;
-  readonly br: Buffer<ArrayBuffer>;
-  readonly gzip: Buffer<ArrayBuffer>;
-}
-
 /** An asset of these files, one after the other. */
-function assetOf(name: string, ...files: readonly string[]): Asset {
+function assetOf(name: string, ...files: readonly string[]) {
   const bytes = Buffer.concat(files.map((file) => readFileSync(file)));
   const hash = createHash('sha256').update(bytes).digest('base64url').slice(0, 12);
   const [base, extension] = [name.slice(0, -extname(name).length), extname(name)];
   const address = `/assets/${base}.${hash}${extension}`;
-  return { address, type: TYPES.get(extension)!, bytes, br: brotliCompressSync(bytes), gzip: gzipSync(bytes) };
+  return { address, type: TYPES[extension as keyof typeof TYPES], bytes, br: brotliCompressSync(bytes), gzip: gzipSync(bytes) };
 }
 
-const joined = (name: string, files: readonly string[]): Asset => assetOf(name, ...files.map((each) => join(FOLDER, each)));
-const packaged = (name: string, path: string): Asset => assetOf(name, fileURLToPath(import.meta.resolve(path)));
+const joined = (name: string, files: readonly string[]) => assetOf(name, ...files.map((each) => join(FOLDER, each)));
+const packaged = (name: string, path: string) => assetOf(name, fileURLToPath(import.meta.resolve(path)));
 
 /** Read once, when the console is opened. */
 const ASSETS = {

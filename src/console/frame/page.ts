@@ -3,10 +3,10 @@ import type { Caller } from '../../api/http/caller.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import { assetAddresses } from './assets.ts';
 import type { Badges } from './badges.ts';
-import { type Html, html, NOTHING } from './html.ts';
+import { type Html, html } from './html.ts';
 import { icon, type Shape, SPRITE } from './icons.ts';
 import { keysDialog } from './keys.ts';
-import type { Place } from './place.ts';
+import { PLACES, type Place } from './place.ts';
 import { signedOut } from './signed-out.ts';
 import { type SiteZone, zoneMenu } from './zones.ts';
 
@@ -43,33 +43,10 @@ export interface Frame {
   readonly sites: readonly SiteZone[];
 }
 
-const GROUPS: readonly (readonly [name: string, places: readonly (readonly [Place, string, string])[]])[] = [
-  [
-    'Watch',
-    [
-      ['now', 'Now', '/'],
-      ['incidents', 'Incidents', '/incidents'],
-      ['purchases', 'Purchases', '/purchases'],
-      ['sites', 'Sites', '/sites'],
-    ],
-  ],
-  [
-    'Notify',
-    [
-      ['subscribers', 'Subscribers', '/subscribers'],
-      ['deliveries', 'Deliveries', '/deliveries'],
-      ['channels', 'Channels', '/channels'],
-      ['silences', 'Silences', '/silences'],
-      ['rehearse', 'Rehearse', '/rehearse'],
-    ],
-  ],
-  ['Keep', [['system', 'System', '/system']]],
-];
-
 /** A whole document. `content` is everything below the skip link. */
 export function documentOf({ title, base, theme }: { title: string; base: string; theme: Theme }, content: Html): Html {
   return html`<!doctype html>
-<html lang="en"${theme === 'system' ? NOTHING : html` data-theme="${theme}"`}>
+<html lang="en"${theme !== 'system' && html` data-theme="${theme}"`}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -111,23 +88,23 @@ export function barePage({ title, body }: View, { base, theme }: Pick<Frame, 'ba
 
 function main({ crumb, body, isLive = true }: View, { base, address, now, at, zone, sites }: Frame): Html {
   const live = html`<div class="live" id="live"><span class="beat" aria-hidden="true"></span><span data-live-text>As it was at ${at}</span><button class="btn plain" type="button" data-pause title="Key: p" hidden>Pause</button></div>`;
-  const attributes = isLive
-    ? html` hx-get="${address}" hx-trigger="pw:refresh" hx-select="#main" hx-select-oob="#places:outerMorph,#who:outerMorph" hx-swap="outerMorph" hx-target="this" data-live="yes"`
-    : NOTHING;
-  return html`<main class="main" id="main" data-at="${at}" data-now="${String(now)}" data-zone="${zone}"${attributes}><div class="bar"><span class="crumb">${crumb}</span>${zoneMenu(zone, { sites, base, back: address })}${isLive ? live : NOTHING}</div>
+  const attributes =
+    isLive &&
+    html` hx-get="${address}" hx-trigger="pw:refresh" hx-select="#main" hx-select-oob="#places:outerMorph,#who:outerMorph" hx-swap="outerMorph" hx-target="this" data-live="yes"`;
+  return html`<main class="main" id="main" data-at="${at}" data-now="${String(now)}" data-zone="${zone}"${attributes}><div class="bar"><span class="crumb">${crumb}</span>${zoneMenu(zone, { sites, base, back: address })}${isLive && live}</div>
 ${body}</main>`;
 }
 
 function rail({ place }: View, { base, address, theme, caller, badges }: Frame): Html {
-  const entry = ([key, word, path]: readonly [Place, string, string]): Html => {
-    const badge = badges[key];
-    return html`<li><a href="${base}${path}"${key === place ? html` aria-current="page"` : NOTHING}>${word}${badge === undefined ? NOTHING : mark(badge)}</a></li>`;
+  const entry = ([key, [word, path]]: [string, readonly [string, string]]): Html => {
+    const badge = badges[key as Place];
+    return html`<li><a href="${base}${path}"${key === place && html` aria-current="page"`}>${word}${badge !== undefined && mark(badge)}</a></li>`;
   };
   return html`<header class="rail">
 <div class="name"><a class="brand" href="${base}/">${icon('mark', 'logo')}purchase-watch</a></div>
 <form class="find" role="search" action="${base}/purchases"><label class="vh" for="find">Find a purchase by id or order reference</label><input id="find" name="q" type="search" placeholder="Id or order" autocomplete="off" maxlength="200"><kbd aria-hidden="true">/</kbd></form>
 <button class="btn to-menu" type="button" popovertarget="menu">Menu</button>
-<nav class="menu" id="menu" popover aria-label="Pages"><div class="places" id="places">${GROUPS.map(([name, places]) => html`<div><h2>${name}</h2><ul>${places.map(entry)}</ul></div>`)}</div>
+<nav class="menu" id="menu" popover aria-label="Pages"><div class="places" id="places">${Object.entries(PLACES).map(([name, places]) => html`<div><h2>${name}</h2><ul>${Object.entries(places).map(entry)}</ul></div>`)}</div>
 <div class="foot">${themes(theme, { base, address })}${who(caller, { base, address })}<p><a href="${base}/docs/">Documentation</a></p></div></nav>
 </header>`;
 }

@@ -13,19 +13,15 @@ const AMPERSAND = '&'.charCodeAt(0);
 /** Fields of a form as text, of several with one name the last. */
 export type Form = Readonly<Record<string, string>>;
 
-export interface Forms {
-  /**
-   * Reads a form of at most `largest` bytes, 64 KiB unless given. Throws Problem for a form that is too large, of too many fields,
-   * or not as browsers send it unless a page asks for another way.
-   */
-  read(c: Context, largest?: number): Promise<Form>;
-  /** Reads the form of a person who has shown no key yet. */
-  readOfStranger(c: Context): Promise<Form>;
-}
+export type Forms = ReturnType<typeof createForms>;
 
 /** Reads forms; large ones take turns. */
-export function createForms(): Forms {
+export function createForms() {
   const take = largeBodies(busy);
+  /**
+   * Reads a form of at most `largest` bytes. Throws Problem for a form that is too large, of too many fields, or not as browsers
+   * send it unless a page asks for another way.
+   */
   const read = async (c: Context, largest = LARGEST_FORM): Promise<Form> => {
     if (!/^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(c.req.header('content-type') ?? '')) throw notAForm();
     // Browsers say how long a form is.
@@ -37,7 +33,10 @@ export function createForms(): Forms {
     };
     return take(c, { limit: largest, look }, (bytes) => Object.fromEntries(new URLSearchParams(bytes.toString())));
   };
-  return { read, readOfStranger: (c) => read(c, LARGEST_OF_STRANGERS) };
+  return {
+    read,
+    /** Of a person who has shown no key yet. */ readOfStranger: (c: Context): Promise<Form> => read(c, LARGEST_OF_STRANGERS),
+  };
 }
 
 /** Begins with one slash, also for a proxy that decodes what follows it. */
@@ -56,18 +55,14 @@ export function below(path: string | undefined): string {
   return OWN_PATH.test(pathname) ? pathname + search + hash : '/';
 }
 
-function notAForm(): Problem {
-  return new Problem('unsupported_media_type', 'Send the form as application/x-www-form-urlencoded. Nothing of it was used.');
-}
+const notAForm = (): Problem =>
+  new Problem('unsupported_media_type', 'Send the form as application/x-www-form-urlencoded. Nothing of it was used.');
 
-function tooLarge(most: string): Problem {
-  const detail = `A form may have ${most} here, and nothing of this one was used. Send it in parts, or use "purchase-watch watch --file".`;
-  return new Problem('too_large', detail);
-}
-
-function busy(): Problem {
-  return new Problem(
-    'busy',
-    'Other large forms are being worked on, and nothing of this one was used. Try again in a few seconds.',
+const tooLarge = (most: string): Problem =>
+  new Problem(
+    'too_large',
+    `A form may have ${most} here, and nothing of this one was used. Send it in parts, or use "purchase-watch watch --file".`,
   );
-}
+
+const busy = (): Problem =>
+  new Problem('busy', 'Other large forms are being worked on, and nothing of this one was used. Try again in a few seconds.');

@@ -1,7 +1,7 @@
 /** What receivers answered: whole, as the reason in one line, and attempts that failed in the same way together. */
 import type { DeliveryDetailsBody } from '../../api/subscribers/fields.ts';
 import { parseExactQuickly } from '../../domain/values/exact-json.ts';
-import { type Html, html, NOTHING } from '../frame/html.ts';
+import { type Html, html } from '../frame/html.ts';
 import { panel } from './lists.ts';
 
 type Attempt = Pick<DeliveryDetailsBody['attempts'][number], 'outcome' | 'fault'>;
@@ -13,9 +13,8 @@ export function answerPanel({ text, note, foot }: { text: string | null; note: H
       ? html`<div class="none"><p>No answer came, or it is not kept any more: the excerpts of the attempts are what is left.</p></div>`
       : html`<div class="body"><pre class="answer" id="whole-answer" tabindex="0" role="region" aria-label="The whole answer">${text}</pre></div>`;
   const copy =
-    text === null
-      ? NOTHING
-      : html`<button class="btn" type="button" data-copy="whole-answer">Copy<span class="vh"> the answer</span></button>`;
+    text !== null &&
+    html`<button class="btn" type="button" data-copy="whole-answer">Copy<span class="vh"> the answer</span></button>`;
   return panel({ id: 'answer', title: 'What it answered', note, right: copy, body, foot });
 }
 

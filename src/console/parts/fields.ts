@@ -35,7 +35,7 @@ export interface Choice {
 export function field({ label, hint, ...given }: Field): Html {
   const { name, tried } = given;
   const isWrong = problemOf(name, tried) !== null;
-  return html`<div class="field"><label>${label}${control(given, isWrong)}${hint === undefined ? NOTHING : html`<small class="small">${hint}</small>`}</label>${problemNote(name, label, tried)}</div>`;
+  return html`<div class="field"><label>${label}${control(given, isWrong)}${hint !== undefined && html`<small class="small">${hint}</small>`}</label>${problemNote(name, label, tried)}</div>`;
 }
 
 /** Attributes of a control that was refused; nothing of one that was not. Its problem is `problemNote`. */
@@ -60,12 +60,12 @@ function control(
   isWrong: boolean,
 ): Html {
   const value = tried.values[name] ?? '';
-  const marks = html`${isRequired ? html` required` : NOTHING}${isWrong ? wrongMarks(name) : NOTHING}${longest === undefined ? NOTHING : html` maxlength="${String(longest)}"`}${placeholder === undefined ? NOTHING : html` placeholder="${placeholder}"`}`;
+  const marks = html`${isRequired && html` required`}${isWrong && wrongMarks(name)}${longest !== undefined && html` maxlength="${String(longest)}"`}${placeholder !== undefined && html` placeholder="${placeholder}"`}`;
   if (choices !== undefined) {
-    return html`<select name="${name}"${marks}>${choices.map((each) => html`<option value="${each.value}"${each.value === value ? html` selected` : NOTHING}>${each.word}</option>`)}</select>`;
+    return html`<select name="${name}"${marks}>${choices.map((each) => html`<option value="${each.value}"${each.value === value && html` selected`}>${each.word}</option>`)}</select>`;
   }
   if (isLong)
-    return html`<textarea name="${name}"${rows === undefined ? NOTHING : html` rows="${String(rows)}" spellcheck="false"`}${marks}>
+    return html`<textarea name="${name}"${rows !== undefined && html` rows="${String(rows)}" spellcheck="false"`}${marks}>
 ${longText(value)}</textarea>`;
   return html`<input name="${name}" value="${value}" autocomplete="off"${marks}>`;
 }

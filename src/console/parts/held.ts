@@ -22,7 +22,7 @@ export function resumeForm(
   const isUntried = health.status === 'unreached' && health.ourFailures === 0;
   if (!ask.mayOperate || !isHeld({ health }) || isUntried) return NOTHING;
   const isOff = health.status === 'off';
-  const field = isOff ? html`<input type="hidden" name="status" value="active">` : NOTHING;
+  const field = isOff && html`<input type="hidden" name="status" value="active">`;
   return html`<form method="post" action="${ask.base}/subscribers/${encodeURIComponent(name)}/${isOff ? 'status' : 'resume'}"><input type="hidden" name="back" value="${back}">${field}<button class="btn${isMain ? ' first' : ''}">${isOff ? `Switch ${name} on` : (word ?? `Resume ${name}`)}</button></form>`;
 }
 

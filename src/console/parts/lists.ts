@@ -6,21 +6,27 @@ export interface Panel {
   /** Of the heading, for links and for screen readers. */
   readonly id: string;
   readonly title: string;
-  readonly note?: Html | string;
-  readonly right?: Html;
+  readonly note?: Html | string | undefined;
+  readonly right?: Html | false;
   readonly body: Html;
-  readonly foot?: Html | undefined;
+  readonly foot?: Html | false | undefined;
 }
 
 /** A part of a page under a heading of its own. */
 export function panel({ id, title, note, right, body, foot }: Panel): Html {
-  return html`<section class="panel" aria-labelledby="${id}"><header><h2 id="${id}">${title}</h2>${note === undefined ? NOTHING : html`<p>${note}</p>`}${right === undefined ? NOTHING : html`<div class="right">${right}</div>`}</header>
-${body}${foot === undefined ? NOTHING : html`<footer>${foot}</footer>`}</section>`;
+  return html`<section class="panel" aria-labelledby="${id}"><header><h2 id="${id}">${title}</h2>${note !== undefined && html`<p>${note}</p>`}${right && html`<div class="right">${right}</div>`}</header>
+${body}${foot && html`<footer>${foot}</footer>`}</section>`;
 }
 
 /** What stands where a list would be: what would be here, why it is not, and the next step. */
 export function nothingHere(...paragraphs: readonly (Html | string)[]): Html {
   return html`<div class="none">${paragraphs.map((text) => (typeof text === 'string' ? html`<p>${text}</p>` : html`<div>${text}</div>`))}</div>`;
+}
+
+/** A refusal or a fault as a note; nothing where there is none. */
+export function alertNote(text: Html | string | null | undefined, id?: string): Html {
+  if (text == null) return NOTHING;
+  return html`<div class="note warning" role="alert">${icon('warning', 'warning')}<p${id !== undefined && html` id="${id}"`}>${text}</p></div>`;
 }
 
 /** What was just done, after a form was posted. */
@@ -33,7 +39,15 @@ export function written(text: string): Html {
   return html`<bdi class="clip" title="${text}">${text}</bdi>`;
 }
 
-/** A pair of a term and what it is. @public */
-export function facts(pairs: readonly (readonly [term: string, is: Html | string])[]): Html {
-  return html`<dl class="facts">${pairs.map(([term, is]) => html`<dt>${term}</dt><dd>${is}</dd>`)}</dl>`;
+/** A term and what it is; false: left out. */
+export type Fact = readonly [term: string, is: Html | string] | false;
+
+/** Pairs of a term and what it is. */
+export function facts(pairs: readonly Fact[]): Html {
+  return html`<dl class="facts">${pairs.map((pair) => pair && html`<dt>${pair[0]}</dt><dd>${pair[1]}</dd>`)}</dl>`;
+}
+
+/** A panel of nothing but facts. */
+export function factsPanel(id: string, title: string, pairs: readonly Fact[]): Html {
+  return panel({ id, title, body: html`<div class="body">${facts(pairs)}</div>` });
 }

@@ -28,12 +28,17 @@ export function healthMark({ health }: Pick<Receiver, 'health'>): Html {
 }
 
 const DELIVERY_SHAPES: Readonly<Record<DeliveryBody['status'], Shape>> = {
-  ...{ pending: 'waiting', in_flight: 'waiting', parked: 'parked', delivered: 'ok', exhausted: 'critical', suppressed: 'off' },
+  pending: 'waiting',
+  in_flight: 'waiting',
+  parked: 'parked',
+  delivered: 'ok',
+  exhausted: 'critical',
+  suppressed: 'off',
 };
 
 /** Where a delivery stands, in one word. */
-export function deliveryMark({ status: is }: Pick<DeliveryBody, 'status'>): Html {
-  return status(DELIVERY_SHAPES[is], is, is === 'exhausted' ? 'fail' : DELIVERY_SHAPES[is]);
+export function deliveryMark({ status: is }: Pick<DeliveryBody, 'status'>, word: string = is): Html {
+  return status(DELIVERY_SHAPES[is], word, is === 'exhausted' ? 'fail' : DELIVERY_SHAPES[is]);
 }
 
 /** What waits for it, in words; empty when nothing does. */
@@ -57,8 +62,8 @@ type Attempt = SubscriberAttemptsBody['data'][number];
 export function outcomeMark({ outcome, httpStatus, fault }: Omit<Attempt, 'delivery'>): Html {
   const word = httpStatus === null ? outcome : String(httpStatus);
   if (outcome === 'delivered') return status('ok', word);
-  const ours = fault === 'ours' ? html` <span class="mute">a fault on this side</span>` : NOTHING;
-  const more = httpStatus === null || outcome === `http_${httpStatus}` ? NOTHING : html` <span class="mute">${outcome}</span>`;
+  const ours = fault === 'ours' && html` <span class="mute">a fault on this side</span>`;
+  const more = httpStatus !== null && outcome !== `http_${httpStatus}` && html` <span class="mute">${outcome}</span>`;
   return html`${status('critical', word, 'fail')}${more}${ours}`;
 }
 

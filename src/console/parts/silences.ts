@@ -3,6 +3,7 @@ import type { IncidentBody, SilenceBody } from '../../api/incidents/fields.ts';
 import { silencedUntil } from '../../domain/incidents/incident.ts';
 import { stateBoth } from '../../domain/purchases/states.ts';
 import { counted } from '../../domain/values/counts.ts';
+import type { Listed } from '../frame/api-calls.ts';
 import type { Ask } from '../frame/page-route.ts';
 
 /** Open incidents that a silence is compared with; more are counted as "or more". */
@@ -21,7 +22,7 @@ export function scopeText({ site, state, kind, subscriber }: SilenceScope): stri
 /** The open incidents, as many as are compared. */
 export async function openIncidents({ api }: Ask): Promise<{ open: readonly IncidentBody[]; atLeast: boolean }> {
   const query = { status: 'open', limit: MOST_COMPARED, money: false };
-  const { data, nextCursor } = await api.get<{ data: IncidentBody[]; nextCursor: string | null }>('/v1/incidents', query);
+  const { data, nextCursor } = await api.get<Listed<IncidentBody>>('/v1/incidents', query);
   return { open: data, atLeast: nextCursor !== null };
 }
 

@@ -9,12 +9,7 @@ import { DAY, type Instant, type Milliseconds } from '../../domain/values/time.t
 import { type Html, html, tied } from '../frame/html.ts';
 
 /** How one zone writes times. */
-interface Clock {
-  readonly zone: string;
-  readonly exact: Intl.DateTimeFormat;
-  readonly clock: Intl.DateTimeFormat;
-  readonly day: Intl.DateTimeFormat;
-}
+type Clock = ReturnType<typeof makeClock>;
 
 /** Made once for each zone: a formatter takes longer to make than a page. */
 const clocks = new Map<string, Clock>();
@@ -23,18 +18,20 @@ const ZONES: ReadonlySet<string> = new Set(['UTC', ...Intl.supportedValuesOf('ti
 /** Of the page that is being made: pictures and parts deep inside it print times, too. */
 const pageClock = new AsyncLocalStorage<Clock>();
 
-function clockOf(zone: string): Clock {
-  const known = clocks.get(zone);
-  if (known !== undefined) return known;
+function makeClock(zone: string) {
   const format = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat('sv-SE', { ...options, timeZone: zone });
-  const made: Clock = {
+  return {
     zone,
     exact: format({ dateStyle: 'short', timeStyle: 'medium' }),
     clock: format({ timeStyle: 'medium' }),
     day: format({ month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit' }),
   };
-  if (clocks.size < MOST_CLOCKS) clocks.set(zone, made);
-  return made;
+}
+
+function clockOf(zone: string): Clock {
+  const clock = clocks.get(zone) ?? makeClock(zone);
+  if (clocks.size < MOST_CLOCKS) clocks.set(zone, clock);
+  return clock;
 }
 
 const current = (): Clock => pageClock.getStore() ?? clockOf('UTC');

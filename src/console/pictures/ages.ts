@@ -1,13 +1,12 @@
 /** How long purchases have waited in a state: each by its age on a line, with what is usual and the limit. */
-import { type Html, html, NOTHING } from '../frame/html.ts';
+import { type Html, html } from '../frame/html.ts';
 import type { FlowState } from './flow-model.ts';
+import { round } from './scale.ts';
 
 /** The limit stands here, as a share of the line; behind it, beyond twice the limit, the line is compressed. */
 const LIMIT_AT = 0.56;
 /** Diamonds have room for so many; beyond, those that are stuck are bars. */
 const MOST_DIAMONDS = 8;
-
-const round = (value: number): number => Math.round(value * 10) / 10;
 
 /** The limit of all sites that watch purchases in a state; null where there is none, or where they differ. */
 export function oneLimit({ limits }: FlowState): number | null {
@@ -49,5 +48,5 @@ export function agesLine(state: FlowState, { x, y, width }: { x: number; y: numb
     return html`<rect class="${from >= 1 ? 'age-over' : 'age-wait'}" x="${left}" y="${round(y + 5 - h)}" width="${Math.max(round(right - left - 0.8), 1)}" height="${h}"/>`;
   };
   const isUsualKnown = usual !== null && (!hasLimit || limit !== null);
-  return html`${isUsualKnown ? html`<rect class="ax-usual" x="${x}" y="${y - 4}" width="${round(atAge(usual.p95Ms) - x)}" height="8"/>` : NOTHING}<path class="ax-line" d="M${x} ${y}H${x + width}"/>${hasLimit ? html`<path class="ax-limit" d="M${at(LIMIT_AT)} ${y - 6}v12"/>` : NOTHING}${buckets === null ? oldest.map(one) : buckets.map(bucket)}`;
+  return html`${isUsualKnown && html`<rect class="ax-usual" x="${x}" y="${y - 4}" width="${round(atAge(usual.p95Ms) - x)}" height="8"/>`}<path class="ax-line" d="M${x} ${y}H${x + width}"/>${hasLimit && html`<path class="ax-limit" d="M${at(LIMIT_AT)} ${y - 6}v12"/>`}${buckets === null ? oldest.map(one) : buckets.map(bucket)}`;
 }

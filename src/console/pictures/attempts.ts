@@ -2,6 +2,7 @@
 import type { SubscriberAttemptsBody } from '../../api/subscribers/attempts.ts';
 import { counted } from '../../domain/values/counts.ts';
 import { type Html, html } from '../frame/html.ts';
+import { round } from './scale.ts';
 
 type Attempt = Pick<SubscriberAttemptsBody['data'][number], 'outcome' | 'tookMs'>;
 
@@ -39,8 +40,4 @@ function textOf(attempts: readonly Attempt[]): string {
 
 function isTaken({ outcome }: Attempt): boolean {
   return outcome === 'delivered';
-}
-
-function round(value: number): number {
-  return Math.round(value * 10) / 10;
 }

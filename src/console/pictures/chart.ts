@@ -1,6 +1,6 @@
 /** Small charts over time: one series on a scale of round numbers, the usual value dashed, time at both ends. */
-import { type Html, html, NOTHING, number } from '../frame/html.ts';
-import { type Axis, countAxis } from './scale.ts';
+import { type Html, html, number } from '../frame/html.ts';
+import { type Axis, countAxis, round } from './scale.ts';
 
 const [WIDTH, HEIGHT] = [250, 92];
 /** The plot: right of the numbers of the scale, above the times. */
@@ -27,8 +27,6 @@ export interface Chart {
   readonly times: readonly string[];
 }
 
-const round = (value: number): number => Math.round(value * 10) / 10;
-
 /** A figure. Each value can be read by pointing at it. */
 export function chart({ title, now, says, values, kind, times, ...options }: Chart): Html {
   const { least = 0, usual = null, axisFor = countAxis, valueText = number } = options;
@@ -45,11 +43,11 @@ export function chart({ title, now, says, values, kind, times, ...options }: Cha
   });
   const ticks = axis.ticks.map(
     ({ at, word }) =>
-      html`${at === 0 ? NOTHING : html`<path class="c-grid" d="M${LEFT} ${y(at)}H${RIGHT}"/>`}<text x="${LEFT - 6}" y="${round(y(at) + 4)}" text-anchor="end">${word}</text>`,
+      html`${at !== 0 && html`<path class="c-grid" d="M${LEFT} ${y(at)}H${RIGHT}"/>`}<text x="${LEFT - 6}" y="${round(y(at) + 4)}" text-anchor="end">${word}</text>`,
   );
-  const dashed = usual === null ? NOTHING : html`<path class="c-usual" d="M${LEFT} ${y(usual)}H${RIGHT}"/>`;
-  const beside = usual === null ? NOTHING : html`; dashed: usually ${valueText(usual < 10 ? round(usual) : Math.round(usual))}`;
-  return html`<figure><figcaption>${title} <b>${now}</b></figcaption><svg viewBox="0 0 ${WIDTH} ${HEIGHT}" aria-hidden="true">${ticks}${kind === 'line' ? lines(values, { step, y }) : NOTHING}<path class="c-base" d="M${LEFT} ${BASE}H${RIGHT}"/>${bars}${dashed}<text x="${LEFT}" y="${HEIGHT - 4}">${times[0]}</text><text x="${RIGHT}" y="${HEIGHT - 4}" text-anchor="end">${times.at(-1)}</text></svg><p class="small">${says}${beside}</p></figure>`;
+  const dashed = usual !== null && html`<path class="c-usual" d="M${LEFT} ${y(usual)}H${RIGHT}"/>`;
+  const beside = usual !== null && html`; dashed: usually ${valueText(usual < 10 ? round(usual) : Math.round(usual))}`;
+  return html`<figure><figcaption>${title} <b>${now}</b></figcaption><svg viewBox="0 0 ${WIDTH} ${HEIGHT}" aria-hidden="true">${ticks}${kind === 'line' && lines(values, { step, y })}<path class="c-base" d="M${LEFT} ${BASE}H${RIGHT}"/>${bars}${dashed}<text x="${LEFT}" y="${HEIGHT - 4}">${times[0]}</text><text x="${RIGHT}" y="${HEIGHT - 4}" text-anchor="end">${times.at(-1)}</text></svg><p class="small">${says}${beside}</p></figure>`;
 }
 
 /** A line with its wash for each run of values without a gap. */

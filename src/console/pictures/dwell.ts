@@ -2,8 +2,8 @@
 import type { SiteBody } from '../../api/health/site.ts';
 import { HOUR, MINUTE, SECOND } from '../../domain/values/time.ts';
 import { type Html, html } from '../frame/html.ts';
-import { round } from './flow-layout.ts';
 import type { FlowState } from './flow-model.ts';
+import { round } from './scale.ts';
 
 type Stays = SiteBody['states'][number];
 

@@ -1,5 +1,6 @@
 /** Where the states of the map stand and how the ways between them run. No layout library is needed: the columns are fixed. */
 import type { FlowEdge, FlowNode, FlowPicture } from './flow-model.ts';
+import { round } from './scale.ts';
 
 /** Left edges and widths of the four columns, in units of the picture, which is 1032 wide. */
 const LEFT = [0, 176, 404, 794] as const;
@@ -44,16 +45,10 @@ export interface PlacedEdge extends FlowEdge {
   turn: number;
 }
 
-export interface FlowLayout {
-  readonly nodes: readonly PlacedNode[];
-  readonly edges: readonly PlacedEdge[];
-  readonly height: number;
-}
-
 type Sized = FlowEdge & Pick<PlacedEdge, 'run' | 'w' | 'usualW'>;
 
 /** Places a picture's states and ways. */
-export function layOut({ nodes, edges }: FlowPicture): FlowLayout {
+export function layOut({ nodes, edges }: FlowPicture) {
   const byKey = new Map(nodes.map((node) => [node.key, node]));
   const busiest = Math.max(1, ...edges.map((edge) => shownMost(edge)));
   const scale = WIDEST / busiest;
@@ -67,7 +62,12 @@ export function layOut({ nodes, edges }: FlowPicture): FlowLayout {
   const { placed, height } = placeNodes(nodes, sized, { top, bottom: lanes('below') });
   const found = sized.map((edge) => ({
     ...edge,
-    ...{ a: placed.get(edge.from)!, b: placed.get(edge.to)!, y1: 0, y2: 0, lane: 0, turn: 0 },
+    a: placed.get(edge.from)!,
+    b: placed.get(edge.to)!,
+    y1: 0,
+    y2: 0,
+    lane: 0,
+    turn: 0,
   }));
   layLanes(found, { backs, height });
   for (const node of placed.values()) for (const side of ['out', 'in'] as const) setPorts(node, side, found);
@@ -173,9 +173,6 @@ function setPorts(node: PlacedNode, side: 'out' | 'in', edges: readonly PlacedEd
     y += slots[place]!;
   }
 }
-
-/** With one decimal: more is not seen, and only makes the page longer. */
-export const round = (value: number): number => Math.round(value * 10) / 10;
 
 function curve(xa: number, ya: number, [xb, yb]: readonly [number, number]): string {
   const half = round(xa + (xb - xa) * 0.5);

@@ -4,9 +4,9 @@ import { stateBoth } from '../../domain/purchases/states.ts';
 import { type Html, html, NOTHING, number } from '../frame/html.ts';
 import { length } from '../parts/time.ts';
 import { agesLine } from './ages.ts';
-import { arrowOf, countPlace, layOut, type PlacedEdge, type PlacedNode, pathOf, roomBehind, round } from './flow-layout.ts';
+import { arrowOf, countPlace, layOut, type PlacedEdge, type PlacedNode, pathOf, roomBehind } from './flow-layout.ts';
 import type { FlowNode, FlowPicture } from './flow-model.ts';
-import { shortNumber } from './scale.ts';
+import { round, shortNumber } from './scale.ts';
 
 /** Where a state's purchases are listed. */
 export type ListOf = (node: FlowNode) => string;
@@ -33,9 +33,7 @@ function ribbon(edge: PlacedEdge, stuck: ReadonlySet<number>): Html {
     return html`<path class="e arc" d="${pathOf(edge)}">${title}</path><path class="arrow" d="${head}"/>`;
   }
   const kind = stuck.has(to) ? 'e held' : b.isPaid ? 'e good' : b.column === 3 ? 'e end' : 'e';
-  const ghost = isMissed
-    ? [-usualW / 2, usualW / 2].map((shift) => html`<path class="ghost" d="${pathOf(edge, shift)}"/>`)
-    : NOTHING;
+  const ghost = isMissed && [-usualW / 2, usualW / 2].map((shift) => html`<path class="ghost" d="${pathOf(edge, shift)}"/>`);
   return html`<path class="${kind}" d="${pathOf(edge)}" stroke-width="${round(edge.w)}">${title}</path>${ghost}`;
 }
 
@@ -86,9 +84,7 @@ function nodeOf(node: PlacedNode, listOf: ListOf): Html {
   const { key, x, y, w, h, column, isPaid, flag } = node;
   const kind = `node${flag === null ? '' : ' is-stuck'}${column === 3 ? ` is-final${isPaid ? ' is-paid' : ''}` : ''}`;
   const halo =
-    flag === null
-      ? NOTHING
-      : html`<rect class="halo" x="${x - 3}" y="${round(y - 3)}" width="${w + 6}" height="${round(h + 6)}" rx="8"/>`;
+    flag !== null && html`<rect class="halo" x="${x - 3}" y="${round(y - 3)}" width="${w + 6}" height="${round(h + 6)}" rx="8"/>`;
   const inside = column === 3 ? finalInside(node) : column === 2 ? waitingInside(node) : firstInside(node);
   return html`<a class="${kind}" id="flow-${key}" href="${listOf(node)}"><title>${stateBoth(key)}</title>${halo}<rect class="box" x="${x}" y="${round(y)}" width="${w}" height="${round(h)}" rx="${CORNER}"/>${inside}</a>${flagOf(node)}`;
 }
@@ -117,7 +113,7 @@ function finalInside({ words, state, isPaid, usuallyCame, x, y, w, h }: PlacedNo
   const tall = h > 70;
   const up = tall ? (note === '' ? 8 : 16) : 5;
   const below = tall
-    ? html`<text class="big" x="${x + 28}" y="${round(middle - up + 23)}">${number(state.came)}</text>${note === '' ? NOTHING : html`<text class="q" x="${x + 28}" y="${round(middle - up + 41)}">${note}</text>`}`
+    ? html`<text class="big" x="${x + 28}" y="${round(middle - up + 23)}">${number(state.came)}</text>${note !== '' && html`<text class="q" x="${x + 28}" y="${round(middle - up + 41)}">${note}</text>`}`
     : html`<text class="q" x="${x + 28}" y="${round(middle - up + 17)}"><tspan class="b">${number(state.came)}</tspan> ${note}</text>`;
   return html`${shape(isPaid ? 'paid' : 'final', x + 10, middle - up - 10.5)}<text class="nm" x="${x + 28}" y="${round(middle - up)}"${fitted(words, w - 30)}>${words}</text>
 ${below}`;
@@ -126,9 +122,8 @@ ${below}`;
 function firstInside({ words, state, x, y, w, h }: PlacedNode): Html {
   const middle = y + h / 2;
   const over =
-    state.stuck > 0
-      ? html`<text class="q" x="${x + 12}" y="${round(middle + 39)}"><tspan class="over">${shortNumber(state.stuck)} stuck</tspan></text>`
-      : NOTHING;
+    state.stuck > 0 &&
+    html`<text class="q" x="${x + 12}" y="${round(middle + 39)}"><tspan class="over">${shortNumber(state.stuck)} stuck</tspan></text>`;
   return html`<text class="nm" x="${x + 12}" y="${round(middle - 14)}"${fitted(words, w - 26)}>${words}</text>
 <text class="q" x="${x + 12}" y="${round(middle + 5)}"><tspan class="b">${shortNumber(state.watching)}</tspan> now</text>
 <text class="q" x="${x + 12}" y="${round(middle + 22)}">${shortNumber(state.came)} came</text>${over}`;
@@ -141,6 +136,6 @@ function waitingInside({ words, state, flag, x, y, w }: PlacedNode): Html {
   const long = usual === null ? '' : length(usual.usualMs);
   const isShort = `${now} now  ${over} stuck  usual ${long}`.length * WIDEST_LETTER > width;
   return html`${shape(flag === null ? 'waiting' : 'stuck', left, y + 7)}<text class="nm" x="${left + 18}" y="${round(y + 17.5)}"${fitted(words, width - 18)}>${words}</text>
-<text class="q" x="${left}" y="${round(y + 35)}"><tspan class="b">${now}</tspan> now <tspan dx="6"${stuck > 0 ? html` class="over"` : NOTHING}>${over} stuck</tspan></text>
+<text class="q" x="${left}" y="${round(y + 35)}"><tspan class="b">${now}</tspan> now <tspan dx="6"${stuck > 0 && html` class="over"`}>${over} stuck</tspan></text>
 <text class="q" x="${left + width}" y="${round(y + 35)}" text-anchor="end">${usual === null ? '' : isShort ? `~ ${long}` : `usual ${long}`}</text>${agesLine(state, { x: left, y: round(y + 49), width })}`;
 }

@@ -1,5 +1,5 @@
 /** The flow without the picture: a list for narrow windows, and a table with the same numbers. */
-import { type Html, html, NOTHING, number } from '../frame/html.ts';
+import { type Html, html, number } from '../frame/html.ts';
 import { icon } from '../frame/icons.ts';
 import { beside } from '../parts/states.ts';
 import { length } from '../parts/time.ts';
@@ -20,7 +20,7 @@ function waitingItem(node: FlowNode, picture: FlowPicture, listOf: ListOf): Html
   const mark = flag === null ? 'waiting' : 'stuck';
   const usually = usual === null ? 'What is usual is not known' : `Usual ${length(usual.usualMs)}`;
   const on = waysFrom(node, picture).map(({ edge, to }) => wayText(edge, `${to.words}: ${number(edge.count)}`));
-  return html`<li${flag === null ? NOTHING : html` class="is-stuck"`}><span>${icon(mark, mark)} <a href="${listOf(node)}">${words}</a></span><span class="counts"><b>${number(watching)}</b> now${stuck === 0 ? NOTHING : html` <b class="stuck">${number(stuck)} stuck</b>`}</span>${watching === 0 ? NOTHING : html`<svg class="go" viewBox="0 0 304 16" aria-hidden="true">${agesLine(state, { x: 0, y: 8, width: 300 })}</svg>`}<span class="go">${flag === null ? NOTHING : html`<span class="${flag.isCritical ? 'critical' : 'warning'}">${flag.text}</span>. `}${[usually, limitText(node)].filter(Boolean).join(', ')}. ${number(came)} came; ${on.length === 0 ? 'none went on' : on.map((text, place) => html`${place === 0 ? '' : ', '}${text}`)}.</span></li>`;
+  return html`<li${flag !== null && html` class="is-stuck"`}><span>${icon(mark, mark)} <a href="${listOf(node)}">${words}</a></span><span class="counts"><b>${number(watching)}</b> now${stuck !== 0 && html` <b class="stuck">${number(stuck)} stuck</b>`}</span>${watching !== 0 && html`<svg class="go" viewBox="0 0 304 16" aria-hidden="true">${agesLine(state, { x: 0, y: 8, width: 300 })}</svg>`}<span class="go">${flag !== null && html`<span class="${flag.isCritical ? 'critical' : 'warning'}">${flag.text}</span>. `}${[usually, limitText(node)].filter(Boolean).join(', ')}. ${number(came)} came; ${on.length === 0 ? 'none went on' : on.map((text, place) => html`${place === 0 ? '' : ', '}${text}`)}.</span></li>`;
 }
 
 function item(node: FlowNode, listOf: ListOf): Html {
@@ -30,7 +30,7 @@ function item(node: FlowNode, listOf: ListOf): Html {
     column === 3
       ? html`<b>${number(state.came)}</b> in the hour`
       : html`<b>${number(state.watching)}</b> now, ${number(state.came)} came`;
-  return html`<li><span>${column === 3 ? mark : NOTHING} <a href="${listOf(node)}">${words}</a></span><span class="counts">${counts}</span></li>`;
+  return html`<li><span>${column === 3 && mark} <a href="${listOf(node)}">${words}</a></span><span class="counts">${counts}</span></li>`;
 }
 
 function waysFrom({ key }: FlowNode, { edges, nodes }: FlowPicture): { edge: FlowEdge; to: FlowNode }[] {

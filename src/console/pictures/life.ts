@@ -5,11 +5,12 @@
 import { checkoutEnd, defaultPolicyOf, stateWords } from '../../domain/purchases/states.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import type { Instant } from '../../domain/values/time.ts';
-import { type Html, html, NOTHING, tied } from '../frame/html.ts';
+import { type Html, html, tied } from '../frame/html.ts';
 import { clockTime, dayTime } from '../parts/time.ts';
 import type { Life, Mark } from './life-story.ts';
+import { round } from './scale.ts';
 import { type Change, type Stay, stayText } from './stays.ts';
-import { px, ticksOf } from './time-axis.ts';
+import { ticksOf } from './time-axis.ts';
 
 const BAND = 16;
 /** Width of a letter in common fonts, at most. */
@@ -37,7 +38,7 @@ export function lifePicture(life: Life): Html {
   const near = enlarged(life);
   const factor = near === null ? 0 : Math.round((life.to - life.from) / (near.to - near.from));
   return html`<div class="life"><div class="only-wide">${drawing(life, WIDE)}</div><div class="only-narrow">${drawing(life, NARROW)}</div>
-${near === null ? NOTHING : html`<p class="small">The first ${tied(humanDuration(near.to - near.from))}, ${factor} times as wide:</p><div class="only-wide">${drawing(near, WIDE, true)}</div><div class="only-narrow">${drawing(near, NARROW, true)}</div>`}</div>`;
+${near !== null && html`<p class="small">The first ${tied(humanDuration(near.to - near.from))}, ${factor} times as wide:</p><div class="only-wide">${drawing(near, WIDE, true)}</div><div class="only-narrow">${drawing(near, NARROW, true)}</div>`}</div>`;
 }
 
 /** The beginning of a life in which changes come nearer than four pixels; null where a larger picture would show no more. */
@@ -60,15 +61,14 @@ function drawing(life: Life, form: Form, isPart = false): Html {
   const alertRow = polls + 1 + subscribers.length;
   const says = `Life of the purchase: ${stays.map((stay) => `${stateWords(stay.state.value)} for ${stayText(stay, life.now)}`).join(', then ')}. The same is in the tables below.`;
   return html`<svg viewBox="0 0 ${form.width} ${frame.height}" role="img" aria-label="${tied(says)}">
-${axis(life, frame, isPart)}${Array.from({ length: stays.length + extras }, (_, row) => html`<path class="row-line" d="M0 ${px(frame.top(row) - 1)}H${form.width}"/>`)}
+${axis(life, frame, isPart)}${Array.from({ length: stays.length + extras }, (_, row) => html`<path class="row-line" d="M0 ${round(frame.top(row) - 1)}H${form.width}"/>`)}
 ${stays.map((stay, row) => band(stay, { row, life, frame, isPart }))}${stays.map((stay, row) => change(stay, row, frame))}
 ${stays.map((stay, row) => label(stateWords(stay.state.value), row, frame, stayText(stay, life.now)))}
 ${
-  isPart
-    ? NOTHING
-    : html`${pollRow(life, polls, frame)}${subscribers.map(({ name, marks }, index) => subscriberRow(name, marks, polls + 1 + index, frame))}
-${alerts.length === 0 ? NOTHING : html`${alerts.map(({ at, says: text }) => html`<rect class="ev" x="${px(frame.x(at) - 4)}" y="${frame.bar(alertRow) + 4}" width="8" height="8" rx="1.5"><title>${text}</title></rect>`)}${label('Alerts', alertRow, frame)}`}
-${invoiceAt === null ? NOTHING : invoiceRow(invoiceAt, alertRow + (alerts.length > 0 ? 1 : 0), frame)}${nowMark(life, polls, frame)}`
+  !isPart &&
+  html`${pollRow(life, polls, frame)}${subscribers.map(({ name, marks }, index) => subscriberRow(name, marks, polls + 1 + index, frame))}
+${alerts.length !== 0 && html`${alerts.map(({ at, says: text }) => html`<rect class="ev" x="${round(frame.x(at) - 4)}" y="${frame.bar(alertRow) + 4}" width="8" height="8" rx="1.5"><title>${text}</title></rect>`)}${label('Alerts', alertRow, frame)}`}
+${invoiceAt !== null && invoiceRow(invoiceAt, alertRow + (alerts.length > 0 ? 1 : 0), frame)}${nowMark(life, polls, frame)}`
 }</svg>`;
 }
 
@@ -86,13 +86,13 @@ function frameOf({ from, to, now }: Life, form: Form, { rows, isPart }: { rows: 
 
 function axis({ from, to }: Life, frame: Frame, isPart: boolean): Html {
   const grid = (at: Instant, word: string): Html =>
-    html`<path class="c-grid" d="M${px(frame.x(at))} 22V${frame.height - 6}"/><text x="${px(Math.min(frame.x(at), frame.width - (word.length * LETTER) / 2))}" y="14" text-anchor="middle">${word}</text>`;
+    html`<path class="c-grid" d="M${round(frame.x(at))} 22V${frame.height - 6}"/><text x="${round(Math.min(frame.x(at), frame.width - (word.length * LETTER) / 2))}" y="14" text-anchor="middle">${word}</text>`;
   const room = frame.isNarrow ? 40 : 46;
   const ticks = ticksOf(from, to, frame.ticks).filter(({ at }) => {
     const place = frame.x(at);
     return (isPart || frame.nowAt - place > room) && (frame.isNarrow ? place > 24 : place - frame.left > room + 14);
   });
-  return html`${frame.isNarrow ? NOTHING : grid(from, moment(from, to - from))}${ticks.map(({ at, word }) => grid(at, word))}`;
+  return html`${!frame.isNarrow && grid(from, moment(from, to - from))}${ticks.map(({ at, word }) => grid(at, word))}`;
 }
 
 /** `14:01:18`, with the day where the picture spans several. */
@@ -116,10 +116,10 @@ function band(stay: Stay, { row, life, frame, isPart }: Drawn): Html {
   const y = frame.bar(row);
   const stuckFrom = stuckAt === null ? null : Math.min(frame.x(stuckAt), to);
   const unknown = isLast && !isFinal && !isPart && frame.nowAt - to > 3;
-  return html`<rect class="${kind}" x="${px(from)}" y="${y}" width="${px(Math.max(2, to - from))}" height="${BAND}" rx="2"/>
-${stuckFrom === null ? NOTHING : html`<rect class="b-over" x="${px(stuckFrom)}" y="${y}" width="${px(Math.max(2, to - stuckFrom))}" height="${BAND}" rx="2"/><path class="lim" d="M${px(stuckFrom)} ${y - 5}V${y + BAND + 5}"/>${to - stuckFrom < 90 ? NOTHING : html`<text x="${px(stuckFrom + 8)}" y="${y + 12}" class="onband">found stuck</text>`}`}
-${unknown ? html`<rect class="iv-bg" x="${px(to)}" y="${y}" width="${px(frame.nowAt - to)}" height="${BAND}"><title>not polled since ${clockTime(life.seenAt)}</title></rect>` : NOTHING}
-${isFinal && !isPart && frame.end < frame.nowAt ? html`<path class="brk" d="M${px(frame.end + 10)} ${y - 5}l-5 ${BAND + 10}m5 0l5 -${BAND + 10}"/>` : NOTHING}`;
+  return html`<rect class="${kind}" x="${round(from)}" y="${y}" width="${round(Math.max(2, to - from))}" height="${BAND}" rx="2"/>
+${stuckFrom !== null && html`<rect class="b-over" x="${round(stuckFrom)}" y="${y}" width="${round(Math.max(2, to - stuckFrom))}" height="${BAND}" rx="2"/><path class="lim" d="M${round(stuckFrom)} ${y - 5}V${y + BAND + 5}"/>${to - stuckFrom >= 90 && html`<text x="${round(stuckFrom + 8)}" y="${y + 12}" class="onband">found stuck</text>`}`}
+${unknown && html`<rect class="iv-bg" x="${round(to)}" y="${y}" width="${round(frame.nowAt - to)}" height="${BAND}"><title>not polled since ${clockTime(life.seenAt)}</title></rect>`}
+${isFinal && !isPart && frame.end < frame.nowAt && html`<path class="brk" d="M${round(frame.end + 10)} ${y - 5}l-5 ${BAND + 10}m5 0l5 -${BAND + 10}"/>`}`;
 }
 
 /** Green ends paid; slate ends otherwise, or was left without a limit; petrol while the customer waits. */
@@ -137,14 +137,14 @@ function change({ came, left }: Stay, row: number, frame: Frame): Html {
   const [from, to] = [frame.x(left.notBefore), frame.x(left.notAfter)];
   if (from > frame.width) return html``;
   const y = frame.bar(row);
-  const box = html`<rect class="iv-bg" x="${px(from)}" y="${y}" width="${px(Math.max(3, to - from))}" height="${frame.row + BAND}"/>`;
+  const box = html`<rect class="iv-bg" x="${round(from)}" y="${y}" width="${round(Math.max(3, to - from))}" height="${frame.row + BAND}"/>`;
   const words = changeText(left);
   const begins = frame.x(came.notBefore ?? came.notAfter);
   const room = words.length * 6;
   if (frame.isNarrow) return box;
-  if (frame.end - to > room + 20) return html`${box}<text class="t-halo" x="${px(to + 10)}" y="${y + 12}">${words}</text>`;
+  if (frame.end - to > room + 20) return html`${box}<text class="t-halo" x="${round(to + 10)}" y="${y + 12}">${words}</text>`;
   if (begins - frame.left > room + 20)
-    return html`${box}<text class="t-halo" x="${px(begins - 8)}" y="${y + 12}" text-anchor="end">${words}</text>`;
+    return html`${box}<text class="t-halo" x="${round(begins - 8)}" y="${y + 12}" text-anchor="end">${words}</text>`;
   return box;
 }
 
@@ -156,12 +156,12 @@ function changeText({ notBefore, notAfter }: Change): string {
 function label(name: string, row: number, frame: Frame, says = ''): Html {
   const most = frame.isNarrow ? 36 : 35;
   const short = [...name].length > most ? `${[...name].slice(0, most - 1).join('')}…` : name;
-  const title = short === name ? NOTHING : html`<title>${name}</title>`;
+  const title = short !== name && html`<title>${name}</title>`;
   if (!frame.isNarrow) return html`<text class="strong t-halo" x="0" y="${frame.bar(row) + 12}">${title}${short}</text>`;
   const room = (frame.width - frame.left) / LETTER - [...short].length - 2;
   // Of a range that has no room its beginning stands alone; the tables have it whole.
   const fits = [says, says.split(' to ')[0]!].find((text) => text.length <= room) ?? '';
-  const more = fits === '' ? NOTHING : html` <tspan dx="4" font-weight="400">${tied(fits)}</tspan>`;
+  const more = fits !== '' && html` <tspan dx="4" font-weight="400">${tied(fits)}</tspan>`;
   return html`<text class="strong t-halo" x="${frame.left}" y="${frame.top(row) + 11}">${title}${short}${more}</text>`;
 }
 
@@ -173,8 +173,8 @@ function pollRow({ polls: { count, failures, known } }: Life, row: number, frame
   const [first, last] = [known[0], known.at(-1)];
   if (first === undefined || last === undefined) return label(name, row, frame, failed);
   const [from, to] = [frame.x(first), frame.x(last)];
-  return html`<rect class="p-zip" x="${px(from)}" y="${y}" width="${px(Math.max(1, to - from))}" height="12" rx="2"/>${known.map((at) => html`<path class="p-tick" d="M${px(frame.x(at))} ${y}v12"/>`)}
-${failed === '' || frame.isNarrow ? NOTHING : html`<text class="t-halo" x="${px(to - 8)}" y="${y + 10}" text-anchor="end">${failed}</text>`}${label(name, row, frame, failed)}`;
+  return html`<rect class="p-zip" x="${round(from)}" y="${y}" width="${round(Math.max(1, to - from))}" height="12" rx="2"/>${known.map((at) => html`<path class="p-tick" d="M${round(frame.x(at))} ${y}v12"/>`)}
+${!(failed === '' || frame.isNarrow) && html`<text class="t-halo" x="${round(to - 8)}" y="${y + 10}" text-anchor="end">${failed}</text>`}${label(name, row, frame, failed)}`;
 }
 
 function subscriberRow(name: string, marks: readonly Mark[], row: number, frame: Frame): Html {
@@ -182,18 +182,17 @@ function subscriberRow(name: string, marks: readonly Mark[], row: number, frame:
   const failed = marks.filter(({ kind }) => kind === 'failed');
   const after = failed.length === 0 ? undefined : marks.find(({ kind, at }) => kind === 'delivered' && at > failed.at(-1)!.at);
   const link =
-    failed.length === 0
-      ? NOTHING
-      : html`<path class="dl-link" d="M${px(frame.x(failed[0]!.at))} ${y}H${px(frame.x((after ?? failed.at(-1)!).at))}"/>`;
+    failed.length !== 0 &&
+    html`<path class="dl-link" d="M${round(frame.x(failed[0]!.at))} ${y}H${round(frame.x((after ?? failed.at(-1)!).at))}"/>`;
   return html`${link}${marks.map((mark) => drawnMark(mark, frame.x(mark.at), y))}${label(name, row, frame, marksText(marks))}`;
 }
 
 function drawnMark({ kind, says }: Mark, x: number, y: number): Html {
   const title = html`<title>${says}</title>`;
-  if (kind === 'delivered') return html`<circle class="dl-ok" cx="${px(x)}" cy="${y}" r="4.2">${title}</circle>`;
-  if (kind === 'waiting') return html`<circle class="d-open" cx="${px(x)}" cy="${y}" r="4.2">${title}</circle>`;
-  if (kind === 'failed') return html`<path class="dl-no" d="M${px(x - 3.5)} ${y - 3.5}l7 7m0 -7l-7 7">${title}</path>`;
-  return html`<g class="parked">${title}<path d="M${px(x - 5)} ${y - 1}v6h10v-6" fill="none" stroke="currentColor" stroke-width="1.6"/><path d="M${px(x - 3)} ${y - 3}h6v4h-6z" fill="currentColor"/></g>`;
+  if (kind === 'delivered') return html`<circle class="dl-ok" cx="${round(x)}" cy="${y}" r="4.2">${title}</circle>`;
+  if (kind === 'waiting') return html`<circle class="d-open" cx="${round(x)}" cy="${y}" r="4.2">${title}</circle>`;
+  if (kind === 'failed') return html`<path class="dl-no" d="M${round(x - 3.5)} ${y - 3.5}l7 7m0 -7l-7 7">${title}</path>`;
+  return html`<g class="parked">${title}<path d="M${round(x - 5)} ${y - 1}v6h10v-6" fill="none" stroke="currentColor" stroke-width="1.6"/><path d="M${round(x - 3)} ${y - 3}h6v4h-6z" fill="currentColor"/></g>`;
 }
 
 function marksText(marks: readonly Mark[]): string {
@@ -206,7 +205,7 @@ function marksText(marks: readonly Mark[]): string {
 
 function invoiceRow(at: Instant, row: number, frame: Frame): Html {
   const y = frame.bar(row) + 3;
-  return html`<rect class="b-paid" x="${px(frame.x(at) - 4)}" y="${y}" width="8" height="10" rx="1"><title>the invoice was ready at ${clockTime(at)}</title></rect>${label('Invoice', row, frame, `ready at ${clockTime(at)}`)}`;
+  return html`<rect class="b-paid" x="${round(frame.x(at) - 4)}" y="${y}" width="8" height="10" rx="1"><title>the invoice was ready at ${clockTime(at)}</title></rect>${label('Invoice', row, frame, `ready at ${clockTime(at)}`)}`;
 }
 
 /** Now, and the next poll after it, not to scale. */
@@ -216,6 +215,6 @@ function nowMark({ next, now }: Life, row: number, frame: Frame): Html {
   const ring = frame.width - (frame.isNarrow ? 22 : 42);
   const word =
     next === null ? '' : `${frame.isNarrow ? '' : 'next '}${next - now > 43_200_000 ? dayTime(next) : clockTime(next)}`;
-  return html`<path class="now-line" d="M${px(at)} 22V${frame.height - 6}"/><text class="strong t-halo" x="${px(at)}" y="14" text-anchor="middle">now</text>
-${next === null ? NOTHING : html`<path class="row-line" d="M${px(at)} ${y}H${ring - 6}"/><circle class="next" cx="${ring}" cy="${y}" r="5"/><text class="strong t-halo" x="${frame.width - 2}" y="${y - 10}" text-anchor="end">${word}</text>`}`;
+  return html`<path class="now-line" d="M${round(at)} 22V${frame.height - 6}"/><text class="strong t-halo" x="${round(at)}" y="14" text-anchor="middle">now</text>
+${next !== null && html`<path class="row-line" d="M${round(at)} ${y}H${ring - 6}"/><circle class="next" cx="${ring}" cy="${y}" r="5"/><text class="strong t-halo" x="${frame.width - 2}" y="${y - 10}" text-anchor="end">${word}</text>`}`;
 }

@@ -4,9 +4,10 @@ import type { ShownAlert, ShownIncident } from '../../actions/rehearse/body.ts';
 import { stateWords } from '../../domain/purchases/states.ts';
 import { counted } from '../../domain/values/counts.ts';
 import type { Instant } from '../../domain/values/time.ts';
-import { type Html, html, NOTHING, tied, trusted } from '../frame/html.ts';
+import { type Html, html, tied, trusted } from '../frame/html.ts';
 import { dayTime } from '../parts/time.ts';
-import { px, ticksOf } from './time-axis.ts';
+import { round } from './scale.ts';
+import { ticksOf } from './time-axis.ts';
 
 /** What happened, or would have happened, in one way. */
 export interface TimelineSide {
@@ -67,7 +68,7 @@ function drawn(timeline: Timeline, width: number): Html {
   const ticks = ticksOf(from, to, width < 500 ? 3 : 7).map(({ at, word }) => {
     const half = (word.length * LETTER) / 2;
     const x = Math.min(Math.max(scale.x(at), half), width - half);
-    return html`<path class="c-grid" d="M${px(scale.x(at))} 18V${y}"/><text x="${px(x)}" y="12" text-anchor="middle">${word}</text>`;
+    return html`<path class="c-grid" d="M${round(scale.x(at))} 18V${y}"/><text x="${round(x)}" y="12" text-anchor="middle">${word}</text>`;
   });
   return html`<svg viewBox="0 0 ${width} ${y}" role="img" aria-label="${timelineText(timeline)}">${ticks}${parts}</svg>`;
 }
@@ -86,9 +87,8 @@ function sideAt({ name, incidents, said }: TimelineSide, top: number, { scale, t
     row.map((incident, at) => bar(incident, middle(place), { scale, to, next: row[at + 1] })),
   );
   const more =
-    missing === 0
-      ? NOTHING
-      : html`<text x="6" y="${top + 14 + MORE}">${counted(missing, 'more incident')} at the same time not drawn</text>`;
+    missing !== 0 &&
+    html`<text x="6" y="${top + 14 + MORE}">${counted(missing, 'more incident')} at the same time not drawn</text>`;
   const count = Math.max(rows.length + (hasOthers ? 1 : 0), 1);
   const base = top + head + count * ROW;
   const body = html`<text class="strong" x="6" y="${top + 14}">${name}<tspan dx="6" font-weight="400">${tied(counted(said.length, 'alert'))}</tspan></text>${more}${bars}${marks.map((message) => mark(message, middle(markRow(message)), scale))}<path class="c-base" d="M6 ${base}H${scale.width - 6}"/>`;
@@ -127,10 +127,9 @@ function bar(
   const room = (next === undefined ? scale.width : scale.x(Date.parse(next.openedAt))) - right;
   const words = incidentPlace(incident);
   const label =
-    words.length * LETTER + 16 > room
-      ? NOTHING
-      : html`<text class="t-halo" x="${px(right + 8)}" y="${px(middle + 4)}">${words}</text>`;
-  return html`<rect class="r-bar ${incident.severity}" x="${px(from)}" y="${px(middle - BAR / 2)}" width="${px(right - from)}" height="${BAR}" rx="2"><title>${barText(incident)}</title></rect>${label}`;
+    words.length * LETTER + 16 <= room &&
+    html`<text class="t-halo" x="${round(right + 8)}" y="${round(middle + 4)}">${words}</text>`;
+  return html`<rect class="r-bar ${incident.severity}" x="${round(from)}" y="${round(middle - BAR / 2)}" width="${round(right - from)}" height="${BAR}" rx="2"><title>${barText(incident)}</title></rect>${label}`;
 }
 
 /** `demo-se, waiting for the card provider, warning: 11-22 09:21 to 11-22 10:14, 9 at the worst`. */
@@ -151,8 +150,8 @@ function mark({ at, stage, headline }: ShownAlert, y: number, { x }: Scale): Htm
   const place = x(Date.parse(at));
   const title = html`<title>${dayTime(Date.parse(at))} ${stage}: ${headline}</title>`;
   if (stage === 'checkouts' || stage === 'paid_twice')
-    return html`<path class="d-stuck" d="M${px(place)} ${px(y - 5)}l5 5-5 5-5-5z">${title}</path>`;
-  if (stage === 'ended') return html`<path class="r-end" d="M${px(place)} ${px(y - 9)}v18">${title}</path>`;
+    return html`<path class="d-stuck" d="M${round(place)} ${round(y - 5)}l5 5-5 5-5-5z">${title}</path>`;
+  if (stage === 'ended') return html`<path class="r-end" d="M${round(place)} ${round(y - 9)}v18">${title}</path>`;
   const isNews = stage === 'opened' || stage === 'reopened';
-  return html`<circle class="r-mark${isNews ? ' news' : NOTHING}" cx="${px(place)}" cy="${px(y)}" r="4.2">${title}</circle>`;
+  return html`<circle class="r-mark${isNews && ' news'}" cx="${round(place)}" cy="${round(y)}" r="4.2">${title}</circle>`;
 }

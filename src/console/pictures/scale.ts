@@ -9,6 +9,9 @@ export interface Axis {
   readonly ticks: readonly { readonly at: number; readonly word: string }[];
 }
 
+/** With one decimal: more is not seen, and only makes the page longer. */
+export const round = (value: number): number => Math.round(value * 10) / 10;
+
 const ROUND = [1, 1.5, 2, 3, 4, 5, 6, 8, 10];
 /** Lengths of time at which an axis may end; each half has a word without a fraction. */
 const LENGTHS = [

@@ -3,6 +3,7 @@ import type { IncidentCustomersBody } from '../../api/incidents/customers.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { type Html, html, NOTHING, trusted } from '../frame/html.ts';
 import { clockTime } from '../parts/time.ts';
+import { round } from './scale.ts';
 
 export interface SharePicture {
   readonly came: NonNullable<IncidentCustomersBody['came']>;
@@ -31,9 +32,8 @@ export function sharePicture(asked: SharePicture): Html {
   const { marks } = asked;
   const picture = { ...asked, came: { ...asked.came, from: beginOf(asked) } };
   const legend =
-    marks === null
-      ? NOTHING
-      : html`<p class="small">1: ${clockTime(marks.first)} the first of them came. 2: ${clockTime(marks.noticed)} noticed.</p>`;
+    marks !== null &&
+    html`<p class="small">1: ${clockTime(marks.first)} the first of them came. 2: ${clockTime(marks.noticed)} noticed.</p>`;
   return html`<div class="only-wide">${drawn(picture, 620)}</div><div class="only-narrow">${drawn(picture, 330)}${legend}</div>
 <div class="legend"><span>Each customer, by when they came:</span><span>${trusted('<svg width="10" height="12" viewBox="0 0 10 12" aria-hidden="true"><path class="d-stuck" d="M5 1l4 5-4 5-4-5z"/></svg>')}got stuck</span><span>${trusted('<svg width="6" height="12" viewBox="0 0 6 12" aria-hidden="true"><rect class="d-got" x="1" y="1" width="3" height="10"/></svg>')}got on</span><span>${trusted('<svg width="10" height="12" viewBox="0 0 10 12" aria-hidden="true"><circle class="d-open" cx="5" cy="6" r="3"/></svg>')}not known yet, or ended otherwise</span></div>`;
 }
@@ -47,28 +47,21 @@ function beginOf({ came: { from, until, stays }, marks }: SharePicture): string 
 
 /** How many of the latest customers did not get on, as a bar with a tick where the usual share ends. Beside the same in words. */
 export function shareBar({ overdue, of }: { readonly overdue: number; readonly of: number }, usual: number | null): Html {
-  const tick = usual === null ? NOTHING : html`<path class="bar-usual" d="M${f(Math.max(usual * 100, 1))} 0V10"/>`;
-  return html`<svg class="share-bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true"><rect class="bar-all" width="100" height="10"/><rect class="bar-stuck" width="${f((overdue / Math.max(of, 1)) * 100)}" height="10"/>${tick}</svg>`;
+  const tick = usual !== null && html`<path class="bar-usual" d="M${round(Math.max(usual * 100, 1))} 0V10"/>`;
+  return html`<svg class="share-bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true"><rect class="bar-all" width="100" height="10"/><rect class="bar-stuck" width="${round((overdue / Math.max(of, 1)) * 100)}" height="10"/>${tick}</svg>`;
 }
 
-const f = (value: number): string => String(Math.round(value * 10) / 10);
+type Scale = ReturnType<typeof scaleOf>;
 
-interface Scale {
-  readonly width: number;
-  readonly right: number;
-  x(at: Instant): number;
-  y(share: number): number;
-}
-
-function scaleOf({ from, until }: SharePicture['came'], width: number): Scale {
+function scaleOf({ from, until }: SharePicture['came'], width: number) {
   const [start, end] = [Date.parse(from), Date.parse(until)];
   const right = width - 14;
   const inside = (part: number): number => Math.min(Math.max(part, 0), 1);
   return {
     width,
     right,
-    x: (at) => LEFT + inside((at - start) / Math.max(end - start, 1)) * (right - LEFT),
-    y: (share) => BOTTOM - inside(share) * (BOTTOM - TOP),
+    x: (at: Instant): number => LEFT + inside((at - start) / Math.max(end - start, 1)) * (right - LEFT),
+    y: (share: number): number => BOTTOM - inside(share) * (BOTTOM - TOP),
   };
 }
 
@@ -76,11 +69,11 @@ function drawn(picture: SharePicture, width: number): Html {
   const { came, usual, label, marks } = picture;
   const scale = scaleOf(came, width);
   const { right } = scale;
-  return html`<svg viewBox="0 0 ${String(width)} ${String(HEIGHT)}" role="img" aria-label="${label}">
-${[0, 0.5, 1].map((share) => html`<path class="c-grid" d="M${String(LEFT)} ${f(scale.y(share))}H${String(right)}"/><text x="42" y="${f(scale.y(share) + 4)}" text-anchor="end">${String(share * 100)} %</text>`)}
-${line(picture, scale)}${usual === null ? NOTHING : html`<path class="c-usual" d="M${String(LEFT)} ${f(scale.y(usual))}H${String(right)}"/><text class="t-halo" x="52" y="${f(scale.y(usual) - 7)}">usual ${String(Math.round(usual * 1_000) / 10)} %</text>`}
-${marks === null ? NOTHING : pins(marks, scale)}<path class="c-base" d="M${String(LEFT)} ${String(BOTTOM)}H${String(right)}"/>${axis(came, scale)}
-<path class="c-grid" d="M${String(LEFT)} ${String(STRIP)}H${String(right)}"/>${marksOf(came, scale)}</svg>`;
+  return html`<svg viewBox="0 0 ${width} ${HEIGHT}" role="img" aria-label="${label}">
+${[0, 0.5, 1].map((share) => html`<path class="c-grid" d="M${LEFT} ${round(scale.y(share))}H${right}"/><text x="42" y="${round(scale.y(share) + 4)}" text-anchor="end">${share * 100} %</text>`)}
+${line(picture, scale)}${usual !== null && html`<path class="c-usual" d="M${LEFT} ${round(scale.y(usual))}H${right}"/><text class="t-halo" x="52" y="${round(scale.y(usual) - 7)}">usual ${Math.round(usual * 1_000) / 10} %</text>`}
+${marks !== null && pins(marks, scale)}<path class="c-base" d="M${LEFT} ${BOTTOM}H${right}"/>${axis(came, scale)}
+<path class="c-grid" d="M${LEFT} ${STRIP}H${right}"/>${marksOf(came, scale)}</svg>`;
 }
 
 /** Steps: the share holds from one outcome to the next. Before the first outcome nothing is known, and nothing is drawn. */
@@ -88,15 +81,15 @@ function line({ came: { share, until } }: SharePicture, scale: Scale): Html {
   const [first] = share;
   const last = share.at(-1);
   if (first === undefined || last === undefined) return NOTHING;
-  const value = ({ overdue, of }: typeof first): string => f(scale.y(overdue / of));
-  const begin = f(scale.x(Date.parse(first.at)));
+  const value = ({ overdue, of }: typeof first): number => round(scale.y(overdue / of));
+  const begin = round(scale.x(Date.parse(first.at)));
   // Within one point of the picture the last step counts.
-  const places = new Map(share.slice(1).map((step) => [f(scale.x(Date.parse(step.at))), value(step)]));
+  const places = new Map(share.slice(1).map((step) => [round(scale.x(Date.parse(step.at))), value(step)]));
   const steps = [...places].map(([at, height]) => `H${at}V${height}`);
-  const end = f(scale.x(Date.parse(until)));
+  const end = round(scale.x(Date.parse(until)));
   const path = `M${begin} ${value(first)}${steps.join('')}H${end}`;
   const percent = Math.round((last.overdue / last.of) * 100);
-  return html`<path class="c-area bad" d="${path}V${String(BOTTOM)}H${begin}Z"/><path class="c-line bad" d="${path}"/><text class="t-stuck t-halo" x="${String(scale.right)}" y="${f(Math.max(scale.y(percent / 100) - 8, 12))}" text-anchor="end">${String(percent)} %</text>`;
+  return html`<path class="c-area bad" d="${path}V${BOTTOM}H${begin}Z"/><path class="c-line bad" d="${path}"/><text class="t-stuck t-halo" x="${scale.right}" y="${round(Math.max(scale.y(percent / 100) - 8, 12))}" text-anchor="end">${percent} %</text>`;
 }
 
 /** Room that the second mark's words need. */
@@ -112,12 +105,12 @@ function pins({ first, noticed }: NonNullable<SharePicture['marks']>, { x, width
   const pin = ({ at, word, number }: (typeof places)[number]): Html => {
     // The second pin begins below the words of the first one, or its line would cross these words.
     const top = number === 2 && isOneSided && width >= 500 ? 30 : 16;
-    const stem = html`<path class="c-mark" d="M${f(at)} ${String(top)}V${String(BOTTOM)}"/>`;
+    const stem = html`<path class="c-mark" d="M${round(at)} ${top}V${BOTTOM}"/>`;
     if (width < 500)
-      return html`${stem}<circle class="c-fill" cx="${f(at)}" cy="16" r="8"/><text class="strong" x="${f(at)}" y="20" text-anchor="middle">${String(number)}</text>`;
+      return html`${stem}<circle class="c-fill" cx="${round(at)}" cy="16" r="8"/><text class="strong" x="${round(at)}" y="20" text-anchor="middle">${number}</text>`;
     // The first is written to the left, the second to the right. Near an edge both go inwards, one below the other.
     const isLeft = (number === 1 && at > 200) || at > right - NOTICED;
-    return html`${stem}<circle class="c-fill" cx="${f(at)}" cy="${String(top)}" r="3"/><text class="strong t-halo" x="${f(at + (isLeft ? -9 : 9))}" y="${String(top + 4)}" text-anchor="${isLeft ? 'end' : 'start'}">${word}</text>`;
+    return html`${stem}<circle class="c-fill" cx="${round(at)}" cy="${top}" r="3"/><text class="strong t-halo" x="${round(at + (isLeft ? -9 : 9))}" y="${top + 4}" text-anchor="${isLeft ? 'end' : 'start'}">${word}</text>`;
   };
   return html`${places.map(pin)}`;
 }
@@ -129,7 +122,7 @@ function axis({ from, until }: SharePicture['came'], { x, width }: Scale): Html 
   const times: Instant[] = [];
   for (let at = Math.ceil(start / step) * step; at <= end && times.length < most + 1; at += step) times.push(at);
   const text = (at: Instant): string => (step < 60_000 ? clockTime(at) : clockTime(at).slice(0, 5));
-  return html`${times.map((at) => html`<text x="${f(Math.min(Math.max(x(at), LEFT + 14), width - 28))}" y="182" text-anchor="middle">${text(at)}</text>`)}`;
+  return html`${times.map((at) => html`<text x="${round(Math.min(Math.max(x(at), LEFT + 14), width - 28))}" y="182" text-anchor="middle">${text(at)}</text>`)}`;
 }
 
 /** Each customer; of several with one fate who came within one point of the picture, one is drawn. */
@@ -141,7 +134,7 @@ function marksOf({ stays }: SharePicture['came'], { x }: Scale): Html[] {
 
 /** Down: got on. Diamond: became stuck. Ring: not known. */
 function mark({ at, fate }: { at: number; fate: SharePicture['came']['stays'][number]['fate'] }): Html {
-  if (fate === 'overdue' || fate === 'late') return html`<path class="d-stuck" d="M${f(at)} 203l4 5-4 5-4-5z"/>`;
-  if (fate === 'well') return html`<rect class="d-got" x="${f(at - 1.25)}" y="216" width="2.5" height="9"/>`;
-  return html`<circle class="d-open" cx="${f(at)}" cy="${String(STRIP)}" r="2.6"/>`;
+  if (fate === 'overdue' || fate === 'late') return html`<path class="d-stuck" d="M${round(at)} 203l4 5-4 5-4-5z"/>`;
+  if (fate === 'well') return html`<rect class="d-got" x="${round(at - 1.25)}" y="216" width="2.5" height="9"/>`;
+  return html`<circle class="d-open" cx="${round(at)}" cy="${STRIP}" r="2.6"/>`;
 }

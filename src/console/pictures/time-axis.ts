@@ -19,8 +19,3 @@ export function ticksOf(from: Instant, to: Instant, most: number): { readonly at
     return { at, word: to - from > 12 * HOUR ? dayTime(at) : step < MINUTE ? clockTime(at) : clockTime(at).slice(0, 5) };
   });
 }
-
-/** A coordinate as it is written: one digit is enough. */
-export function px(value: number): string {
-  return String(Math.round(value * 10) / 10);
-}

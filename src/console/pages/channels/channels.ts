@@ -6,12 +6,11 @@ import { peopleKind } from '../../../channels/registry.ts';
 import { PEOPLE_KINDS } from '../../../config/kinds/people-kinds.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type JsonValue, stringifyExact } from '../../../domain/values/exact-json.ts';
-import { ApiRefusal } from '../../frame/api-calls.ts';
+import { refusalIn } from '../../frame/api-calls.ts';
 import { type Html, html, NOTHING, tied } from '../../frame/html.ts';
-import { icon } from '../../frame/icons.ts';
 import type { View } from '../../frame/page.ts';
 import { type Ask, action, page } from '../../frame/page-route.ts';
-import { facts, flash, nothingHere, panel } from '../../parts/lists.ts';
+import { alertNote, type Fact, facts, flash, nothingHere, panel } from '../../parts/lists.ts';
 import { messageCard, SHOWN_IN } from '../../parts/messages/message-card.ts';
 import { excerptText, healthMark, outcomeMark, type Receiver, took, waitingText } from '../../parts/receivers.ts';
 import { when } from '../../parts/time.ts';
@@ -20,10 +19,7 @@ import { type DeliveryPage, deliveryTable } from '../deliveries/table.ts';
 const MOST_SENT = 5;
 
 /** A test that a channel did not take whole. */
-interface FailedTest {
-  readonly name: string;
-  readonly detail: string;
-}
+type FailedTest = { readonly name: string; readonly detail: string };
 
 export const channelPages = [
   page('/channels', (ask) => view(ask, null)),
@@ -32,10 +28,7 @@ export const channelPages = [
     const path = `/v1/channels/${encodeURIComponent(name)}/test`;
     const { ok, messages, detail } = await ask.api.send<{ ok: boolean; messages: number; detail: string | null }>('POST', path);
     if (ok) return { goTo: `/channels?${new URLSearchParams({ done: 'test', channel: name })}#channel-${name.slice(1)}` };
-    return view(ask, {
-      name,
-      detail: `It took ${counted(messages, 'message')}: ${detail ?? 'no reason is known'}`,
-    });
+    return view(ask, { name, detail: `It took ${counted(messages, 'message')}: ${detail ?? 'no reason is known'}` });
   }),
 ];
 
@@ -48,15 +41,12 @@ async function view(ask: Ask, failed: FailedTest | null): Promise<View> {
   const panels = await Promise.all(channels.map((each) => channelPanel(each, overview, ask, failed)));
   const tested = query.done === 'test' ? channels.find(({ name }) => name === query.channel) : undefined;
   const done =
-    tested === undefined
-      ? NOTHING
-      : flash(`${tested.name} took ${counted(examplesOf(tested, ask).length, 'message')} marked as a test. Look there.`);
+    tested !== undefined &&
+    flash(`${tested.name} took ${counted(examplesOf(tested, ask).length, 'message')} marked as a test. Look there.`);
   const note =
-    ask.mayOperate || channels.length === 0
-      ? NOTHING
-      : html`<p class="small">A key with the scope operate can send test messages.</p>`;
+    !(ask.mayOperate || channels.length === 0) && html`<p class="small">A key with the scope operate can send test messages.</p>`;
   const body = html`<div class="head"><h1 class="say">${tied(sentence(channels))}</h1><p class="sub">Channels alert people of incidents. The settings name them.</p></div>
-<div class="stack">${done}${channels.length === 0 ? empty() : panels}${channels.length === 0 ? NOTHING : examplePanels(channels, ask)}${note}</div>`;
+<div class="stack">${done}${channels.length === 0 ? empty() : panels}${channels.length !== 0 && examplePanels(channels, ask)}${note}</div>`;
   return { title: 'Channels', place: 'channels', crumb: 'Channels', body, ...(failed !== null && { isLive: false }) };
 }
 
@@ -86,18 +76,14 @@ async function channelPanel(channel: ChannelBody, overview: OverviewBody, ask: A
   const sent = await sentLately(ask, name);
   const receiver = overview.subscribers.find((each) => each.name === name);
   const id = `channel-${name.slice(1)}`;
-  const problem =
-    failed?.name === name
-      ? html`<div class="note warning" role="alert">${icon('warning', 'warning')}<p><bdi>${failed.detail}</bdi></p></div>`
-      : NOTHING;
+  const problem = failed?.name === name && alertNote(html`<bdi>${failed.detail}</bdi>`);
   const list =
     sent.deliveries.data.length === 0
       ? nothingHere('Nothing was sent to it yet. Its first alert will be here.')
       : deliveryTable(sent.deliveries, ask, { hasSubscriber: false });
   const shown =
-    sent.message === null
-      ? NOTHING
-      : html`<details class="same" id="${id}-message"><summary>The last message, ${SHOWN_IN[channel.kind]}</summary>${messageCard(channel.kind, sent.message, ask)}</details>`;
+    sent.message !== null &&
+    html`<details class="same" id="${id}-message"><summary>The last message, ${SHOWN_IN[channel.kind]}</summary>${messageCard(channel.kind, sent.message, ask)}</details>`;
   return panel({
     id,
     title: name,
@@ -113,17 +99,17 @@ async function sentLately({ api }: Ask, name: string) {
   // A channel that is new to the settings has been sent nothing, and is no subscriber before a daemon has started with them.
   const [deliveries, attempts] = await Promise.all([
     api.get<DeliveryPage>('/v1/deliveries', { subscriber: name, limit: MOST_SENT }),
-    api.get<SubscriberAttemptsBody>(`/v1/subscribers/${encodeURIComponent(name)}/attempts`, { limit: 1 }).catch(noneWhereMissing),
+    api
+      .get<SubscriberAttemptsBody>(`/v1/subscribers/${encodeURIComponent(name)}/attempts`, { limit: 1 })
+      .catch((error: unknown) => {
+        refusalIn(error, ({ status }) => status === 404);
+        return { data: [] };
+      }),
   ]);
   const [newest] = deliveries.data;
   const event = newest === undefined ? null : await api.get<JsonValue>(`/v1/deliveries/${newest.id}/event`);
   const message = event === null ? null : { type: newest!.event.type, body: stringifyExact(event) };
   return { deliveries, attempt: attempts.data[0], message };
-}
-
-function noneWhereMissing(error: unknown): SubscriberAttemptsBody {
-  if (error instanceof ApiRefusal && error.status === 404) return { data: [] };
-  throw error;
 }
 
 const MODES = {
@@ -137,7 +123,7 @@ function factsOf(
   receiver: Receiver | undefined,
   attempt: SubscriberAttemptsBody['data'][number] | undefined,
   { now }: Ask,
-): (readonly [string, Html | string])[] {
+): Fact[] {
   const { sites, severity, stuck, paidTwice, maxPerHour, statusReason, health } = channel;
   const trouble = statusReason ?? health.lastError ?? health.ourError;
   const waits = receiver === undefined ? '' : waitingText(receiver);
@@ -157,8 +143,8 @@ function factsOf(
         ? 'none yet'
         : html`${outcomeMark(attempt)} ${excerptText(attempt.excerpt)}<small>${when(attempt.at, now)}, after ${took(attempt.tookMs)}</small>`,
     ],
-    ...(trouble === null ? [] : [['Trouble', html`<bdi>${trouble}</bdi>`] as const]),
-    ...(waits === '' ? [] : [['Waiting', waits] as const]),
+    trouble !== null && ['Trouble', html`<bdi>${trouble}</bdi>`],
+    waits !== '' && ['Waiting', waits],
   ];
 }
 
@@ -176,7 +162,7 @@ function examplePanels(channels: readonly ChannelBody[], ask: Ask): Html[] {
       id: `examples-${channel.kind}`,
       title: `The test messages, ${SHOWN_IN[channel.kind]}`,
       note: 'with made-up names and numbers',
-      body: html`${examplesOf(channel, ask).map((event, at) => html`<details class="same" id="example-${channel.kind}-${at}"${at === 0 ? html` open` : NOTHING}><summary>${EXAMPLE_NAMES[at] ?? event.type}</summary>${messageCard(channel.kind, event, ask)}</details>`)}`,
+      body: html`${examplesOf(channel, ask).map((event, at) => html`<details class="same" id="example-${channel.kind}-${at}"${at === 0 && html` open`}><summary>${EXAMPLE_NAMES[at] ?? event.type}</summary>${messageCard(channel.kind, event, ask)}</details>`)}`,
     }),
   );
 }

@@ -1,7 +1,7 @@
 /** The attempts of a delivery: those that failed in the same way, one after the other, in one row. */
 import type { DeliveryDetailsBody } from '../../../api/subscribers/fields.ts';
 import { counted } from '../../../domain/values/counts.ts';
-import { type Html, html, NOTHING } from '../../frame/html.ts';
+import { type Html, html } from '../../frame/html.ts';
 import { alike } from '../../parts/answers.ts';
 import { nothingHere, panel } from '../../parts/lists.ts';
 import { excerptText, outcomeMark, took } from '../../parts/receivers.ts';
@@ -22,7 +22,7 @@ export function attemptsPanel({ attempts, tries }: DeliveryDetailsBody, now: num
         : `${counted(tries, 'attempt')} ${tries === 1 ? 'was' : 'were'} made; those that failed are not kept any more.`;
     return panel({ id: 'attempts', title: 'Attempts', body: nothingHere(nothing) });
   }
-  const picture = attempts.length < 2 ? NOTHING : html`<div class="body">${attemptsPicture(attempts.slice(-MOST_DRAWN))}</div>`;
+  const picture = attempts.length >= 2 && html`<div class="body">${attemptsPicture(attempts.slice(-MOST_DRAWN))}</div>`;
   const span = Date.parse(attempts.at(-1)!.at) - Date.parse(attempts[0]!.at);
   return panel({
     id: 'attempts',

@@ -1,14 +1,14 @@
 /** Deliveries to all subscribers and channels, by status, subscriber, purchase and event. */
 import type { OverviewBody } from '../../../api/health/overview.ts';
 import { DELIVERY_STATUSES } from '../../../domain/deliveries/delivery-status.ts';
+import { sentence as sentenceOf } from '../../../domain/incidents/replica-trouble.ts';
 import { counted } from '../../../domain/values/counts.ts';
-import { ApiRefusal } from '../../frame/api-calls.ts';
+import { ApiRefusal, refusalIn } from '../../frame/api-calls.ts';
 import { type Html, html, NOTHING, tied } from '../../frame/html.ts';
-import { icon } from '../../frame/icons.ts';
 import type { View } from '../../frame/page.ts';
 import { type Ask, page } from '../../frame/page-route.ts';
 import { heldLine, RESUMED } from '../../parts/held.ts';
-import { flash, nothingHere, panel } from '../../parts/lists.ts';
+import { alertNote, flash, nothingHere, panel } from '../../parts/lists.ts';
 import { type DeliveryPage, deliveryTable, olderLinks } from './table.ts';
 
 const PAGE_SIZE = 50;
@@ -20,13 +20,13 @@ export const deliveryListPages = [
     const read = await readDeliveries(ask);
     const refusal = read instanceof ApiRefusal ? read : null;
     const found: DeliveryPage = read instanceof ApiRefusal ? { data: [], nextCursor: null } : read;
-    const done = query.done === 'resumed' ? flash(RESUMED) : NOTHING;
+    const done = query.done === 'resumed' && flash(RESUMED);
     const body = html`${done}<div class="head"><h1 class="say">${tied(sentence(overview))}</h1><p class="sub">A delivery is one event for one subscriber or channel. It keeps its id and bytes however often it is sent.</p>${heldLines(ask, overview)}</div>
 <div class="stack">${panel({
       id: 'deliveries',
       title: 'Deliveries',
       note: 'the newest first',
-      body: html`<div class="body stack">${filters(ask, overview)}${refusal === null ? NOTHING : html`<div class="note warning" role="alert">${icon('warning', 'warning')}<p id="refusal">${refusal.message}</p></div>`}</div>${list(ask, found, refusal)}`,
+      body: html`<div class="body stack">${filters(ask, overview)}${alertNote(refusal?.message, 'refusal')}</div>${list(ask, found, refusal)}`,
       foot: olderLinks(found, { path: `${ask.base}/deliveries`, query }),
     })}</div>`;
     return {
@@ -40,22 +40,12 @@ export const deliveryListPages = [
 ];
 
 /** A page of them, or why the filters are refused. */
-async function readDeliveries({ api, query }: Ask): Promise<DeliveryPage | ApiRefusal> {
+function readDeliveries({ api, query }: Ask): Promise<DeliveryPage | ApiRefusal> {
   const { status, subscriber, purchase, site, event, cursor } = query;
-  const filter = {
-    status,
-    subscriber,
-    purchase,
-    site: purchase === undefined || purchase === '' ? undefined : site,
-    event,
-    cursor,
-  };
-  try {
-    return await api.get<DeliveryPage>('/v1/deliveries', { ...filter, limit: PAGE_SIZE });
-  } catch (error) {
-    if (error instanceof ApiRefusal && error.status === 400) return error;
-    throw error;
-  }
+  const filter = { status, subscriber, purchase, site: purchase && site, event, cursor };
+  return api
+    .get<DeliveryPage>('/v1/deliveries', { ...filter, limit: PAGE_SIZE })
+    .catch((error: unknown) => refusalIn(error, (refusal) => refusal.status === 400));
 }
 
 /** Receivers that are named in the headline, and have a line of their own below it. */
@@ -70,17 +60,15 @@ function sentence({ subscribers }: OverviewBody): string {
   if (subscribers.length === 0) return 'Nobody gets events yet, so nothing is delivered.';
   if (waits + parked === 0) return 'Nothing waits: every delivery is settled.';
   const sending = counted(waits, 'delivery waits', 'deliveries wait', countedTo(waits));
-  if (parked === 0) return `${capital(sending)} to be sent. None is parked.`;
+  if (parked === 0) return `${sentenceOf(sending)} to be sent. None is parked.`;
   const held = subscribers.filter(({ waiting }) => waiting.parked > 0).map(({ name }) => name);
   const names =
     held.length > MOST_NAMED
       ? `${held.length} receivers get`
       : `${new Intl.ListFormat('en').format(held)} ${held.length === 1 ? 'gets' : 'get'}`;
   const all = counted(parked, 'delivery is', 'deliveries are', countedTo(parked));
-  return `${capital(all)} parked until ${names} events again; ${waits === 0 ? 'no other waits' : `${sending} to be sent`}.`;
+  return `${sentenceOf(all)} parked until ${names} events again; ${waits === 0 ? 'no other waits' : `${sending} to be sent`}.`;
 }
-
-const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** Receivers that get nothing, each with the button that ends it. */
 function heldLines(ask: Ask, { subscribers }: OverviewBody): Html {
@@ -90,7 +78,7 @@ function heldLines(ask: Ask, { subscribers }: OverviewBody): Html {
 
 function filters({ base, query }: Ask, { subscribers }: OverviewBody): Html {
   const option = (value: string, chosen: string | undefined): Html =>
-    html`<option value="${value}"${value === chosen ? html` selected` : NOTHING}>${value}</option>`;
+    html`<option value="${value}"${value === chosen && html` selected`}>${value}</option>`;
   return html`<form class="fields" role="search" aria-label="Deliveries" action="${base}/deliveries"><label>Status <select name="status"><option value="">any</option>${DELIVERY_STATUSES.map((each) => option(each, query.status))}</select></label>
 <label>To <select name="subscriber"><option value="">all</option>${namesOf(query.subscriber, subscribers).map((each) => option(each, query.subscriber))}</select></label>
 <label class="grow">Purchase <input name="purchase" value="${query.purchase ?? ''}" maxlength="200" placeholder="Purchase ID" autocomplete="off"></label>

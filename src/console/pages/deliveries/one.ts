@@ -2,16 +2,16 @@
 import type { OverviewBody } from '../../../api/health/overview.ts';
 import type { DeliveryDetailsBody } from '../../../api/subscribers/fields.ts';
 import { slackMessage } from '../../../channels/slack/message.ts';
+import { sentence as sentenceOf } from '../../../domain/incidents/replica-trouble.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type JsonValue, stringifyExact } from '../../../domain/values/exact-json.ts';
-import { ApiRefusal } from '../../frame/api-calls.ts';
+import { type ApiRefusal, refusalIn } from '../../frame/api-calls.ts';
 import { type Html, html, NOTHING, tied } from '../../frame/html.ts';
-import { icon } from '../../frame/icons.ts';
 import type { View } from '../../frame/page.ts';
 import { type Ask, action, page } from '../../frame/page-route.ts';
 import { answerPanel } from '../../parts/answers.ts';
 import { heldText, RESUMED, resumeForm } from '../../parts/held.ts';
-import { facts, flash, panel, written } from '../../parts/lists.ts';
+import { alertNote, factsPanel, flash, panel, written } from '../../parts/lists.ts';
 import { slackCard } from '../../parts/messages/slack-card.ts';
 import { deliveryMark, isHeld, type Receiver, took } from '../../parts/receivers.ts';
 import { length, when } from '../../parts/time.ts';
@@ -23,8 +23,10 @@ export const deliveryPages = [
     try {
       await ask.api.send('POST', `${pathOf(ask)}/retry`);
     } catch (error) {
-      if (error instanceof ApiRefusal && error.status < 500 && error.code !== 'delivery_not_found') return view(ask, error);
-      throw error;
+      return view(
+        ask,
+        refusalIn(error, ({ status, code }) => status < 500 && code !== 'delivery_not_found'),
+      );
     }
     return { goTo: `/deliveries/${encodeURIComponent(ask.params.id!)}?done=retry` };
   }),
@@ -42,23 +44,18 @@ async function view(ask: Ask, refusal: ApiRefusal | null = null): Promise<View> 
   const { subscribers } = await api.get<Pick<OverviewBody, 'subscribers'>>('/v1/overview');
   const receiver = subscribers.find(({ name }) => name === delivery.subscriber);
   const done = doneText(query.done, delivery);
-  const refused =
-    refusal === null
-      ? NOTHING
-      : html`<div class="note warning" role="alert">${icon('warning', 'warning')}<p>${refusal.message}</p></div>`;
   const failed = answer ?? attempts.findLast(({ outcome }) => outcome !== 'delivered');
   const whole =
-    failed === undefined
-      ? NOTHING
-      : answerPanel({
-          text: answer?.text ?? null,
-          note: html`to attempt ${failed.number}, ${when(failed.at, now)}`,
-        });
+    failed !== undefined &&
+    answerPanel({
+      text: answer?.text ?? null,
+      note: html`to attempt ${failed.number}, ${when(failed.at, now)}`,
+    });
   const body = html`<div class="head"><p>${deliveryMark(delivery)}</p><h1 class="say">${sentence(delivery)}</h1>${second(delivery, receiver, now)}
-${actions(delivery, receiver, ask)}</div><div class="stack">${done === null ? NOTHING : flash(done)}${refused}
+${actions(delivery, receiver, ask)}</div><div class="stack">${done !== null && flash(done)}${alertNote(refusal?.message)}
 <div class="two"><div class="stack">${whole}${attemptsPanel(delivery, now)}
 ${panel({ id: 'event', title: 'Event', note: delivery.event.id, right: COPY_EVENT, body: html`<div class="body"><pre class="answer" id="event-json" tabindex="0" role="region" aria-label="The event as JSON">${JSON.stringify(event, null, 2)}</pre></div>` })}</div>
-<div class="stack">${factsPanel(delivery, ask)}${delivery.subscriber.startsWith('@') ? panel({ id: 'shown', title: 'As Slack shows it', body: slackCard(slackMessage(stringifyExact(event), { consoleUrl: null })) }) : NOTHING}</div></div></div>`;
+<div class="stack">${aboutPanel(delivery, ask)}${delivery.subscriber.startsWith('@') && panel({ id: 'shown', title: 'As Slack shows it', body: slackCard(slackMessage(stringifyExact(event), { consoleUrl: null })) })}</div></div></div>`;
   return {
     title: `Delivery ${id}`,
     place: 'deliveries',
@@ -106,18 +103,18 @@ function second(delivery: DeliveryDetailsBody, receiver: Receiver | undefined, n
   if (delivery.status === 'parked' && receiver !== undefined && isHeld(receiver)) {
     const { lastError: last, ourError } = receiver.health;
     const why = lastError ?? last ?? ourError ?? receiver.statusReason;
-    return html`<p class="sub">${why === null ? NOTHING : html`<bdi>${endOf(why)}</bdi> `}${heldText(receiver, now)}</p>`;
+    return html`<p class="sub">${why !== null && html`<bdi>${endOf(why)}</bdi> `}${heldText(receiver, now)}</p>`;
   }
-  const due = dueAt === null || delivery.status === 'parked' ? NOTHING : html` Due ${when(dueAt, now)}.`;
+  const due = dueAt !== null && delivery.status !== 'parked' && html` Due ${when(dueAt, now)}.`;
   const why = reason ?? lastError;
-  const turn = replayed && dueAt !== null ? html` It was replayed, so it goes after all that is new.` : NOTHING;
+  const turn = replayed && dueAt !== null && html` It was replayed, so it goes after all that is new.`;
   if (why === null && dueAt === null) return NOTHING;
-  return html`<p class="sub">${why === null ? NOTHING : html`<bdi>${endOf(why)}</bdi>`}${due}${turn}</p>`;
+  return html`<p class="sub">${why !== null && html`<bdi>${endOf(why)}</bdi>`}${due}${turn}</p>`;
 }
 
 /** With a full stop, which a reason from elsewhere may lack. */
 function endOf(text: string): string {
-  const begun = text.charAt(0).toUpperCase() + text.slice(1);
+  const begun = sentenceOf(text);
   return /[.!?…]$/.test(begun) ? begun : `${begun}.`;
 }
 
@@ -147,26 +144,22 @@ function actions(delivery: DeliveryDetailsBody, receiver: Receiver | undefined, 
   return html`<div class="acts">${resumeForm(receiver, ask, { back: `/deliveries/${id}` })}${again}</div><p class="small" id="again">${tied(text)}</p>`;
 }
 
-function factsPanel(delivery: DeliveryDetailsBody, { base, now }: Ask): Html {
+function aboutPanel(delivery: DeliveryDetailsBody, { base, now }: Ask): Html {
   const { subscriber, event, purchaseId, site, sequence, createdAt, settledAt } = delivery;
   const purchase =
     purchaseId === null
       ? 'of no single purchase'
-      : html`<a class="id" href="${base}/purchases/${encodeURIComponent(site ?? '')}/${encodeURIComponent(purchaseId)}">${written(purchaseId)}</a>${sequence === null ? NOTHING : html`<small>its event ${sequence}</small>`}`;
-  return panel({
-    id: 'facts',
-    title: 'What it is',
-    body: html`<div class="body">${facts([
-      ['To', html`<a href="${base}/subscribers/${encodeURIComponent(subscriber)}">${written(subscriber)}</a>`],
-      ['Type', html`${event.type}<small><a href="${base}/deliveries?event=${event.id}">all deliveries of this event</a></small>`],
-      ['Purchase', purchase],
-      ['Happened', when(createdAt, now)],
-      [
-        'Settled',
-        settledAt === null
-          ? 'not yet'
-          : html`${when(settledAt, now)}<small>${length(Math.max(Date.parse(settledAt) - Date.parse(createdAt), 0))} after it happened</small>`,
-      ],
-    ])}</div>`,
-  });
+      : html`<a class="id" href="${base}/purchases/${encodeURIComponent(site ?? '')}/${encodeURIComponent(purchaseId)}">${written(purchaseId)}</a>${sequence !== null && html`<small>its event ${sequence}</small>`}`;
+  return factsPanel('facts', 'What it is', [
+    ['To', html`<a href="${base}/subscribers/${encodeURIComponent(subscriber)}">${written(subscriber)}</a>`],
+    ['Type', html`${event.type}<small><a href="${base}/deliveries?event=${event.id}">all deliveries of this event</a></small>`],
+    ['Purchase', purchase],
+    ['Happened', when(createdAt, now)],
+    [
+      'Settled',
+      settledAt === null
+        ? 'not yet'
+        : html`${when(settledAt, now)}<small>${length(Math.max(Date.parse(settledAt) - Date.parse(createdAt), 0))} after it happened</small>`,
+    ],
+  ]);
 }

@@ -2,11 +2,11 @@
 
 import { actorOf } from '../../../api/http/caller.ts';
 import type { IncidentBody, IncidentDetailsBody, SilenceBody } from '../../../api/incidents/fields.ts';
-import { CAUSES } from '../../../domain/incidents/causes.ts';
+import { CAUSES, isCauseKey } from '../../../domain/incidents/causes.ts';
 import { type Html, html, NOTHING } from '../../frame/html.ts';
 import type { Ask } from '../../frame/page-route.ts';
 import { type Choice, field, refusalNote, type Tried } from '../../parts/fields.ts';
-import { facts, panel } from '../../parts/lists.ts';
+import { factsPanel } from '../../parts/lists.ts';
 import { matching, openCount, type SilenceScope, scopeText } from '../../parts/silences.ts';
 import { when } from '../../parts/time.ts';
 
@@ -39,7 +39,7 @@ export function firstActs(parts: CareParts, keepsParts: string | null, { isFirst
   if (!ask.mayOperate) return NOTHING;
   const { endedAt, acknowledged, answer } = incident;
   const isOwned = acknowledged !== null;
-  const links = html`${endedAt === null ? html`<a class="btn" href="#silence">Silence</a>` : NOTHING}<a class="btn" href="#answer">${answer === null ? 'Say what it was' : 'Say again what it was'}</a>`;
+  const links = html`${endedAt === null && html`<a class="btn" href="#silence">Silence</a>`}<a class="btn" href="#answer">${answer === null ? 'Say what it was' : 'Say again what it was'}</a>`;
   if (endedAt !== null) return html`<div class="acts">${links}</div>`;
   if (isOwned)
     return html`<div class="acts"><a class="btn first" href="#note">${acknowledged.note === null ? 'Add a note' : 'Change the note'}</a>${links}</div>`;
@@ -63,7 +63,7 @@ export function care(parts: CareParts): Html {
   const { ask, incident } = parts;
   const { endedAt } = incident;
   if (!ask.mayOperate) return html`${owner(incident, ask)}${scopeLine(ask)}`;
-  return html`${endedAt === null ? owned(parts) : owner(incident, ask)}${endedAt === null ? silencing(parts) : NOTHING}${answering(parts)}`;
+  return html`${endedAt === null ? owned(parts) : owner(incident, ask)}${endedAt === null && silencing(parts)}${answering(parts)}`;
 }
 
 function scopeLine({ caller }: Ask): Html {
@@ -82,12 +82,11 @@ const who = (tried: Tried): Html => field({ name: 'by', label: 'Who', tried, isR
 function owner({ acknowledged, endedAt }: IncidentDetailsBody, { now }: Ask): Html {
   if (acknowledged === null) return NOTHING;
   const { by, at, note } = acknowledged;
-  const rows: (readonly [string, Html | string])[] = [
+  return factsPanel('owner', 'Acknowledged', [
     [endedAt === null ? 'Looks after it' : 'Looked after it', html`<bdi>${by}</bdi>`],
     ['Since', when(at, now)],
-  ];
-  if (note !== null) rows.push(['Note', html`<bdi>${note}</bdi>`]);
-  return panel({ id: 'owner', title: 'Acknowledged', body: html`<div class="body">${facts(rows)}</div>` });
+    note !== null && ['Note', html`<bdi>${note}</bdi>`],
+  ]);
 }
 
 /** Who looks after it, the note for the others, and how another person takes it over. */
@@ -108,18 +107,14 @@ function owned(parts: CareParts): Html {
   const take = html`<form class="body stack" method="post" action="${address(parts)}"><p class="small">Says that you look after it instead.</p>${who(tried)}<button class="btn" name="act" value="acknowledge">Take it over</button></form>`;
   return html`${owner(incident, ask)}<section class="panel" aria-label="Change who looks after it">${keep}
 <form class="body stack" method="post" action="${address(parts)}"><p class="small">Without anybody who looks after it, people are reminded of it again.</p><button class="btn" name="act" value="release">Release it</button></form>
-${isMine ? NOTHING : html`<details id="take-over"${opened(parts, 'acknowledge')}><summary>Take it over</summary>${take}</details>`}</section>`;
+${!isMine && html`<details id="take-over"${opened(parts, 'acknowledge')}><summary>Take it over</summary>${take}</details>`}</section>`;
 }
 
 const opened = ({ refused }: CareParts, act: Act): Html => (refused?.act === act ? html` open` : NOTHING);
 
 /** What a silence made here may be about: the narrowest first. */
-export function scopesOf({
-  kind,
-  site,
-  state,
-  subscriber,
-}: Pick<IncidentDetailsBody, 'kind' | 'site' | 'state' | 'subscriber'>): SilenceScope[] {
+export function scopesOf(incident: Pick<IncidentDetailsBody, 'kind' | 'site' | 'state' | 'subscriber'>): SilenceScope[] {
+  const { kind, site, state, subscriber } = incident;
   const none: SilenceScope = { site: null, state: null, kind: null, subscriber: null };
   if (kind === 'subscriber') return [subscriber === null ? { ...none, kind } : { ...none, subscriber, kind }];
   if (kind === 'replica' || site === null) return [{ ...none, kind }];
@@ -146,23 +141,18 @@ ${field({ name: 'reason', label: 'Reason', tried, isRequired: true, placeholder:
     ) => html`<li>${silence.status === 'active' ? html`Silenced, ends ${when(silence.endsAt, ask.now)}` : html`Will be silenced ${when(silence.startsAt, ask.now)}`}: <bdi>${silence.reason}</bdi><small class="small">${scopeText(silence)}, by <bdi>${silence.by}</bdi></small>
 <form method="post" action="${ask.base}/silences"><input type="hidden" name="id" value="${silence.id}"><input type="hidden" name="back" value="/incidents/${incident.id}"><button class="btn" name="act" value="end">End ${silence.id}</button></form></li>`,
   );
-  return html`<section class="panel" aria-label="Silence">${list.length === 0 ? NOTHING : html`<ul class="rows">${list}</ul>`}${form}</section>`;
+  return html`<section class="panel" aria-label="Silence">${list.length !== 0 && html`<ul class="rows">${list}</ul>`}${form}</section>`;
 }
 
 /** What a person said that it was. */
 export function answered({ answer }: IncidentDetailsBody, { now }: Ask): Html {
   if (answer === null) return NOTHING;
-  return panel({ id: 'answered', title: 'What it was', body: html`<div class="body">${answerFacts(answer, now)}</div>` });
-}
-
-function answerFacts({ cause, note, by, at }: NonNullable<IncidentDetailsBody['answer']>, now: number): Html {
-  const known = Object.entries(CAUSES).find(([key]) => key === cause)?.[1].title ?? cause;
-  const rows: (readonly [string, Html | string])[] = [
-    ['Cause', known],
+  const { cause, note, by, at } = answer;
+  return factsPanel('answered', 'What it was', [
+    ['Cause', isCauseKey(cause) ? CAUSES[cause].title : cause],
     ['By', html`<bdi>${by}</bdi><small>${when(at, now)}</small>`],
-  ];
-  if (note !== null) rows.push(['Note', html`<bdi>${note}</bdi>`]);
-  return facts(rows);
+    note !== null && ['Note', html`<bdi>${note}</bdi>`],
+  ]);
 }
 
 function answering(parts: CareParts): Html {

@@ -2,7 +2,7 @@
 import type { IncidentCustomersBody } from '../../../api/incidents/customers.ts';
 import { stateWords } from '../../../domain/purchases/states.ts';
 import { apart } from '../../../domain/values/counts.ts';
-import { type Html, html, NOTHING, tied } from '../../frame/html.ts';
+import { type Html, html, tied } from '../../frame/html.ts';
 import type { Ask } from '../../frame/page-route.ts';
 import { purchasePath } from '../../parts/purchases.ts';
 
@@ -29,19 +29,14 @@ function amount({ price, currency }: Pick<Purchase, 'price' | 'currency'>): Html
     : html`<b>${tied(`${apart(price)} ${currency ?? ''}`)}</b>`;
 }
 
-interface Table {
-  readonly isOneSite: boolean;
-  readonly isOneState: boolean;
-  readonly ask: Ask;
-}
-
 /** A row of the table. Site and state are shown where customers of several are in it. */
-export function customerRow({ purchase, is, came }: Shown, { isOneSite, isOneState, ask }: Table): Html {
+export function customerRow({ purchase, is, came }: Shown, of: { isOneSite: boolean; isOneState: boolean; ask: Ask }): Html {
+  const { isOneSite, isOneState, ask } = of;
   const { purchaseId, site, state, reference, orderReference } = purchase;
   const order = reference ?? orderReference;
   const id = `${encodeURIComponent(site)}-${encodeURIComponent(purchaseId)}`;
   const places = [...(isOneSite ? [] : [site]), ...(isOneState ? [] : [stateWords(state.value)])].join(', ');
   const short = html`<bdi class="id" title="${purchaseId}">${shortId(purchaseId)}</bdi>`;
   return html`<tr id="row-${id}"><th scope="row"><a class="ord" href="${ask.base}${purchasePath(purchase)}"><bdi class="few-lines" title="${order ?? purchaseId}">${order ?? shortId(purchaseId)}</bdi></a><small>${order === null ? 'order not known' : short}</small></th>
-<td class="num end">${amount(purchase)}</td><td class="full">${is}${places === '' ? NOTHING : html`<small><bdi>${places}</bdi></small>`}</td><td class="num end" data-l="came">${came}</td></tr>`;
+<td class="num end">${amount(purchase)}</td><td class="full">${is}${places !== '' && html`<small><bdi>${places}</bdi></small>`}</td><td class="num end" data-l="came">${came}</td></tr>`;
 }

@@ -3,6 +3,7 @@ import type { IncidentCustomersBody } from '../../../api/incidents/customers.ts'
 import type { IncidentDetailsBody } from '../../../api/incidents/fields.ts';
 import { LEFT_OUTCOMES, type LeftOutcome } from '../../../domain/incidents/customers.ts';
 import { statePlace } from '../../../domain/purchases/states.ts';
+import { queryOf } from '../../frame/api-calls.ts';
 import { type Html, html, NOTHING, number } from '../../frame/html.ts';
 import { type Shape, status } from '../../frame/icons.ts';
 import type { Ask } from '../../frame/page-route.ts';
@@ -22,9 +23,9 @@ export function share({ alarm, state, where }: IncidentDetailsBody, { came }: In
     last === undefined ? 'No outcome is known from this time.' : `${last.overdue} of the latest ${last.of} customers got stuck.`;
   const marks = alarm === null ? null : { first: Date.parse(alarm.since), noticed: Date.parse(alarm.at) };
   const label = `Share of customers who got stuck, from ${clockTime(Date.parse(came.from))} to ${clockTime(Date.parse(came.until))}. ${known}${marks === null ? '' : ` The first of them came at ${clockTime(marks.first)}; it was noticed at ${clockTime(marks.noticed)}.`}`;
-  const missing = came.isComplete
-    ? NOTHING
-    : html`<p class="small">Only the purchases registered last in this time are drawn: there are too many to draw all.</p>`;
+  const missing =
+    !came.isComplete &&
+    html`<p class="small">Only the purchases registered last in this time are drawn: there are too many to draw all.</p>`;
   return panel({
     id: 'share',
     title: 'Share of customers who did not get on in time',
@@ -61,15 +62,14 @@ export function customers(incident: IncidentDetailsBody, body: IncidentCustomers
   const of = { isOneSite: site !== null, isOneState: state !== null, ask };
   const table = html`<table class="cards fits people"><thead><tr><th scope="col">Order</th><th scope="col" class="num">Amount</th><th scope="col">Is now</th><th scope="col" class="num">Came</th></tr></thead>
 <tbody data-still>${shown.map((each) => customerRow(each, of))}</tbody></table>`;
-  const more =
-    rows.length > shown.length ? html`<a href="${address(ask, chosen, true)}">Show ${number(rows.length)}</a>` : NOTHING;
+  const more = rows.length > shown.length && html`<a href="${address(ask, chosen, true)}">Show ${number(rows.length)}</a>`;
   const most = atLeast ? ' or more' : '';
   return panel({
     id: 'customers',
     title: 'Customers in it',
     note: counted === 0 ? 'nobody is stuck now' : `${number(counted)}${most} stuck now, the longest waiting first`,
     ...(counted > 0 && { right: allStuck(incident, ask) }),
-    body: html`${chips({ all: counted + gone, body, ask, chosen })}${table}`,
+    body: html`${chips(counted + gone, body, chosen, ask)}${table}`,
     ...(total > shown.length && { foot: html`<span>${number(shown.length)} of ${number(total)}${most} shown</span>${more}` }),
   });
 }
@@ -90,36 +90,21 @@ function rowsOf({ data, left }: IncidentCustomersBody, chosen: string | undefine
 
 function allStuck(incident: IncidentDetailsBody, { base }: Ask): Html {
   const isOne = incident.site !== null && incident.state !== null;
-  return html`<a href="${base}/purchases?${stuckQuery(incident)}">${isOne ? 'Open as a list' : 'All stuck purchases'}</a>`;
+  return html`<a href="${base}/purchases${stuckQuery(incident)}">${isOne ? 'Open as a list' : 'All stuck purchases'}</a>`;
 }
 
 /** The list of purchases that a number of stuck customers stands for. */
-export function stuckQuery({
-  site,
-  state,
-}: {
-  readonly site: string | null;
-  readonly state: { readonly name: string } | null;
-}): string {
-  const query = { stuck: 'true', ...(site !== null && { site }), ...(state !== null && { state: state.name }) };
-  return new URLSearchParams(query).toString();
+export function stuckQuery(place: { readonly site: string | null; readonly state: { readonly name: string } | null }): string {
+  return queryOf({ stuck: true, site: place.site, state: place.state?.name });
 }
 
 function address({ base, params }: Ask, outcome: string | undefined, isMore = false): string {
-  const query = new URLSearchParams({ ...(outcome !== undefined && { outcome }), ...(isMore && { show: 'more' }) }).toString();
-  return `${base}/incidents/${encodeURIComponent(params.id ?? '')}${query === '' ? '' : `?${query}`}#customers`;
+  return `${base}/incidents/${encodeURIComponent(params.id ?? '')}${queryOf({ outcome, show: isMore ? 'more' : null })}#customers`;
 }
 
-interface Chips {
-  readonly all: number;
-  readonly body: IncidentCustomersBody;
-  readonly ask: Ask;
-  readonly chosen: string | undefined;
-}
-
-function chips({ all, body: { counted, atLeast, left }, ask, chosen }: Chips): Html {
+function chips(all: number, { counted, atLeast, left }: IncidentCustomersBody, chosen: string | undefined, ask: Ask): Html {
   const chip = (outcome: string | undefined, word: string, count: number, isLeast: boolean): Html =>
-    html`<a class="chip" href="${address(ask, outcome)}"${chosen === outcome ? html` aria-current="true"` : NOTHING}>${word} ${number(count)}${isLeast ? ' or more' : ''}</a>`;
+    html`<a class="chip" href="${address(ask, outcome)}"${chosen === outcome && html` aria-current="true"`}>${word} ${number(count)}${isLeast ? ' or more' : ''}</a>`;
   const ways = LEFT_OUTCOMES.filter((each) => left.counts[each] > 0 || chosen === each);
   if (ways.length === 0) return NOTHING;
   return html`<nav class="filters outcomes" aria-label="What became of them">${chip(undefined, 'all', all, atLeast || left.atLeast)}${chip('stuck', 'still stuck', counted, atLeast)}${ways.map((each) => chip(each, OUTCOMES[each][0], left.counts[each], left.atLeast))}</nav>`;

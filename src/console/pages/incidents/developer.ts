@@ -40,7 +40,5 @@ export function forDeveloper(incident: IncidentDetailsBody, customers: IncidentC
   });
 }
 
-/** As logs have it. */
-
 /** The moment in the zone of the page, which it names. */
 const atTime = (iso: string): string => exactTime(Date.parse(iso));

@@ -9,7 +9,7 @@ import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
 import { type Shape, status, tag } from '../../frame/icons.ts';
 import type { Ask } from '../../frame/page-route.ts';
 import { comingEnd } from '../../parts/incidents.ts';
-import { facts, panel } from '../../parts/lists.ts';
+import { type Fact, factsPanel, panel } from '../../parts/lists.ts';
 import { stateCell } from '../../parts/states.ts';
 import { clockTime, inPageZone, length, when } from '../../parts/time.ts';
 import { moneyLines } from './money.ts';
@@ -33,16 +33,13 @@ const inHundred = (share: number): string => `${Math.round(share * 1_000) / 10} 
 
 /** How many, since when, and what it would take for chance to look like this. */
 export function numbers(incident: IncidentDetailsBody, customers: IncidentCustomersBody | null, ask: Ask): Html {
-  const rows = [
+  return factsPanel('numbers', 'Numbers', [
     ...countRows(incident, customers),
     ...placeRows(incident, ask),
     ...timeRows(incident, ask),
     ...workingRows(incident, customers),
-  ];
-  return panel({ id: 'numbers', title: 'Numbers', body: html`<div class="body">${facts(rows)}</div>` });
+  ]);
 }
-
-type Row = readonly [term: string, is: Html | string];
 
 const COUNTED = {
   stuck: 'Stuck now',
@@ -50,7 +47,7 @@ const COUNTED = {
   replica: 'Replicas in trouble now',
 } as const;
 
-function countRows({ kind, count, peak, endedAt }: IncidentDetailsBody, customers: IncidentCustomersBody | null): Row[] {
+function countRows({ kind, count, peak, endedAt }: IncidentDetailsBody, customers: IncidentCustomersBody | null): Fact[] {
   const moved = customers === null ? 0 : customers.places.reduce((sum, { movedOn }) => sum + movedOn, 0);
   const wait = customers !== null && endedAt === null && customers.counted > 0;
   if (kind === 'unreachable') return [];
@@ -59,55 +56,56 @@ function countRows({ kind, count, peak, endedAt }: IncidentDetailsBody, customer
       ? [COUNTED[kind], html`${number(count)}<small>${number(peak)} at the worst</small>`]
       : [
           'At the worst',
-          html`${number(peak)}${kind === 'stuck' && count > 0 ? html`<small>${number(count)} still stuck at the end, who may have left</small>` : NOTHING}`,
+          html`${number(peak)}${kind === 'stuck' && count > 0 && html`<small>${number(count)} still stuck at the end, who may have left</small>`}`,
         ],
-    ...(wait ? [['Money waiting', moneyLines(customers)] as const] : []),
-    ...(moved > 0 ? [['Got on after all', number(moved)] as const] : []),
+    wait && ['Money waiting', moneyLines(customers)],
+    moved > 0 && ['Got on after all', number(moved)],
   ];
 }
 
-function placeRows({ site, state, subscriber, parent }: IncidentDetailsBody, { base }: Ask): Row[] {
-  const rows: Row[] = [];
-  if (site !== null) rows.push(['Site', html`<a href="${base}/sites/${encodeURIComponent(site)}"><bdi>${site}</bdi></a>`]);
-  if (state !== null) rows.push(['State', stateCell(state)]);
-  if (subscriber !== null)
-    rows.push(['Subscriber', html`<a href="${base}/subscribers/${encodeURIComponent(subscriber)}"><bdi>${subscriber}</bdi></a>`]);
-  if (parent !== null) rows.push(['Part of', html`<a class="id" href="${base}/incidents/${parent}">${parent}</a>`]);
-  return rows;
+function placeRows({ site, state, subscriber, parent }: IncidentDetailsBody, { base }: Ask): Fact[] {
+  return [
+    site !== null && ['Site', html`<a href="${base}/sites/${encodeURIComponent(site)}"><bdi>${site}</bdi></a>`],
+    state !== null && ['State', stateCell(state)],
+    subscriber !== null && [
+      'Subscriber',
+      html`<a href="${base}/subscribers/${encodeURIComponent(subscriber)}"><bdi>${subscriber}</bdi></a>`,
+    ],
+    parent !== null && ['Part of', html`<a class="id" href="${base}/incidents/${parent}">${parent}</a>`],
+  ];
 }
 
-function timeRows(incident: IncidentDetailsBody, { now }: Ask): Row[] {
+function timeRows(incident: IncidentDetailsBody, { now }: Ask): Fact[] {
   const { openedAt, reopenedAt, quietSince, endsAt, endedAt, alarm, since: first } = incident;
-  const rows: Row[] = [
+  const isOpen = endedAt === null;
+  return [
     [
       alarm === null ? 'Began' : 'First came',
       html`${when(alarm?.since ?? first, now)}<small>opened ${when(openedAt, now)}</small>`,
     ],
-  ];
-  if (alarm !== null)
-    rows.push([
+    alarm !== null && [
       'Noticed',
       html`${when(alarm.at, now)}<small>${span(alarm.since, alarm.at)} after the first of them came</small>`,
-    ]);
-  if (reopenedAt !== null) rows.push(['Came back', when(reopenedAt, now)]);
-  if (endedAt !== null) rows.push(['Ended', html`${when(endedAt, now)}<small>after ${span(openedAt, endedAt)}</small>`]);
-  else if (quietSince !== null) rows.push(['Quiet', html`${when(quietSince, now)}<small>${comingEnd(incident, now)}</small>`]);
-  else if (endsAt !== null) rows.push(['Ends', html`${when(endsAt, now)}<small>${incident.endsUnless}</small>`]);
-  return rows;
+    ],
+    reopenedAt !== null && ['Came back', when(reopenedAt, now)],
+    !isOpen && ['Ended', html`${when(endedAt, now)}<small>after ${span(openedAt, endedAt)}</small>`],
+    isOpen && quietSince !== null && ['Quiet', html`${when(quietSince, now)}<small>${comingEnd(incident, now)}</small>`],
+    isOpen && quietSince === null && endsAt !== null && ['Ends', html`${when(endsAt, now)}<small>${incident.endsUnless}</small>`],
+  ];
 }
 
 /** What it rests on: how many came, how long is usual, and how rarely chance looks like this. */
-function workingRows({ alarm, limit }: IncidentDetailsBody, customers: IncidentCustomersBody | null): Row[] {
-  const rows: Row[] = [];
+function workingRows({ alarm, limit }: IncidentDetailsBody, customers: IncidentCustomersBody | null): Fact[] {
   const [only, another] = customers?.places ?? [];
-  if (only?.came != null && another === undefined)
-    rows.push([
-      'Since it began',
-      html`${number(only.came.overdue)} of ${counted(only.came.of, 'customer')}<small>did not get on in time${only.usualShare === null ? '' : `; usually ${inHundred(only.usualShare)}`}</small>`,
-    ]);
-  if (limit !== null) rows.push(['Stuck after', limitText(limit)]);
-  if (alarm?.falseAlarmEvery != null) rows.push(['By chance alone', byChance(alarm.falseAlarmEvery, alarm.perDay)]);
-  return rows;
+  return [
+    only?.came != null &&
+      another === undefined && [
+        'Since it began',
+        html`${number(only.came.overdue)} of ${counted(only.came.of, 'customer')}<small>did not get on in time${only.usualShare === null ? '' : `; usually ${inHundred(only.usualShare)}`}</small>`,
+      ],
+    limit !== null && ['Stuck after', limitText(limit)],
+    alarm?.falseAlarmEvery != null && ['By chance alone', byChance(alarm.falseAlarmEvery, alarm.perDay)],
+  ];
 }
 
 function limitText({ ms, usualMs, p95Ms, purchases }: NonNullable<IncidentDetailsBody['limit']>): Html {
@@ -116,16 +114,16 @@ function limitText({ ms, usualMs, p95Ms, purchases }: NonNullable<IncidentDetail
     ...(p95Ms === null ? [] : [tied(`95 % under ${length(p95Ms)}`)]),
     ...(purchases === null ? [] : [`from ${counted(purchases, 'purchase')}`]),
   ];
-  return html`${length(ms)}${known.length === 0 ? NOTHING : html`<small>${known.join(', ')}</small>`}`;
+  return html`${length(ms)}${known.length !== 0 && html`<small>${known.join(', ')}</small>`}`;
 }
 
 const span = (from: string, to: string): string => length(Math.max(Date.parse(to) - Date.parse(from), 0));
 
 function byChance(every: number, perDay: number | null): Html {
   const often =
-    perDay === null || perDay <= 0
-      ? NOTHING
-      : html`<small>${tied(`about every ${number(Math.max(1, Math.round(every / perDay)))} d with the ${number(Math.round(perDay))} a day who come here`)}</small>`;
+    perDay !== null &&
+    perDay > 0 &&
+    html`<small>${tied(`about every ${number(Math.max(1, Math.round(every / perDay)))} d with the ${number(Math.round(perDay))} a day who come here`)}</small>`;
   return html`once in ${number(Math.round(every))} customers${often}`;
 }
 
@@ -152,14 +150,13 @@ export function causes(incident: IncidentDetailsBody, { now, base }: Ask): Html 
   const { causes: likely, earlier, kind, count, saidAt } = incident;
   if (kind !== 'stuck') return NOTHING;
   const last =
-    earlier === null
-      ? NOTHING
-      : html`<section class="panel" aria-label="Last time"><p class="body small-print">${lastTime(incident, earlier, now)}</p></section>`;
+    earlier !== null &&
+    html`<section class="panel" aria-label="Last time"><p class="body small-print">${lastTime(incident, earlier, now)}</p></section>`;
   if (likely.length === 0) return html`${advice(incident)}${last}`;
   const one = ({ cause, title, why, remedy, likely: isLikely }: IncidentDetailsBody['causes'][number], index: number): Html => {
     const known = isCauseKey(cause) ? CAUSES[cause] : null;
-    const more = known === null ? NOTHING : html` <a href="${base}/docs/alerts.html#${known.anchor}">More of this cause</a>`;
-    return html`<li><h3>${index > 0 ? 'Or: ' : isLikely ? 'Likely: ' : 'Possible: '}${title}</h3>${remedy === null ? NOTHING : html`<p class="cause">${remedy}</p>`}<p class="cause mute">Why: ${tied(inPageZone(why))}${known === null ? NOTHING : html` ${known.cause}`}${more}</p></li>`;
+    const more = known !== null && html` <a href="${base}/docs/alerts.html#${known.anchor}">More of this cause</a>`;
+    return html`<li><h3>${index > 0 ? 'Or: ' : isLikely ? 'Likely: ' : 'Possible: '}${title}</h3>${remedy !== null && html`<p class="cause">${remedy}</p>`}<p class="cause mute">Why: ${tied(inPageZone(why))}${known !== null && html` ${known.cause}`}${more}</p></li>`;
   };
   // The reasons name those who were stuck then.
   const asOf = count > 0 || saidAt === null ? {} : { note: html`as it was ${when(saidAt, now)}` };
@@ -172,7 +169,7 @@ function lastTime({ site, state }: IncidentDetailsBody, earlier: NonNullable<Inc
   const { site: at, state: is, title, note, by } = earlier;
   const isHere = at === null || (at === site && is?.value === state?.value);
   const where = isHere ? 'Last time here' : html`Last time at <bdi>${at}</bdi>${is === null ? '' : ` (${stateWords(is.value)})`}`;
-  return html`${where}, ${when(earlier.at, now)}, it was: ${title}${by === null ? NOTHING : html`, says <bdi>${by}</bdi>`}.${note === null ? NOTHING : html` “<bdi>${note}</bdi>”`}`;
+  return html`${where}, ${when(earlier.at, now)}, it was: ${title}${by !== null && html`, says <bdi>${by}</bdi>`}.${note !== null && html` “<bdi>${note}</bdi>”`}`;
 }
 
 const DELIVERED: Readonly<Record<IncidentDetailsBody['said'][number]['status'], readonly [Shape, string]>> = {

@@ -4,7 +4,7 @@ import type { OverviewBody } from '../../../api/health/overview.ts';
 import { actorOf } from '../../../api/http/caller.ts';
 import type { IncidentCustomersBody } from '../../../api/incidents/customers.ts';
 import type { IncidentDetailsBody, SilenceBody } from '../../../api/incidents/fields.ts';
-import { ApiRefusal } from '../../frame/api-calls.ts';
+import { refusalIn } from '../../frame/api-calls.ts';
 import { type Html, html, NOTHING, tied } from '../../frame/html.ts';
 import { icon } from '../../frame/icons.ts';
 import type { View } from '../../frame/page.ts';
@@ -41,8 +41,7 @@ export const incidentPages = [
     try {
       await DO[act](ask);
     } catch (error) {
-      if (!(error instanceof ApiRefusal) || error.status >= 500) throw error;
-      return incidentView(ask, { act, values: ask.form, refusal: error });
+      return incidentView(ask, { act, values: ask.form, refusal: refusalIn(error) });
     }
     return { goTo: `${path(ask)}?done=${act}` };
   }),
@@ -119,8 +118,7 @@ async function incidentView(ask: Ask, refused: Refused | null): Promise<View> {
 function done(act: string | undefined, { acknowledged }: IncidentDetailsBody): Html {
   const says = DONE.get(act ?? '');
   if (says === undefined) return NOTHING;
-  const note =
-    act === 'acknowledge' && acknowledged?.note === null ? html` <a href="#note">Add a note for the others</a>` : NOTHING;
+  const note = act === 'acknowledge' && acknowledged?.note === null && html` <a href="#note">Add a note for the others</a>`;
   return html`<div class="done">${flash(html`${says}${note}`)}</div>`;
 }
 
@@ -130,7 +128,7 @@ function head(parts: CareParts, body: IncidentCustomersBody | null): Html {
   const money = body === null || endedAt !== null ? '' : moneySentence(body);
   const sub = [money, restsOn(parts.incident)].filter((text) => text !== '').join(' ');
   return html`<div class="head">${standing(parts, owned)}
-<h1 class="say" data-said><bdi>${where}</bdi>: ${tied(what)}</h1>${sub === '' ? NOTHING : html`<p class="sub">${tied(sub)}</p>`}${firstActs(parts, owned)}</div>`;
+<h1 class="say" data-said><bdi>${where}</bdi>: ${tied(what)}</h1>${sub !== '' && html`<p class="sub">${tied(sub)}</p>`}${firstActs(parts, owned)}</div>`;
 }
 
 /** Of an open incident of a subscriber: Resume comes first. */
@@ -152,7 +150,7 @@ function standing({ incident, ask: { now } }: CareParts, owned: string | null): 
     return html`<p class="st ok">${icon('ok')}<span>ended, lasted ${length(lasted)}</span></p>`;
   }
   const shape = shapeOf(incident);
-  const ends = endsAt === null ? NOTHING : html`${comingEnd(incident, now)}, `;
+  const ends = endsAt !== null && html`${comingEnd(incident, now)}, `;
   const who =
     owner !== null
       ? html`acknowledged by <bdi>${owner}</bdi>`

@@ -4,7 +4,8 @@ import type { OverviewBody } from '../../../api/health/overview.ts';
 import type { ListedIncidentBody } from '../../../api/incidents/fields.ts';
 import { CAUSES, isCauseKey } from '../../../domain/incidents/causes.ts';
 import { counted } from '../../../domain/values/counts.ts';
-import { type Html, html, NOTHING, tied } from '../../frame/html.ts';
+import { type Listed, queryOf } from '../../frame/api-calls.ts';
+import { type Html, html, tied } from '../../frame/html.ts';
 import { icon, status } from '../../frame/icons.ts';
 import { type Ask, page } from '../../frame/page-route.ts';
 import { field } from '../../parts/fields.ts';
@@ -16,10 +17,7 @@ import { moneyWaiting } from './money.ts';
 const MOST_OPEN = 100;
 const ENDED_AT_ONCE = 30;
 
-interface Page {
-  readonly data: readonly ListedIncidentBody[];
-  readonly nextCursor: string | null;
-}
+type Page = Listed<ListedIncidentBody>;
 
 type Filters = Readonly<Record<'status' | 'site' | 'kind', string | undefined>>;
 
@@ -28,20 +26,14 @@ export const incidentListPages = [
     const { status: wanted, site, kind, cursor } = ask.query;
     const filters: Filters = { status: wanted, site, kind };
     const read = (of: 'open' | 'ended', limit: number): Promise<Page> =>
-      ask.api.get<Page>('/v1/incidents', {
-        site,
-        kind,
-        status: of,
-        limit,
-        cursor: wanted === of || of === 'ended' ? cursor : null,
-      });
+      ask.api.get('/v1/incidents', { site, kind, status: of, limit, cursor: wanted === of || of === 'ended' ? cursor : null });
     const [overview, open, ended] = await Promise.all([
       ask.api.get<OverviewBody>('/v1/overview'),
       wanted === 'ended' || (wanted !== 'open' && cursor !== undefined) ? NO_PAGE : read('open', MOST_OPEN),
       wanted === 'open' ? NO_PAGE : read('ended', ENDED_AT_ONCE),
     ]);
     const says = sentence(overview);
-    const body = html`<div class="head"><h1 class="say" data-said>${overview.incidents.open === 0 ? NOTHING : icon('critical', 's-ico critical')}${says}</h1><p class="sub"><a href="${ask.base}/rehearse">What would another limit have alerted of?</a></p></div>
+    const body = html`<div class="head"><h1 class="say" data-said>${overview.incidents.open !== 0 && icon('critical', 's-ico critical')}${says}</h1><p class="sub"><a href="${ask.base}/rehearse">What would another limit have alerted of?</a></p></div>
 <div class="stack">${filterForm(filters, overview, ask)}${lists({ open, ended }, filters, ask)}</div>`;
     return { title: 'Incidents', place: 'incidents', crumb: 'Incidents', body };
   }),
@@ -55,12 +47,8 @@ function sentence({ incidents }: OverviewBody): string {
 }
 
 function filterForm({ status: wanted, site, kind }: Filters, { sites }: OverviewBody, { base }: Ask): Html {
-  const chip = (value: string, word: string): Html => {
-    const query = new URLSearchParams(
-      Object.entries({ status: value, site, kind }).filter((each): each is [string, string] => !!each[1]),
-    );
-    return html`<a class="chip" href="${base}/incidents?${query.toString()}"${(wanted ?? '') === value ? html` aria-current="true"` : NOTHING}>${word}</a>`;
-  };
+  const chip = (value: string, word: string): Html =>
+    html`<a class="chip" href="${base}/incidents?${queryOf({ status: value, site, kind }).slice(1)}"${(wanted ?? '') === value && html` aria-current="true"`}>${word}</a>`;
   const tried = { values: { site: site ?? '', kind: kind ?? '' }, refusal: null };
   const choices = (all: string, values: readonly string[]) => [
     { value: '', word: all },
@@ -68,33 +56,23 @@ function filterForm({ status: wanted, site, kind }: Filters, { sites }: Overview
   ];
   const names = sites.map((each) => each.site);
   return html`<form class="filters at-end" action="${base}/incidents"><nav class="filters" aria-label="Open or ended">${chip('', 'Open, then ended')}${chip('open', 'Open')}${chip('ended', 'Ended')}</nav>
-${wanted === undefined || wanted === '' ? NOTHING : html`<input type="hidden" name="status" value="${wanted}">`}
+${wanted !== undefined && wanted !== '' && html`<input type="hidden" name="status" value="${wanted}">`}
 ${field({ name: 'site', label: 'Site', tried, choices: choices('all sites', names) })}${field({ name: 'kind', label: 'Kind', tried, choices: choices('all kinds', INCIDENT_KINDS) })}<button class="btn">Show</button></form>`;
 }
 
 function lists({ open, ended }: { open: Page; ended: Page }, filters: Filters, ask: Ask): Html {
-  const address = (cursor: string, of: string): string => {
-    const query = Object.entries({ ...filters, status: of, cursor }).filter((each): each is [string, string] => !!each[1]);
-    return `${ask.base}/incidents?${new URLSearchParams(query).toString()}`;
-  };
-  const older = (shown: Page, of: string, word: string) =>
-    shown.nextCursor === null ? {} : { foot: html`<a rel="next" href="${address(shown.nextCursor, of)}">${word}</a>` };
+  const older = ({ nextCursor: cursor }: Page, status: string | undefined, word: string): Html | false =>
+    cursor !== null && html`<a rel="next" href="${ask.base}/incidents${queryOf({ ...filters, status, cursor })}">${word}</a>`;
   const parts: Html[] = [];
   if (open.data.length > 0) {
     const sorted = worstWithParts(open.data);
-    parts.push(
-      panel({ id: 'open', title: 'Open', body: table(sorted, ask, 'Open for'), ...older(open, 'open', 'Older open ones') }),
-    );
+    const foot = older(open, 'open', 'Older open ones');
+    parts.push(panel({ id: 'open', title: 'Open', body: table(sorted, ask, 'Open for'), foot }));
   }
-  if (ended.data.length > 0)
-    parts.push(
-      panel({
-        id: 'ended',
-        title: 'Ended',
-        body: table(ended.data, ask, 'Lasted'),
-        ...older(ended, filters.status ?? '', 'Older'),
-      }),
-    );
+  if (ended.data.length > 0) {
+    const foot = older(ended, filters.status, 'Older');
+    parts.push(panel({ id: 'ended', title: 'Ended', body: table(ended.data, ask, 'Lasted'), foot }));
+  }
   return parts.length > 0 ? html`${parts}` : nothing(filters, ask);
 }
 
@@ -120,17 +98,15 @@ function row(incident: ListedIncidentBody, { base, now }: Ask): Html {
     endedAt === null
       ? since(reopenedAt ?? openedAt, now)
       : html`${length(Math.max(Date.parse(endedAt) - Date.parse(openedAt), 0))}<small>ended ${when(endedAt, now)}</small>`;
-  const quiet = silencedUntil === null ? NOTHING : html`<small>silenced, ends ${when(silencedUntil, now)}</small>`;
-  const was = answer === null ? NOTHING : html`${causeTitle(answer.cause)}`;
-  const ends = incident.endsAt === null ? NOTHING : html`<small>${comingEnd(incident, now)}</small>`;
-  const part =
-    parent === null ? NOTHING : html`<small>part of <a href="${base}/incidents/${parent}">another incident</a></small>`;
-  const waits = money === null || incident.count === 0 ? NOTHING : moneyWaiting(money);
+  const quiet = silencedUntil !== null && html`<small>silenced, ends ${when(silencedUntil, now)}</small>`;
+  const was = answer !== null && html`${causeTitle(answer.cause)}`;
+  const ends = incident.endsAt !== null && html`<small>${comingEnd(incident, now)}</small>`;
+  const part = parent !== null && html`<small>part of <a href="${base}/incidents/${parent}">another incident</a></small>`;
+  const waits = money !== null && incident.count !== 0 && moneyWaiting(money);
   const note =
-    acknowledged?.note == null
-      ? NOTHING
-      : html`<small class="few-lines" title="${acknowledged.note}">“<bdi>${acknowledged.note}</bdi>”</small>`;
-  return html`<tr id="row-${id}"${parent === null ? NOTHING : html` class="is-part"`}><th scope="row" class="wide"><a href="${base}/incidents/${id}"><bdi>${where}</bdi></a> <span>${tied(what)}</span>${ends}${part}</th>
+    acknowledged?.note != null &&
+    html`<small class="few-lines" title="${acknowledged.note}">“<bdi>${acknowledged.note}</bdi>”</small>`;
+  return html`<tr id="row-${id}"${parent !== null && html` class="is-part"`}><th scope="row" class="wide"><a href="${base}/incidents/${id}"><bdi>${where}</bdi></a> <span>${tied(what)}</span>${ends}${part}</th>
 <td class="full" data-l="${endedAt === null ? 'waits' : 'it was'}">${endedAt === null ? waits : was}</td>
 <td>${endedAt === null ? status(shapeOf(incident), severity) : html`<span class="mute">was ${severity}</span>`}</td>
 <td class="end" data-l="${endedAt === null ? 'open for' : 'lasted'}">${time}</td>

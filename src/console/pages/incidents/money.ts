@@ -1,7 +1,7 @@
 /** The money that waits, everywhere in the same words. */
 import type { ListedIncidentBody } from '../../../api/incidents/fields.ts';
 import { apart, counted } from '../../../domain/values/counts.ts';
-import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
+import { type Html, html, number, tied } from '../../frame/html.ts';
 
 type Money = NonNullable<ListedIncidentBody['money']>;
 
@@ -9,9 +9,8 @@ type Money = NonNullable<ListedIncidentBody['money']>;
 export function moneyWaiting({ waiting, unpriced, atLeast }: Money): Html {
   const sums = sumsOf({ waiting });
   const unknown =
-    unpriced === 0
-      ? NOTHING
-      : html` <small>${sums.length === 0 ? '' : 'and '}${counted(unpriced, 'order')} without a known amount</small>`;
+    unpriced !== 0 &&
+    html` <small>${sums.length === 0 ? '' : 'and '}${counted(unpriced, 'order')} without a known amount</small>`;
   return html`${atLeast ? 'at least ' : ''}${sums.length > 0 ? sums.join(', ') : unpriced > 0 ? 'not known' : 'none'}${unknown}`;
 }
 

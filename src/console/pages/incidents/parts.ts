@@ -25,13 +25,13 @@ function row(part: Part, isOneState: boolean, { base, now }: Ask): Html {
   const { id, site, state, count, peak, isOver, latest, money, acknowledged } = part;
   const stuck = isOver
     ? html`over`
-    : html`<a href="${base}/purchases?${stuckQuery(part)}"><b class="stuck">${number(count)}</b><span class="vh"> stuck at ${site}</span></a>`;
+    : html`<a href="${base}/purchases${stuckQuery(part)}"><b class="stuck">${number(count)}</b><span class="vh"> stuck at ${site}</span></a>`;
   // The whole note is on the part's page.
   const owner =
     acknowledged === null
       ? html`<small>not acknowledged</small>`
-      : html`<small class="few-lines" title="${acknowledged.note ?? ''}">looked after by <bdi>${acknowledged.by}</bdi>, ${when(acknowledged.at, now)}${acknowledged.note === null ? NOTHING : html`: “<bdi>${acknowledged.note}</bdi>”`}</small>`;
-  return html`<tr id="row-${id}"><th scope="row"><a href="${base}/incidents/${id}"><bdi>${site}</bdi></a><small>${isOneState ? NOTHING : html`<span title="${state.name}">${stateWords(state.value)}</span>, `}for ${since(part.since, now)}</small>${owner}</th>
+      : html`<small class="few-lines" title="${acknowledged.note ?? ''}">looked after by <bdi>${acknowledged.by}</bdi>, ${when(acknowledged.at, now)}${acknowledged.note !== null && html`: “<bdi>${acknowledged.note}</bdi>”`}</small>`;
+  return html`<tr id="row-${id}"><th scope="row"><a href="${base}/incidents/${id}"><bdi>${site}</bdi></a><small>${!isOneState && html`<span title="${state.name}">${stateWords(state.value)}</span>, `}for ${since(part.since, now)}</small>${owner}</th>
 <td class="num end">${stuck}<small>${number(peak)} at the worst</small></td>
 <td class="full share">${latest === null || isOver ? html`<span class="mute">${isOver ? 'nobody is stuck now' : 'not known'}</span>` : html`${shareBar(latest, part.usualShare)}<small>${latest.overdue} of the latest ${latest.of}${usually(part)}</small>`}</td>
 <td class="full" data-l="waits">${money === null ? html`<span class="mute">nothing</span>` : moneyWaiting(money)}</td></tr>`;

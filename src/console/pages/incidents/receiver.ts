@@ -11,8 +11,8 @@ import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
 import type { Ask } from '../../frame/page-route.ts';
 import { answerPanel, reasonIn } from '../../parts/answers.ts';
 import { heldText, resumeForm } from '../../parts/held.ts';
-import { facts, panel, written } from '../../parts/lists.ts';
-import { isForPeople, isHeld, type Receiver } from '../../parts/receivers.ts';
+import { factsPanel, panel, written } from '../../parts/lists.ts';
+import { isForPeople, isHeld } from '../../parts/receivers.ts';
 import { clockTime, momentTime, since, when } from '../../parts/time.ts';
 import { attemptsPicture } from '../../pictures/attempts.ts';
 import { ladder } from '../subscribers/words.ts';
@@ -21,23 +21,11 @@ const MOST_DRAWN = 60;
 
 type Attempt = SubscriberAttemptsBody['data'][number];
 
-/** All that the page of such an incident shows beside what every incident's does. */
-export interface TroubledReceiver {
-  readonly receiver: Receiver;
-  readonly others: OverviewBody['subscribers'];
-  readonly waiting: SubscriberWaitingBody;
-  /** The latest first. */
-  readonly attempts: readonly Attempt[];
-  /** The delivery whose answer is shown. */
-  readonly tried: DeliveryDetailsBody | null;
-}
+/** All that the page of such an incident shows beside what every incident's does: attempts the latest first, the delivery whose answer is shown. */
+export type TroubledReceiver = NonNullable<Awaited<ReturnType<typeof readReceiver>>>;
 
 /** Reads it; null where the incident is of no single subscriber, or of one that is gone. Throws ApiRefusal. */
-export async function readReceiver(
-  { api }: Ask,
-  { kind, subscriber }: IncidentDetailsBody,
-  all: OverviewBody['subscribers'],
-): Promise<TroubledReceiver | null> {
+export async function readReceiver({ api }: Ask, { kind, subscriber }: IncidentDetailsBody, all: OverviewBody['subscribers']) {
   const receiver = kind === 'subscriber' ? all.find(({ name }) => name === subscriber) : undefined;
   if (receiver === undefined) return null;
   const path = `/v1/subscribers/${encodeURIComponent(receiver.name)}`;
@@ -96,7 +84,7 @@ export function receiverReason(told: TroubledReceiver, now: number): Html {
       : error === null
         ? NOTHING
         : html`<bdi>${error}</bdi>`;
-  return html`${why} ${isHeld(receiver) ? heldText(receiver, now) : NOTHING}`;
+  return html`${why} ${isHeld(receiver) && heldText(receiver, now)}`;
 }
 
 /** The whole answer, while the last attempt is the one that it answered. */
@@ -153,7 +141,7 @@ function answer({ waiting: { lastAnswer }, attempts: all, tried }: TroubledRecei
   const foot =
     tried === null
       ? undefined
-      : html`<a href="${base}/deliveries/${tried.id}">The event that was tried: ${tried.event.type}${order === null ? NOTHING : html` of <span class="id">${written(order)}</span>`}</a>`;
+      : html`<a href="${base}/deliveries/${tried.id}">The event that was tried: ${tried.event.type}${order !== null && html` of <span class="id">${written(order)}</span>`}</a>`;
   return answerPanel({ text: lastAnswer?.text ?? null, note, foot });
 }
 
@@ -163,7 +151,7 @@ function attempts({ attempts: all, receiver }: TroubledReceiver): Html {
   return panel({
     id: 'tries',
     title: 'Attempts and pauses',
-    body: html`<div class="body stack">${attemptsPicture(all.toReversed(), MOST_DRAWN)}${hasLadder ? ladder(receiver) : NOTHING}</div>`,
+    body: html`<div class="body stack">${attemptsPicture(all.toReversed(), MOST_DRAWN)}${hasLadder && ladder(receiver)}</div>`,
   });
 }
 
@@ -193,7 +181,7 @@ export function receiverNumbers({ receiver, waiting, others }: TroubledReceiver,
   const peers =
     others.length === 0 ? 'there is no other' : troubled.length === 0 ? 'all take what they are sent' : troubled.join(', ');
   const isPeople = isForPeople(receiver);
-  const rows: (readonly [string, Html | string])[] = [
+  return factsPanel('numbers', 'Numbers', [
     [
       isHeld(receiver) ? 'Parked' : 'Waiting',
       html`${waiting.atLeast ? 'at least ' : ''}${number(waiting.count)}<small>${waiting.atLeast ? 'counted so far' : 'counted, not estimated'}</small>`,
@@ -204,16 +192,11 @@ export function receiverNumbers({ receiver, waiting, others }: TroubledReceiver,
       html`${number(health.failures)}<small>${isPeople ? 'it is never switched off for them' : `at ${FAILURES_TO_SWITCH_OFF} it is switched off`}</small>`,
     ],
     ['Took one last', when(waiting.deliveredAt, now)],
-    ...(waiting.givenUp === 0
-      ? []
-      : [
-          [
-            'Given up',
-            html`<a href="${base}/deliveries?${new URLSearchParams({ subscriber: name, status: 'exhausted' }).toString()}">${waiting.givenUpAtLeast ? 'at least ' : ''}${number(waiting.givenUp)}</a><small>not sent again by themselves: <a href="${base}/subscribers/${encodeURIComponent(name)}#retry">retry them</a></small>`,
-          ] as const,
-        ]),
+    waiting.givenUp > 0 && [
+      'Given up',
+      html`<a href="${base}/deliveries?${new URLSearchParams({ subscriber: name, status: 'exhausted' }).toString()}">${waiting.givenUpAtLeast ? 'at least ' : ''}${number(waiting.givenUp)}</a><small>not sent again by themselves: <a href="${base}/subscribers/${encodeURIComponent(name)}#retry">retry them</a></small>`,
+    ],
     ['Other receivers', tied(peers)],
     ['Kept', isPeople ? 'for three days' : html`until it takes them<small>one whose own tries are used up is given up</small>`],
-  ];
-  return panel({ id: 'numbers', title: 'Numbers', body: html`<div class="body">${facts(rows)}</div>` });
+  ]);
 }

@@ -24,26 +24,24 @@ export function activityCharts({ minutes: asked, usual, site }: ActivityAnswer):
   const minutes = asked.slice(0, -1);
   const last = minutes.at(-1)!;
   const times = minutes.map(({ at }) => clockTime(Date.parse(at)).slice(0, 5));
-  const sum = (value: (minute: ActivityMinute) => number): number => minutes.reduce((total, minute) => total + value(minute), 0);
-  const [polls, failed, delivered, refused] = [
-    sum((minute) => minute.polls),
-    sum((minute) => minute.failedPolls),
-    sum((minute) => minute.delivered),
-    sum((minute) => minute.failedAttempts),
-  ];
+  const of = (key: 'polls' | 'failedPolls' | 'delivered' | 'failedAttempts'): number[] => minutes.map((minute) => minute[key]);
+  const total = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
+  const polls = total(of('polls'));
+  const failed = total(of('failedPolls'));
+  const refused = total(of('failedAttempts'));
   const lags = minutes.map(({ greatestLagMs }) => greatestLagMs);
   const greatest = Math.max(...lags.map((lag) => lag ?? 0));
   const { greatestLagMs: lag } = last;
-  const most = Math.max(...minutes.map((minute) => minute.polls));
+  const most = Math.max(...of('polls'));
   const figures = [
     chart({
       ...{ title: 'Polls a minute', now: number(last.polls), kind: 'line', times },
-      ...{ values: minutes.map((minute) => minute.polls), usual: usual.polls },
+      ...{ values: of('polls'), usual: usual.polls },
       says: `${number(polls)} in the hour${site === null ? '' : `, of ${site}`}`,
     }),
     chart({
       ...{ title: 'Polls without an answer', now: number(last.failedPolls), kind: 'bad', times },
-      ...{ values: minutes.map((minute) => minute.failedPolls), usual: usual.failedPolls, least: most * FAILED_SCALE },
+      ...{ values: of('failedPolls'), usual: usual.failedPolls, least: most * FAILED_SCALE },
       says:
         failed === 0
           ? 'none in the hour'
@@ -56,8 +54,8 @@ export function activityCharts({ minutes: asked, usual, site }: ActivityAnswer):
     }),
     chart({
       ...{ title: 'Events delivered, a minute', now: number(last.delivered), kind: 'good', times },
-      ...{ values: minutes.map((minute) => minute.delivered), usual: usual.delivered },
-      says: `${number(delivered)} in the hour; ${refused === 0 ? 'no attempt failed' : `${number(refused)} attempts failed`}`,
+      ...{ values: of('delivered'), usual: usual.delivered },
+      says: `${number(total(of('delivered')))} in the hour; ${refused === 0 ? 'no attempt failed' : `${number(refused)} attempts failed`}`,
     }),
   ];
   return html`<section class="panel" aria-label="The last hour by the minute"><div class="charts">${figures}</div>${table(minutes, times)}</section>`;

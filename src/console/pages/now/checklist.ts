@@ -7,15 +7,9 @@ import type { Ask } from '../../frame/page-route.ts';
 import { panel } from '../../parts/lists.ts';
 import { isForPeople } from '../../parts/receivers.ts';
 
-interface Step {
-  readonly isDone: boolean;
-  readonly title: string;
-  readonly says: Html | string;
-}
-
 /** The checklist of a product without a purchase. */
 export function checklist(overview: OverviewBody, ask: Ask): Html {
-  const item = ({ isDone, title, says }: Step): Html =>
+  const item = ({ isDone, title, says }: ReturnType<typeof stepsOf>[number]): Html =>
     html`<li>${icon(isDone ? 'ok' : 'waiting', isDone ? 'ok' : 'waiting')}<div class="what"><b>${title}</b><span class="vh">${isDone ? ', done' : ', to do'}</span><p>${says}</p></div></li>`;
   return panel({
     id: 'begin',
@@ -25,7 +19,7 @@ export function checklist(overview: OverviewBody, ask: Ask): Html {
   });
 }
 
-function stepsOf({ sites, subscribers, replicas }: OverviewBody, { base, origin }: Ask): Step[] {
+function stepsOf({ sites, subscribers, replicas }: OverviewBody, { base, origin }: Ask) {
   const configured = sites.filter((site) => site.configured);
   const failing = configured.filter(({ answers }) => !answers).length;
   const channels = subscribers.filter(isForPeople).length;

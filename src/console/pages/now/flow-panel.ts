@@ -41,12 +41,11 @@ export function flowPanel(flow: FlowBody, sites: readonly string[], { base, orig
         )
       : html`<div>${flowMap(picture, { label: `State flow of the last hour, ${where}`, listOf })}${flowList(picture, listOf)}</div>`;
   const table =
-    picture.nodes.length === 0
-      ? NOTHING
-      : html`<footer>${flowLegend}<span>${usual}${left}</span></footer>${flowTable(flowPicture(flow, Number.POSITIVE_INFINITY), {
-          caption: `Since ${clockTime(Date.parse(flow.from))}, ${where}. Counts are purchases; usual is the median time until a customer got on.`,
-          listOf,
-        })}`;
+    picture.nodes.length !== 0 &&
+    html`<footer>${flowLegend}<span>${usual}${left}</span></footer>${flowTable(flowPicture(flow, Number.POSITIVE_INFINITY), {
+      caption: `Since ${clockTime(Date.parse(flow.from))}, ${where}. Counts are purchases; usual is the median time until a customer got on.`,
+      listOf,
+    })}`;
   return panel({
     id: 'flow',
     title: 'Flow in the last hour',
@@ -66,13 +65,12 @@ function filter(site: string | null, sites: readonly string[], base: string): Ht
   if (sites.length < 2 && site === null) return NOTHING;
   const isShort = sites.length <= MOST_BUTTONS && sites.every((name) => name.length <= LONGEST_BUTTON);
   if (!isShort) {
-    const option = (name: string): Html =>
-      html`<option value="${name}"${name === site ? html` selected` : NOTHING}>${name}</option>`;
+    const option = (name: string): Html => html`<option value="${name}"${name === site && html` selected`}>${name}</option>`;
     return html`<form class="fields" action="${base}/"><select class="clip" id="flow-site" name="site" aria-label="Site"><option value="">All sites</option>${sites.map(option)}</select><button class="btn" id="flow-show">Show</button></form>`;
   }
   const link = (name: string | null): Html => {
     const address = name === null ? `${base}/` : `${base}/?site=${encodeURIComponent(name)}`;
-    return html`<a id="flow-of-${name ?? ''}" href="${address}"${name === site ? html` aria-current="true"` : NOTHING}>${name ?? 'All sites'}</a>`;
+    return html`<a id="flow-of-${name ?? ''}" href="${address}"${name === site && html` aria-current="true"`}>${name ?? 'All sites'}</a>`;
   };
   return html`<nav class="seg" aria-label="Sites of the map">${[null, ...sites].map(link)}</nav>`;
 }

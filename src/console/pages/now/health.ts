@@ -2,7 +2,7 @@
 import type { OverviewBody } from '../../../api/health/overview.ts';
 import { NO_CHANNEL } from '../../../domain/explain/standing.ts';
 import { counted } from '../../../domain/values/counts.ts';
-import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
+import { type Html, html, number, tied } from '../../frame/html.ts';
 import { status } from '../../frame/icons.ts';
 import type { Ask } from '../../frame/page-route.ts';
 import { panel, written } from '../../parts/lists.ts';
@@ -30,30 +30,20 @@ export function healthStrip({ sites, subscribers, replicas }: OverviewBody, { ba
   const list = (items: readonly Html[], none: Html | string, all = ''): Html => {
     if (items.length === 0) return html`<p class="mute">${none}</p>`;
     const rest = items.length - MOST_LISTED;
-    const more = rest <= 0 ? NOTHING : html`<li><a href="${base}${all}">and ${number(rest)} more</a></li>`;
+    const more = rest > 0 && html`<li><a href="${base}${all}">and ${number(rest)} more</a></li>`;
     return html`<ul>${items.slice(0, MOST_LISTED)}${more}</ul>`;
   };
+  const shownSites = sites.filter(({ configured, unpolled }) => configured || unpolled > 0).toSorted(byTrouble(isWell));
+  const systems = isFor('systems').map((each) => subscriber(each, `/subscribers/${encodeURIComponent(each.name)}`));
+  const channels = isFor('people').map((each) => subscriber(each, '/channels'));
+  const noSystem = html`No system gets events yet: <a href="${base}/subscribers">add a subscriber</a>.`;
+  const noChannel = html`${NO_CHANNEL}. <a href="${base}/channels">How to set a channel</a>`;
   return panel({
     id: 'health',
     title: 'Health',
-    body: html`<div class="strip"><div><h3>Sites</h3>${list(
-      sites
-        .filter(({ configured, unpolled }) => configured || unpolled > 0)
-        .toSorted(byTrouble(isWell))
-        .map(site),
-      'No site is configured.',
-      '/sites',
-    )}</div>
-<div><h3>Subscribers</h3>${list(
-      isFor('systems').map((each) => subscriber(each, `/subscribers/${encodeURIComponent(each.name)}`)),
-      html`No system gets events yet: <a href="${base}/subscribers">add a subscriber</a>.`,
-      '/subscribers',
-    )}</div>
-<div><h3>Channels</h3>${list(
-      isFor('people').map((each) => subscriber(each, '/channels')),
-      html`${NO_CHANNEL}. <a href="${base}/channels">How to set a channel</a>`,
-      '/channels',
-    )}</div>
+    body: html`<div class="strip"><div><h3>Sites</h3>${list(shownSites.map(site), 'No site is configured.', '/sites')}</div>
+<div><h3>Subscribers</h3>${list(systems, noSystem, '/subscribers')}</div>
+<div><h3>Channels</h3>${list(channels, noChannel, '/channels')}</div>
 <div><h3>Replicas</h3>${list(replicas.map(replica), status('critical', 'no replica runs'), '/sites')}</div></div>`,
   });
 }

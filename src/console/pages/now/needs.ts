@@ -41,9 +41,8 @@ export function needList(needs: readonly Need[], incidents: readonly ListedIncid
 function firstOf(items: readonly Html[], id: string): Html {
   const rest = items.slice(MOST_OPEN);
   const more =
-    rest.length === 0
-      ? NOTHING
-      : html`<details class="same" id="${id}"><summary>${counted(rest.length, 'more thing', 'more things')}</summary><ul class="needs">${rest}</ul></details>`;
+    rest.length !== 0 &&
+    html`<details class="same" id="${id}"><summary>${counted(rest.length, 'more thing', 'more things')}</summary><ul class="needs">${rest}</ul></details>`;
   return html`<ul class="needs" data-still="looked-at">${items.slice(0, MOST_OPEN)}</ul>${more}`;
 }
 
@@ -55,11 +54,11 @@ function needItem(
   const { about, kind, severity, text, why, since: from, todo, action } = need;
   const to = `${base}${action.path}`;
   const shape = needShape(need);
-  const long = from === null ? NOTHING : html`<span>For ${since(from, now)}.</span> `;
+  const long = from !== null && html`<span>For ${since(from, now)}.</span> `;
   const label = mayOperate ? action.label : 'Look';
   // What to do is in the page of an incident, which knows more of it.
-  const advice = kind === 'incident' ? NOTHING : html`<p class="small"><bdi>What to do: ${todo.replace(/\.$/, '')}.</bdi></p>`;
-  return html`<li id="row-${rowId(about, kind)}">${icon(shape, shape)}<div class="what"><a href="${to}"><span class="vh">${severity}: </span><bdi>${tied(text)}</bdi></a><p>${long}${why === null ? NOTHING : html`<bdi>${tied(why)}.</bdi> `}${incident === undefined ? NOTHING : figures(incident)}</p>${advice}</div><div class="act"><a class="btn${isFirst ? ' first' : ''}" href="${to}">${label}<span class="vh">: ${text}</span></a></div></li>`;
+  const advice = kind !== 'incident' && html`<p class="small"><bdi>What to do: ${todo.replace(/\.$/, '')}.</bdi></p>`;
+  return html`<li id="row-${rowId(about, kind)}">${icon(shape, shape)}<div class="what"><a href="${to}"><span class="vh">${severity}: </span><bdi>${tied(text)}</bdi></a><p>${long}${why !== null && html`<bdi>${tied(why)}.</bdi> `}${incident !== undefined && figures(incident)}</p>${advice}</div><div class="act"><a class="btn${isFirst ? ' first' : ''}" href="${to}">${label}<span class="vh">: ${text}</span></a></div></li>`;
 }
 
 /** Stable over refreshes: `incident-inc_41`. Two needs of a kind are about two things. */
@@ -70,7 +69,7 @@ function rowId(about: string, kind: string): string {
 function figures({ count, peak, money, alarm }: ListedIncidentBody): Html {
   const most = peak > count ? `${number(count)} now, ${number(peak)} at the worst. ` : '';
   const isKnown = money !== null && count > 0 && money.waiting.length + money.unpriced > 0;
-  const waits = isKnown ? html`<span class="money">Money waiting: ${moneyWaiting(money)}.</span> ` : NOTHING;
+  const waits = isKnown && html`<span class="money">Money waiting: ${moneyWaiting(money)}.</span> `;
   const usual =
     alarm === null
       ? ''

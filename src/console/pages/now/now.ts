@@ -5,7 +5,7 @@ import type { ListedIncidentBody } from '../../../api/incidents/fields.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
 import { icon } from '../../frame/icons.ts';
-import { type Ask, page } from '../../frame/page-route.ts';
+import { page } from '../../frame/page-route.ts';
 import { length } from '../../parts/time.ts';
 import { flowPicture } from '../../pictures/flow-model.ts';
 import { type ActivityAnswer, activityCharts, MINUTES_ASKED } from './charts.ts';
@@ -27,10 +27,11 @@ export const nowPages = [
       ask.api.get<ActivityAnswer>('/v1/activity', { site, minutes: MINUTES_ASKED }),
     ]);
     const { title, text, needs } = overview.headline;
+    const sites = overview.sites.filter(({ configured }) => configured).map((each) => each.site);
     const isEmpty = overview.purchases.total === 0 && flow.edges.length === 0;
-    const sub = isEmpty ? NOTHING : html`<p class="sub">${tied(second(overview, flow))}</p>`;
+    const sub = !isEmpty && html`<p class="sub">${tied(second(overview, flow))}</p>`;
     const body = html`<div class="head"><h1 class="say" data-said>${mark(overview)}${tied(text)}</h1>${sub}</div>
-<div class="stack">${needList(needs, incidents.data, ask)}${endingList(incidents.data, ask)}${isEmpty ? checklist(overview, ask) : pictures({ overview, flow, activity }, ask)}${healthStrip(overview, ask)}</div>`;
+<div class="stack">${needList(needs, incidents.data, ask)}${endingList(incidents.data, ask)}${isEmpty ? checklist(overview, ask) : html`${flowPanel(flow, sites, ask)}${activityCharts(activity)}`}${healthStrip(overview, ask)}</div>`;
     return { title, place: 'now', crumb: 'Now', body };
   }),
 ];
@@ -40,17 +41,6 @@ function mark({ headline: { severity, needs } }: OverviewBody): Html {
   const [worst] = needs;
   const shape = worst === undefined ? (severity === 'ending' ? 'waiting' : null) : needShape(worst);
   return shape === null ? NOTHING : icon(shape, `s-ico ${shape}`);
-}
-
-interface Read {
-  readonly overview: OverviewBody;
-  readonly flow: FlowBody;
-  readonly activity: ActivityAnswer;
-}
-
-function pictures({ overview, flow, activity }: Read, ask: Ask): Html {
-  const sites = overview.sites.filter(({ configured }) => configured).map((each) => each.site);
-  return html`${flowPanel(flow, sites, ask)}${activityCharts(activity)}`;
 }
 
 function second({ purchases, polling }: OverviewBody, flow: FlowBody): string {

@@ -1,5 +1,5 @@
 /** What can be done to one purchase. What the API refuses is said on the purchase's page. */
-import { ApiRefusal } from '../../frame/api-calls.ts';
+import { refusalIn } from '../../frame/api-calls.ts';
 import type { View } from '../../frame/page.ts';
 import { type Ask, action, type GoOn } from '../../frame/page-route.ts';
 import { purchasePath } from '../../parts/purchases.ts';
@@ -19,8 +19,10 @@ function one(
       const done = await act(ask, `/v1/purchases/${encodeURIComponent(id)}`, query);
       return { goTo: `${purchasePath({ site, purchaseId: id })}?done=${done}` };
     } catch (error) {
-      if (!(error instanceof ApiRefusal) || error.code === 'purchase_not_found') throw error;
-      return purchaseView(ask, error);
+      return purchaseView(
+        ask,
+        refusalIn(error, ({ code }) => code !== 'purchase_not_found'),
+      );
     }
   };
   return action(`/purchases/:site/:id/${name}`, answer, scope);

@@ -2,6 +2,7 @@
 import type { OverviewBody } from '../../../api/health/overview.ts';
 import { OUTCOMES } from '../../../domain/purchases/outcome.ts';
 import { STATE_NAMES, stateBoth, statePlace, stateValue } from '../../../domain/purchases/states.ts';
+import { queryOf } from '../../frame/api-calls.ts';
 import { type Html, html, NOTHING, number } from '../../frame/html.ts';
 import { icon, type Shape } from '../../frame/icons.ts';
 import { instantIn } from '../../parts/local-time.ts';
@@ -39,12 +40,6 @@ export function asked(filter: Filter): Filter {
   return { ...filter, sort: sortOf(filter), from: instantIn(filter.from, zoneName()), to: instantIn(filter.to, zoneName()) };
 }
 
-/** The query of an address, with its question mark; without what is empty. */
-export function queryOf(values: Readonly<Record<string, string | null | undefined>>): string {
-  const given = Object.entries(values).filter((entry): entry is [string, string] => entry[1] != null && entry[1] !== '');
-  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
-}
-
 export const OUTCOME_WORDS: Readonly<Record<(typeof OUTCOMES)[number], string>> = {
   stuck: 'stuck',
   waiting: 'waiting',
@@ -80,18 +75,15 @@ export function fields(
   const hidden = (['status', 'stuck', 'reference'] as const).flatMap((name) =>
     filter[name] === '' ? [] : [html`<input type="hidden" name="${name}" value="${filter[name]}">`],
   );
+  const sites = overview.sites.map(({ site }) => site);
   const isOpen = problem !== null || NAMES.some((name) => name !== 'q' && filter[name] !== '');
   return html`<form class="body stack filter" role="search" aria-label="Filter" action="${base}/purchases">${hidden}
 <div class="fields"><label class="grow">Order, reference or id; its beginning is enough <input name="q" type="search" value="${filter.q}" placeholder="ORD-10" maxlength="200" autocomplete="off"${wrong('q')}></label><button class="btn">Show</button></div>
-<details class="fold" id="more"${isOpen ? html` open` : NOTHING}><summary>Site, state, outcome, time, amount, sort</summary><div class="stack">
-<div class="fields even">${choice(
-    'site',
-    'Site',
-    overview.sites.map(({ site }) => site),
-  )}${choice('state', 'State', STATE_NAMES, stateBoth)}${choice('outcome', 'Outcome', OUTCOMES, (value) => OUTCOME_WORDS[value as 'paid'])}<label>Sort <select name="sort"${wrong('sort')}><option value="">as usual</option>${options(Object.keys(SORT_WORDS), filter.sort, (value) => SORT_WORDS[value as 'newest'])}</select></label></div>
+<details class="fold" id="more"${isOpen && html` open`}><summary>Site, state, outcome, time, amount, sort</summary><div class="stack">
+<div class="fields even">${choice('site', 'Site', sites)}${choice('state', 'State', STATE_NAMES, stateBoth)}${choice('outcome', 'Outcome', OUTCOMES, (value) => OUTCOME_WORDS[value as 'paid'])}<label>Sort <select name="sort"${wrong('sort')}><option value="">as usual</option>${options(Object.keys(SORT_WORDS), filter.sort, (value) => SORT_WORDS[value as 'newest'])}</select></label></div>
 <div class="fields"><fieldset class="lab times"><legend>Registered, ${zoneName()}</legend><div class="pair">${time('from', 'Registered since')}<span>to</span>${time('to', 'Registered before')}</div></fieldset>
 <fieldset class="lab amounts"><legend>Amount</legend><div class="pair">${amount('least', 'Least amount')}<span>to</span>${amount('most', 'Most amount')}${text('currency', 'Currency', html` size="4" maxlength="20" placeholder="SEK" autocomplete="off"`)}</div></fieldset></div></div></details>
-${problem === null ? NOTHING : html`<p class="problem" id="filter-problem" role="alert">${icon('warning')} ${problem.says}</p>`}
+${problem !== null && html`<p class="problem" id="filter-problem" role="alert">${icon('warning')} ${problem.says}</p>`}
 ${chips(overview, filter, base)}</form>`;
 }
 
@@ -106,7 +98,7 @@ function options(values: readonly string[], chosen: string, word: (value: string
   const all = chosen === '' || values.includes(chosen) ? values : [...values, chosen];
   return all.map(
     (value) =>
-      html`<option value="${value}"${value === chosen ? html` selected` : NOTHING}>${values.includes(value) ? word(value) : value}</option>`,
+      html`<option value="${value}"${value === chosen && html` selected`}>${values.includes(value) ? word(value) : value}</option>`,
   ) as Html[];
 }
 
@@ -118,33 +110,17 @@ function chips({ purchases }: OverviewBody, filter: Filter, base: string): Html 
     const isCurrent = NAMES.every(
       (name) => name === 'site' || name === 'sort' || filter[name] === (name === 'outcome' ? outcome : ''),
     );
-    return html`<a class="chip" href="${base}/purchases${queryOf({ site: filter.site, outcome, sort: filter.sort })}"${isCurrent ? html` aria-current="true"` : NOTHING}>${mark === null ? NOTHING : icon(mark, mark === 'paid' ? 'ok' : mark)}${word}${count === null ? '' : ` ${number(count)}`}</a>`;
+    return html`<a class="chip" href="${base}/purchases${queryOf({ site: filter.site, outcome, sort: filter.sort })}"${isCurrent && html` aria-current="true"`}>${mark !== null && icon(mark, mark === 'paid' ? 'ok' : mark)}${word}${count === null ? '' : ` ${number(count)}`}</a>`;
   };
+  const stuck = sum((group) => group.stuck);
   const withStatus = (status: string): number => sum((group) => (group.status === status ? group.count - group.stuck : 0));
-  return html`<nav class="filters" aria-label="Quick filters">${chip('all', '', null, null)}${chip(
-    'stuck',
-    'stuck',
-    'stuck',
-    sum(({ stuck }) => stuck),
-  )}${chip('waiting', 'waiting', 'waiting', withStatus('watching'))}${chip('paid late', 'paid_late', 'paid', null)}${chip('not paid', 'not_paid', 'final', null)}
+  return html`<nav class="filters" aria-label="Quick filters">${chip('all', '', null, null)}${chip('stuck', 'stuck', 'stuck', stuck)}${chip('waiting', 'waiting', 'waiting', withStatus('watching'))}${chip('paid late', 'paid_late', 'paid', null)}${chip('not paid', 'not_paid', 'final', null)}
 ${chip('unreadable', 'unreadable', 'warning', withStatus('unreadable'))}${chip('given up', 'expired', 'off', withStatus('expired'))}${chip('stopped', 'stopped', 'off', withStatus('stopped'))}<span class="mute">The address keeps all of it.</span></nav>`;
 }
 
 /** What a filter asks for, in words: `at demo-se waiting for a Finnish bank that are stuck`; empty for no filter. */
-export function filterWords({
-  q,
-  site,
-  state,
-  outcome,
-  from,
-  to,
-  least,
-  most,
-  currency,
-  status,
-  stuck,
-  reference,
-}: Filter): string {
+export function filterWords(filter: Filter): string {
+  const { q, site, state, outcome, from, to, least, most, currency, status, stuck, reference } = filter;
   const value = stateValue(state);
   const words: readonly (readonly [given: string, words: string])[] = [
     [site, `at ${site}`],

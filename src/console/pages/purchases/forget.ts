@@ -1,7 +1,7 @@
 /** Erasing a purchase: first what there is, then, once its id is typed, doing it. */
 import type { ErasureBody } from '../../../api/purchases/forget.ts';
 import { counted } from '../../../domain/values/counts.ts';
-import { type Html, html, NOTHING } from '../../frame/html.ts';
+import { type Html, html } from '../../frame/html.ts';
 import type { View } from '../../frame/page.ts';
 import { type Ask, action, type GoOn, page } from '../../frame/page-route.ts';
 import { field } from '../../parts/fields.ts';
@@ -57,7 +57,7 @@ function erased({ transitions, events, deliveries, attempts, mentions, pending }
 function remarks({ remarks: texts }: ErasureBody, { now }: Ask): Html {
   if (texts.length === 0) return html``;
   const row = ({ place, id, field, by, at, text }: ErasureBody['remarks'][number]): Html =>
-    html`<li><bdi>${text}</bdi><small class="small">${field} of ${place} ${id}${by === null ? NOTHING : html`, by <bdi>${by}</bdi>`}, ${when(at, now)}</small></li>`;
+    html`<li><bdi>${text}</bdi><small class="small">${field} of ${place} ${id}${by !== null && html`, by <bdi>${by}</bdi>`}, ${when(at, now)}</small></li>`;
   const note = 'this stays, unless its author changes it';
   return panel({ id: 'remarks', title: 'What people wrote about it', note, body: html`<ul class="rows">${texts.map(row)}</ul>` });
 }

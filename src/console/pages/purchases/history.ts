@@ -3,11 +3,12 @@ import type { ExplanationBody } from '../../../api/purchases/explanation-body.ts
 import type { DeliveryBody } from '../../../api/subscribers/fields.ts';
 import { checkoutEnd, stateWords } from '../../../domain/purchases/states.ts';
 import { counted } from '../../../domain/values/counts.ts';
-import { type Html, html, NOTHING, number } from '../../frame/html.ts';
-import { type Shape, status } from '../../frame/icons.ts';
+import { type Html, html, number } from '../../frame/html.ts';
+import { status } from '../../frame/icons.ts';
 import type { Ask } from '../../frame/page-route.ts';
 import { nothingHere, panel } from '../../parts/lists.ts';
 import { purchasePath } from '../../parts/purchases.ts';
+import { deliveryMark } from '../../parts/receivers.ts';
 import { beside } from '../../parts/states.ts';
 import { length, momentTime, when } from '../../parts/time.ts';
 import { type Stay, staysOf, stayText } from '../../pictures/stays.ts';
@@ -15,15 +16,6 @@ import type { Known } from './read.ts';
 
 /** Rows of each table; a purchase may go to and fro for long. */
 const MOST_ROWS = 200;
-
-const SHAPES: Readonly<Record<DeliveryBody['status'], readonly [Shape, Shape]>> = {
-  pending: ['waiting', 'waiting'],
-  in_flight: ['waiting', 'waiting'],
-  parked: ['parked', 'parked'],
-  delivered: ['ok', 'ok'],
-  exhausted: ['critical', 'fail'],
-  suppressed: ['off', 'off'],
-};
 
 type Step = ExplanationBody['steps'][number];
 
@@ -37,19 +29,14 @@ export function eventsPanel({ why, deliveries, purchase }: Known, ask: Ask): Htm
       ? nothingHere('No event yet: the first good poll makes one.')
       : html`<div><table class="cards fits"><thead><tr><th scope="col" class="num">#</th><th scope="col">Event</th><th scope="col">At</th><th scope="col">Deliveries</th></tr></thead><tbody>${rows.map((step) => eventRow(step, byEvent.get(step.eventId ?? '') ?? [], ask))}</tbody></table></div>`;
   const path = `${ask.base}${purchasePath(purchase)}`;
-  const again = ask.mayOperate && deliveries.length > 0 ? sendAgain(deliveries, path) : NOTHING;
+  const again = ask.mayOperate && deliveries.length > 0 && sendAgain(deliveries, path);
   const note = rows.length < events.length ? `the latest ${number(MOST_ROWS)}` : counted(events.length, 'event');
   return panel({ id: 'events', title: 'Events and deliveries', note, body: html`${body}${again}` });
 }
 
 function eventRow({ sequence, text, type, at }: Step, deliveries: readonly DeliveryBody[], ask: Ask): Html {
   return html`<tr id="row-event-${sequence ?? ''}"><td class="num hide">${sequence ?? ''}</td><th scope="row" class="wide">${text}<small>${type ?? ''}</small></th><td class="nowrap">${at === null ? '' : when(at, ask.now)}</td>
-<td class="wide">${deliveries.length === 0 ? html`<span class="mute">none</span>` : [...deliveries].reverse().map((each) => html`<div>${deliveryStatus(each)} <a href="${ask.base}/deliveries/${each.id}">${each.subscriber}</a><small>${deliveryText(each)}</small></div>`)}</td></tr>`;
-}
-
-function deliveryStatus({ status: is }: DeliveryBody): Html {
-  const [kind, shape] = SHAPES[is];
-  return status(kind, is.replace('_', ' '), shape);
+<td class="wide">${deliveries.length === 0 ? html`<span class="mute">none</span>` : [...deliveries].reverse().map((each) => html`<div>${deliveryMark(each, each.status.replace('_', ' '))} <a href="${ask.base}/deliveries/${each.id}">${each.subscriber}</a><small>${deliveryText(each)}</small></div>`)}</td></tr>`;
 }
 
 function deliveryText({ status: is, tries, lastError, reason, createdAt, settledAt }: DeliveryBody): string {
@@ -80,7 +67,7 @@ export function statesPanel({ why, purchase }: Known, { now }: Ask): Html {
     const { state, came, left, stuckAt: stuck } = stay;
     const limit = left === null && purchase.limit !== null ? purchase.limit.text : null;
     return html`<tr id="row-state-${stay.sequence}"><th scope="row" class="wide">${stateShape(stay)}${beside(state)}</th><td data-l="not before">${came.notBefore === null ? html`<span class="mute">not known</span>` : time(came.notBefore)}</td><td data-l="not after">${time(came.notAfter)}</td>
-<td class="num left wide stayed" data-l="stayed">${stayText(stay, Date.parse(why.at))}${left === null && checkoutEnd(state.value) !== null ? ', final' : ''}${stuck === null ? NOTHING : html`<small>found stuck at ${time(stuck)}</small>`}${limit === null ? NOTHING : html`<small>${limit}</small>`}</td></tr>`;
+<td class="num left wide stayed" data-l="stayed">${stayText(stay, Date.parse(why.at))}${left === null && checkoutEnd(state.value) !== null ? ', final' : ''}${stuck !== null && html`<small>found stuck at ${time(stuck)}</small>`}${limit !== null && html`<small>${limit}</small>`}</td></tr>`;
   };
   const body =
     stays.length === 0

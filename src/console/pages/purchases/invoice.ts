@@ -2,11 +2,10 @@
 import type { InvoiceContentBody } from '../../../api/purchases/invoice-body.ts';
 import { apart } from '../../../domain/values/counts.ts';
 import type { JsonValue } from '../../../domain/values/exact-json.ts';
-import { ApiRefusal } from '../../frame/api-calls.ts';
-import { type Html, html, NOTHING, tied } from '../../frame/html.ts';
-import { icon } from '../../frame/icons.ts';
+import { ApiRefusal, refusalIn } from '../../frame/api-calls.ts';
+import { type Html, html, tied } from '../../frame/html.ts';
 import { page } from '../../frame/page-route.ts';
-import { facts, nothingHere, panel, written } from '../../parts/lists.ts';
+import { alertNote, factsPanel, nothingHere, panel, written } from '../../parts/lists.ts';
 import { purchasePath, valueText } from '../../parts/purchases.ts';
 import { when } from '../../parts/time.ts';
 
@@ -16,16 +15,13 @@ export const invoicePage = page('/purchases/:site/:id/invoice', async ({ api, ba
   const { site = '', id = '' } = params;
   const found = await api
     .get<InvoiceContentBody>(`/v1/purchases/${encodeURIComponent(id)}/invoice`, { site })
-    .catch((error: unknown) => {
-      if (error instanceof ApiRefusal && error.code !== 'purchase_not_found') return error;
-      throw error;
-    });
+    .catch((error: unknown) => refusalIn(error, ({ code }) => code !== 'purchase_not_found'));
   const back = html`<a href="${base}${purchasePath({ site, purchaseId: id })}">${written(id)}</a>`;
   const isRefused = found instanceof ApiRefusal;
   const body = isRefused
-    ? html`<div class="head"><h1 class="say">No invoice is shown</h1></div><div class="note warning" role="alert">${icon('warning', 'warning')}<p><b>${found.title}.</b> <bdi>${found.message}</bdi></p></div>`
+    ? html`<div class="head"><h1 class="say">No invoice is shown</h1></div>${alertNote(html`<b>${found.title}.</b> <bdi>${found.message}</bdi>`)}`
     : html`<div class="head"><h1 class="say">${heading(found)}</h1><p class="sub">As the service has it now. It holds a person's name and address: it is stored nowhere here, and the log says that it was read.</p></div>
-<div class="stack">${items('debit', 'Items', found.debitItems)}${found.creditItems.length === 0 ? NOTHING : items('credit', 'Credits', found.creditItems)}<div class="two even">${sums(found, now)}${customer(found)}</div></div>`;
+<div class="stack">${items('debit', 'Items', found.debitItems)}${found.creditItems.length !== 0 && items('credit', 'Credits', found.creditItems)}<div class="two even">${sums(found, now)}${customer(found)}</div></div>`;
   return {
     ...({ title: 'Invoice', place: 'purchases', body, isLive: false } as const),
     crumb: html`<a href="${base}/purchases">Purchases</a> / ${site} / ${back} / Invoice`,
@@ -45,7 +41,7 @@ const day = (date: string | null): string => date?.replace(/T00:00:00(\.0+)?$/, 
 
 function items(id: string, title: string, all: readonly Item[]): Html {
   const row = ({ description, notes, amount: sum, taxAmount, taxCode }: Item): Html =>
-    html`<tr><th scope="row">${written(description ?? 'not named')}${notes === null ? NOTHING : html`<small>${written(notes)}</small>`}</th><td class="num" data-l="amount">${amount(sum)}</td><td class="num" data-l="tax in it">${amount(taxAmount)}</td><td data-l="tax code">${taxCode === null ? html`<span class="mute">none</span>` : written(valueText(taxCode))}</td></tr>`;
+    html`<tr><th scope="row">${written(description ?? 'not named')}${notes !== null && html`<small>${written(notes)}</small>`}</th><td class="num" data-l="amount">${amount(sum)}</td><td class="num" data-l="tax in it">${amount(taxAmount)}</td><td data-l="tax code">${taxCode === null ? html`<span class="mute">none</span>` : written(valueText(taxCode))}</td></tr>`;
   const body =
     all.length === 0
       ? nothingHere('The invoice names no item.')
@@ -55,18 +51,14 @@ function items(id: string, title: string, all: readonly Item[]): Html {
 
 function sums(invoice: InvoiceContentBody, now: number): Html {
   const { totalAmount, totalAuthorizedAmount, minimumAmountToPay, invoiceDate, dueDate, completed } = invoice;
-  return panel({
-    id: 'sums',
-    title: 'Sums and days',
-    body: html`<div class="body">${facts([
-      ['Total', amount(totalAmount)],
-      ['Authorized', amount(totalAuthorizedAmount)],
-      ['Pay at least', amount(minimumAmountToPay)],
-      ['Invoice date', day(invoiceDate)],
-      ['Due', day(dueDate)],
-      ['Completed', completed === null ? 'not known' : when(completed, now)],
-    ])}</div>`,
-  });
+  return factsPanel('sums', 'Sums and days', [
+    ['Total', amount(totalAmount)],
+    ['Authorized', amount(totalAuthorizedAmount)],
+    ['Pay at least', amount(minimumAmountToPay)],
+    ['Invoice date', day(invoiceDate)],
+    ['Due', day(dueDate)],
+    ['Completed', completed === null ? 'not known' : when(completed, now)],
+  ]);
 }
 
 function customer(invoice: InvoiceContentBody): Html {
@@ -77,16 +69,12 @@ function customer(invoice: InvoiceContentBody): Html {
     return there.length === 0 ? 'not known' : html`<bdi>${there.join(between)}</bdi>`;
   };
   const known = (text: string | null): Html | string => (text === null ? 'not known' : written(text));
-  return panel({
-    id: 'customer',
-    title: 'To and by whom',
-    body: html`<div class="body">${facts([
-      ['To', joined([first, last], ' ')],
-      ['Address', joined([one, two, [zip, city].filter((part) => part !== null).join(' ')], ', ')],
-      ['Pay to', known(receiver)],
-      ['Bank account', known(bankAccount)],
-      ['Reference', known(accountNumber)],
-      ...(aliasAccount === null ? [] : [['Reference of a double invoice', written(aliasAccount)] as const]),
-    ])}</div>`,
-  });
+  return factsPanel('customer', 'To and by whom', [
+    ['To', joined([first, last], ' ')],
+    ['Address', joined([one, two, [zip, city].filter((part) => part !== null).join(' ')], ', ')],
+    ['Pay to', known(receiver)],
+    ['Bank account', known(bankAccount)],
+    ['Reference', known(accountNumber)],
+    aliasAccount !== null && ['Reference of a double invoice', written(aliasAccount)],
+  ]);
 }

@@ -2,7 +2,7 @@
 import type { ExplanationBody } from '../../../api/purchases/explanation-body.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import type { JsonValue } from '../../../domain/values/exact-json.ts';
-import { type Html, html, NOTHING, tied } from '../../frame/html.ts';
+import { type Html, html, tied } from '../../frame/html.ts';
 import { icon } from '../../frame/icons.ts';
 import type { Ask } from '../../frame/page-route.ts';
 import { facts, panel, written } from '../../parts/lists.ts';
@@ -22,15 +22,14 @@ export function nextPanel({ why, purchase, receivers }: Known, { base, now }: As
   const held = new Set(receivers.filter(isHeld).map(({ name }) => name));
   const stands = why.standing.filter(({ kind, subscriber }) => kind !== 'subscriber' || !held.has(subscriber ?? ''));
   const next = purchase.nextPollAt === null ? html`no poll is planned` : html`next poll ${when(purchase.nextPollAt, now)}`;
-  const coming = ({ at, ...step }: Step): Html =>
-    html`<li>${at === null ? NOTHING : html`${when(at, now)}: `}${text(step, base)}</li>`;
+  const coming = ({ at, ...step }: Step): Html => html`<li>${at !== null && html`${when(at, now)}: `}${text(step, base)}</li>`;
   const standing = (step: Step): Html => html`<li>${text(step, base)}</li>`;
   const calm = stands.filter(({ kind, wrong }) => kind === 'subscriber' && !wrong);
   const isLong = calm.length > MOST_CALM;
   const shown = isLong ? stands.filter((step) => !calm.includes(step)) : stands;
-  const rest = isLong
-    ? html`<details class="same" id="calm"><summary>${counted(calm.length, 'receiver')} with nothing wrong</summary><ol class="why">${calm.map(standing)}</ol></details>`
-    : NOTHING;
+  const rest =
+    isLong &&
+    html`<details class="same" id="calm"><summary>${counted(calm.length, 'receiver')} with nothing wrong</summary><ol class="why">${calm.map(standing)}</ol></details>`;
   return panel({
     id: 'next',
     title: 'Next poll and why',
@@ -49,8 +48,8 @@ export function stepsPanel({ why }: Known, { base }: Ask): Html {
 }
 
 function text({ text: says, wrong, incidentId }: Omit<Step, 'at'>, base: string): Html {
-  const link = incidentId === undefined ? NOTHING : html` <a href="${base}/incidents/${incidentId}">Look at the incident</a>`;
-  return html`${wrong ? html`${icon('warning', 'warning')} ` : NOTHING}<bdi>${tied(says)}</bdi>${link}`;
+  const link = incidentId !== undefined && html` <a href="${base}/incidents/${incidentId}">Look at the incident</a>`;
+  return html`${wrong && html`${icon('warning', 'warning')} `}<bdi>${tied(says)}</bdi>${link}`;
 }
 
 /** Numbers that the specification names, by field and number; and fields whose numbers it leaves without names. */
@@ -86,8 +85,8 @@ export function knownPanel({ purchase, why }: Known, { now }: Ask): Html {
         html`${when(registeredAt, now)}<small>${registeredBy === null ? 'by whom was not noted' : `by ${registeredBy}`}</small>`,
       ],
       ['Last poll', html`${when(lastPolledAt, now)}<small>${polls} in all</small>`],
-      ...(lastError === null ? [] : [['Last error', written(lastError)] as const]),
+      lastError !== null && ['Last error', written(lastError)],
       ['Shard', `${shard}, ${replica === null ? 'of no replica now' : `polled by ${replica}`}`],
-    ])}${metadata === null ? NOTHING : html`<p class="small">Metadata</p><div class="copy"><pre id="metadata" tabindex="0"><code><bdi>${JSON.stringify(metadata, null, 2)}</bdi></code></pre><button class="btn" type="button" data-copy="metadata">Copy<span class="vh"> the metadata</span></button></div>`}</div>`,
+    ])}${metadata !== null && html`<p class="small">Metadata</p><div class="copy"><pre id="metadata" tabindex="0"><code><bdi>${JSON.stringify(metadata, null, 2)}</bdi></code></pre><button class="btn" type="button" data-copy="metadata">Copy<span class="vh"> the metadata</span></button></div>`}</div>`,
   });
 }

@@ -3,37 +3,21 @@ import type { OverviewBody } from '../../../api/health/overview.ts';
 import type { PurchaseBody } from '../../../api/purchases/purchase-body.ts';
 import { stateBoth, stateWords } from '../../../domain/purchases/states.ts';
 import { counted } from '../../../domain/values/counts.ts';
-import { ApiRefusal } from '../../frame/api-calls.ts';
+import { type Listed, queryOf, refusalIn } from '../../frame/api-calls.ts';
 import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
-import { type Shape, status } from '../../frame/icons.ts';
+import { status } from '../../frame/icons.ts';
 import type { View } from '../../frame/page.ts';
 import { type Ask, type GoOn, page } from '../../frame/page-route.ts';
 import { flash, nothingHere } from '../../parts/lists.ts';
-import { amountOf, purchasePath, valueText } from '../../parts/purchases.ts';
+import { amountOf, markOf, purchasePath, valueText } from '../../parts/purchases.ts';
 import { since, when } from '../../parts/time.ts';
 import { manyDone } from './done.ts';
 import { examples } from './examples.ts';
-import {
-  asked,
-  type Filter,
-  fields,
-  filterOf,
-  filterWords,
-  OUTCOME_WORDS,
-  orderWords,
-  type Problem,
-  queryOf,
-  sortOf,
-} from './filter.ts';
+import { asked, type Filter, fields, filterOf, filterWords, OUTCOME_WORDS, orderWords, type Problem, sortOf } from './filter.ts';
 
 const SHOWN = 50;
 
 export const listPage = page('/purchases', (ask) => listView(ask));
-
-interface Page {
-  readonly data: PurchaseBody[];
-  readonly nextCursor: string | null;
-}
 
 /** What an act adds to the list. */
 interface Acting {
@@ -51,7 +35,7 @@ export async function listView(ask: Ask, acting: Acting | null = null): Promise<
   const filter = filterOf(query);
   const overview = await api.get<OverviewBody>('/v1/overview');
   try {
-    const found = await api.get<Page>('/v1/purchases', { ...asked(filter), cursor: query.cursor, limit: SHOWN });
+    const found = await api.get<Listed<PurchaseBody>>('/v1/purchases', { ...asked(filter), cursor: query.cursor, limit: SHOWN });
     const [only, another] = found.data;
     const isOne =
       filter.q !== '' && (query.cursor ?? '') === '' && only !== undefined && another === undefined && found.nextCursor === null;
@@ -66,8 +50,8 @@ export async function listView(ask: Ask, acting: Acting | null = null): Promise<
     });
   } catch (error) {
     // What the address filters by may have been typed.
-    if (!(error instanceof ApiRefusal) || error.status !== 400) throw error;
-    const problem = { field: error.errors[0]?.field ?? null, says: error.message };
+    const { errors, message } = refusalIn(error, ({ status: is }) => is === 400);
+    const problem = { field: errors[0]?.field ?? null, says: message };
     const list = nothingHere(
       'Nothing is shown before the filter is right.',
       html`<a href="${base}/purchases">Show all purchases</a>`,
@@ -96,9 +80,7 @@ function view(ask: Ask, { overview, filter, problem, list, says, acting }: Shown
     ? html`<a class="btn first" href="${base}/purchases/register">Register purchases</a>`
     : html`<span class="small">Registering purchases needs a key with the scope register.</span>`;
   const csv =
-    problem === null
-      ? html`<a class="btn" href="${base}/purchases.csv${queryOf(asked(filter))}" download>CSV of this list</a>`
-      : NOTHING;
+    problem === null && html`<a class="btn" href="${base}/purchases.csv${queryOf(asked(filter))}" download>CSV of this list</a>`;
   const body = html`${done}<div class="head"><h1 class="say">${tied(says)}</h1><p class="sub">${orderWords(filter)}. ${number(overview.purchases.total)} are registered.</p><p class="acts">${register}${csv}</p></div>
 <div class="stack"><section class="panel" aria-label="Search and filters">${fields({ overview, filter, problem }, base)}</section>
 ${acting?.note ?? NOTHING}
@@ -114,7 +96,7 @@ function sentence({ purchases }: OverviewBody, filter: Filter): string {
   return `${counted(purchases.watching, 'purchase is', 'purchases are')} watched, ${stuck}.`;
 }
 
-function listed({ data, nextCursor }: Page, filter: Filter, ask: Ask, picked: Ask['form']): Html {
+function listed({ data, nextCursor }: Listed<PurchaseBody>, filter: Filter, ask: Ask, picked: Ask['form']): Html {
   const { base, query, mayOperate } = ask;
   const isFirst = (query.cursor ?? '') === '';
   const all = html`<a href="${base}/purchases">Show all purchases</a>`;
@@ -130,10 +112,10 @@ function listed({ data, nextCursor }: Page, filter: Filter, ask: Ask, picked: As
     const words = filterWords(filter);
     if (words === '') return examples(ask.origin);
     const without =
-      filter.q === '' || filterWords({ ...filter, q: '' }) === ''
-        ? NOTHING
-        : html`<a href="${base}/purchases${queryOf({ q: filter.q })}">Search without the filter</a> · `;
-    const register = filter.q !== '' && ask.mayRegister ? html` · <a href="${base}/purchases/register">Register it</a>` : NOTHING;
+      filter.q !== '' &&
+      filterWords({ ...filter, q: '' }) !== '' &&
+      html`<a href="${base}/purchases${queryOf({ q: filter.q })}">Search without the filter</a> · `;
+    const register = filter.q !== '' && ask.mayRegister && html` · <a href="${base}/purchases/register">Register it</a>`;
     return nothingHere(
       `There are no purchases ${words}.`,
       'One that was never registered is not here, nor one that was erased or deleted by retention.',
@@ -141,14 +123,14 @@ function listed({ data, nextCursor }: Page, filter: Filter, ask: Ask, picked: As
     );
   }
   const isShort = nextCursor !== null && data.length < SHOWN;
-  const foot = html`<footer><span>${number(data.length)} shown${isShort ? ' of those that were looked at' : ''}</span>${isFirst ? NOTHING : link('First page', null, 'first')}${nextCursor === null ? NOTHING : link(isShort ? 'Look further' : 'Next', nextCursor, 'next')}<span class="keys"><kbd>j</kbd> <kbd>k</kbd> move, <kbd>Enter</kbd> opens</span></footer>`;
-  return html`${table(data, filter, ask, picked)}${foot}${mayOperate ? bar(queryOf(filter), base, picked) : NOTHING}`;
+  const foot = html`<footer><span>${number(data.length)} shown${isShort ? ' of those that were looked at' : ''}</span>${!isFirst && link('First page', null, 'first')}${nextCursor !== null && link(isShort ? 'Look further' : 'Next', nextCursor, 'next')}<span class="keys"><kbd>j</kbd> <kbd>k</kbd> move, <kbd>Enter</kbd> opens</span></footer>`;
+  return html`${table(data, filter, ask, picked)}${foot}${mayOperate && bar(queryOf(filter), base, picked)}`;
 }
 
 /** What can be done to the chosen ones. */
 function bar(of: string, base: string, picked: Ask['form']): Html {
   return html`<form class="do-bar" id="choose" method="post" action="${base}/purchases/act${of}"><b data-chosen>With the ticked ones</b><button class="btn" name="act" value="poll">Poll<span class="more-words"> now</span></button><button class="btn" name="act" value="announce">Announce<span class="more-words"> again</span></button><button class="btn" name="act" value="stop">Stop<span class="more-words"> watching</span></button>
-<label class="inline"><input type="checkbox" name="all" value="on"${picked.all === 'on' ? html` checked` : NOTHING}> all that match, on all pages</label><button class="btn right" type="button" data-choose-none hidden>Choose none</button></form>`;
+<label class="inline"><input type="checkbox" name="all" value="on"${picked.all === 'on' && html` checked`}> all that match, on all pages</label><button class="btn right" type="button" data-choose-none hidden>Choose none</button></form>`;
 }
 
 function table(purchases: readonly PurchaseBody[], filter: Filter, ask: Ask, picked: Ask['form']): Html {
@@ -161,47 +143,26 @@ function table(purchases: readonly PurchaseBody[], filter: Filter, ask: Ask, pic
     filter.currency === ''
       ? html`<th scope="col" class="num">Amount</th>`
       : head('Amount', sort === 'smallest' ? 'smallest' : 'largest', sort === 'smallest' ? 'ascending' : 'descending');
-  const choose = ask.mayOperate ? html`<th scope="col"><span class="vh">Choose</span></th>` : NOTHING;
+  const choose = ask.mayOperate && html`<th scope="col"><span class="vh">Choose</span></th>`;
   return html`<table class="cards pick"><caption class="vh">Purchases. ${orderWords(filter)}</caption><thead><tr>${choose}<th scope="col">Order</th>${amount}<th scope="col">What it is now</th>${head('Waited', 'waiting', 'descending')}${head('Came', 'newest', 'descending')}<th scope="col" class="num mid">Next poll</th></tr></thead><tbody data-still>${purchases.map((each) => row(each, ask, picked))}</tbody></table>`;
 }
 
 /** So many characters of an id are shown below the order. */
 const SHORT_ID = 8;
 
-const MARKS: Readonly<Record<PurchaseBody['outcome'], readonly [kind: Shape, shape: Shape]>> = {
-  stuck: ['stuck', 'stuck'],
-  waiting: ['waiting', 'waiting'],
-  paid: ['ok', 'paid'],
-  paid_late: ['ok', 'paid'],
-  not_paid: ['final', 'final'],
-  unreadable: ['warning', 'warning'],
-  expired: ['off', 'off'],
-  stopped: ['off', 'off'],
-};
-
 const tick = (name: string, called: string, picked: Ask['form']): Html =>
-  html`<td class="tick"><input type="checkbox" name="${name}" value="on" form="choose" aria-label="Choose ${called}"${picked[name] === 'on' ? html` checked` : NOTHING}></td>`;
+  html`<td class="tick"><input type="checkbox" name="${name}" value="on" form="choose" aria-label="Choose ${called}"${picked[name] === 'on' && html` checked`}></td>`;
 
 function row(purchase: PurchaseBody, { base, now, mayOperate }: Ask, picked: Ask['form']): Html {
-  const {
-    site,
-    purchaseId,
-    reference,
-    orderReference,
-    outcome,
-    state,
-    stateSince,
-    stuckSince,
-    registeredAt,
-    nextPollAt,
-    status: is,
-  } = purchase;
+  const { site, purchaseId, reference, orderReference, outcome, state, stateSince, stuckSince, registeredAt, nextPollAt } =
+    purchase;
   const order = orderReference === null ? reference : valueText(orderReference);
   const short = purchaseId.length > SHORT_ID + 4 ? `${purchaseId.slice(0, SHORT_ID)}…` : purchaseId;
-  const choose = mayOperate ? tick(`pick:${site}/${purchaseId}`, order ?? purchaseId, picked) : NOTHING;
+  const choose = mayOperate && tick(`pick:${site}/${purchaseId}`, order ?? purchaseId, picked);
   const words = outcome === 'paid' ? 'paid' : OUTCOME_WORDS[outcome];
   const where = `${state === null ? 'not seen yet' : stateWords(state.value)}, ${site}`;
   const whole = `${state === null ? 'not seen yet' : stateBoth(state.name)}, ${site}`;
+  const [kind, shape] = markOf(purchase);
   const waits = outcome === 'stuck' || outcome === 'waiting';
   const waited =
     stateSince === null
@@ -209,8 +170,8 @@ function row(purchase: PurchaseBody, { base, now, mayOperate }: Ask, picked: Ask
       : waits
         ? since(stateSince, now)
         : html`<span class="mute">ended ${when(stateSince, now)}</span>`;
-  const stuck = stuckSince === null ? NOTHING : html`, found ${when(stuckSince, now)}`;
+  const stuck = stuckSince !== null && html`, found ${when(stuckSince, now)}`;
   return html`<tr id="row-${encodeURIComponent(site)}-${encodeURIComponent(purchaseId)}">${choose}<th scope="row"><a class="ord" href="${base}${purchasePath(purchase)}"><bdi class="clip" title="${order ?? purchaseId}">${order ?? purchaseId}</bdi></a>${order === null ? html`<small class="mute">no order known</small>` : html`<small class="id" title="${purchaseId}">${short}</small>`}</th>
-<td class="num end">${amountOf(purchase) ?? html`<span class="mute">not known</span>`}</td><td class="wide">${status(MARKS[outcome][0], words, MARKS[outcome][1])}${stuck}<small class="where" title="${whole}">${where}</small></td>
-<td class="num hide">${waited}</td><td class="num hide">${when(registeredAt, now)}</td><td class="num hide mid">${nextPollAt === null ? html`<span class="mute">${is === 'settled' ? 'none, final' : 'none'}</span>` : when(nextPollAt, now)}</td></tr>`;
+<td class="num end">${amountOf(purchase) ?? html`<span class="mute">not known</span>`}</td><td class="wide">${status(kind, words, shape)}${stuck}<small class="where" title="${whole}">${where}</small></td>
+<td class="num hide">${waited}</td><td class="num hide">${when(registeredAt, now)}</td><td class="num hide mid">${nextPollAt === null ? html`<span class="mute">${purchase.status === 'settled' ? 'none, final' : 'none'}</span>` : when(nextPollAt, now)}</td></tr>`;
 }

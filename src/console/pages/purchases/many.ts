@@ -1,11 +1,11 @@
 /** What is done to many purchases of the list: said first, done with the second press. */
 import type { ManyDoneBody } from '../../../api/purchases/many.ts';
 import { counted } from '../../../domain/values/counts.ts';
-import { ApiRefusal } from '../../frame/api-calls.ts';
+import { queryOf, refusalIn } from '../../frame/api-calls.ts';
 import { type Html, html } from '../../frame/html.ts';
 import type { View } from '../../frame/page.ts';
 import { type Ask, action, type GoOn } from '../../frame/page-route.ts';
-import { asked, filterOf, queryOf } from './filter.ts';
+import { asked, filterOf } from './filter.ts';
 import { listView } from './list.ts';
 
 type Act = ManyDoneBody['act'];
@@ -43,8 +43,8 @@ export const manyAction = action('/purchases/act', async (ask): Promise<View | G
       });
     return { goTo: `/purchases${queryOf({ ...filterOf(query), done: `${act}-${done.count}` })}` };
   } catch (error) {
-    if (!(error instanceof ApiRefusal) || error.status !== 400) throw error;
-    return listView(ask, { note: html`<div class="note warning" role="alert"><p>${error.message}</p></div>`, picked: form });
+    const { message } = refusalIn(error, ({ status }) => status === 400);
+    return listView(ask, { note: html`<div class="note warning" role="alert"><p>${message}</p></div>`, picked: form });
   }
 });
 
@@ -62,37 +62,28 @@ const BUTTONS: Readonly<Record<Act, (count: number) => string>> = {
   stop: (count) => `Stop watching ${counted(count, 'purchase')}`,
 };
 
+const AFTERWARDS: Readonly<Record<Act, Html | string>> = {
+  poll: 'Each follows its plan again afterwards.',
+  announce: html`Receivers know them by the same <code>webhook-id</code>, and drop what they have. Slack is sent nothing again.`,
+  stop: 'What is known of them stays. Each can be watched again.',
+};
+
 function confirm({ base, query }: Ask, done: ManyDoneBody, { isAll, names }: { isAll: boolean; names: readonly string[] }): Html {
   const { act, purchases, missing, count, leftAlone, deliveries, sites } = done;
-  const line = (text: Html | string): Html => html`<li>${text}</li>`;
   const of = queryOf(filterOf(query));
-  const lines = [
-    ...deliveries.map((each) =>
-      line(
+  const lines: (Html | string)[] = [
+    ...deliveries.map(
+      (each) =>
         html`<b>${each.subscriber}</b>: ${deliveriesOf(each.count)}${each.count === 0 ? '' : each.waits === null ? ', sent at once' : html`, which wait. ${each.waits}`}${each.waiting === 0 ? '' : `. ${counted(each.waiting, 'more waits', 'more wait')} in any case, and is not sent twice`}.`,
-      ),
     ),
-    ...sites.map((each) =>
-      line(html`<b>${each.site}</b>: ${counted(each.count, 'purchase waits', 'purchases wait')}. ${each.waits}`),
-    ),
-    ...(act === 'announce'
-      ? [
-          line(
-            html`Receivers know them by the same <code>webhook-id</code>, and drop what they have. Slack is sent nothing again.`,
-          ),
-        ]
-      : []),
-    ...(act === 'stop' ? [line('What is known of them stays. Each can be watched again.')] : []),
-    ...(act === 'poll' ? [line('Each follows its plan again afterwards.')] : []),
-    ...(leftAlone > 0
-      ? [
-          line(
-            `${counted(leftAlone, 'purchase is', 'purchases are')} left alone: ${act === 'poll' ? 'stopped before' : 'not polled any more'}.`,
-          ),
-        ]
-      : []),
-    ...(missing > 0 ? [line(`${counted(missing, 'purchase is', 'purchases are')} not here any more.`)] : []),
+    ...sites.map((each) => html`<b>${each.site}</b>: ${counted(each.count, 'purchase waits', 'purchases wait')}. ${each.waits}`),
+    AFTERWARDS[act],
   ];
+  if (leftAlone > 0)
+    lines.push(
+      `${counted(leftAlone, 'purchase is', 'purchases are')} left alone: ${act === 'poll' ? 'stopped before' : 'not polled any more'}.`,
+    );
+  if (missing > 0) lines.push(`${counted(missing, 'purchase is', 'purchases are')} not here any more.`);
   const hidden = isAll
     ? html`<input type="hidden" name="all" value="on">`
     : html`${names.map((name) => html`<input type="hidden" name="${name}" value="on">`)}`;
@@ -100,6 +91,6 @@ function confirm({ base, query }: Ask, done: ManyDoneBody, { isAll, names }: { i
     count === 0
       ? html`<p>There is nothing to do.</p>`
       : html`<button class="btn first" name="act" value="${act}">${BUTTONS[act](count)}</button>`;
-  return html`<section class="confirm" aria-labelledby="dry" role="status"><h2 id="dry">${TITLES[act](counted(purchases, 'purchase'))} Nothing has been done yet.</h2><ul>${lines}</ul>
+  return html`<section class="confirm" aria-labelledby="dry" role="status"><h2 id="dry">${TITLES[act](counted(purchases, 'purchase'))} Nothing has been done yet.</h2><ul>${lines.map((text) => html`<li>${text}</li>`)}</ul>
 <form class="acts" method="post" action="${base}/purchases/act${of}"><input type="hidden" name="sure" value="yes">${hidden}${button}<a class="btn" href="${base}/purchases${of}">Leave it</a></form></section>`;
 }

@@ -8,7 +8,7 @@ import { icon } from '../../frame/icons.ts';
 import type { View } from '../../frame/page.ts';
 import { type Ask, page } from '../../frame/page-route.ts';
 import { heldLine } from '../../parts/held.ts';
-import { nothingHere, panel, written } from '../../parts/lists.ts';
+import { alertNote, nothingHere, panel, written } from '../../parts/lists.ts';
 import { amountOf, markOf, purchaseLink, purchasePath, stateStatus, valueText } from '../../parts/purchases.ts';
 import { beside } from '../../parts/states.ts';
 import { since, zoneName } from '../../parts/time.ts';
@@ -31,18 +31,14 @@ export async function purchaseView(ask: Ask, problem: ApiRefusal | null = null):
   const picture =
     life === null
       ? nothingHere('Nothing is drawn yet: no poll has shown a state.')
-      : html`${lifePicture(life)}${life.earlier > 0 ? html`<p class="small body">${life.earlier} earlier stays are not drawn; the table of states has them.</p>` : NOTHING}`;
-  const body = html`${doneFlash(ask.query.done)}${problem === null ? NOTHING : refusal(problem)}${head(known, ask)}
+      : html`${lifePicture(life)}${life.earlier > 0 && html`<p class="small body">${life.earlier} earlier stays are not drawn; the table of states has them.</p>`}`;
+  const body = html`${doneFlash(ask.query.done)}${problem !== null && alertNote(html`<b>${problem.title}.</b> ${problem.message}`)}${head(known, ask)}
 <div class="stack">${panel({ id: 'life', title: 'Its life', note: `${zoneName()}; drawn to scale, but for pauses that a zigzag shortens`, body: picture, ...(life !== null && { foot: LEGEND }) })}
 <div class="two"><div class="stack">${eventsPanel(known, ask)}${statesPanel(known, ask)}${stepsPanel(known, ask)}</div>
 <div class="stack">${nextPanel(known, ask)}${knownPanel(known, ask)}${samePanel(known, ask)}</div></div></div>`;
   const crumb = html`<a href="${base}/purchases">Purchases</a> / ${purchase.site} / ${written(purchase.purchaseId)}`;
   const shared = { title: `Purchase ${purchase.purchaseId.slice(0, 40)}`, place: 'purchases', crumb, body } as const;
   return problem === null ? shared : { ...shared, status: problem.status, isLive: false };
-}
-
-function refusal({ title, message }: ApiRefusal): Html {
-  return html`<div class="note warning" role="alert">${icon('warning', 'warning')}<p><b>${title}.</b> ${message}</p></div>`;
 }
 
 function head(known: Known, ask: Ask): Html {
@@ -52,8 +48,8 @@ function head(known: Known, ask: Ask): Html {
   const meaning = meaningOf(purchase);
   const incidents = why.standing.flatMap(({ incidentId }) => (incidentId === undefined ? [] : [incidentId]));
   return html`<div class="head"><p class="st ${kind}">${icon(shape)}<b>${state === null ? 'not seen yet' : stateWords(state.value)}</b>${beside(state)} <span class="mute">${status}${purchase.stuckSince === null ? '' : ', stuck'}</span></p><h1 class="say">${tied(purchaseSentence(purchase, why))}</h1>
-${meaning === null ? NOTHING : html`<p class="sub">${meaning}</p>`}${matters(known)}
-<p class="sub"><bdi class="id">${purchaseId}</bdi> · ${site}${reference === null ? NOTHING : html` · reference ${written(reference)}`}${orderReference === null ? NOTHING : html` · order ${written(valueText(orderReference))}`}${incidents.map((id) => html` · part of <a href="${ask.base}/incidents/${id}">${id}</a>`)}</p>
+${meaning !== null && html`<p class="sub">${meaning}</p>`}${matters(known)}
+<p class="sub"><bdi class="id">${purchaseId}</bdi> · ${site}${reference !== null && html` · reference ${written(reference)}`}${orderReference !== null && html` · order ${written(valueText(orderReference))}`}${incidents.map((id) => html` · part of <a href="${ask.base}/incidents/${id}">${id}</a>`)}</p>
 ${actions(purchase, ask)}${receiverLines(known, ask)}</div>`;
 }
 
@@ -66,7 +62,7 @@ function matters({ why }: Known): Html {
   const own = why.matters.filter(({ code }) => !OF_RECEIVERS.has(code));
   const texts = why.matters.length === 0 ? [why.verdict] : own.slice(0, MOST_MATTERS).map(({ text }) => text);
   const rest = own.length - MOST_MATTERS;
-  const more = rest > 0 ? html`<p class="sub">And ${rest} more: what happened, below, has all of it.</p>` : NOTHING;
+  const more = rest > 0 && html`<p class="sub">And ${rest} more: what happened, below, has all of it.</p>`;
   return html`${texts.map((text) => html`<p class="sub"><bdi>${tied(text)}</bdi></p>`)}${more}`;
 }
 
@@ -90,15 +86,15 @@ function actions(purchase: PurchaseDetailsBody, { base, mayOperate, mayRegister 
   const button = (action: string, word: string, classes = ''): Html =>
     html`<form method="post" action="${path}/${action}"><button class="btn ${classes}">${word}</button></form>`;
   const isCompleted = state?.name === 'Completed';
-  const invoice = isCompleted ? html`<a class="btn" href="${path}/invoice">Show the invoice</a>` : NOTHING;
-  const again = hasEnded && mayRegister ? button('again', 'Watch again', 'first') : NOTHING;
+  const invoice = isCompleted && html`<a class="btn" href="${path}/invoice">Show the invoice</a>`;
+  const again = hasEnded && mayRegister && button('again', 'Watch again', 'first');
   if (!mayOperate) {
     const scopes = hasEnded && !mayRegister ? 'the scope operate, watching it again one with register' : 'the scope operate';
     return html`<div class="acts">${again}${invoice}</div><p class="small">To poll, stop or forget it, or to send an event again, sign in with a key that has ${scopes}.</p>`;
   }
-  return html`<div class="acts">${again}${button('poll', 'Poll now', hasEnded ? '' : 'first')}${invoice}${isCompleted && status !== 'stopped' ? button('invoice', 'Have the invoice announced') : NOTHING}
-${isPolled ? html`<a class="btn" href="#stop">Stop watching</a>` : NOTHING}<a class="btn heavy" href="${path}/forget">Forget</a></div>
-${isPolled ? html`<details id="stop" class="quiet"><summary>Stop watching it</summary><div class="confirm"><p>It is not polled any more, and no event of it is made. What is known of it stays, and it can be watched again.</p><form method="post" action="${path}/stop"><button class="btn heavy">Stop watching 1 purchase</button></form></div></details>` : NOTHING}`;
+  return html`<div class="acts">${again}${button('poll', 'Poll now', hasEnded ? '' : 'first')}${invoice}${isCompleted && status !== 'stopped' && button('invoice', 'Have the invoice announced')}
+${isPolled && html`<a class="btn" href="#stop">Stop watching</a>`}<a class="btn heavy" href="${path}/forget">Forget</a></div>
+${isPolled && html`<details id="stop" class="quiet"><summary>Stop watching it</summary><div class="confirm"><p>It is not polled any more, and no event of it is made. What is known of it stays, and it can be watched again.</p><form method="post" action="${path}/stop"><button class="btn heavy">Stop watching 1 purchase</button></form></div></details>`}`;
 }
 
 function samePanel({ purchase, same }: Known, { base, now }: Ask): Html {

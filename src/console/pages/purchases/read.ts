@@ -10,20 +10,11 @@ import type { Ask } from '../../frame/page-route.ts';
 const MOST_DELIVERIES = 500;
 const MOST_SAME = 10;
 
-/** All that the API says of a purchase. */
-export interface Known {
-  readonly purchase: PurchaseDetailsBody;
-  readonly why: ExplanationBody;
-  /** Newest first. */
-  readonly deliveries: readonly DeliveryBody[];
-  /** Subscribers and channels, as the overview has them. */
-  readonly receivers: OverviewBody['subscribers'];
-  /** Others with its reference. */
-  readonly same: readonly PurchaseBody[];
-}
+/** All that the API says of a purchase: deliveries the newest first, receivers as the overview has them, others with its reference. */
+export type Known = Awaited<ReturnType<typeof read>>;
 
 /** Reads the purchase that the address names. Throws ApiRefusal. */
-export async function read({ api, params }: Ask): Promise<Known> {
+export async function read({ api, params }: Ask) {
   const [id, site] = [params.id ?? '', params.site ?? ''];
   const path = `/v1/purchases/${encodeURIComponent(id)}`;
   const [purchase, why, deliveries, { subscribers: receivers }] = await Promise.all([
@@ -38,7 +29,10 @@ export async function read({ api, params }: Ask): Promise<Known> {
       ? []
       : (await api.get<{ data: PurchaseBody[] }>('/v1/purchases', { reference, limit: MOST_SAME + 1 })).data;
   return {
-    ...{ purchase, why, deliveries: deliveries.data, receivers },
+    purchase,
+    why,
+    deliveries: deliveries.data,
+    receivers,
     same: same.filter((each) => each.purchaseId !== id || each.site !== site).slice(0, MOST_SAME),
   };
 }

@@ -1,6 +1,7 @@
 /** What matters of a purchase, in one sentence. */
 import type { ExplanationBody } from '../../../api/purchases/explanation-body.ts';
 import type { PurchaseDetailsBody } from '../../../api/purchases/purchases.ts';
+import { sentence as sentenceOf } from '../../../domain/incidents/replica-trouble.ts';
 import { checkoutEnd, isCustomerAtWork, knownState, numberOf, stateWords } from '../../../domain/purchases/states.ts';
 import { MINUTE } from '../../../domain/values/time.ts';
 import { amountOf } from '../../parts/purchases.ts';
@@ -20,7 +21,7 @@ export function purchaseSentence(purchase: PurchaseDetailsBody, why: Explanation
   if (state === null || stay === undefined) return `No state is known yet${amount === null ? '' : ` of ${amount}`}.`;
   const now = Date.parse(why.at);
   const words = stateWords(state.value);
-  const begin = `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`;
+  const begin = sentenceOf(words);
   const waited = waitText(stays.slice(0, -1), now);
   if (state.value === PAID) return `Paid${amount === null ? '' : ` ${amount}`}${waited}.`;
   const sum = amount === null ? '' : `, with ${amount}`;

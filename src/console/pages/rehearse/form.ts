@@ -4,7 +4,7 @@ import type { OverviewBody } from '../../../api/health/overview.ts';
 import type { ShownAlertSettings } from '../../../config/rehearsed.ts';
 import { STUCK_MODES } from '../../../domain/incidents/audience.ts';
 import { stateBoth } from '../../../domain/purchases/states.ts';
-import { type Html, html, NOTHING } from '../../frame/html.ts';
+import { type Html, html } from '../../frame/html.ts';
 import type { Ask } from '../../frame/page-route.ts';
 import { field, refusalNote, type Tried } from '../../parts/fields.ts';
 
@@ -86,9 +86,9 @@ export function rehearsalForm(
   const sites = [{ value: '', word: 'all sites' }, ...overview.sites.map(({ site }) => ({ value: site, word: site }))];
   return html`<section class="panel" aria-labelledby="try"><header><h2 id="try">Settings to try</h2></header><form class="body stack" action="${base}/rehearse">${refusalNote(tried, fields)}
 <div class="fields even">${field({ name: 'from', label: 'From', tried, isRequired: true, longest: 40, hint: 'such as 7d, or a time with its zone; 31d at most' })}${field({ name: 'to', label: 'Up to', tried, longest: 40, placeholder: 'now', hint: 'now when empty' })}${field({ name: 'site', label: 'Site', tried, choices: sites })}</div>
-<label class="inline"><input type="checkbox" name="ignoreSilences" value="true"${tried.values.ignoreSilences === 'true' ? html` checked` : NOTHING}>As if there had been no silences</label>
+<label class="inline"><input type="checkbox" name="ignoreSilences" value="true"${tried.values.ignoreSilences === 'true' && html` checked`}>As if there had been no silences</label>
 <h3>A purchase is stuck after</h3><p class="small">A duration such as <code>10m</code>; <code>auto</code>: learned from customers who got on; <code>never</code>.</p>
-${limits(states.filter(isLimited))}${unlimited.length === 0 ? NOTHING : html`<details class="quiet" id="unlimited"><summary>States without a limit</summary>${limits(unlimited)}</details>`}
+${limits(states.filter(isLimited))}${unlimited.length !== 0 && html`<details class="quiet" id="unlimited"><summary>States without a limit</summary>${limits(unlimited)}</details>`}
 <h3>People are alerted</h3>
 ${field({ name: slackField('stuck'), label: 'Of single stuck checkouts', tried, choices: STUCK_MODES.map((value) => ({ value, word: MODES[value] })), hint: modeHint(tried, present, 'stuck') })}
 ${field({ name: slackField('paidTwice'), label: 'Of orders paid twice', tried, choices: YES_NO, hint: modeHint(tried, present, 'paidTwice') })}

@@ -2,7 +2,7 @@
 import type { RehearsalBody } from '../../../actions/rehearse/body.ts';
 import type { OverviewBody } from '../../../api/health/overview.ts';
 import type { ShownAlertSettings } from '../../../config/rehearsed.ts';
-import { ApiRefusal } from '../../frame/api-calls.ts';
+import { type ApiRefusal, refusalIn } from '../../frame/api-calls.ts';
 import { type Html, html, tied } from '../../frame/html.ts';
 import type { View } from '../../frame/page.ts';
 import { type Ask, type GoOn, page } from '../../frame/page-route.ts';
@@ -39,10 +39,10 @@ export const rehearsePages = [
         sub,
       );
     } catch (error) {
-      if (!(error instanceof ApiRefusal) || (error.status >= 500 && error.code !== 'busy')) throw error;
+      const refusal = refusalIn(error, ({ status, code }) => status < 500 || code === 'busy');
       return {
-        ...view(html`<div class="two"><div class="stack">${teaching(ask)}</div>${form(error)}</div>`, 'Nothing was rehearsed'),
-        status: error.status,
+        ...view(html`<div class="two"><div class="stack">${teaching(ask)}</div>${form(refusal)}</div>`, 'Nothing was rehearsed'),
+        status: refusal.status,
       };
     }
   }),

@@ -4,7 +4,7 @@ import { type MessageSums, type RehearsalBody, type ShownIncident, STAGES } from
 import { reuseText } from '../../../domain/incidents/paid-twice.ts';
 import { stateWords } from '../../../domain/purchases/states.ts';
 import { counted } from '../../../domain/values/counts.ts';
-import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
+import { type Html, html, number, tied } from '../../frame/html.ts';
 import { status } from '../../frame/icons.ts';
 import { nothingHere, panel, written } from '../../parts/lists.ts';
 import { beside } from '../../parts/states.ts';
@@ -23,7 +23,7 @@ export function aboutText({ from, to, site, changed, silencesIgnored }: Rehearsa
   const settings = changed.map(
     ({ setting, present, tried }) => html`, <code>${setting}</code> ${tied(tried)} instead of ${tied(present)}`,
   );
-  return html`${dayTime(Date.parse(from))} to ${dayTime(Date.parse(to))}${site === null ? NOTHING : html`, ${written(site)} alone`}${silencesIgnored ? ', silences ignored' : ''}${settings}.`;
+  return html`${dayTime(Date.parse(from))} to ${dayTime(Date.parse(to))}${site !== null && html`, ${written(site)} alone`}${silencesIgnored ? ', silences ignored' : ''}${settings}.`;
 }
 
 export function timelinePanel(body: RehearsalBody): Html {
@@ -56,9 +56,8 @@ function incidentTable({ rehearsed, present, from, to }: RehearsalBody): Html {
   ];
   const rows = all.slice(0, MOST_INCIDENTS);
   const rest =
-    all.length > rows.length
-      ? html`<p class="small body">${counted(all.length - rows.length, 'more incident')} are in the answer of the API.</p>`
-      : NOTHING;
+    all.length > rows.length &&
+    html`<p class="small body">${counted(all.length - rows.length, 'more incident')} are in the answer of the API.</p>`;
   const table =
     rows.length === 0
       ? nothingHere('No incident would have been open.')
@@ -76,7 +75,7 @@ export function numbersPanel({ rehearsed, present, really }: RehearsalBody): Htm
     html`<tr><th scope="row" class="wide">${name}</th>${sides.map(([side, sums]) => html`<td class="num left" data-l="${side.toLowerCase()}">${shown(of(sums))}</td>`)}</tr>`;
   const stages = STAGES.filter((stage) => sides.some(([, side]) => side.stages[stage] > 0));
   const opened = (side: MessageSums): number | null => ('incidents' in side ? (side.incidents as number) : null);
-  const body = html`<table class="cards fits"><thead><tr><th scope="col"><span class="vh">What</span></th>${sides.map(([name]) => html`<th scope="col" class="num">${name}</th>`)}</tr></thead><tbody>${row('Alerts', ({ messages }) => messages)}${rehearsed.perDay === null ? NOTHING : row('Alerts a day', ({ perDay }) => perDay)}${stages.map((stage) => row(WORDS[stage], ({ stages: counts }) => counts[stage]))}${row('Incidents that opened', opened)}${row('Purchases found stuck', ({ overdue }) => overdue)}</tbody></table>`;
+  const body = html`<table class="cards fits"><thead><tr><th scope="col"><span class="vh">What</span></th>${sides.map(([name]) => html`<th scope="col" class="num">${name}</th>`)}</tr></thead><tbody>${row('Alerts', ({ messages }) => messages)}${rehearsed.perDay !== null && row('Alerts a day', ({ perDay }) => perDay)}${stages.map((stage) => row(WORDS[stage], ({ stages: counts }) => counts[stage]))}${row('Incidents that opened', opened)}${row('Purchases found stuck', ({ overdue }) => overdue)}</tbody></table>`;
   return panel({ id: 'numbers', title: 'Numbers', body });
 }
 

@@ -3,7 +3,7 @@
 import { INCIDENT_KINDS } from '../../../actions/incidents/rules.ts';
 import type { OverviewBody } from '../../../api/health/overview.ts';
 import { STATE_NAMES } from '../../../domain/purchases/states.ts';
-import { type Html, html, NOTHING } from '../../frame/html.ts';
+import { type Html, html } from '../../frame/html.ts';
 import type { Ask } from '../../frame/page-route.ts';
 import { type Choice, field, problemNote, problemOf, refusalNote, type Tried, wrongMarks } from '../../parts/fields.ts';
 import { stateChoice } from '../../parts/states.ts';
@@ -34,10 +34,10 @@ export function addForm(
     INCIDENT_KINDS.map((value) => ({ value, word: `${value}: ${KINDS[value]}` })),
   );
   const subscribers = any('every subscriber', same(overview.subscribers.map(({ name }) => name)));
-  return html`<section class="panel" aria-labelledby="add"><details id="add-more"${isTried ? html` open` : NOTHING}><summary id="add">Add a silence</summary><form class="body stack" method="post" action="${base}/silences">${refusalNote(tried, FIELDS)}
+  return html`<section class="panel" aria-labelledby="add"><details id="add-more"${isTried && html` open`}><summary id="add">Add a silence</summary><form class="body stack" method="post" action="${base}/silences">${refusalNote(tried, FIELDS)}
 <p class="small">While it holds, people are alerted of no incident that matches all that is chosen, but for the end of what they were alerted of before. What is not chosen matches everything.</p>
 <div class="fields">${field({ name: 'site', label: 'Site', tried, choices: sites })}${field({ name: 'state', label: 'State', tried, choices: any('every state', STATE_NAMES.map(stateChoice)) })}${field({ name: 'kind', label: 'Kind', tried, choices: kinds })}${field({ name: 'subscriber', label: 'Subscriber', tried, choices: subscribers })}</div>
-<label class="inline"><input type="checkbox" name="everything" value="true"${problemOf('everything', tried) === null ? NOTHING : wrongMarks('everything')}${tried.values.everything === 'true' ? html` checked` : NOTHING}>All incidents, whatever they are about</label>${problemNote('everything', 'All incidents', tried)}
+<label class="inline"><input type="checkbox" name="everything" value="true"${problemOf('everything', tried) !== null && wrongMarks('everything')}${tried.values.everything === 'true' && html` checked`}>All incidents, whatever they are about</label>${problemNote('everything', 'All incidents', tried)}
 <div class="fields">${field({ name: 'startsAt', label: 'From', tried, placeholder: 'now', hint: 'now when empty; a duration such as 10m, or a time with its zone' })}${field({ name: 'endsAt', label: 'Until', tried, isRequired: true, hint: 'a duration such as 2h, or a time such as 2026-11-20T09:15:00Z; 30 d ahead at most' })}</div>
 ${field({ name: 'reason', label: 'Reason', tried, isRequired: true, longest: 500, placeholder: 'The service is being moved tonight.' })}${field({ name: 'by', label: 'Who', tried, isRequired: true, longest: 200 })}
 <button class="btn first" name="act" value="add">Add the silence</button></form></details></section>`;

@@ -2,7 +2,7 @@
 import type { OverviewBody } from '../../../api/health/overview.ts';
 import { actorOf } from '../../../api/http/caller.ts';
 import type { IncidentBody, SilenceBody } from '../../../api/incidents/fields.ts';
-import { ApiRefusal } from '../../frame/api-calls.ts';
+import { type Listed, queryOf, refusalIn } from '../../frame/api-calls.ts';
 import { type Html, html, NOTHING } from '../../frame/html.ts';
 import { status } from '../../frame/icons.ts';
 import type { View } from '../../frame/page.ts';
@@ -30,8 +30,7 @@ export const silencePages = [
       const { id: added } = await ask.api.send<SilenceBody>('POST', '/v1/silences', wishOf(ask));
       return { goTo: `/silences?done=${added}` };
     } catch (error) {
-      if (!(error instanceof ApiRefusal) || error.status >= 500) throw error;
-      return silencesView(ask, { values: ask.form, refusal: error }, true);
+      return silencesView(ask, { values: ask.form, refusal: refusalIn(error) }, true);
     }
   }),
 ];
@@ -43,11 +42,6 @@ function wishOf({ form, caller }: Ask): Record<string, unknown> {
   return { ...needed, ...named, ...(everything === undefined ? {} : { everything: true }) };
 }
 
-interface Page {
-  readonly data: readonly SilenceBody[];
-  readonly nextCursor: string | null;
-}
-
 async function silencesView(ask: Ask, tried: Tried, isTried: boolean): Promise<View> {
   const { api, base, query } = ask;
   const { cursor, of } = query;
@@ -55,29 +49,25 @@ async function silencesView(ask: Ask, tried: Tried, isTried: boolean): Promise<V
     api.get<OverviewBody>('/v1/overview'),
     of === 'over'
       ? { data: [], nextCursor: null }
-      : api.get<Page>('/v1/silences', { limit: MOST_CURRENT, cursor: of === 'current' ? cursor : null }),
+      : api.get<Listed<SilenceBody>>('/v1/silences', { limit: MOST_CURRENT, cursor: of === 'current' ? cursor : null }),
     of === 'current'
       ? { data: [], nextCursor: null }
-      : api.get<Page>('/v1/silences', { status: 'over', limit: AT_ONCE, cursor: of === 'over' ? cursor : null }),
+      : api.get<Listed<SilenceBody>>('/v1/silences', { status: 'over', limit: AT_ONCE, cursor: of === 'over' ? cursor : null }),
     openIncidents(ask),
   ]);
   const held = (silence: SilenceBody): string => openCount(matching(silence, open).length, atLeast);
   const active = current.data.filter((each) => each.status === 'active');
   const coming = current.data.filter((each) => each.status === 'coming');
   const done = query.done === 'end' ? ENDED : doneText(query.done, [...active, ...coming], open);
-  const older = (next: string | null, which: string) =>
-    next === null
-      ? {}
-      : {
-          foot: html`<a rel="next" href="${base}/silences?${new URLSearchParams({ of: which, cursor: next }).toString()}">Older</a>`,
-        };
-  const list = (id: string, title: string, silences: readonly SilenceBody[], foot: { foot?: Html } = {}): Html =>
-    silences.length === 0 ? NOTHING : panel({ id, title, body: table(silences, ask, held), ...foot });
+  const older = (cursor: string | null, which: string): Html | false =>
+    cursor !== null && html`<a rel="next" href="${base}/silences${queryOf({ of: which, cursor })}">Older</a>`;
+  const list = (id: string, title: string, silences: readonly SilenceBody[], foot: Html | false): Html =>
+    silences.length === 0 ? NOTHING : panel({ id, title, body: table(silences, ask, held), foot });
   const isEmpty = current.data.length + over.data.length === 0;
   const body = html`<div class="head"><h1 class="say" data-said>${sentence(active, coming, current.nextCursor !== null || of !== undefined)}</h1></div>
-<div class="stack">${done === null ? NOTHING : flash(done)}
-${list('active', 'Active', active, older(current.nextCursor, 'current'))}${list('coming', 'Coming', coming, active.length === 0 ? older(current.nextCursor, 'current') : {})}
-${isEmpty ? nothing(ask) : NOTHING}${addForm(ask, { tried, isTried, overview })}${list('over', 'Over', over.data, older(over.nextCursor, 'over'))}</div>`;
+<div class="stack">${done !== null && flash(done)}
+${list('active', 'Active', active, older(current.nextCursor, 'current'))}${list('coming', 'Coming', coming, active.length === 0 && older(current.nextCursor, 'current'))}
+${isEmpty && nothing(ask)}${addForm(ask, { tried, isTried, overview })}${list('over', 'Over', over.data, older(over.nextCursor, 'over'))}</div>`;
   const refused = isTried ? { status: tried.refusal?.status ?? 400, isLive: false } : {};
   return { title: 'Silences', place: 'silences', crumb: 'Silences', body, ...refused };
 }
@@ -114,7 +104,7 @@ function row(silence: SilenceBody, ask: Ask, held: (silence: SilenceBody) => str
       : is === 'coming'
         ? status('waiting', 'coming')
         : html`<span class="mute">over</span>`;
-  return html`<tr id="row-${id}"><th scope="row"><bdi>${scopeText(silence)}</bdi><small class="id">${id}</small></th><td class="wide"><bdi>${reason}</bdi></td><td class="wide" data-l="by"><bdi>${by}</bdi></td><td data-l="from">${when(startsAt, now)}</td><td data-l="until">${when(endsAt, now)}</td><td class="wide ending">${shown}${is === 'over' || !ask.mayOperate ? NOTHING : ending(silence, ask, held(silence))}</td></tr>`;
+  return html`<tr id="row-${id}"><th scope="row"><bdi>${scopeText(silence)}</bdi><small class="id">${id}</small></th><td class="wide"><bdi>${reason}</bdi></td><td class="wide" data-l="by"><bdi>${by}</bdi></td><td data-l="from">${when(startsAt, now)}</td><td data-l="until">${when(endsAt, now)}</td><td class="wide ending">${shown}${!(is === 'over' || !ask.mayOperate) && ending(silence, ask, held(silence))}</td></tr>`;
 }
 
 /** What ending it does, before it is done. */

@@ -43,7 +43,7 @@ export function replicasPanel({ replicas }: SiteBody, { now }: Ask): Html {
     const why = breaker.cause === null ? NOTHING : breaker.cause === 'throttled' ? ', asked for fewer calls' : ', the site fails';
     const { nextProbeAt } = breaker;
     const isDue = nextProbeAt !== null && Date.parse(nextProbeAt) <= now;
-    const probe = nextProbeAt === null ? NOTHING : html`<small>next probe ${isDue ? 'is due' : when(nextProbeAt, now)}</small>`;
+    const probe = nextProbeAt !== null && html`<small>next probe ${isDue ? 'is due' : when(nextProbeAt, now)}</small>`;
     return html`<tr><th scope="row" class="id">${replica}</th>
 <td class="wide">${status(kind, word)}<small>for ${since(breaker.since, now)}${why}</small>${probe}</td>
 <td class="num wide left" data-l="calls a second">${calls.perSecond} of ${calls.ceiling}<small>${used(calls)}</small></td>

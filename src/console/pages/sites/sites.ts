@@ -8,7 +8,7 @@ import { unpolledAdvice, unpolledText } from '../../../domain/polling/unpolled.t
 import { stateWords } from '../../../domain/purchases/states.ts';
 import { commandLine } from '../../../domain/values/command-line.ts';
 import { counted } from '../../../domain/values/counts.ts';
-import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
+import { type Html, html, number, tied } from '../../frame/html.ts';
 import { tag } from '../../frame/icons.ts';
 import { type Ask, page } from '../../frame/page-route.ts';
 import { nothingHere, panel, written } from '../../parts/lists.ts';
@@ -31,16 +31,14 @@ export const sitePages = [
     const panels = await Promise.all(shown.map(async (site) => sitePanel(site, await read(site.site, ask), overview, ask)));
     const others = sites.slice(MOST_PICTURED);
     const more =
-      others.length === 0
-        ? NOTHING
-        : panel({ id: 'more', title: 'More sites', body: html`<ul class="rows">${others.map((site) => item(site, ask))}</ul>` });
+      others.length !== 0 &&
+      panel({ id: 'more', title: 'More sites', body: html`<ul class="rows">${others.map((site) => item(site, ask))}</ul>` });
     const none =
-      sites.length === 0
-        ? nothingHere(
-            'No site is configured.',
-            html`Set <code>CHECKOUT_BASE_URL</code>, or <code>sites</code> in the settings file.`,
-          )
-        : NOTHING;
+      sites.length === 0 &&
+      nothingHere(
+        'No site is configured.',
+        html`Set <code>CHECKOUT_BASE_URL</code>, or <code>sites</code> in the settings file.`,
+      );
     const body = html`<div class="head"><h1 class="say" data-said>${sentence(sites)}</h1><p class="sub">Each picture shows how long customers who got on needed in the last 14 days, on a logarithmic scale, against the limit; below the line, those who wait now.</p></div>
 <div class="stack">${panels}${more}${none}</div>`;
     return { title: 'Sites', place: 'sites', crumb: 'Sites', body };
@@ -88,12 +86,9 @@ function item(site: Overview, { base }: Ask): Html {
   return html`<li>${siteMark(site)} <a href="${base}/sites/${encodeURIComponent(site.site)}">${written(site.site)}</a></li>`;
 }
 
-interface Read {
-  readonly details: SiteBody;
-  readonly flow: FlowBody;
-}
+type Read = Awaited<ReturnType<typeof read>>;
 
-async function read(name: string, { api }: Ask): Promise<Read> {
+async function read(name: string, { api }: Ask) {
   const [details, flow] = await Promise.all([
     api.get<SiteBody>(`/v1/sites/${encodeURIComponent(name)}`),
     api.get<FlowBody>('/v1/flow', { site: name }),
@@ -173,7 +168,7 @@ function pictures({ states, site }: SiteBody, flow: FlowBody, base: string): Htm
       site,
     });
     const isStuck = (now?.incidents.length ?? 0) > 0;
-    return html`<figure><figcaption><span><a href="${base}/purchases?${list}">${stateWords(state.value)}</a>${beside(state)}</span>${isStuck ? tag('stuck', 'stuck') : NOTHING}</figcaption>${dwellPicture({ state, ...dwell }, now?.ages?.oldest ?? [])}<p>${tied(waitingText(now))} ${tied(usualText(dwell))}</p></figure>`;
+    return html`<figure><figcaption><span><a href="${base}/purchases?${list}">${stateWords(state.value)}</a>${beside(state)}</span>${isStuck && tag('stuck', 'stuck')}</figcaption>${dwellPicture({ state, ...dwell }, now?.ages?.oldest ?? [])}<p>${tied(waitingText(now))} ${tied(usualText(dwell))}</p></figure>`;
   };
   return html`<div class="mult">${shown.map(figure)}</div>`;
 }
@@ -189,8 +184,7 @@ function waitingText(now: FlowBody['states'][number] | undefined): string {
 
 /** The limit's own words hold what it rests on; without a limit, what is usual stands alone. */
 function usualText({ limit, usual }: Pick<SiteBody['states'][number], 'limit' | 'usual'>): string {
-  const capital = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
-  if (limit !== null) return capital(limit.text);
+  if (limit !== null) return `${sentenceOf(limit.text)}.`;
   if (usual === null) return '';
   return `Usual ${length(usual.usualMs)}, 95 % under ${length(usual.p95Ms)}, from ${counted(usual.purchases, 'purchase')}; no limit.`;
 }

@@ -3,7 +3,7 @@
 import { readMoment } from '../../../actions/subscribers/moment.ts';
 import type { NewSecretBody } from '../../../api/subscribers/actions.ts';
 import type { DeliveryDetailsBody, ReplayBody, SubscriberBody } from '../../../api/subscribers/fields.ts';
-import { ApiRefusal } from '../../frame/api-calls.ts';
+import { refusalIn } from '../../frame/api-calls.ts';
 import type { View } from '../../frame/page.ts';
 import { type Ask, action, type GoOn, type PageRoute } from '../../frame/page-route.ts';
 import { below } from '../../frame/request.ts';
@@ -82,9 +82,8 @@ function posting(word: string, at: Posted['at'], act: (ask: Ask) => Promise<View
     try {
       return await act(ask);
     } catch (error) {
-      const isForPage = error instanceof ApiRefusal && error.status < 500 && error.code !== 'subscriber_not_found';
-      if (!isForPage) throw error;
-      return subscriberView(ask, { ...postedOf(ask, at), refusal: error });
+      const refusal = refusalIn(error, ({ status, code }) => status < 500 && code !== 'subscriber_not_found');
+      return subscriberView(ask, { ...postedOf(ask, at), refusal });
     }
   });
 }

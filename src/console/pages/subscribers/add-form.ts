@@ -1,37 +1,52 @@
 /** The form that adds a subscriber, and what the API is asked for with it. */
 import type { OverviewBody } from '../../../api/health/overview.ts';
+import type { SubscriberBody } from '../../../api/subscribers/fields.ts';
 import { EVENT_TYPES } from '../../../domain/events/system-event-types.ts';
 import { STATE_NAMES, stateBoth } from '../../../domain/purchases/states.ts';
-import { type Html, html, NOTHING } from '../../frame/html.ts';
+import { type Html, html } from '../../frame/html.ts';
 import type { Ask } from '../../frame/page-route.ts';
 import { field, refusalNote, type Tried } from '../../parts/fields.ts';
 import { tickBoxes, ticked } from '../../parts/tick-boxes.ts';
 
-const FIELDS = ['name', 'url', 'format', 'headers', 'description', 'types', 'sites', 'states'];
-export const FORMATS = [
+/** As the API names them. */
+export const FIELDS = ['name', 'url', 'format', 'headers', 'description', 'types', 'sites', 'states'];
+const FORMATS = [
   { value: 'standard', word: 'standard, as in the feed' },
   { value: 'cloudevents', word: 'CloudEvents' },
 ];
 
+/** The fields of both forms. `has`: the subscriber that is changed; `sites`: of the settings. */
+export function sharedFields(tried: Tried, sites: readonly string[], has: SubscriberBody | null = null) {
+  const boxes = (name: 'types' | 'sites' | 'states', legend: string, known: readonly string[], word?: typeof stateBoth): Html =>
+    // What it has, and is no longer known, can be taken away.
+    tickBoxes({ name, legend }, [...new Set([...known, ...(has?.[name] ?? []).map(String)])], tried, word);
+  return {
+    types: boxes('types', 'Types of events; none ticked: all', EVENT_TYPES),
+    sites: (sites.length > 1 || has?.sites != null) && boxes('sites', 'Sites; none ticked: all', sites),
+    states: boxes('states', 'Only when a purchase changed to one of these states; none ticked: all', STATE_NAMES, stateBoth),
+    format: field({ name: 'format', label: 'Format', tried, choices: FORMATS }),
+    asymmetric: html`<label class="inline"><input type="checkbox" name="asymmetric" value="on"${tried.values.asymmetric === 'on' && html` checked`}> an ed25519 key signs, too</label>`,
+    description: field({ name: 'description', label: 'What it is for', tried, longest: 500 }),
+  };
+}
+
 /** Everything a person may choose of a subscriber; what is left out has its default. */
 export function addForm({ base }: Ask, { sites }: OverviewBody, tried: Tried): Html {
-  const { values } = tried;
   const names = sites.filter(({ configured }) => configured).map(({ site }) => site);
-  const boxes = (name: string, legend: string, choices: readonly string[], word?: (choice: string) => string): Html =>
-    tickBoxes({ name, legend, choices, tried, ...(word && { word }) });
+  const shared = sharedFields(tried, names);
   // Values of headers are secrets: no page repeats them.
   const unrepeated = { ...tried, values: {} };
   return html`<form class="body stack" method="post" action="${base}/subscribers">${refusalNote(tried, FIELDS)}
 <div class="fields">${field({ name: 'name', label: 'Name', tried, isRequired: true, longest: 63, hint: 'Up to 63 small letters, digits, - and _. It cannot be changed.' })}
 ${field({ name: 'url', label: 'Address', tried, isRequired: true, longest: 2_000, placeholder: 'https://shop.example/hooks', hint: 'Where events are posted; nothing in a private network unless the settings allow it.' })}</div>
-${boxes('types', 'Types of events; none ticked: all', EVENT_TYPES)}
-${names.length < 2 ? NOTHING : boxes('sites', 'Sites; none ticked: all', names)}
-<details class="quiet" id="add-more"${isMore(tried) ? html` open` : NOTHING}><summary>States, format, headers and more</summary><div class="stack">
-${boxes('states', 'Only when a purchase changed to one of these states; none ticked: all', STATE_NAMES, stateBoth)}
-<div class="fields">${field({ name: 'format', label: 'Format', tried, choices: FORMATS })}
-<label class="inline"><input type="checkbox" name="asymmetric" value="on"${values.asymmetric === 'on' ? html` checked` : NOTHING}> an ed25519 key signs, too</label></div>
+${shared.types}
+${shared.sites}
+<details class="quiet" id="add-more"${isMore(tried) && html` open`}><summary>States, format, headers and more</summary><div class="stack">
+${shared.states}
+<div class="fields">${shared.format}
+${shared.asymmetric}</div>
 ${field({ name: 'headers', label: 'Headers, one a line as Name: value', tried: unrepeated, isLong: true, hint: 'Their values are encrypted and never shown again; after an error they are typed again.' })}
-${field({ name: 'description', label: 'What it is for', tried, longest: 500 })}</div></details>
+${shared.description}</div></details>
 <button class="btn first">Add the subscriber</button><p class="small">It gets what happens from now on. Its secret is made here and shown once, on the page that follows.</p></form>`;
 }
 

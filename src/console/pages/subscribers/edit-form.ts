@@ -1,15 +1,10 @@
 /** The form that changes a subscriber of the API, and what the API is asked for with it: what differs, and nothing else. */
-import type { OverviewBody } from '../../../api/health/overview.ts';
 import type { SubscriberBody } from '../../../api/subscribers/fields.ts';
-import { EVENT_TYPES } from '../../../domain/events/system-event-types.ts';
-import { STATE_NAMES, stateBoth } from '../../../domain/purchases/states.ts';
-import { type Html, html, NOTHING, tied } from '../../frame/html.ts';
+import { type Html, html, tied } from '../../frame/html.ts';
 import type { Ask } from '../../frame/page-route.ts';
 import { field, refusalNote, type Tried } from '../../parts/fields.ts';
-import { tickBoxes, ticked } from '../../parts/tick-boxes.ts';
-import { FORMATS, headersOf } from './add-form.ts';
-
-const FIELDS = ['url', 'format', 'headers', 'description', 'types', 'sites', 'states'];
+import { ticked } from '../../parts/tick-boxes.ts';
+import { FIELDS, headersOf, sharedFields } from './add-form.ts';
 
 /** What the form begins with: the subscriber as it is. Its address and the values of its headers are secrets, and are not there. */
 export function editBegins({ types, sites, states, format, publicKey, description }: SubscriberBody): Tried['values'] {
@@ -23,40 +18,31 @@ export function editBegins({ types, sites, states, format, publicKey, descriptio
   };
 }
 
-export interface EditForm {
-  readonly subscriber: SubscriberBody;
-  readonly sites: OverviewBody['sites'];
-  /** What waits for it, in words; empty when nothing does. */
-  readonly waits: string;
-  readonly path: string;
-  readonly tried: Tried;
-}
-
 /** Everything a person may change, and what will happen to what waits. */
-export function editForm({ subscriber, sites, waits, path, tried }: EditForm): Html {
+export function editForm(
+  subscriber: SubscriberBody,
+  names: readonly string[],
+  texts: { waits: string; path: string },
+  tried: Tried,
+): Html {
+  const { waits, path } = texts;
   const { name, url, headers } = subscriber;
   const { values } = tried;
-  const boxes = (field: 'types' | 'sites' | 'states', legend: string, known: readonly string[]): Html => {
-    // What it has, and is no longer known, can be taken away.
-    const choices = [...new Set([...known, ...(subscriber[field] ?? []).map(String)])];
-    return tickBoxes({ name: field, legend, choices, tried, ...(field === 'states' && { word: stateBoth }) });
-  };
-  const names = sites.filter(({ configured }) => configured).map(({ site }) => site);
-  const isNamed = names.length > 1 || subscriber.sites !== null;
+  const shared = sharedFields(tried, names, subscriber);
   const kept =
     headers.length === 0
       ? 'It has none now.'
       : `It has ${headers.join(', ')} now; left empty, they stay, and an address of another origin (scheme, host, port) needs them again.`;
-  return html`<details class="same" id="edit"${tried.refusal === null ? NOTHING : html` open`}><summary>Edit</summary><form class="body stack" method="post" action="${path}/edit">${refusalNote(tried, FIELDS)}
+  return html`<details class="same" id="edit"${tried.refusal !== null && html` open`}><summary>Edit</summary><form class="body stack" method="post" action="${path}/edit">${refusalNote(tried, FIELDS)}
 ${field({ name: 'url', label: 'Another address', tried, longest: 2_000, placeholder: url ?? 'https://shop.example/hooks', hint: 'Left empty, events go where they went.' })}
-${boxes('types', 'Types of events; none ticked: all', EVENT_TYPES)}
-${isNamed ? boxes('sites', 'Sites; none ticked: all', names) : NOTHING}
-<details class="quiet"><summary>States</summary>${boxes('states', 'Only when a purchase changed to one of these states; none ticked: all', STATE_NAMES)}</details>
-${field({ name: 'format', label: 'Format', tried, choices: FORMATS })}
-<label class="inline"><input type="checkbox" name="asymmetric" value="on"${values.asymmetric === 'on' ? html` checked` : NOTHING}> an ed25519 key signs, too</label>
+${shared.types}
+${shared.sites}
+<details class="quiet"><summary>States</summary>${shared.states}</details>
+${shared.format}
+${shared.asymmetric}
 ${field({ name: 'headers', label: 'Other headers, one a line as Name: value', tried: { ...tried, values: {} }, isLong: true, hint: `${kept} New ones replace them, and no page repeats their values.` })}
-${headers.length === 0 ? NOTHING : html`<label class="inline"><input type="checkbox" name="no-headers" value="on"${values['no-headers'] === 'on' ? html` checked` : NOTHING}> take its headers away</label>`}
-${field({ name: 'description', label: 'What it is for', tried, longest: 500 })}
+${headers.length !== 0 && html`<label class="inline"><input type="checkbox" name="no-headers" value="on"${values['no-headers'] === 'on' && html` checked`}> take its headers away</label>`}
+${shared.description}
 <div class="confirm"><p><b>The change holds at once, and its secret stays.</b> ${waits === '' ? 'Nothing waits for it now.' : `${tied(waits)}.`} What waits goes to the new address, in the new format and with the new headers; another address begins without failures, so it is sent at once. Types, sites and states hold for what happens from now on: what waits already is sent all the same.</p><p><button class="btn heavy">Change ${name}</button></p></div></form></details>`;
 }
 

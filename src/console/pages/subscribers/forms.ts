@@ -4,7 +4,7 @@ import type { ReplayBody, SubscriberBody } from '../../../api/subscribers/fields
 import type { Undelivered } from '../../../domain/deliveries/delivery-status.ts';
 import { EVENT_TYPES } from '../../../domain/events/system-event-types.ts';
 import { counted } from '../../../domain/values/counts.ts';
-import { type Html, html, NOTHING, tied } from '../../frame/html.ts';
+import { type Html, html, tied } from '../../frame/html.ts';
 import type { Ask } from '../../frame/page-route.ts';
 import { field, refusalNote, type Tried } from '../../parts/fields.ts';
 import { panel } from '../../parts/lists.ts';
@@ -35,10 +35,10 @@ const pathOf = ({ base }: Ask, name: string): string => `${base}/subscribers/${e
 /** Resume, test: what takes nothing away. */
 export function mainActions({ name, health }: Receiver, ask: Ask): Html {
   const button = (action: string, word: string, kind = '', value = ''): Html =>
-    html`<form method="post" action="${pathOf(ask, name)}/${action}"><button class="btn ${kind}"${value === '' ? NOTHING : html` name="status" value="${value}"`}>${word}</button></form>`;
+    html`<form method="post" action="${pathOf(ask, name)}/${action}"><button class="btn ${kind}"${value !== '' && html` name="status" value="${value}"`}>${word}</button></form>`;
   if (health.status === 'off') return html`<div class="acts">${button('status', 'Switch on', 'first', 'active')}</div>`;
   const isHeld = health.status === 'paused' || health.status === 'unreached';
-  return html`<div class="acts">${isHeld ? button('resume', 'Resume now', 'first') : NOTHING}${button('test', 'Send a test', isHeld ? '' : 'first')}<a class="btn" href="#replay">Replay</a></div>`;
+  return html`<div class="acts">${isHeld && button('resume', 'Resume now', 'first')}${button('test', 'Send a test', isHeld ? '' : 'first')}<a class="btn" href="#replay">Replay</a></div>`;
 }
 
 /** Sends the events of a time again, after a dry run. */
@@ -52,7 +52,7 @@ export function replayPanel({ name }: SubscriberBody, ask: Ask, posted: Posted):
     body: html`<div class="body stack"><form class="stack" method="post" action="${pathOf(ask, name)}/replay"><p class="small">Sends past events again, after all that is new. Receivers drop repeats by <code>webhook-id</code>.</p>${refusalNote(tried, ['since', 'until', 'types'])}
 ${field({ name: 'since', label: 'From', tried, isRequired: true, longest: 40, hint: 'A duration back such as 2h, or a time with its zone.' })}
 ${field({ name: 'until', label: 'To', tried, longest: 40, hint: 'Left empty: now.' })}
-${field({ name: 'types', label: 'Types', tried, choices: types })}<button class="btn">Count first (dry run)</button></form>${dryRun === null ? NOTHING : confirmation(name, ask, dryRun)}</div>`,
+${field({ name: 'types', label: 'Types', tried, choices: types })}<button class="btn">Count first (dry run)</button></form>${dryRun !== null && confirmation(name, ask, dryRun)}</div>`,
   });
 }
 
@@ -68,7 +68,7 @@ export function retryPanel({ name }: SubscriberBody, ask: Ask, posted: Posted): 
   return panel({
     id: 'retry',
     title: 'Retry what was not delivered',
-    body: html`<div class="body stack"><form class="stack" method="post" action="${pathOf(ask, name)}/retry">${refusalNote(tried, ['status'])}${field({ name: 'status', label: 'Which', tried, choices: GIVEN_UP })}<button class="btn">Count first (dry run)</button></form>${dryRun === null ? NOTHING : confirmation(name, ask, dryRun)}</div>`,
+    body: html`<div class="body stack"><form class="stack" method="post" action="${pathOf(ask, name)}/retry">${refusalNote(tried, ['status'])}${field({ name: 'status', label: 'Which', tried, choices: GIVEN_UP })}<button class="btn">Count first (dry run)</button></form>${dryRun !== null && confirmation(name, ask, dryRun)}</div>`,
   });
 }
 
@@ -76,35 +76,31 @@ export function retryPanel({ name }: SubscriberBody, ask: Ask, posted: Posted): 
 function confirmation(name: string, ask: Ask, { of, found, fields }: DryRun): Html {
   const { count, waiting, oldest, newest, expectedDrain, note } = found;
   const waits =
-    waiting === 0
-      ? NOTHING
-      : html`<p>${tied(counted(waiting, 'of the time waits', 'of the time wait'))} in any case and ${waiting === 1 ? 'is' : 'are'} not doubled.</p>`;
+    waiting !== 0 &&
+    html`<p>${tied(counted(waiting, 'of the time waits', 'of the time wait'))} in any case and ${waiting === 1 ? 'is' : 'are'} not doubled.</p>`;
   if (count === 0)
     return html`<div class="confirm" role="status" tabindex="-1" autofocus><p><b>Nothing would be sent to ${name}.</b></p>${waits}</div>`;
   const deliveries = tied(counted(count, 'delivery', 'deliveries'));
   const verb = of === 'replay' ? 'Replay' : 'Retry';
   return html`<form class="confirm" tabindex="-1" autofocus method="post" action="${pathOf(ask, name)}/${of}">${Object.entries(fields).map(([field, value]) => html`<input type="hidden" name="${field}" value="${value}">`)}
 <div role="status"><p><b>${deliveries} would be sent to ${name}</b>, of events that happened between ${when(oldest, ask.now)} and ${when(newest, ask.now)}.</p>${waits}
-${expectedDrain === undefined ? NOTHING : html`<p>Until all have arrived: ${tied(expectedDrain.text)}.</p>`}${note === undefined ? NOTHING : html`<p><bdi>${note}</bdi></p>`}</div>
+${expectedDrain !== undefined && html`<p>Until all have arrived: ${tied(expectedDrain.text)}.</p>`}${note !== undefined && html`<p><bdi>${note}</bdi></p>`}</div>
 <p><button class="btn heavy" name="count" value="${count}">${verb} ${deliveries}</button></p></form>`;
 }
 
-/** What the forms that change a subscriber need to know of it. */
-export interface Changeable {
-  readonly subscriber: SubscriberBody;
-  readonly receiver: Receiver | undefined;
-  readonly sites: OverviewBody['sites'];
-}
-
 /** Editing, a new secret, switching off, removing. */
-export function settingsPanel({ subscriber, receiver, sites }: Changeable, ask: Ask, posted: Posted): Html {
+export function settingsPanel(
+  { subscriber, receiver, sites }: { subscriber: SubscriberBody; receiver: Receiver | undefined; sites: OverviewBody['sites'] },
+  ask: Ask,
+  posted: Posted,
+): Html {
   const { name, origin, health } = subscriber;
   const path = pathOf(ask, name);
+  const names = sites.filter(({ configured }) => configured).map(({ site }) => site);
   const waits = receiver === undefined ? '' : waitingText(receiver);
   const off =
-    health.status === 'off'
-      ? NOTHING
-      : html`<details class="same" id="switch-off"><summary>Switch off</summary><form class="body stack" method="post" action="${path}/status"><div class="confirm"><p><b>${name} gets nothing until somebody switches it on.</b> ${waits === '' ? 'Nothing waits for it now.' : `${tied(waits)}; that stays parked.`} What happens from then on is suppressed: it is sent only when somebody retries it.</p><p><button class="btn heavy" name="status" value="off">Switch off ${name}</button></p></div></form></details>`;
+    health.status !== 'off' &&
+    html`<details class="same" id="switch-off"><summary>Switch off</summary><form class="body stack" method="post" action="${path}/status"><div class="confirm"><p><b>${name} gets nothing until somebody switches it on.</b> ${waits === '' ? 'Nothing waits for it now.' : `${tied(waits)}; that stays parked.`} What happens from then on is suppressed: it is sent only when somebody retries it.</p><p><button class="btn heavy" name="status" value="off">Switch off ${name}</button></p></div></form></details>`;
   if (origin === 'configuration')
     return panel({
       id: 'change',
@@ -114,7 +110,7 @@ export function settingsPanel({ subscriber, receiver, sites }: Changeable, ask: 
   return panel({
     id: 'change',
     title: 'Change',
-    body: html`${editForm({ subscriber, sites, waits, path, tried: triedIn(posted, 'edit', editBegins(subscriber)) })}${rotateForm(name, path, posted)}${off}
+    body: html`${editForm(subscriber, names, { waits, path }, triedIn(posted, 'edit', editBegins(subscriber)))}${rotateForm(name, path, posted)}${off}
 <details class="same" id="remove"><summary>Remove</summary><form class="body stack" method="post" action="${path}/remove"><div class="confirm"><p><b>${name} gets nothing any more, and its address and secret are dropped.</b> ${waits === '' ? 'Nothing waits for it now.' : `${tied(waits)}; that is never sent.`} Its deliveries stay to be read, and its name may be used again.</p><p><button class="btn heavy">Remove ${name}</button></p></div></form></details>`,
   });
 }
@@ -122,5 +118,5 @@ export function settingsPanel({ subscriber, receiver, sites }: Changeable, ask: 
 function rotateForm(name: string, path: string, posted: Posted): Html {
   const tried = triedIn(posted, 'rotate', { overlap: '24h' });
   const hint = 'How long the old secret signs, too: 0 ends it at once, 30d at most. Until then the receiver can change over.';
-  return html`<details class="same" id="rotate"${tried.refusal === null ? NOTHING : html` open`}><summary>Rotate the secret</summary><form class="body stack" method="post" action="${path}/rotate">${refusalNote(tried, ['overlap'])}${field({ name: 'overlap', label: 'Overlap', tried, isRequired: true, longest: 20, hint })}<button class="btn">Make a new secret for ${name}</button></form></details>`;
+  return html`<details class="same" id="rotate"${tried.refusal !== null && html` open`}><summary>Rotate the secret</summary><form class="body stack" method="post" action="${path}/rotate">${refusalNote(tried, ['overlap'])}${field({ name: 'overlap', label: 'Overlap', tried, isRequired: true, longest: 20, hint })}<button class="btn">Make a new secret for ${name}</button></form></details>`;
 }

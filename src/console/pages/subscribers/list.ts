@@ -3,8 +3,8 @@ import type { OverviewBody } from '../../../api/health/overview.ts';
 import type { SubscriberBody } from '../../../api/subscribers/fields.ts';
 import type { AddedSubscriberBody } from '../../../api/subscribers/subscribers.ts';
 import { counted } from '../../../domain/values/counts.ts';
-import { ApiRefusal } from '../../frame/api-calls.ts';
-import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
+import { type Listed, refusalIn } from '../../frame/api-calls.ts';
+import { type Html, html, number, tied } from '../../frame/html.ts';
 import type { View } from '../../frame/page.ts';
 import { type Ask, action, page } from '../../frame/page-route.ts';
 import type { Tried } from '../../parts/fields.ts';
@@ -23,22 +23,19 @@ export const subscriberListPages = [
       const added = await ask.api.send<AddedSubscriberBody>('POST', '/v1/subscribers', newSubscriber(ask.form));
       return secretView(ask, { name: added.name, secret: added.secret, reason: 'added' });
     } catch (error) {
-      if (error instanceof ApiRefusal && error.status < 500) return view(ask, { values: ask.form, refusal: error });
-      throw error;
+      return view(ask, { values: ask.form, refusal: refusalIn(error) });
     }
   }),
 ];
-
-interface SubscriberPage {
-  readonly data: readonly SubscriberBody[];
-  readonly nextCursor: string | null;
-}
 
 async function view(ask: Ask, tried: Tried): Promise<View> {
   const { api, base, query, mayOperate } = ask;
   const [overview, found] = await Promise.all([
     api.get<OverviewBody>('/v1/overview'),
-    api.get<SubscriberPage>('/v1/subscribers', { limit: PAGE_SIZE, cursor: tried.refusal === null ? query.cursor : null }),
+    api.get<Listed<SubscriberBody>>('/v1/subscribers', {
+      limit: PAGE_SIZE,
+      cursor: tried.refusal === null ? query.cursor : null,
+    }),
   ]);
   const receivers = new Map(overview.subscribers.map((each) => [each.name, each]));
   // A subscriber in trouble comes before the others.
@@ -46,19 +43,17 @@ async function view(ask: Ask, tried: Tried): Promise<View> {
     .filter((each) => !isForPeople(each))
     .toSorted((a, b) => Number(a.health.status === 'ok') - Number(b.health.status === 'ok'));
   const add = mayOperate
-    ? html`<section class="panel" aria-label="Add a subscriber"><details id="add"${tried.refusal !== null ? html` open` : NOTHING}><summary>Add a subscriber</summary>${addForm(ask, overview, tried)}</details></section>`
+    ? html`<section class="panel" aria-label="Add a subscriber"><details id="add"${tried.refusal !== null && html` open`}><summary>Add a subscriber</summary>${addForm(ask, overview, tried)}</details></section>`
     : html`<p class="small">A key with the scope operate can add subscribers.</p>`;
-  const done = query.done === 'removed' ? flash('The subscriber was removed. What waited for it is never sent.') : NOTHING;
-  const older =
-    found.nextCursor === null
-      ? undefined
-      : html`<a href="${base}/subscribers?cursor=${found.nextCursor}" rel="next">Later ones</a>`;
+  const done = query.done === 'removed' && flash('The subscriber was removed. What waited for it is never sent.');
+  const foot =
+    found.nextCursor !== null && html`<a href="${base}/subscribers?cursor=${found.nextCursor}" rel="next">Later ones</a>`;
   const body = html`<div class="head"><h1 class="say">${tied(sentence(overview))}</h1><p class="sub">Subscribers are systems that get signed webhooks or messages of a broker. People are alerted in <a href="${base}/channels">channels</a>.</p></div>
 <div class="stack">${done}${panel({
     id: 'subscribers',
     title: 'Subscribers',
     body: systems.length === 0 ? empty(ask) : table(systems, receivers, ask),
-    ...(older !== undefined && { foot: older }),
+    foot,
   })}${add}</div>`;
   const refused = tried.refusal === null ? {} : { status: tried.refusal.status, isLive: false };
   return { title: 'Subscribers', place: 'subscribers', crumb: 'Subscribers', body, ...refused };
@@ -78,9 +73,9 @@ function sentence({ subscribers }: OverviewBody): string {
 function table(systems: readonly SubscriberBody[], receivers: ReadonlyMap<string, Receiver>, { base, now }: Ask): Html {
   const row = ({ name, kind, url, types, sites, description, health }: SubscriberBody): Html => {
     const waiting = receivers.get(name)?.waiting;
-    const most = waiting?.atLeast ? html`<small>or more</small>` : NOTHING;
+    const most = waiting?.atLeast && html`<small>or more</small>`;
     const lag = waiting?.dueSince === null || waiting === undefined ? 'none' : since(waiting.dueSince, now);
-    return html`<tr id="row-${name}"><th scope="row"><a href="${base}/subscribers/${encodeURIComponent(name)}">${name}</a>${description === null ? NOTHING : html`<small>${written(description)}</small>`}</th>
+    return html`<tr id="row-${name}"><th scope="row"><a href="${base}/subscribers/${encodeURIComponent(name)}">${name}</a>${description !== null && html`<small>${written(description)}</small>`}</th>
 <td>${healthMark({ health })}</td><td class="num" data-l="lag">${lag}</td><td class="num" data-l="waiting">${number((waiting?.pending ?? 0) + (waiting?.inFlight ?? 0))}${most}</td><td class="num" data-l="parked">${number(waiting?.parked ?? 0)}</td>
 <td class="hide kind">${kind}<small>${url === null ? 'address not known here' : written(url)}</small></td><td class="wide mid">${listText(types, 'all types')}<small>${listText(sites, 'all sites')}</small></td></tr>`;
   };

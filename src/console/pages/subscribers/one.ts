@@ -6,14 +6,14 @@ import type { DeliveryDetailsBody, SubscriberBody } from '../../../api/subscribe
 import { DELIVERY_STATUSES } from '../../../domain/deliveries/delivery-status.ts';
 import { afterFailures } from '../../../domain/deliveries/subscriber-state.ts';
 import { stateBoth } from '../../../domain/purchases/states.ts';
-import { ApiRefusal } from '../../frame/api-calls.ts';
+import { queryOf, refusalIn } from '../../frame/api-calls.ts';
 import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
 import { icon } from '../../frame/icons.ts';
 import type { View } from '../../frame/page.ts';
 import type { Ask, GoOn, PageRoute } from '../../frame/page-route.ts';
 import { page } from '../../frame/page-route.ts';
 import { refusalNote } from '../../parts/fields.ts';
-import { facts, flash, nothingHere, panel, written } from '../../parts/lists.ts';
+import { factsPanel, flash, nothingHere, panel, written } from '../../parts/lists.ts';
 import {
   excerptInLine,
   excerptText,
@@ -26,7 +26,7 @@ import {
 } from '../../parts/receivers.ts';
 import { when } from '../../parts/time.ts';
 import { attemptsPicture } from '../../pictures/attempts.ts';
-import { addressOf, type DeliveryPage, deliveryTable, olderLinks } from '../deliveries/table.ts';
+import { type DeliveryPage, deliveryTable, olderLinks } from '../deliveries/table.ts';
 import { mainActions, NOTHING_POSTED, type Posted, replayPanel, retryPanel, settingsPanel } from './forms.ts';
 import { ladder, outlookOf, sentenceOf, wholeError } from './words.ts';
 
@@ -58,7 +58,7 @@ export async function subscriberView(ask: Ask, posted: Posted = NOTHING_POSTED):
   const actions = ask.mayOperate
     ? html`<div class="two even"><div class="stack">${replayPanel(subscriber, ask, posted)}${retryPanel(subscriber, ask, posted)}</div>${settingsPanel({ subscriber, receiver, sites: overview.sites }, ask, posted)}</div>`
     : html`<p class="small">A key with the scope operate can send tests, resume, replay, edit, rotate the secret and remove ${name}.</p>`;
-  const body = html`${head(receiver, subscriber, ask)}<div class="stack">${done}${posted.at === 'other' ? refusalNote(posted, []) : NOTHING}
+  const body = html`${head(receiver, subscriber, ask)}<div class="stack">${done}${posted.at === 'other' && refusalNote(posted, [])}
 <div class="two">${healthPanel(receiver, attempts.data, ask)}${getsPanel(subscriber, ask)}</div>
 ${deliveryPanel(deliveries, receiver, ask, name)}${actions}</div>`;
   const isPosted = posted !== NOTHING_POSTED;
@@ -82,12 +82,12 @@ function head(receiver: Receiver | undefined, { name, statusReason }: Subscriber
     return html`<div class="head"><h1 class="say">${name} gets nothing any more: the settings do not name it.</h1></div>`;
   const { health } = receiver;
   const until =
-    health.status === 'paused' && health.pausedUntil !== null
-      ? html` <span class="mute">until ${when(health.pausedUntil, ask.now)}</span>`
-      : NOTHING;
+    health.status === 'paused' &&
+    health.pausedUntil !== null &&
+    html` <span class="mute">until ${when(health.pausedUntil, ask.now)}</span>`;
   const whole = { ...receiver, statusReason: receiver.statusReason ?? statusReason };
   const error = wholeError(whole);
-  return html`<div class="head"><p>${healthMark(receiver)}${until}</p><h1 class="say">${sentenceOf(whole)}</h1>${error === null ? NOTHING : html`<p class="sub"><bdi>${error}</bdi></p>`}<p class="sub">${outlookOf(receiver, ask.now)}</p>${ask.mayOperate ? mainActions(receiver, ask) : NOTHING}</div>`;
+  return html`<div class="head"><p>${healthMark(receiver)}${until}</p><h1 class="say">${sentenceOf(whole)}</h1>${error !== null && html`<p class="sub"><bdi>${error}</bdi></p>`}<p class="sub">${outlookOf(receiver, ask.now)}</p>${ask.mayOperate && mainActions(receiver, ask)}</div>`;
 }
 
 /** What was just done, by the word in the address. */
@@ -111,8 +111,8 @@ async function doneText({ api, query, now }: Ask, name: string): Promise<Html> {
 /** Whether the test arrived; the page is live, so that it says so when it does. */
 async function testText({ api, now }: Pick<Ask, 'api' | 'now'>, name: string, id: string): Promise<Html> {
   const test = await api.get<DeliveryDetailsBody>(`/v1/deliveries/${id}`).catch((error: unknown) => {
-    if (error instanceof ApiRefusal && error.status === 404) return null;
-    throw error;
+    refusalIn(error, ({ status }) => status === 404);
+    return null;
   });
   if (test === null || test.subscriber !== name) return NOTHING;
   const last = test.attempts.at(-1);
@@ -125,7 +125,7 @@ async function testText({ api, now }: Pick<Ask, 'api' | 'now'>, name: string, id
     return flash(html`The test ${id} is on its way to ${name}. ${look}`);
   }
   const why = test.reason ?? test.lastError ?? 'no reason is known';
-  return html`<div class="note warning" role="status">${icon('warning', 'warning')}<p>The test did not arrive yet: <bdi>${why}</bdi> It is tried again like every delivery. ${last === undefined ? NOTHING : excerptInLine(last.excerpt)}</p></div>`;
+  return html`<div class="note warning" role="status">${icon('warning', 'warning')}<p>The test did not arrive yet: <bdi>${why}</bdi> It is tried again like every delivery. ${last !== undefined && excerptInLine(last.excerpt)}</p></div>`;
 }
 
 function healthPanel(receiver: Receiver | undefined, attempts: SubscriberAttemptsBody['data'], { base, now }: Ask): Html {
@@ -133,7 +133,7 @@ function healthPanel(receiver: Receiver | undefined, attempts: SubscriberAttempt
   const failingSince = receiver?.health.failingSince ?? null;
   const note =
     failures === 0 || failingSince === null ? '' : html`${tied(afterFailures(failures))}, since ${when(failingSince, now)}`;
-  const steps = receiver === undefined || failures === 0 ? NOTHING : ladder(receiver);
+  const steps = receiver !== undefined && failures !== 0 && ladder(receiver);
   if (attempts.length === 0)
     return panel({
       id: 'health',
@@ -159,7 +159,7 @@ function deliveryPanel(found: DeliveryPage, receiver: Receiver | undefined, ask:
   const chip = (word: string, status: string | undefined): Html => {
     const count = counts[status as keyof typeof counts];
     const many = count === undefined ? '' : ` ${number(count)}`;
-    return html`<a class="chip" href="${addressOf(path, { status: status ?? '' })}#deliveries"${status === chosen ? html` aria-current="true"` : NOTHING}>${word}${many}</a>`;
+    return html`<a class="chip" href="${path}${queryOf({ status })}#deliveries"${status === chosen && html` aria-current="true"`}>${word}${many}</a>`;
   };
   const chips = html`<nav class="filters" aria-label="Status">${chip('all', undefined)}${DELIVERY_STATUSES.map((each) => chip(each, each))}</nav>`;
   const nothing =
@@ -181,25 +181,18 @@ function deliveryPanel(found: DeliveryPage, receiver: Receiver | undefined, ask:
 function getsPanel(subscriber: SubscriberBody, { now }: Ask): Html {
   const { kind, url, types, sites, states, format, headers, publicKey, description, origin, oldSecretsUntil, createdAt } =
     subscriber;
-  return panel({
-    id: 'what',
-    title: 'What it gets',
-    body: html`<div class="body">${facts([
-      ['Address', url === null ? 'not known here' : html`${written(url)}<small>path and query are secrets and not shown</small>`],
-      ['Kind', kind],
-      ['Types', listText(types)],
-      ['Sites', listText(sites)],
-      ['States', listText(states?.map(stateBoth) ?? null)],
-      ['Format', format],
-      [
-        'Headers',
-        headers.length === 0 ? 'none of its own' : html`${headers.join(', ')}<small>their values are not shown</small>`,
-      ],
-      ...(publicKey === null ? [] : [['Public key', html`<code>${publicKey}</code>`] as const]),
-      ['Secret', oldSecretsUntil === null ? 'one signs' : html`the old one signs, too, until ${when(oldSecretsUntil, now)}`],
-      ...(description === null ? [] : [['What it is for', html`<bdi>${description}</bdi>`] as const]),
-      ['Named by', origin === 'configuration' ? 'the settings' : 'the API or this console'],
-      ['Since', when(createdAt, now)],
-    ])}</div>`,
-  });
+  return factsPanel('what', 'What it gets', [
+    ['Address', url === null ? 'not known here' : html`${written(url)}<small>path and query are secrets and not shown</small>`],
+    ['Kind', kind],
+    ['Types', listText(types)],
+    ['Sites', listText(sites)],
+    ['States', listText(states?.map(stateBoth) ?? null)],
+    ['Format', format],
+    ['Headers', headers.length === 0 ? 'none of its own' : html`${headers.join(', ')}<small>their values are not shown</small>`],
+    publicKey !== null && ['Public key', html`<code>${publicKey}</code>`],
+    ['Secret', oldSecretsUntil === null ? 'one signs' : html`the old one signs, too, until ${when(oldSecretsUntil, now)}`],
+    description !== null && ['What it is for', html`<bdi>${description}</bdi>`],
+    ['Named by', origin === 'configuration' ? 'the settings' : 'the API or this console'],
+    ['Since', when(createdAt, now)],
+  ]);
 }

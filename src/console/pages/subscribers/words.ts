@@ -2,6 +2,7 @@
 import type { SubscriberBody } from '../../../api/subscribers/fields.ts';
 import { FAILURES_TO_PAUSE, FAILURES_TO_SWITCH_OFF, pauseAfter } from '../../../domain/deliveries/subscriber-health.ts';
 import { afterFailures, isAskedFor } from '../../../domain/deliveries/subscriber-state.ts';
+import { sentence as capital } from '../../../domain/incidents/replica-trouble.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { humanDuration } from '../../../domain/values/duration.ts';
 import type { Instant } from '../../../domain/values/time.ts';
@@ -76,10 +77,6 @@ export function ladder({ health: { status, failures } }: Pick<Receiver, 'health'
     html`<li${isNow(from) ? html` aria-current="step"` : failures > from ? html` class="done"` : ''}>${from}: ${tied(humanDuration(pauseAfter(from - FAILURES_TO_PAUSE)))}${isNow(from) ? ', now' : ''}</li>`;
   const beyond = failures > steps.at(-1)! && status === 'paused';
   return html`<div><h3 class="vh">Pauses</h3><ol class="ladder" aria-label="Pauses after failures in a row">${steps.map(step)}<li${beyond ? html` aria-current="step"` : ''}>… ${FAILURES_TO_PAUSE + longest} to ${FAILURES_TO_SWITCH_OFF - 1}: ${tied(humanDuration(pauseAfter(longest)))}</li><li${status === 'off' && failures >= FAILURES_TO_SWITCH_OFF ? html` aria-current="step"` : ''}>${FAILURES_TO_SWITCH_OFF}: switched off</li></ol><p class="small">Failures in a row, and the pause that follows each. One delivery that gets through ends the count.</p></div>`;
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** As the end of a sentence, with its full stop. */

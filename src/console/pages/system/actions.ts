@@ -1,6 +1,7 @@
 /** What was changed, by whom and from where. */
 import type { ActionBody } from '../../../api/access/actions.ts';
-import { type Html, html, NOTHING } from '../../frame/html.ts';
+import { type Listed, queryOf } from '../../frame/api-calls.ts';
+import { type Html, html } from '../../frame/html.ts';
 import { status } from '../../frame/icons.ts';
 import { type Ask, page } from '../../frame/page-route.ts';
 import { nothingHere, panel } from '../../parts/lists.ts';
@@ -16,14 +17,10 @@ const DOORS = [
 export const actionPages = [
   page('/system/actions', async (ask) => {
     const { key = '', via = '', about = '', cursor = null } = ask.query;
-    const { data, nextCursor } = await ask.api.get<{ data: ActionBody[]; nextCursor: string | null }>('/v1/actions', {
-      ...{ key, via, about, cursor, limit: 50 },
-    });
-    const more = new URLSearchParams(
-      Object.entries({ key, via, about, cursor: nextCursor ?? '' }).filter(([, value]) => value !== ''),
-    );
+    const { data, nextCursor } = await ask.api.get<Listed<ActionBody>>('/v1/actions', { key, via, about, cursor, limit: 50 });
     const foot =
-      nextCursor === null ? NOTHING : html`<a class="btn" href="${ask.base}/system/actions?${more.toString()}">Older</a>`;
+      nextCursor !== null &&
+      html`<a class="btn" href="${ask.base}/system/actions${queryOf({ key, via, about, cursor: nextCursor })}">Older</a>`;
     const isFiltered = key !== '' || via !== '' || about !== '';
     const list = data.length === 0 ? none(isFiltered) : table(data, ask);
     const body = html`<div class="head"><h1 class="say">Actions</h1><p class="sub">What people and programs changed through console, API and commands, the latest first. Registrations are not among it.</p></div>
@@ -34,7 +31,7 @@ ${panel({ id: 'actions', title: 'Actions', body: list, foot })}</div>`;
 ];
 
 function filters({ key, via, about }: { key: string; via: string; about: string }, { base }: Ask): Html {
-  return html`<form class="fields" action="${base}/system/actions"><label>Made through <select name="via">${DOORS.map(([value, word]) => html`<option value="${value}"${value === via ? html` selected` : NOTHING}>${word}</option>`)}</select></label>
+  return html`<form class="fields" action="${base}/system/actions"><label>Made through <select name="via">${DOORS.map(([value, word]) => html`<option value="${value}"${value === via && html` selected`}>${word}</option>`)}</select></label>
 <label>Key <input name="key" value="${key}" maxlength="200"></label><label>About the id <input name="about" value="${about}" maxlength="200"></label><button class="btn">Show</button></form>`;
 }
 

@@ -1,7 +1,7 @@
 /** Doctor on the page of the system: everything that has to work, checked with real calls when a person asks for it. */
 import type { DoctorBody } from '../../../api/health/doctor.ts';
 import { counted } from '../../../domain/values/counts.ts';
-import { type Html, html, NOTHING } from '../../frame/html.ts';
+import { type Html, html } from '../../frame/html.ts';
 import { status } from '../../frame/icons.ts';
 import type { Ask } from '../../frame/page-route.ts';
 import { panel, written } from '../../parts/lists.ts';
@@ -16,7 +16,7 @@ const ORDER = ['failed', 'warning', 'ok'] as const;
 /** One after the other, each with what to do about it. */
 export function findingList(findings: readonly Finding[]): Html {
   const item = ({ about, verdict, found, todo }: Finding): Html =>
-    html`<li>${status(SHAPES[verdict], verdict)} <b>${written(about)}</b>: <bdi>${found}</bdi>${todo === null ? NOTHING : html`<p class="small"><bdi>${todo}</bdi></p>`}</li>`;
+    html`<li>${status(SHAPES[verdict], verdict)} <b>${written(about)}</b>: <bdi>${found}</bdi>${todo !== null && html`<p class="small"><bdi>${todo}</bdi></p>`}</li>`;
   return html`<ul class="rows">${findings.map(item)}</ul>`;
 }
 
@@ -33,7 +33,7 @@ export function doctorPanel(found: DoctorBody | null, { base, mayOperate, now }:
       found === null
         ? 'everything that has to work, checked with real calls'
         : html`<span role="status">${summary(found)} at ${clockTime(now)}</span>`,
-    body: html`${found === null ? NOTHING : findingList(sorted)}${form}`,
+    body: html`${found !== null && findingList(sorted)}${form}`,
   });
 }
 

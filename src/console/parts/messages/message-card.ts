@@ -3,7 +3,7 @@ import { type Alert, alertsOf } from '../../../channels/alertmanager/alerts.ts';
 import { slackMessage } from '../../../channels/slack/message.ts';
 import { teamsMessage } from '../../../channels/teams/card.ts';
 import type { PeopleKind } from '../../../config/kinds/people-kinds.ts';
-import { type Html, html, NOTHING } from '../../frame/html.ts';
+import { type Html, html } from '../../frame/html.ts';
 import type { Ask } from '../../frame/page-route.ts';
 import { when } from '../time.ts';
 import { slackCard } from './slack-card.ts';
@@ -44,8 +44,8 @@ function alertCards(alerts: readonly Alert[], now: number): Html {
   if (alert === undefined) return html`<p class="body small">Alertmanager gets incidents alone, so it is not sent this one.</p>`;
   const { labels, annotations, startsAt, endsAt, generatorURL } = alert;
   const says = firing === undefined ? 'resolved' : 'active';
-  const ends = firing === undefined ? NOTHING : html`, ends ${when(endsAt, now)} unless it is repeated`;
-  const link = generatorURL === undefined ? NOTHING : html`<a href="${generatorURL}" rel="noreferrer">Source</a>`;
+  const ends = firing !== undefined && html`, ends ${when(endsAt, now)} unless it is repeated`;
+  const link = generatorURL !== undefined && html`<a href="${generatorURL}" rel="noreferrer">Source</a>`;
   const named = Object.entries(labels).map(([name, value]) => html`<li><bdi>${name}="${value}"</bdi></li>`);
   const texts = Object.entries(annotations).map(
     ([name, value]) => html`<dt>${name}</dt><dd>${value.split('\n').map((line) => html`<bdi>${line}</bdi><br>`)}</dd>`,

@@ -1,6 +1,6 @@
 /** A message as Slack shows it, with markup of this console's own: nothing of it is trusted. */
 import type { SlackMessage } from '../../../channels/slack/message.ts';
-import { type Html, html, NOTHING } from '../../frame/html.ts';
+import { type Html, html } from '../../frame/html.ts';
 import { exactTime } from '../time.ts';
 
 type Block = SlackMessage['blocks'][number];
@@ -26,7 +26,7 @@ function blockOf(block: Block): Html {
 
 /** Markup of Slack's, line by line. */
 function marked(text: string): Html {
-  return html`${text.split('\n').map((line, at) => html`${at === 0 ? NOTHING : html`<br>`}<bdi>${inLine(line)}</bdi>`)}`;
+  return html`${text.split('\n').map((line, at) => html`${at !== 0 && html`<br>`}<bdi>${inLine(line)}</bdi>`)}`;
 }
 
 function inLine(line: string): Html[] {

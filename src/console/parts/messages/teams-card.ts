@@ -1,6 +1,6 @@
 /** An Adaptive Card as Teams shows it, with markup of this console's own: nothing of it is trusted. */
 import type { TeamsMessage } from '../../../channels/teams/card.ts';
-import { type Html, html, NOTHING } from '../../frame/html.ts';
+import { type Html, html } from '../../frame/html.ts';
 
 type Block = TeamsMessage['attachments'][0]['content']['body'][number];
 type Text = Extract<Block, { type: 'TextBlock' }>;
@@ -29,7 +29,7 @@ const sizeOf = ({ size, isSubtle }: Text): string => (isSubtle ? 'small' : size 
 
 /** Each line of a text is a paragraph of a card. */
 function paragraphs(text: string): Html[] {
-  return text.split('\n\n').map((line, at) => html`${at === 0 ? NOTHING : html`<br>`}<bdi>${inLine(line)}</bdi>`);
+  return text.split('\n\n').map((line, at) => html`${at !== 0 && html`<br>`}<bdi>${inLine(line)}</bdi>`);
 }
 
 function inLine(text: string): Html[] {

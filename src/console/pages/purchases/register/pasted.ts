@@ -7,17 +7,11 @@ import { AppError } from '../../../../domain/values/errors.ts';
 import { parseExact } from '../../../../domain/values/exact-json.ts';
 import type { ApiCalls } from '../../../frame/api-calls.ts';
 
-export interface BadLine {
-  readonly line: number;
-  readonly problem: string;
-  /** As it was pasted. */
-  readonly text: string;
-}
-
 export interface Pasted {
   readonly created: number;
   readonly existing: number;
-  readonly bad: readonly BadLine[];
+  /** Lines with their text as it was pasted. */
+  readonly bad: readonly { readonly line: number; readonly problem: string; readonly text: string }[];
   /** Of the registered ones, those whose id looks like something else. */
   readonly unlikely: readonly { readonly line: number; readonly purchaseId: string; readonly site: string }[];
   /** Columns and fields that mean nothing here. */
@@ -36,11 +30,7 @@ const MOST_LINES = 50_000;
 /** Bytes that are split into lines at once. */
 const CHUNK = 16 * 1_024;
 
-interface BatchAnswer {
-  readonly created: number;
-  readonly existing: number;
-  readonly rejected: readonly { readonly index: number; readonly detail: string }[];
-}
+type BatchAnswer = { created: number; existing: number; rejected: { index: number; detail: string }[] };
 
 /** Registers each line, at `site` where it names none. Throws ApiRefusal when the API takes nothing. */
 export async function registerPasted(
@@ -50,7 +40,7 @@ export async function registerPasted(
 ): Promise<Pasted> {
   const nothing = { created: 0, existing: 0, bad: [], unlikely: [], unused: [], header: '' };
   const reader = registrationReader('', { site, reference: null, metadata: null, sites }, { isPasted: true });
-  const bad: BadLine[] = [];
+  const bad: Pasted['bad'][number][] = [];
   const good: { readonly line: number; readonly text: string; readonly registration: Good }[] = [];
   try {
     for await (const { first: line, last, text: own, read } of recordsOf(

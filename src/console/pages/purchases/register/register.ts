@@ -5,7 +5,7 @@ import { SINGLES_FIRST } from '../../../../domain/polling/first-polls.ts';
 import { counted } from '../../../../domain/values/counts.ts';
 import { type JsonValue, parseExact } from '../../../../domain/values/exact-json.ts';
 import { bare } from '../../../../domain/values/one-line.ts';
-import { ApiRefusal } from '../../../frame/api-calls.ts';
+import { refusalIn } from '../../../frame/api-calls.ts';
 import { type Html, html, NOTHING, number, tied } from '../../../frame/html.ts';
 import { icon } from '../../../frame/icons.ts';
 import type { View } from '../../../frame/page.ts';
@@ -70,8 +70,8 @@ async function registerOne(ask: Ask): Promise<View | GoOn> {
     const made = await api.send<{ purchaseId: string; site: string }>('POST', '/v1/purchases', body);
     return { goTo: `${purchasePath(made)}?done=${isKnown ? 'known' : 'registered'}` };
   } catch (error) {
-    if (!(error instanceof ApiRefusal) || error.status >= 500) throw error;
-    return again({ errors: error.errors, problem: error.message });
+    const { errors, message } = refusalIn(error);
+    return again({ errors, problem: message });
   }
 }
 
@@ -80,8 +80,7 @@ async function isRegistered({ api }: Ask, { purchaseId, site }: { purchaseId: st
     await api.get(`/v1/purchases/${encodeURIComponent(purchaseId)}`, { site: site ?? null });
     return true;
   } catch (error) {
-    if (error instanceof ApiRefusal && error.status < 500) return error.code === 'ambiguous_purchase';
-    throw error;
+    return refusalIn(error).code === 'ambiguous_purchase';
   }
 }
 
@@ -105,7 +104,7 @@ function view(ask: Ask, sites: readonly string[], shown: Shown): View {
   const says = shown.pasted === undefined || shown.pasted.problem !== null ? 'Register purchases' : resultSentence(shown.pasted);
   const head = html`<div class="head"><h1 class="say">${tied(says)}</h1><p class="sub">A purchase is polled from the moment it is registered. Registering it again changes nothing; one that was stopped is watched again.</p></div>`;
   const forms = mayRegister
-    ? html`${shown.pasted === undefined ? NOTHING : result(shown.pasted, base, firstPollsText(shown))}<div class="two even">${oneForm(ask, sites, shown)}${linesForm(ask, sites, shown)}</div>`
+    ? html`${shown.pasted !== undefined && result(shown.pasted, base, firstPollsText(shown))}<div class="two even">${oneForm(ask, sites, shown)}${linesForm(ask, sites, shown)}</div>`
     : html`<p>Registering purchases needs a key with the scope register.</p>`;
   const crumb = html`<a href="${base}/purchases">Purchases</a> / register`;
   return {
@@ -132,22 +131,19 @@ function firstPollsText({ firstPolls }: Shown): string {
 function result({ created, existing, bad, unused, unlikely, problem }: Pasted, base: string, firsts: string): Html {
   if (problem !== null) return html``;
   const done =
-    created + existing === 0
-      ? NOTHING
-      : flash(
-          html`${counted(created + existing, 'purchase is', 'purchases are')} registered: ${number(created)} new, ${number(existing)} known already.${firsts} <a href="${base}/purchases">Show purchases</a>`,
-        );
+    created + existing !== 0 &&
+    flash(
+      html`${counted(created + existing, 'purchase is', 'purchases are')} registered: ${number(created)} new, ${number(existing)} known already.${firsts} <a href="${base}/purchases">Show purchases</a>`,
+    );
   const columns =
-    unused.length === 0
-      ? NOTHING
-      : html`<p class="note">Not used, because no field is called so: ${unused.map((name) => html`${written(name)} `)}</p>`;
+    unused.length !== 0 &&
+    html`<p class="note">Not used, because no field is called so: ${unused.map((name) => html`${written(name)} `)}</p>`;
   const doubted = html`${done}${columns}${unlikelyNote(unlikely, base)}`;
   if (bad.length === 0) return doubted;
   const row = ({ line, problem: what, text }: (typeof bad)[number]): Html =>
     html`<tr><th scope="row" class="num">${line}</th><td>${what}</td><td class="wide">${written(text.slice(0, LONGEST_SHOWN))}</td></tr>`;
   const table = html`<div><table class="cards"><thead><tr><th scope="col" class="num">Line</th><th scope="col">What is wrong</th><th scope="col">Text</th></tr></thead><tbody>${bad.slice(0, MOST_LISTED).map(row)}</tbody></table></div>`;
-  const more =
-    bad.length > MOST_LISTED ? html`<span>${number(bad.length - MOST_LISTED)} more are in the field below.</span>` : NOTHING;
+  const more = bad.length > MOST_LISTED && html`<span>${number(bad.length - MOST_LISTED)} more are in the field below.</span>`;
   return html`${doubted}${panel({ id: 'bad', title: counted(bad.length, 'bad line'), note: 'not registered; mend them below and send them again', body: table, ...(bad.length > MOST_LISTED && { foot: more as Html }) })}`;
 }
 
@@ -161,7 +157,7 @@ function unlikelyNote(unlikely: Pasted['unlikely'], base: string): Html {
         html`<li>line ${line}: <a href="${base}${purchasePath({ purchaseId, site })}">${written(purchaseId)}</a></li>`,
     );
   const more = unlikely.length - shown.length;
-  return html`<div class="note warning" role="status">${icon('warning', 'warning')}<div><p><b>${counted(unlikely.length, 'line')} may hold no Purchase ID</b>: an id has digits and no spaces. ${unlikely.length === 1 ? 'It is' : 'They are'} registered all the same. If one is no id, open it and stop watching it.</p><ul>${shown}${more > 0 ? html`<li>and ${number(more)} more</li>` : NOTHING}</ul></div></div>`;
+  return html`<div class="note warning" role="status">${icon('warning', 'warning')}<div><p><b>${counted(unlikely.length, 'line')} may hold no Purchase ID</b>: an id has digits and no spaces. ${unlikely.length === 1 ? 'It is' : 'They are'} registered all the same. If one is no id, open it and stop watching it.</p><ul>${shown}${more > 0 && html`<li>and ${number(more)} more</li>`}</ul></div></div>`;
 }
 
 /** What a form had, and the reasons why it was refused. */
