@@ -15,11 +15,11 @@ import { answerHeaders } from './http/answer-headers.ts';
 import { refuseLarge } from './http/body.ts';
 import { invalid } from './http/invalid.ts';
 import { Problem, problemResponse } from './http/problems.ts';
-import type { Api, Deps } from './http/route.ts';
+import type { Api, ApiDeps } from './http/route.ts';
 import type { Engine } from './metrics/metric.ts';
 import { mountMetrics } from './metrics/metrics.ts';
 
-type OperationsParts = Pick<Deps, 'operators' | 'health' | 'replica' | 'log'> &
+type OperationsParts = Pick<ApiDeps, 'operators' | 'health' | 'replica' | 'log'> &
   Pick<AccessLogParts, 'record'> & {
     readonly settings: Pick<Settings, 'apiKeys'>;
     /** The budget of the process for lines that callers can cause; one of its own without it. */

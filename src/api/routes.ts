@@ -21,7 +21,7 @@ import { mountFlow } from './health/flow.ts';
 import { mountOverview } from './health/overview.ts';
 import { mountSite } from './health/site.ts';
 import { mountSystem } from './health/system.ts';
-import type { Api, Deps } from './http/route.ts';
+import type { Api, ApiDeps } from './http/route.ts';
 import { mountCustomers } from './incidents/customers.ts';
 import { mountIncidents } from './incidents/incidents.ts';
 import { mountRehearsals } from './incidents/rehearsals.ts';
@@ -47,7 +47,7 @@ import { mountSubscribers } from './subscribers/subscribers.ts';
 import { mountWaiting } from './subscribers/waiting.ts';
 
 /** Everything that calls stand on, with the parts of streams and metrics. */
-type AllDeps = Deps & {
+type AllDeps = ApiDeps & {
   /** The budget of the process for lines that callers can cause; one of its own without it. */
   readonly lines: LineBudget;
   /** Places for event streams, shared with open pages of the console; those of a thousand connections without it. */

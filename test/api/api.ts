@@ -1,7 +1,7 @@
 /** The API on a real socket and a real database, without the rest of the daemon. */
 
 import { createStreamPlaces } from '../../src/api/events/stream-places.ts';
-import type { Deps } from '../../src/api/http/route.ts';
+import type { ApiDeps } from '../../src/api/http/route.ts';
 import { type ApiServer, serveApi } from '../../src/api/http/serve.ts';
 import { createApi } from '../../src/api/routes.ts';
 import { type ApiKey, hashOfKey, ofMachine } from '../../src/config/api-keys.ts';
@@ -68,7 +68,7 @@ interface TestApiOptions {
   /** Folder of the documentation. */
   readonly book?: string;
   /** What a poller would answer. */
-  readonly invoiceOf?: Deps['invoiceOf'];
+  readonly invoiceOf?: ApiDeps['invoiceOf'];
 }
 
 const { policy, webhooks, subscribers, channels, slack, origins } = loadSettings({});

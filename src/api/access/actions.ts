@@ -4,9 +4,9 @@ import { actionBody } from '../../actions/recorded.ts';
 import { DOORS, listActions } from '../../postgres/console/actions.ts';
 import { lineParameter, named, textOrNull, wordParameter } from '../http/fields.ts';
 import { pageAnswer, pageParameters, readPage } from '../http/page.ts';
-import { type Api, type Deps, route } from '../http/route.ts';
+import { type Api, type ApiDeps, route } from '../http/route.ts';
 
-export function mountActions(app: Api, { sql }: Deps): void {
+export function mountActions(app: Api, { sql }: ApiDeps): void {
   app.openapi(listRoute, async (c) => {
     const { key = null, via = null, about = null, ...wanted } = c.req.valid('query');
     const { page, nextCursor } = await readPage(wanted, (place) => listActions(sql, { key, via, about }, place));

@@ -5,9 +5,9 @@ import { endOneSession, sessionBody } from '../../actions/sessions.ts';
 import { endSessionsOf, listSessions } from '../../postgres/console/sessions.ts';
 import { lineParameter, named, parameter, textOrNull } from '../http/fields.ts';
 import { pageAnswer, pageParameters, readPage } from '../http/page.ts';
-import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
+import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 
-export function mountSessions(app: Api, { sql, changes }: Deps): void {
+export function mountSessions(app: Api, { sql, changes }: ApiDeps): void {
   app.openapi(listRoute, async (c) => {
     const own = c.get('caller')?.session ?? null;
     const { page, nextCursor } = await readPage(c.req.valid('query'), (place) => listSessions(sql, place));

@@ -9,10 +9,10 @@ import type { ChannelSettings } from '../../config/settings.ts';
 import { modeOf, STUCK_MODES } from '../../domain/incidents/audience.ts';
 import { readSubscribers, type StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
 import { intOrNull, named, textOrNull } from '../http/fields.ts';
-import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
+import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 import { healthSchema, subscriberName } from '../subscribers/fields.ts';
 
-export function mountChannels(app: Api, { sql, settings, testChannel }: Deps): void {
+export function mountChannels(app: Api, { sql, settings, testChannel }: ApiDeps): void {
   const { channels } = settings;
   app.openapi(listRoute, async (c) => {
     const subscribers = await readSubscribers(sql);

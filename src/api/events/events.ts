@@ -6,7 +6,7 @@ import { EVENT_TYPES } from '../../domain/events/system-event-types.ts';
 import { feedCursor } from '../../postgres/events/feed.ts';
 import { durationParameter } from '../http/fields.ts';
 import { limitParameter } from '../http/page.ts';
-import { type Api, type Deps, goneSignal, jsonAnswer, route } from '../http/route.ts';
+import { type Api, type ApiDeps, goneSignal, jsonAnswer, route } from '../http/route.ts';
 import { beginFeed } from './begin-feed.ts';
 import { afterParameter, typesParameter } from './feed-fields.ts';
 
@@ -15,7 +15,7 @@ const MOST_LIMIT = 1_000;
 const PAGE_BYTES = 1024 * 1024;
 const MOST_WAIT = 30_000;
 
-export function mountEvents(app: Api, { feed }: Deps): void {
+export function mountEvents(app: Api, { feed }: ApiDeps): void {
   app.openapi(eventsRoute, async (c) => {
     const { after, types = EVENT_TYPES, limit = DEFAULT_LIMIT, wait = 0 } = c.req.valid('query');
     const place = await beginFeed(feed, after, 'after');

@@ -8,7 +8,7 @@ import { type FedEvent, feedCursor } from '../../postgres/events/feed.ts';
 import { expirySignal, KEYLESS } from '../access/access.ts';
 import type { LineBudget } from '../access/line-budget.ts';
 import { Problem, problemFrom } from '../http/problems.ts';
-import { type Api, type Deps, route } from '../http/route.ts';
+import { type Api, type ApiDeps, route } from '../http/route.ts';
 import { beginFeed } from './begin-feed.ts';
 import { afterParameter, lastEventIdHeader, typesParameter } from './feed-fields.ts';
 import type { StreamPlaces } from './stream-places.ts';
@@ -20,7 +20,7 @@ const PAGE_BYTES = 64 * 1024;
 const RETRY = 2_000;
 const HEADERS = { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' };
 
-type StreamDeps = Deps & { readonly lines: LineBudget; readonly places: StreamPlaces };
+type StreamDeps = ApiDeps & { readonly lines: LineBudget; readonly places: StreamPlaces };
 
 export function mountStream(app: Api, { feed, log, lines, places, silence }: StreamDeps): void {
   app.openapi(streamRoute, async (c) => {
@@ -63,7 +63,7 @@ interface StreamOptions extends Pick<Follow, 'after' | 'types' | 'signal'> {
 
 /** Reads a page when the one before is on its way: a slow reader slows the reading, and nothing piles up. */
 function eventStream(
-  hub: Deps['feed'],
+  hub: ApiDeps['feed'],
   { types, silence, signal, onEnd, onTrouble, ...begin }: StreamOptions,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();

@@ -4,11 +4,11 @@ import { z } from '@hono/zod-openapi';
 import { DEFAULT_MINUTES, MOST_MINUTES, readActivity } from '../../actions/flow/activity.ts';
 import { intOrNull, named, numberOrNull, siteParameter, subscriberParameter, textOrNull } from '../http/fields.ts';
 import { limitParameter } from '../http/page.ts';
-import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
+import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 import { requireSite, requireSubscriber } from '../purchases/find-purchase.ts';
 import { timeSchema } from '../purchases/purchase-body.ts';
 
-export function mountActivity(app: Api, { sql }: Deps): void {
+export function mountActivity(app: Api, { sql }: ApiDeps): void {
   app.openapi(activityRoute, async (c) => {
     const { site = null, subscriber = null, minutes = DEFAULT_MINUTES } = c.req.valid('query');
     if (site !== null) await requireSite(sql, site);

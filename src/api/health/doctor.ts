@@ -3,10 +3,10 @@ import { z } from '@hono/zod-openapi';
 import { findingBody } from '../../actions/overview/finding.ts';
 import { flagField, named } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
-import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
+import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 import { findingSchema } from './system.ts';
 
-export function mountDoctor(app: Api, { examine }: Deps): void {
+export function mountDoctor(app: Api, { examine }: ApiDeps): void {
   app.openapi(doctorRoute, async (c) => {
     const { send = true } = c.req.valid('json');
     const findings = await examine(send);

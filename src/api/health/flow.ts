@@ -3,11 +3,11 @@
 import { z } from '@hono/zod-openapi';
 import { readFlow } from '../../actions/flow/flow.ts';
 import { intOrNull, listOf, named, numberOrNull, orNull, siteParameter, textOrNull } from '../http/fields.ts';
-import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
+import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 import { requireSite } from '../purchases/find-purchase.ts';
 import { limitSchema, stateOrNull, stateSchema, timeOrNull, timeSchema } from '../purchases/purchase-body.ts';
 
-export function mountFlow(app: Api, { sql, limits }: Deps): void {
+export function mountFlow(app: Api, { sql, limits }: ApiDeps): void {
   app.openapi(flowRoute, async (c) => {
     const { site = null } = c.req.valid('query');
     if (site !== null) await requireSite(sql, site);

@@ -6,11 +6,14 @@ import { isoTimeOrNull } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { REPLICA_HEADER } from '../../runtime/http/replica-header.ts';
 import { listOf, textOrNull } from '../http/fields.ts';
-import { type Api, type Deps, jsonAnswer, OPEN, route, showsMoreTo } from '../http/route.ts';
+import { type Api, type ApiDeps, jsonAnswer, OPEN, route, showsMoreTo } from '../http/route.ts';
 
 const ANSWER_WITHIN = 1_000;
 
-export function mountHealth(app: Api, { operators: sql, health, replica }: Pick<Deps, 'operators' | 'health' | 'replica'>): void {
+export function mountHealth(
+  app: Api,
+  { operators: sql, health, replica }: Pick<ApiDeps, 'operators' | 'health' | 'replica'>,
+): void {
   const database = databaseProbe(sql);
   app.openapi(healthRoute, (c) => c.json({ status: 'alive' as const }, 200));
   app.openapi(readyRoute, async (c) => {

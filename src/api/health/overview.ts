@@ -6,12 +6,12 @@ import { readOverview } from '../../actions/overview/overview.ts';
 import { CHANNEL_KINDS } from '../../channels/registry.ts';
 import { createShared } from '../../runtime/loops/shared.ts';
 import { intOrNull, listOf, named, textOrNull } from '../http/fields.ts';
-import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
+import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 import { stateOrNull, statusSchema, timeOrNull, timeSchema } from '../purchases/purchase-body.ts';
 import { healthSchema } from '../subscribers/fields.ts';
 import { siteReplicaSchema } from './site.ts';
 
-export function mountOverview(app: Api, { sql, own }: Deps): void {
+export function mountOverview(app: Api, { sql, own }: ApiDeps): void {
   // Open pages of the console ask at the same moments, and an answer takes many queries.
   const read = createShared(() => readOverview(sql, { others: own }));
   app.openapi(overviewRoute, async (c) => c.json((await read()).body, 200));

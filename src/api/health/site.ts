@@ -2,11 +2,11 @@
 import { z } from '@hono/zod-openapi';
 import { readSite } from '../../actions/flow/site.ts';
 import { listOf, named, orNull, siteParameter, textOrNull } from '../http/fields.ts';
-import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
+import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 import { requireSite } from '../purchases/find-purchase.ts';
 import { limitSchema, stateSchema, timeOrNull, timeSchema } from '../purchases/purchase-body.ts';
 
-export function mountSite(app: Api, { sql, limits, settings }: Deps): void {
+export function mountSite(app: Api, { sql, limits, settings }: ApiDeps): void {
   app.openapi(siteRoute, async (c) => {
     const { name } = c.req.valid('param');
     await requireSite(sql, name);

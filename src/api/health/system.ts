@@ -4,10 +4,10 @@ import { readSystem } from '../../actions/doctor/system.ts';
 import { isKeyless } from '../../config/api-keys.ts';
 import { SCOPES } from '../../config/kinds/key-kinds.ts';
 import { listOf, named, textOrNull } from '../http/fields.ts';
-import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
+import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 import { timeOrNull } from '../purchases/purchase-body.ts';
 
-export function mountSystem(app: Api, { sql, settings: { apiKeys }, own, describe }: Deps): void {
+export function mountSystem(app: Api, { sql, settings: { apiKeys }, own, describe }: ApiDeps): void {
   const keys = isKeyless(apiKeys) ? [] : apiKeys;
   app.openapi(systemRoute, async (c) => c.json(await readSystem(sql, { keys, own, described: describe() }), 200));
 }

@@ -25,7 +25,7 @@ import type { ApiBindings } from './serve.ts';
 export type Api = OpenAPIHono<{ Bindings: ApiBindings }>;
 
 /** Everything that calls stand on; each takes its part. */
-export interface Deps {
+export interface ApiDeps {
   /** Connections of readers. */
   readonly sql: Sql;
   /** Connections for what changes something and may wait for a lock. */
@@ -115,7 +115,7 @@ interface Declared {
   /** Reads the body in another way. */
   readonly reader?: MiddlewareHandler;
   /** Honours the header `Idempotency-Key`. */
-  readonly idempotent?: Pick<Deps, 'sql' | 'secrets'>;
+  readonly idempotent?: Pick<ApiDeps, 'sql' | 'secrets'>;
   readonly answers: RouteConfig['responses'];
   /** False: the call is answered while the database is away, too. */
   readonly needsDatabase?: boolean;

@@ -3,11 +3,11 @@ import { z } from '@hono/zod-openapi';
 import { customersIn } from '../../actions/incidents/customers.ts';
 import { LEFT_OUTCOMES, STAY_FATES } from '../../domain/incidents/customers.ts';
 import { listOf, named, numberOrNull, orNull, textOrNull, wordParameter } from '../http/fields.ts';
-import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
+import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 import { stateOrNull, stateSchema, timeOrNull, timeSchema } from '../purchases/purchase-body.ts';
 import { acknowledgementSchema, incidentIdField, moneySchema } from './fields.ts';
 
-export function mountCustomers(app: Api, { sql }: Deps): void {
+export function mountCustomers(app: Api, { sql }: ApiDeps): void {
   app.openapi(customersRoute, async (c) => {
     const { outcome } = c.req.valid('query');
     return c.json(await customersIn(sql, c.req.valid('param').id, outcome), 200);

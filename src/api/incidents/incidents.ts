@@ -7,7 +7,7 @@ import { listIncidents } from '../../postgres/incidents/list.ts';
 import { siteParameter, wordParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { pageAnswer, pageParameters, readPage } from '../http/page.ts';
-import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
+import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 import { requireSite } from '../purchases/find-purchase.ts';
 import {
   byField,
@@ -20,7 +20,7 @@ import {
   noteField,
 } from './fields.ts';
 
-export function mountIncidents(app: Api, { sql, changes, settings }: Deps): void {
+export function mountIncidents(app: Api, { sql, changes, settings }: ApiDeps): void {
   app.openapi(listRoute, async (c) => {
     const { cursor, limit, status = 'all', money, ...others } = c.req.valid('query');
     const filter = { status, ...others };

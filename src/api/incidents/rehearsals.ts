@@ -22,7 +22,7 @@ import { databaseNow } from '../../postgres/reports/overview.ts';
 import { createTurns } from '../../runtime/loops/turns.ts';
 import { inOneSentence } from '../http/invalid.ts';
 import { busy, type FieldError, Problem } from '../http/problems.ts';
-import { type Api, type Deps, goneSignal, jsonAnswer, needs, route } from '../http/route.ts';
+import { type Api, type ApiDeps, goneSignal, jsonAnswer, needs, route } from '../http/route.ts';
 import { alertSettingsSchema, askedSchema, rehearsalSchema } from './rehearsal-fields.ts';
 
 /** Bounds of one rehearsal at the daemon. The command `rehearse` is a process of its own, and has no such bounds. */
@@ -39,7 +39,7 @@ const WAIT_WITHIN: Milliseconds = 20_000;
 /** The database ended a statement that took too long. */
 const CANCELLED = '57014';
 
-export function mountRehearsals(app: Api, { sql, settings }: Deps): void {
+export function mountRehearsals(app: Api, { sql, settings }: ApiDeps): void {
   const refuse = () => busy('Other rehearsals are under way, and one is made at a time. Try again in a few seconds.');
   const turns = createTurns({ most: 1, waiting: WAITING, within: WAIT_WITHIN, refuse });
   const shown = shownAlertSettings(settings);
@@ -62,7 +62,7 @@ export function mountRehearsals(app: Api, { sql, settings }: Deps): void {
 /** Rehearses the settings with those to try (`wishes`) in their place. */
 async function run(
   sql: Sql,
-  { settings, wishes }: { settings: Deps['settings']; wishes: AlertWishes },
+  { settings, wishes }: { settings: ApiDeps['settings']; wishes: AlertWishes },
   { from, to, site, ignoreSilences }: RehearsedSpan & { site: string | null; ignoreSilences: boolean },
   onProgress: (stays: number) => Promise<void>,
 ): Promise<RehearsalBody> {

@@ -14,10 +14,10 @@ import { isJsonObject } from '../http/body.ts';
 import { flagField, siteParameter, siteProblem, stateField, wordParameter } from '../http/fields.ts';
 import { type IssueNote, strict } from '../http/invalid.ts';
 import { pageAnswer, pageParameters, readPage } from '../http/page.ts';
-import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
+import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 import { byField, comingField, kindParameter, silenceIdField, silenceSchema, wordsField } from './fields.ts';
 
-export function mountSilences(app: Api, { sql, changes, secrets }: Deps): void {
+export function mountSilences(app: Api, { sql, changes, secrets }: ApiDeps): void {
   app.openapi(listRoute, async (c) => {
     const { status = 'current', ...wanted } = c.req.valid('query');
     const now = await databaseNow(sql);
@@ -100,7 +100,7 @@ const listRoute = route('GET /v1/silences', {
   answers: { 200: pageAnswer(silenceSchema) },
 });
 
-const addRoute = (means: Pick<Deps, 'sql' | 'secrets'>) =>
+const addRoute = (means: Pick<ApiDeps, 'sql' | 'secrets'>) =>
   route('POST /v1/silences', {
     summary: 'Silence incidents for a time',
     description:

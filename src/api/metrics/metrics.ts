@@ -7,7 +7,7 @@ import type { Settings } from '../../config/settings.ts';
 import type { Meters } from '../../runtime/meters.ts';
 import { createRegistry, type Format } from '../../runtime/metrics.ts';
 import { packageVersion } from '../../runtime/process/package-version.ts';
-import { type Api, type Deps, needs, route } from '../http/route.ts';
+import { type Api, type ApiDeps, needs, route } from '../http/route.ts';
 import { createBudget } from '../limits/strangers.ts';
 import { type DatabaseNumbers, type DatabaseReading, databaseNumbers } from './database-numbers.ts';
 import type { Replica } from './metric.ts';
@@ -16,7 +16,7 @@ import { metricFamilies } from './metric-families.ts';
 /** More callers within a second get what was written last: without keys anybody may ask, and writing it takes 3 ms. */
 const WRITTEN_A_SECOND = 20;
 
-type MetricsDeps = Pick<Deps, 'operators' | 'health'> & Pick<Replica, 'engine'> & { settings: Pick<Settings, 'apiKeys'> };
+type MetricsDeps = Pick<ApiDeps, 'operators' | 'health'> & Pick<Replica, 'engine'> & { settings: Pick<Settings, 'apiKeys'> };
 
 export function mountMetrics(app: Api, { operators, health, engine, settings }: MetricsDeps): void {
   const readNumbers = databaseNumbers(operators);

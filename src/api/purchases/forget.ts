@@ -8,12 +8,12 @@ import type { PurchaseRow } from '../../postgres/purchases/purchases.ts';
 import { flagField, named } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { locked, Problem } from '../http/problems.ts';
-import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
+import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 import { findPurchase, onePurchase } from './find-purchase.ts';
 import { timeOrNull } from './purchase-body.ts';
 import { remarkSchema } from './remarks.ts';
 
-export function mountForget(app: Api, { changes }: Deps): void {
+export function mountForget(app: Api, { changes }: ApiDeps): void {
   app.openapi(forgetRoute, async (c) => {
     const { dryRun } = c.req.valid('json');
     const row = await findPurchase(changes, { ...c.req.valid('param'), site: c.req.valid('query').site });

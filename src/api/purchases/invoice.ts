@@ -7,11 +7,11 @@ import { namedState } from '../../domain/purchases/states.ts';
 import { requestInvoice } from '../../postgres/purchases/invoices.ts';
 import type { PurchaseRow } from '../../postgres/purchases/purchases.ts';
 import { Problem, PURCHASE_PROBLEMS } from '../http/problems.ts';
-import { type Api, type Deps, goneSignal, jsonAnswer, route } from '../http/route.ts';
+import { type Api, type ApiDeps, goneSignal, jsonAnswer, route } from '../http/route.ts';
 import { findPurchase, onePurchase } from './find-purchase.ts';
 import { invoiceBody, invoiceSchema } from './invoice-body.ts';
 
-export function mountInvoice(app: Api, { sql, changes, invoiceOf }: Deps): void {
+export function mountInvoice(app: Api, { sql, changes, invoiceOf }: ApiDeps): void {
   app.openapi(readRoute, async (c) => {
     const row = await findPurchase(sql, { ...c.req.valid('param'), site: c.req.valid('query').site });
     const reply = await invoiceOf({ ...row, signal: goneSignal(c) });

@@ -20,11 +20,11 @@ import {
 } from '../http/fields.ts';
 import { DEFAULT_LIMIT, pageAnswer, pageParameters } from '../http/page.ts';
 import { fieldProblem } from '../http/problems.ts';
-import { type Api, type Deps, route } from '../http/route.ts';
+import { type Api, type ApiDeps, route } from '../http/route.ts';
 import { requireSite } from './find-purchase.ts';
 import { answerText, purchaseSchema, purchaseText } from './purchase-body.ts';
 
-export function mountPurchaseList(app: Api, { sql }: Deps): void {
+export function mountPurchaseList(app: Api, { sql }: ApiDeps): void {
   app.openapi(listRoute, async (c) => {
     const { cursor, limit = DEFAULT_LIMIT, ...query } = c.req.valid('query');
     const list = await wantedList(sql, query);

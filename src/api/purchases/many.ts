@@ -7,12 +7,12 @@ import type { PurchaseName } from '../../postgres/purchases/purchases.ts';
 import { flagField, listOf, named, purchaseIdField, siteParameter, textOrNull, wordParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { fieldProblem } from '../http/problems.ts';
-import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
+import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 import { listParameters, wantedList } from './list.ts';
 
 const MOST_NAMED = 1_000;
 
-export function mountMany(app: Api, { changes: sql, secrets }: Deps): void {
+export function mountMany(app: Api, { changes: sql, secrets }: ApiDeps): void {
   app.openapi(manyRoute, async (c) => {
     const { act, purchases, matching, dryRun = false } = c.req.valid('json');
     const names = await namesIn(sql, { purchases, matching });

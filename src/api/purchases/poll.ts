@@ -14,7 +14,7 @@ import { listSites } from '../../postgres/polling/sites.ts';
 import { countPolls, type PurchaseName, requestPoll } from '../../postgres/purchases/purchases.ts';
 import { durationParameter, purchaseIdField, siteParameter } from '../http/fields.ts';
 import { PURCHASE_PROBLEMS } from '../http/problems.ts';
-import { type Api, type Deps, goneSignal, jsonAnswer, route } from '../http/route.ts';
+import { type Api, type ApiDeps, goneSignal, jsonAnswer, route } from '../http/route.ts';
 import { findPurchase } from './find-purchase.ts';
 import { answerText, purchaseSchema, purchaseText } from './purchase-body.ts';
 
@@ -23,7 +23,7 @@ const MOST_WAIT = 30_000;
 const FIRST_LOOK = 50;
 const LAST_LOOK = 500;
 
-export function mountPoll(app: Api, { sql, changes }: Deps): void {
+export function mountPoll(app: Api, { sql, changes }: ApiDeps): void {
   app.openapi(pollRoute, async (c) => {
     const { site, wait = 0 } = c.req.valid('query');
     const asked = await findPurchase(sql, { ...c.req.valid('param'), site });

@@ -5,11 +5,11 @@ import { readClock } from '../../postgres/connection/database.ts';
 import { stopPurchase, transitionsOf } from '../../postgres/purchases/purchases.ts';
 import { limitOfPurchase } from '../../postgres/reports/shown.ts';
 import { orNull } from '../http/fields.ts';
-import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
+import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 import { findPurchase, onePurchase } from './find-purchase.ts';
 import { answerText, limitSchema, purchaseSchema, purchaseText, transitionBody, transitionSchema } from './purchase-body.ts';
 
-export function mountPurchases(app: Api, { sql, changes, limits }: Deps): void {
+export function mountPurchases(app: Api, { sql, changes, limits }: ApiDeps): void {
   app.openapi(readRoute, async (c) => {
     const row = await findPurchase(sql, { ...c.req.valid('param'), site: c.req.valid('query').site });
     const [transitions, { now }] = await Promise.all([transitionsOf(sql, row.id), readClock(sql)]);

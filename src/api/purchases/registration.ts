@@ -9,7 +9,7 @@ import { listOf, metadataField, named, newPurchaseIdField, referenceField, siteF
 import { strict } from '../http/invalid.ts';
 import { type Entry, entriesJson } from '../http/large-body.ts';
 import { Problem } from '../http/problems.ts';
-import { type Api, type Deps, jsonAnswer, needs, route } from '../http/route.ts';
+import { type Api, type ApiDeps, jsonAnswer, needs, route } from '../http/route.ts';
 import { checkEntries } from './batch.ts';
 import { findPurchase } from './find-purchase.ts';
 import { answerText, purchaseSchema, purchaseText } from './purchase-body.ts';
@@ -22,7 +22,7 @@ const FOREIGN_KEY_VIOLATION = '23503';
 
 type SiteNames = Pick<SiteSettings, 'name'> & Partial<Pick<SiteSettings, 'formerly'>>;
 
-export function mountRegistration(app: Api, { changes: sql, settings }: Deps): void {
+export function mountRegistration(app: Api, { changes: sql, settings }: ApiDeps): void {
   const sites = namedSites(settings.sites);
   const former = new Set(sites.formerly);
   const registrationSchema = registrationOf(sites).openapi('Registration');

@@ -5,7 +5,7 @@ import { isoTime } from '../../domain/values/time.ts';
 import { findPurchases } from '../../postgres/purchases/purchases.ts';
 import { findRemarks, namesOf, referencesOf } from '../../postgres/purchases/remarks.ts';
 import { named, purchaseIdField, textOrNull } from '../http/fields.ts';
-import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
+import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 import { timeSchema } from './purchase-body.ts';
 
 /** One text of a person. */
@@ -18,7 +18,7 @@ export const remarkSchema = named('Remark', {
   text: z.string(),
 });
 
-export function mountRemarks(app: Api, { sql }: Deps): void {
+export function mountRemarks(app: Api, { sql }: ApiDeps): void {
   app.openapi(remarksRoute, async (c) => {
     const { id } = c.req.valid('param');
     const purchases = await findPurchases(sql, { purchaseId: id, site: null });

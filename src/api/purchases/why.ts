@@ -5,11 +5,11 @@ import { explainPurchase } from '../../domain/explain/explain.ts';
 import { explainFacts } from '../../postgres/reports/explain.ts';
 import { purchaseIdField, siteParameter, subscriberParameter } from '../http/fields.ts';
 import { Problem, PURCHASE_PROBLEMS } from '../http/problems.ts';
-import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
+import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 import { explanationBody, explanationSchema } from './explanation-body.ts';
 import { findPurchase, noSubscriber } from './find-purchase.ts';
 
-export function mountWhy(app: Api, { sql, limits, settings }: Deps): void {
+export function mountWhy(app: Api, { sql, limits, settings }: ApiDeps): void {
   const { schedule } = settings.webhooks;
   const channels = channelRules(settings);
   app.openapi(whyRoute, async (c) => {

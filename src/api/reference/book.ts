@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { serveStatic } from '@hono/node-server/serve-static';
 import { html } from 'hono/html';
-import type { Api, Deps } from '../http/route.ts';
+import type { Api, ApiDeps } from '../http/route.ts';
 
 /** Beside `dist` in the package, beside `src` in a clone. */
 const FOLDER = join(import.meta.dirname, '../../../book');
@@ -13,7 +13,7 @@ const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /** Mounts the book, or a page that says how to build it. */
-export function mountBook(app: Api, { book: folder = FOLDER }: Deps): void {
+export function mountBook(app: Api, { book: folder = FOLDER }: ApiDeps): void {
   const answer = existsSync(join(folder, 'index.html'))
     ? serveStatic({ root: folder, rewriteRequestPath: (path) => path.slice('/docs'.length) })
     : null;

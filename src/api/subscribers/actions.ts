@@ -15,12 +15,12 @@ import { databaseNow } from '../../postgres/reports/overview.ts';
 import { durationParameter, flagField, momentParameter, named, textOrNull } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { fieldProblem, Problem } from '../http/problems.ts';
-import { type Api, type Deps, goneSignal, jsonAnswer, route } from '../http/route.ts';
+import { type Api, type ApiDeps, goneSignal, jsonAnswer, route } from '../http/route.ts';
 import { deliveryDetailsSchema, oneSubscriber, replaySchema, subscriberSchema, typesField } from './fields.ts';
 
 const MOST_WAIT = 30_000;
 
-export function mountSubscriberActions(app: Api, deps: Deps): void {
+export function mountSubscriberActions(app: Api, deps: ApiDeps): void {
   const { changes: sql, secrets, settings } = deps;
   const connection = { sql, secrets };
 
@@ -83,7 +83,7 @@ export async function replayable(sql: Sql, name: string): ReturnType<typeof requ
 
 /** The body that says what is sent again, or would be. Throws Problem when not all of it was scheduled. */
 export async function sentAgain(
-  { changes: sql, secrets, settings }: Deps,
+  { changes: sql, secrets, settings }: ApiDeps,
   subscriber: Awaited<ReturnType<typeof requireSubscriber>>,
   { replayed, dryRun, things }: { replayed: Replayed; dryRun: boolean; things: string },
 ) {
@@ -98,7 +98,7 @@ export async function sentAgain(
   return replayedBody(replayed, { dryRun, advice, drain });
 }
 
-type Connection = Pick<Deps, 'sql' | 'secrets'>;
+type Connection = Pick<ApiDeps, 'sql' | 'secrets'>;
 
 const testRoute = (connection: Connection) =>
   route('POST /v1/subscribers/{id}/test', {

@@ -6,13 +6,13 @@ import { requireSubscriber } from '../../actions/subscribers/subscribers.ts';
 import { isoTime } from '../../domain/values/time.ts';
 import { latestAttempts } from '../../postgres/deliveries/attempts-list.ts';
 import { limitParameter } from '../http/page.ts';
-import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
+import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 import { attemptSchema, oneSubscriber } from './fields.ts';
 
 const DEFAULT_LIMIT = 50;
 const MOST_LIMIT = 100;
 
-export function mountAttempts(app: Api, { sql }: Deps): void {
+export function mountAttempts(app: Api, { sql }: ApiDeps): void {
   app.openapi(attemptsRoute, async (c) => {
     const { id } = await requireSubscriber(sql, c.req.valid('param').id);
     const attempts = await latestAttempts(sql, id, c.req.valid('query').limit ?? DEFAULT_LIMIT);

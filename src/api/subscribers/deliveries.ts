@@ -10,10 +10,10 @@ import { findDelivery, listDeliveries } from '../../postgres/deliveries/delivery
 import { notText, purchaseIdField, siteParameter, subscriberParameter } from '../http/fields.ts';
 import { pageAnswer, pageParameters, readPage } from '../http/page.ts';
 import { fieldProblem, Problem } from '../http/problems.ts';
-import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
+import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 import { deliveryDetailsSchema, deliveryIdField, deliverySchema, deliveryStatusParameter } from './fields.ts';
 
-export function mountDeliveries(app: Api, { sql, changes }: Deps): void {
+export function mountDeliveries(app: Api, { sql, changes }: ApiDeps): void {
   app.openapi(listRoute, async (c) => {
     const { cursor, limit, ...filter } = c.req.valid('query');
     if (filter.site !== undefined && filter.purchase === undefined) {

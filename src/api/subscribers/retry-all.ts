@@ -4,11 +4,11 @@ import { retryGivenUp } from '../../actions/subscribers/given-up.ts';
 import { NOT_DELIVERED } from '../../domain/deliveries/delivery-status.ts';
 import { flagField, wordParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
-import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
+import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 import { replayable, sentAgain } from './actions.ts';
 import { oneSubscriber, replaySchema } from './fields.ts';
 
-export function mountRetryAll(app: Api, deps: Deps): void {
+export function mountRetryAll(app: Api, deps: ApiDeps): void {
   const { changes: sql, secrets } = deps;
   app.openapi(retryAllRoute({ sql, secrets }), async (c) => {
     const subscriber = await replayable(sql, c.req.valid('param').id);
@@ -18,7 +18,7 @@ export function mountRetryAll(app: Api, deps: Deps): void {
   });
 }
 
-const retryAllRoute = (connection: Pick<Deps, 'sql' | 'secrets'>) =>
+const retryAllRoute = (connection: Pick<ApiDeps, 'sql' | 'secrets'>) =>
   route('POST /v1/subscribers/{id}/retry', {
     summary: 'Send again what was not delivered',
     description:

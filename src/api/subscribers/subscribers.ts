@@ -6,7 +6,7 @@ import { addSubscriber, changeSubscriber, removeSubscriber, requireSubscriber } 
 import { subscriberPage } from '../../postgres/subscribers/subscribers.ts';
 import { strict } from '../http/invalid.ts';
 import { type PagePlace, pageAnswer, pageParameters, readPage } from '../http/page.ts';
-import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
+import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 import {
   type CheckedAgainst,
   extraFields,
@@ -18,7 +18,7 @@ import {
   wishFields,
 } from './fields.ts';
 
-export function mountSubscribers(app: Api, { sql, changes, secrets, settings }: Deps): void {
+export function mountSubscribers(app: Api, { sql, changes, secrets, settings }: ApiDeps): void {
   const means = { sql: changes, secrets };
   const known = { sites: settings.sites.map(({ name }) => name), webhooks: settings.webhooks };
   const shown = { secrets, configured: settings.subscribers };
@@ -73,7 +73,7 @@ const addedSchema = subscriberSchema.extend({ secret: z.string() }).openapi('Add
 
 export type AddedSubscriberBody = z.output<typeof addedSchema>;
 
-const addRoute = (means: Pick<Deps, 'sql' | 'secrets'>, known: CheckedAgainst) =>
+const addRoute = (means: Pick<ApiDeps, 'sql' | 'secrets'>, known: CheckedAgainst) =>
   route('POST /v1/subscribers', {
     summary: 'Add a subscriber',
     description:

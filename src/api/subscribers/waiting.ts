@@ -4,10 +4,10 @@ import { z } from '@hono/zod-openapi';
 import { requireSubscriber } from '../../actions/subscribers/subscribers.ts';
 import { waitingBody } from '../../actions/subscribers/waiting.ts';
 import { listOf, named, orNull, textOrNull } from '../http/fields.ts';
-import { type Api, type Deps, jsonAnswer, route } from '../http/route.ts';
+import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 import { answerSchema, oneSubscriber } from './fields.ts';
 
-export function mountWaiting(app: Api, { sql, settings }: Deps): void {
+export function mountWaiting(app: Api, { sql, settings }: ApiDeps): void {
   app.openapi(waitingRoute, async (c) =>
     c.json(await waitingBody(sql, await requireSubscriber(sql, c.req.valid('param').id), settings.webhooks.concurrency), 200),
   );

@@ -21,7 +21,7 @@ interface More {
 
 /** An option, or an argument such as `<id>`. */
 type Part = readonly [flags: string, means: string, more?: More];
-export type Parts = readonly Part[];
+export type ParameterParts = readonly Part[];
 
 type Camel<Text extends string> = Text extends `${infer First}-${infer Rest}` ? `${First}${Capitalize<Camel<Rest>>}` : Text;
 type Word<Text extends string> = Text extends `${infer First} ${string}` ? First : Text;
@@ -53,7 +53,7 @@ type IsSure<Of extends Part> = Of[2] extends { usual: unknown } | { isNeeded: tr
       : false;
 
 /** The values of arguments and options by name, as commander names them. */
-export type Given<Of extends Parts> = {
+export type Given<Of extends ParameterParts> = {
   readonly [Each in Of[number] as IsSure<Each> extends true ? Name<Each[0]> : never]: Value<Each>;
 } & {
   readonly [Each in Of[number] as IsSure<Each> extends true ? never : Name<Each[0]>]?: Value<Each>;
@@ -66,7 +66,7 @@ interface Help {
   readonly examples?: readonly (readonly [call: string, meaning: string])[];
 }
 
-export interface Declared<Arguments extends Parts, Options extends Parts> extends Help {
+export interface Declared<Arguments extends ParameterParts, Options extends ParameterParts> extends Help {
   /** Of a command in a group: its line in the help of the group. */
   readonly summary?: string;
   readonly arguments?: Arguments;
@@ -77,19 +77,19 @@ export interface Declared<Arguments extends Parts, Options extends Parts> extend
 export type Register = (command: Command, context: CliContext) => void;
 
 /** A command that runs with the values of its arguments and options. */
-export function declare<const Arguments extends Parts, const Options extends Parts>(
+export function declare<const Arguments extends ParameterParts, const Options extends ParameterParts>(
   declared: Declared<Arguments, Options>,
   run: (context: CliContext, given: Given<Arguments> & Given<Options>) => void | Promise<void>,
 ): Register {
   return (command, context) => {
     if (declared.summary !== undefined) command.summary(declared.summary);
-    for (const [flags, means, { read, choices } = {}] of (declared.arguments ?? []) as Parts) {
+    for (const [flags, means, { read, choices } = {}] of (declared.arguments ?? []) as ParameterParts) {
       const argument = new Argument(flags, means);
       if (choices !== undefined) argument.choices(choices);
       if (read !== undefined) argument.argParser(read);
       command.addArgument(argument);
     }
-    for (const each of (declared.options ?? []) as Parts) command.addOption(optionOf(each));
+    for (const each of (declared.options ?? []) as ParameterParts) command.addOption(optionOf(each));
     addHelp(command, declared);
     command.action(() => run(context, valuesOf(command) as Given<Arguments> & Given<Options>));
   };

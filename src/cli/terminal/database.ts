@@ -14,7 +14,7 @@ import type { Sql } from '../../postgres/connection/database.ts';
 import { heldText } from '../../postgres/connection/lock-holder.ts';
 import { isUsable, schemaStatus } from '../../postgres/migrations/schema.ts';
 import { daemonSilence } from '../../postgres/shards/living-replicas.ts';
-import { type Declared, declare, type Given, type Parts, type Register } from './command.ts';
+import { type Declared, declare, type Given, type ParameterParts, type Register } from './command.ts';
 import type { CliContext } from './context.ts';
 import { printRemark } from './output.ts';
 
@@ -66,7 +66,7 @@ export async function withDatabase<T>(
 }
 
 /** A command whose work is done with the database open. `restsOn`: as of `withDatabase`. */
-export function onDatabase<const Arguments extends Parts, const Options extends Parts>(
+export function onDatabase<const Arguments extends ParameterParts, const Options extends ParameterParts>(
   { restsOn = [], ...declared }: Declared<Arguments, Options> & { readonly restsOn?: readonly SettingsGroup[] },
   run: (context: CliContext, given: Given<Arguments> & Given<Options>, database: OpenDatabase) => Promise<void>,
 ): Register {
