@@ -28,7 +28,6 @@ const PAGES: Readonly<Record<string, (size: ArchiveSize) => string>> = {
   'purchases, one state and amount, the largest first': () => '/purchases?state=Completed&currency=SEK&least=200&sort=largest',
   'purchases, waiting, by text': () => '/purchases?outcome=waiting&q=ORD-1',
   'purchases, of a time, by text': () => '/purchases?from=2026-01-01T00:00&q=ORD-1',
-  'purchases, found by reference': (size) => `/purchases?q=ORD-${anyPurchase(size).number}`,
   'purchases, found by id': (size) => `/purchases?q=${anyPurchase(size).id}`,
   'register a purchase': () => '/purchases/register',
   'a purchase': (size) => {
