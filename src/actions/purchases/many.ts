@@ -83,7 +83,7 @@ export type ManyResult = Awaited<ReturnType<typeof actOnMany>>;
 async function announced(sql: Queries, parts: readonly (readonly Chosen[])[], { dryRun, opening }: ManyOptions) {
   const now = await databaseNow(sql);
   const subscribers = (await readSubscribers(sql)).filter(({ audience }) => audience !== 'people');
-  const answers: { subscriber: string; count: number; waiting: number; waits: string | null }[] = [];
+  const found: { subscriber: (typeof subscribers)[number]; count: number; waiting: number; advice: string | null }[] = [];
   for (const subscriber of subscribers) {
     let [count, waiting] = [0, 0];
     for (const part of parts) {
@@ -92,21 +92,17 @@ async function announced(sql: Queries, parts: readonly (readonly Chosen[])[], { 
       count += step.count;
       waiting += step.waiting;
     }
-    if (count + waiting === 0) continue;
-    const advice = waitAdvice(subscriber, now, opening);
-    const { parked, atLeast } = waitingOf(advice === null ? [] : await waitingDeliveries(sql), subscriber.id);
+    if (count + waiting > 0) found.push({ subscriber, count, waiting, advice: waitAdvice(subscriber, now, opening) });
+  }
+  const all = found.some(({ advice }) => advice !== null) ? await waitingDeliveries(sql) : [];
+  return found.map(({ subscriber: { id, name }, count, waiting, advice }) => {
+    const { parked, atLeast } = waitingOf(all, id);
     // Once it is done, these are among them.
     const before = dryRun ? parked : parked - count;
     const behind =
       before > 0 ? ` ${atLeast ? 'At least ' : ''}${counted(before, 'delivery is', 'deliveries are')} parked before them.` : '';
-    answers.push({
-      subscriber: subscriber.name,
-      count,
-      waiting,
-      waits: advice === null ? null : `${sentence(advice)}.${behind}`,
-    });
-  }
-  return answers;
+    return { subscriber: name, count, waiting, waits: advice === null ? null : `${sentence(advice)}.${behind}` };
+  });
 }
 
 async function unpolled(sql: Queries, meant: readonly Chosen[]) {

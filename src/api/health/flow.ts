@@ -54,7 +54,7 @@ const flowStateSchema = named('FlowState', {
     .object({
       usualMs: z.int().describe('The median of customers who got on, of the last 14 days.'),
       p95Ms: z.int().describe('95 % of them were faster than this.'),
-      purchases: z.int().describe('From so many, however few.'),
+      purchases: z.int().describe('Purchases that these times are of; there may be few.'),
     })
     .nullable(),
   limits: listOf({ site: z.string(), limit: limitSchema }).describe(
@@ -68,7 +68,9 @@ const flowStateSchema = named('FlowState', {
     endsAt: timeOrNull.describe('When it ends unless another customer gets stuck; null while one is stuck.'),
     parent: textOrNull.describe('The incident of several states or sites of which it is a part.'),
   }),
-  ages: orNull(agesSchema).describe('Null where nobody waits, and in New, BeingProcessed and final states without a limit.'),
+  ages: orNull(agesSchema).describe(
+    'How long purchases have waited; null in a state with no waiting purchase, and in New, BeingProcessed and final states without a limit.',
+  ),
 });
 
 const flowSchema = named('Flow', {

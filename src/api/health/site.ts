@@ -66,7 +66,9 @@ const siteSchema = named('Site', {
       repeated: z.int().describe('Those of them whose order had been paid before.'),
       reused: z
         .boolean()
-        .describe('Whether so many repeat that the site reuses references by design: orders paid twice are not announced.'),
+        .describe(
+          'Whether the site reuses the references of paid orders so often that it must be by design; an order paid twice is then not announced.',
+        ),
     })
     .describe('How often a purchase pays an order that was paid before.'),
   states: listOf({

@@ -9,8 +9,8 @@ const MOST_WAITING = 200;
 const WAIT_WITHIN: Milliseconds = 5_000;
 
 /**
- * The same pool of so many `connections`: each query or transaction has one to itself. So many wait for one (`waiting`; the next is
- * refused at once), for so long (`within`); then they reject with the Problem `busy`.
+ * The pool, in which at most `connections` queries or transactions run at a time, each on a connection to itself. At most `waiting`
+ * further ones wait for a connection, the next is refused at once; one that waited for `within` milliseconds rejects with the Problem `busy`.
  */
 export function limitedPool(sql: Sql, connections: number, { waiting = MOST_WAITING, within = WAIT_WITHIN } = {}): Sql {
   const refuse = () => busy('Too many requests wait for the database. Try again in a few seconds.');

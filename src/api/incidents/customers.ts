@@ -49,12 +49,12 @@ const placeSchema = z.object({
   count: z.int(),
   peak: z.int(),
   movedOn: z.int().describe('Customers who were stuck and got on after all.'),
-  isOver: z.boolean().describe('Whether nobody is stuck there any more.'),
+  isOver: z.boolean().describe('Whether no customer is stuck in this state of this site any more.'),
   latest: shareOf('How many of the latest 20 customers became stuck; null when none is remembered.'),
   came: shareOf('How many of those who came since it began became stuck; null once the alarm is off.'),
   usualShare: numberOrNull.describe('The share that is usual, from 0 to 1.'),
   acknowledged: orNull(acknowledgementSchema),
-  money: orNull(moneySchema).describe('What waits there; null when it is over.'),
+  money: orNull(moneySchema).describe('The money that stuck purchases of this part wait with; null when the part is over.'),
 });
 
 const staySchema = z.object({

@@ -74,7 +74,7 @@ const alarmSchema = named('Alarm', {
   usualShare: z.number().describe('The share that is usual, from 0 to 1.'),
   perDay: numberOrNull.describe('Customers a day, as far as is known.'),
   falseAlarmEvery: numberOrNull.describe(
-    'One false alarm in about so many customers is to be expected; null where that is not known.',
+    'Customers among whom one false alarm is to be expected on average; null where that is not known.',
   ),
 });
 
@@ -192,7 +192,7 @@ export const incidentDetailsSchema = incidentSchema
     earlier: orNull(earlierSchema).describe('What it was the last time this happened, as people were alerted last.'),
     said: z.array(messageSchema).describe('Who was alerted of what, first to last.'),
     nextReminderAt: timeOrNull.describe(
-      'When people are reminded of it unless it changes before; null when no reminder is planned: nobody was alerted, a person looks after it, it is part of another one, or it is over.',
+      'When people are reminded of the incident unless it changes before; null when no reminder is planned: nobody was alerted, a person looks after it, it is part of another one, or it is over.',
     ),
   })
   .openapi('IncidentDetails');

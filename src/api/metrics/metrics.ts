@@ -1,4 +1,4 @@
-/** Metrics for Prometheus: how much was done, how long it took, and what waits. */
+/** Metrics for Prometheus: counts of polls and deliveries, how long each took, and how many purchases and deliveries wait. */
 
 import { z } from '@hono/zod-openapi';
 import type { Context } from 'hono';

@@ -11,7 +11,7 @@ const stepSchema = named('ExplanationStep', {
   at: timeOrNull.describe('Null for what has no moment of its own, or none yet.'),
   kind: z.enum(STEP_KINDS),
   text: z.string().describe('For people. Programs go by the fields; the words may change.'),
-  wrong: z.boolean().describe('Whether somebody may have to do something about it.'),
+  wrong: z.boolean().describe('Whether a person may have to act because of this step.'),
   sequence: z.int().optional().describe('Of the event it is about.'),
   eventId: z.string().optional(),
   type: z.string().optional().describe("The event's type."),
@@ -45,7 +45,9 @@ export const explanationSchema = named('Explanation', {
     nextPollAt: timeOrNull,
     polls: z.int(),
     shard: z.int(),
-    replica: textOrNull.describe('Who polls it and delivers its events; null while nobody does.'),
+    replica: textOrNull.describe(
+      'Id of the replica that polls the purchase and delivers its events; null while no replica does.',
+    ),
   }),
   verdict: z.string().describe('In one sentence what is the matter, or that all is well.'),
   matters: listOf({
