@@ -41,7 +41,9 @@ export interface Wire {
   spoil(fault: Fault | null): Promise<void>;
   /** Resets every connection at both ends; new ones pass. */
   reset(): void;
-  /** The same, and new ones are refused for ever. */
+  /** Ends every connection at both ends without an error; new ones pass. */
+  end(): void;
+  /** The same as `reset`, and new ones are refused for ever. */
   cut(): void;
   stop(): Promise<void>;
 }
@@ -131,6 +133,9 @@ export async function startWire(target: string, tap?: () => Tap): Promise<Wire> 
       else if (!server.listening) await listen(nearPort);
     },
     reset,
+    end: () => {
+      for (const socket of open) socket.destroySoon();
+    },
     cut: refuse,
     stop: async () => {
       if (server.listening) {

@@ -10,7 +10,7 @@ import { agreedOn, settingsAtStart } from './agreed.ts';
 import { INSTANTS_AS_READ, parseInstant, writeInstant } from './instants.ts';
 import { hostsOf } from './primary.ts';
 import { createSockets, type SocketOptions, type Sockets } from './watched-socket.ts';
-import { inTurns, noticeReadOnly } from './wrapped-pool.ts';
+import { type Begin, endedWithConnection, inTurns, noticeReadOnly } from './wrapped-pool.ts';
 
 interface OwnTypes extends Record<string, unknown> {
   bigint: number | bigint;
@@ -134,10 +134,17 @@ function open(parsed: ParsedUrl, sockets: Sockets, options: postgres.Options<Rec
   // The driver's TypeScript types lack the option `socket`.
   const given = { ...parsed.options, ...{ socket: sockets.dial }, types, fetch_types: false, ...options };
   const sql = postgres(parsed.url, given) as unknown as Sql;
-  const { end } = sql;
+  const { end, begin } = sql;
   sql.end = (how) => end(how).finally(sockets.close);
+  sql.begin = endedWithConnection(begin as Begin) as typeof begin;
   return sql;
 }
+
+/**
+ * One connection beside a pool, to the same database; the caller ends the pool that is returned. Nobody uses the driver's `reserve`:
+ * a statement on a reserved connection that is lost ends the process.
+ */
+export const openAside = (pool: Sql): Sql => postgres({ ...pool.options, max: 1 } as never) as unknown as Sql;
 
 /** Compiling a query (JIT) takes longer than any query here runs. */
 const PLANS = { jit: 'off' };

@@ -226,11 +226,13 @@ function watch(socket: Socket, answerWithin: Milliseconds, onSilence: () => void
  * Between the failure of a socket and its end the driver may begin a query on the socket, and would never reject that query:
  * after a failure the driver rejects no query when the socket ends. So the failure is emitted once more, just before the end.
  * The end waits until the bytes of that query are thrown away: the driver would keep them, and write nothing on its next
- * connection. Failures after that are dropped.
+ * connection. Failures after that are dropped. An end without a failure gets one, once the session has begun: in a transaction
+ * the driver writes `rollback` when its statement fails, and would end the process if the socket had ended before that.
  */
 function refuseLatecomers(socket: Socket): void {
   let failure: Error | null = null;
   let isEnding = false;
+  let hasBegun = false;
   const emit = socket.emit.bind(socket);
   const end = (values: readonly unknown[]): void => {
     if (failure !== null && socket.listenerCount('error') > 0) emit('error', failure);
@@ -242,9 +244,18 @@ function refuseLatecomers(socket: Socket): void {
       // The driver does not listen yet, or the end brings the failure: an encrypted socket may fail after its end began.
       if (isEnding || socket.listenerCount('error') === 0) return true;
     }
+    if (event === 'data') hasBegun ||= isReady(values[0] as Buffer);
     if (event !== 'close') return emit(event, ...values);
+    if (failure === null && hasBegun) {
+      failure = Object.assign(new Error('the server closed the connection'), { code: 'CONNECTION_CLOSED' });
+      if (socket.listenerCount('error') > 0) emit('error', failure);
+    }
     isEnding = true;
     setImmediate(() => setImmediate(end, values));
     return true;
   }) as typeof socket.emit;
 }
+
+/** Whether what the server sent ends with `ReadyForQuery`: a letter, four bytes of length, and the state of the session. */
+const isReady = (chunk: Buffer): boolean =>
+  chunk.length >= 6 && chunk.readUInt32BE(chunk.length - 5) === 5 && chunk.at(-6) === 0x5a;

@@ -9,7 +9,7 @@ export interface DriverQuery {
   reject: (error: unknown) => unknown;
 }
 
-type Begin = (...values: unknown[]) => Promise<unknown>;
+export type Begin = (...values: unknown[]) => Promise<unknown>;
 
 /**
  * The same pool. `onQuery` sees each query when it is made, and fragments, whose handler is never called: to listen to one as to any
@@ -69,6 +69,34 @@ export function inTurns<Pool extends Pick<postgres.Sql, 'unsafe'> & { begin: unk
     return begin(...values).finally(giveBack);
   });
 }
+
+/**
+ * A pool's `begin` whose transactions fail with their connection, whatever their work does then. The driver would write a later
+ * statement of them, their `commit` or their `rollback` on the closed connection, and end the process.
+ */
+export const endedWithConnection =
+  (begin: Begin): Begin =>
+  (...values) => {
+    const work = values.pop() as (tx: postgres.Sql) => unknown;
+    let isOver = false;
+    const refuseWhenOver = (query: DriverQuery): void => {
+      const { handler } = query;
+      query.handler = () => (isOver ? query.reject(new Error('the transaction has ended with its connection')) : handler(query));
+    };
+    const inTransaction = (tx: postgres.Sql): Promise<unknown> => {
+      const done = Promise.resolve(work(wrapPool(tx, refuseWhenOver, (nested) => nested)));
+      // The driver waits for ever for work that ends when its transaction is over, and forgets it.
+      return new Promise((resolve, reject) => {
+        done.then(
+          (value) => isOver || resolve(value),
+          (error) => isOver || reject(error),
+        );
+      });
+    };
+    return begin(...values, inTransaction).finally(() => {
+      isOver = true;
+    });
+  };
 
 export const READ_ONLY = '25006';
 

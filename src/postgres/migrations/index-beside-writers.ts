@@ -2,13 +2,13 @@
  * Builds the indexes of a file beside readers and writers, which Postgres does in no transaction. Meanwhile the transaction of
  * the migration holds the lock of migrations and no snapshot, so no index waits for it.
  */
-import type { Queries, Sql } from '../connection/database.ts';
+import { openAside, type Queries, type Sql } from '../connection/database.ts';
 import type { Watch } from './behind-readers.ts';
 import type { BuiltIndex } from './files.ts';
 import { releaseSnapshot } from './migration-lock.ts';
 
-/** The transaction, the index, and the session that looks who is in the way. */
-const SESSIONS = 3;
+/** The transaction, and the session that looks who is in the way. */
+const SESSIONS = 2;
 
 /** Runs the statements of a file on a session of its own. What an earlier try built is kept, and what it left half built is removed first. */
 export async function buildIndexes(
@@ -17,7 +17,7 @@ export async function buildIndexes(
 ): Promise<void> {
   if (sql.options.max < SESSIONS) throw new Error(`a pool of ${SESSIONS} connections is needed to build an index beside writers`);
   await releaseSnapshot(tx);
-  const session = await sql.reserve();
+  const session = openAside(sql);
   try {
     // The statement waits for older transactions, and no reader or writer waits behind it.
     await session`select set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false)`;
@@ -36,6 +36,6 @@ export async function buildIndexes(
     watch.pid = null;
     await session`reset statement_timeout`.catch(() => undefined);
     await session`reset lock_timeout`.catch(() => undefined);
-    session.release();
+    await session.end({ timeout: 1 });
   }
 }

@@ -3,7 +3,7 @@
  * deliveries per matching subscriber. Reads in batches, each of one statement and so one snapshot; changes nothing.
  */
 import type { Instant } from '../../domain/values/time.ts';
-import type { Queries, Sql } from '../connection/database.ts';
+import { openAside, type Queries, type Sql } from '../connection/database.ts';
 import { firstValue, onlyRow } from '../connection/rows.ts';
 import {
   AUDIT_CHECKS,
@@ -53,7 +53,7 @@ const END = '9223372036854775807';
 
 /** Runs all checks. Memory stays the same however many purchases there are. */
 export async function audit(pool: Sql, options: AuditOptions): Promise<AuditResult> {
-  const sql = await pool.reserve();
+  const sql = openAside(pool);
   try {
     // For a generic plan the planner does not know how many rows a range holds; it assumes few, and would compare each row with
     // each. Without nested loops the database sorts or hashes, which is right for any number.
@@ -61,10 +61,10 @@ export async function audit(pool: Sql, options: AuditOptions): Promise<AuditResu
     await sql`set enable_nestloop = off`;
     return await runChecks(sql, options);
   } finally {
-    // The error does not matter: a connection that is lost loses its settings, too.
+    // Behind a pooler the next client gets this session. The error does not matter: a connection that is lost loses its settings, too.
     await sql`reset enable_nestloop`.catch(() => undefined);
     await sql`reset plan_cache_mode`.catch(() => undefined);
-    sql.release();
+    await sql.end({ timeout: 1 });
   }
 }
 
