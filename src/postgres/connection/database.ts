@@ -141,7 +141,7 @@ function open(parsed: ParsedUrl, sockets: Sockets, options: postgres.Options<Rec
 }
 
 /**
- * One connection beside a pool, to the same database; the caller ends the pool that is returned. Nobody uses the driver's `reserve`:
+ * One connection beside a pool, to the same database; the caller ends the pool that is returned. The driver's `reserve` is not used:
  * a statement on a reserved connection that is lost ends the process.
  */
 export const openAside = (pool: Sql): Sql => postgres({ ...pool.options, max: 1 } as never) as unknown as Sql;
