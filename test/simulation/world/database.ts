@@ -1,0 +1,280 @@
+/** A Postgres inside the process (PGlite) behind sockets of the network. Its statements run one after another, each in no time. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PGlite } from '@electric-sql/pglite';
+import type { Network, SimSocket } from './network.ts';
+import type { Place, Scheduler } from './time.ts';
+
+const MIGRATIONS = join(import.meta.dirname, '../../../migrations');
+const ROLES = '';
+
+interface Emscripten {
+  HEAPU8: Uint8Array;
+  FS: { root: Node; lookupPath(path: string): { node: Node } };
+}
+interface Node {
+  contents: Record<string, Node> | Uint8Array | null;
+  usedBytes: number;
+  mtime: number;
+  mode: number;
+}
+
+/** All bytes of a database at rest. */
+export interface Snapshot {
+  readonly memory: Uint8Array;
+  readonly tree: Kept;
+}
+type Kept = { readonly bytes: Uint8Array; readonly size: number } | Map<string, { node: Node; kept: Kept }>;
+
+export type Engine = PGlite;
+
+/** A server that has no tables yet. Takes a second; a process makes one and puts it back for each world. */
+export const startEngine = (): Promise<Engine> => PGlite.create();
+
+const moduleOf = (engine: Engine): Emscripten => (engine as unknown as { Module: Emscripten }).Module;
+const isFolder = (node: Node): boolean => (node.mode & 0o170000) === 0o040000;
+
+/** Copies everything that the database holds. */
+export function keep(engine: Engine): Snapshot {
+  const { HEAPU8, FS } = moduleOf(engine);
+  const copy = (node: Node): Kept => {
+    if (!isFolder(node)) {
+      const bytes = node.contents instanceof Uint8Array ? node.contents.slice(0, node.usedBytes) : new Uint8Array();
+      return { bytes, size: node.usedBytes };
+    }
+    const entries = Object.entries(node.contents as Record<string, Node>);
+    return new Map(entries.map(([name, inner]) => [name, { node: inner, kept: copy(inner) }]));
+  };
+  return { memory: HEAPU8.slice(), tree: copy(FS.lookupPath('/tmp/pglite').node) };
+}
+
+/** The messages of the frontend in a buffer; what is left belongs to a message that is under way. */
+function split(buffer: Buffer): { messages: Buffer[]; rest: Buffer } {
+  const messages: Buffer[] = [];
+  let at = 0;
+  while (buffer.length - at >= 5) {
+    const length = 1 + buffer.readUInt32BE(at + 1);
+    if (buffer.length - at < length) break;
+    messages.push(buffer.subarray(at, at + length));
+    at += length;
+  }
+  return { messages, rest: buffer.subarray(at) };
+}
+
+const message = (type: string, body: Buffer): Buffer => {
+  const head = Buffer.alloc(5);
+  head.write(type);
+  head.writeUInt32BE(4 + body.length, 1);
+  return Buffer.concat([head, body]);
+};
+const text = (...parts: string[]): Buffer => Buffer.from(parts.map((part) => `${part}\0`).join(''));
+
+const AT_START: readonly (readonly [string, string])[] = [
+  ['server_version', '18.0'],
+  ['server_encoding', 'UTF8'],
+  ['client_encoding', 'UTF8'],
+  ['DateStyle', 'ISO, MDY'],
+  ['TimeZone', 'UTC'],
+  ['integer_datetimes', 'on'],
+  ['standard_conforming_strings', 'on'],
+];
+
+/** What may happen to one batch of a connection's messages. */
+export type Fate = 'done' | 'lost before' | 'lost after';
+
+export interface Server {
+  readonly place: Place;
+  /** Statements run so far. */
+  readonly count: number;
+  /** Asked before each batch of messages runs. */
+  fate: (connection: Connection) => Fate;
+  /** While true a statement does not wait for the transaction of another connection: for an index that is built beside one. */
+  overlaps: boolean;
+  /** Breaks every connection. */
+  restart(): void;
+  /** Runs SQL as nobody's connection. */
+  run(sql: string): Buffer;
+}
+
+interface Connection {
+  readonly socket: SimSocket;
+  readonly pid: number;
+  readonly channels: Set<string>;
+  /** Prepared statements that end with the connection. */
+  readonly names: Set<string>;
+  pending: Buffer[];
+  rest: Buffer;
+  hasBegun: boolean;
+  isOver: boolean;
+}
+
+/** Serves the engine at these addresses. */
+export function serve(engine: Engine, network: Network, scheduler: Scheduler, place: Place, addresses: readonly string[]): Server {
+  const connections = new Set<Connection>();
+  const line: Connection[] = [];
+  let holder: Connection | null = null;
+  let pids = 100;
+  let count = 0;
+  const server: Server = {
+    place,
+    get count() {
+      return count;
+    },
+    fate: () => 'done',
+    overlaps: false,
+    restart: () => {
+      for (const each of connections) each.socket.resetAndDestroy();
+    },
+    run: (sql) => Buffer.from(engine.execProtocolRawSync(message('Q', text(sql)))),
+  };
+
+  const end = (connection: Connection): void => {
+    if (connection.isOver) return;
+    connection.isOver = true;
+    connections.delete(connection);
+    if (holder === connection) {
+      server.run('rollback');
+      holder = null;
+    }
+    for (const name of connection.names) engine.execProtocolRawSync(Buffer.concat([message('C', text(`S${name}`)), message('S', Buffer.alloc(0))]));
+    next();
+  };
+  /** Runs what waits, in the order in which it came, unless a transaction of another connection is open. */
+  const next = (): void => {
+    for (;;) {
+      const connection = holder === null || server.overlaps ? line.shift() : holder.pending.length > 0 ? holder : undefined;
+      if (connection === undefined) return;
+      if (holder === connection) {
+        const at = line.indexOf(connection);
+        if (at >= 0) line.splice(at, 1);
+      }
+      if (connection.isOver || connection.pending.length === 0) continue;
+      execute(connection);
+    }
+  };
+  const execute = (connection: Connection): void => {
+    const batch = connection.pending.splice(0);
+    const fate = server.fate(connection);
+    if (fate === 'lost before') {
+      connection.socket.resetAndDestroy();
+      end(connection);
+      return;
+    }
+    count++;
+    for (const each of batch) note(connection, each);
+    const rewritten = batch.map((each) => withPid(each, connection.pid));
+    const answer = Buffer.from(engine.execProtocolRawSync(Buffer.concat(rewritten)));
+    const { kept, status } = route(answer);
+    holder = status === null || status !== 'I' ? (holder ?? connection) : null;
+    if (fate === 'lost after') {
+      connection.socket.resetAndDestroy();
+      end(connection);
+    } else if (kept.length > 0) connection.socket.write(kept);
+  };
+  /** Takes notifications out of an answer and hands them to who listens. */
+  const route = (answer: Buffer): { kept: Buffer; status: string | null } => {
+    const kept: Buffer[] = [];
+    let status: string | null = null;
+    for (let at = 0; at < answer.length; ) {
+      const length = 1 + answer.readUInt32BE(at + 1);
+      const each = answer.subarray(at, at + length);
+      at += length;
+      const type = String.fromCharCode(each[0]!);
+      if (type === 'Z') status = String.fromCharCode(each[5]!);
+      if (type !== 'A') {
+        kept.push(each);
+        continue;
+      }
+      const channel = each.toString('utf8', 9, each.indexOf(0, 9));
+      for (const { socket, channels, isOver } of connections) if (!isOver && channels.has(channel)) socket.write(each);
+    }
+    return { kept: Buffer.concat(kept), status };
+  };
+
+  const accept = (socket: SimSocket): void => {
+    const connection: Connection = {
+      socket,
+      pid: pids++,
+      channels: new Set(),
+      names: new Set(),
+      pending: [],
+      rest: Buffer.alloc(0),
+      hasBegun: false,
+      isOver: false,
+    };
+    connections.add(connection);
+    socket.on('error', () => end(connection));
+    socket.on('close', () => end(connection));
+    socket.on('data', (chunk: Buffer) => {
+      connection.rest = Buffer.concat([connection.rest, chunk]);
+      if (!connection.hasBegun) {
+        begin(connection);
+        return;
+      }
+      const { messages, rest } = split(connection.rest);
+      connection.rest = Buffer.from(rest);
+      if (messages.length === 0) return;
+      if (messages.some((each) => each[0] === 0x58)) {
+        socket.end();
+        end(connection);
+        return;
+      }
+      connection.pending.push(...messages);
+      if (!line.includes(connection)) line.push(connection);
+      next();
+    });
+  };
+  const begin = (connection: Connection): void => {
+    const { rest, socket, pid } = connection;
+    if (rest.length < 8) return;
+    const code = rest.readUInt32BE(4);
+    if (code === 80877103) {
+      connection.rest = rest.subarray(8);
+      socket.write('N');
+      return;
+    }
+    connection.rest = Buffer.from(rest.subarray(rest.readUInt32BE(0)));
+    connection.hasBegun = true;
+    const key = Buffer.alloc(8);
+    key.writeUInt32BE(pid);
+    socket.write(
+      Buffer.concat([
+        message('R', Buffer.alloc(4)),
+        ...AT_START.map(([name, value]) => message('S', text(name, value))),
+        message('K', key),
+        message('Z', Buffer.from('I')),
+      ]),
+    );
+  };
+  for (const address of addresses) network.listen(address, accept, place);
+  scheduler.in(place, () => server.run("set timezone = 'UTC'; set datestyle = 'ISO'"));
+  return server;
+}
+
+/** The statements that a message prepares, and what it listens to. */
+function note(connection: Connection, each: Buffer): void {
+  const type = String.fromCharCode(each[0]!);
+  if (type !== 'P' && type !== 'Q') return;
+  const body = each.subarray(5);
+  const end = body.indexOf(0);
+  const name = type === 'P' ? body.toString('utf8', 0, end) : '';
+  if (name !== '') connection.names.add(name);
+  const sql = type === 'P' ? body.toString('utf8', end + 1, body.indexOf(0, end + 1)) : body.toString('utf8', 0, end);
+  const listened = /^\s*listen\s+"?([\w.]+)"?/i.exec(sql);
+  if (listened !== null) connection.channels.add(listened[1]!);
+}
+
+const PID = Buffer.from('pg_backend_pid()');
+/** All connections are one session of the engine, so that each gets a number of its own here. */
+function withPid(each: Buffer, pid: number): Buffer {
+  if ((each[0] !== 0x50 && each[0] !== 0x51) || (!each.includes(PID) && !/concurrently/i.test(each.toString('latin1')))) return each;
+  const body = each.subarray(5).toString('latin1').replaceAll('pg_backend_pid()', `${pid}`).replace(/ concurrently/i, '');
+  return message(String.fromCharCode(each[0]!), Buffer.from(body, 'latin1'));
+}
+
+/** The files of the schema, in their order. */
+export const migrations = (): string[] =>
+  readdirSync(MIGRATIONS)
+    .sort()
+    .map((name) => readFileSync(join(MIGRATIONS, name), 'utf8'));
+void ROLES;
