@@ -6,7 +6,6 @@ import type { Network, SimSocket } from './network.ts';
 import type { Place, Scheduler } from './time.ts';
 
 const MIGRATIONS = join(import.meta.dirname, '../../../migrations');
-const ROLES = '';
 
 interface Emscripten {
   HEAPU8: Uint8Array;
@@ -277,4 +276,3 @@ export const migrations = (): string[] =>
   readdirSync(MIGRATIONS)
     .sort()
     .map((name) => readFileSync(join(MIGRATIONS, name), 'utf8'));
-void ROLES;

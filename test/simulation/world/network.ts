@@ -2,7 +2,6 @@
 import { Duplex } from 'node:stream';
 import { syncBuiltinESMExports } from 'node:module';
 import net from 'node:net';
-import type { Random } from './random.ts';
 import type { Place, Scheduler } from './time.ts';
 
 /** What the network does to the bytes and ends of one connection; null where they get lost and the connection with them. */
@@ -18,13 +17,12 @@ type Accept = (socket: SimSocket) => void;
 export class Network {
   readonly #scheduler: Scheduler;
   readonly #listeners = new Map<string, { accept: Accept; place: Place }>();
-  readonly weather: Weather;
+  weather: Weather = { delay: () => 0.2, refuses: () => false };
   readonly open = new Set<SimSocket>();
   #ports = 40_000;
 
-  constructor(scheduler: Scheduler, weather: Weather) {
+  constructor(scheduler: Scheduler) {
     this.#scheduler = scheduler;
-    this.weather = weather;
   }
 
   get scheduler(): Scheduler {
@@ -37,6 +35,11 @@ export class Network {
 
   unlisten(address: string): void {
     this.#listeners.delete(address);
+  }
+
+  /** Breaks every connection of a place, as the kernel does when its process is killed. */
+  breakOf(place: Place): void {
+    for (const socket of this.open) if (socket.place === place) socket.breakOff();
   }
 
   nextPort(): number {
@@ -137,6 +140,13 @@ export class SimSocket extends Duplex {
     return this.destroy(Object.assign(new Error('reset'), { code: 'ECONNRESET', isOwn: true }));
   }
 
+  /** Ends without a word to its own side; the peer sees a reset. */
+  breakOff(): void {
+    this.#network.open.delete(this);
+    this.#deliver((peer) => peer.destroy(Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET', syscall: 'read' })));
+    this.peer = null;
+  }
+
   flushHeld(): void {
     for (const act of this.#held.splice(0)) act();
   }
@@ -199,7 +209,7 @@ export class SimSocket extends Duplex {
 }
 
 /** Has `net.connect` and every server of this process use the network. */
-export function useNetwork(network: Network, _random: Random): void {
+export function useNetwork(network: Network): void {
   const connect = (...values: unknown[]): SimSocket => {
     const done = values.findLast((value) => typeof value === 'function') as (() => void) | undefined;
     const [first, second] = values;

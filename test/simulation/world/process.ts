@@ -1,0 +1,26 @@
+/** The process as a world: time, network, database engine. Made once; each world in it begins again from nothing. */
+import { type Engine, startEngine } from './database.ts';
+import { Network, useNetwork } from './network.ts';
+import { createRandom, type Random } from './random.ts';
+import { Scheduler, takeOver } from './time.ts';
+
+export interface Shell {
+  readonly engine: Engine;
+  readonly scheduler: Scheduler;
+  readonly network: Network;
+  readonly random: Random;
+  /** Real milliseconds. */
+  readonly stopwatch: () => number;
+}
+
+/** Takes time, chance and network of this process away from it. */
+export async function enclose(seed: number): Promise<Shell> {
+  const stopwatch = performance.now.bind(performance);
+  const engine = await startEngine();
+  const random = createRandom(seed);
+  const scheduler = new Scheduler();
+  takeOver(scheduler, random);
+  const network = new Network(scheduler);
+  useNetwork(network);
+  return { engine, scheduler, network, random, stopwatch };
+}
