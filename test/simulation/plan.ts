@@ -49,7 +49,12 @@ export type Act = { readonly at: number } & (
   | { readonly does: 'cuts off'; readonly daemon: number; readonly lasts: number }
   | { readonly does: 'restarts the database' }
   | { readonly does: 'loses statements'; readonly share: number; readonly lasts: number }
-  | { readonly does: 'spoils answers'; readonly kind: (typeof ODD_ANSWERS)[number]; readonly share: number; readonly lasts: number }
+  | {
+      readonly does: 'spoils answers';
+      readonly kind: (typeof ODD_ANSWERS)[number];
+      readonly share: number;
+      readonly lasts: number;
+    }
   | { readonly does: 'spoils a receiver'; readonly receiver: number; readonly mood: ReceiverMood; readonly lasts: number }
   | { readonly does: 'slows the network'; readonly ms: number; readonly lasts: number }
   | { readonly does: 'asks for polls'; readonly by: 'api' }
@@ -81,7 +86,13 @@ function actOf(random: Random, { daemons, receivers, lasts }: Pick<Plan, 'daemon
   const daemon = random.below(daemons);
   const during = 1_000 + random.below(random.chance(0.2) ? 3 * MINUTE : 30_000);
   const kinds: readonly (() => Act)[] = [
-    () => ({ at, does: 'registers', by: random.chance(0.5) ? 'sql' : 'api', life: random.one(LIVES), count: 1 + random.below(5) }),
+    () => ({
+      at,
+      does: 'registers',
+      by: random.chance(0.5) ? 'sql' : 'api',
+      life: random.one(LIVES),
+      count: 1 + random.below(5),
+    }),
     () => ({ at, does: 'registers', by: 'sql', life: random.one(LIVES), count: 1 + random.below(20) }),
     () => ({ at, does: random.one(['kills', 'starts', 'stops'] as const), daemon }),
     () => ({ at, does: 'freezes', daemon, lasts: during }),

@@ -1,14 +1,21 @@
-/** Runs the world of a seed: `node test/simulation/run.ts 7`. */
+/** Runs the worlds of seeds: `node test/simulation/run.ts 7`, or `1..100`; a file after that gets the log of the last one. */
 import { writeFileSync } from 'node:fs';
 import { planOf } from './plan.ts';
 import { enclose } from './world/process.ts';
 
-const [seed = '1', file] = process.argv.slice(2);
-const plan = planOf(Number(seed));
-const shell = await enclose(plan.seed);
-const { runWorld } = await import('./world.ts');
-const began = shell.stopwatch();
-const { problems, digest, figures, log } = await runWorld(shell, plan);
-if (file !== undefined) writeFileSync(file, log.join(''));
-console.log(JSON.stringify({ seed: plan.seed, digest, ...figures, ms: Math.round(shell.stopwatch() - began), cpu: Math.round(process.cpuUsage().user / 1000), problems }));
-process.exit(problems.length === 0 ? 0 : 1);
+const [seeds = '1', file] = process.argv.slice(2);
+const [first, last = first] = seeds.split('..').map(Number);
+const shell = await enclose(0);
+const { migrated, runWorld } = await import('./world.ts');
+const snapshot = await migrated(shell);
+let failed = 0;
+for (let seed = first!; seed <= last!; seed++) {
+  const began = shell.stopwatch();
+  const before = process.cpuUsage();
+  const { problems, digest, figures, log } = await runWorld(shell, planOf(seed), snapshot);
+  if (file !== undefined) writeFileSync(file, log.join(''));
+  if (problems.length > 0) failed++;
+  const cpu = Math.round(process.cpuUsage(before).user / 1_000);
+  console.log(JSON.stringify({ seed, digest, ...figures, ms: Math.round(shell.stopwatch() - began), cpu, problems }));
+}
+process.exit(failed === 0 ? 0 : 1);

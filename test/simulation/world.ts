@@ -6,12 +6,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createApp } from '../../src/app.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
+import { connect } from '../../src/postgres/connection/database.ts';
+import { migrate } from '../../src/postgres/migrations/migrate.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
+import { MIGRATIONS } from '../../src/work.ts';
 import { type Got, missingAtRest, neverSent, type Row, type Truth } from './model.ts';
 import { type Act, MINUTE, type Plan, type ReceiverMood } from './plan.ts';
-import { type Server, serve } from './world/database.ts';
-import type { Shell } from './world/process.ts';
+import { keep, putBack, type Server, type Snapshot, serve } from './world/database.ts';
+import { beginAgain, type Shell } from './world/process.ts';
 import { BEGIN, type Place, place } from './world/time.ts';
 
 const KEY = 'sim-key-0123456789abcdef0123456789abcdef';
@@ -23,7 +26,13 @@ export interface Outcome {
   readonly problems: readonly string[];
   /** Of all that was logged and received. */
   readonly digest: string;
-  readonly figures: { readonly statements: number; readonly steps: number; readonly purchases: number; readonly requests: number; readonly minutes: number };
+  readonly figures: {
+    readonly statements: number;
+    readonly steps: number;
+    readonly purchases: number;
+    readonly requests: number;
+    readonly minutes: number;
+  };
   readonly log: readonly string[];
 }
 
@@ -33,7 +42,17 @@ interface Daemon {
   starts: number;
 }
 
-export async function runWorld(shell: Shell, plan: Plan): Promise<Outcome> {
+/** A database with all tables and no rows. */
+export async function migrated(shell: Shell): Promise<Snapshot> {
+  const world = new World(shell, { seed: 0, daemons: 1, receivers: 1, lasts: 0, acts: [] });
+  await world.migrate();
+  return keep(shell.engine);
+}
+
+/** Acts out a plan from the beginning. */
+export async function runWorld(shell: Shell, plan: Plan, snapshot: Snapshot): Promise<Outcome> {
+  beginAgain(shell, plan.seed);
+  putBack(shell.engine, snapshot);
   const world = new World(shell, plan);
   await world.begin();
   for (const act of plan.acts) {
@@ -88,11 +107,24 @@ class World {
       for (let index = 0; index < this.#plan.receivers; index++) this.#openReceiver(`shop${index}`, 8100 + index);
     });
     await scheduler.run(1_000, () => isOpen);
+    for (let index = 0; index < this.#daemons.length; index++) this.#start(index);
+  }
+
+  async migrate(): Promise<void> {
+    const { scheduler } = this.#shell;
     this.#server.overlaps = true;
-    this.#start(0);
-    await scheduler.run(1_900);
+    const sql = scheduler.in(this.#outside, () => connect('postgres://postgres@127.0.0.1:5501/postgres', { max: 3 }));
+    let isDone = false;
+    scheduler.in(this.#outside, () =>
+      migrate(sql, MIGRATIONS).then(async () => {
+        await sql.end();
+        isDone = true;
+      }),
+    );
+    await scheduler.run(MINUTE, () => isDone);
+    if (!isDone) throw new Error('the database was not migrated');
     this.#server.overlaps = false;
-    for (let index = 1; index < this.#daemons.length; index++) this.#start(index);
+    await scheduler.run(scheduler.now + 1_000);
   }
 
   #start(index: number): void {
@@ -114,23 +146,25 @@ class World {
     const destination = { write: (line: string) => this.#log.push(`${index} ${line}`) } as unknown as NodeJS.WritableStream;
     const { place: own } = daemon;
     this.#shell.scheduler.in(own, () => {
-      createApp(settings, { log: createLogger({ level: 'debug', destination }), random: this.#shell.random.next }).then(
-        async (app) => {
+      createApp(settings, { log: createLogger({ level: 'debug', destination }), random: this.#shell.random.next })
+        .then(async (app) => {
           daemon.app = app;
           await app.start();
-        },
-      ).catch((error: unknown) => {
-        this.#log.push(`${index} ended: ${(error as Error).message}`);
-        // A supervisor starts it again.
-        if (daemon.place === own) this.#kill(index);
-        this.#shell.scheduler.after(2_000, () => this.#start(index), this.#shell.scheduler.world);
-      });
+        })
+        .catch((error: unknown) => {
+          this.#log.push(`${index} ended: ${(error as Error).message}`);
+          // A supervisor starts it again.
+          if (daemon.place === own) this.#kill(index);
+          this.#shell.scheduler.after(2_000, () => this.#start(index), this.#shell.scheduler.world);
+        });
     });
   }
 
   #settings(): string {
     const names = [...this.#receivers.keys()];
-    const subscribers = names.map((name, index) => `  ${name}: { url: "http://127.0.0.1:${8100 + index}/hook", secret: ${SECRET} }`);
+    const subscribers = names.map(
+      (name, index) => `  ${name}: { url: "http://127.0.0.1:${8100 + index}/hook", secret: ${SECRET} }`,
+    );
     return [
       `sites: { default: { baseUrl: "${this.#simulator.url}", clientId: demo-client, clientSecret: demo-secret } }`,
       'webhooks: { schedule: [5s, 20s, 1m, 2m, 5m, 5m, 5m], timeout: 5s, allowAddresses: [127.0.0.0/8] }',
@@ -231,10 +265,14 @@ class World {
     const { app, place: own } = daemon;
     if (app === null) return;
     daemon.app = null;
-    this.#shell.scheduler.in(own, () => void app.stop().then(() => {
-      own.state = 'dead';
-      this.#shell.network.breakOf(own);
-    }));
+    this.#shell.scheduler.in(
+      own,
+      () =>
+        void app.stop().then(() => {
+          own.state = 'dead';
+          this.#shell.network.breakOf(own);
+        }),
+    );
   }
 
   #register({ by, life, count }: Extract<Act, { does: 'registers' }>): void {
@@ -242,11 +280,13 @@ class World {
     const ids = made.map(({ purchaseId }) => purchaseId);
     const known = (): void => ids.forEach((id) => this.#truths.set(id, { purchaseId: id, history: [] }));
     if (by === 'sql') {
-      const answer = this.#shell.scheduler.in(this.#database, () =>
-        this.#server.run(`insert into purchase_watch.purchases (purchase_id) values ${ids.map((id) => `('${id}')`).join()}`),
+      const sql = `insert into purchase_watch.purchases (purchase_id) values ${ids.map((id) => `('${id}')`).join()}`;
+      this.#shell.scheduler.in(this.#database, () =>
+        this.#server.run(sql, (answer) => {
+          if (answer.includes('ERROR')) this.#problems.push(`an insert failed: ${answer.toString('latin1')}`);
+          else known();
+        }),
       );
-      if (answer.includes('ERROR')) this.#problems.push(`an insert failed: ${answer.toString('latin1')}`);
-      else known();
       return;
     }
     void this.#call('POST', '/v1/purchases/batch', { purchases: ids.map((purchaseId) => ({ purchaseId })) }).then((status) => {
@@ -310,9 +350,16 @@ class World {
   }
 
   #rows(): Row[] {
-    const sql = "select coalesce(json_agg(json_build_object('purchaseId', purchase_id, 'state', state, 'status', status)), '[]') from purchase_watch.purchases";
-    const answer = this.#shell.scheduler.in(this.#database, () => this.#server.run(sql)).toString();
-    return JSON.parse(answer.slice(answer.indexOf('['), answer.lastIndexOf(']') + 1)) as Row[];
+    const sql =
+      "select coalesce(json_agg(json_build_object('purchaseId', purchase_id, 'state', state, 'status', status)), '[]') from purchase_watch.purchases";
+    let rows: Row[] = [];
+    this.#shell.scheduler.in(this.#database, () =>
+      this.#server.run(sql, (answer) => {
+        const text = answer.toString();
+        rows = JSON.parse(text.slice(text.indexOf('['), text.lastIndexOf(']') + 1)) as Row[];
+      }),
+    );
+    return rows;
   }
 
   outcome(): Outcome {

@@ -7,44 +7,116 @@ import type { Place, Scheduler } from './time.ts';
 
 const MIGRATIONS = join(import.meta.dirname, '../../../migrations');
 
-interface Emscripten {
-  HEAPU8: Uint8Array;
-  FS: { root: Node; lookupPath(path: string): { node: Node } };
+/** What is used of the file system that the engine has in memory (Emscripten's MEMFS). */
+interface Files {
+  root: Node;
+  streams: (Stream | null | undefined)[];
+  hashAddNode(node: Node): void;
+  hashRemoveNode(node: Node): void;
 }
 interface Node {
-  contents: Record<string, Node> | Uint8Array | null;
+  name: string;
+  parent: Node;
+  contents: Record<string, Node> | ArrayBufferView<ArrayBuffer> | null;
   usedBytes: number;
-  mtime: number;
   mode: number;
+}
+interface Stream {
+  shared: { position: number } | null;
 }
 
 /** All bytes of a database at rest. */
 export interface Snapshot {
   readonly memory: Uint8Array;
-  readonly tree: Kept;
+  readonly files: Folder;
+  readonly streams: readonly (KeptStream | undefined)[];
 }
-type Kept = { readonly bytes: Uint8Array; readonly size: number } | Map<string, { node: Node; kept: Kept }>;
+interface KeptStream {
+  readonly stream: Stream;
+  readonly fields: Stream;
+  readonly position: number;
+}
+interface File {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly size: number;
+}
+type Folder = Map<string, { readonly node: Node; readonly kept: File | Folder }>;
 
 export type Engine = PGlite;
 
 /** A server that has no tables yet. Takes a second; a process makes one and puts it back for each world. */
 export const startEngine = (): Promise<Engine> => PGlite.create();
 
-const moduleOf = (engine: Engine): Emscripten => (engine as unknown as { Module: Emscripten }).Module;
+const moduleOf = (engine: Engine): { HEAPU8: Uint8Array; FS: Files } =>
+  (engine as unknown as { Module: { HEAPU8: Uint8Array; FS: Files } }).Module;
+/** Where the engine writes. */
+const WRITTEN = ['pglite', 'dev', 'tmp'];
 const isFolder = (node: Node): boolean => (node.mode & 0o170000) === 0o040000;
+const isFile = (node: Node): boolean => (node.mode & 0o170000) === 0o100000;
+const inside = (node: Node): [string, Node][] =>
+  Object.entries(node.contents as unknown as Record<string, Node>).filter(([, each]) => isFolder(each) || isFile(each));
+
+function bytesOf({ contents, usedBytes }: Node): Uint8Array<ArrayBuffer> {
+  if (!ArrayBuffer.isView(contents)) return new Uint8Array();
+  return new Uint8Array(contents.buffer, contents.byteOffset, usedBytes);
+}
 
 /** Copies everything that the database holds. */
 export function keep(engine: Engine): Snapshot {
   const { HEAPU8, FS } = moduleOf(engine);
-  const copy = (node: Node): Kept => {
-    if (!isFolder(node)) {
-      const bytes = node.contents instanceof Uint8Array ? node.contents.slice(0, node.usedBytes) : new Uint8Array();
-      return { bytes, size: node.usedBytes };
-    }
-    const entries = Object.entries(node.contents as Record<string, Node>);
-    return new Map(entries.map(([name, inner]) => [name, { node: inner, kept: copy(inner) }]));
+  const copy = (node: Node): File | Folder => {
+    if (isFolder(node)) return new Map(inside(node).map(([name, each]) => [name, { node: each, kept: copy(each) }]));
+    const bytes = bytesOf(node).slice();
+    return { bytes, size: node.usedBytes };
   };
-  return { memory: HEAPU8.slice(), tree: copy(FS.lookupPath('/tmp/pglite').node) };
+  const files = new Map(
+    WRITTEN.map((name) => [name, (FS.root.contents as Record<string, Node>)[name]!] as const).map(([name, node]) => [
+      name,
+      { node, kept: copy(node) },
+    ]),
+  );
+  const streams = FS.streams.map((stream) => stream ? { stream, fields: { ...stream }, position: stream.shared?.position ?? 0 } : undefined);
+  return { memory: HEAPU8.slice(), files, streams };
+}
+
+/** Puts everything back as it was: bytes of files are written only where they changed. */
+export function putBack(engine: Engine, { memory, files, streams }: Snapshot): void {
+  const { HEAPU8, FS } = moduleOf(engine);
+  HEAPU8.set(memory);
+  HEAPU8.fill(0, memory.length);
+  const take = (node: Node): void => {
+    for (const [, each] of inside(node)) {
+      if (isFolder(each)) take(each);
+      FS.hashRemoveNode(each);
+    }
+  };
+  const restore = (node: Node, kept: File | Folder): void => {
+    if (!(kept instanceof Map)) {
+      const now = bytesOf(node);
+      if (now.length === kept.size && Buffer.compare(now, kept.bytes) === 0) return;
+      node.contents = kept.bytes.slice();
+      node.usedBytes = kept.size;
+      return;
+    }
+    const contents = node.contents as unknown as Record<string, Node>;
+    for (const [name] of inside(node)) delete contents[name];
+    for (const [name, { node: each, kept: of }] of kept) {
+      Object.assign(each, { name, parent: node });
+      contents[name] = each;
+      FS.hashAddNode(each);
+      restore(each, of);
+    }
+  };
+  for (const { node, kept } of files.values()) {
+    take(node);
+    restore(node, kept);
+  }
+  FS.streams.length = 0;
+  for (const kept of streams) {
+    if (kept) Object.assign(kept.stream, kept.fields);
+    if (kept?.stream.shared) kept.stream.shared.position = kept.position;
+    FS.streams.push(kept?.stream);
+  }
 }
 
 /** The messages of the frontend in a buffer; what is left belongs to a message that is under way. */
@@ -91,8 +163,8 @@ export interface Server {
   overlaps: boolean;
   /** Breaks every connection. */
   restart(): void;
-  /** Runs SQL as nobody's connection. */
-  run(sql: string): Buffer;
+  /** Runs a statement between transactions, as a client without a network; `done` gets the answer of the protocol. */
+  run(sql: string, done?: (answer: Buffer) => void): void;
 }
 
 interface Connection {
@@ -103,14 +175,26 @@ interface Connection {
   readonly names: Set<string>;
   pending: Buffer[];
   rest: Buffer;
+  /** Batches run while its transaction was open. */
+  turns: number;
   hasBegun: boolean;
   isOver: boolean;
 }
 
+/** A transaction that says nothing for so long is ended, as by `idle_in_transaction_session_timeout`. */
+const IDLE_WITHIN = 10_000;
+
 /** Serves the engine at these addresses. */
-export function serve(engine: Engine, network: Network, scheduler: Scheduler, place: Place, addresses: readonly string[]): Server {
+export function serve(
+  engine: Engine,
+  network: Network,
+  scheduler: Scheduler,
+  place: Place,
+  addresses: readonly string[],
+): Server {
   const connections = new Set<Connection>();
-  const line: Connection[] = [];
+  const line: (Connection | (() => void))[] = [];
+  const exec = (...messages: Buffer[]): Buffer => Buffer.from(engine.execProtocolRawSync(Buffer.concat(messages)));
   let holder: Connection | null = null;
   let pids = 100;
   let count = 0;
@@ -124,7 +208,10 @@ export function serve(engine: Engine, network: Network, scheduler: Scheduler, pl
     restart: () => {
       for (const each of connections) each.socket.resetAndDestroy();
     },
-    run: (sql) => Buffer.from(engine.execProtocolRawSync(message('Q', text(sql)))),
+    run: (sql, done = () => undefined) => {
+      line.push(() => done(exec(message('Q', text(sql)))));
+      next();
+    },
   };
 
   const end = (connection: Connection): void => {
@@ -132,10 +219,10 @@ export function serve(engine: Engine, network: Network, scheduler: Scheduler, pl
     connection.isOver = true;
     connections.delete(connection);
     if (holder === connection) {
-      server.run('rollback');
+      exec(message('Q', text('rollback')));
       holder = null;
     }
-    for (const name of connection.names) engine.execProtocolRawSync(Buffer.concat([message('C', text(`S${name}`)), message('S', Buffer.alloc(0))]));
+    for (const name of connection.names) exec(message('C', text(`S${name}`)), message('S', Buffer.alloc(0)));
     next();
   };
   /** Runs what waits, in the order in which it came, unless a transaction of another connection is open. */
@@ -143,6 +230,10 @@ export function serve(engine: Engine, network: Network, scheduler: Scheduler, pl
     for (;;) {
       const connection = holder === null || server.overlaps ? line.shift() : holder.pending.length > 0 ? holder : undefined;
       if (connection === undefined) return;
+      if (typeof connection === 'function') {
+        connection();
+        continue;
+      }
       if (holder === connection) {
         const at = line.indexOf(connection);
         if (at >= 0) line.splice(at, 1);
@@ -162,13 +253,23 @@ export function serve(engine: Engine, network: Network, scheduler: Scheduler, pl
     count++;
     for (const each of batch) note(connection, each);
     const rewritten = batch.map((each) => withPid(each, connection.pid));
-    const answer = Buffer.from(engine.execProtocolRawSync(Buffer.concat(rewritten)));
+    const answer = exec(...rewritten);
     const { kept, status } = route(answer);
     holder = status === null || status !== 'I' ? (holder ?? connection) : null;
+    if (holder === connection && !server.overlaps) watch(connection);
     if (fate === 'lost after') {
       connection.socket.resetAndDestroy();
       end(connection);
     } else if (kept.length > 0) connection.socket.write(kept);
+  };
+  /** Ends a session whose transaction is left alone. */
+  const watch = (connection: Connection): void => {
+    const turn = ++connection.turns;
+    scheduler.after(IDLE_WITHIN, () => {
+      if (holder !== connection || connection.turns !== turn) return;
+      connection.socket.resetAndDestroy();
+      end(connection);
+    });
   };
   /** Takes notifications out of an answer and hands them to who listens. */
   const route = (answer: Buffer): { kept: Buffer; status: string | null } => {
@@ -198,6 +299,7 @@ export function serve(engine: Engine, network: Network, scheduler: Scheduler, pl
       names: new Set(),
       pending: [],
       rest: Buffer.alloc(0),
+      turns: 0,
       hasBegun: false,
       isOver: false,
     };
@@ -266,8 +368,13 @@ function note(connection: Connection, each: Buffer): void {
 const PID = Buffer.from('pg_backend_pid()');
 /** All connections are one session of the engine, so that each gets a number of its own here. */
 function withPid(each: Buffer, pid: number): Buffer {
-  if ((each[0] !== 0x50 && each[0] !== 0x51) || (!each.includes(PID) && !/concurrently/i.test(each.toString('latin1')))) return each;
-  const body = each.subarray(5).toString('latin1').replaceAll('pg_backend_pid()', `${pid}`).replace(/ concurrently/i, '');
+  if ((each[0] !== 0x50 && each[0] !== 0x51) || (!each.includes(PID) && !/concurrently/i.test(each.toString('latin1'))))
+    return each;
+  const body = each
+    .subarray(5)
+    .toString('latin1')
+    .replaceAll('pg_backend_pid()', `${pid}`)
+    .replace(/ concurrently/i, '');
   return message(String.fromCharCode(each[0]!), Buffer.from(body, 'latin1'));
 }
 

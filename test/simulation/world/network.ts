@@ -1,7 +1,8 @@
 /** A network inside the process: sockets in pairs, whose bytes arrive when the scheduler says so. */
-import { Duplex } from 'node:stream';
+
 import { syncBuiltinESMExports } from 'node:module';
 import net from 'node:net';
+import { Duplex } from 'node:stream';
 import type { Place, Scheduler } from './time.ts';
 
 /** What the network does to the bytes and ends of one connection; null where they get lost and the connection with them. */
@@ -42,6 +43,13 @@ export class Network {
     for (const socket of this.open) if (socket.place === place) socket.breakOff();
   }
 
+  /** Forgets every address and connection: another world begins. */
+  reset(): void {
+    this.#listeners.clear();
+    this.open.clear();
+    this.#ports = 40_000;
+  }
+
   nextPort(): number {
     return this.#ports++;
   }
@@ -58,7 +66,9 @@ export class Network {
       if (near.destroyed) return;
       const current = this.#listeners.get(`${host}:${port}`);
       if (current === undefined || current.place.state === 'dead' || this.weather.refuses(here, there)) {
-        near.destroy(Object.assign(new Error(`connect ECONNREFUSED ${host}:${port}`), { code: 'ECONNREFUSED', syscall: 'connect' }));
+        near.destroy(
+          Object.assign(new Error(`connect ECONNREFUSED ${host}:${port}`), { code: 'ECONNREFUSED', syscall: 'connect' }),
+        );
         return;
       }
       const far = new SimSocket(this, current.place, 'in');
@@ -180,7 +190,8 @@ export class SimSocket extends Duplex {
     const isReset = error !== null || !this.writableFinished;
     if (this.peer !== null) {
       this.#deliver((peer) => {
-        if (isReset && error !== null) peer.destroy(Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET', syscall: 'read' }));
+        if (isReset && error !== null)
+          peer.destroy(Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET', syscall: 'read' }));
         else {
           peer.push(null);
           // Nobody reads what is written from here on.
@@ -214,13 +225,18 @@ export function useNetwork(network: Network): void {
     const done = values.findLast((value) => typeof value === 'function') as (() => void) | undefined;
     const [first, second] = values;
     const { host = '127.0.0.1', port } =
-      typeof first === 'object' ? (first as { host?: string; port: number }) : { port: first as number, host: typeof second === 'string' ? second : undefined };
+      typeof first === 'object'
+        ? (first as { host?: string; port: number })
+        : { port: first as number, host: typeof second === 'string' ? second : undefined };
     return network.dial(host ?? '127.0.0.1', Number(port), done);
   };
   Object.assign(net, { connect, createConnection: connect });
   net.Server.prototype.listen = function listen(this: net.Server, ...values: unknown[]): net.Server {
     const done = values.findLast((value) => typeof value === 'function') as (() => void) | undefined;
-    const options = (typeof values[0] === 'object' ? values[0] : { port: values[0], host: values[1] }) as { port: number; host?: string };
+    const options = (typeof values[0] === 'object' ? values[0] : { port: values[0], host: values[1] }) as {
+      port: number;
+      host?: string;
+    };
     const port = Number(options.port) || network.nextPort();
     const host = typeof options.host === 'string' ? options.host : '127.0.0.1';
     const address = `${host}:${port}`;

@@ -13,6 +13,13 @@ export interface Shell {
   readonly stopwatch: () => number;
 }
 
+/** Begins another world: nothing of the last one goes on. */
+export function beginAgain({ scheduler, network, random }: Shell, seed: number): void {
+  scheduler.reset();
+  network.reset();
+  random.reseed(seed);
+}
+
 /** Takes time, chance and network of this process away from it. */
 export async function enclose(seed: number): Promise<Shell> {
   const stopwatch = performance.now.bind(performance);

@@ -7,15 +7,12 @@ export interface Random {
   /** Whether something with this probability happens. */
   chance(share: number): boolean;
   one<T>(of: readonly T[]): T;
+  /** Begins again with another seed. */
+  reseed(seed: number): void;
 }
 
-export function createRandom(seed: number): Random {
-  let [a, b, c, d] = [0x9e3779b9 ^ seed, 0x243f6a88, 0xb7e15162 ^ (seed * 2654435761), seed | 1].map((each) => each | 0) as [
-    number,
-    number,
-    number,
-    number,
-  ];
+export function createRandom(first: number): Random {
+  let [a, b, c, d] = [0, 0, 0, 0];
   const next = (): number => {
     const t = (((a + b) | 0) + d) | 0;
     d = (d + 1) | 0;
@@ -25,7 +22,11 @@ export function createRandom(seed: number): Random {
     c = (c + t) | 0;
     return (t >>> 0) / 2 ** 32;
   };
-  for (let i = 0; i < 16; i++) next();
+  const reseed = (seed: number): void => {
+    [a, b, c, d] = [0x9e3779b9 ^ seed, 0x243f6a88, Math.imul(seed, 0x9e3779b1), 1];
+    for (let i = 0; i < 16; i++) next();
+  };
+  reseed(first);
   const below = (limit: number): number => Math.floor(next() * limit);
-  return { next, below, chance: (share) => next() < share, one: (of) => of[below(of.length)]! };
+  return { next, below, chance: (share) => next() < share, one: (of) => of[below(of.length)]!, reseed };
 }

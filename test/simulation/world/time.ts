@@ -65,6 +65,15 @@ export class Scheduler {
     return due;
   }
 
+  /** Forgets everything that is due: another world begins. */
+  reset(): void {
+    this.#heap.length = 0;
+    this.#immediates = [];
+    this.#order = 0;
+    this.now = 0;
+    this.steps = 0;
+  }
+
   thaw(place: Place): void {
     place.state = 'running';
     for (const act of place.kept.splice(0)) this.soon(act, place);
@@ -245,10 +254,8 @@ export function takeOver(scheduler: Scheduler, random: Random): void {
     return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20)}`;
   };
   Object.assign(crypto, {
-    randomBytes: (size: number, done?: (error: null, made: Buffer) => void) => {
-      if (done === undefined) return bytes(size);
-      scheduler.soon(() => done(null, bytes(size)));
-    },
+    randomBytes: (size: number, done?: (error: null, made: Buffer) => void) =>
+      done === undefined ? bytes(size) : scheduler.soon(() => done(null, bytes(size))),
     randomUUID: uuid,
     randomFillSync: fill,
     randomInt: (from: number, below?: number) => (below === undefined ? random.below(from) : from + random.below(below - from)),
