@@ -10,6 +10,7 @@ COPY tools ./tools
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
+COPY packages ./packages
 COPY docs ./docs
 COPY assets ./assets
 COPY bench/README.md ./bench/README.md
