@@ -2,7 +2,13 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { ApiProblem, createPurchaseWatchClient, decimalText, type JsonObject, type WatchEvent } from '../../src/client/index.ts';
+import {
+  ApiProblem,
+  createPurchaseWatchClient,
+  decimalText,
+  type JsonObject,
+  type WatchEvent,
+} from '../../packages/client/src/index.ts';
 import { parseExact } from '../../src/domain/values/exact-json.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 

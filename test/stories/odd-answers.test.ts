@@ -1,8 +1,8 @@
 /** Answers and rows that nobody expects: they are the purchase's own matter, and neither the site's nor that of other purchases. */
 import { afterEach, expect, test } from 'vitest';
+import type { FaultKind } from '../../packages/simulator/src/contract/names.ts';
 import { listSites } from '../../src/postgres/polling/sites.ts';
 import { findPurchases, stopPurchase } from '../../src/postgres/purchases/purchases.ts';
-import type { FaultKind } from '../../src/simulator/contract/names.ts';
 import { startTestApi } from '../api/api.ts';
 import { ID, json, STATUS, startService, statusText } from '../checkout/service.ts';
 import { startTcp } from '../support/not-http.ts';

@@ -1,9 +1,9 @@
 /** A real Postgres whose clock really steps: what daemons wrote by the wrong time must not rest until the clock catches up. */
 import { afterEach, expect, test } from 'vitest';
+import { createSimulator, type Simulator } from '../../packages/simulator/src/simulator.ts';
 import { connect, type Sql } from '../../src/postgres/connection/database.ts';
 import { migrate } from '../../src/postgres/migrations/migrate.ts';
 import { countPolls, type PurchaseName, register, requestPoll } from '../../src/postgres/purchases/purchases.ts';
-import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { type Daemon, startDaemon } from '../support/daemon.ts';
 import { MIGRATIONS } from '../support/database.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';

@@ -14,12 +14,13 @@ import type { Sql } from '../../postgres/connection/database.ts';
 import { heldText } from '../../postgres/connection/lock-holder.ts';
 import { isUsable, schemaStatus } from '../../postgres/migrations/schema.ts';
 import { daemonSilence } from '../../postgres/shards/living-replicas.ts';
+import { PACKAGE_FOLDER } from '../../runtime/process/package-folder.ts';
 import { type Declared, declare, type Given, type ParameterParts, type Register } from './command.ts';
 import type { CliContext } from './context.ts';
 import { printRemark } from './output.ts';
 
 /** Where the schema's files are. */
-export const MIGRATIONS = join(import.meta.dirname, '../../../migrations');
+export const MIGRATIONS = join(PACKAGE_FOLDER, 'migrations');
 
 export interface OpenDatabase {
   readonly sql: Sql;

@@ -1,5 +1,5 @@
 /** JSON as this client hands it out: nothing rounded. */
-import { type Decimal as ExactNumber, isDecimal, type JsonValue, parseExact } from '../domain/values/exact-json.ts';
+import { type Decimal as ExactNumber, isDecimal, type JsonValue, parseExact } from '../../../src/domain/values/exact-json.ts';
 
 export type { ExactNumber, JsonValue };
 

@@ -1,6 +1,6 @@
 /** One call of the API: sent, read to its end, and turned into an object or an ApiProblem. */
 import { request } from 'undici';
-import { readUpTo } from '../runtime/http/read-up-to.ts';
+import { readUpTo } from '../../../src/runtime/http/read-up-to.ts';
 import type { ProblemField } from './contract.ts';
 import { type JsonObject, parseObject } from './json.ts';
 import { ApiProblem } from './problem.ts';

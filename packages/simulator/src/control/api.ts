@@ -1,6 +1,7 @@
 /** The controls over HTTP: JSON under /control/…, described by /control/openapi.json, and the pages for people. */
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { findPackageJSON } from 'node:module';
 import { getRequestListener } from '@hono/node-server';
 import { createRoute, z } from '@hono/zod-openapi';
 import { checkoutPage, noCheckoutPage } from './checkout-page.ts';
@@ -12,9 +13,9 @@ import { mountPurchases } from './purchase-routes.ts';
 import { mountService } from './service-routes.ts';
 import { mountTrouble } from './trouble-routes.ts';
 
-const { version: VERSION } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
-  version: string;
-};
+/** That of the package which holds `packages`, from sources, or `dist/packages`. */
+const MANIFEST = findPackageJSON(new URL('../../../..', import.meta.url))!;
+const { version: VERSION } = JSON.parse(readFileSync(MANIFEST, 'utf8')) as { version: string };
 
 const ABOUT = {
   openapi: '3.1.0',

@@ -1,5 +1,5 @@
 /** Many registrations in as many calls as the API's limits ask for. */
-import { stringifyExact } from '../domain/values/exact-json.ts';
+import { stringifyExact } from '../../../src/domain/values/exact-json.ts';
 import type { Registration } from './contract.ts';
 import type { JsonValue } from './json.ts';
 

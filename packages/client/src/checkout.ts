@@ -1,8 +1,8 @@
 /** The checkout service asked directly, without a daemon: the same client that the daemon polls with. */
 
-import { createCheckoutClient as createClient } from '../checkout/client.ts';
-import { namedState } from '../domain/purchases/states.ts';
-import type { Decimal as ExactNumber } from '../domain/values/exact-json.ts';
+import { createCheckoutClient as createClient } from '../../../src/checkout/client.ts';
+import { namedState } from '../../../src/domain/purchases/states.ts';
+import type { Decimal as ExactNumber } from '../../../src/domain/values/exact-json.ts';
 import type { State } from './contract.ts';
 import type { CheckoutInvoice, CheckoutInvoiceItem } from './invoice.ts';
 import type { Decimal } from './json.ts';
