@@ -59,8 +59,11 @@ export function createJudge(options: JudgeOptions) {
   let isUnsure = false;
 
   return {
-    /** Another database answers than before: what is usual is read again. */
-    forget: usual.forget,
+    /** What memory has of the database is no longer true: what is usual and which digests are due is read again. */
+    forget: (): void => {
+      usual.forget();
+      digests.forget();
+    },
     /** Looks once; answers how long to rest. */
     tick: async (): Promise<Milliseconds> => {
       if (isUnsure) await raiseLease(sql, { name: LEASES.judge, replica });

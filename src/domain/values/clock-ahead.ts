@@ -9,11 +9,6 @@ export function isAhead(at: Instant, now: Instant): boolean {
   return at > now + LEAST_STEP;
 }
 
-/** Whether something is still waited for, `length` from a past instant on. An instant ahead of the clock ends the wait. */
-export function isWaiting(from: Instant, length: Milliseconds, now: Instant): boolean {
-  return now < from + length && !isAhead(from, now);
-}
-
 /** When a wait from a past instant on is over: at once when the instant is ahead of the clock. */
 export function dueAfter(from: Instant, length: Milliseconds, now: Instant): Instant {
   return isAhead(from, now) ? now : from + length;
