@@ -12,7 +12,7 @@ import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 import { hasRows } from '../connection/rows.ts';
 import { LEASES } from '../migrations/names.ts';
-import { type SkippedRow, skipped, skippedOf } from './skipped-time.ts';
+import { skippedTime } from './skipped-time.ts';
 
 export interface ReplicaRow {
   readonly id: string;
@@ -80,8 +80,9 @@ export async function renewReplica(
     readonly changeOrigin: string | null;
     readonly shards: readonly number[] | null;
     readonly epochs: readonly number[] | null;
+    readonly skipped: string;
   };
-  type Row = Own & SkippedRow & { readonly [Field in keyof OtherReplica]: OtherReplica[Field] | null };
+  type Row = Own & { readonly [Field in keyof OtherReplica]: OtherReplica[Field] | null };
   const rows = await sql<Row[]>`
     with counted as (
       insert into purchase_watch_internal.renewals as c (replica, number, renewed_at)
@@ -106,10 +107,10 @@ export async function renewReplica(
     change as materialized (select id, kind, origin from purchase_watch_internal.database_changes order by id desc limit 1)
     select n.started_at::text as "startedAt", n.started_at as "ownInsertedAt", k.number::float8 as number, q.origin, d.id as "changeId", d.kind as "changeKind", d.origin as "changeOrigin",
       clock_timestamp() as "databaseNow", q.used as "notificationQueue",
-      (select owner from purchase_watch_internal.leases where name = ${LEASES.judge}) as judge, h.shards, h.epochs, c.*,
+      (select owner from purchase_watch_internal.leases where name = ${LEASES.judge}) as judge, h.shards, h.epochs, ${skippedTime(sql)}::text as skipped,
       o.id, o.process, o.expires_at::text as renewal, o.lease_ms as "leaseMs", o.leaving,
       o.started_at as "insertedAt", o.named
-    from held h cross join queue q cross join ${skipped(sql)} c left join counted k on true left join renewed n on true left join change d on true
+    from held h cross join queue q left join counted k on true left join renewed n on true left join change d on true
     left join purchase_watch_internal.replicas o on o.id <> ${id} order by o.id`;
   const { startedAt, ownInsertedAt, number, origin, databaseNow, notificationQueue, judge, ...own } = rows[0]!;
   return {
@@ -121,7 +122,7 @@ export async function renewReplica(
     notificationQueue,
     judge,
     change: own.changeId === null ? null : { id: own.changeId, kind: own.changeKind!, origin: own.changeOrigin },
-    skipped: skippedOf(own),
+    skipped: JSON.parse(own.skipped) as SkippedTime,
     holdings: (own.shards ?? []).map((shard, index) => ({ shard, epoch: own.epochs![index]! })),
     others: rows.flatMap((row) => (row.id === null ? [] : [otherReplica(row as OtherReplica)])),
   };

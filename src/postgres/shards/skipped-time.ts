@@ -3,23 +3,12 @@
 import type { SkippedTime } from '../../domain/values/skipped-time.ts';
 import { columns } from '../connection/columns.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
+import { jsonInstant } from '../connection/instants.ts';
 
-/** The row's columns, for a statement that reads them together with other tables. */
-export interface SkippedRow {
-  readonly skippedFrom: readonly number[];
-  readonly skippedUntil: readonly number[];
-}
-
-const bounds = (bound: 'lower' | 'upper'): string => `array(select ${bound}(r) from unnest(skipped) r order by r)`;
-
-/** A subquery of one row. */
-export const skipped = (sql: Queries): Fragment => sql`
-  (select ${sql.unsafe(bounds('lower'))} as "skippedFrom", ${sql.unsafe(bounds('upper'))} as "skippedUntil"
-  from purchase_watch_internal.database_clock)`;
-
-export function skippedOf({ skippedFrom, skippedUntil }: SkippedRow): SkippedTime {
-  return skippedFrom.map((from, index) => ({ from, until: skippedUntil[index]! }));
-}
+/** A subquery: SkippedTime as JSON. */
+export const skippedTime = (sql: Queries): Fragment => sql`
+  (select coalesce(json_agg(json_build_object('from', ${sql.unsafe(jsonInstant('lower(r)'))}, 'until', ${sql.unsafe(jsonInstant('upper(r)'))}) order by r), '[]')
+  from purchase_watch_internal.database_clock, unnest(skipped) r)`;
 
 /** Writes all that the clock skipped, as this replica knows it. Times that overlap, because several replicas saw one step, become one. */
 export async function writeSkipped(sql: Queries, all: SkippedTime): Promise<void> {
