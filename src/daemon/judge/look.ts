@@ -30,7 +30,7 @@ import type { Logger } from '../../runtime/logger.ts';
 import type { Deps } from '../deps.ts';
 import type { Outcome } from './first-look.ts';
 import type { IncidentMessage, IncidentMessages } from './incident-messages.ts';
-import { idsIn, type People, withDeafness } from './people.ts';
+import { idsIn, type PeopleChannels, withDeafness } from './people.ts';
 import type { UsualReader } from './usual.ts';
 
 export interface LookOptions extends Pick<Deps, 'sql' | 'clock' | 'log' | 'meters' | 'policy' | 'limits' | 'sites' | 'channels'> {
@@ -122,7 +122,7 @@ function isNothingToJudge({ detections, unwatched, taken, known, symptoms }: Rea
   return isCalm && taken.length + known.length + symptoms.length === 0;
 }
 
-async function decide(options: LookOptions, read: Read, people: People): Promise<Judgement> {
+async function decide(options: LookOptions, read: Read, people: PeopleChannels): Promise<Judgement> {
   const { sql, policy, channels } = options;
   const { now, detections, overdue, symptoms, known } = read;
   const alerted = await channelsAlerted(
@@ -146,7 +146,7 @@ function isNothingToWrite({ taken, unwatched }: Read, { verdicts, detections }: 
 async function write(
   { sql, channels }: LookOptions,
   storyOf: IncidentMessages['storyOf'],
-  { read, judgement, people, lease }: { read: Read; judgement: Judgement; people: People; lease: Lease },
+  { read, judgement, people, lease }: { read: Read; judgement: Judgement; people: PeopleChannels; lease: Lease },
 ): Promise<IncidentMessage[] | null> {
   const { now, taken, weighed, overdue, detections, unwatched } = read;
   const { verdicts } = judgement;
@@ -173,7 +173,7 @@ function report(
   log: Logger,
   { alert, announce, incident, parts, messages }: IncidentVerdict,
   message: IncidentMessage | undefined,
-  people: People,
+  people: PeopleChannels,
 ): void {
   if (alert === null && incident.parent !== null) return;
   const { id, kind, site, state, subscriber, count } = incident;

@@ -28,7 +28,7 @@ import { causeEvidence } from '../../postgres/stays/evidence.ts';
 import { peopleChannels } from '../../postgres/subscribers/symptoms.ts';
 import type { Deps } from '../deps.ts';
 import type { AlertMoment, Outcome } from './first-look.ts';
-import { type People, withDeafness } from './people.ts';
+import { type PeopleChannels, withDeafness } from './people.ts';
 import { RECENT, type UsualReader } from './usual.ts';
 
 interface CheckoutAlertsOptions
@@ -60,7 +60,7 @@ export function createCheckoutAlerts(options: CheckoutAlertsOptions) {
     return { site: sites.size === 1 ? only : '', purchase: null, shard: SITE_SHARD, recipients, draft };
   };
 
-  const report = (alerts: readonly Alert[], people: People): void => {
+  const report = (alerts: readonly Alert[], people: PeopleChannels): void => {
     for (const { channels: alerted, stuck, over } of alerts) {
       const purchases = stuck.slice(0, MOST_NAMED).map(({ stored }) => stored.purchaseId);
       const about = { stuck: stuck.length, over: over.length, channels: alerted, purchases };
@@ -102,21 +102,21 @@ export function createCheckoutAlerts(options: CheckoutAlertsOptions) {
 /** What to alert people of: decided apart for checkouts that are stuck, and purchases that cannot be read. */
 function createPlans({ sql, policy, channels, usual }: CheckoutAlertsOptions) {
   /** How a checkout stands: by its row, but for what is learned of the others. */
-  const checkoutOf = (stored: StoredCheckout, people: People): Checkout => {
+  const checkoutOf = (stored: StoredCheckout, people: PeopleChannels): Checkout => {
     const { id, site, state, stuckAt, overAt } = stored;
     const alerted = stored.alerted && people.filter((channel) => stored.alerted!.includes(channel.id)).map(({ name }) => name);
     return { id, site, state, stuckAt, isBacklog: false, alerted, overAt, stored };
   };
 
   /** What every plan rests on. */
-  const standing = async (now: Instant, people: People) => ({
+  const standing = async (now: Instant, people: PeopleChannels) => ({
     now,
     silences: await silencesAt(sql, now),
     channels: withDeafness(channels, people),
     policy,
   });
 
-  const planStuck = async (stored: readonly StoredCheckout[], now: Instant, people: People) => {
+  const planStuck = async (stored: readonly StoredCheckout[], now: Instant, people: PeopleChannels) => {
     await usual.refresh(now, RECENT);
     const fresh = stored.filter(({ alerted }) => alerted === null);
     const firstSeen = [...new Set(fresh.filter(({ firstSight }) => firstSight).map(({ site }) => site))];
@@ -145,7 +145,7 @@ function createPlans({ sql, policy, channels, usual }: CheckoutAlertsOptions) {
   };
 
   /** Nothing is learned of purchases that cannot be read, and further ones of the next minutes go together. */
-  const planUnreadable = async (stored: readonly StoredCheckout[], now: Instant, people: People) => {
+  const planUnreadable = async (stored: readonly StoredCheckout[], now: Instant, people: PeopleChannels) => {
     const [facts, last] = await Promise.all([standing(now, people), unreadableAlertedAt(sql)]);
     const isBusy = last !== null && now - last < policy.groupInterval;
     const { alerts, ...plan } = planCheckouts({
@@ -159,7 +159,7 @@ function createPlans({ sql, policy, channels, usual }: CheckoutAlertsOptions) {
     return { ...plan, alerts: alerts.map((alert) => ({ ...alert, reasons: [] })) };
   };
 
-  return async (stored: readonly StoredCheckout[], now: Instant, people: People) => {
+  return async (stored: readonly StoredCheckout[], now: Instant, people: PeopleChannels) => {
     const stuck = stored.filter((each) => each.unreadable === null);
     const unreadable = stored.filter((each) => each.unreadable !== null);
     const plans = [
