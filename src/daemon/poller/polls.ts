@@ -6,7 +6,7 @@ import { type InvoiceSeen, observationOf } from '../../domain/deciding/invoice-s
 import type { PollOutcome } from '../../domain/deciding/outcome.ts';
 import { strikesAfter } from '../../domain/polling/poll-plan.ts';
 import type { Observation } from '../../domain/purchases/purchase.ts';
-import { isAhead } from '../../domain/values/clock-ahead.ts';
+import { isAhead } from '../../domain/values/clock-steps.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { RequestTrace } from '../../runtime/traces/traces.ts';
 import type { Deps } from '../deps.ts';

@@ -1,7 +1,6 @@
 /** Time that the database's clock skipped, as this replica knows it, and noting it so that a restart does not forget it. */
 
-import { LEAST_STEP } from '../../domain/values/clock-ahead.ts';
-import { type Skip, type SkippedTime, withoutOldest } from '../../domain/values/skipped-time.ts';
+import { LEAST_STEP, type Skip, type SkippedTime, withoutOldest } from '../../domain/values/clock-steps.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { writeSkipped } from '../../postgres/shards/skipped-time.ts';
 import type { Deps } from '../deps.ts';

@@ -3,7 +3,7 @@
 import { KEPT_WHILE_OFF } from '../../domain/deliveries/channel-pace.ts';
 import { USUAL_DAYS } from '../../domain/flow/flow.ts';
 import { RETIRED_AFTER } from '../../domain/replicas/named.ts';
-import { timeBefore } from '../../domain/values/skipped-time.ts';
+import { timeBefore } from '../../domain/values/clock-steps.ts';
 import { DAY, type Instant, type Milliseconds } from '../../domain/values/time.ts';
 import { LEASES } from '../../postgres/migrations/names.ts';
 import { foldTransitionCounts } from '../../postgres/polling/transition-counts.ts';

@@ -7,7 +7,7 @@ import type { SettingsDigests } from '../../config/settings-digests.ts';
 import type { NotedChange } from '../../domain/replicas/database-change.ts';
 import type { SettingsNames } from '../../domain/replicas/named.ts';
 import type { Holding } from '../../domain/replicas/ownership.ts';
-import type { SkippedTime } from '../../domain/values/skipped-time.ts';
+import type { SkippedTime } from '../../domain/values/clock-steps.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 import { hasRows } from '../connection/rows.ts';

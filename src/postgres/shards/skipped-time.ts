@@ -1,6 +1,6 @@
 /** Time that the database's clock skipped, as replicas measured it: one row. */
 
-import type { SkippedTime } from '../../domain/values/skipped-time.ts';
+import type { SkippedTime } from '../../domain/values/clock-steps.ts';
 import { columns } from '../connection/columns.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 import { jsonInstant } from '../connection/instants.ts';

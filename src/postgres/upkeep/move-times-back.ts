@@ -1,7 +1,7 @@
 /** Moves stored times back after the database's clock was set back: times ahead of the clock, where work waits for these times. */
 
 import { type Detection, movedBack } from '../../domain/incidents/detection.ts';
-import { LEAST_STEP } from '../../domain/values/clock-ahead.ts';
+import { LEAST_STEP } from '../../domain/values/clock-steps.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 import { firstValue, onlyRow } from '../connection/rows.ts';

@@ -1,7 +1,7 @@
 /** What replicas know together of the time that the database's clock skipped. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createSkippedTime, type SkippedTimeKeeper } from '../../../src/daemon/shards/skipped-time.ts';
-import type { SkippedTime } from '../../../src/domain/values/skipped-time.ts';
+import type { SkippedTime } from '../../../src/domain/values/clock-steps.ts';
 import { renewReplica } from '../../../src/postgres/shards/replicas.ts';
 import { realClock } from '../../../src/runtime/clock.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createUpkeep, type Upkeep } from '../../../src/daemon/upkeep/upkeep.ts';
-import type { SkippedTime } from '../../../src/domain/values/skipped-time.ts';
+import type { SkippedTime } from '../../../src/domain/values/clock-steps.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
 import { releaseReplica, renewReplica } from '../../../src/postgres/shards/replicas.ts';
 import { createLogger } from '../../../src/runtime/logger.ts';

@@ -1,6 +1,26 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type SkippedTime, timeAfter, timeBefore, withoutOldest } from '../../../src/domain/values/skipped-time.ts';
+import {
+  dueAfter,
+  isAhead,
+  LEAST_STEP,
+  type SkippedTime,
+  timeAfter,
+  timeBefore,
+  withoutOldest,
+} from '../../../src/domain/values/clock-steps.ts';
+
+const NOW = 1_800_000_000_000;
+const HOUR = 3_600_000;
+
+test('an instant is ahead of the clock from ten seconds on', () => {
+  expect([NOW, NOW + LEAST_STEP, NOW + LEAST_STEP + 1].map((at) => isAhead(at, NOW))).toEqual([false, false, true]);
+});
+
+test('a wait that began ahead of the clock is over', () => {
+  expect(dueAfter(NOW - 1_000, 2_000, NOW)).toBe(NOW + 1_000);
+  expect(dueAfter(NOW + HOUR, 2_000, NOW)).toBe(NOW);
+});
 
 test('what the clock skipped is a bounded number of skips; older ones then count for at least as long', () => {
   let skipped: SkippedTime = [];

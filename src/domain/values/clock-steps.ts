@@ -1,9 +1,22 @@
 /**
- * Time that the database's clock skipped. When the clock steps forward, the time in between may not have passed: what ages by
- * that clock must not age by it. Pure.
+ * Steps of the database's clock. Set back, it leaves what was written before in the future. Set forward, it skips time that may not
+ * have passed: what ages by that clock must not age by it. Pure.
  */
 
 import type { Instant, Milliseconds } from './time.ts';
+
+/** Two readings of the database's clock differ by less; by more only after the clock stepped. */
+export const LEAST_STEP: Milliseconds = 10_000;
+
+/** Whether an instant was written before the clock was set back. */
+export function isAhead(at: Instant, now: Instant): boolean {
+  return at > now + LEAST_STEP;
+}
+
+/** When a wait from a past instant on is over: at once when the instant is ahead of the clock. */
+export function dueAfter(from: Instant, length: Milliseconds, now: Instant): Instant {
+  return isAhead(from, now) ? now : from + length;
+}
 
 /** The clock stepped from one instant to another. */
 export interface Skip {
