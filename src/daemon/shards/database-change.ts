@@ -19,7 +19,7 @@ export interface DatabaseChangeOptions extends Pick<Deps, 'sql' | 'log' | 'repli
   redial?(): Promise<void>;
 }
 
-/** What else goes when another database answers than before. */
+/** What else goes when another database answers than before, or its clock was set back. */
 export interface OtherDatabase {
   /** Drops whatever memory holds of the database, at once. */
   forget(): void;
