@@ -1,8 +1,9 @@
 /** Polling, announcing again and stopping many purchases at once: what would come of it, and doing it. */
-import { sentence } from '../../domain/incidents/replica-trouble.ts';
+
 import { usableAnswers } from '../../domain/polling/reach.ts';
 import { unnamedSiteText, unpolledAdvice } from '../../domain/polling/unpolled.ts';
 import { counted } from '../../domain/values/counts.ts';
+import { sentence } from '../../domain/values/sentence.ts';
 import { isoTime } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
 import { announceAgain } from '../../postgres/deliveries/deliveries-again.ts';

@@ -3,11 +3,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from '@hono/zod-openapi';
 import { daemonsDiffer, livingDaemons } from '../../actions/running-daemons.ts';
-import { sentence } from '../../domain/incidents/replica-trouble.ts';
 import { usableAnswers } from '../../domain/polling/reach.ts';
 import { unnamedSiteText, unpolledAdvice } from '../../domain/polling/unpolled.ts';
 import { turnsText } from '../../domain/replicas/named.ts';
 import { formatDuration } from '../../domain/values/duration.ts';
+import { sentence } from '../../domain/values/sentence.ts';
 import { isoTime, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { listSites } from '../../postgres/polling/sites.ts';

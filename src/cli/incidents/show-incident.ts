@@ -15,7 +15,7 @@ import { type Instant, isoTime } from '../../domain/values/time.ts';
 import { readClock } from '../../postgres/connection/database.ts';
 import type { IncidentRow } from '../../postgres/incidents/list.ts';
 import { learnedLimits } from '../../postgres/stays/limits.ts';
-import { peopleChannels } from '../../postgres/subscribers/subscribers.ts';
+import { listSubscribers } from '../../postgres/subscribers/subscribers.ts';
 import { JSON_OPTION } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { onDatabase } from '../terminal/database.ts';
@@ -37,7 +37,7 @@ export const show = onDatabase(
       readClock(sql),
       learnedLimits(sql, settings.policy),
       // Of the database: the daemon may have a channel that is not in the settings of this terminal.
-      peopleChannels(sql),
+      listSubscribers(sql),
     ]);
     const { incident } = story;
     const { kind, site, state } = incident;
@@ -47,7 +47,7 @@ export const show = onDatabase(
     printAdvice(context, story);
     printCauses(context, story, settings.consoleUrl);
     printWaiting(context, story, now);
-    printMessages(context, story, { now, hasChannel: channels.length > 0 });
+    printMessages(context, story, { now, hasChannel: channels.some(({ audience }) => audience === 'people') });
     printHint(context, incident);
   },
 );

@@ -1,9 +1,9 @@
 /** `unwatch`: stops watching a purchase, or all purchases of a site. */
 
 import { livingDaemons } from '../../actions/running-daemons.ts';
-import { sentence } from '../../domain/incidents/replica-trouble.ts';
 import { unnamedSiteText, unpolledAdvice, unpolledText } from '../../domain/polling/unpolled.ts';
 import { AppError } from '../../domain/values/errors.ts';
+import { sentence } from '../../domain/values/sentence.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { stopPurchasesOf } from '../../postgres/polling/rename.ts';
 import { listSites } from '../../postgres/polling/sites.ts';

@@ -1,6 +1,6 @@
 /** The next and the latest deliveries of a channel for people: read before each message, of which there are few. */
 
-import { LEAST_STEP } from '../../domain/values/clock-ahead.ts';
+import { LEAST_STEP } from '../../domain/values/clock-steps.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 import { type DueDelivery, type DueRow, dueDelivery } from './deliveries.ts';

@@ -1,8 +1,8 @@
 /** Sites: which sites are configured, and whether they answer. */
 
-import { sentence } from '../../domain/incidents/replica-trouble.ts';
 import type { SiteTrouble } from '../../domain/polling/reach.ts';
 import { MOST_UNPOLLED, type UnpolledReason, unpolledText } from '../../domain/polling/unpolled.ts';
+import { sentence } from '../../domain/values/sentence.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 

@@ -115,11 +115,6 @@ export const namesOfTheApi = (sql: Queries, names: readonly string[]) =>
 export const listSubscribers = (sql: Queries) => sql<SubscriberRow[]>`
     select id, name, kind, audience, status, status_reason as "statusReason" from purchase_watch_internal.subscribers where configured order by id`;
 
-/** The channels for people. */
-export async function peopleChannels(sql: Queries): Promise<{ id: number; name: string }[]> {
-  return (await listSubscribers(sql)).filter(({ audience }) => audience === 'people');
-}
-
 /** All present subscribers with all their stored fields. */
 export async function readSubscribers(sql: Queries): Promise<StoredSubscriber[]> {
   const rows = await sql<Row[]>`select ${sql.unsafe(COLUMNS)} from ${sql.unsafe(JOINED)} where s.configured order by s.id`;

@@ -6,7 +6,7 @@ import { GIVEN_UP_LATELY, LONG_FAILURE, SUBSCRIBER_TROUBLES, type SubscriberTrou
 import type { Symptom } from '../../domain/incidents/symptom.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
-import { firstRow, firstValues } from '../connection/rows.ts';
+import { firstRow } from '../connection/rows.ts';
 import { RANKS } from '../deliveries/deliveries.ts';
 import { MOST_WAITING } from '../deliveries/waiting.ts';
 import { EVERY_SHARD } from '../migrations/names.ts';
@@ -129,9 +129,12 @@ export const subscriberCondition = (sql: Queries, { name, since }: { name: strin
         where d.subscriber = s.id and d.status = 'delivered' order by d.id + 0 desc limit ${MOST_READ}) d) t
     where s.configured and s.name = ${name}`);
 
-/** The names of the channels for people that take messages, as far as is known: without those that are off, or fail for long. */
-export const hearingChannels = (sql: Queries, now: Instant) =>
-  firstValues<string>(sql`
-    select s.name from purchase_watch_internal.subscribers s left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
-    where s.configured and s.audience = 'people' and s.status = 'active'
-      and coalesce(least(h.failing_since, h.our_failing_since) > ${now - LONG_FAILURE}::timestamptz, true) order by s.id`);
+/** The channels for people. `isDeaf`: as far as is known, the channel takes no messages, because it is off or fails for long. */
+export const peopleChannels = (sql: Queries, now: Instant) => sql<{ id: number; name: string; isDeaf: boolean }[]>`
+    select s.id, s.name, s.status <> 'active' or coalesce(least(h.failing_since, h.our_failing_since) <= ${now - LONG_FAILURE}::timestamptz, false) as "isDeaf"
+    from purchase_watch_internal.subscribers s left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
+    where s.configured and s.audience = 'people' order by s.id`;
+
+/** The names of the channels for people that take messages. */
+export const hearingChannels = async (sql: Queries, now: Instant): Promise<string[]> =>
+  (await peopleChannels(sql, now)).filter(({ isDeaf }) => !isDeaf).map(({ name }) => name);
