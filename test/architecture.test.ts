@@ -35,6 +35,11 @@ test('every import points to a lower ring', () => {
   expect(wrong.map(said)).toEqual([]);
 });
 
+test('commands reach the database through actions alone, for types too', () => {
+  const past = across.filter(({ file, target }) => roomOf(file) === 'cli' && roomOf(target) === 'postgres');
+  expect(past.map(said)).toEqual([]);
+});
+
 test('the parts of the daemon import nothing of each other', () => {
   const loop = (file: string): string => file.split('/')[1]!;
   const inDaemon = imports.filter(({ file, target }) => roomOf(file) === 'daemon' && roomOf(target) === 'daemon');

@@ -5,6 +5,16 @@ import type { Milliseconds } from '../../domain/values/time.ts';
 import { comparePlaces, type FeedPlace, type FeedQuery, isFeedHeld, readFeed } from '../../postgres/events/feed.ts';
 import type { FeedHub } from './feed-hub.ts';
 
+export {
+  FEED_START,
+  type FedEvent,
+  type FeedPlace,
+  placeOfEvent,
+  readFeed,
+  readHorizon,
+  readLatest,
+} from '../../postgres/events/feed.ts';
+
 export interface Follow {
   readonly after: FeedPlace;
   readonly types: readonly EventType[];

@@ -16,6 +16,10 @@ import { type OverviewFacts, readFacts } from './facts.ts';
 import type { Finding } from './finding.ts';
 import { headlineOf, needsOf } from './needs.ts';
 
+export { orderCounts } from '../../postgres/incidents/paid-twice.ts';
+export { totalLag, type UnreadablePurchase, type WaitingDeliveries, waitingOf } from '../../postgres/reports/overview.ts';
+export { MOST_FAILING, type TroubledSubscriber, troubledSubscribers } from '../../postgres/subscribers/trouble.ts';
+
 interface OverviewWanted {
   /** The only site that is shown; the headline is about everything all the same. */
   readonly site?: string | undefined;

@@ -1,10 +1,19 @@
 /** Shows how everything is: sites, purchases, what is stuck, whether polls and deliveries keep up. */
 
 import { clientCertificates } from '../../actions/client-certificates.ts';
+import type { Sql } from '../../actions/database.ts';
 import { ownFindings } from '../../actions/doctor/system.ts';
 import { ordersBody } from '../../actions/flow/site.ts';
+import type { IncidentRow } from '../../actions/incidents/incidents.ts';
 import { careOf, comingEnd, lengthOf, placeOf, whatOf } from '../../actions/incidents/words.ts';
-import { readOverview } from '../../actions/overview/overview.ts';
+import {
+  orderCounts,
+  readOverview,
+  totalLag,
+  troubledSubscribers,
+  type WaitingDeliveries,
+  waitingOf,
+} from '../../actions/overview/overview.ts';
 import { healthBody } from '../../actions/subscribers/body.ts';
 import type { Settings } from '../../config/settings.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
@@ -16,11 +25,6 @@ import { commandLine } from '../../domain/values/command-line.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { relative } from '../../domain/values/relative-time.ts';
 import { type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import type { IncidentRow } from '../../postgres/incidents/list.ts';
-import { orderCounts } from '../../postgres/incidents/paid-twice.ts';
-import { totalLag, type WaitingDeliveries, waitingOf } from '../../postgres/reports/overview.ts';
-import { troubledSubscribers } from '../../postgres/subscribers/trouble.ts';
 import { printUnreadable } from '../purchases/show-unreadable.ts';
 import { statusWord } from '../subscribers/show-health.ts';
 import { printTrouble } from '../subscribers/show-trouble.ts';

@@ -1,7 +1,10 @@
 /** `poll`: asks for a purchase now. */
 
 import { setTimeout as delay } from 'node:timers/promises';
+import { readClock, type Sql } from '../../actions/database.ts';
+import { findPurchases, type PurchaseRow, requestPoll } from '../../actions/purchases/purchases.ts';
 import { daemonsDiffer, livingDaemons } from '../../actions/running-daemons.ts';
+import { listSites } from '../../actions/sites/sites.ts';
 import { unnamedSiteText, unpolledAdvice } from '../../domain/polling/unpolled.ts';
 import { longestTurn, turnsText } from '../../domain/replicas/named.ts';
 import { commandLine } from '../../domain/values/command-line.ts';
@@ -9,9 +12,6 @@ import { formatDuration, humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { relative } from '../../domain/values/relative-time.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import { readClock, type Sql } from '../../postgres/connection/database.ts';
-import { listSites } from '../../postgres/polling/sites.ts';
-import { findPurchases, type PurchaseRow, requestPoll } from '../../postgres/purchases/purchases.ts';
 import { durationArgument, JSON_OPTION } from '../terminal/arguments.ts';
 import { missingDaemon, onDatabase } from '../terminal/database.ts';
 import { recordCommand } from '../terminal/record.ts';

@@ -1,17 +1,22 @@
 /** Shows one purchase: what is known, how it changed, and who got its events. */
 
+import { readClock, type Sql } from '../../actions/database.ts';
+import { learnedLimits } from '../../actions/flow/limits.ts';
+import {
+  deliveriesOfPurchase,
+  limitOfPurchase,
+  type PurchaseDelivery,
+  type PurchaseRow,
+  type TransitionRow,
+  transitionsOf,
+} from '../../actions/purchases/purchases.ts';
+import { listSites } from '../../actions/sites/sites.ts';
 import { purchaseBody, transitionBody } from '../../api/purchases/purchase-body.ts';
 import type { PollPolicy } from '../../domain/polling/poll-plan.ts';
 import { stateBoth, stateWords } from '../../domain/purchases/states.ts';
 import type { ShownLimit } from '../../domain/stays/dwell.ts';
 import { relative } from '../../domain/values/relative-time.ts';
 import { type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
-import { readClock, type Sql } from '../../postgres/connection/database.ts';
-import { listSites } from '../../postgres/polling/sites.ts';
-import { type PurchaseRow, type TransitionRow, transitionsOf } from '../../postgres/purchases/purchases.ts';
-import { deliveriesOfPurchase, type PurchaseDelivery } from '../../postgres/reports/overview.ts';
-import { limitOfPurchase } from '../../postgres/reports/shown.ts';
-import { learnedLimits } from '../../postgres/stays/limits.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { counted, printFacts, printJson, printLine, styled, textOf } from '../terminal/output.ts';
 import { printTable } from '../terminal/table.ts';
