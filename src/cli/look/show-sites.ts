@@ -38,7 +38,8 @@ function answers({ configured, unpolled, renamedTo, failingSince, lastSuccessAt 
 /** Of all sites only those whose calls are held back, or whose token was refused. */
 export function printSiteCalls(
   context: CliContext,
-  { calls, isOneSite, now }: { calls: readonly SiteCallsRow[]; isOneSite: boolean; now: Instant },
+  { calls, now }: { calls: readonly SiteCallsRow[]; now: Instant },
+  isOneSite: boolean,
 ): void {
   const shown = calls.filter((row) => isOneSite || row.breaker !== 'closed' || isRefused(row));
   if (shown.length === 0) return;

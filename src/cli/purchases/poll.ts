@@ -35,7 +35,8 @@ export const register = onDatabase(
     ],
     restsOn: ['polling'],
   },
-  async (context, { id: purchaseId, site, wait, json }, { sql, settings }) => {
+  async (context, { id: purchaseId, site, wait, json }, database) => {
+    const { sql } = database;
     const before = await findPurchase(sql, { purchaseId, site });
     if (before.status === 'stopped') {
       throw new AppError(
@@ -48,7 +49,7 @@ export const register = onDatabase(
     await requestPoll(sql, before);
     await recordCommand(sql, 'poll', { id: purchaseId, site: before.site });
     const after = await waitForPoll(sql, before, wait);
-    await showPurchase(context, sql, after, { json, policy: settings.policy });
+    await showPurchase(context, database, after, json);
   },
 );
 
