@@ -10,6 +10,8 @@ const ROOT = join(import.meta.dirname, '..');
 const SRC = join(ROOT, 'src');
 const RINGS = readRings();
 const ALONE = 'simulator';
+/** Rooms that ask `actions` for all that the database knows. */
+const DOORS = ['api', 'console'];
 /** Who may start the stand-in service. */
 const SIMULATORS_USERS = ['demo', 'cli'];
 
@@ -41,6 +43,12 @@ test('the parts of the daemon import nothing of each other', () => {
   expect(inDaemon.length).toBeGreaterThan(50);
   const apart = inDaemon.filter(({ file, target }) => loop(file) !== loop(target) && target !== 'daemon/deps.ts');
   expect(apart.map(said)).toEqual([]);
+});
+
+test('the doors reach the database through actions alone', () => {
+  const ofDoors = across.filter(({ file }) => DOORS.includes(roomOf(file)));
+  expect(new Set(ofDoors.map(({ target }) => roomOf(target)))).toContain('actions');
+  expect(ofDoors.filter(({ target }) => roomOf(target) === 'postgres').map(said)).toEqual([]);
 });
 
 /** The parts of a graph that can be reached from themselves. */

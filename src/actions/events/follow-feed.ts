@@ -5,6 +5,16 @@ import type { Milliseconds } from '../../domain/values/time.ts';
 import { comparePlaces, type FeedPlace, type FeedQuery, isFeedHeld, readFeed } from '../../postgres/events/feed.ts';
 import type { FeedHub } from './feed-hub.ts';
 
+export {
+  comparePlaces,
+  FEED_START,
+  type FedEvent,
+  type FeedPlace,
+  feedCursor,
+  placeOfCursor,
+  placeOfEvent,
+} from '../../postgres/events/feed.ts';
+
 export interface Follow {
   readonly after: FeedPlace;
   readonly types: readonly EventType[];

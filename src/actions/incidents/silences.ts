@@ -8,6 +8,8 @@ import { addSilence, endSilence, findSilence, type SilenceRow } from '../../post
 import { Refused } from '../subscribers/refused.ts';
 import { silenceName } from './body.ts';
 
+export { listSilences } from '../../postgres/incidents/silences.ts';
+
 /** How far in the past a silence may begin, for clocks that differ: an alert that was sent cannot be taken back. */
 const SKEW: Milliseconds = 10_000;
 /** A forgotten silence must not hide what breaks later. */

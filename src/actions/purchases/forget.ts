@@ -7,6 +7,8 @@ import { countErasable, type ErasedCounts, erase, eraseHolder, eraseMentions } f
 import { findPurchases, type PurchaseRow } from '../../postgres/purchases/purchases.ts';
 import { findRemarks, namesOf, referencesOf } from '../../postgres/purchases/remarks.ts';
 
+export { findRemarks, namesOf, referencesOf };
+
 /** By then the judge has written the alerts that it was writing. */
 const JUDGED_BY: Milliseconds = 1_000;
 

@@ -40,6 +40,14 @@ import { sealingNow } from './key-change.ts';
 import { Refused } from './refused.ts';
 import { requireSameOrigin } from './same-origin.ts';
 
+export { isSubscriberKnown, subscriberNames } from '../../postgres/reports/explain.ts';
+export {
+  listSubscribers,
+  readSubscribers,
+  type StoredSubscriber,
+  subscriberPage,
+} from '../../postgres/subscribers/subscribers.ts';
+
 /** What it works with. */
 export interface SubscriberMeans {
   readonly sql: Queries;

@@ -1,9 +1,8 @@
 /** Reading and stopping one purchase. */
 
 import { z } from '@hono/zod-openapi';
-import { readClock } from '../../postgres/connection/database.ts';
-import { stopPurchase, transitionsOf } from '../../postgres/purchases/purchases.ts';
-import { limitOfPurchase } from '../../postgres/reports/shown.ts';
+import { readClock } from '../../actions/database.ts';
+import { limitOfPurchase, stopPurchase, transitionsOf } from '../../actions/purchases/purchases.ts';
 import { orNull } from '../http/fields.ts';
 import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 import { findPurchase, onePurchase } from './find-purchase.ts';

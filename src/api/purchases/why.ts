@@ -1,8 +1,8 @@
 /** Why a purchase has (not) been polled, flagged or announced. */
 
+import { explainFacts } from '../../actions/purchases/why.ts';
 import { channelRules } from '../../config/channels.ts';
 import { explainPurchase } from '../../domain/explain/explain.ts';
-import { explainFacts } from '../../postgres/reports/explain.ts';
 import { purchaseIdField, siteParameter, subscriberParameter } from '../http/fields.ts';
 import { Problem, PURCHASE_PROBLEMS } from '../http/problems.ts';
 import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';

@@ -1,9 +1,9 @@
 /** Reads registrations from lines: plain ids, CSV with a header, or JSON lines. */
 
+import type { Registration } from '../../actions/registrations/register.ts';
 import { counted } from '../../domain/values/counts.ts';
 import { type JsonValue, parseExact, stringifyExact } from '../../domain/values/exact-json.ts';
 import { bare } from '../../domain/values/one-line.ts';
-import type { Registration } from '../../postgres/purchases/purchases.ts';
 import { newPurchaseIdField, referenceField } from '../http/fields.ts';
 import { metadataProblem } from '../http/metadata.ts';
 import { splitCells } from './csv.ts';

@@ -1,0 +1,1 @@
+export { explainFacts } from '../../postgres/reports/explain.ts';

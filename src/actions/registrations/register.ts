@@ -1,0 +1,2 @@
+/** Registering purchases. */
+export { MOST_SINGLE, type Registration, register } from '../../postgres/purchases/purchases.ts';
