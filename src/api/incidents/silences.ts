@@ -14,8 +14,7 @@ import {
 } from '../../actions/incidents/silences.ts';
 import { listSites } from '../../actions/sites/sites.ts';
 import { listSubscribers } from '../../actions/subscribers/subscribers.ts';
-import type { JsonValue } from '../../domain/values/exact-json.ts';
-import { isJsonObject } from '../http/body.ts';
+import { isJsonObject, type JsonValue } from '../../domain/values/exact-json.ts';
 import { flagField, siteParameter, siteProblem, stateField, wordParameter } from '../http/fields.ts';
 import { type IssueNote, strict } from '../http/invalid.ts';
 import { pageAnswer, pageParameters, readPage } from '../http/page.ts';

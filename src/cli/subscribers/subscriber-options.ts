@@ -1,9 +1,9 @@
 /** A subscriber's options as the command line takes them, checked by the rules of the API. */
 
 import { InvalidArgumentError } from 'commander';
+import { siteProblem } from '../../actions/sites/site-problem.ts';
 import { type Checked, LONGEST_DESCRIPTION, readHeaders, readState, readType, readUrl } from '../../actions/subscribers/rules.ts';
 import type { ReceiverOptions } from '../../actions/subscribers/subscribers.ts';
-import { siteProblem } from '../../api/registrations/site-problem.ts';
 import { isHeaderName } from '../../config/kinds/headers.ts';
 import type { Settings } from '../../config/settings.ts';
 import { AppError } from '../../domain/values/errors.ts';

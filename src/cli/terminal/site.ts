@@ -1,5 +1,5 @@
 /** Names of sites as people give them to commands. */
-import { siteProblem } from '../../api/registrations/site-problem.ts';
+import { siteProblem } from '../../actions/sites/site-problem.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
