@@ -2,9 +2,9 @@
 
 import { ownFindings } from '../actions/doctor/system.ts';
 import { createFeedHub } from '../actions/events/feed-hub.ts';
+import { createLimits } from '../actions/flow/limits.ts';
+import { recordAction } from '../actions/recorded.ts';
 import { DAY } from '../domain/values/time.ts';
-import { recordAction } from '../postgres/console/actions.ts';
-import { createLimits } from '../postgres/stays/limits.ts';
 import { seenCertificates } from '../runtime/http/certificates.ts';
 import { createMeters } from '../runtime/meters.ts';
 import { mountActions } from './access/actions.ts';

@@ -1,6 +1,8 @@
 /** The console: pages at `/`, for people, over the API, which answers everything else. */
+
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
+import type { Sql } from '../actions/database.ts';
 import type { FeedHub } from '../actions/events/feed-hub.ts';
 import { guardKeyless, refusedScope } from '../api/access/access.ts';
 import { askedBy, createFailures } from '../api/access/failures.ts';
@@ -10,7 +12,6 @@ import type { OverviewBody } from '../api/health/overview.ts';
 import type { Caller } from '../api/http/caller.ts';
 import type { ServedApp } from '../api/http/serve.ts';
 import type { ApiKey } from '../config/api-keys.ts';
-import type { Sql } from '../postgres/connection/database.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { cookieScope, themeOf, zoneOf } from './access/cookies.ts';
 import { type ConsoleEnv, mountAccess } from './access/guard.ts';

@@ -6,9 +6,12 @@ import { comparePlaces, type FeedPlace, type FeedQuery, isFeedHeld, readFeed } f
 import type { FeedHub } from './feed-hub.ts';
 
 export {
+  comparePlaces,
   FEED_START,
   type FedEvent,
   type FeedPlace,
+  feedCursor,
+  placeOfCursor,
   placeOfEvent,
   readFeed,
   readHorizon,

@@ -47,6 +47,7 @@ export {
   peopleChannels,
   readSubscribers,
   type StoredSubscriber,
+  subscriberPage,
 } from '../../postgres/subscribers/subscribers.ts';
 
 /** What it works with. */

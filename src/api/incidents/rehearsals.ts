@@ -2,6 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Context } from 'hono';
+import { databaseNow, type Sql } from '../../actions/database.ts';
 import { type RehearsalBody, rehearsalBody } from '../../actions/rehearse/body.ts';
 import { rehearse } from '../../actions/rehearse/rehearse.ts';
 import { alertRules } from '../../actions/rehearse/rules.ts';
@@ -17,8 +18,6 @@ import {
 import type { StateName } from '../../domain/purchases/states.ts';
 import { grouped } from '../../domain/values/counts.ts';
 import { DAY, type Milliseconds } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { databaseNow } from '../../postgres/reports/overview.ts';
 import { createTurns } from '../../runtime/loops/turns.ts';
 import { inOneSentence } from '../http/invalid.ts';
 import { busy, type FieldError, Problem } from '../http/problems.ts';

@@ -1,16 +1,20 @@
 /** Silences: times in which people want no alerts about some incidents. */
 
 import type { z } from '@hono/zod-openapi';
+import { databaseNow, type Sql } from '../../actions/database.ts';
 import { silenceBody, silenceName } from '../../actions/incidents/body.ts';
 import { LONGEST_NAME, LONGEST_REASON } from '../../actions/incidents/rules.ts';
-import { lift, requireSilence, type SilenceField, silence, silenceProblems } from '../../actions/incidents/silences.ts';
-import type { JsonValue } from '../../domain/values/exact-json.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { listSilences } from '../../postgres/incidents/silences.ts';
-import { listSites } from '../../postgres/polling/sites.ts';
-import { databaseNow } from '../../postgres/reports/overview.ts';
-import { listSubscribers } from '../../postgres/subscribers/subscribers.ts';
-import { isJsonObject } from '../http/body.ts';
+import {
+  lift,
+  listSilences,
+  requireSilence,
+  type SilenceField,
+  silence,
+  silenceProblems,
+} from '../../actions/incidents/silences.ts';
+import { listSites } from '../../actions/sites/sites.ts';
+import { listSubscribers } from '../../actions/subscribers/subscribers.ts';
+import { isJsonObject, type JsonValue } from '../../domain/values/exact-json.ts';
 import { flagField, siteParameter, siteProblem, stateField, wordParameter } from '../http/fields.ts';
 import { type IssueNote, strict } from '../http/invalid.ts';
 import { pageAnswer, pageParameters, readPage } from '../http/page.ts';

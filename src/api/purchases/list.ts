@@ -1,11 +1,21 @@
 /** The list of purchases, as pages of JSON and as CSV. */
+
 import { z } from '@hono/zod-openapi';
-import { cursorAt, listProblem, OUTCOMES, purchasesAsCsv, readAmount, readCursor, SORTS } from '../../actions/purchases/list.ts';
+import { readClock, type Sql } from '../../actions/database.ts';
+import {
+  cursorAt,
+  listProblem,
+  listPurchases,
+  OUTCOMES,
+  type PurchaseFilter,
+  purchasesAsCsv,
+  readAmount,
+  readCursor,
+  SORTS,
+  type Sort,
+} from '../../actions/purchases/list.ts';
 import { JsonText, objectText } from '../../domain/values/json-text.ts';
 import { lineProblem } from '../../domain/values/one-line.ts';
-import { readClock, type Sql } from '../../postgres/connection/database.ts';
-import { listPurchases, type Sort } from '../../postgres/purchases/list.ts';
-import type { PurchaseFilter } from '../../postgres/purchases/list-filter.ts';
 import {
   lineParameter,
   momentParameter,

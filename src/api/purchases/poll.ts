@@ -2,16 +2,16 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from '@hono/zod-openapi';
+import type { Sql } from '../../actions/database.ts';
+import { countPolls, type PurchaseName, requestPoll } from '../../actions/purchases/purchases.ts';
 import { daemonsDiffer, livingDaemons } from '../../actions/running-daemons.ts';
+import { listSites } from '../../actions/sites/sites.ts';
 import { sentence } from '../../domain/incidents/replica-trouble.ts';
 import { usableAnswers } from '../../domain/polling/reach.ts';
 import { unnamedSiteText, unpolledAdvice } from '../../domain/polling/unpolled.ts';
 import { turnsText } from '../../domain/replicas/named.ts';
 import { formatDuration } from '../../domain/values/duration.ts';
 import { isoTime, type Milliseconds } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { listSites } from '../../postgres/polling/sites.ts';
-import { countPolls, type PurchaseName, requestPoll } from '../../postgres/purchases/purchases.ts';
 import { durationParameter, purchaseIdField, siteParameter } from '../http/fields.ts';
 import { PURCHASE_PROBLEMS } from '../http/problems.ts';
 import { type Api, type ApiDeps, goneSignal, jsonAnswer, route } from '../http/route.ts';

@@ -4,16 +4,15 @@ import { z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { OUTCOMES, outcomeOf } from '../../actions/purchases/list.ts';
+import type { PurchaseRow, TransitionRow } from '../../actions/purchases/purchases.ts';
 import { state } from '../../domain/events/fields.ts';
 import { metadataText } from '../../domain/purchases/metadata.ts';
 import { PURCHASE_STATUSES } from '../../domain/purchases/purchase.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import { LIMIT_SOURCES } from '../../domain/stays/dwell.ts';
-import { type JsonValue, parseExact } from '../../domain/values/exact-json.ts';
+import { type JsonObject, type JsonValue, parseExact } from '../../domain/values/exact-json.ts';
 import { JsonText, membersOf, objectText } from '../../domain/values/json-text.ts';
 import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
-import type { PurchaseRow, TransitionRow } from '../../postgres/purchases/purchases.ts';
-import type { JsonObject } from '../http/body.ts';
 import { intOrNull, named, orNull, textOrNull } from '../http/fields.ts';
 
 export const timeSchema = z.string().openapi({ format: 'date-time', example: '2026-11-20T09:15:02.123Z' });

@@ -1,10 +1,10 @@
 /** Registering purchases: one, or up to 10 000 at once. */
 
 import { z } from '@hono/zod-openapi';
+import type { Sql } from '../../actions/database.ts';
+import { MOST_SINGLE, type Registration, register } from '../../actions/registrations/register.ts';
 import type { SiteSettings } from '../../config/settings.ts';
 import { stringifyExact } from '../../domain/values/exact-json.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { MOST_SINGLE, type Registration, register } from '../../postgres/purchases/purchases.ts';
 import { listOf, metadataField, named, newPurchaseIdField, referenceField, siteField } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { type Entry, entriesJson } from '../http/large-body.ts';

@@ -1,9 +1,9 @@
 /** Texts of people that name a purchase, for who erases it. */
 
 import { z } from '@hono/zod-openapi';
+import { findRemarks, namesOf, referencesOf } from '../../actions/purchases/forget.ts';
+import { findPurchases } from '../../actions/purchases/purchases.ts';
 import { isoTime } from '../../domain/values/time.ts';
-import { findPurchases } from '../../postgres/purchases/purchases.ts';
-import { findRemarks, namesOf, referencesOf } from '../../postgres/purchases/remarks.ts';
 import { named, purchaseIdField, textOrNull } from '../http/fields.ts';
 import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 import { timeSchema } from './purchase-body.ts';

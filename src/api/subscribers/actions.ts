@@ -1,6 +1,8 @@
 /** Having something sent to a subscriber: a test, what it missed; and giving it a new secret. */
 
 import { z } from '@hono/zod-openapi';
+import { databaseNow, type Sql } from '../../actions/database.ts';
+import { findDelivery } from '../../actions/deliveries/deliveries.ts';
 import { deliveryDetails, subscriberBody } from '../../actions/subscribers/body.ts';
 import { resumeSubscriber, waitAdvice } from '../../actions/subscribers/outlook.ts';
 import { drainOf, type Replayed, replay, replayedBody, whyNoReplay } from '../../actions/subscribers/replay.ts';
@@ -9,9 +11,6 @@ import { testSubscriber } from '../../actions/subscribers/test-event.ts';
 import { waitForAttempt } from '../../actions/subscribers/wait.ts';
 import { commandLine } from '../../domain/values/command-line.ts';
 import { isoTimeOrNull } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { findDelivery } from '../../postgres/deliveries/delivery-list.ts';
-import { databaseNow } from '../../postgres/reports/overview.ts';
 import { durationParameter, flagField, momentParameter, named, textOrNull } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { fieldProblem, Problem } from '../http/problems.ts';

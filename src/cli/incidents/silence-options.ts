@@ -3,10 +3,10 @@
 import type { Sql } from '../../actions/database.ts';
 import { INCIDENT_KINDS, LONGEST_REASON, readComing, readWord, readWords } from '../../actions/incidents/rules.ts';
 import { type CheckedSilence, type SilenceField, silenceProblems } from '../../actions/incidents/silences.ts';
+import { siteProblem } from '../../actions/sites/site-problem.ts';
 import { listSites } from '../../actions/sites/sites.ts';
 import { type Checked, readState } from '../../actions/subscribers/rules.ts';
 import { listSubscribers } from '../../actions/subscribers/subscribers.ts';
-import { siteProblem } from '../../api/registrations/site-problem.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import { durationArgument } from '../terminal/arguments.ts';

@@ -4,10 +4,10 @@ import { fstatSync, type ReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Sql } from '../../actions/database.ts';
+import { linesOf } from '../../actions/registrations/lines.ts';
+import { recordsOf } from '../../actions/registrations/records.ts';
 import { MOST_SINGLE, type Registration, register } from '../../actions/registrations/register.ts';
-import { linesOf } from '../../api/registrations/lines.ts';
-import { recordsOf } from '../../api/registrations/records.ts';
-import { type Defaults, registrationReader } from '../../api/registrations/registrations.ts';
+import { type Defaults, registrationReader } from '../../actions/registrations/registrations.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Reached } from '../terminal/progress.ts';
 

@@ -8,9 +8,9 @@ import {
   type Registration,
   register as registerPurchases,
 } from '../../actions/registrations/register.ts';
+import { checkRegistration, type Defaults } from '../../actions/registrations/registrations.ts';
 import { daemonsDiffer, livingDaemons } from '../../actions/running-daemons.ts';
 import { listSites, type SiteRow } from '../../actions/sites/sites.ts';
-import { checkRegistration, type Defaults } from '../../api/registrations/registrations.ts';
 import { type FirstPolls, longestFirstPolls, SINGLES_FIRST, withinText } from '../../domain/polling/first-polls.ts';
 import { NO_DAEMON } from '../../domain/replicas/daemon-silence.ts';
 import { type ShardTurns, turnsText } from '../../domain/replicas/named.ts';

@@ -2,10 +2,10 @@
 
 import { InvalidArgumentError } from 'commander';
 import type { Sql } from '../../actions/database.ts';
+import { siteProblem } from '../../actions/sites/site-problem.ts';
 import { listSites } from '../../actions/sites/sites.ts';
 import { type Checked, LONGEST_DESCRIPTION, readHeaders, readState, readType, readUrl } from '../../actions/subscribers/rules.ts';
 import type { ReceiverOptions } from '../../actions/subscribers/subscribers.ts';
-import { siteProblem } from '../../api/registrations/site-problem.ts';
 import { isHeaderName } from '../../config/kinds/headers.ts';
 import type { Settings } from '../../config/settings.ts';
 import { AppError } from '../../domain/values/errors.ts';

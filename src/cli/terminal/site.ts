@@ -1,8 +1,8 @@
 /** Names of sites as people give them to commands. */
 
 import type { Sql } from '../../actions/database.ts';
+import { siteProblem } from '../../actions/sites/site-problem.ts';
 import { listSites } from '../../actions/sites/sites.ts';
-import { siteProblem } from '../../api/registrations/site-problem.ts';
 import { AppError } from '../../domain/values/errors.ts';
 
 /** The name, checked. `unnamed`: sites that no running daemon has in its settings. Throws AppError `invalid`. */
