@@ -5,11 +5,11 @@ import { NEED_KINDS } from '../../actions/overview/need.ts';
 import { readOverview } from '../../actions/overview/overview.ts';
 import { CHANNEL_KINDS } from '../../channels/registry.ts';
 import { createShared } from '../../runtime/loops/shared.ts';
+import { siteReplicaSchema } from '../flow/site.ts';
 import { intOrNull, listOf, named, textOrNull } from '../http/fields.ts';
 import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 import { stateOrNull, statusSchema, timeOrNull, timeSchema } from '../purchases/purchase-body.ts';
 import { healthSchema } from '../subscribers/fields.ts';
-import { siteReplicaSchema } from './site.ts';
 
 export function mountOverview(app: Api, { sql, own }: ApiDeps): void {
   // Open pages of the console ask at the same moments, and an answer takes many queries.
