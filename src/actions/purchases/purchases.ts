@@ -1,11 +1,9 @@
 /** Purchases one by one: what is known of them, and polling and stopping them. */
 export { requestInvoice } from '../../postgres/purchases/invoices.ts';
 export {
-  countPolls,
   findPurchases,
   type PurchaseName,
   type PurchaseRow,
-  requestPoll,
   stopPurchase,
   type TransitionRow,
   transitionsOf,
