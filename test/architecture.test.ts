@@ -11,7 +11,7 @@ const SRC = join(ROOT, 'src');
 const RINGS = readRings();
 const ALONE = 'simulator';
 /** Rooms that ask `actions` for all that the database knows. */
-const DOORS = ['api', 'console'];
+const DOORS = ['api', 'console', 'cli'];
 /** Who may start the stand-in service. */
 const SIMULATORS_USERS = ['demo', 'cli'];
 

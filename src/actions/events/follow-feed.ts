@@ -13,6 +13,9 @@ export {
   feedCursor,
   placeOfCursor,
   placeOfEvent,
+  readFeed,
+  readHorizon,
+  readLatest,
 } from '../../postgres/events/feed.ts';
 
 export interface Follow {

@@ -10,7 +10,7 @@ import { lastMessage, messagesOf } from '../../postgres/incidents/messages.ts';
 import { Refused } from '../subscribers/refused.ts';
 import { adviceFor } from './advice.ts';
 
-export { listIncidents };
+export { type IncidentRow, listIncidents };
 
 /** Open ones that are named to a person who gave a wrong id. */
 const MOST_NAMED = 5;

@@ -10,7 +10,7 @@ import { listSubscribers } from '../../postgres/subscribers/subscribers.ts';
 import { Refused } from '../subscribers/refused.ts';
 import { silenceName } from './body.ts';
 
-export { listSilences } from '../../postgres/incidents/silences.ts';
+export { listSilences, type SilenceRow } from '../../postgres/incidents/silences.ts';
 
 /** How far in the past a silence may begin, for clocks that differ: an alert that was sent cannot be taken back. */
 const SKEW: Milliseconds = 10_000;

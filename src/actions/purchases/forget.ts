@@ -7,6 +7,10 @@ import { countErasable, type ErasedCounts, erase, eraseHolder, eraseMentions } f
 import { findPurchases, type PurchaseRow } from '../../postgres/purchases/purchases.ts';
 import { findRemarks, namesOf, referencesOf } from '../../postgres/purchases/remarks.ts';
 
+export { erasures } from '../../postgres/purchases/erase.ts';
+export type { Remark } from '../../postgres/purchases/remarks.ts';
+export type { ErasedCounts };
+
 /** By then the judge has written the alerts that it was writing. */
 const JUDGED_BY: Milliseconds = 1_000;
 

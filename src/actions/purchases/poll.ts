@@ -17,7 +17,7 @@ const LAST_LOOK: Milliseconds = 500;
 export async function waitForPoll(
   sql: Sql,
   purchase: PurchaseName,
-  { than, within, signal }: { than: number; within: Milliseconds; signal: AbortSignal },
+  { than, within, signal = new AbortController().signal }: { than: number; within: Milliseconds; signal?: AbortSignal },
 ): Promise<boolean> {
   const until = performance.now() + within;
   for (let rest = FIRST_LOOK; !signal.aborted; rest = Math.min(rest * 1.5, LAST_LOOK)) {

@@ -1,11 +1,24 @@
-/** Purchases one by one: what is known of them, and polling and stopping them. */
+/** Purchases one by one and by site: what is known of them, and polling and stopping them. */
+import { readClock, type Sql } from '../../postgres/connection/database.ts';
+import { type PurchaseRow, transitionsOf } from '../../postgres/purchases/purchases.ts';
+import { limitOfPurchase } from '../../postgres/reports/shown.ts';
+import type { Limits } from '../../postgres/stays/limits.ts';
+
+export { stopPurchasesOf } from '../../postgres/polling/rename.ts';
+export { countSettled, type WatchSettled, watchSettled } from '../../postgres/polling/watch-settled.ts';
 export { requestInvoice } from '../../postgres/purchases/invoices.ts';
 export {
   findPurchases,
   type PurchaseName,
-  type PurchaseRow,
   stopPurchase,
   type TransitionRow,
-  transitionsOf,
 } from '../../postgres/purchases/purchases.ts';
-export { limitOfPurchase } from '../../postgres/reports/shown.ts';
+export { countPolled, countPurchases } from '../../postgres/reports/counts.ts';
+export { deliveriesOfPurchase, idsFrom, type PurchaseDelivery } from '../../postgres/reports/overview.ts';
+export type { PurchaseRow };
+
+/** The changes of state of a purchase, first to last, and its limit where it is now. */
+export async function historyOf(sql: Sql, purchase: PurchaseRow, limits: Limits) {
+  const [transitions, { now }] = await Promise.all([transitionsOf(sql, purchase.id), readClock(sql)]);
+  return { now, transitions, limit: limitOfPurchase(purchase, now, limits) };
+}

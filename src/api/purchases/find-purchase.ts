@@ -2,8 +2,7 @@
 import type { Queries } from '../../actions/database.ts';
 import { findPurchases, type PurchaseRow } from '../../actions/purchases/purchases.ts';
 import { listSites } from '../../actions/sites/sites.ts';
-import { isSubscriberKnown, subscriberNames } from '../../actions/subscribers/subscribers.ts';
-import { suggestion } from '../../config/kinds/nearest.ts';
+import { isSubscriberKnown, unknownText } from '../../actions/subscribers/subscribers.ts';
 import { purchaseIdField, siteParameter, siteProblem } from '../http/fields.ts';
 import { fieldProblem, Problem, PURCHASE_PROBLEMS } from '../http/problems.ts';
 
@@ -47,7 +46,5 @@ export async function requireSubscriber(sql: Queries, name: string): Promise<voi
 
 /** The problem of a caller who named a subscriber that is not there. */
 export async function noSubscriber(sql: Queries, name: string): Promise<Problem> {
-  const names = await subscriberNames(sql);
-  const detail = `is not a subscriber${suggestion(name, names)}; ${names.length === 0 ? 'there are none' : `there ${names.length === 1 ? 'is' : 'are'} ${names.join(', ')}`}`;
-  return fieldProblem('subscriber', detail, { value: name });
+  return fieldProblem('subscriber', await unknownText(sql, name), { value: name });
 }

@@ -1,8 +1,7 @@
 /** Reading and stopping one purchase. */
 
 import { z } from '@hono/zod-openapi';
-import { readClock } from '../../actions/database.ts';
-import { limitOfPurchase, stopPurchase, transitionsOf } from '../../actions/purchases/purchases.ts';
+import { historyOf, stopPurchase } from '../../actions/purchases/purchases.ts';
 import { orNull } from '../http/fields.ts';
 import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 import { findPurchase, onePurchase } from './find-purchase.ts';
@@ -11,8 +10,7 @@ import { answerText, limitSchema, purchaseSchema, purchaseText, transitionBody, 
 export function mountPurchases(app: Api, { sql, changes, limits }: ApiDeps): void {
   app.openapi(readRoute, async (c) => {
     const row = await findPurchase(sql, { ...c.req.valid('param'), site: c.req.valid('query').site });
-    const [transitions, { now }] = await Promise.all([transitionsOf(sql, row.id), readClock(sql)]);
-    const limit = limitOfPurchase(row, now, limits);
+    const { transitions, limit } = await historyOf(sql, row, limits);
     return answerText(
       c,
       purchaseText(row, { limit: limit === null ? null : { ...limit }, transitions: transitions.map(transitionBody) }),

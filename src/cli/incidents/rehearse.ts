@@ -1,13 +1,13 @@
 /** `rehearse`: which alerts would have been sent in a past time under other settings. */
 
+import { readClock, type Sql } from '../../actions/database.ts';
 import { rehearsalBody } from '../../actions/rehearse/body.ts';
 import { rehearse } from '../../actions/rehearse/rehearse.ts';
 import { alertRules } from '../../actions/rehearse/rules.ts';
 import { type RehearsedSpan, readSpan } from '../../actions/rehearse/span.ts';
+import { listSites } from '../../actions/sites/sites.ts';
 import { changedSettings, loadAlertSettings, shownAlertSettings } from '../../config/rehearsed.ts';
 import { AppError } from '../../domain/values/errors.ts';
-import { readClock, type Sql } from '../../postgres/connection/database.ts';
-import { listSites } from '../../postgres/polling/sites.ts';
 import { JSON_OPTION } from '../terminal/arguments.ts';
 import { onDatabase } from '../terminal/database.ts';
 import { counted, printJson } from '../terminal/output.ts';

@@ -1,12 +1,12 @@
 /** A silence as the command line takes it, checked by the rules of the API. All that is wrong is listed at once. */
 
+import type { Sql } from '../../actions/database.ts';
 import { INCIDENT_KINDS, LONGEST_REASON, readComing, readWord, readWords } from '../../actions/incidents/rules.ts';
 import { type CheckedSilence, type SilenceField, silenceProblems } from '../../actions/incidents/silences.ts';
 import { siteProblem } from '../../actions/sites/site-problem.ts';
 import { type Checked, readState } from '../../actions/subscribers/rules.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Instant } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
 import { durationArgument } from '../terminal/arguments.ts';
 import type { Given } from '../terminal/command.ts';
 import type { CliContext } from '../terminal/context.ts';

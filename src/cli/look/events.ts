@@ -1,22 +1,21 @@
 /** `events`: the latest events, and those that come. */
 
-import { createFeedHub, type FeedHub } from '../../actions/events/feed-hub.ts';
-import { followFeed } from '../../actions/events/follow-feed.ts';
-import { EVENT_TYPES, type EventType } from '../../domain/events/system-event-types.ts';
-import { AppError } from '../../domain/values/errors.ts';
-import { parseExact } from '../../domain/values/exact-json.ts';
-import { isoTime, type Milliseconds } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { listen } from '../../postgres/connection/listen.ts';
+import type { Sql } from '../../actions/database.ts';
+import { createFeedHub, type FeedHub, listen } from '../../actions/events/feed-hub.ts';
 import {
   FEED_START,
   type FedEvent,
   type FeedPlace,
+  followFeed,
   placeOfEvent,
   readFeed,
   readHorizon,
   readLatest,
-} from '../../postgres/events/feed.ts';
+} from '../../actions/events/follow-feed.ts';
+import { EVENT_TYPES, type EventType } from '../../domain/events/system-event-types.ts';
+import { AppError } from '../../domain/values/errors.ts';
+import { parseExact } from '../../domain/values/exact-json.ts';
+import { isoTime, type Milliseconds } from '../../domain/values/time.ts';
 import type { ArrivedEvent } from '../../receiver/genuine.ts';
 import { untilStopSignal } from '../../runtime/process/signals.ts';
 import { eventLines } from '../purchases/show-event.ts';

@@ -1,13 +1,20 @@
 /** `forget`: erases a purchase and everything that is known of it. */
 
-import { type ErasePlan, erasePurchase, OUT_OF_REACH, planErasing, whyNotErased } from '../../actions/purchases/forget.ts';
+import type { Sql } from '../../actions/database.ts';
+import {
+  type ErasedCounts,
+  type ErasePlan,
+  erasePurchase,
+  erasures,
+  OUT_OF_REACH,
+  planErasing,
+  type Remark,
+  whyNotErased,
+} from '../../actions/purchases/forget.ts';
+import type { PurchaseRow } from '../../actions/purchases/purchases.ts';
 import { commandLine } from '../../domain/values/command-line.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { isoTime } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { type ErasedCounts, erasures } from '../../postgres/purchases/erase.ts';
-import type { PurchaseRow } from '../../postgres/purchases/purchases.ts';
-import type { Remark } from '../../postgres/purchases/remarks.ts';
 import { JSON_OPTION } from '../terminal/arguments.ts';
 import { confirm } from '../terminal/confirm.ts';
 import type { CliContext } from '../terminal/context.ts';

@@ -1,14 +1,12 @@
 /** `unwatch`: stops watching a purchase, or all purchases of a site. */
 
+import type { Sql } from '../../actions/database.ts';
+import { countPolled, countPurchases, stopPurchase, stopPurchasesOf } from '../../actions/purchases/purchases.ts';
 import { livingDaemons } from '../../actions/running-daemons.ts';
+import { listSites } from '../../actions/sites/sites.ts';
 import { sentence } from '../../domain/incidents/replica-trouble.ts';
 import { unnamedSiteText, unpolledAdvice, unpolledText } from '../../domain/polling/unpolled.ts';
 import { AppError } from '../../domain/values/errors.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { stopPurchasesOf } from '../../postgres/polling/rename.ts';
-import { listSites } from '../../postgres/polling/sites.ts';
-import { stopPurchase } from '../../postgres/purchases/purchases.ts';
-import { countPolled, countPurchases } from '../../postgres/reports/counts.ts';
 import { JSON_OPTION } from '../terminal/arguments.ts';
 import { declare } from '../terminal/command.ts';
 import { confirm } from '../terminal/confirm.ts';

@@ -1,12 +1,12 @@
 /** `watch --settled`: watches settled purchases of a state again that is not final any more. */
 
+import type { Sql } from '../../actions/database.ts';
+import { countSettled, type WatchSettled, watchSettled } from '../../actions/purchases/purchases.ts';
 import { suggestion } from '../../config/kinds/nearest.ts';
 import { policyOf } from '../../domain/polling/poll-plan.ts';
 import { STATE_NAMES, stateBoth, stateName, stateValue } from '../../domain/purchases/states.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { countSettled, type WatchSettled, watchSettled } from '../../postgres/polling/watch-settled.ts';
 import { confirm } from '../terminal/confirm.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { type OpenDatabase, withDatabase } from '../terminal/database.ts';

@@ -1,9 +1,9 @@
 /** `replay`: sends a subscriber what it missed. */
+import { databaseNow } from '../../actions/database.ts';
 import { readMoment } from '../../actions/subscribers/moment.ts';
 import { replay, type replayedBody } from '../../actions/subscribers/replay.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Instant } from '../../domain/values/time.ts';
-import { databaseNow } from '../../postgres/reports/overview.ts';
 import { JSON_OPTION } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { onDatabase } from '../terminal/database.ts';

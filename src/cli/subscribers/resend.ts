@@ -1,11 +1,9 @@
 /** Sending past events again: what `replay` and `deliveries retry --subscriber` share. */
+import { databaseNow, type Sql } from '../../actions/database.ts';
 import { waitAdvice } from '../../actions/subscribers/outlook.ts';
 import { drainOf, type Replayed, replayedBody, whyNoReplay } from '../../actions/subscribers/replay.ts';
-import { requireSubscriber } from '../../actions/subscribers/subscribers.ts';
+import { requireSubscriber, type StoredSubscriber } from '../../actions/subscribers/subscribers.ts';
 import { AppError } from '../../domain/values/errors.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { databaseNow } from '../../postgres/reports/overview.ts';
-import type { StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { missingDaemon, type OpenDatabase } from '../terminal/database.ts';
 import { printLine } from '../terminal/output.ts';

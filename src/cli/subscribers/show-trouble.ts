@@ -1,13 +1,13 @@
 /** Says whom nothing reaches, and what to do: one line each. */
 
+import { MOST_FAILING, type TroubledSubscriber } from '../../actions/overview/overview.ts';
+import { MOST_WAITING } from '../../actions/subscribers/waiting.ts';
 import { afterFailures, isAskedFor } from '../../domain/deliveries/subscriber-state.ts';
 import { untilText } from '../../domain/explain/standing.ts';
 import { commandLine } from '../../domain/values/command-line.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { relative } from '../../domain/values/relative-time.ts';
 import type { Instant } from '../../domain/values/time.ts';
-import { MOST_WAITING } from '../../postgres/deliveries/waiting.ts';
-import { MOST_FAILING, type TroubledSubscriber } from '../../postgres/subscribers/trouble.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { counted, printable, printLine, styled } from '../terminal/output.ts';
 
