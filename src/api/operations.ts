@@ -11,7 +11,7 @@ import { askedBy, createFailures } from './access/failures.ts';
 import { createLineBudget, type LineBudget } from './access/line-budget.ts';
 import { type Rule, ruleTable } from './access/scopes.ts';
 import { createWrongKeys } from './access/wrong-keys.ts';
-import { mountHealth } from './health/health.ts';
+import { mountHealth } from './health.ts';
 import { answerHeaders } from './http/answer-headers.ts';
 import { refuseLarge } from './http/body.ts';
 import { invalid } from './http/invalid.ts';

@@ -8,10 +8,8 @@ export { stopPurchasesOf } from '../../postgres/polling/rename.ts';
 export { countSettled, type WatchSettled, watchSettled } from '../../postgres/polling/watch-settled.ts';
 export { requestInvoice } from '../../postgres/purchases/invoices.ts';
 export {
-  countPolls,
   findPurchases,
   type PurchaseName,
-  requestPoll,
   stopPurchase,
   type TransitionRow,
 } from '../../postgres/purchases/purchases.ts';

@@ -1,6 +1,5 @@
 /** Reads registrations from lines: plain ids, CSV with a header, or JSON lines. */
 
-import type { Registration } from '../../actions/registrations/register.ts';
 import { newIdProblem } from '../../domain/purchases/purchase-id.ts';
 import { counted } from '../../domain/values/counts.ts';
 import { type JsonValue, parseExact, stringifyExact } from '../../domain/values/exact-json.ts';
@@ -10,6 +9,7 @@ import { splitCells } from './csv.ts';
 import { metadataProblem, referenceProblem } from './fields.ts';
 import { beginningOf, columnOf, type FieldName, isEmptyRow, type Layout, type Row, separatorOf } from './header.ts';
 import type { Line } from './lines.ts';
+import type { Registration } from './register.ts';
 
 /** The fields of lines that do not name them, and which sites there are. */
 export interface Defaults {

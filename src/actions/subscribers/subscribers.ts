@@ -43,7 +43,6 @@ import { requireSameOrigin } from './same-origin.ts';
 export { isSubscriberKnown, subscriberNames } from '../../postgres/reports/explain.ts';
 export {
   findSubscriber,
-  listSubscribers,
   peopleChannels,
   readSubscribers,
   type StoredSubscriber,

@@ -12,8 +12,6 @@ import {
   silence,
   silenceProblems,
 } from '../../actions/incidents/silences.ts';
-import { listSites } from '../../actions/sites/sites.ts';
-import { listSubscribers } from '../../actions/subscribers/subscribers.ts';
 import { isJsonObject, type JsonValue } from '../../domain/values/exact-json.ts';
 import { flagField, siteParameter, siteProblem, stateField, wordParameter } from '../http/fields.ts';
 import { type IssueNote, strict } from '../http/invalid.ts';
@@ -68,10 +66,10 @@ type Wish = z.output<typeof wishSchema>;
 async function checkSense(sql: Sql, wish: Wish, ctx: z.core.$RefinementCtx<Wish>): Promise<void> {
   const wrong = new Set(ctx.issues.map(({ path }) => path?.[0]));
   const isWrong = (field: SilenceField): boolean => wrong.has(field);
-  const [now, sites, subscribers] = await Promise.all([databaseNow(sql), listSites(sql), listSubscribers(sql)]);
-  const names = sites.map(({ name }) => name);
+  const now = await databaseNow(sql);
   const { startsAt, endsAt, ...fields } = wish;
-  const found = silenceProblems(
+  const found = await silenceProblems(
+    sql,
     {
       ...fields,
       startsAt: isWrong('startsAt') ? undefined : startsAt?.(now),
@@ -79,8 +77,7 @@ async function checkSense(sql: Sql, wish: Wish, ctx: z.core.$RefinementCtx<Wish>
     },
     {
       now,
-      subscribers: subscribers.map(({ name }) => name),
-      siteProblem: (name) => siteProblem(name, names),
+      siteProblem,
       isWrong,
       words: { yes: 'true', endsAt: 'endsAt', listSubscribers: 'GET /v1/subscribers' },
     },

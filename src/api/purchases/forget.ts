@@ -34,7 +34,7 @@ function planBody({ purchaseId, site }: PurchaseRow, { counts, remarks }: EraseP
     site,
     counts: { ...counts },
     outOfReach: OUT_OF_REACH,
-    remarks: remarks.map(({ at, ...remark }) => ({ ...remark, at: isoTime(at) })),
+    remarks,
   };
 }
 

@@ -49,8 +49,7 @@ export const register = onDatabase(
   async (context, { id: purchaseId, site, yes, dryRun, json }, { sql }) => {
     const purchase = await findOrSayErased(sql, purchaseId, site);
     const plan = await planErasing(sql, purchase);
-    const { counts } = plan;
-    const remarks = plan.remarks.map(({ at, ...remark }) => ({ ...remark, at: isoTime(at) }));
+    const { counts, remarks } = plan;
     if (!json) {
       printPlan(context, purchase, counts);
       printRemarks(context, plan);
@@ -122,7 +121,7 @@ function printRemarks(context: CliContext, { remarks, isWhole }: ErasePlan): voi
   printLine(context, 'People wrote about it; this stays, unless you change it:');
   for (const { place, id, field, by, at, text } of remarks) {
     const who = by === null ? '' : ` by ${by}`;
-    printLine(context, printable(`- ${place} ${id}, ${field}${who} at ${isoTime(at)}: ${JSON.stringify(text)}`));
+    printLine(context, printable(`- ${place} ${id}, ${field}${who} at ${at}: ${JSON.stringify(text)}`));
     printLine(context, printable(`  ${CHANGED_BY[field](id)}`));
   }
   if (!isWhole) printLine(context, '- and more, which are not listed');

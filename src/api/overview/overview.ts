@@ -5,12 +5,12 @@ import { NEED_KINDS } from '../../actions/overview/need.ts';
 import { readOverview } from '../../actions/overview/overview.ts';
 import { CHANNEL_KINDS } from '../../channels/registry.ts';
 import { createShared } from '../../runtime/loops/shared.ts';
+import { ordersSchema, siteReplicaSchema } from '../flow/site.ts';
 import { intOrNull, listOf, named, textOrNull } from '../http/fields.ts';
 import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 import { incidentSchema } from '../incidents/fields.ts';
 import { stateOrNull, statusSchema, timeOrNull, timeSchema } from '../purchases/purchase-body.ts';
 import { healthSchema } from '../subscribers/fields.ts';
-import { ordersSchema, siteReplicaSchema } from './site.ts';
 
 export function mountOverview(app: Api, { sql, own }: ApiDeps): void {
   // Open pages of the console ask at the same moments, and an answer takes many queries.
