@@ -5,8 +5,6 @@ import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { type FeedHorizon, type FeedPlace, hasEvents, isFeedHeld, readHorizon } from '../../postgres/events/feed.ts';
 
-export { listen } from '../../postgres/connection/listen.ts';
-
 export type FeedHub = ReturnType<typeof createFeedHub>;
 
 /** At full speed there are hundreds of commits a second; looking this often is prompt, and many events come at once. */

@@ -4,8 +4,6 @@ import { type PurchaseRow, transitionsOf } from '../../postgres/purchases/purcha
 import { limitOfPurchase } from '../../postgres/reports/shown.ts';
 import type { Limits } from '../../postgres/stays/limits.ts';
 
-export { stopPurchasesOf } from '../../postgres/polling/rename.ts';
-export { countSettled, type WatchSettled, watchSettled } from '../../postgres/polling/watch-settled.ts';
 export { requestInvoice } from '../../postgres/purchases/invoices.ts';
 export {
   findPurchases,

@@ -2,5 +2,4 @@
 export { describeConnectionError, describeTarget } from '../../postgres/address/database-url.ts';
 export { missingRight } from '../../postgres/address/missing-right.ts';
 export { connectForCommand } from '../../postgres/connection/agreement.ts';
-export { heldText } from '../../postgres/connection/lock-holder.ts';
 export { isUsable, schemaStatus } from '../../postgres/migrations/schema.ts';

@@ -147,7 +147,7 @@ const retry = declare(
   async (context, { id: ids, subscriber, status, dryRun, yes, json }) => {
     if ((subscriber === undefined) === (ids.length === 0))
       throw new AppError('invalid', 'name the deliveries by their ids, or all of one subscriber with --subscriber, not both');
-    if (subscriber !== undefined) return retryAll(context, { subscriber, status, dryRun, yes, json });
+    if (subscriber !== undefined) return retryAll(context, subscriber, { status, dryRun, yes, json });
     const stray = status !== undefined ? 'status' : dryRun ? 'dry-run' : yes ? 'yes' : null;
     if (stray !== null) throw new AppError('invalid', `--${stray}: only with --subscriber`);
     await withDatabase(context, async (database) => {

@@ -10,18 +10,11 @@ import { counted, printJson, printLine } from '../terminal/output.ts';
 import { recordCommand } from '../terminal/record.ts';
 import { printOutlook, requireReplayable } from './resend.ts';
 
-interface RetryAllOptions {
-  readonly subscriber: string;
-  readonly status: Undelivered | undefined;
-  readonly dryRun: boolean;
-  readonly yes: boolean;
-  readonly json: boolean;
-}
-
 /** Counts them, asks, and has them sent again. */
 export async function retryAll(
   context: CliContext,
-  { subscriber: name, status = 'exhausted', dryRun, yes, json }: RetryAllOptions,
+  name: string,
+  { status = 'exhausted', dryRun, yes, json }: { status: Undelivered | undefined; dryRun: boolean; yes: boolean; json: boolean },
 ): Promise<void> {
   await withDatabase(context, async ({ sql, settings }) => {
     const subscriber = await requireReplayable(sql, name);

@@ -1,16 +1,9 @@
 /** The database that the daemon uses, for the length of one command. */
 
 import { join, resolve } from 'node:path';
-import type { Sql } from '../../actions/database.ts';
+import { heldText, type Sql } from '../../actions/database.ts';
 import { daemonSilence, livingDaemons, otherSettings } from '../../actions/running-daemons.ts';
-import {
-  connectForCommand,
-  describeConnectionError,
-  heldText,
-  isUsable,
-  missingRight,
-  schemaStatus,
-} from '../../actions/setup/connect.ts';
+import { connectForCommand, describeConnectionError, isUsable, missingRight, schemaStatus } from '../../actions/setup/connect.ts';
 import { loadSettings } from '../../config/load-settings.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { SettingsGroup } from '../../config/settings-digests.ts';
