@@ -9,7 +9,7 @@ import { orderCounts } from '../../postgres/incidents/paid-twice.ts';
 import { readSiteCalls } from '../../postgres/polling/site-calls.ts';
 import { type DueLag, longestStuck, totalLag, waitingOf } from '../../postgres/reports/overview.ts';
 import { type ActivitySums, recentActivity } from '../../postgres/shards/activity.ts';
-import { troubledSubscribers } from '../../postgres/subscribers/trouble.ts';
+import { failingDeliveries } from '../../postgres/subscribers/trouble.ts';
 import { changeBody } from '../database-changes.ts';
 import { ordersBody } from '../flow/site.ts';
 import { siteCallsBody } from '../flow/site-calls.ts';
@@ -21,7 +21,7 @@ import type { Finding } from './finding.ts';
 import { headlineOf, needsOf } from './needs.ts';
 
 export { totalLag, type UnreadablePurchase, type WaitingDeliveries, waitingOf } from '../../postgres/reports/overview.ts';
-export { MOST_FAILING, type TroubledSubscriber } from '../../postgres/subscribers/trouble.ts';
+export { MOST_FAILING } from '../../postgres/subscribers/trouble.ts';
 
 /** Open incidents that are shown one by one. */
 export const MOST_SHOWN = 20;
@@ -33,6 +33,8 @@ interface OverviewWanted {
   readonly others?: () => Promise<readonly Finding[]>;
 }
 
+export type Overview = Awaited<ReturnType<typeof readOverview>>;
+
 /** Reads counters and the fronts of queues, so it costs the same at any size: the facts for people, and the same as a body for programs. */
 export async function readOverview(sql: Sql, wanted: OverviewWanted = {}) {
   const read = await readAll(sql, wanted);
@@ -40,9 +42,9 @@ export async function readOverview(sql: Sql, wanted: OverviewWanted = {}) {
 }
 
 async function readAll(sql: Sql, { site, others }: OverviewWanted) {
-  const [all, troubled, orders, open, short, long, calls, ofSite, own] = await Promise.all([
+  const [all, failures, orders, open, short, long, calls, ofSite, own] = await Promise.all([
     readFacts(sql),
-    troubledSubscribers(sql),
+    failingDeliveries(sql),
     orderCounts(sql),
     countOpenIncidents(sql),
     recentActivity(sql, 5),
@@ -55,7 +57,7 @@ async function readAll(sql: Sql, { site, others }: OverviewWanted) {
   const needs = needsOf(all, own);
   const headline = { ...headlineOf(needs, all), needs };
   const facts = site === undefined ? all : factsOf(site, all);
-  return { ...facts, headline, troubled, orders, open, short, long, calls, oldest };
+  return { ...facts, headline, failures, orders, open, short, long, calls, oldest };
 }
 
 type Read = Awaited<ReturnType<typeof readAll>>;
@@ -75,7 +77,7 @@ function factsOf(site: string, facts: OverviewFacts): OverviewFacts {
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
 
 function overviewBody({ now, headline, sites, counts, lags, firsts, open, short, long, calls, oldest, ...read }: Read) {
-  const { daemons, changes, incidents, troubled, orders } = read;
+  const { daemons, changes, incidents, failures, orders } = read;
   const differ = daemonsDiffer(daemons);
   const rates = (site: string | null) => ({
     last5Minutes: perMinute(short.filter((row) => site === null || row.site === site)),
@@ -118,15 +120,15 @@ function overviewBody({ now, headline, sites, counts, lags, firsts, open, short,
     subscribers: read.subscribers.map((row) => {
       const { name, kind, status, statusReason } = row;
       const { subscriber: _, dueSince, ...waits } = waitingOf(read.waiting, row.id);
-      const trouble = troubled.find((each) => each.name === name);
+      const failed = failures.find((each) => each.name === name);
       return {
         name,
         kind,
         status,
         statusReason,
         health: healthBody(row),
-        failing: trouble?.failing ?? 0,
-        lastError: trouble?.lastError ?? trouble?.ourError ?? null,
+        failing: failed?.failing ?? 0,
+        lastError: row.health?.lastError ?? failed?.lastError ?? row.unreached?.error ?? null,
         waiting: { ...waits, dueSince: isoTimeOrNull(dueSince) },
       };
     }),

@@ -4,7 +4,14 @@ import { clientCertificates } from '../../actions/client-certificates.ts';
 import { ownFindings } from '../../actions/doctor/system.ts';
 import type { IncidentRow } from '../../actions/incidents/incidents.ts';
 import { careOf, comingEnd, lengthOf, placeOf, whatOf } from '../../actions/incidents/words.ts';
-import { MOST_SHOWN, readOverview, totalLag, type WaitingDeliveries, waitingOf } from '../../actions/overview/overview.ts';
+import {
+  MOST_SHOWN,
+  type Overview,
+  readOverview,
+  totalLag,
+  type WaitingDeliveries,
+  waitingOf,
+} from '../../actions/overview/overview.ts';
 import { healthBody } from '../../actions/subscribers/body.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
 import { SINGLES_FIRST, withinText } from '../../domain/polling/first-polls.ts';
@@ -24,8 +31,6 @@ import { counted, printJson, printLine, printText, styled } from '../terminal/ou
 import { requireSite } from '../terminal/site.ts';
 import { printTable } from '../terminal/table.ts';
 import { printSiteCalls, printSites } from './show-sites.ts';
-
-type Overview = Awaited<ReturnType<typeof readOverview>>;
 
 /** Polls that are late by less than this are merely on their way. */
 const LATE = 5_000;
@@ -135,7 +140,8 @@ function printPolling(context: CliContext, { sites, lags, firsts, daemons, silen
   }
 }
 
-function printSubscribers(context: CliContext, { subscribers, waiting, troubled, now }: Overview): void {
+function printSubscribers(context: CliContext, overview: Overview): void {
+  const { subscribers, waiting, now } = overview;
   printLine(context);
   if (subscribers.length === 0)
     return void printLine(context, 'No subscribers: nothing is sent. Set WEBHOOK_URL or SLACK_WEBHOOK_URL.');
@@ -147,7 +153,7 @@ function printSubscribers(context: CliContext, { subscribers, waiting, troubled,
     waiting: ({ id }) => waitingText(waitingOf(waiting, id)),
     'due since': ({ id }) => dueSince(waitingOf(waiting, id).dueSince),
   });
-  printTrouble(context, troubled, now);
+  printTrouble(context, overview);
 }
 
 function waitingText({ pending, inFlight, parked, atLeast }: WaitingDeliveries): string | number {
