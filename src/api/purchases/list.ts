@@ -2,6 +2,7 @@
 
 import { z } from '@hono/zod-openapi';
 import { readClock, type Sql } from '../../actions/database.ts';
+import { purchaseText } from '../../actions/purchases/body.ts';
 import {
   cursorAt,
   listProblem,
@@ -32,7 +33,7 @@ import { DEFAULT_LIMIT, pageAnswer, pageParameters } from '../http/page.ts';
 import { fieldProblem } from '../http/problems.ts';
 import { type Api, type ApiDeps, route } from '../http/route.ts';
 import { requireSite } from './find-purchase.ts';
-import { answerText, purchaseSchema, purchaseText } from './purchase-body.ts';
+import { answerText, purchaseSchema } from './purchase-body.ts';
 
 export function mountPurchaseList(app: Api, { sql }: ApiDeps): void {
   app.openapi(listRoute, async (c) => {

@@ -1,6 +1,7 @@
 /** Asking for a purchase now. This only makes it due; its shard's owner polls it. */
 
 import { z } from '@hono/zod-openapi';
+import { purchaseText } from '../../actions/purchases/body.ts';
 import { pollingOf, requestPoll, waitForPoll } from '../../actions/purchases/poll.ts';
 import { sentence } from '../../domain/incidents/replica-trouble.ts';
 import { usableAnswers } from '../../domain/polling/reach.ts';
@@ -12,7 +13,7 @@ import { durationParameter, purchaseIdField, siteParameter } from '../http/field
 import { PURCHASE_PROBLEMS } from '../http/problems.ts';
 import { type Api, type ApiDeps, goneSignal, jsonAnswer, route } from '../http/route.ts';
 import { findPurchase } from './find-purchase.ts';
-import { answerText, purchaseSchema, purchaseText } from './purchase-body.ts';
+import { answerText, purchaseSchema } from './purchase-body.ts';
 
 const MOST_WAIT = 30_000;
 

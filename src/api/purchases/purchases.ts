@@ -1,11 +1,12 @@
 /** Reading and stopping one purchase. */
 
 import { z } from '@hono/zod-openapi';
+import { purchaseText, transitionBody } from '../../actions/purchases/body.ts';
 import { historyOf, stopPurchase } from '../../actions/purchases/purchases.ts';
 import { orNull } from '../http/fields.ts';
 import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 import { findPurchase, onePurchase } from './find-purchase.ts';
-import { answerText, limitSchema, purchaseSchema, purchaseText, transitionBody, transitionSchema } from './purchase-body.ts';
+import { answerText, limitSchema, purchaseSchema, transitionSchema } from './purchase-body.ts';
 
 export function mountPurchases(app: Api, { sql, changes, limits }: ApiDeps): void {
   app.openapi(readRoute, async (c) => {

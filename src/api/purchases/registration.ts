@@ -2,6 +2,7 @@
 
 import { z } from '@hono/zod-openapi';
 import type { Sql } from '../../actions/database.ts';
+import { purchaseText } from '../../actions/purchases/body.ts';
 import { MOST_SINGLE, type Registration, register } from '../../actions/registrations/register.ts';
 import type { SiteSettings } from '../../config/settings.ts';
 import { stringifyExact } from '../../domain/values/exact-json.ts';
@@ -12,7 +13,7 @@ import { Problem } from '../http/problems.ts';
 import { type Api, type ApiDeps, jsonAnswer, needs, route } from '../http/route.ts';
 import { checkEntries } from './batch.ts';
 import { findPurchase } from './find-purchase.ts';
-import { answerText, purchaseSchema, purchaseText } from './purchase-body.ts';
+import { answerText, purchaseSchema } from './purchase-body.ts';
 
 const SINGLE_LIMIT = 64 * 1024;
 const BATCH_LIMIT = 16 * 1024 * 1024;

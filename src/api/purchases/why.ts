@@ -1,10 +1,10 @@
 /** Why a purchase has (not) been polled, flagged or announced. */
 
-import { explain } from '../../actions/purchases/why.ts';
+import { explain, explanationBody } from '../../actions/purchases/why.ts';
 import { purchaseIdField, siteParameter, subscriberParameter } from '../http/fields.ts';
 import { PURCHASE_PROBLEMS } from '../http/problems.ts';
 import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
-import { explanationBody, explanationSchema } from './explanation-body.ts';
+import { explanationSchema } from './explanation-body.ts';
 import { findPurchase, noSubscriber } from './find-purchase.ts';
 
 export function mountWhy(app: Api, { sql, limits, settings }: ApiDeps): void {

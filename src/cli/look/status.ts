@@ -3,6 +3,7 @@
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { findPurchase } from '../purchases/purchase.ts';
+import { showPurchase } from '../purchases/show-purchase.ts';
 import { declare } from '../terminal/command.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { type OpenDatabase, withDatabase } from '../terminal/database.ts';
@@ -34,8 +35,6 @@ export const register = declare(
     const work = async (database: OpenDatabase): Promise<void> => {
       const show = async (shown: CliContext): Promise<void> => {
         if (id === undefined) return showOverview(shown, database, { site, json });
-        // It builds the API's body of a purchase, whose schemas take longer to load than all that the overview needs.
-        const { showPurchase } = await import('../purchases/show-purchase.ts');
         return showPurchase(shown, database, await findPurchase(database.sql, { purchaseId: id, site }), json);
       };
       return watch ? redraw(context, WATCH_EVERY, show) : show(context);

@@ -1,7 +1,7 @@
 /** `invoice`: asks the checkout service for the invoice of a purchase. */
 
+import { invoiceBody } from '../../actions/purchases/invoice.ts';
 import { findPurchases } from '../../actions/purchases/purchases.ts';
-import { invoiceBody } from '../../api/purchases/invoice-body.ts';
 import { createCheckoutClient } from '../../checkout/client.ts';
 import type { Invoice, InvoiceAnswer, InvoiceItem } from '../../checkout/invoice-details.ts';
 import type { LocalTime } from '../../checkout/local-time.ts';

@@ -1,5 +1,7 @@
 /** `purchases`: lists purchases, and does something to all that a filter lets through. */
+
 import { readClock, type Sql } from '../../actions/database.ts';
+import { purchaseBody } from '../../actions/purchases/body.ts';
 import {
   cursorAt,
   listPurchases,
@@ -14,7 +16,6 @@ import { actOnMany, MANY_ACTS, type ManyAct, type ManyResult, namesOfMatching } 
 import { faultsOf, inOneSentence, strict } from '../../api/http/invalid.ts';
 import { Problem } from '../../api/http/problems.ts';
 import { listParameters, wantedList } from '../../api/purchases/list.ts';
-import { purchaseBody } from '../../api/purchases/purchase-body.ts';
 import { PURCHASE_STATUSES } from '../../domain/purchases/purchase.ts';
 import { apart } from '../../domain/values/counts.ts';
 import { AppError } from '../../domain/values/errors.ts';

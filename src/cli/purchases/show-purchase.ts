@@ -1,6 +1,7 @@
 /** Shows one purchase: what is known, how it changed, and who got its events. */
 
 import { learnedLimits } from '../../actions/flow/limits.ts';
+import { purchaseBody, transitionBody } from '../../actions/purchases/body.ts';
 import {
   deliveriesOfPurchase,
   historyOf,
@@ -9,7 +10,6 @@ import {
   type TransitionRow,
 } from '../../actions/purchases/purchases.ts';
 import { listSites } from '../../actions/sites/sites.ts';
-import { purchaseBody, transitionBody } from '../../api/purchases/purchase-body.ts';
 import { stateBoth, stateWords } from '../../domain/purchases/states.ts';
 import type { ShownLimit } from '../../domain/stays/dwell.ts';
 import { relative } from '../../domain/values/relative-time.ts';

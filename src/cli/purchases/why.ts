@@ -1,9 +1,8 @@
 /** `why`: why a purchase has (not) been polled, flagged or announced. */
 
 import { learnedLimits } from '../../actions/flow/limits.ts';
-import { explain } from '../../actions/purchases/why.ts';
+import { explain, explanationBody } from '../../actions/purchases/why.ts';
 import { unknownText } from '../../actions/subscribers/subscribers.ts';
-import { explanationBody } from '../../api/purchases/explanation-body.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { onDatabase } from '../terminal/database.ts';
 import { printJson } from '../terminal/output.ts';
