@@ -56,7 +56,7 @@ export async function followFeed(
   }
 }
 
-/** Events that come after a place, until the signal. A connection of its own to the database's address hears of each at once. */
+/** Events after a place as the feed gets them, until the signal; notifications on another connection, to the database's address, wake the reader. */
 export async function* comingEvents(sql: Sql, url: string, { after, ...wanted }: Follow) {
   const hub = createFeedHub(sql);
   const listener = listen(url, ['purchase_watch_events'], { onNotify: hub.wake, onListening: hub.wake });
