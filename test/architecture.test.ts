@@ -9,6 +9,8 @@ import { readImports, readRings, roomOf, roomsPicture, sourceFiles } from '../to
 const ROOT = join(import.meta.dirname, '..');
 const RINGS = readRings();
 const ALONE = 'simulator';
+/** Rooms that ask `actions` for all that the database knows. */
+const DOORS = ['api', 'console', 'cli'];
 /** Who may start the stand-in service. */
 const SIMULATORS_USERS = ['demo', 'cli'];
 
@@ -41,6 +43,12 @@ test('the parts of the daemon import nothing of each other', () => {
   expect(inDaemon.length).toBeGreaterThan(50);
   const apart = inDaemon.filter(({ file, target }) => loop(file) !== loop(target) && target !== 'src/daemon/deps.ts');
   expect(apart.map(said)).toEqual([]);
+});
+
+test('the doors reach the database through actions alone', () => {
+  const ofDoors = across.filter(({ file }) => DOORS.includes(roomOf(file)));
+  expect(new Set(ofDoors.map(({ target }) => roomOf(target)))).toContain('actions');
+  expect(ofDoors.filter(({ target }) => roomOf(target) === 'postgres').map(said)).toEqual([]);
 });
 
 /** The parts of a graph that can be reached from themselves. */
@@ -79,7 +87,7 @@ test('no folder has more than fifteen files', () => {
 
 /** Exported types that have a name of another one still. The list may only get shorter. */
 const SHARED_NAMES = `
-  Access Answer Ask Call CheckoutClient Choice Clock Decimal Entry Field Invoice InvoiceItem JsonObject Lease Life
+  Access Answer Ask Call CheckoutClient Choice Clock Decimal Entry Field Invoice InvoiceItem Lease Life
   Line ListFilter LocalTime Panel PaymentStatus Place Posted Problem ProblemCode Purchase PurchaseStatus Refused
   Registration Screen Settings Settled StateName Step Verdict
 `;

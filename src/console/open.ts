@@ -1,16 +1,17 @@
 /** The console: pages at `/`, for people, over the API, which answers everything else. */
+
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
+import type { Sql } from '../actions/database.ts';
 import type { FeedHub } from '../actions/events/feed-hub.ts';
 import { guardKeyless, refusedScope } from '../api/access/access.ts';
 import { askedBy, createFailures } from '../api/access/failures.ts';
 import type { LineBudget } from '../api/access/line-budget.ts';
 import type { StreamPlaces } from '../api/events/stream-places.ts';
-import type { OverviewBody } from '../api/health/overview.ts';
 import type { Caller } from '../api/http/caller.ts';
 import type { ServedApp } from '../api/http/serve.ts';
+import type { OverviewBody } from '../api/overview/overview.ts';
 import type { ApiKey } from '../config/api-keys.ts';
-import type { Sql } from '../postgres/connection/database.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { cookieScope, themeOf, zoneOf } from './access/cookies.ts';
 import { type ConsoleEnv, mountAccess } from './access/guard.ts';

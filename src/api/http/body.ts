@@ -1,22 +1,14 @@
 /** Request bodies: read with a cap, as text, and parsed so that numbers keep their digits. */
 import type { Context, MiddlewareHandler } from 'hono';
-import { isDecimal, type JsonValue, parseExactQuickly } from '../../domain/values/exact-json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, parseExactQuickly } from '../../domain/values/exact-json.ts';
 import { EntryFinder } from './entries.ts';
 import { notJsonType, Problem } from './problems.ts';
-
-/** A JSON object. */
-export type JsonObject = { readonly [key: string]: JsonValue };
 
 /** Levels of lists and objects that a body may have. */
 export const DEEPEST = 100;
 /** A body that is parsed at once is so small that nothing else need be counted. */
 const ANY = Number.POSITIVE_INFINITY;
 const DEPTH_ONLY = { depth: DEEPEST, entries: ANY, entrySize: ANY, outsideSize: ANY, values: ANY };
-
-/** Whether a parsed value is an object; a number kept as text is none. */
-export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isDecimal(value);
-}
 
 /**
  * Lets the route's own validation see a body of at most `limit` bytes with its numbers as they were written: the

@@ -1,16 +1,16 @@
 /** The checks of single fields and parameters. Every message says what was expected. */
 import { z } from '@hono/zod-openapi';
 import { readWord } from '../../actions/incidents/rules.ts';
+import { metadataProblem, referenceProblem } from '../../actions/registrations/fields.ts';
 import { readMoment } from '../../actions/subscribers/moment.ts';
 import { readState } from '../../actions/subscribers/rules.ts';
 import { distance, suggestion } from '../../config/kinds/nearest.ts';
 import { PURCHASE_STATUSES } from '../../domain/purchases/purchase.ts';
 import { idProblem, newIdProblem } from '../../domain/purchases/purchase-id.ts';
 import { formatDuration, parseDuration } from '../../domain/values/duration.ts';
+import type { JsonObject } from '../../domain/values/exact-json.ts';
 import { LONGEST_TEXT, lineProblem } from '../../domain/values/one-line.ts';
-import type { JsonObject } from './body.ts';
 import type { IssueNote } from './invalid.ts';
-import { metadataProblem } from './metadata.ts';
 
 const MOST_SITES_NAMED = 10;
 
@@ -71,7 +71,7 @@ export const purchaseIdField = text(idProblem).openapi(ID_SCHEMA);
 /** The id of a purchase to register. */
 export const newPurchaseIdField = text(newIdProblem).openapi(ID_SCHEMA);
 
-export const referenceField = text((value) => lineProblem(value, 'your own reference, or leave the field out')).openapi({
+export const referenceField = text(referenceProblem).openapi({
   minLength: 1,
   maxLength: LONGEST_TEXT,
   description: 'Your own name for it, such as an order number.',

@@ -3,9 +3,9 @@
  * worked on one at a time: the next one waits, and is refused when that takes too long.
  */
 import type { Context, MiddlewareHandler } from 'hono';
-import type { JsonValue } from '../../domain/values/exact-json.ts';
+import type { JsonObject, JsonValue } from '../../domain/values/exact-json.ts';
 import { createTurns } from '../../runtime/loops/turns.ts';
-import { bodyChunks, DEEPEST, decoded, type JsonObject, parse, requireJsonType, requireObject } from './body.ts';
+import { bodyChunks, DEEPEST, decoded, parse, requireJsonType, requireObject } from './body.ts';
 import { EntryFinder } from './entries.ts';
 import { busy } from './problems.ts';
 

@@ -1,7 +1,8 @@
 /** The entries of a batch, checked one by one: a bad one rejects only itself. */
+
 import type { z } from '@hono/zod-openapi';
+import { isJsonObject } from '../../domain/values/exact-json.ts';
 import { createPauses } from '../../runtime/loops/pauses.ts';
-import { isJsonObject } from '../http/body.ts';
 import { faultsOf, inOneSentence } from '../http/invalid.ts';
 import type { Entry } from '../http/large-body.ts';
 import { Problem, type ProblemCode } from '../http/problems.ts';

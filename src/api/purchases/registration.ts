@@ -1,10 +1,11 @@
 /** Registering purchases: one, or up to 10 000 at once. */
 
 import { z } from '@hono/zod-openapi';
+import type { Sql } from '../../actions/database.ts';
+import { purchaseText } from '../../actions/purchases/body.ts';
+import { MOST_SINGLE, type Registration, register } from '../../actions/registrations/register.ts';
 import type { SiteSettings } from '../../config/settings.ts';
 import { stringifyExact } from '../../domain/values/exact-json.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { MOST_SINGLE, type Registration, register } from '../../postgres/purchases/purchases.ts';
 import { listOf, metadataField, named, newPurchaseIdField, referenceField, siteField } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { type Entry, entriesJson } from '../http/large-body.ts';
@@ -12,7 +13,7 @@ import { Problem } from '../http/problems.ts';
 import { type Api, type ApiDeps, jsonAnswer, needs, route } from '../http/route.ts';
 import { checkEntries } from './batch.ts';
 import { findPurchase } from './find-purchase.ts';
-import { answerText, purchaseSchema, purchaseText } from './purchase-body.ts';
+import { answerText, purchaseSchema } from './purchase-body.ts';
 
 const SINGLE_LIMIT = 64 * 1024;
 const BATCH_LIMIT = 16 * 1024 * 1024;

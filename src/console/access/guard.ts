@@ -1,14 +1,15 @@
 /** Lets in visitors who are signed in, and mounts signing in and out, and what a person chooses. */
+
 import type { Context, Hono, MiddlewareHandler } from 'hono';
+import type { Sql } from '../../actions/database.ts';
 import { LONGEST_NAME } from '../../actions/incidents/rules.ts';
+import { type NewAction, recordAction } from '../../actions/recorded.ts';
 import { senderOf } from '../../api/access/access.ts';
 import type { LineBudget } from '../../api/access/line-budget.ts';
 import type { Caller } from '../../api/http/caller.ts';
 import type { ApiBindings, ServedApp } from '../../api/http/serve.ts';
 import type { ApiKey } from '../../config/api-keys.ts';
 import { isKeyless } from '../../config/api-keys.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { type NewAction, recordAction } from '../../postgres/console/actions.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { createLinks } from '../../runtime/secrets/one-time-links.ts';
 import { below, type Forms } from '../frame/request.ts';

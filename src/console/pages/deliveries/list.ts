@@ -1,5 +1,5 @@
 /** Deliveries to all subscribers and channels, by status, subscriber, purchase and event. */
-import type { OverviewBody } from '../../../api/health/overview.ts';
+import type { OverviewBody } from '../../../api/overview/overview.ts';
 import { DELIVERY_STATUSES } from '../../../domain/deliveries/delivery-status.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { sentence as sentenceOf } from '../../../domain/values/sentence.ts';

@@ -1,5 +1,5 @@
 /** One delivery: where it stands, each attempt with its answer, and the event that it brings. */
-import type { OverviewBody } from '../../../api/health/overview.ts';
+import type { OverviewBody } from '../../../api/overview/overview.ts';
 import type { DeliveryDetailsBody } from '../../../api/subscribers/fields.ts';
 import { slackMessage } from '../../../channels/slack/message.ts';
 import { counted } from '../../../domain/values/counts.ts';

@@ -1,8 +1,8 @@
 /** Registers what a person pasted: the lines that the command `watch --file` takes, of which a bad one keeps no other out. */
 import { Readable } from 'node:stream';
-import { linesOf } from '../../../../api/registrations/lines.ts';
-import { recordsOf } from '../../../../api/registrations/records.ts';
-import { registrationReader } from '../../../../api/registrations/registrations.ts';
+import { linesOf } from '../../../../actions/registrations/lines.ts';
+import { recordsOf } from '../../../../actions/registrations/records.ts';
+import { registrationReader } from '../../../../actions/registrations/registrations.ts';
 import { AppError } from '../../../../domain/values/errors.ts';
 import { parseExact } from '../../../../domain/values/exact-json.ts';
 import type { ApiCalls } from '../../../frame/api-calls.ts';

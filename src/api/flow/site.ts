@@ -43,6 +43,19 @@ export const siteReplicaSchema = z.object({
     .describe('Never the token itself. Null where credentials go with each call.'),
 });
 
+/** How often a purchase pays an order that was paid before. */
+export const ordersSchema = z
+  .object({
+    paid: z.int().describe('Completed purchases whose order is known, lately.'),
+    repeated: z.int().describe('Those of them whose order had been paid before.'),
+    reused: z
+      .boolean()
+      .describe(
+        'Whether the site reuses the references of paid orders so often that it must be by design; an order paid twice is then not announced.',
+      ),
+  })
+  .describe('How often a purchase pays an order that was paid before.');
+
 const siteSchema = named('Site', {
   site: z.string(),
   configured: z.boolean(),
@@ -60,17 +73,7 @@ const siteSchema = named('Site', {
   replicas: z
     .array(siteReplicaSchema)
     .describe('How each running replica calls the site: breaker, share of the ceiling, access token.'),
-  orders: z
-    .object({
-      paid: z.int().describe('Completed purchases whose order is known, lately.'),
-      repeated: z.int().describe('Those of them whose order had been paid before.'),
-      reused: z
-        .boolean()
-        .describe(
-          'Whether the site reuses the references of paid orders so often that it must be by design; an order paid twice is then not announced.',
-        ),
-    })
-    .describe('How often a purchase pays an order that was paid before.'),
+  orders: ordersSchema,
   states: listOf({
     state: stateSchema,
     limit: orNull(limitSchema).describe('Null: never stuck.'),

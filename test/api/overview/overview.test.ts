@@ -102,6 +102,7 @@ test('says what there is: purchases by group, the oldest, rates, sites, who wait
     lastError: 'It is down.',
     openIncidents: 1,
     due: { count: 3 },
+    orders: { paid: 0, repeated: 0, reused: false },
   });
   expect(body.sites[0]).toMatchObject({ answers: true, perMinute: { last5Minutes: { polls: 0 } }, due: { count: 0 } });
   expect(body.subscribers).toEqual([
@@ -114,10 +115,12 @@ test('says what there is: purchases by group, the oldest, rates, sites, who wait
         ...{ status: 'ok', failures: 0, failingSince: null, pausedUntil: null, lastError: null },
         ...{ ourFailures: 0, ourFailingSince: null, ourError: null },
       },
+      failing: 0,
+      lastError: null,
       waiting: { pending: 2, inFlight: 0, parked: 0, atLeast: false, dueSince: expect.any(String) },
     },
   ]);
-  expect(body.incidents).toEqual({ open: 1, severity: 'critical' });
+  expect(body.incidents).toMatchObject({ open: 1, severity: 'critical', data: [{ id: 'inc_1', where: 'se', owner: null }] });
   expect(body.replicas).toEqual([{ id: 'rep_1', startedAt: expect.any(String), shards: 0 }]);
 });
 
@@ -128,7 +131,8 @@ test('an incident and those it tells of count once, and at each of their sites',
       ('inc_card', 'stuck', 'se', 6, now(), now(), 3, 3), ('inc_id', 'stuck', 'se', 7, now(), now(), 3, 3), ('inc_d', 'stuck', 'default', 6, now(), now(), 3, 3)`;
   await api.sql`update purchase_watch_internal.incidents set parent = case when id in ('inc_card', 'inc_id') then 'inc_se' else 'inc_all' end where id <> 'inc_all'`;
   const { incidents, sites } = await overview();
-  expect(incidents).toEqual({ open: 1, severity: 'warning' });
+  expect(incidents).toMatchObject({ open: 1, severity: 'warning' });
+  expect(incidents.data).toHaveLength(5);
   expect(sites).toMatchObject([
     { site: 'default', openIncidents: 1 },
     { site: 'se', openIncidents: 1 },

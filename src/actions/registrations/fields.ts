@@ -1,9 +1,15 @@
-/** Metadata, which merchants attach to a purchase: any JSON object, within what the database keeps. */
-import { isDecimal } from '../../domain/values/exact-json.ts';
-import { isJsonObject } from './body.ts';
+/** The fields of a registration that merchants choose: a reference, and any JSON object as metadata, within what the database keeps. */
+import { isDecimal, isJsonObject } from '../../domain/values/exact-json.ts';
+import { lineProblem } from '../../domain/values/one-line.ts';
 
+/** Of metadata, in characters and in levels. */
 const LARGEST = 8_192;
 const DEEPEST = 64;
+
+/** Why a text cannot be a reference, or null. */
+export function referenceProblem(text: string): string | null {
+  return lineProblem(text, 'your own reference, or leave the field out');
+}
 
 /** Why a value cannot be metadata, or null. */
 export function metadataProblem(value: unknown): string | null {

@@ -5,6 +5,9 @@ import type { Sql } from '../postgres/connection/database.ts';
 import { readSubscribers, type StoredSubscriber } from '../postgres/subscribers/subscribers.ts';
 import { auditSent, type LoggedEvent, type SentResult } from '../postgres/upkeep/audit-sent.ts';
 
+export { type AuditResult, audit, type CheckResult, type Gap } from '../postgres/upkeep/audit.ts';
+export type { AuditCheck } from '../postgres/upkeep/audit-checks.ts';
+
 export type { LoggedEvent, SentResult };
 
 /** The subscriber of this name, or the only one for systems, whose log is compared. Throws AppError `invalid`. */

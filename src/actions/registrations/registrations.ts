@@ -1,15 +1,15 @@
 /** Reads registrations from lines: plain ids, CSV with a header, or JSON lines. */
 
+import { newIdProblem } from '../../domain/purchases/purchase-id.ts';
 import { counted } from '../../domain/values/counts.ts';
 import { type JsonValue, parseExact, stringifyExact } from '../../domain/values/exact-json.ts';
 import { bare } from '../../domain/values/one-line.ts';
-import type { Registration } from '../../postgres/purchases/purchases.ts';
-import { newPurchaseIdField, referenceField } from '../http/fields.ts';
-import { metadataProblem } from '../http/metadata.ts';
+import { siteProblem } from '../sites/site-problem.ts';
 import { splitCells } from './csv.ts';
+import { metadataProblem, referenceProblem } from './fields.ts';
 import { beginningOf, columnOf, type FieldName, isEmptyRow, type Layout, type Row, separatorOf } from './header.ts';
 import type { Line } from './lines.ts';
-import { siteProblem } from './site-problem.ts';
+import type { Registration } from './register.ts';
 
 /** The fields of lines that do not name them, and which sites there are. */
 export interface Defaults {
@@ -49,16 +49,15 @@ export function checkRegistration(written: Written, defaults: Defaults): Registr
   const reference = written.reference ?? defaults.reference;
   const metadata = written.metadata ?? defaults.metadata;
   const problem =
-    problemOf(newPurchaseIdField, written.purchaseId, 'the purchase ID') ??
+    named('the purchase ID', newIdProblem(written.purchaseId)) ??
     (site === null ? missingSite(defaults.sites) : siteProblem(site, defaults.sites, defaults.unnamed)) ??
-    (reference === null ? null : problemOf(referenceField, reference, 'the reference')) ??
+    (reference === null ? null : named('the reference', referenceProblem(reference))) ??
     (metadata === null ? null : metadataTrouble(metadata));
   return problem === null ? { purchaseId: written.purchaseId, site, reference, metadata } : { problem };
 }
 
-function problemOf(field: typeof newPurchaseIdField, value: string, what: string): string | null {
-  const checked = field.safeParse(value);
-  return checked.success ? null : `${what} ${checked.error.issues[0]?.message}`;
+function named(what: string, problem: string | null): string | null {
+  return problem === null ? null : `${what} ${problem}`;
 }
 
 /** The database finds the site itself where there is no doubt. */
@@ -70,8 +69,7 @@ function missingSite(sites: readonly string[]): string | null {
 
 function metadataTrouble(text: string): string | null {
   try {
-    const problem = metadataProblem(parseExact(text));
-    return problem === null ? null : `the metadata ${problem}`;
+    return named('the metadata', metadataProblem(parseExact(text)));
   } catch {
     return 'the metadata is not JSON; expected an object such as {"cart": 7}';
   }

@@ -2,11 +2,11 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from '@hono/zod-openapi';
-import { isoTimeOrNull } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { REPLICA_HEADER } from '../../runtime/http/replica-header.ts';
-import { listOf, textOrNull } from '../http/fields.ts';
-import { type Api, type ApiDeps, jsonAnswer, OPEN, route, showsMoreTo } from '../http/route.ts';
+import type { Sql } from '../actions/database.ts';
+import { isoTimeOrNull } from '../domain/values/time.ts';
+import { REPLICA_HEADER } from '../runtime/http/replica-header.ts';
+import { listOf, textOrNull } from './http/fields.ts';
+import { type Api, type ApiDeps, jsonAnswer, OPEN, route, showsMoreTo } from './http/route.ts';
 
 const ANSWER_WITHIN = 1_000;
 

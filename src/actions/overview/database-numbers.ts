@@ -13,6 +13,7 @@ import { livingReplicas } from '../../postgres/shards/living-replicas.ts';
 import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
 import { hearingChannels } from '../../postgres/subscribers/symptoms.ts';
 import { doneAt } from '../../postgres/upkeep/retention.ts';
+import { together } from './together.ts';
 
 /** Of all replicas together. Times are by the database's clock. */
 export type DatabaseNumbers = Awaited<ReturnType<typeof read>>;
@@ -57,39 +58,27 @@ export function databaseNumbers(sql: Sql): () => Promise<DatabaseReading> {
 }
 
 async function read(sql: Sql, moment: Awaited<ReturnType<typeof databaseMoment>>) {
-  const { at } = moment;
-  const [totals, lags, sites, incidents, subscribers, waiting, replicas, hearing, heartbeatAt, retentionAt] = await allAtOnce([
-    purchaseTotals(sql),
-    dueLag(sql),
-    listSites(sql),
-    countOpenIncidents(sql),
-    readSubscribers(sql),
-    waitingDeliveries(sql),
-    livingReplicas(sql),
-    hearingChannels(sql, at),
-    lastHeartbeat(sql),
-    doneAt(sql, LEASES.upkeep),
-  ] as const);
+  const { sites, subscribers, waiting, replicas, ...numbers } = await together({
+    totals: purchaseTotals(sql),
+    lags: dueLag(sql),
+    sites: listSites(sql),
+    incidents: countOpenIncidents(sql),
+    subscribers: readSubscribers(sql),
+    waiting: waitingDeliveries(sql),
+    replicas: livingReplicas(sql),
+    /** The channels for people that take messages, by name. */
+    hearing: hearingChannels(sql, moment.at),
+    /** When the dead man's switch was called last; null while it never was. */
+    heartbeatAt: lastHeartbeat(sql),
+    /** When the last whole run of retention began; null before the first. */
+    retentionAt: doneAt(sql, LEASES.upkeep),
+  });
   return {
     ...moment,
-    totals,
-    lags,
+    ...numbers,
     /** Sites that are configured. */
     sites: presentSites(sites),
-    incidents,
     subscribers: subscribers.map((each) => ({ ...each, ...waitingOf(waiting, each.id) })),
     replicas: replicas.length,
-    /** The channels for people that take messages, by name. */
-    hearing,
-    /** When the dead man's switch was called last; null while it never was. */
-    heartbeatAt,
-    /** When the last whole run of retention began; null before the first. */
-    retentionAt,
   };
-}
-
-/** Like `Promise.all`, but it fails only when all have ended: queries that are left would hold up the next reading on the same connection. */
-async function allAtOnce<const Work extends readonly Promise<unknown>[]>(work: Work) {
-  await Promise.allSettled(work);
-  return Promise.all(work);
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { splitCells } from '../../../src/api/registrations/csv.ts';
+import { splitCells } from '../../../src/actions/registrations/csv.ts';
 
 test.each<[string, string, readonly string[] | 'open' | 'broken']>([
   ['a,b,c', ',', ['a', 'b', 'c']],

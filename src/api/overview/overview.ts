@@ -5,11 +5,12 @@ import { NEED_KINDS } from '../../actions/overview/need.ts';
 import { readOverview } from '../../actions/overview/overview.ts';
 import { CHANNEL_KINDS } from '../../channels/registry.ts';
 import { createShared } from '../../runtime/loops/shared.ts';
+import { ordersSchema, siteReplicaSchema } from '../flow/site.ts';
 import { intOrNull, listOf, named, textOrNull } from '../http/fields.ts';
 import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
+import { incidentSchema } from '../incidents/fields.ts';
 import { stateOrNull, statusSchema, timeOrNull, timeSchema } from '../purchases/purchase-body.ts';
 import { healthSchema } from '../subscribers/fields.ts';
-import { siteReplicaSchema } from './site.ts';
 
 export function mountOverview(app: Api, { sql, own }: ApiDeps): void {
   // Open pages of the console ask at the same moments, and an answer takes many queries.
@@ -116,6 +117,7 @@ const overviewSchema = named('Overview', {
     lastError: textOrNull,
     lastAnswerAt: timeOrNull,
     lastReadAt: timeOrNull.describe("The last answer that showed a purchase's status."),
+    orders: ordersSchema,
     openIncidents: z.int().describe('Here, also as a part of one of several sites.'),
     due: dueSchema,
     firstPolls: firstPollsSchema,
@@ -128,6 +130,8 @@ const overviewSchema = named('Overview', {
     status: z.enum(['active', 'off']),
     statusReason: textOrNull,
     health: healthSchema,
+    failing: z.int().describe('Deliveries that failed and wait for another try; counted to 1 000.'),
+    lastError: textOrNull.describe('Why the last one that failed did, or why nothing is sent; null while all are taken.'),
     waiting: z.object({
       pending: z.int().describe('Deliveries that wait for their turn or their next try.'),
       inFlight: z.int().describe('Deliveries of which an attempt has been under way for a moment.'),
@@ -139,6 +143,7 @@ const overviewSchema = named('Overview', {
   incidents: z.object({
     open: z.int().describe('Those that are part of no other one.'),
     severity: z.enum(['warning', 'critical']).nullable().describe('Of the worst of them; null when none is open.'),
+    data: z.array(incidentSchema).describe('The latest of them and of their parts; 20 at most.'),
   }),
   daemonsDiffer: textOrNull.describe(
     'The names of the settings that differ between running daemons, and the sites and subscribers whose polls and deliveries are late because of the difference; never values. Null when all daemons have the same settings.',
