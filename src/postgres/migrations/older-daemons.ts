@@ -19,7 +19,7 @@ export async function refuseForDaemons(tx: Queries, { name, number, serves }: Mi
   const [found] = await tx<[{ exists: boolean }]>`select to_regclass('purchase_watch_internal.replicas') is not null as exists`;
   if (!found.exists) return;
   const living = await tx<RunningDaemon[]>`
-    select id, process, coalesce(settings_digests ->> 'version', 'unknown') as version, (settings_digests ->> 'schema')::integer as schema, expires_at as "expiresAt"
+    select id, process, coalesce(settings_digests ->> 'version', 'unknown') as version, (settings_digests ->> 'schema')::integer as schema, expires_at
     from purchase_watch_internal.replicas
     where expires_at > clock_timestamp() order by id`;
   // A daemon that does not say works with the schema as it is.

@@ -47,7 +47,7 @@ const namesOf = (files: readonly Pick<MigrationFile, 'name'>[]): string => files
 export async function readApplied(sql: Queries): Promise<AppliedFile[] | null> {
   const [found] = await sql<[{ exists: boolean; isFromBefore: boolean }]>`
     select to_regclass('purchase_watch_internal.migrations') is not null as exists,
-      to_regclass('purchase_watch.migrations') is not null as "isFromBefore"`;
+      to_regclass('purchase_watch.migrations') is not null as is_from_before`;
   if (found.isFromBefore) throw new AppError('conflict', MADE_BEFORE_FIRST_RELEASE);
   if (!found.exists) return null;
   const applied = await sql<AppliedFile[]>`

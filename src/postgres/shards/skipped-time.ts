@@ -23,7 +23,7 @@ const bounds = (bound: 'lower' | 'upper'): string => `array(select ${bound}(r) f
 
 /** A subquery of one row. */
 export const clockSteps = (sql: Queries): Fragment => sql`
-  (select stepped_ms as stepped, ${sql.unsafe(bounds('lower'))} as "skippedFrom", ${sql.unsafe(bounds('upper'))} as "skippedUntil"
+  (select stepped_ms as stepped, ${sql.unsafe(bounds('lower'))} as skipped_from, ${sql.unsafe(bounds('upper'))} as skipped_until
   from purchase_watch_internal.database_clock)`;
 
 export function clockStepsOf({ stepped, skippedFrom, skippedUntil }: ClockStepsRow): ClockSteps {

@@ -86,14 +86,14 @@ export interface SubscriberCondition {
 /** The condition of a subscriber, given when its trouble began; null when there is no subscriber of this name any more. */
 export const subscriberCondition = (sql: Queries, { name, since }: { name: string; since: Instant }) =>
   firstRow(sql<SubscriberCondition[]>`
-    select s.id, s.kind, s.audience, s.origin, s.status, s.status_reason as "statusReason",
-      case s.status when 'off' then s.failed_at end as "failedAt",
-      coalesce(h.failures, 0) as failures, h.failing_since as "failingSince",
-      h.our_failing_since as "ourFailingSince",
+    select s.id, s.kind, s.audience, s.origin, s.status, s.status_reason,
+      case s.status when 'off' then s.failed_at end as failed_at,
+      coalesce(h.failures, 0) as failures, h.failing_since,
+      h.our_failing_since,
       h.our_failing_since is not null and h.our_failures = 0 as untried,
-      case when s.status = 'active' and n.due_at is not null then greatest(h.paused_until, n.due_at) end as "nextTryAt",
-      coalesce(h.last_error, h.our_error, l.last_error) as "lastError", w.count as waiting, g.count as "givenUp",
-      made.at as "givenUpFrom", t.settled_at as "deliveredAt"
+      case when s.status = 'active' and n.due_at is not null then greatest(h.paused_until, n.due_at) end as next_try_at,
+      coalesce(h.last_error, h.our_error, l.last_error) as last_error, w.count as waiting, g.count as given_up,
+      made.at as given_up_from, t.settled_at as delivered_at
     from purchase_watch_internal.subscribers s
     left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
     cross join lateral (

@@ -33,12 +33,11 @@ export const MOST_FAILING = 1_000;
 
 /** Subscribers that are paused, off or not reached, whose deliveries fail, or for whom some were given up within the last day. */
 export const troubledSubscribers = (sql: Queries) => sql<TroubledSubscriber[]>`
-    select s.name, s.origin, case s.status when 'off' then coalesce(s.status_reason, 'No reason is known.') end as "offBecause",
-      coalesce(h.failures, 0) as failures, h.failing_since as "failingSince",
-      h.paused_until as "pausedUntil", p.parked,
-      h.our_failing_since as "ourFailingSince", h.our_error as "ourError",
+    select s.name, s.origin, case s.status when 'off' then coalesce(s.status_reason, 'No reason is known.') end as off_because,
+      coalesce(h.failures, 0) as failures, h.failing_since,
+      h.paused_until, p.parked, h.our_failing_since, h.our_error,
       h.our_failing_since is not null and h.our_failures = 0 as untried,
-      f.failing, coalesce(h.last_error, f.error) as "lastError", g.settled_at as "givenUpAt"
+      f.failing, coalesce(h.last_error, f.error) as last_error, g.settled_at as given_up_at
     from purchase_watch_internal.subscribers s
     left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
     cross join lateral (

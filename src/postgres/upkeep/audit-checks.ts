@@ -22,12 +22,12 @@ export interface Report {
 /** Gaps that are listed, of each check. */
 export const LISTED = 20;
 
-/** The part of a statement that answers a check's result, from the part named `gap`, with columns site, purchaseId, sequence, detail. */
+/** The part of a statement that answers a check's result, from the part named `gap`, with columns site, purchase_id, sequence, detail. */
 const report = (sql: Queries, check: AuditCheck, { checked, gap }: { checked: string; gap: string }) => sql`
   select ${check} as check, (select count(*) from ${sql.unsafe(checked)})::float8 as checked,
     (select count(*) from ${sql.unsafe(gap)})::float8 as gaps,
     (select coalesce(json_agg(g), '[]') from (
-      select * from ${sql.unsafe(gap)} order by site, "purchaseId", sequence limit ${LISTED}) g)::text as first`;
+      select site, purchase_id as "purchaseId", sequence, detail from ${sql.unsafe(gap)} order by site, purchase_id, sequence limit ${LISTED}) g)::text as first`;
 
 /** The condition that a subscriber `s` must have a delivery of an event `e`. Leaves out the minute after a change of filters, in which events may have met the earlier filters. */
 const expected = (sql: Queries) => sql`
@@ -70,26 +70,26 @@ export async function checkPurchases(sql: Queries, { after, through, site, since
       where ${within('e.purchase')}),
     announced as materialized (select * from e where type = 'purchase.state_changed'),
     unannounced as (
-      select t.site, t.purchase_id as "purchaseId", t.sequence, ${sql.unsafe(move)} || case
+      select t.site, t.purchase_id, t.sequence, ${sql.unsafe(move)} || case
           when e.position is null then ' has no event'
           when e.type <> 'purchase.state_changed' then ' has an event of another type, ' || e.type
           else ' has an event that says something else' end as detail
       from t left join e on e.purchase = t.purchase and e.sequence = t.sequence
       where e.position is null or e.type <> 'purchase.state_changed' or e.says_so is not true),
     unseen as (
-      select site, purchase_id as "purchaseId", sequence, 'a change was announced that is not among the transitions' as detail
+      select site, purchase_id, sequence, 'a change was announced that is not among the transitions' as detail
       from announced where not moves),
     numbered as materialized (
-      select p.site, p.purchase_id as "purchaseId", p.sequence, count(e.position) as events, count(distinct e.sequence) as numbers,
+      select p.site, p.purchase_id, p.sequence, count(e.position) as events, count(distinct e.sequence) as numbers,
         min(e.sequence) as lowest, max(e.sequence) as highest
       from p left join e on e.purchase = p.id group by p.id, p.site, p.purchase_id, p.sequence),
     misnumbered as (
-      select site, "purchaseId", null::integer as sequence,
+      select site, purchase_id, null::integer as sequence,
         case when events = 0 then format('counts %s events and has none', sequence)
           else format('counts %s events and has %s, numbered from %s to %s', sequence, events, lowest, highest) end as detail
       from numbered where events <> sequence or numbers <> sequence or (events > 0 and (lowest <> 1 or highest <> sequence))),
     broken as (
-      select site, purchase_id as "purchaseId", sequence,
+      select site, purchase_id, sequence,
         case when from_state is distinct from to_before
           then format('begins in %s, and the one before ended in %s', coalesce(purchase_watch_internal.state_name(from_state), 'nothing'), coalesce(purchase_watch_internal.state_name(to_before), 'nothing'))
           else format('is the last and ends in %s, and the purchase is in %s', purchase_watch_internal.state_name(to_state), coalesce(purchase_watch_internal.state_name(state), 'no state')) end as detail
@@ -99,7 +99,7 @@ export async function checkPurchases(sql: Queries, { after, through, site, since
       from p where state is not null and not exists (select from t where t.purchase = p.id)),
     ${undelivered(sql)},
     lost as (
-      select null::text as site, null::text as "purchaseId", t.sequence, format('a transition of the purchase in row %s, which is not there', t.purchase) as detail
+      select null::text as site, null::text as purchase_id, t.sequence, format('a transition of the purchase in row %s, which is not there', t.purchase) as detail
       from purchase_watch_internal.purchase_transitions t
       where ${within('t.purchase')} and ${site === null} and not exists (select from purchase_watch.purchases q where q.id = t.purchase and ${within('q.id')})
       union all
@@ -124,7 +124,7 @@ const undelivered = (sql: Queries) => sql`
     select e.position, e.site, e.purchase_id, e.sequence, e.type, s.id, s.name
     from e join purchase_watch_internal.subscribers s on ${expected(sql)}),
   undelivered as (
-    select w.site, w.purchase_id as "purchaseId", w.sequence, format('%s has no delivery for %s', w.type, w.name) as detail
+    select w.site, w.purchase_id, w.sequence, format('%s has no delivery for %s', w.type, w.name) as detail
     from wanted w where not exists (select from made where made.position = w.position and made.subscriber = w.id)
     union all
     select e.site, e.purchase_id, e.sequence, format('%s has %s deliveries for %s', e.type, made.count, s.name)
@@ -149,7 +149,7 @@ export const checkDeliveries = (sql: Queries, { after, through }: Range) => sql<
         on e.position = d.event and e.position > ${after}::bigint and e.position <= ${through}::bigint
       where d.event > ${after}::bigint and d.event <= ${through}::bigint),
     lost as (
-      select null::text as site, null::text as "purchaseId", null::integer as sequence,
+      select null::text as site, null::text as purchase_id, null::integer as sequence,
         format('delivery %s of an event (position %s) that is not there', id, event) as detail
       from d where is_lost)
     ${report(sql, 'orphans', { checked: 'd', gap: 'lost' })}`;
@@ -165,7 +165,7 @@ export async function checkCounters(sql: Queries, site: string | null): Promise<
             select site, status, state, stuck_since is not null, 0, count(*) from purchase_watch.purchases where ${ofSite} group by 1, 2, 3, 4) c
       group by site, status, state, stuck),
     wrong as (
-      select site, null::text as "purchaseId", null::integer as sequence,
+      select site, null::text as purchase_id, null::integer as sequence,
         format('%s, %s%s: the counter says %s and there are %s', status, coalesce(purchase_watch_internal.state_name(state), 'no state'),
           case when stuck then ', stuck' else '' end, counter, rows) as detail
       from compared where counter <> rows)
