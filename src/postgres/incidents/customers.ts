@@ -5,7 +5,7 @@ import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 import { customerOf } from '../stays/customer.ts';
 import { listed, paidByAnother, paidByAnotherAt, type StuckPlace } from '../stays/evidence.ts';
-import { MOST_READ } from '../stays/money.ts';
+import { AMOUNT, MOST_READ } from '../stays/money.ts';
 
 /** A state of a site that the incident `incident` is made of, with the incident `id` that is about it alone. */
 export interface IncidentPlace extends Required<StuckPlace> {
@@ -72,9 +72,7 @@ export interface ListedStuckPurchase {
 /** The fields of purchases in lists of an incident; `p` is the purchase and `d` its details. */
 const listedFields = (sql: Queries): Fragment => sql`
   p.site, p.purchase_id, p.state, p.reference, p.state_since,
-  purchase_watch_internal.stored_text(d.fields, 'OrderReference') as order_reference,
-  purchase_watch_internal.stored_number(d.fields, 'Price')::text as price,
-  nullif(btrim(purchase_watch_internal.stored_text(d.fields, 'CurrencyCode')), '') as currency`;
+  purchase_watch_internal.stored_text(d.fields, 'OrderReference') as order_reference, ${sql.unsafe(AMOUNT)}`;
 
 /** The purchases stuck in some places, the longest waiting first, without those whose order was paid by another one. */
 export const stuckPurchases = (

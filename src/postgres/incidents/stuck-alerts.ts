@@ -9,6 +9,7 @@ import { announcing, type NewEvent } from '../events/events.ts';
 import { holding, type Lease } from '../shards/leases.ts';
 import { paidByAnother } from '../stays/evidence.ts';
 import { isOfFirstLoad } from '../stays/first-load.ts';
+import { AMOUNT } from '../stays/money.ts';
 import type { StoredStay } from '../stays/stays.ts';
 
 /** Checkouts that one look reads; further ones wait for the next look. */
@@ -73,8 +74,7 @@ export const checkoutsToAlert = (sql: Queries) => sql<StoredCheckout[]>`
       case when ${sql.unsafe(IS_OVER)} then coalesce(case when a.unreadable is null then m.not_after end, p.ended_at, p.last_polled_at, a.stuck_at) end as over_at,
       ${paidByAnother(sql)} as is_paid,
       p.reference, coalesce(nullif(btrim(purchase_watch_internal.stored_text(d.fields, 'OrderReference')), ''), p.reference) as order_reference,
-      purchase_watch_internal.stored_number(d.fields, 'Price')::text as price,
-      nullif(btrim(purchase_watch_internal.stored_text(d.fields, 'CurrencyCode')), '') as currency
+      ${sql.unsafe(AMOUNT)}
     from purchase_watch_internal.stuck_alerts a
     join purchase_watch_internal.sites s on s.name = a.site and s.configured
     join purchase_watch.purchases p on p.id = a.purchase
