@@ -69,7 +69,7 @@ test('the copy has every stay, follows changes and erasures, and answers the que
   const wanted = await here.unsafe(STAYS);
   expect(wanted.length).toBeGreaterThan(60);
   await expect.poll(() => there.unsafe(STAYS), { timeout: 30_000 }).toEqual(wanted);
-  expect(wanted.map(({ purchase_id }) => purchase_id)).not.toContain(erased);
+  expect(wanted.map(({ purchaseId }) => purchaseId)).not.toContain(erased);
   expect(QUESTIONS.length).toBe(6);
   for (const question of QUESTIONS)
     expect((await there.unsafe(question)).length, question).toBeGreaterThanOrEqual(

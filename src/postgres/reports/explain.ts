@@ -100,7 +100,7 @@ const pollFacts = (sql: Queries): Fragment => sql`
       'daemons', (select count(*) from purchase_watch_internal.replicas where expires_at > clock_timestamp()),
       'sharing', (select json_agg(json_build_object('id', l.id, 'startedAt', ${ms(sql, 'l.started_at')}, 'named', l.named))
         from purchase_watch_internal.replicas l where not l.leaving and l.expires_at > clock_timestamp()),
-      'silence', (select to_json(s) from ${silence(sql)} s),
+      'silence', (select json_build_object('takesWrites', takes_writes, 'silentMs', silent_ms) from ${silence(sql)} s),
       -- now() and not clock_timestamp(): the index serves only a value that is constant within the statement.
       'othersDue', (select count(*) from (
         select from purchase_watch.purchases o where o.site = p.site and o.shard = p.shard and o.id <> p.id

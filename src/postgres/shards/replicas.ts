@@ -105,11 +105,11 @@ export async function renewReplica(
       from purchase_watch_internal.shards where owner = ${id}),
     queue as materialized (select pg_notification_queue_usage() as used, purchase_watch_internal.database_origin() as origin),
     change as materialized (select id, kind, origin from purchase_watch_internal.database_changes order by id desc limit 1)
-    select n.started_at::text as "startedAt", n.started_at as "ownInsertedAt", k.number::float8 as number, q.origin, d.id as "changeId", d.kind as "changeKind", d.origin as "changeOrigin",
-      clock_timestamp() as "databaseNow", q.used as "notificationQueue",
+    select n.started_at::text as started_at, n.started_at as own_inserted_at, k.number::float8 as number, q.origin, d.id as change_id, d.kind as change_kind, d.origin as change_origin,
+      clock_timestamp() as database_now, q.used as notification_queue,
       (select owner from purchase_watch_internal.leases where name = ${LEASES.judge}) as judge, h.shards, h.epochs, ${skippedTime(sql)}::text as skipped,
-      o.id, o.process, o.expires_at::text as renewal, o.lease_ms as "leaseMs", o.leaving,
-      o.started_at as "insertedAt", o.named
+      o.id, o.process, o.expires_at::text as renewal, o.lease_ms, o.leaving,
+      o.started_at as inserted_at, o.named
     from held h cross join queue q left join counted k on true left join renewed n on true left join change d on true
     left join purchase_watch_internal.replicas o on o.id <> ${id} order by o.id`;
   const { startedAt, ownInsertedAt, number, origin, databaseNow, notificationQueue, judge, ...own } = rows[0]!;

@@ -17,7 +17,7 @@ export const MOST_FAILING = 1_000;
 
 /** Of each configured subscriber whose deliveries fail, or for whom some were given up within the last day. */
 export const failingDeliveries = (sql: Queries) => sql<FailingDeliveries[]>`
-    select s.name, f.failing, f.error as "lastError", g.settled_at as "givenUpAt"
+    select s.name, f.failing, f.error as last_error, g.settled_at as given_up_at
     from purchase_watch_internal.subscribers s
     cross join lateral (
       select count(*) as failing, (array_agg(last_error order by id desc))[1] as error from (

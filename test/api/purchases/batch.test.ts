@@ -40,9 +40,9 @@ test('registers the good ones and says what is wrong with each of the others', a
   const rows = await api.sql`select site, purchase_id, metadata::text from purchase_watch.purchases order by site, purchase_id`;
   // Of two entries with one id, the first counts.
   expect([...rows]).toEqual([
-    { site: 'default', purchase_id: 'a', metadata: '{"cart": 1}' },
-    { site: 'default', purchase_id: 'known', metadata: null },
-    { site: 'se', purchase_id: 'a', metadata: null },
+    { site: 'default', purchaseId: 'a', metadata: '{"cart": 1}' },
+    { site: 'default', purchaseId: 'known', metadata: null },
+    { site: 'se', purchaseId: 'a', metadata: null },
   ]);
 });
 

@@ -179,10 +179,10 @@ test('what waits for a channel for people that is off is given up after three da
   const given = await sql`
     select s.name, e.id, d.last_error from purchase_watch_internal.deliveries d join purchase_watch_internal.events e on e.position = d.event
     join purchase_watch_internal.subscribers s on s.id = d.subscriber where d.status = 'suppressed' order by e.id`;
-  const last_error = 'The channel was switched off for days after it was made.';
+  const lastError = 'The channel was switched off for days after it was made.';
   expect(given).toEqual([
-    { name: '@slack', id: 'evt_1', last_error },
-    { name: '@slack', id: 'evt_4', last_error },
+    { name: '@slack', id: 'evt_1', lastError },
+    { name: '@slack', id: 'evt_4', lastError },
   ]);
 });
 
