@@ -1,4 +1,5 @@
 /** Request bodies: read with a cap, as text, and parsed so that numbers keep their digits. */
+import { setImmediate as afterOthers } from 'node:timers/promises';
 import type { Context, MiddlewareHandler } from 'hono';
 import { isDecimal, type JsonValue, parseExactQuickly } from '../../domain/values/exact-json.ts';
 import { busy, notJsonType, Problem } from './problems.ts';
@@ -13,6 +14,8 @@ const KIB = 1024;
 const MOST_HELD = 16 * 1024 * KIB;
 const SMALL = 64 * KIB;
 let held = 0;
+/** Each large body is parsed in a turn of the event loop of its own, so that other requests come in between. */
+let turn: Promise<void> = Promise.resolve();
 
 /** Whether a parsed value is an object; a number kept as text is none. */
 export function isJsonObject(value: unknown): value is JsonObject {
@@ -84,10 +87,16 @@ export async function withBody<T>(c: Context, limit: number, work: (bytes: Buffe
       if (size > SMALL && held > MOST_HELD) throw busy(CROWDED);
       chunks.push(chunk);
     }
+    if (size > SMALL) await ownTurn();
     return await work(Buffer.concat(chunks.splice(0)));
   } finally {
     held -= size;
   }
+}
+
+function ownTurn(): Promise<void> {
+  turn = turn.then(() => afterOthers());
+  return turn;
 }
 
 const CROWDED = 'Other large bodies are being worked on, and nothing of this one was used. Try again in a few seconds.';
