@@ -5,6 +5,7 @@ import { type EventPage, type FollowOptions, follow } from './feed.ts';
 import { type ApiAnswer, createCaller } from './http.ts';
 import { invoiceOf } from './invoice.ts';
 import type { JsonObject } from './json.ts';
+import { ApiProblem } from './problem.ts';
 import { purchaseOf } from './purchase.ts';
 
 export interface PurchaseWatchClientConfig {
@@ -53,7 +54,10 @@ export type PollResult =
 export interface PurchaseWatchClient {
   /** Watches a purchase. Safe to repeat. */
   watch(registration: Registration | string, options?: { readonly signal?: AbortSignal | undefined }): Promise<WatchResult>;
-  /** Watches any number, 1 000 in a call. What cannot be registered is reported; it never ends the rest. */
+  /**
+   * Watches any number, in calls of up to 1 000, one after the other. What cannot be registered is reported; it never ends the rest. When a
+   * call fails, the problem says up to where all are registered; the same list may be given again.
+   */
   watchMany(
     registrations: Iterable<Registration | string> | AsyncIterable<Registration | string>,
     options?: { readonly signal?: AbortSignal | undefined },
@@ -93,7 +97,9 @@ export function createPurchaseWatchClient(config: PurchaseWatchClientConfig): Pu
     async watchMany(registrations, { signal } = {}) {
       const total = { created: 0, existing: 0, rejected: [] as WatchManyResult['rejected'][number][] };
       for await (const { body, from } of batchesOf(registrations)) {
-        const answer = await call({ method: 'POST', path: '/v1/purchases/batch', body, signal });
+        const answer = await call({ method: 'POST', path: '/v1/purchases/batch', body, signal }).catch((error: unknown) => {
+          throw error instanceof ApiProblem && from > 0 ? brokenOff(error, from, total) : error;
+        });
         const { created, existing, rejected } = answer.body as unknown as WatchManyResult;
         total.created += created;
         total.existing += existing;
@@ -145,6 +151,11 @@ export function createPurchaseWatchClient(config: PurchaseWatchClientConfig): Pu
 
     events: (options = {}) => follow(call, options),
   };
+}
+
+function brokenOff(error: ApiProblem, from: number, done: WatchManyResult): ApiProblem {
+  const detail = `the first ${from} were taken, the others perhaps not (all may be given again): ${error.detail}`;
+  return new ApiProblem({ ...error, detail, done }, { cause: error });
 }
 
 /** An id within a path. Two names mean folders there, and an address holds no half characters: neither is ever an id. */

@@ -3,7 +3,7 @@ import { stringifyExact } from '../../../src/domain/values/exact-json.ts';
 import type { Registration } from './contract.ts';
 import type { JsonValue } from './json.ts';
 
-/** The API takes 1 000 entries and 1 MiB in a call; so few bytes hold fewer values than the API takes, too. */
+/** The API takes 1 000 entries and 1 MiB in a call. */
 const MOST_ENTRIES = 1_000;
 const MOST_BYTES = 1_000_000;
 

@@ -1,6 +1,6 @@
 /** What went wrong with a call of the API. */
 
-import type { ProblemField } from './contract.ts';
+import type { BatchResult, ProblemField } from './contract.ts';
 
 /**
  * A call that was not answered as asked. `code` is stable: the API's own codes (`purchase_not_found`, `unknown_site` …,
@@ -17,13 +17,16 @@ export class ApiProblem extends Error {
   readonly errors: readonly ProblemField[];
   /** Seconds to wait before the next try, where the answer says so. */
   readonly retryAfter: number | null;
+  /** Of `watchMany`: what became of the calls before the one that failed; null where there are none. */
+  readonly done: BatchResult | null;
 
   constructor(
     {
       errors = [],
       retryAfter = null,
+      done = null,
       ...given
-    }: Pick<ApiProblem, 'code' | 'status' | 'detail'> & Partial<Pick<ApiProblem, 'errors' | 'retryAfter'>>,
+    }: Pick<ApiProblem, 'code' | 'status' | 'detail'> & Partial<Pick<ApiProblem, 'errors' | 'retryAfter' | 'done'>>,
     options?: { cause?: unknown },
   ) {
     super(`${given.code}: ${given.detail}`, options);
@@ -33,6 +36,7 @@ export class ApiProblem extends Error {
     this.detail = given.detail;
     this.errors = errors;
     this.retryAfter = retryAfter;
+    this.done = done;
   }
 
   /** Whether the same call may succeed later without a change: no answer, too many calls, or a fault of the server. */

@@ -91,18 +91,12 @@ export const metadataField = z
     example: { cart: 7 },
   });
 
-/** The name of one of these sites, or a former name of one. `terse`: the error has no hint. `isNeeded`: without it, none is meant. */
-export function siteField(
-  names: readonly string[],
-  { terse = false, isNeeded = false, formerly = [] as readonly string[] } = {},
-) {
+/** The name of one of these sites, or a former name of one. `isNeeded`: without it, none is meant. */
+export function siteField(names: readonly string[], { isNeeded = false, formerly = [] as readonly string[] } = {}) {
   const known = new Set([...names, ...formerly]);
-  const problem = (value: string): string | null => {
-    if (known.has(value)) return null;
-    return terse ? 'is not a site of the configuration' : siteProblem(value, names);
-  };
+  const problem = (value: string) => (known.has(value) ? null : siteProblem(value, names));
   const missing = ({ input }: { input?: unknown }): string =>
-    input == null ? `is missing, and no site is named default${terse ? '' : `; ${listedSites(names)}`}` : notText({ input });
+    input == null ? `is missing, and no site is named default; ${listedSites(names)}` : notText({ input });
   return text(problem, { code: 'unknown_site' }, isNeeded ? missing : notText).openapi({
     description: 'A configured site. Needed only when there are several and none is named default.',
     example: names[0] ?? 'default',
