@@ -7,15 +7,17 @@ FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY tools ./tools
-RUN npm ci --ignore-scripts --no-audit --no-fund
+# The workspaces stay out of node_modules: their code is in dist.
+RUN npm ci --workspaces=false --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
+COPY packages ./packages
 COPY docs ./docs
 COPY assets ./assets
 COPY bench/README.md ./bench/README.md
 COPY CHANGELOG.md CONTRIBUTING.md SECURITY.md ./
 # Without the Postgres that the package brings: replicas share the one at DATABASE_URL.
-RUN npm run build && npm run docs -- --for-package && npm prune --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
+RUN npm run build && npm run docs -- --for-package && npm prune --workspaces=false --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
 
 FROM ${NODE_IMAGE} AS root
 RUN apt-get update && apt-get install -y --no-install-recommends gcc libc6-dev

@@ -32,7 +32,7 @@ const QUESTIONS: Readonly<Record<string, (size: ArchiveSize) => string>> = {
   why: (size) => `/v1/purchases/${anyPurchase(size).id}/why`,
   overview: () => '/v1/overview',
 };
-const BATCH = 10_000;
+const BATCH = 1_000;
 /** The usual one: what was registered is polled meanwhile as it would be, not as fast as two cores can. */
 const CEILING = '50';
 

@@ -36,6 +36,6 @@ if (command === 'start' && process.platform === 'linux' && typeof process.execve
   process.execve(execPath, [execPath, ...execArgv, ...missing, ...process.argv.slice(1)], { ...env, ...settings });
 }
 
-const built = new URL('../dist/main.js', import.meta.url);
+const built = new URL('../dist/src/main.js', import.meta.url);
 const { main } = await import(existsSync(source) ? source.href : built.href);
 await main(process.argv.slice(2), takeSignals);

@@ -14,10 +14,12 @@ create table purchase_watch_internal.sites (
   last_error text,
   first_look_since timestamptz,
   first_look_said_at timestamptz,
-  digest_at timestamptz
+  digest_at timestamptz,
+  unnamed_since timestamptz,
+  renamed_to text references purchase_watch_internal.sites
 );
 comment on table purchase_watch_internal.sites is 'Merchant accounts at the checkout service. Made from the configuration at start; holds no credentials.';
-comment on column purchase_watch_internal.sites.configured is 'Whether the present configuration has the site. Purchases of other sites keep their rows and are not polled.';
+comment on column purchase_watch_internal.sites.configured is 'Whether a living replica names the site, or did within the last ten minutes. Purchases of other sites keep their rows and are not polled.';
 comment on column purchase_watch_internal.sites.failing_since is 'Since when no purchase, or hardly any, is read; null while enough are. Derived from site_reach with every report; the judge ends it when no purchase is left to poll.';
 comment on column purchase_watch_internal.sites.failing_reason is 'Why the site failed last, in a word of site_reach.reason.';
 comment on column purchase_watch_internal.sites.first_success_at is 'The first usable answer.';
@@ -27,6 +29,8 @@ comment on column purchase_watch_internal.sites.last_error is 'Why the last fail
 comment on column purchase_watch_internal.sites.first_look_since is 'When a purchase was first found stuck that had been waiting before the site was polled for the first time.';
 comment on column purchase_watch_internal.sites.first_look_said_at is 'When people were alerted of such purchases.';
 comment on column purchase_watch_internal.sites.digest_at is 'Up to when digests were made.';
+comment on column purchase_watch_internal.sites.unnamed_since is 'Since when no living replica names the site, so that its purchases are not polled; null while one does. After ten minutes the site is not configured any more.';
+comment on column purchase_watch_internal.sites.renamed_to is 'The site of which this name is a former one, as a living replica''s settings say. While no replica names this site itself, its purchases move there, and registrations that name it are taken for that site.';
 
 create table purchase_watch_internal.site_reach (
   site text not null references purchase_watch_internal.sites,
@@ -45,6 +49,38 @@ comment on column purchase_watch_internal.site_reach.failing_since is 'Since whe
 comment on column purchase_watch_internal.site_reach.reason is 'throttled: 429 to every call; malformed: answers that the specification does not show; unknown: the service knows none of the purchases; refused: 401 or 403; unreachable: no connection, time-outs, 5xx.';
 comment on column purchase_watch_internal.site_reach.error is 'The last error, in a sentence.';
 
+create table purchase_watch_internal.site_calls (
+  site text not null references purchase_watch_internal.sites,
+  replica text not null references purchase_watch_internal.replicas on delete cascade,
+  written_at timestamptz not null default now(),
+  breaker text not null check (breaker in ('closed', 'open', 'recovering')),
+  breaker_cause text check (breaker_cause in ('failing', 'throttled')),
+  breaker_since timestamptz not null,
+  next_probe_at timestamptz,
+  calls_per_second float8 not null check (calls_per_second >= 0),
+  ceiling float8 not null check (ceiling >= 0),
+  has_token boolean not null,
+  token_fetched_at timestamptz,
+  token_expires_at timestamptz,
+  token_refused_at timestamptz,
+  token_refusal text,
+  primary key (site, replica)
+);
+create index site_calls_replica on purchase_watch_internal.site_calls (replica);
+comment on table purchase_watch_internal.site_calls is 'How each replica calls each site, as the replica wrote it last: every ten seconds while it calls the site. Rows go with their replica.';
+comment on column purchase_watch_internal.site_calls.written_at is 'When the replica wrote the row. A replica that makes no calls and sees no change writes nothing.';
+comment on column purchase_watch_internal.site_calls.breaker is 'closed: every call may leave. open: only probes may. recovering: calls return, twice as many each second.';
+comment on column purchase_watch_internal.site_calls.breaker_cause is 'Why it is open: the site failed, or asked for fewer calls. Null when it is not open.';
+comment on column purchase_watch_internal.site_calls.breaker_since is 'Since when the breaker is as it is.';
+comment on column purchase_watch_internal.site_calls.next_probe_at is 'The earliest moment of the next probe; null when the breaker is not open, and while a probe is under way.';
+comment on column purchase_watch_internal.site_calls.calls_per_second is 'Calls that left since the row before, as an average.';
+comment on column purchase_watch_internal.site_calls.ceiling is 'The replica''s part of the site''s calls a second.';
+comment on column purchase_watch_internal.site_calls.has_token is 'Whether the site''s calls need an access token; credentials go with each call otherwise.';
+comment on column purchase_watch_internal.site_calls.token_fetched_at is 'When the present access token was fetched; null before the first one. The token itself is nowhere in the database.';
+comment on column purchase_watch_internal.site_calls.token_expires_at is 'Until when the service said that the token is valid.';
+comment on column purchase_watch_internal.site_calls.token_refused_at is 'When a token was last refused, or a call with a new token was.';
+comment on column purchase_watch_internal.site_calls.token_refusal is 'Why, in a sentence; without credentials.';
+
 create table purchase_watch_internal.unknown_states (
   site text not null references purchase_watch_internal.sites,
   state integer not null,
@@ -55,6 +91,11 @@ comment on table purchase_watch_internal.unknown_states is 'Numbers of states th
 comment on column purchase_watch_internal.unknown_states.first_seen_at is 'When a poll first showed the number.';
 
 -- Purchases -------------------------------------------------------------------------------------------------------------
+
+-- The daemon has the same words (src/domain/polling/poll-reason.ts); a test compares them.
+create type purchase_watch_internal.poll_reason as enum ('first', 'renewed', 'growth', 'stuck_moment', 'give_up', 'failure', 'retry_after',
+  'recheck', 'invoice', 'requested', 'site_readable', 'repaired');
+comment on type purchase_watch_internal.poll_reason is 'What decided the time of a purchase''s next poll.';
 
 create table purchase_watch.purchases (
   id bigint generated always as identity primary key,
@@ -74,7 +115,9 @@ create table purchase_watch.purchases (
   sequence integer not null default 0 check (sequence >= 0),
   failures integer not null default 0,
   unknowns integer not null default 0,
+  next_poll_reason purchase_watch_internal.poll_reason default 'first',
   shard smallint not null check (shard between 0 and 63),
+  bulk boolean,
   status text not null default 'watching' check (status in ('watching', 'settled', 'unreadable', 'expired', 'stopped')),
   site text not null references purchase_watch_internal.sites,
   purchase_id text not null check (length(purchase_id) between 1 and 200 and purchase_id !~ '[[:cntrl:]]' and purchase_id = btrim(purchase_id)),
@@ -98,12 +141,14 @@ comment on column purchase_watch.purchases.watched_since is 'When the purchase w
 comment on column purchase_watch.purchases.last_polled_at is 'The last poll, whatever the service answered.';
 comment on column purchase_watch.purchases.seen_at is 'Last poll that got a well-formed answer.';
 comment on column purchase_watch.purchases.next_poll_at is 'When the purchase is polled next. Null: not polled any more.';
+comment on column purchase_watch.purchases.next_poll_reason is 'What decided next_poll_at. Null: not polled any more, or planned before reasons were recorded.';
 comment on column purchase_watch.purchases.state_since is 'When the present stay in the state was first observed.';
 comment on column purchase_watch.purchases.stuck_since is 'When a poll found the purchase stuck; null when it is not.';
 comment on column purchase_watch.purchases.ended_at is 'When the watching ended (settled, expired or stopped); retention counts from here.';
 comment on column purchase_watch.purchases.excused_ms is 'Time of the present stay in which the purchase could not be polled. It never counts towards stuck.';
 comment on column purchase_watch.purchases.polls is 'How often the purchase was polled.';
-comment on column purchase_watch.purchases.due_slot is 'Where the queue finds the row: not later than the slot of next_poll_at, unless more is due than memory holds. Null: not polled any more.';
+comment on column purchase_watch.purchases.due_slot is 'Where the queue finds the row: not later than the slot of next_poll_at, unless more is due than memory holds. Larger by 1000000000 until the first poll of a purchase of a bulk registration. Null: not polled any more.';
+comment on column purchase_watch.purchases.bulk is 'True: registered together with more than 50 others. Its first poll goes after those of purchases that were registered one by one, and later polls after those of other purchases, except while its customer is at work. Null otherwise.';
 comment on column purchase_watch.purchases.revision is 'Raised by every change from outside; a poll that began before it is not recorded.';
 comment on column purchase_watch.purchases.state is 'The number of the state as last observed; null before the first observation.';
 comment on column purchase_watch.purchases.sequence is 'The sequence of the purchase''s last event.';
@@ -136,16 +181,44 @@ create index purchases_oldest on purchase_watch.purchases (site, state, state_si
 -- polled at once, and this index finds them without reading the others.
 create index purchases_failing on purchase_watch.purchases (site, id) where failures > 0;
 
+-- Lists by time, by the beginning of a name, and by amount (purchase_details below). No column of these indexes changes with a poll
+-- that finds nothing new. The longest waiting purchases are found by purchases_oldest and purchases_stuck.
+create index purchases_registered on purchase_watch.purchases (site, registered_at, id);
+
+-- A name is found by its beginning, in any case and in a database of any collation: of "C", an index compares bytes, and lower()
+-- leaves letters beyond ASCII to the list here, which no update of the system changes.
+create function purchase_watch_internal.search_key(name text) returns text language sql immutable parallel safe as $$
+  select case when octet_length(name) = length(name) then lower(left(name, 200) collate "C")
+    else translate(lower(left(name, 200) collate "C"),
+      'ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞĀĂĄĆĈĊČĎĐĒĔĖĘĚĜĞĠĢĤĦĨĪĬĮĲĴĶĹĻĽĿŁŃŅŇŊŌŎŐŒŔŖŘŚŜŞŠŢŤŦŨŪŬŮŰŲŴŶŸŹŻŽΆΈΉΊΌΎΏΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩΪΫЀЁЂЃЄЅІЇЈЉЊЋЌЍЎЏАБВГДЕЖЗИЙКЛМНОПРСТУФХЦЧШЩЪЫЬЭЮЯẞ',
+      'àáâãäåæçèéêëìíîïðñòóôõöøùúûüýþāăąćĉċčďđēĕėęěĝğġģĥħĩīĭįĳĵķĺļľŀłńņňŋōŏőœŕŗřśŝşšţťŧũūŭůűųŵŷÿźżžάέήίόύώαβγδεζηθικλμνξοπρστυφχψωϊϋѐёђѓєѕіїјљњћќѝўџабвгдежзийклмнопрстуфхцчшщъыьэюяß') end
+$$;
+comment on function purchase_watch_internal.search_key is 'The first 200 characters of a name in lower case: Latin, Greek and Cyrillic letters. Compared with collate "C".';
+create index purchases_id_key on purchase_watch.purchases ((purchase_watch_internal.search_key(purchase_id) collate "C"));
+create index purchases_reference_key on purchase_watch.purchases ((purchase_watch_internal.search_key(reference) collate "C")) where reference is not null;
+
 create function purchase_watch_internal.due_slot(at timestamptz) returns integer
 language sql immutable parallel safe strict as $$ select floor(extract(epoch from at) / 10)::integer $$;
 comment on function purchase_watch_internal.due_slot is 'The slot of ten seconds in which the queue finds a time. The index holds the slot and not the time, so that a poll that changes nothing but times is a heap-only update.';
 
+-- Purchases that are registered together with many others get their first polls after those that are registered one by one. The
+-- queue keeps these first polls apart, behind all slots of other polls, so that no reading of the queue meets them before the others.
+create function purchase_watch_internal.bulk_slot(at timestamptz) returns integer
+language sql immutable parallel safe strict as $$ select 1000000000 + purchase_watch_internal.due_slot(at) $$;
+comment on function purchase_watch_internal.bulk_slot is 'The slot of a first poll of a bulk registration.';
+
+-- A bulk registration leaves one nudge for each site and shard, not one for each row: 100 000 of them would be read before the nudge of
+-- a purchase that is registered a moment later.
 create table purchase_watch_internal.nudges (
   id bigint generated always as identity primary key,
   purchase bigint not null,
-  shard smallint not null
+  slot integer,
+  shard smallint not null,
+  site text
 );
 comment on table purchase_watch_internal.nudges is 'Which purchases changed from outside since the owner of their shard last looked. Only a hint: the index of the queue is the truth, and a new owner reads that.';
+comment on column purchase_watch_internal.nudges.site is 'Of a bulk registration: the site. Null: the nudge is of one purchase.';
+comment on column purchase_watch_internal.nudges.slot is 'Of a bulk registration: from this slot and this purchase on, the shard''s queue of first polls of bulk registrations has new rows.';
 
 -- Stored fields and the number of their order ---------------------------------------------------------------------------
 
@@ -176,6 +249,11 @@ create function purchase_watch_internal.order_key(fields json) returns bigint la
 $$;
 comment on function purchase_watch_internal.order_key is 'A number for the order of a purchase, from its stored OrderReference; null when that is not stored or empty.';
 create index purchase_details_order on purchase_watch_internal.purchase_details (purchase_watch_internal.order_key(fields));
+create index purchase_details_order_key on purchase_watch_internal.purchase_details
+  ((purchase_watch_internal.search_key(purchase_watch_internal.stored_text(fields, 'OrderReference')) collate "C"));
+create index purchase_details_amount on purchase_watch_internal.purchase_details
+  ((left(nullif(btrim(purchase_watch_internal.stored_text(fields, 'CurrencyCode')), ''), 20)), (-purchase_watch_internal.stored_number(fields, 'Price')), purchase)
+  where purchase_watch_internal.stored_number(fields, 'Price') is not null;
 
 -- Changes of state ------------------------------------------------------------------------------------------------------
 

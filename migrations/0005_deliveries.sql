@@ -22,6 +22,7 @@ create table purchase_watch_internal.subscribers (
   created_at timestamptz not null default now(),
   matching_since timestamptz not null default now(),
   failed_at timestamptz,
+  unnamed_since timestamptz,
   deleted_at timestamptz,
   check ((origin = 'api' and deleted_at is null) = (url is not null and keys is not null)),
   check (deleted_at is null or not configured)
@@ -47,6 +48,7 @@ comment on column purchase_watch_internal.subscribers.options is 'Headers of its
 comment on column purchase_watch_internal.subscribers.old_keys_until is 'Until when a replaced key still signs; null when there is only one.';
 comment on column purchase_watch_internal.subscribers.matching_since is 'Since when types, sites and states are as they are: every matching event from then on has a delivery.';
 comment on column purchase_watch_internal.subscribers.failed_at is 'When the subscriber was switched off for what it answered; null when a person did it.';
+comment on column purchase_watch_internal.subscribers.unnamed_since is 'Since when no living replica names the subscriber of the settings, so that nothing is sent to it; null while one does. After ten minutes the subscriber is not configured any more.';
 comment on column purchase_watch_internal.subscribers.deleted_at is 'When the API deleted the subscriber. The row stays for the history of its deliveries; its name is free again.';
 
 create table purchase_watch_internal.subscriber_health (
@@ -78,6 +80,9 @@ comment on column purchase_watch_internal.subscriber_health.our_failing_since is
 comment on column purchase_watch_internal.subscriber_health.our_error is 'Why the last of these failures happened, in a sentence.';
 comment on column purchase_watch_internal.subscriber_health.our_replica is 'The replica that counted these failures: another replica may have another way to the receiver.';
 
+-- A database that went back, as in a failover to a standby that lacked the last seconds, hands ids out again: of deliveries and of
+-- the positions of their events. A daemon that sent a delivery which the database lost must not settle the one that was given its
+-- id: the mark tells them apart.
 create table purchase_watch_internal.deliveries (
   id bigint generated always as identity primary key,
   event bigint not null references purchase_watch_internal.events on delete cascade,
@@ -88,6 +93,7 @@ create table purchase_watch_internal.deliveries (
   attempts integer not null default 0,
   attempts_before integer not null default 0,
   took_ms integer,
+  mark integer default floor(random() * 4294967296 - 2147483648)::integer,
   shard smallint not null,
   rank smallint not null default 0 check (rank between 0 and 2),
   http_status smallint,
@@ -105,6 +111,7 @@ comment on column purchase_watch_internal.deliveries.settled_at is 'When the del
 comment on column purchase_watch_internal.deliveries.attempts is 'How often the delivery was sent.';
 comment on column purchase_watch_internal.deliveries.attempts_before is 'Attempts made before a person last had it sent again: its schedule begins again then, its attempts are numbered on.';
 comment on column purchase_watch_internal.deliveries.took_ms is 'How long the attempt took that delivered it; its number is attempts, its moment settled_at. Attempts that failed are rows of their own.';
+comment on column purchase_watch_internal.deliveries.mark is 'A random number by which the delivery differs from one that had its id before: a database that went back hands ids out again. Null in rows that are older than the column.';
 comment on column purchase_watch_internal.deliveries.rank is 'Which deliveries go first: 0 new ones, 1 those that failed more than once, 2 those that a replay sends again.';
 comment on column purchase_watch_internal.deliveries.http_status is 'The answer to the attempt that delivered it.';
 comment on column purchase_watch_internal.deliveries.status is 'What is stored says only whether the delivery is settled; shown_status says where it stands.';
@@ -146,6 +153,23 @@ comment on column purchase_watch_internal.attempts.outcome is 'A word for what h
 comment on column purchase_watch_internal.attempts.excerpt is 'The receiver''s answer, shortened.';
 comment on column purchase_watch_internal.attempts.fault is 'Whose fault the failure was: the receiver''s, or ours (name server, proxy, no free socket), which does not count against the receiver.';
 
+-- What receivers answered to attempts that failed, whole: a ring of 64 for each subscriber, so that no number of attempts makes the
+-- table grow. The place in the ring is delivery % 64: a later failure of the same delivery replaces the earlier one.
+create table purchase_watch_internal.receiver_answers (
+  delivery bigint not null unique references purchase_watch_internal.deliveries on delete cascade,
+  at timestamptz not null,
+  subscriber integer not null,
+  number integer not null check (number > 0),
+  slot smallint not null check (slot between 0 and 63),
+  answer text not null check (octet_length(answer) between 1 and 8192),
+  primary key (subscriber, slot)
+) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500, toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 500);
+comment on table purchase_watch_internal.receiver_answers is 'The whole answers to attempts that failed lately: at most 64 for each subscriber, and of a delivery the last. The excerpts of all attempts are in attempts.';
+comment on column purchase_watch_internal.receiver_answers.at is 'When the attempt ended.';
+comment on column purchase_watch_internal.receiver_answers.number is 'Which attempt of the delivery, from 1.';
+comment on column purchase_watch_internal.receiver_answers.slot is 'The place in the subscriber''s ring: delivery % 64.';
+comment on column purchase_watch_internal.receiver_answers.answer is 'Status line, headers and body, without secrets, cookies and credentials; 8 192 bytes at most.';
+
 -- Not logged: after a crash of the server no attempt is under way.
 create unlogged table purchase_watch_internal.under_way (
   delivery bigint primary key,
@@ -156,3 +180,16 @@ create unlogged table purchase_watch_internal.under_way (
 );
 comment on table purchase_watch_internal.under_way is 'Attempts that have been under way for a moment. A row counts while its replica owns the shard under that epoch.';
 comment on column purchase_watch_internal.under_way.epoch is 'The shard''s epoch when the attempt began.';
+
+create table purchase_watch_internal.delivery_activity (
+  minute timestamptz not null,
+  delivered bigint not null default 0,
+  failed_attempts bigint not null default 0,
+  subscriber text not null,
+  primary key (minute, subscriber)
+);
+comment on table purchase_watch_internal.delivery_activity is 'Attempts of deliveries in each minute, over all replicas; fifteen days are kept.';
+comment on column purchase_watch_internal.delivery_activity.minute is 'The minute''s begin.';
+comment on column purchase_watch_internal.delivery_activity.delivered is 'Attempts whose event the receiver took.';
+comment on column purchase_watch_internal.delivery_activity.failed_attempts is 'Attempts that failed, the last of a schedule too.';
+comment on column purchase_watch_internal.delivery_activity.subscriber is 'The name of the subscriber.';

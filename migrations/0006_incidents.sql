@@ -1,4 +1,4 @@
--- Stays and what they show of a broken page; incidents, silences, and alerts about single checkouts.
+-- Stays and what they show of a broken page; incidents, silences, alerts about single checkouts, and orders that were paid twice.
 
 -- Stays -----------------------------------------------------------------------------------------------------------------
 
@@ -87,6 +87,7 @@ create table purchase_watch_internal.incidents (
   opened_at timestamptz not null,
   reopened_at timestamptz,
   quiet_since timestamptz,
+  ends_at timestamptz,
   ended_at timestamptz,
   count integer not null,
   peak integer not null,
@@ -136,6 +137,7 @@ comment on column purchase_watch_internal.incidents.since is 'The earliest sympt
 comment on column purchase_watch_internal.incidents.opened_at is 'When the judge opened it.';
 comment on column purchase_watch_internal.incidents.reopened_at is 'When it was opened again after it had ended; null when it was not.';
 comment on column purchase_watch_internal.incidents.quiet_since is 'Since when no symptom is left; it ends when that lasts.';
+comment on column purchase_watch_internal.incidents.ends_at is 'When it ends if nothing goes wrong again; null while something is wrong, and once it has ended.';
 comment on column purchase_watch_internal.incidents.ended_at is 'When it ended; null while it is open.';
 comment on column purchase_watch_internal.incidents.count is 'How many are affected now.';
 comment on column purchase_watch_internal.incidents.peak is 'How many were affected at worst.';
@@ -198,6 +200,7 @@ create table purchase_watch_internal.stuck_alerts (
   stays_per_day real,
   is_last boolean not null default false,
   ended_at timestamptz,
+  unreadable text check (length(unreadable) between 1 and 60),
   check ((alerted_at is null) = (mode is null)),
   unique (purchase, state_since)
 );
@@ -214,3 +217,28 @@ comment on column purchase_watch_internal.stuck_alerts.counted_stays is 'How man
 comment on column purchase_watch_internal.stuck_alerts.stays_per_day is 'How many stays a day there were then, for the setting auto.';
 comment on column purchase_watch_internal.stuck_alerts.is_last is 'The alert said that incidents take over from here on.';
 comment on column purchase_watch_internal.stuck_alerts.ended_at is 'When people were alerted that it is over.';
+comment on column purchase_watch_internal.stuck_alerts.unreadable is 'Why the purchase could not be read, in a word such as wrong_shape; state_since and stuck_at are then when it became unreadable, and state is the last one that was seen, or 0. Null: the purchase was stuck.';
+
+-- Orders that were paid twice ------------------------------------------------------------------------------------------
+
+-- A purchase that becomes Completed leaves a row here; the judge reads the row, counts it, and keeps
+-- it only if an event named the purchase, so the table stays small.
+create table purchase_watch_internal.order_payments (
+  purchase bigint primary key references purchase_watch.purchases on delete cascade,
+  paid_at timestamptz not null,
+  announced_at timestamptz
+);
+create index order_payments_new on purchase_watch_internal.order_payments (paid_at, purchase) where announced_at is null;
+comment on table purchase_watch_internal.order_payments is 'Purchases that became Completed and are not judged yet, and those that an event order.paid_twice named: each is named for the first time once.';
+comment on column purchase_watch_internal.order_payments.paid_at is 'When a poll first showed that the purchase is completed.';
+comment on column purchase_watch_internal.order_payments.announced_at is 'When an event order.paid_twice named the purchase; null while the judge has not looked at it.';
+
+create table purchase_watch_internal.order_counts (
+  site text primary key references purchase_watch_internal.sites,
+  paid integer not null,
+  repeated integer not null,
+  check (repeated between 0 and paid)
+);
+comment on table purchase_watch_internal.order_counts is 'How often purchases of a site are of an order that was paid before: at a site that reuses references by design that is no news. Both counts are halved now and then, so that they follow a change of habit.';
+comment on column purchase_watch_internal.order_counts.paid is 'Completed purchases whose order is known.';
+comment on column purchase_watch_internal.order_counts.repeated is 'Those of them whose order had a completed purchase already.';

@@ -59,10 +59,20 @@ select p.purchase_id, p.site, p.status, p.state, purchase_watch_internal.state_n
   p.registered_at, p.registered_by, p.last_polled_at, p.next_poll_at, p.ended_at, p.polls, p.failures, p.last_error,
   p.reference, p.metadata, purchase_watch_internal.stored_number(d.fields, 'Price') as price,
   purchase_watch_internal.stored_text(d.fields, 'CurrencyCode') as currency,
-  purchase_watch_internal.stored_text(d.fields, 'OrderReference') as order_reference, d.fields as details
+  purchase_watch_internal.stored_text(d.fields, 'OrderReference') as order_reference, d.fields as details,
+  p.next_poll_reason::text as next_poll_reason
 from purchase_watch.purchases p left join purchase_watch_internal.purchase_details d on d.purchase = p.id
 where p.site = any (array(select name from purchase_watch_internal.sites));
 
+-- `insert … returning` for programs that may register and not read. Mappers of objects to rows (ORMs) write it, and Postgres asks for
+-- the right to read what is returned. On the table that right would be on every row, whoever registered it, so programs get a view of
+-- their own rows. A policy of row-level security on the table was the other way: it would keep `copy … from` from programs, and
+-- `pg_dump` from roles that are not the owner.
+
+-- Postgres writes an insert into this view as an insert into the table, so the triggers of the table run, and `on conflict do nothing`
+-- sees the rows of every login. What is returned is the new row alone.
+create view purchase_watch.registrations with (security_barrier) as
+select id, purchase_id, site, reference, metadata, registered_at from purchase_watch.purchases where registered_by = 'sql:' || session_user;
 create view purchase_watch.stuck_purchases with (security_barrier) as
 select p.purchase_id, p.site, p.state, purchase_watch_internal.state_name(p.state) as state_name, p.state_since, p.stuck_since,
   p.last_polled_at, p.reference, p.metadata, d.fields as details, now() - p.state_since as waiting,
@@ -76,6 +86,20 @@ create view purchase_watch.transitions as
 select p.purchase_id, p.site, t.sequence, t.from_state, purchase_watch_internal.state_name(t.from_state) as from_name,
   t.to_state, purchase_watch_internal.state_name(t.to_state) as to_name, t.not_before, t.not_after
 from purchase_watch_internal.purchase_transitions t join purchase_watch.purchases p on p.id = t.purchase
+where p.site = any (array(select name from purchase_watch_internal.sites));
+
+-- One row for each stay of a purchase in a state, for questions about how long customers wait where.
+create view purchase_watch.stays as
+select p.purchase_id, p.site, f.sequence, f.to_state as state, purchase_watch_internal.state_name(f.to_state) as state_name,
+  f.not_after as entered_at, t.not_after as left_at, t.to_state, purchase_watch_internal.state_name(t.to_state) as to_name,
+  extract(epoch from t.not_after - f.not_after)::float8 as seconds,
+  (select e.created_at from purchase_watch_internal.events e
+   where e.purchase = f.purchase and e.sequence > f.sequence and e.sequence < coalesce(t.sequence, 2147483647) and e.type = 'purchase.stuck'
+   order by e.sequence limit 1) as stuck_at,
+  t.sequence is null and p.status = 'watching' as is_waiting
+from purchase_watch_internal.purchase_transitions f
+join purchase_watch.purchases p on p.id = f.purchase
+left join purchase_watch_internal.purchase_transitions t on t.purchase = f.purchase and t.from_sequence = f.sequence
 where p.site = any (array(select name from purchase_watch_internal.sites));
 
 -- Without events about incidents: channels for people make their messages of those, and no system gets them.
@@ -134,8 +158,10 @@ group by site, status, state, stuck having sum(n) <> 0;
 -- Comments ----------------------------------------------------------------------------------------------------------------
 
 comment on view purchase_watch.current_purchases is 'Every registered purchase as it is known now.';
+comment on view purchase_watch.registrations is 'Purchases that the role you are logged in as registered by SQL. Programs insert into it, too, and get the row back by returning.';
 comment on view purchase_watch.stuck_purchases is 'Purchases that are stuck now: a poll confirmed it at or after the limit of their state.';
 comment on view purchase_watch.transitions is 'Changes of state, as two polls showed them: the state moved after not_before and no later than not_after.';
+comment on view purchase_watch.stays is 'Stays of purchases in their states, each once: the ended ones, and the one in which each purchase is now.';
 comment on view purchase_watch.event_log is 'What was announced, once, in order per purchase. Receivers get exactly the body.';
 comment on view purchase_watch.delivery_log is 'What became of each event at each subscriber.';
 comment on view purchase_watch.subscriber_status is 'Subscribers that get events at present, and whether they take what they are sent.';
@@ -181,10 +207,17 @@ end $comments$;
 comment on column purchase_watch.current_purchases.registered_at is 'When it was registered.';
 comment on column purchase_watch.current_purchases.registered_by is 'api, cli, or sql: and the role that inserted it.';
 comment on column purchase_watch.current_purchases.next_poll_at is 'When it is polled next; null: not any more.';
+comment on column purchase_watch.current_purchases.next_poll_reason is 'Why it is polled then: first, renewed (registered again), growth (the plan of its state), stuck_moment (its limit ends), give_up (the last look), failure (the wait after failed polls), retry_after (the service asked for that wait), recheck (of a final state), invoice, requested (by hand), site_readable (its site can be read again) or repaired. Null when it is not polled any more, or when the poll was planned before reasons were recorded.';
 comment on column purchase_watch.current_purchases.ended_at is 'When the watching ended; null while it is watched.';
 comment on column purchase_watch.current_purchases.polls is 'How often it was polled.';
 comment on column purchase_watch.current_purchases.failures is 'How many polls in a row had no usable answer.';
 comment on column purchase_watch.current_purchases.last_error is 'What was wrong the last time, in a sentence; null when nothing was.';
+comment on column purchase_watch.registrations.id is 'A number that the row gets, for programs that want a key of one column.';
+comment on column purchase_watch.registrations.purchase_id is 'The Purchase ID that the checkout service gave.';
+comment on column purchase_watch.registrations.site is 'The merchant account it belongs to; left out, the one named default, or the only one.';
+comment on column purchase_watch.registrations.reference is 'Your own name for it, such as an order number.';
+comment on column purchase_watch.registrations.metadata is 'The JSON object given at registration; comes back in every event.';
+comment on column purchase_watch.registrations.registered_at is 'When it was registered.';
 comment on column purchase_watch.stuck_purchases.waiting is 'How long it has been in this state by now.';
 comment on column purchase_watch.transitions.sequence is 'The sequence of its event; events of other types lie between.';
 comment on column purchase_watch.transitions.from_state is 'The number of the state before; null for the first observation.';
@@ -193,6 +226,18 @@ comment on column purchase_watch.transitions.to_state is 'The number of the stat
 comment on column purchase_watch.transitions.to_name is 'The name of the state after.';
 comment on column purchase_watch.transitions.not_before is 'When the state before was last seen: the change came after; null for the first observation.';
 comment on column purchase_watch.transitions.not_after is 'When the new state was first seen: the change came no later.';
+comment on column purchase_watch.stays.purchase_id is 'The Purchase ID that the checkout service gave.';
+comment on column purchase_watch.stays.site is 'The merchant account it belongs to.';
+comment on column purchase_watch.stays.sequence is 'The sequence of the event that announced the state: with purchase_id and site it names the stay.';
+comment on column purchase_watch.stays.state is 'The number of the state.';
+comment on column purchase_watch.stays.state_name is 'The name of the state.';
+comment on column purchase_watch.stays.entered_at is 'When a poll first showed the state.';
+comment on column purchase_watch.stays.left_at is 'When a poll first showed the state after it; null in the last state that is known.';
+comment on column purchase_watch.stays.to_state is 'The number of the state after it.';
+comment on column purchase_watch.stays.to_name is 'The name of the state after it.';
+comment on column purchase_watch.stays.seconds is 'From entered_at to left_at.';
+comment on column purchase_watch.stays.stuck_at is 'When the purchase was called stuck in this state; null when it never was.';
+comment on column purchase_watch.stays.is_waiting is 'Whether the purchase is in this state now and is watched.';
 comment on column purchase_watch.event_log.purchase_id is 'The purchase it is about; null for events of a site.';
 comment on column purchase_watch.event_log.created_at is 'When it was written.';
 comment on column purchase_watch.event_log.body is 'JSON text, byte for byte what receivers get.';
@@ -221,7 +266,7 @@ comment on column purchase_watch.open_incidents.kind is 'stuck, unreachable, sub
 comment on column purchase_watch.open_incidents.incident_id is 'The id of the incident.';
 comment on column purchase_watch.open_incidents.opened_at is 'When it was noticed.';
 comment on column purchase_watch.open_incidents.since is 'The earliest symptom.';
-comment on column purchase_watch.open_incidents.count is 'How many customers are overdue now; of a subscriber, deliveries that wait or were given up, counted to 1000; of replicas, those that cannot do their work.';
+comment on column purchase_watch.open_incidents.count is 'How many customers are overdue now; of a subscriber, deliveries that wait or were given up, counted to 100 000; of replicas, those that cannot do their work.';
 comment on column purchase_watch.open_incidents.peak is 'How many were affected at worst.';
 comment on column purchase_watch.open_incidents.parent is 'The incident of which it is a part, about several states of a site or several sites: only that one is alerted. Null when it is no part.';
 comment on column purchase_watch.open_incidents.severity is 'warning or critical.';

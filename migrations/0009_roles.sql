@@ -20,13 +20,15 @@ begin
   -- The lock of migrations: rights are given by one session at a time.
   perform pg_advisory_xact_lock(7236019444);
   revoke all on all functions in schema purchase_watch, purchase_watch_internal from public;
+  -- Postgres calls it for the indexes of purchases as the role that inserts, whichever that is.
+  grant execute on function purchase_watch_internal.search_key to public;
   foreach role in array array[registrar, reader] loop
     -- Roles belong to the whole cluster: another database may have made this one, or be making it now.
     if to_regrole(role) is null then
       begin
         execute format('create role %I nologin', role);
         execute format('comment on role %I is %L', role, case role
-          when registrar then 'May register purchases with purchase-watch, and nothing else.'
+          when registrar then 'May register purchases with purchase-watch, read its own registrations, and nothing else.'
           else 'May read the views of purchase-watch, and nothing else.' end);
       exception when duplicate_object or unique_violation or insufficient_privilege or internal_error then null;
       end;
@@ -46,6 +48,7 @@ begin
   end loop;
   if registrar <> all (missing) then
     grant insert (purchase_id, site, reference, metadata) on purchase_watch.purchases to purchase_watch_registrar;
+    grant select, insert (purchase_id, site, reference, metadata) on purchase_watch.registrations to purchase_watch_registrar;
     grant execute on function purchase_watch.watch to purchase_watch_registrar;
   end if;
   if reader <> all (missing) then

@@ -17,7 +17,6 @@ import { createKnownSubscribers } from './daemon/notifier/subscribers/known-subs
 import { createPoller } from './daemon/poller/poller.ts';
 import { polledSite } from './daemon/poller/sites/polled-site.ts';
 import { createActivity } from './daemon/shards/activity.ts';
-import { createClockStep } from './daemon/shards/clock-step.ts';
 import { createErasures } from './daemon/shards/erasures.ts';
 import { createNames } from './daemon/shards/names.ts';
 import { createQueueWarning } from './daemon/shards/notification-queue.ts';
@@ -127,7 +126,6 @@ export function createParts(base: Base, clients: Clients, traces: Traces | null)
     named: base.naming.named,
     onNotificationQueue: createQueueWarning(log),
     redial: base.store.redial,
-    onStep: createClockStep(base),
   });
   const loop = { clock, log, ownership, meters, traces };
   const knownSubscribers = createKnownSubscribers(base);

@@ -16,12 +16,13 @@ import type { Milliseconds } from './domain/values/time.ts';
 import type { Base, Clients, createParts } from './parts.ts';
 import { feedEraTick } from './postgres/events/feed.ts';
 import type { Logger } from './runtime/logger.ts';
+import { PACKAGE_FOLDER } from './runtime/process/package-folder.ts';
 import { beginShutdown, type Shutdown } from './runtime/process/shutdown.ts';
 import { machineKey } from './runtime/secrets/kept-key.ts';
 import type { Traces } from './runtime/traces/traces.ts';
 
 /** Where the files of the schema are. */
-export const MIGRATIONS = join(import.meta.dirname, '../migrations');
+export const MIGRATIONS = join(PACKAGE_FOLDER, 'migrations');
 /**
  * Shares of `shutdownTimeout` after which a stop goes on without calls to services (the next owner makes them again),
  * without deliveries and other work under way, without the database's answer that the shards are released, and in any case.

@@ -36,7 +36,7 @@ const REFUSED_IN_COMMENTS = [
   /\bhears\b/,
 ];
 /** Folders of tests are stories about people, who may tell and hear; their helpers are not. */
-const FOLDERS = ['src', 'bench', 'tools', 'test/support'];
+const FOLDERS = ['src', 'packages/client/src', 'packages/simulator/src', 'bench', 'tools', 'test/support'];
 
 interface Line {
   readonly place: string;

@@ -11,15 +11,18 @@ import { readImports } from './rooms.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const OWN = join(ROOT, 'packages/client');
-const ENTRY = 'client/index.ts';
+const ENTRY = 'packages/client/src/index.ts';
+/** Files of docs that the package exports. */
+const SCHEMAS = ['events.schema.json', 'alerts.schema.json'];
 /** Beside the compiled client, by the path in the repository. */
-const COPIED = ['packages/client/README.md', 'LICENSE', 'docs/events.schema.json', 'docs/alerts.schema.json'];
+const COPIED = ['packages/client/README.md', 'LICENSE', ...SCHEMAS.map((name) => `docs/${name}`)];
 
 type Versions = Readonly<Record<string, string>>;
 
 interface ClientManifest {
   readonly name: string;
   readonly version: string;
+  readonly exports: Readonly<Record<string, unknown>>;
   readonly dependencies: Versions;
   readonly optionalDependencies: Versions;
 }
@@ -39,12 +42,13 @@ export function clientManifest(): ClientManifest {
     readonly license: string;
     readonly engines: Versions;
   };
-  const { name, ...own } = readJson(join(OWN, 'package.json')) as { name: string };
+  const { name, exports, ...own } = readJson(join(OWN, 'package.json')) as Pick<ClientManifest, 'name' | 'exports'>;
   const { version, license, engines } = daemon;
   const imported = importedPackages();
   const needed = (versions: Versions) => Object.fromEntries(Object.entries(versions).filter(([each]) => imported.has(each)));
   return {
     ...{ name, version, license, engines, ...own },
+    exports: { ...exports, ...Object.fromEntries(SCHEMAS.map((each) => [`./${each}`, `./${each}`])) },
     ...{ dependencies: needed(daemon.dependencies), optionalDependencies: needed(daemon.optionalDependencies) },
   };
 }

@@ -1,6 +1,6 @@
 /**
  * Writes what is published of the contracts: JSON Schemas of the events (docs/events.schema.json for systems,
- * docs/alerts.schema.json for people) and the types of the client (src/client/contract.ts). Run by itself it writes the files; a test refuses them when they are stale.
+ * docs/alerts.schema.json for people) and the types of the client (packages/client/src/contract.ts). Run by itself it writes the files; a test refuses them when they are stale.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ export async function contractFiles(): Promise<ReadonlyMap<string, string>> {
   return new Map([
     ['docs/events.schema.json', json(systemEventsSchema())],
     ['docs/alerts.schema.json', json(peopleEventsSchema())],
-    ['src/client/contract.ts', await clientTypes()],
+    ['packages/client/src/contract.ts', await clientTypes()],
   ]);
 }
 

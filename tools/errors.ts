@@ -61,7 +61,7 @@ const REMEDIES: Readonly<Record<ProblemCode, string>> = {
   too_many_streams: 'Close streams that nobody reads, or read the feed with `GET /v1/events?wait=30s`.',
 };
 
-/** What the client of the package throws when no answer of the API came; the codes stand in src/client/http.ts. */
+/** What the client of the package throws when no answer of the API came; the codes stand in packages/client/src/http.ts. */
 const OF_CLIENT: readonly (readonly [code: string, meaning: string, remedy: string])[] = [
   ['timeout', 'No answer came in time', 'Try again; raise `timeout` of the client if the call may take longer.'],
   ['unreachable', 'There was no connection, or it broke', 'Compare `baseUrl`; see whether the daemon runs; try again.'],

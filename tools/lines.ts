@@ -2,13 +2,13 @@
  * Counts the code lines and bytes of each room, and those of the core: everything that poller, notifier and judge import, directly or
  * not. A code line has code: no blank line, no comment, no import. `npm run lines`; `--json` for programs.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readImports, roomOf } from './rooms.ts';
+import { readImports, roomOf, sourceFiles } from './rooms.ts';
 
-const SRC = join(import.meta.dirname, '../src');
+const ROOT = join(import.meta.dirname, '..');
 /** Where the core begins. */
-const CORE = ['daemon/poller/poller.ts', 'daemon/notifier/notifier.ts', 'daemon/judge/judge.ts'];
+const CORE = ['src/daemon/poller/poller.ts', 'src/daemon/notifier/notifier.ts', 'src/daemon/judge/judge.ts'];
 
 export interface Count {
   readonly files: number;
@@ -27,7 +27,7 @@ function codeLines(text: string): number {
 }
 
 function countOf(files: readonly string[]): Count {
-  const texts = files.map((file) => readFileSync(join(SRC, file), 'utf8'));
+  const texts = files.map((file) => readFileSync(join(ROOT, file), 'utf8'));
   return {
     files: files.length,
     lines: texts.reduce((sum, text) => sum + codeLines(text), 0),
@@ -46,20 +46,22 @@ export function reachedFrom(roots: readonly string[]): string[] {
   return [...reached].sort();
 }
 
-/** Counts of each room, of all rooms together (`src`), and of the core. */
-export function countLines(): Readonly<Record<'src' | 'core', Count>> & { readonly rooms: ReadonlyMap<string, Count> } {
-  const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
-  const rooms = Map.groupBy(files.sort(), (file) => (file.includes('/') ? roomOf(file) : 'src'));
+/** Counts of each room, of `src`, of the packages, of both together (`all`), and of the core. */
+export function countLines() {
+  const files = sourceFiles().sort();
+  const rooms = Map.groupBy(files, (file) => (roomOf(file).endsWith('.ts') ? 'files of src' : roomOf(file)));
   return {
     rooms: new Map([...rooms].map(([room, of]) => [room, countOf(of)])),
-    src: countOf(files),
+    src: countOf(files.filter((file) => file.startsWith('src/'))),
+    packages: countOf(files.filter((file) => file.startsWith('packages/'))),
+    all: countOf(files),
     core: countOf(reachedFrom(CORE)),
   };
 }
 
 if (import.meta.main) {
-  const { rooms, src, core } = countLines();
-  const rows: [string, Count][] = [...rooms, ['all of src', src], ['core', core]];
+  const { rooms, ...sums } = countLines();
+  const rows: [string, Count][] = [...rooms, ...Object.entries(sums)];
   if (process.argv.includes('--json')) console.log(JSON.stringify(Object.fromEntries(rows)));
   else console.table(Object.fromEntries(rows));
 }

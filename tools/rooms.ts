@@ -1,14 +1,13 @@
 /**
- * The rooms of src and the imports between them, as a picture. Run by itself it writes docs/rooms.svg. The rings are those of
+ * The rooms, which are the folders of src and the packages, and the imports between them, as a picture. Run by itself it writes docs/rooms.svg. The rings are those of
  * the table in docs/architecture.md.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { join, relative } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..');
-const SRC = join(ROOT, 'src');
 
-/** One import by one file, both as paths below src; `target` is a package's name where it is none of ours. */
+/** One import by one file, both as paths in the repository; `target` is a package's name where it is none of ours. */
 export interface Import {
   readonly file: string;
   readonly target: string;
@@ -17,26 +16,35 @@ export interface Import {
 
 const IMPORT = /\b(?:import|from)\s*\(?\s*['"]([^'"]+)['"]/g;
 
-/** All imports of src, those inside functions too. */
-export function readImports(): Import[] {
-  return readdirSync(SRC, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts'))
-    .flatMap((file) =>
-      [...readFileSync(join(SRC, file), 'utf8').matchAll(IMPORT)].map(([, target]) => {
-        const isOurs = target!.startsWith('.');
-        return { file, target: isOurs ? relative(SRC, join(SRC, dirname(file), target!)) : target!, isOurs };
-      }),
-    );
+/** The sources of `src` and of the packages, as paths in the repository. */
+export function sourceFiles(): string[] {
+  return ['src', ...readdirSync(join(ROOT, 'packages')).map((name) => `packages/${name}/src`)].flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts'))
+      .map((file) => `${folder}/${file}`),
+  );
 }
 
-/** The ring of each room, by the table `| ring | folder | … |` of the page; the simulator stands outside (NaN). */
+/** All imports of the sources, those inside functions too. */
+export function readImports(): Import[] {
+  return sourceFiles().flatMap((file) =>
+    [...readFileSync(join(ROOT, file), 'utf8').matchAll(IMPORT)].map(([, target]) => {
+      const isOurs = target!.startsWith('.');
+      return { file, target: isOurs ? relative(ROOT, join(ROOT, file, '..', target!)) : target!, isOurs };
+    }),
+  );
+}
+
+/** The ring of each room, by the table `| ring | folder | … |` of the page; the simulator stands outside (NaN). A package's room has its name. */
 export function readRings(): Map<string, number> {
   const page = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8');
-  return new Map([...page.matchAll(/^\| (\d+|–) \| `([\w.]+)` \|/gm)].map(([, ring, room]) => [room!, Number(ring)]));
+  return new Map(
+    [...page.matchAll(/^\| (\d+|–) \| `(?:packages\/)?([\w.]+)` \|/gm)].map(([, ring, room]) => [room!, Number(ring)]),
+  );
 }
 
-/** The room of a file: the first part of its path. */
-export const roomOf = (file: string): string => file.split('/')[0]!;
+/** The room of a file: the part of its path after `src` or `packages`. */
+export const roomOf = (file: string): string => file.split('/')[1]!;
 
 /** Which rooms each room imports. */
 function roomArrows(imports: readonly Import[]): Map<string, Set<string>> {
@@ -89,7 +97,7 @@ export function roomsPicture(): string {
     ([room, { x, y }]) =>
       `<rect x="${x - BOX.width / 2}" y="${y}" width="${BOX.width}" height="${BOX.height}" rx="6"/><text x="${x}" y="${y + 22}">${room}</text>`,
   );
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img" aria-label="The rooms of src; arrows point to what a room imports">
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img" aria-label="The rooms; arrows point to what a room imports">
 <style>rect{fill:#eef2f7;stroke:#5b6b80}text{font:600 14px system-ui,sans-serif;text-anchor:middle;fill:#1c2733}path{fill:none;stroke:#5b6b80;stroke-width:1.4;marker-end:url(#a)}@media(prefers-color-scheme:dark){rect{fill:#22303f;stroke:#8fa3ba}text{fill:#e6edf5}path{stroke:#8fa3ba}}</style>
 <defs><marker id="a" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" style="fill:#5b6b80;stroke:none"/></marker></defs>
 ${lines.join('\n')}

@@ -30,7 +30,15 @@ export interface Sbom {
 /** Makes it. Rejects when npm cannot read the lock. */
 export async function createSbom(): Promise<Sbom> {
   // With `--omit dev` npm leaves out yaml and zod, which development needs as well.
-  const options = ['sbom', '--sbom-format', 'cyclonedx', '--sbom-type', 'application', '--package-lock-only'];
+  const options = [
+    'sbom',
+    '--sbom-format',
+    'cyclonedx',
+    '--sbom-type',
+    'application',
+    '--package-lock-only',
+    '--workspaces=false',
+  ];
   const { stdout } = await promisify(execFile)('npm', options, { cwd: ROOT, maxBuffer: 64 * 1024 * 1024 });
   const made = JSON.parse(stdout) as Sbom;
   const { name } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { name: string };

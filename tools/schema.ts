@@ -46,8 +46,8 @@ function readTables(sql: Queries): Promise<Table[]> {
 function readReferences(sql: Queries): Promise<Reference[]> {
   return sql<Reference[]>`
     select f.relname as "from", t.relname as "to", string_agg(attname, ', ' order by k.place) as columns,
-      not bool_and(attnotnull) as "isOptional",
-      exists (select from pg_index where indrelid = conrelid and indisunique and indpred is null and indkey::smallint[] <@ conkey) as "isUnique"
+      not bool_and(attnotnull) as is_optional,
+      exists (select from pg_index where indrelid = conrelid and indisunique and indpred is null and indkey::smallint[] <@ conkey) as is_unique
     from pg_constraint c join pg_class f on f.oid = conrelid join pg_class t on t.oid = confrelid
     cross join unnest(conkey) with ordinality as k (number, place) join pg_attribute on attrelid = conrelid and attnum = k.number
     where contype = 'f' and connamespace in ('purchase_watch'::regnamespace, 'purchase_watch_internal'::regnamespace)

@@ -77,7 +77,7 @@ answer({
 
 async function codeOf(isBuilt: boolean) {
   const load = <Module>(name: string): Promise<Module> =>
-    import(new URL(isBuilt ? `../../dist/${name}.js` : `../../src/${name}.ts`, import.meta.url).href);
+    import(new URL(isBuilt ? `../../dist/src/${name}.js` : `../../src/${name}.ts`, import.meta.url).href);
   const { createApp } = await load<typeof import('../../src/app.ts')>('app');
   const { loadSettings } = await load<typeof import('../../src/config/load-settings.ts')>('config/load-settings');
   return { createApp, loadSettings };

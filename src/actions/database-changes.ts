@@ -1,6 +1,7 @@
 /** Whether the database is the one that daemons wrote to, for people and programs. */
 import { asksForComparison, COMPARE, changeText, type DatabaseChange } from '../domain/incidents/database-loss.ts';
-import { lossTrouble, type ReplicaTrouble, sentence } from '../domain/incidents/replica-trouble.ts';
+import { lossTrouble, type ReplicaTrouble } from '../domain/incidents/replica-trouble.ts';
+import { sentence } from '../domain/values/sentence.ts';
 import { isoTime, isoTimeOrNull } from '../domain/values/time.ts';
 import type { Queries } from '../postgres/connection/database.ts';
 import { markCompared, shownChanges } from '../postgres/shards/database-changes.ts';

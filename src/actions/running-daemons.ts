@@ -14,6 +14,8 @@ import { packageVersion } from '../runtime/process/package-version.ts';
 import { isGone } from '../runtime/process/process-identity.ts';
 import { secretsOf } from './subscribers/secrets.ts';
 
+export { daemonSilence, livingReplicas } from '../postgres/shards/living-replicas.ts';
+
 /** The daemons that are alive: their lease holds, and their process was not seen to be gone. */
 export async function livingDaemons(sql: Sql): Promise<LivingReplica[]> {
   return (await livingReplicas(sql)).filter(({ process }) => !isGone(process));

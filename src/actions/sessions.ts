@@ -4,6 +4,17 @@ import type { Queries } from '../postgres/connection/database.ts';
 import { endSessionOf, type ListedSession } from '../postgres/console/sessions.ts';
 import { Refused } from './subscribers/refused.ts';
 
+export {
+  addSession,
+  endSession,
+  endSessionsOf,
+  findSession,
+  listSessions,
+  namePerson,
+  noteSeen,
+  sessionsAmong,
+} from '../postgres/console/sessions.ts';
+
 /** A session as its body; `own` is the session that asks. */
 export function sessionBody(
   { id, keyName, person, address, createdAt, lastSeenAt, expiresAt }: ListedSession,

@@ -1,9 +1,8 @@
 /** The API as the daemon runs it, with a feed that wakes. A worker has the operators' part only. */
 
+import { measured, type Store } from '../actions/database.ts';
 import { createFeedHub } from '../actions/events/feed-hub.ts';
 import { poolFor } from '../config/kinds/connection-shares.ts';
-import type { Store } from '../postgres/open.ts';
-import { measured } from '../postgres/pool-use.ts';
 import { limitedPool } from './http/limited-pool.ts';
 import { createOperations } from './operations.ts';
 import type { ApiParts } from './routes.ts';

@@ -1,8 +1,9 @@
 /** The calls of operators' tools, and the middleware of every call: access, one line per request, failures to problems. */
+
 import { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
+import { heldText } from '../actions/database.ts';
 import type { Settings } from '../config/settings.ts';
-import { heldText } from '../postgres/connection/lock-holder.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { guardKeyless, requireKey } from './access/access.ts';
 import { type AccessLogParts, accessLog } from './access/access-log.ts';
@@ -10,7 +11,7 @@ import { askedBy, createFailures } from './access/failures.ts';
 import { createLineBudget, type LineBudget } from './access/line-budget.ts';
 import { type Rule, ruleTable } from './access/scopes.ts';
 import { createWrongKeys } from './access/wrong-keys.ts';
-import { mountHealth } from './health/health.ts';
+import { mountHealth } from './health.ts';
 import { answerHeaders } from './http/answer-headers.ts';
 import { refuseLarge } from './http/body.ts';
 import { invalid } from './http/invalid.ts';

@@ -1,16 +1,17 @@
 /** The console: pages at `/`, for people, over the API, which answers everything else. */
+
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
+import type { Sql } from '../actions/database.ts';
 import type { FeedHub } from '../actions/events/feed-hub.ts';
 import { guardKeyless, refusedScope } from '../api/access/access.ts';
 import { askedBy, createFailures } from '../api/access/failures.ts';
 import type { LineBudget } from '../api/access/line-budget.ts';
 import type { StreamPlaces } from '../api/events/stream-places.ts';
-import type { OverviewBody } from '../api/health/overview.ts';
 import type { Caller } from '../api/http/caller.ts';
 import type { ServedApp } from '../api/http/serve.ts';
+import type { OverviewBody } from '../api/overview/overview.ts';
 import type { ApiKey } from '../config/api-keys.ts';
-import type { Sql } from '../postgres/connection/database.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { cookieScope, themeOf, zoneOf } from './access/cookies.ts';
 import { type ConsoleEnv, mountAccess } from './access/guard.ts';
@@ -21,7 +22,7 @@ import { serveAsset } from './frame/assets.ts';
 import { badgesOf } from './frame/badges.ts';
 import { barePage, pageOf, type View } from './frame/page.ts';
 import type { Ask, PageRoute } from './frame/page-route.ts';
-import { below, createForms } from './frame/request.ts';
+import { below, readForm } from './frame/request.ts';
 import { type SiteZone, usualZone } from './frame/zones.ts';
 import { createLive } from './live.ts';
 import { failedView, notFoundView } from './pages/error.ts';
@@ -66,12 +67,11 @@ export function createConsole(parts: ConsoleParts): ServedApp {
   const { base } = cookies;
   const sessions = createSessions({ reads, changes }, keys);
   const live = createLive({ feed, places, sessions });
-  const forms = createForms();
   const app = new Hono<ConsoleEnv>();
   app.use(headers, guardKeyless(keys) as MiddlewareHandler);
   app.get('/assets/*', serveAsset);
   app.use(requireOwnPages(consoleUrl));
-  mountAccess(app, { api, sessions, forms, sql: changes, cookies, log, lines, keys, dataDir });
+  mountAccess(app, { api, sessions, sql: changes, cookies, log, lines, keys, dataDir });
   const usual = usualZone(sites);
   app.use((c, next) => inZone(zoneOf(c, usual), next));
   // Streamed as the API answers it: a page would hold the whole list.
@@ -120,7 +120,7 @@ export function createConsole(parts: ConsoleParts): ServedApp {
       const call = `${route.method} ${route.path}`;
       throw refusedScope(c, caller, { call, scope: route.scope, lines });
     }
-    const form = route.method === 'POST' ? await forms.read(c, route.largestForm) : {};
+    const form = route.method === 'POST' ? await readForm(c, route.largestForm) : {};
     const answered = await route.answer(askOf(c, { api: callsOf(c), base, consoleUrl, form }));
     if (route.method === 'POST') {
       live.refreshes.forget();

@@ -3,7 +3,7 @@ import type { ChannelRule } from '../domain/incidents/audience.ts';
 import type { AlertPolicy } from '../domain/incidents/incident.ts';
 import type { PollPolicy } from '../domain/polling/poll-plan.ts';
 import type { Ownership } from '../domain/replicas/ownership.ts';
-import type { SkippedTime } from '../domain/values/skipped-time.ts';
+import type { SkippedTime } from '../domain/values/clock-steps.ts';
 import type { Milliseconds } from '../domain/values/time.ts';
 import type { Sql } from '../postgres/connection/database.ts';
 import type { Limits } from '../postgres/stays/limits.ts';

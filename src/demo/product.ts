@@ -1,6 +1,7 @@
 /** What the demo starts around the daemon: database, simulated service, shop, Slack, and the page with switches. */
 import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
+import { createSimulator, type Simulator } from '../../packages/simulator/src/simulator.ts';
 import { hashOfKey } from '../config/api-keys.ts';
 import { AppError } from '../domain/values/errors.ts';
 import { HOUR } from '../domain/values/time.ts';
@@ -11,9 +12,9 @@ import { migrateOrExplain } from '../postgres/migrations/migrate-or-explain.ts';
 import { retireEverything } from '../postgres/polling/retire.ts';
 import { register } from '../postgres/purchases/purchases.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { PACKAGE_FOLDER } from '../runtime/process/package-folder.ts';
 import { machineKey } from '../runtime/secrets/kept-key.ts';
 import { linkTo } from '../runtime/secrets/one-time-links.ts';
-import { createSimulator, type Simulator } from '../simulator/simulator.ts';
 import { createAuditor } from './browser/auditor.ts';
 import { createBoard } from './browser/board.ts';
 import { readFacts } from './browser/facts.ts';
@@ -32,7 +33,7 @@ import type { Stage } from './terminal/stage.ts';
 /** Where the console listens, unless something else does. */
 export const API_PORT = 8_080;
 const CHECKOUT_PORT = 8_090;
-const MIGRATIONS = join(import.meta.dirname, '../../migrations');
+const MIGRATIONS = join(PACKAGE_FOLDER, 'migrations');
 /** What takes a customer minutes takes seconds. */
 const TIME_SCALE = 25;
 

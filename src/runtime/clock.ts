@@ -2,7 +2,7 @@
 
 import { uptime } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { LEAST_STEP } from '../domain/values/clock-ahead.ts';
+import { LEAST_STEP } from '../domain/values/clock-steps.ts';
 import type { Instant, Milliseconds } from '../domain/values/time.ts';
 
 export interface Clock {

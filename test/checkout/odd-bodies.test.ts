@@ -1,6 +1,6 @@
 /** One reader for every answer: what a proxy or a serializer does to its bytes keeps no operation from reading it. */
 import { expect, test } from 'vitest';
-import { type FaultKind, OPERATIONS, type Operation } from '../../src/simulator/contract/names.ts';
+import { type FaultKind, OPERATIONS, type Operation } from '../../packages/simulator/src/contract/names.ts';
 import { startCaller } from '../simulator/caller.ts';
 import { clientOf } from './service.ts';
 

@@ -2,7 +2,13 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { ApiProblem, createPurchaseWatchClient, decimalText, type JsonObject, type WatchEvent } from '../../src/client/index.ts';
+import {
+  ApiProblem,
+  createPurchaseWatchClient,
+  decimalText,
+  type JsonObject,
+  type WatchEvent,
+} from '../../packages/client/src/index.ts';
 import { parseExact } from '../../src/domain/values/exact-json.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
@@ -174,13 +180,24 @@ describe('many', () => {
     expect(await client.watchMany(['many-1', { purchaseId: 'many-2' }])).toEqual({ created: 0, existing: 2, rejected: [] });
   });
 
-  test('are split by their size and their values too', { timeout: SLOW }, async () => {
+  test('are split by their size too', { timeout: SLOW }, async () => {
     const metadata = { text: 'x'.repeat(8_000) };
-    const large = Array.from({ length: 2_200 }, (_, i) => ({ purchaseId: `large-${i}`, metadata }));
-    expect(await client.watchMany(large)).toMatchObject({ created: 2_200, rejected: [] });
-    const lines = { lines: Array.from({ length: 2_500 }, () => 1) };
-    const rich = Array.from({ length: 500 }, (_, i) => ({ purchaseId: `rich-${i}`, metadata: lines }));
-    expect(await client.watchMany(rich)).toMatchObject({ created: 500, rejected: [] });
+    const large = Array.from({ length: 500 }, (_, i) => ({ purchaseId: `large-${i}`, metadata }));
+    expect(await client.watchMany(large)).toMatchObject({ created: 500, rejected: [] });
+  });
+
+  test('a call that fails in the middle says what is registered', async () => {
+    const taken = { created: 998, existing: 1, rejected: [{ index: 7, code: 'invalid_request', detail: 'no' }] };
+    const away = JSON.stringify({ code: 'unavailable', detail: 'The database cannot be reached.' });
+    const baseUrl = await standIn((count) =>
+      count === 1 ? { status: 200, body: JSON.stringify(taken) } : { status: 503, body: away, headers: { 'retry-after': '5' } },
+    );
+    const { watchMany } = createPurchaseWatchClient({ baseUrl });
+    const ids = Array.from({ length: 1_001 }, (_, i) => `p-${i}`);
+    const problem = await problemOf(watchMany(ids));
+    expect(problem).toMatchObject({ code: 'unavailable', status: 503, retryAfter: 5, isTemporary: true, done: taken });
+    expect(problem.detail).toMatch(/^the first 1000 were taken, .*: The database cannot be reached\.$/);
+    expect(await problemOf(watchMany(ids))).toMatchObject({ detail: 'The database cannot be reached.', done: null });
   });
 
   test('none at all is no call', async () => {

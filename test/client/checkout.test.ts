@@ -1,9 +1,9 @@
 /** The checkout client as the package exports it. */
 import { afterAll, beforeAll, expect, expectTypeOf, test } from 'vitest';
+import { createCheckoutClient, type Decimal, type PaymentStatus } from '../../packages/client/src/index.ts';
+import { createSimulator, type Simulator } from '../../packages/simulator/src/simulator.ts';
 import type { PaymentStatus as WirePaymentStatus } from '../../src/checkout/payment-status.ts';
-import { createCheckoutClient, type Decimal, type PaymentStatus } from '../../src/client/index.ts';
 import type { Decimal as ExactNumber } from '../../src/domain/values/exact-json.ts';
-import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 
 let simulator: Simulator;
 let client: ReturnType<typeof createCheckoutClient>;

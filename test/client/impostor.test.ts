@@ -4,7 +4,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
-import { createPurchaseWatchClient, type PurchaseWatchClient } from '../../src/client/index.ts';
+import { createPurchaseWatchClient, type PurchaseWatchClient } from '../../packages/client/src/index.ts';
 
 async function clientOf(answer: RequestListener): Promise<PurchaseWatchClient> {
   const server = createServer(answer).listen(0, '127.0.0.1');

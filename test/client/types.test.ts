@@ -5,9 +5,7 @@
 
 import { expect, expectTypeOf, test } from 'vitest';
 import type { z } from 'zod';
-import { invoiceSchema } from '../../src/api/purchases/invoice-body.ts';
-import { type limitSchema, purchaseSchema, type transitionSchema } from '../../src/api/purchases/purchase-body.ts';
-import { eventOf } from '../../src/client/events.ts';
+import { eventOf } from '../../packages/client/src/events.ts';
 import type {
   Invoice,
   InvoiceReadyEvent,
@@ -16,10 +14,12 @@ import type {
   PurchaseWithTransitions,
   Transition,
   WatchEventType,
-} from '../../src/client/index.ts';
-import { invoiceOf } from '../../src/client/invoice.ts';
-import type { JsonObject } from '../../src/client/json.ts';
-import { purchaseOf } from '../../src/client/purchase.ts';
+} from '../../packages/client/src/index.ts';
+import { invoiceOf } from '../../packages/client/src/invoice.ts';
+import type { JsonObject } from '../../packages/client/src/json.ts';
+import { purchaseOf } from '../../packages/client/src/purchase.ts';
+import { invoiceSchema } from '../../src/api/purchases/invoice-body.ts';
+import { type limitSchema, purchaseSchema, type transitionSchema } from '../../src/api/purchases/purchase-body.ts';
 import { type JsonSchema, systemEventsSchema } from '../../src/domain/events/documents.ts';
 import type { InvoiceFacts } from '../../src/domain/events/system-event-types.ts';
 import { type EventType, SYSTEM_EVENTS } from '../../src/domain/events/system-event-types.ts';

@@ -1,9 +1,9 @@
 /** Verification as a receiver uses it, against the reference library's signatures. */
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
+import { type VerifyWebhookOptions, verifyWebhook, WebhookVerificationError } from '../../packages/client/src/index.ts';
 import { toCloudEvent } from '../../src/channels/outgoing/cloudevent.ts';
 import { createAttemptSigner } from '../../src/channels/outgoing/signature.ts';
-import { type VerifyWebhookOptions, verifyWebhook, WebhookVerificationError } from '../../src/client/index.ts';
 import { newSigningKey, publicKeyOf } from '../../src/config/kinds/signing-key.ts';
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';

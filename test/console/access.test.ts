@@ -65,7 +65,7 @@ test('signs out here, and everywhere', async () => {
   expect(await Promise.all([first, second, other].map((each) => status(cookieOf(each))))).toEqual([303, 200, 200]);
   await post('/sign-out', { from: 'everywhere' }, { cookie: cookieOf(second), 'sec-fetch-site': 'same-origin' });
   expect(await Promise.all([first, second, other].map((each) => status(cookieOf(each))))).toEqual([303, 303, 200]);
-  expect(await sessions()).not.toContainEqual({ key_name: 'API_KEY' });
+  expect(await sessions()).not.toContainEqual({ keyName: 'API_KEY' });
 });
 
 /** Signs in by a form; answers the cookie. */

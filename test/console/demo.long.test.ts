@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import axe, { type AxeResults } from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import type { OverviewBody } from '../../src/api/health/overview.ts';
+import type { OverviewBody } from '../../src/api/overview/overview.ts';
 import { stateWords } from '../../src/domain/purchases/states.ts';
 import { machineKey } from '../../src/runtime/secrets/kept-key.ts';
 import { openPage, startBrowser } from '../support/browser.ts';

@@ -1,7 +1,7 @@
 /** The map of the flow for answers that are rare: open incidents, many who wait, ways back, numbers that nobody knows. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import type { FlowBody } from '../../src/api/health/flow.ts';
+import type { FlowBody } from '../../src/api/flow/flow.ts';
 import { flowMap } from '../../src/console/pictures/flow-map.ts';
 import { flowPicture } from '../../src/console/pictures/flow-model.ts';
 import { flowList, flowTable } from '../../src/console/pictures/flow-words.ts';

@@ -48,17 +48,44 @@ beforeAll(async () => {
 });
 afterAll(() => t?.stop());
 
-test.each(PASTED)('%s', { timeout: 120_000 }, async (_, lines) => {
-  const body = new URLSearchParams({ lines }).toString();
-  const turns = watchTurns();
-  const answer = await fetch(`${t.app.url()}/purchases/register`, {
+const paste = (lines: string): Promise<Response> =>
+  fetch(`${t.app.url()}/purchases/register`, {
     method: 'POST',
-    body,
+    body: new URLSearchParams({ lines }).toString(),
     redirect: 'manual',
     headers: { cookie, origin: t.app.url()!, 'content-type': 'application/x-www-form-urlencoded' },
   });
+
+test.each(PASTED)('%s', { timeout: 120_000 }, async (_, lines) => {
+  const turns = watchTurns();
+  const answer = await paste(lines);
   await answer.arrayBuffer();
   const longest = await turns.longest();
   expect([200, 400]).toContain(answer.status);
   expect(longest).toBeLessThan(LONGEST_TURN);
+});
+
+test('1 MB of few lines is split as the API takes it', async () => {
+  const line = (index: number) =>
+    `{"purchaseId":"wide-${index}","reference":"ORD-${index}","metadata":{"text":"${'x'.repeat(930)}"}}`;
+  const answer = await paste(Array.from({ length: 980 }, (_, index) => line(index)).join('\n'));
+  expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('980 new, 0 known already')]);
+});
+
+test('lines of which a later part cannot be registered: the page says up to which line all were taken', async () => {
+  const held = Promise.withResolvers<void>();
+  const isHeld = Promise.withResolvers<void>();
+  const holder = t.database.sql.begin(async (tx) => {
+    await tx`insert into purchase_watch.purchases (purchase_id, site) values ('held-700', 'default')`;
+    isHeld.resolve();
+    await held.promise;
+  });
+  await isHeld.promise;
+  const answer = await paste(Array.from({ length: 800 }, (_, index) => `held-${index}`).join('\n'));
+  held.resolve();
+  await holder;
+  expect(answer.status).toBe(503);
+  expect(await answer.text()).toContain('The lines above line 501 were taken; send all lines again for the rest.');
+  const [row] = await t.database.sql`select count(*)::int as count from purchase_watch.purchases where purchase_id like 'held-%'`;
+  expect(row!.count).toBe(501);
 });

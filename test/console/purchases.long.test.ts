@@ -159,7 +159,7 @@ test.each([true, false])(
     expect(await page.getByLabel(/^One purchase a line/).inputValue()).toBe(`${own('c')},nowhere,\n<b>,,,,`);
     const stored = await t.database
       .sql`select purchase_id, reference from purchase_watch.purchases where purchase_id like ${`_-${javaScriptEnabled}`} order by 1`;
-    expect(stored.map(({ purchase_id, reference }) => [purchase_id, reference])).toEqual([
+    expect(stored.map(({ purchaseId, reference }) => [purchaseId, reference])).toEqual([
       [own('1'), null],
       [own('b'), 'ORD-b'],
       [own('d'), 'with, comma'],

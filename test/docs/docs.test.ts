@@ -2,12 +2,12 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } fro
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { FAULT_KINDS, LIFE_NAMES, PAYMENT_METHOD } from '../../packages/simulator/src/contract/names.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { markdownReference } from '../../src/config/reference.ts';
 import { EVENT_TYPES } from '../../src/domain/events/system-event-types.ts';
 import { DEFAULT_STATE_POLICIES, STATE_NAMES } from '../../src/domain/purchases/states.ts';
 import { formatDuration, humanDuration } from '../../src/domain/values/duration.ts';
-import { FAULT_KINDS, LIFE_NAMES, PAYMENT_METHOD } from '../../src/simulator/contract/names.ts';
 import { commandsPage } from '../../tools/commands.ts';
 import { DEFAULT_DELIVERY_SCHEDULE } from '../support/delivery-schedule.ts';
 
@@ -129,7 +129,7 @@ const FIRST_CHANGES: readonly (readonly [row: RegExp, file: string])[] = [
   [/column/, 'src/postgres/'],
   [/flag/, 'src/cli/commands.ts'],
   [/migration/, 'test/postgres/migrations/landed.test.ts'],
-  [/simulator/, 'src/simulator/values/states.ts'],
+  [/simulator/, 'packages/simulator/src/values/states.ts'],
   [/probe/, 'src/domain/polling/breaker.ts'],
   [/session/, 'src/console/access/sessions.ts'],
   [/without secrets/, 'src/runtime/logger.ts'],

@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
+import { createSimulator } from '../../packages/simulator/src/simulator.ts';
 import { connect } from '../../src/postgres/connection/database.ts';
 import { migrate } from '../../src/postgres/migrations/migrate.ts';
 import { register } from '../../src/postgres/purchases/purchases.ts';
-import { createSimulator } from '../../src/simulator/simulator.ts';
 import { runCommand } from '../cli/run.ts';
 import { startDaemon } from '../support/daemon.ts';
 import { MIGRATIONS } from '../support/database.ts';
@@ -69,7 +69,7 @@ test('the copy has every stay, follows changes and erasures, and answers the que
   const wanted = await here.unsafe(STAYS);
   expect(wanted.length).toBeGreaterThan(60);
   await expect.poll(() => there.unsafe(STAYS), { timeout: 30_000 }).toEqual(wanted);
-  expect(wanted.map(({ purchase_id }) => purchase_id)).not.toContain(erased);
+  expect(wanted.map(({ purchaseId }) => purchaseId)).not.toContain(erased);
   expect(QUESTIONS.length).toBe(6);
   for (const question of QUESTIONS)
     expect((await there.unsafe(question)).length, question).toBeGreaterThanOrEqual(

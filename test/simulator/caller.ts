@@ -1,7 +1,7 @@
 /** A running simulator with a held clock, and a merchant who calls it over real HTTP. */
 import { Agent, type Dispatcher, request } from 'undici';
 import { onTestFinished } from 'vitest';
-import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
+import { createSimulator, type Simulator, type SimulatorOptions } from '../../packages/simulator/src/simulator.ts';
 
 /** A summer morning: Stockholm is two hours ahead of UTC. */
 export const START = Date.UTC(2026, 6, 1, 8, 0, 0, 123);

@@ -2,8 +2,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { Agent, request } from 'undici';
 import { expect, onTestFinished, test } from 'vitest';
-import { createNamespaces } from '../../src/simulator/namespaces.ts';
-import { settle } from '../../src/simulator/options.ts';
+import { createNamespaces } from '../../packages/simulator/src/namespaces.ts';
+import { settle } from '../../packages/simulator/src/options.ts';
 import { startCaller } from './caller.ts';
 
 const INVENTED = 100_000;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createNamespaces } from '../../src/simulator/namespaces.ts';
-import { settle } from '../../src/simulator/options.ts';
+import { createNamespaces } from '../../packages/simulator/src/namespaces.ts';
+import { settle } from '../../packages/simulator/src/options.ts';
 import { startCaller } from './caller.ts';
 
 /** Namespaces with a held clock, called from addresses of the test's choice. */

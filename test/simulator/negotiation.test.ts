@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { PurchaseView } from '../../src/simulator/contract/purchases.ts';
+import type { PurchaseView } from '../../packages/simulator/src/contract/purchases.ts';
 import { startCaller } from './caller.ts';
 
 const states = ({ history }: PurchaseView): number[] => history.map(({ state }) => state);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { SimulatorError, type SimulatorOptions, startSimulator } from '../../src/simulator/index.ts';
+import { SimulatorError, type SimulatorOptions, startSimulator } from '../../packages/simulator/src/index.ts';
 
 test('a simulator is started with sites and credentials of its own, and stops', async () => {
   const checkout = await startSimulator({

@@ -106,7 +106,7 @@ describe('a delivery that is sent again by hand', () => {
     await retryDelivery(t.app.sql, id);
     // Why it was never sent is past; what an attempt brought still tells something.
     expect(await t.app.sql`select rank, last_error from purchase_watch_internal.deliveries where id = ${id}`).toEqual([
-      { rank: 0, last_error: status === 'suppressed' ? null : 'What it was.' },
+      { rank: 0, lastError: status === 'suppressed' ? null : 'What it was.' },
     ]);
     await t.app.deliverOnce();
     expect(sequences()).toEqual([1, 2]);

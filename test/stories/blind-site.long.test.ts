@@ -1,8 +1,8 @@
 /** A service that answers, and of which no purchase can be read: people are alerted once, and no purchase is held to it. */
 import { expect, onTestFinished, test } from 'vitest';
+import type { FaultKind } from '../../packages/simulator/src/contract/names.ts';
 import { listSites } from '../../src/postgres/polling/sites.ts';
 import { stopPurchase } from '../../src/postgres/purchases/purchases.ts';
-import type { FaultKind } from '../../src/simulator/contract/names.ts';
 import { ALL_PASSES, startTestApp, type TestApp, type TestAppOptions } from '../support/test-app.ts';
 
 const SECOND = 1_000;

@@ -2,9 +2,9 @@
 import { createServer } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
+import { createSimulator } from '../../packages/simulator/src/simulator.ts';
 import { connect } from '../../src/postgres/connection/database.ts';
 import { register } from '../../src/postgres/purchases/purchases.ts';
-import { createSimulator } from '../../src/simulator/simulator.ts';
 import { startDaemon } from '../support/daemon.ts';
 import { startKillablePostgres } from '../support/killable-postgres.ts';
 import { SECRET } from '../support/test-app.ts';

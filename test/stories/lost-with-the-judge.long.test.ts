@@ -1,9 +1,9 @@
 /** The database and the replica that judges are lost together: another replica alerts people, once, and once of the end. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
+import { createSimulator } from '../../packages/simulator/src/simulator.ts';
 import { connect } from '../../src/postgres/connection/database.ts';
 import { messagesOf } from '../../src/postgres/incidents/messages.ts';
-import { createSimulator } from '../../src/simulator/simulator.ts';
 import { type Daemon, startDaemon } from '../support/daemon.ts';
 import { canKillPostgres, startKillablePostgres } from '../support/killable-postgres.ts';
 import { startSlackStandIn } from '../support/slack-stand-in.ts';

@@ -57,9 +57,9 @@ test('what somebody adds by the API reaches nothing that the operator allowed fo
   expect([receiver.received, receiver.connections()]).toEqual([[], 0]);
   const refused =
     /^127\.0\.0\.1 may be called at port 1, and not at \d+\. .* WEBHOOK_API_ALLOW_ADDRESSES or webhooks\.apiAllowAddresses/;
-  const [waiting] = await t.app.sql<{ last_error: string }[]>`
+  const [waiting] = await t.app.sql<{ lastError: string }[]>`
     select d.last_error from purchase_watch_internal.deliveries d join purchase_watch_internal.subscribers s on s.id = d.subscriber where s.name = 'books'`;
-  expect(waiting!.last_error).toMatch(refused);
+  expect(waiting!.lastError).toMatch(refused);
   await t.app.start();
   const { status, body } = await request(`${t.app.url()}/v1/subscribers`, 'POST', { json: { name: 'more', url: receiver.url } });
   expect([status, body.errors]).toEqual([

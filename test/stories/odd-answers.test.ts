@@ -1,8 +1,8 @@
 /** Answers and rows that nobody expects: they are the purchase's own matter, and neither the site's nor that of other purchases. */
 import { afterEach, expect, test } from 'vitest';
+import type { FaultKind } from '../../packages/simulator/src/contract/names.ts';
 import { listSites } from '../../src/postgres/polling/sites.ts';
 import { findPurchases, stopPurchase } from '../../src/postgres/purchases/purchases.ts';
-import type { FaultKind } from '../../src/simulator/contract/names.ts';
 import { startTestApi } from '../api/api.ts';
 import { ID, json, STATUS, startService, statusText } from '../checkout/service.ts';
 import { startTcp } from '../support/not-http.ts';
@@ -103,7 +103,7 @@ test('a service whose answers are no HTTP is at fault as one that is down', asyn
   await t.app.deliverOnce();
   expect(logged('site.failing')).toBe(1);
   const [site] = await t.app.sql`select failing_reason, last_error from purchase_watch.site_status`;
-  expect(site).toMatchObject({ failing_reason: 'unreachable', last_error: expect.stringContaining('is not HTTP') });
+  expect(site).toMatchObject({ failingReason: 'unreachable', lastError: expect.stringContaining('is not HTTP') });
   const told = t.receiver.received.map(({ body }) => JSON.parse(body));
   expect(told).toMatchObject([{ type: 'site.unreachable', data: { reason: 'unreachable' } }]);
   expect(await findPurchases(t.app.sql, { purchaseId: purchases[0]!, site: null })).toMatchObject([{ status: 'watching' }]);
@@ -121,7 +121,7 @@ test('a State at the end of the integers is data, and breaks no view', async () 
   await t.app.sql`update purchase_watch.purchases set stuck_since = now()`;
   for (const view of ['current_purchases', 'stuck_purchases', 'purchase_totals']) {
     const rows = await t.app.sql.unsafe(`select state_name from purchase_watch.${view}`);
-    expect(rows.map(({ state_name }) => state_name as string).sort()).toEqual(names.flat().sort());
+    expect(rows.map(({ stateName }) => stateName as string).sort()).toEqual(names.flat().sort());
   }
   expect(await t.app.sql`select from purchase_watch.transitions where to_name like 'Unknown(%'`).toHaveLength(3);
 });
@@ -173,7 +173,7 @@ test('a reference without an end makes no large event, and a price without an en
   const [row] = await t.app.sql`
     select p.state, p.last_error, length(d.fields::text) as length from purchase_watch.purchases p
     join purchase_watch_internal.purchase_details d on d.purchase = p.id`;
-  expect(row).toMatchObject({ state: 1, last_error: expect.stringContaining('The field Price has more digits') });
+  expect(row).toMatchObject({ state: 1, lastError: expect.stringContaining('The field Price has more digits') });
   expect(row!.length).toBeLessThan(512);
 
   // What an older version stored is cut where it is told.

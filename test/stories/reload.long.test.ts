@@ -4,7 +4,7 @@ import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { createSimulator, type Simulator } from '../../packages/simulator/src/simulator.ts';
 import { type Daemon, startDaemon } from '../support/daemon.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';

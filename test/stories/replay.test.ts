@@ -57,7 +57,7 @@ describe('a replay', () => {
         .sql`select d.attempts, d.attempts_before, d.status, d.rank, d.took_ms is not null as measured, array_agg(a.number order by a.number) as numbers
         from purchase_watch_internal.deliveries d join purchase_watch_internal.attempts a on a.delivery = d.id group by d.id order by d.event`,
     ).toEqual(
-      [1, 2, 3].map(() => ({ attempts: 2, attempts_before: 1, status: 'delivered', rank: 2, measured: true, numbers: [1] })),
+      [1, 2, 3].map(() => ({ attempts: 2, attemptsBefore: 1, status: 'delivered', rank: 2, measured: true, numbers: [1] })),
     );
     const [{ id }] = await t.app.sql<[{ id: number }]>`select max(id)::float8 as id from purchase_watch_internal.deliveries`;
     expect((await findDelivery(t.app.sql, id))!.tries).toMatchObject([

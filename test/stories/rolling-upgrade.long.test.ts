@@ -22,7 +22,7 @@ afterEach(async () => {
 function nextVersion(...texts: readonly string[]): string {
   const program = mkdtempSync(join(tmpdir(), 'purchase-watch-next-'));
   cleanUp.push(() => rmSync(program, { recursive: true }));
-  for (const name of ['src', 'bin', 'assets', 'migrations', 'package.json'])
+  for (const name of ['src', 'packages', 'bin', 'assets', 'migrations', 'package.json'])
     cpSync(join(PROJECT, name), join(program, name), { recursive: true });
   symlinkSync(join(PROJECT, 'node_modules'), join(program, 'node_modules'));
   for (const [index, text] of texts.entries()) addFile(program, OWN + 1 + index, text);

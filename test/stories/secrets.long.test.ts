@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { LIFE_NAMES } from '../../src/simulator/contract/names.ts';
+import { LIFE_NAMES } from '../../packages/simulator/src/contract/names.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 let t: TestApp;

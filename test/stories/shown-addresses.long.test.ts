@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { createSimulator } from '../../src/simulator/simulator.ts';
+import { createSimulator } from '../../packages/simulator/src/simulator.ts';
 import { request } from '../api/api.ts';
 import { runCommand } from '../cli/run.ts';
 import { startDaemon } from '../support/daemon.ts';

@@ -72,7 +72,7 @@ test('of an incident that came and went in a silence is nothing', async () => {
   await look('3h');
   expect(messages()).toEqual([]);
   const [row] = await t.database.sql`select ended_at is not null as ended, said_at from purchase_watch_internal.incidents`;
-  expect(row).toEqual({ ended: true, said_at: null });
+  expect(row).toEqual({ ended: true, saidAt: null });
 });
 
 test('of an incident that people knew of before the silence is its end', async () => {
@@ -141,6 +141,6 @@ test('whoever looks after an incident ends the reminders, until that is given up
   await look('31s');
   expect(messages().at(-1)).toContain('answers again');
   expect(await sql`select acknowledged_by from purchase_watch_internal.incidents where ended_at is not null`).toMatchObject([
-    { acknowledged_by: 'Kim' },
+    { acknowledgedBy: 'Kim' },
   ]);
 });

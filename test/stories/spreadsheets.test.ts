@@ -25,7 +25,7 @@ beforeEach(async () => {
 
 const registered = async () =>
   (await t.database.sql`select purchase_id, reference from purchase_watch.purchases order by purchase_id`).map(
-    ({ purchase_id, reference }) => (reference === null ? purchase_id : `${purchase_id}=${reference}`),
+    ({ purchaseId, reference }) => (reference === null ? purchaseId : `${purchaseId}=${reference}`),
   );
 const watchFile = (content: string | Buffer, name = 'orders.csv') =>
   onDatabase(t.database, ['watch', '--file', temporaryFile(content, name)]);

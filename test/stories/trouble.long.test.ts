@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { FAULT_KINDS, type FaultKind } from '../../packages/simulator/src/contract/names.ts';
 import { listSites } from '../../src/postgres/polling/sites.ts';
-import { FAULT_KINDS, type FaultKind } from '../../src/simulator/contract/names.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 /** For a good answer on a busy machine; the tests of answers that never end wait for it. */

@@ -1,6 +1,6 @@
 /** A purchase whose answers cannot be used, or whose record the database refuses, beside good ones: it is loud, and heals by itself. */
 import { afterEach, expect, test } from 'vitest';
-import type { FaultSpec } from '../../src/simulator/contract/control.ts';
+import type { FaultSpec } from '../../packages/simulator/src/contract/control.ts';
 import { runCommand } from '../cli/run.ts';
 import { ALL_PASSES, startTestApp, type TestApp } from '../support/test-app.ts';
 

@@ -1,5 +1,5 @@
 /** What each kind of fault does to the world, and how it ends. */
-import type { FaultKind as ServiceFault } from '../../src/simulator/contract/names.ts';
+import type { FaultKind as ServiceFault } from '../../packages/simulator/src/contract/names.ts';
 import { holdStill } from '../support/hold-still.ts';
 import type { FaultKind, PlannedFault } from './forecast.ts';
 import type { Replica, World } from './world.ts';

@@ -1,5 +1,5 @@
 /** Which faults come when: a schedule that follows from the seed alone. */
-import { between, pick, type Random } from '../../src/simulator/values/random.ts';
+import { between, pick, type Random } from '../../packages/simulator/src/values/random.ts';
 
 export const FAULT_KINDS = [
   'database path held',

@@ -2,10 +2,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Simulator } from '../../packages/simulator/src/simulator.ts';
+import { between, pick, type Random } from '../../packages/simulator/src/values/random.ts';
 import type { Sql } from '../../src/postgres/connection/database.ts';
 import { register } from '../../src/postgres/purchases/purchases.ts';
-import type { Simulator } from '../../src/simulator/simulator.ts';
-import { between, pick, type Random } from '../../src/simulator/values/random.ts';
 import { startDaemon } from '../support/daemon.ts';
 
 /** Of the second one, an older file of settings knows nothing. */

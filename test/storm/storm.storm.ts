@@ -7,7 +7,7 @@
  */
 import { appendFileSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
-import { createRandom } from '../../src/simulator/values/random.ts';
+import { createRandom } from '../../packages/simulator/src/values/random.ts';
 import { readBooks, unexplainedLosses, wrongAudits, wrongEvents, wrongLossAlerts, wrongNews, wrongRows } from './agreement.ts';
 import {
   bugsInTheLogs,

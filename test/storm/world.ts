@@ -3,10 +3,10 @@ import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { createSimulator, type Simulator } from '../../packages/simulator/src/simulator.ts';
+import { createRandom } from '../../packages/simulator/src/values/random.ts';
 import { connect, type Sql } from '../../src/postgres/connection/database.ts';
 import { migrate } from '../../src/postgres/migrations/migrate.ts';
-import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
-import { createRandom } from '../../src/simulator/values/random.ts';
 import { type Daemon, startDaemon } from '../support/daemon.ts';
 import { MIGRATIONS } from '../support/database.ts';
 import { startPostgresPair } from '../support/postgres-pair.ts';

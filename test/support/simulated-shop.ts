@@ -4,6 +4,11 @@
  */
 
 import TinyQueue from 'tinyqueue';
+import type { Control } from '../../packages/simulator/src/contract/control.ts';
+import type { LifeName } from '../../packages/simulator/src/contract/names.ts';
+import { drawLifeName } from '../../packages/simulator/src/purchases/lives.ts';
+import { createSimulator } from '../../packages/simulator/src/simulator.ts';
+import { createRandom, type Random } from '../../packages/simulator/src/values/random.ts';
 import { decide } from '../../src/domain/deciding/decide.ts';
 import type { ChannelRule } from '../../src/domain/incidents/audience.ts';
 import type { AlertPolicy } from '../../src/domain/incidents/incident.ts';
@@ -12,11 +17,6 @@ import type { Purchase } from '../../src/domain/purchases/purchase.ts';
 import { createRehearsal } from '../../src/domain/rehearsal/rehearsal.ts';
 import type { RehearsalResult } from '../../src/domain/rehearsal/rehearsal-result.ts';
 import type { RecordedStay } from '../../src/domain/stays/recorded-stay.ts';
-import type { Control } from '../../src/simulator/contract/control.ts';
-import type { LifeName } from '../../src/simulator/contract/names.ts';
-import { drawLifeName } from '../../src/simulator/purchases/lives.ts';
-import { createSimulator } from '../../src/simulator/simulator.ts';
-import { createRandom, type Random } from '../../src/simulator/values/random.ts';
 
 const SECOND = 1_000;
 export const MINUTE = 60 * SECOND;

@@ -1,6 +1,7 @@
 /** The whole product for one test: own database, simulator, receiver and Slack stand-in, clock in the test's hand. */
 
 import { expect } from 'vitest';
+import { createSimulator, type Simulator, type SimulatorOptions } from '../../packages/simulator/src/simulator.ts';
 import { type App, createApp } from '../../src/app.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import type { Settings } from '../../src/config/settings.ts';
@@ -8,7 +9,6 @@ import type { StuckMode } from '../../src/domain/incidents/audience.ts';
 import type { Replacements } from '../../src/parts.ts';
 import { findPurchases, register } from '../../src/postgres/purchases/purchases.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
-import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
 import { type TestDatabase, testDatabase } from './database.ts';
 import { eventFaults } from './event-contract.ts';
 import { MACHINE_DIR } from './machine.ts';

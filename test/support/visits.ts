@@ -3,15 +3,15 @@
  * what comes out are the stays that the judge would read, in the order in which they would be recorded.
  */
 
+import type { LifeName } from '../../packages/simulator/src/contract/names.ts';
+import { drawLifeName, drawSteps } from '../../packages/simulator/src/purchases/lives.ts';
+import { createRandom, type Random } from '../../packages/simulator/src/values/random.ts';
 import { clearsAt, type Detection, feed, look, newDetection } from '../../src/domain/incidents/detection.ts';
 import { DEFAULT_POLL_POLICY, nextPoll, type PollPolicy, policyOf } from '../../src/domain/polling/poll-plan.ts';
 import { stuckMoment } from '../../src/domain/polling/stuck.ts';
 import { numberOf } from '../../src/domain/purchases/states.ts';
 import { type SiteStay, stayThatBecameStuck, stayThatEnded } from '../../src/domain/stays/stay.ts';
 import type { Usual } from '../../src/domain/stays/usual.ts';
-import type { LifeName } from '../../src/simulator/contract/names.ts';
-import { drawLifeName, drawSteps } from '../../src/simulator/purchases/lives.ts';
-import { createRandom, type Random } from '../../src/simulator/values/random.ts';
 import { aPurchase } from './a-purchase.ts';
 
 const SECOND = 1_000;

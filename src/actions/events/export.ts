@@ -17,6 +17,8 @@ import {
   transitionsPage,
 } from '../../postgres/reports/export.ts';
 
+export { EXPORTED } from '../../postgres/reports/export.ts';
+
 interface ExportWanted {
   readonly what: Exported;
   /** The cursor of the last row that is known; null: from the oldest that is kept. */

@@ -2,8 +2,28 @@
 
 import type { EventType } from '../../domain/events/system-event-types.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import { comparePlaces, type FeedPlace, type FeedQuery, isFeedHeld, readFeed } from '../../postgres/events/feed.ts';
-import type { FeedHub } from './feed-hub.ts';
+import type { Queries, Sql } from '../../postgres/connection/database.ts';
+import { listen } from '../../postgres/connection/listen.ts';
+import {
+  comparePlaces,
+  type FeedPlace,
+  type FeedQuery,
+  isFeedHeld,
+  readFeed,
+  readHorizon,
+  readLatest,
+} from '../../postgres/events/feed.ts';
+import { createFeedHub, type FeedHub } from './feed-hub.ts';
+
+export {
+  comparePlaces,
+  FEED_START,
+  type FedEvent,
+  type FeedPlace,
+  feedCursor,
+  placeOfCursor,
+  placeOfEvent,
+} from '../../postgres/events/feed.ts';
 
 export interface Follow {
   readonly after: FeedPlace;
@@ -34,6 +54,30 @@ export async function followFeed(
     if (signal.aborted) return page;
     place = page.next;
   }
+}
+
+/** Events after a place as the feed gets them, until the signal; notifications on another connection, to the database's address, wake the reader. */
+export async function* comingEvents(sql: Sql, url: string, { after, ...wanted }: Follow) {
+  const hub = createFeedHub(sql);
+  const listener = listen(url, ['purchase_watch_events'], { onNotify: hub.wake, onListening: hub.wake });
+  try {
+    for (let place = after; !wanted.signal.aborted; ) {
+      const page = await followFeed(hub, { ...wanted, after: place });
+      yield* page.events;
+      place = page.next;
+    }
+  } finally {
+    await listener.stop();
+  }
+}
+
+/** The latest events, or the next ones after a place, as far as the feed is complete now. */
+export async function readEvents(
+  sql: Queries,
+  { after, ...wanted }: Omit<FeedQuery, 'after' | 'horizon'> & { readonly after: FeedPlace | null },
+) {
+  const horizon = await readHorizon(sql);
+  return after === null ? readLatest(sql, { ...wanted, horizon }) : (await readFeed(sql, { ...wanted, after, horizon })).events;
 }
 
 async function readPage({ sql }: FeedHub, query: FeedQuery) {

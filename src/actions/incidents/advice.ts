@@ -9,11 +9,11 @@ import {
   type ReplicaTrouble,
   reasonsOf,
   replicaRemedies,
-  sentence,
 } from '../../domain/incidents/replica-trouble.ts';
 import { isUnnamed } from '../../domain/incidents/symptom.ts';
 import { isUnpolled } from '../../domain/polling/unpolled.ts';
 import { namedState } from '../../domain/purchases/states.ts';
+import { sentence } from '../../domain/values/sentence.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
 import type { IncidentRow } from '../../postgres/incidents/list.ts';
 import { lossTroubles } from '../database-changes.ts';

@@ -10,6 +10,8 @@ import { lastMessage, messagesOf } from '../../postgres/incidents/messages.ts';
 import { Refused } from '../subscribers/refused.ts';
 import { adviceFor } from './advice.ts';
 
+export { type IncidentRow, listIncidents };
+
 /** Open ones that are named to a person who gave a wrong id. */
 const MOST_NAMED = 5;
 /** Open ones that a mistyped id is compared with. */

@@ -5,8 +5,12 @@ import type { IncidentKind } from '../../domain/incidents/symptom.ts';
 import { DAY, type Instant, isoTime, type Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
 import { addSilence, endSilence, findSilence, type SilenceRow } from '../../postgres/incidents/silences.ts';
+import { listSites } from '../../postgres/polling/sites.ts';
+import { listSubscribers } from '../../postgres/subscribers/subscribers.ts';
 import { Refused } from '../subscribers/refused.ts';
 import { silenceName } from './body.ts';
+
+export { listSilences, type SilenceRow } from '../../postgres/incidents/silences.ts';
 
 /** How far in the past a silence may begin, for clocks that differ: an alert that was sent cannot be taken back. */
 const SKEW: Milliseconds = 10_000;
@@ -29,10 +33,8 @@ export interface SilenceWish {
 /** What the check needs to know, and how fields are called where the wish was written. */
 export interface SilenceFacts {
   readonly now: Instant;
-  /** The subscribers there are. */
-  readonly subscribers: readonly string[];
-  /** Why a name is none of a site, or null. */
-  siteProblem(name: string): string | null;
+  /** Why a name is none of these sites, or null. */
+  siteProblem(name: string, known: readonly string[]): string | null;
   /** Fields that are wrong already: they were given, and get no second error. */
   isWrong(field: SilenceField): boolean;
   readonly words: { readonly yes: string; readonly endsAt: string; readonly listSubscribers: string };
@@ -45,10 +47,10 @@ export interface SilenceProblem {
   readonly isUnknownSite?: true;
 }
 
-/** What is wrong with what the fields say together, one problem a field at most. */
-export function silenceProblems(wish: SilenceWish, facts: SilenceFacts): SilenceProblem[] {
+/** What is wrong with what the fields say together, and names of which the database has none; one problem a field at most. */
+export async function silenceProblems(sql: Queries, wish: SilenceWish, facts: SilenceFacts): Promise<SilenceProblem[]> {
   const found = new Map<SilenceField, SilenceProblem>();
-  for (const each of [...scopeProblems(wish, facts), ...nameProblems(wish, facts), ...timeProblems(wish, facts)])
+  for (const each of [...scopeProblems(wish, facts), ...(await nameProblems(sql, wish, facts)), ...timeProblems(wish, facts)])
     if (!facts.isWrong(each.field) && !found.has(each.field)) found.set(each.field, each);
   return [...found.values()];
 }
@@ -75,17 +77,24 @@ function scopeProblems(wish: SilenceWish, { isWrong, words }: SilenceFacts): Sil
   return found;
 }
 
-/** Names of which there is none. */
-function nameProblems({ subscriber, site }: SilenceWish, facts: SilenceFacts): SilenceProblem[] {
-  const { subscribers, siteProblem, isWrong, words } = facts;
+async function nameProblems(
+  sql: Queries,
+  { subscriber, site }: SilenceWish,
+  { siteProblem, isWrong, words }: SilenceFacts,
+): Promise<SilenceProblem[]> {
+  const [sites, subscribers] = await Promise.all([namesOf(listSites(sql)), namesOf(listSubscribers(sql))]);
   const found: SilenceProblem[] = [];
   if (subscriber !== undefined && !isWrong('subscriber') && !subscribers.includes(subscriber)) {
     const hint = suggestion(subscriber.slice(0, 100), subscribers);
     found.push({ field: 'subscriber', problem: `is no subscriber${hint}; ${words.listSubscribers} lists them` });
   }
-  const unknown = site === undefined || isWrong('site') ? null : siteProblem(site);
+  const unknown = site === undefined || isWrong('site') ? null : siteProblem(site, sites);
   if (unknown !== null) found.push({ field: 'site', problem: unknown, isUnknownSite: true });
   return found;
+}
+
+async function namesOf(rows: Promise<readonly { readonly name: string }[]>): Promise<string[]> {
+  return (await rows).map(({ name }) => name);
 }
 
 function timeProblems({ startsAt: from, endsAt }: SilenceWish, { now, words }: SilenceFacts): SilenceProblem[] {

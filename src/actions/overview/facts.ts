@@ -16,6 +16,7 @@ import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
 import { lostDeliveries } from '../../postgres/subscribers/trouble.ts';
 import { livingDaemons } from '../running-daemons.ts';
 import { wallClockAt } from './finding.ts';
+import { together } from './together.ts';
 
 /** Open incidents that are read; a site has one at most for each state, and one for itself. */
 const MOST_INCIDENTS = 500;
@@ -60,14 +61,4 @@ export async function readFacts(sql: Sql) {
     notificationQueue: moment.notificationQueue,
     completions: completionsOf(edgesOf(counted, usual), usual.length > 0),
   };
-}
-
-/** All of some promises, by their names. */
-async function together<Values extends Readonly<Record<string, unknown>>>(
-  promises: {
-    readonly [Name in keyof Values]: Promise<Values[Name]>;
-  },
-): Promise<Values> {
-  const named = Object.entries(promises).map(async ([name, promise]) => [name, await promise] as const);
-  return Object.fromEntries(await Promise.all(named)) as Values;
 }

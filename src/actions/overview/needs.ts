@@ -1,8 +1,8 @@
 import { endsUnless } from '../../domain/incidents/ending.ts';
 import type { Level } from '../../domain/incidents/incident.ts';
-import { sentence } from '../../domain/incidents/replica-trouble.ts';
 import { counted } from '../../domain/values/counts.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
+import { sentence } from '../../domain/values/sentence.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import type { IncidentRow } from '../../postgres/incidents/list.ts';
 import { placeOf, whatOf } from '../incidents/words.ts';

@@ -1,20 +1,30 @@
-/** How everything is, as the API and `status --json` show it. */
+/** How everything is: what `GET /v1/overview` answers, and `status` shows. */
 import { type Level, levelOf } from '../../domain/incidents/incident.ts';
 import { type FirstPolls, longestFirstPolls } from '../../domain/polling/first-polls.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { countOpenIncidents } from '../../postgres/incidents/incidents.ts';
+import { orderCounts } from '../../postgres/incidents/paid-twice.ts';
 import { readSiteCalls } from '../../postgres/polling/site-calls.ts';
 import { type DueLag, longestStuck, totalLag, waitingOf } from '../../postgres/reports/overview.ts';
 import { type ActivitySums, recentActivity } from '../../postgres/shards/activity.ts';
+import { failingDeliveries } from '../../postgres/subscribers/trouble.ts';
 import { changeBody } from '../database-changes.ts';
+import { ordersBody } from '../flow/site.ts';
 import { siteCallsBody } from '../flow/site-calls.ts';
+import { incidentBody } from '../incidents/body.ts';
 import { daemonsDiffer, differText } from '../running-daemons.ts';
 import { healthBody } from '../subscribers/body.ts';
 import { type OverviewFacts, readFacts } from './facts.ts';
 import type { Finding } from './finding.ts';
 import { headlineOf, needsOf } from './needs.ts';
+
+export { totalLag, type UnreadablePurchase, type WaitingDeliveries, waitingOf } from '../../postgres/reports/overview.ts';
+export { MOST_FAILING } from '../../postgres/subscribers/trouble.ts';
+
+/** Open incidents that are shown one by one. */
+export const MOST_SHOWN = 20;
 
 interface OverviewWanted {
   /** The only site that is shown; the headline is about everything all the same. */
@@ -23,27 +33,31 @@ interface OverviewWanted {
   readonly others?: () => Promise<readonly Finding[]>;
 }
 
+export type Overview = Awaited<ReturnType<typeof readOverview>>;
+
 /** Reads counters and the fronts of queues, so it costs the same at any size: the facts for people, and the same as a body for programs. */
 export async function readOverview(sql: Sql, wanted: OverviewWanted = {}) {
   const read = await readAll(sql, wanted);
-  const { facts, headline, calls, oldest } = read;
-  return { facts, headline, calls, oldest, body: overviewBody(read) };
+  return { ...read, body: overviewBody(read) };
 }
 
 async function readAll(sql: Sql, { site, others }: OverviewWanted) {
-  const [all, open, short, long, calls, ofSite, own] = await Promise.all([
+  const [all, failures, orders, open, short, long, calls, ofSite, own] = await Promise.all([
     readFacts(sql),
+    failingDeliveries(sql),
+    orderCounts(sql),
     countOpenIncidents(sql),
     recentActivity(sql, 5),
     recentActivity(sql, 60),
-    readSiteCalls(sql, null),
+    readSiteCalls(sql, site ?? null),
     site === undefined ? [] : longestStuck(sql, { site, most: 1 }),
     others?.() ?? [],
   ]);
   const oldest = (site === undefined ? all.stuck : ofSite)[0] ?? null;
   const needs = needsOf(all, own);
   const headline = { ...headlineOf(needs, all), needs };
-  return { facts: site === undefined ? all : factsOf(site, all), headline, open, short, long, calls, oldest };
+  const facts = site === undefined ? all : factsOf(site, all);
+  return { ...facts, headline, failures, orders, open, short, long, calls, oldest };
 }
 
 type Read = Awaited<ReturnType<typeof readAll>>;
@@ -62,8 +76,8 @@ function factsOf(site: string, facts: OverviewFacts): OverviewFacts {
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
 
-function overviewBody({ facts, headline, open, short, long, calls, oldest }: Read) {
-  const { now, sites, counts, lags, firsts, subscribers, waiting, daemons, changes } = facts;
+function overviewBody({ now, headline, sites, counts, lags, firsts, open, short, long, calls, oldest, ...read }: Read) {
+  const { daemons, changes, incidents, failures, orders } = read;
   const differ = daemonsDiffer(daemons);
   const rates = (site: string | null) => ({
     last5Minutes: perMinute(short.filter((row) => site === null || row.site === site)),
@@ -78,7 +92,7 @@ function overviewBody({ facts, headline, open, short, long, calls, oldest }: Rea
       watching: sum(counts.filter(({ status }) => status === 'watching').map(({ count }) => count)),
       stuck: sum(counts.map(({ stuck }) => stuck)),
       oldestStuck: oldest === null ? null : { purchaseId: oldest.purchaseId, site: oldest.site },
-      unreadable: facts.unreadable.map((row) => ({ ...row, since: isoTime(row.since) })),
+      unreadable: read.unreadable.map((row) => ({ ...row, since: isoTime(row.since) })),
       groups: counts.map(({ state, oldest: since, ...group }) => ({
         ...group,
         state: state === null ? null : { ...namedState(state) },
@@ -96,19 +110,33 @@ function overviewBody({ facts, headline, open, short, long, calls, oldest }: Rea
       lastError: failingSince === null ? null : lastError,
       lastAnswerAt: isoTimeOrNull(lastSuccessAt),
       lastReadAt: isoTimeOrNull(lastReadAt),
+      orders: ordersBody(orders.get(name)),
       openIncidents: sum(open.filter(({ site }) => site === name).map(({ atSite }) => atSite)),
       due: dueBody(totalLag(lags.filter(({ site }) => site === name))),
       firstPolls: firstPollsBody(firsts.filter(({ site }) => site === name)),
       perMinute: rates(name),
       replicas: calls.filter((row) => row.site === name).map(siteCallsBody),
     })),
-    subscribers: subscribers.map((row) => {
+    subscribers: read.subscribers.map((row) => {
       const { name, kind, status, statusReason } = row;
-      const { pending, inFlight, parked, atLeast, dueSince } = waitingOf(waiting, row.id);
-      const waits = { pending, inFlight, parked, atLeast, dueSince: isoTimeOrNull(dueSince) };
-      return { name, kind, status, statusReason, health: healthBody(row), waiting: waits };
+      const { subscriber: _, dueSince, ...waits } = waitingOf(read.waiting, row.id);
+      const failed = failures.find((each) => each.name === name);
+      return {
+        name,
+        kind,
+        status,
+        statusReason,
+        health: healthBody(row),
+        failing: failed?.failing ?? 0,
+        lastError: row.health?.lastError ?? failed?.lastError ?? row.unreached?.error ?? null,
+        waiting: { ...waits, dueSince: isoTimeOrNull(dueSince) },
+      };
     }),
-    incidents: { open: sum(open.map(({ count }) => count)), severity: worstOf(open) },
+    incidents: {
+      open: sum(open.map(({ count }) => count)),
+      severity: worstOf(open),
+      data: incidents.slice(0, MOST_SHOWN).map(incidentBody),
+    },
     daemonsDiffer: differ === null ? null : differText(differ),
     replicas: daemons.map(({ id, startedAt, shards }) => ({ id, startedAt: isoTime(startedAt), shards })),
   };

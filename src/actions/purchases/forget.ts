@@ -1,11 +1,15 @@
 /** Erasing a purchase with everything that is known of it: what there is, and doing it. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import { type Instant, isoTime, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { heldByText } from '../../postgres/connection/lock-holder.ts';
 import { countErasable, type ErasedCounts, erase, eraseHolder, eraseMentions } from '../../postgres/purchases/erase.ts';
 import { findPurchases, type PurchaseRow } from '../../postgres/purchases/purchases.ts';
 import { findRemarks, namesOf, referencesOf } from '../../postgres/purchases/remarks.ts';
+
+export { erasures } from '../../postgres/purchases/erase.ts';
+export type { Remark } from '../../postgres/purchases/remarks.ts';
+export type { ErasedCounts };
 
 /** By then the judge has written the alerts that it was writing. */
 const JUDGED_BY: Milliseconds = 1_000;
@@ -27,8 +31,14 @@ export const OUT_OF_REACH = [
  * remarks than are listed.
  */
 export async function planErasing(sql: Sql, purchase: PurchaseRow) {
-  const counts = await countErasable(sql, purchase);
-  return { counts, ...(await findRemarks(sql, namesOf(purchase.purchaseId, referencesOf(purchase)))) };
+  const [counts, remarks] = await Promise.all([countErasable(sql, purchase), remarksAbout(sql, purchase.purchaseId, [purchase])]);
+  return { counts, ...remarks };
+}
+
+/** Finds what people wrote about a purchase, by its id and by the references of these rows of it: none when it was erased. */
+export async function remarksAbout(sql: Sql, id: string, rows: readonly PurchaseRow[]) {
+  const { remarks, isWhole } = await findRemarks(sql, namesOf(id, rows.flatMap(referencesOf)));
+  return { remarks: remarks.map(({ at, ...remark }) => ({ ...remark, at: isoTime(at) })), isWhole };
 }
 
 export type ErasePlan = Awaited<ReturnType<typeof planErasing>>;

@@ -11,7 +11,7 @@ import type { PurchaseRow } from '../../postgres/purchases/purchases.ts';
 import { csvLine } from '../csv.ts';
 import type { Checked } from '../subscribers/rules.ts';
 
-export { OUTCOMES, outcomeOf, SORTS };
+export { listPurchases, OUTCOMES, type PurchaseFilter, SORTS, type Sort };
 
 /** Reads an amount such as `249.50`. */
 export function readAmount(text: string): Checked<string> {

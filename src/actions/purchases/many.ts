@@ -1,12 +1,15 @@
 /** Polling, announcing again and stopping many purchases at once: what would come of it, and doing it. */
-import { sentence } from '../../domain/incidents/replica-trouble.ts';
+
 import { usableAnswers } from '../../domain/polling/reach.ts';
 import { unnamedSiteText, unpolledAdvice } from '../../domain/polling/unpolled.ts';
 import { counted } from '../../domain/values/counts.ts';
+import { sentence } from '../../domain/values/sentence.ts';
 import { isoTime } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
 import { announceAgain } from '../../postgres/deliveries/deliveries-again.ts';
+import { stopPurchasesOf } from '../../postgres/polling/rename.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
+import { type WatchSettled, watchSettled } from '../../postgres/polling/watch-settled.ts';
 import { listPurchases } from '../../postgres/purchases/list.ts';
 import type { PurchaseFilter } from '../../postgres/purchases/list-filter.ts';
 import type { Position } from '../../postgres/purchases/list-sources.ts';
@@ -24,8 +27,12 @@ export type ManyAct = (typeof MANY_ACTS)[number];
 /** Chosen by a filter, so many at most by API and pages; beyond it, by the command. */
 export const MOST_MATCHING = 10_000;
 
-/** So many in one statement. */
+export { countSettled } from '../../postgres/polling/watch-settled.ts';
+
+/** So many in one statement; more would hold locks for long. */
 const AT_ONCE = 500;
+/** First polls a second of those that are watched again, so that customers who pay now are polled in time. */
+export const FIRST_POLLS_A_SECOND = 10;
 
 /** `dryRun` changes nothing. */
 type ManyOptions = { readonly act: ManyAct; readonly dryRun: boolean; readonly opening?: Opening | undefined };
@@ -116,4 +123,20 @@ async function unpolled(sql: Queries, meant: readonly Chosen[]) {
       : `${sentence(unnamedSiteText(site))}: ${unpolledAdvice(site)}.`;
     return [{ site: name, count, waits }];
   });
+}
+
+/** Stops all watched purchases of a site; answers how many. Those that other sessions have locked are left alone. */
+export const stopSite = (sql: Queries, site: string) => untilNone(() => stopPurchasesOf(sql, site, AT_ONCE));
+
+/** Watches all purchases again that settled in a state, of one site or of all; answers how many. */
+export const watchSettledAgain = (sql: Queries, which: Pick<WatchSettled, 'state' | 'site'>) =>
+  untilNone((before) => watchSettled(sql, { ...which, limit: AT_ONCE, before, perSecond: FIRST_POLLS_A_SECOND }));
+
+/** Repeats a step, which gets the sum so far, until it does nothing more; answers the sum. */
+async function untilNone(step: (before: number) => Promise<number>): Promise<number> {
+  for (let sum = 0; ; ) {
+    const some = await step(sum);
+    if (some === 0) return sum;
+    sum += some;
+  }
 }

@@ -20,7 +20,7 @@ export const STAGES = ['opened', 'reopened', 'grew', 'reminder', 'ended', 'check
 type Stage = (typeof STAGES)[number];
 
 /** The time and the settings that were rehearsed. */
-interface RehearsalAsked {
+export interface RehearsalAsked {
   readonly from: Instant;
   readonly to: Instant;
   readonly site: string | null;

@@ -2,6 +2,7 @@
 import { AppError, type ErrorCode } from '../../domain/values/errors.ts';
 
 const KINDS = {
+  purchase_not_found: 'not_found',
   subscriber_not_found: 'not_found',
   subscriber_exists: 'conflict',
   subscriber_configured: 'conflict',

@@ -6,9 +6,10 @@ import type { Queries } from '../../postgres/connection/database.ts';
 import { boundsOf, type ReplayRange, replayStep, retryDelivery } from '../../postgres/deliveries/deliveries-again.ts';
 import { findDelivery } from '../../postgres/deliveries/delivery-list.ts';
 import { paceOf } from '../../postgres/deliveries/pace.ts';
+import { databaseNow } from '../../postgres/reports/overview.ts';
 import type { StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
 import { deliveryName } from './names.ts';
-import { type Opening, whyItWaits } from './outlook.ts';
+import { type Opening, waitAdvice, whyItWaits } from './outlook.ts';
 import { Refused } from './refused.ts';
 
 /** Events looked at in one statement: none holds locks for longer than this takes. */
@@ -77,24 +78,25 @@ export function withStep({ count, waiting, purchases, oldest, newest }: Sum, ste
   };
 }
 
-/** How long it will take until what is sent again has arrived. */
-export async function drainOf(
+/** What is sent again, or would be, for programs: `note` says why it waits, and a dry run also reckons how long it takes to arrive. */
+export async function replayedBody(
   sql: Queries,
-  { count, purchases }: Pick<Replayed, 'count' | 'purchases'>,
-  { subscriber, concurrency }: { subscriber: number; concurrency: number },
-): Promise<Drain> {
-  return expectedDrain({ count, purchases }, { ...(await paceOf(sql, subscriber)), concurrency });
+  { count, purchases, waiting, oldest, newest }: Replayed,
+  { subscriber, dryRun, concurrency, opening }: ReplayedBodyOptions,
+) {
+  const advice = count === 0 ? null : waitAdvice(subscriber, await databaseNow(sql), opening);
+  const drain = dryRun ? expectedDrain({ count, purchases }, { ...(await paceOf(sql, subscriber.id)), concurrency }) : null;
+  const note = advice === null ? {} : { note: `They ${dryRun ? 'would wait' : 'are scheduled and wait'}: ${advice}.` };
+  const expected = drain === null ? {} : { expectedDrain: drainBody(drain, advice) };
+  return { count, waiting, oldest: isoTimeOrNull(oldest), newest: isoTimeOrNull(newest), dryRun, ...expected, ...note };
 }
 
-/** The same for programs. `advice` is why they wait, for a subscriber that is off or paused. */
-export function replayedBody(
-  { count, waiting, oldest, newest }: Replayed,
-  { dryRun, advice, drain }: { dryRun: boolean; advice: string | null; drain: Drain | null },
-) {
-  const note =
-    advice === null || count === 0 ? {} : { note: `They ${dryRun ? 'would wait' : 'are scheduled and wait'}: ${advice}.` };
-  const expected = drain === null ? {} : { expectedDrain: drainBody(drain, count === 0 ? null : advice) };
-  return { count, waiting, oldest: isoTimeOrNull(oldest), newest: isoTimeOrNull(newest), dryRun, ...expected, ...note };
+interface ReplayedBodyOptions {
+  readonly subscriber: StoredSubscriber;
+  readonly dryRun: boolean;
+  /** Deliveries in flight at most, for each daemon. */
+  readonly concurrency: number;
+  readonly opening?: Opening;
 }
 
 /** Of one that is paused or off it is not known when it begins, only how long it takes from then on. */

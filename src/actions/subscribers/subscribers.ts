@@ -40,6 +40,15 @@ import { sealingNow } from './key-change.ts';
 import { Refused } from './refused.ts';
 import { requireSameOrigin } from './same-origin.ts';
 
+export { isSubscriberKnown, subscriberNames } from '../../postgres/reports/explain.ts';
+export {
+  findSubscriber,
+  listSubscribers,
+  readSubscribers,
+  type StoredSubscriber,
+  subscriberPage,
+} from '../../postgres/subscribers/subscribers.ts';
+
 /** What it works with. */
 export interface SubscriberMeans {
   readonly sql: Queries;
@@ -77,6 +86,13 @@ export async function requireSubscriber(sql: Queries, name: string): Promise<Sto
   if (row !== null) return row;
   const hint = suggestion(name, await subscriberNames(sql));
   throw new Refused('subscriber_not_found', `there is no subscriber ${JSON.stringify(name)}${hint}`);
+}
+
+/** What is wrong with the name of a subscriber of which there is and was none. */
+export async function unknownText(sql: Queries, name: string): Promise<string> {
+  const names = await subscriberNames(sql);
+  const known = names.length === 0 ? 'there are none' : `there ${names.length === 1 ? 'is' : 'are'} ${names.join(', ')}`;
+  return `is not a subscriber${suggestion(name, names)}; ${known}`;
 }
 
 /** Adds a subscriber; answers it with its secret, which cannot be read again. */

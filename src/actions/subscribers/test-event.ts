@@ -10,9 +10,12 @@ import type { StoredSubscriber } from '../../postgres/subscribers/subscribers.ts
 import { Refused } from './refused.ts';
 
 /** Why a subscriber is off and how to switch it on, or null while it is on. */
-export function offAdvice({ name, status, statusReason }: StoredSubscriber): string | null {
+export function offAdvice({ name, audience, status, statusReason }: StoredSubscriber): string | null {
   if (status !== 'off') return null;
-  const remedy = `${commandLine`subscribers change ${name} --status active`}, or PATCH /v1/subscribers/${name} with {"status": "active"}`;
+  const remedy =
+    audience === 'people'
+      ? 'give it another address in the settings'
+      : `${commandLine`subscribers change ${name} --status active`}, or PATCH /v1/subscribers/${name} with {"status": "active"}`;
   return `${name} is off (${clause(statusReason ?? 'no reason is known')}); switch it on: ${remedy}`;
 }
 

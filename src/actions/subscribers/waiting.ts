@@ -11,6 +11,8 @@ import { subscriberCondition } from '../../postgres/subscribers/symptoms.ts';
 import { answerBody } from './body.ts';
 import { deliveryName } from './names.ts';
 
+export { MOST_WAITING, waitingFor } from '../../postgres/deliveries/waiting.ts';
+
 /** All that waits for a subscriber, as programs see it. `concurrency`: deliveries in flight at most, for each daemon. */
 export async function waitingBody(sql: Queries, { id, name, health, unreached }: StoredSubscriber, concurrency: number) {
   const now = await databaseNow(sql);

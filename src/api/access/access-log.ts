@@ -1,6 +1,7 @@
 /** Who did what, on which id, from where: a log line for each change and each read of a person's data, and a row for each change by an operator. */
+
 import type { Context, MiddlewareHandler } from 'hono';
-import type { NewAction } from '../../postgres/console/actions.ts';
+import type { NewAction } from '../../actions/recorded.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { senderOf } from './access.ts';
 import type { Rule } from './scopes.ts';

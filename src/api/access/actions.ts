@@ -1,7 +1,7 @@
 /** Changes by people and programs with the rights of an operator. */
+
 import { z } from '@hono/zod-openapi';
-import { actionBody } from '../../actions/recorded.ts';
-import { DOORS, listActions } from '../../postgres/console/actions.ts';
+import { actionBody, DOORS, listActions } from '../../actions/recorded.ts';
 import { lineParameter, named, textOrNull, wordParameter } from '../http/fields.ts';
 import { pageAnswer, pageParameters, readPage } from '../http/page.ts';
 import { type Api, type ApiDeps, route } from '../http/route.ts';

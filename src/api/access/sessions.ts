@@ -1,8 +1,8 @@
 /** Who is signed in to the console, and signing browsers out. */
+
 import { z } from '@hono/zod-openapi';
 import { rowIdOf } from '../../actions/row-ids.ts';
-import { endOneSession, sessionBody } from '../../actions/sessions.ts';
-import { endSessionsOf, listSessions } from '../../postgres/console/sessions.ts';
+import { endOneSession, endSessionsOf, listSessions, sessionBody } from '../../actions/sessions.ts';
 import { lineParameter, named, parameter, textOrNull } from '../http/fields.ts';
 import { pageAnswer, pageParameters, readPage } from '../http/page.ts';
 import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';

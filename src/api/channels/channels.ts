@@ -3,11 +3,11 @@
 import { z } from '@hono/zod-openapi';
 import { healthBody } from '../../actions/subscribers/body.ts';
 import { Refused } from '../../actions/subscribers/refused.ts';
+import { readSubscribers, type StoredSubscriber } from '../../actions/subscribers/subscribers.ts';
 import { channelSubscriber } from '../../config/channels.ts';
 import { PEOPLE_KIND_NAMES, PEOPLE_KINDS } from '../../config/kinds/people-kinds.ts';
 import type { ChannelSettings } from '../../config/settings.ts';
 import { modeOf, STUCK_MODES } from '../../domain/incidents/audience.ts';
-import { readSubscribers, type StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
 import { intOrNull, named, textOrNull } from '../http/fields.ts';
 import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 import { healthSchema, subscriberName } from '../subscribers/fields.ts';

@@ -1,8 +1,8 @@
 /** Where a caller begins to read the feed. */
 
 import type { FeedHub } from '../../actions/events/feed-hub.ts';
+import { comparePlaces, FEED_START, type FeedPlace, placeOfEvent } from '../../actions/events/follow-feed.ts';
 import { EVENT_TYPES } from '../../domain/events/system-event-types.ts';
-import { comparePlaces, FEED_START, type FeedPlace, placeOfEvent } from '../../postgres/events/feed.ts';
 import { fieldProblem, type Problem } from '../http/problems.ts';
 
 /** Where a caller wants to go on: after a place or an event, or with what comes from now on. */

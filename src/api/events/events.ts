@@ -1,9 +1,8 @@
 /** The event feed, page by page. */
 
 import { z } from '@hono/zod-openapi';
-import { followFeed } from '../../actions/events/follow-feed.ts';
+import { feedCursor, followFeed } from '../../actions/events/follow-feed.ts';
 import { EVENT_TYPES } from '../../domain/events/system-event-types.ts';
-import { feedCursor } from '../../postgres/events/feed.ts';
 import { durationParameter } from '../http/fields.ts';
 import { limitParameter } from '../http/page.ts';
 import { type Api, type ApiDeps, goneSignal, jsonAnswer, route } from '../http/route.ts';

@@ -1,7 +1,7 @@
 /** Parameters of the feed, and its cursor. */
+import { placeOfCursor } from '../../actions/events/follow-feed.ts';
 import { suggestion } from '../../config/kinds/nearest.ts';
 import { EVENT_TYPES, type EventType } from '../../domain/events/system-event-types.ts';
-import { placeOfCursor } from '../../postgres/events/feed.ts';
 import { parameter } from '../http/fields.ts';
 import type { After } from './begin-feed.ts';
 

@@ -1,10 +1,9 @@
 /** The event feed as server-sent events. */
 
 import { z } from '@hono/zod-openapi';
-import { type Follow, followFeed } from '../../actions/events/follow-feed.ts';
+import { type FedEvent, type Follow, feedCursor, followFeed } from '../../actions/events/follow-feed.ts';
 import { EVENT_TYPES } from '../../domain/events/system-event-types.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import { type FedEvent, feedCursor } from '../../postgres/events/feed.ts';
 import { expirySignal, KEYLESS } from '../access/access.ts';
 import type { LineBudget } from '../access/line-budget.ts';
 import { Problem, problemFrom } from '../http/problems.ts';

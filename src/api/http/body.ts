@@ -1,22 +1,18 @@
 /** Request bodies: read with a cap, as text, and parsed so that numbers keep their digits. */
+import { setImmediate as afterOthers } from 'node:timers/promises';
 import type { Context, MiddlewareHandler } from 'hono';
-import { isDecimal, type JsonValue, parseExactQuickly } from '../../domain/values/exact-json.ts';
-import { EntryFinder } from './entries.ts';
-import { notJsonType, Problem } from './problems.ts';
-
-/** A JSON object. */
-export type JsonObject = { readonly [key: string]: JsonValue };
+import { isJsonObject, type JsonObject, type JsonValue, parseExactQuickly } from '../../domain/values/exact-json.ts';
+import { busy, notJsonType, Problem } from './problems.ts';
 
 /** Levels of lists and objects that a body may have. */
-export const DEEPEST = 100;
-/** A body that is parsed at once is so small that nothing else need be counted. */
-const ANY = Number.POSITIVE_INFINITY;
-const DEPTH_ONLY = { depth: DEEPEST, entries: ANY, entrySize: ANY, outsideSize: ANY, values: ANY };
-
-/** Whether a parsed value is an object; a number kept as text is none. */
-export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isDecimal(value);
-}
+const DEEPEST = 100;
+const KIB = 1024;
+/** Bytes of all bodies whose calls are not answered yet; parsed, a body may take forty times as much. A small body is read in any case. */
+const MOST_HELD = 16 * 1024 * KIB;
+const SMALL = 64 * KIB;
+let held = 0;
+/** Each large body is parsed in a turn of the event loop of its own, so that other requests come in between. */
+let turn: Promise<void> = Promise.resolve();
 
 /**
  * Lets the route's own validation see a body of at most `limit` bytes with its numbers as they were written: the
@@ -25,16 +21,12 @@ export function isJsonObject(value: unknown): value is JsonObject {
 export function exactJson(limit: number): MiddlewareHandler {
   return async (c, next) => {
     requireJsonType(c);
-    const value = requireObject(parse(await readText(c, limit)));
-    c.req.json = async <T>() => value as T;
-    await next();
+    await withBody(c, limit, (bytes) => {
+      const value = parse(decoded(bytes));
+      c.req.json = async <T>() => value as T;
+      return next();
+    });
   };
-}
-
-/** The body, which must be an object. */
-export function requireObject(value: JsonValue): JsonObject {
-  if (!isJsonObject(value)) throw new Problem('invalid_request', 'The body must be a JSON object: {"…": …}.');
-  return value;
 }
 
 /** The same where a request may also come without a body. */
@@ -58,11 +50,11 @@ export function refuseLarge({ limit, except }: { limit: number; except: Readonly
 const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 function tooLarge(limit: number): Problem {
-  return new Problem('too_large', `The body is larger than ${limit / 1024} KiB, the most accepted here.`);
+  return new Problem('too_large', `The body is larger than ${limit / KIB} KiB, the most accepted here; send less at once.`);
 }
 
 /** Throws unless the request says that its body is JSON, and not compressed. */
-export function requireJsonType(c: Context): void {
+function requireJsonType(c: Context): void {
   if (!/^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(c.req.header('content-type')?.trim() ?? '')) throw notJsonType();
   const encoding = c.req.header('content-encoding') ?? 'identity';
   if (encoding.toLowerCase() !== 'identity') {
@@ -70,48 +62,69 @@ export function requireJsonType(c: Context): void {
   }
 }
 
-/** The body as it comes. Throws Problem as soon as it has more than `limit` bytes. */
-export async function* bodyChunks(c: Context, limit: number): AsyncGenerator<Uint8Array, void, undefined> {
+/**
+ * Reads the body, and works with it. Throws Problem as soon as the body has more than `limit` bytes, or all bodies of the process
+ * together hold too many.
+ */
+export async function withBody<T>(c: Context, limit: number, work: (bytes: Buffer) => T | Promise<T>): Promise<T> {
   if (Number(c.req.header('content-length') ?? 0) > limit) throw tooLarge(limit);
-  // A chunked body names no length: it is counted while it comes, and what is too much is never held.
+  const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of c.req.raw.body ?? []) {
-    size += chunk.byteLength;
-    if (size > limit) throw tooLarge(limit);
-    yield chunk;
-  }
-}
-
-async function readText(c: Context, limit: number): Promise<string> {
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  const finder = new EntryFinder(DEPTH_ONLY);
-  const parts: string[] = [];
-  for await (const chunk of bodyChunks(c, limit)) {
-    finder.read(chunk);
-    parts.push(decoded(() => decoder.decode(chunk, { stream: true })));
-  }
-  parts.push(decoded(() => decoder.decode()));
-  return parts.join('');
-}
-
-/** The text that a decoder answers; throws Problem when the bytes are no text. */
-export function decoded(decode: () => string): string {
   try {
-    return decode();
+    // A chunked body names no length: it is counted while it comes, and what is too much is never held.
+    for await (const chunk of c.req.raw.body ?? []) {
+      size += chunk.byteLength;
+      held += chunk.byteLength;
+      if (size > limit) throw tooLarge(limit);
+      if (size > SMALL && held > MOST_HELD) throw busy(CROWDED);
+      chunks.push(chunk);
+    }
+    if (size > SMALL) await ownTurn();
+    return await work(Buffer.concat(chunks.splice(0)));
+  } finally {
+    held -= size;
+  }
+}
+
+function ownTurn(): Promise<void> {
+  turn = turn.then(() => afterOthers());
+  return turn;
+}
+
+const CROWDED = 'Other large bodies are being worked on, and nothing of this one was used. Try again in a few seconds.';
+
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+function decoded(bytes: Uint8Array): string {
+  try {
+    return decoder.decode(bytes);
   } catch {
     throw new Problem('not_json', 'The body is not UTF-8 text, as JSON must be.');
   }
 }
 
-/** Parses a body, or a part of it. Throws Problem, which says where the fault is: in `what`. */
-export function parse(text: string, what = 'The body'): JsonValue {
-  if (text.trim() === '') throw new Problem('not_json', `${what} is empty; JSON is expected.`);
+/** Parses a body, which must be an object. Throws Problem, which says where the fault is. */
+function parse(text: string): JsonObject {
+  if (text.trim() === '') throw new Problem('not_json', 'The body is empty; JSON is expected.');
+  let value: JsonValue;
   try {
-    return parseExactQuickly(text);
+    value = parseExactQuickly(text);
   } catch (error) {
-    throw new Problem('not_json', `${what} is not JSON${place(text, error)}.`);
+    // Text whose numbers keep their digits is parsed with a call for each level.
+    if (error instanceof RangeError) throw tooDeep();
+    throw new Problem('not_json', `The body is not JSON${place(text, error)}.`);
   }
+  if (isDeeper(value, DEEPEST)) throw tooDeep();
+  if (!isJsonObject(value)) throw new Problem('invalid_request', 'The body must be a JSON object: {"…": …}.');
+  return value;
 }
+
+const tooDeep = () => new Problem('too_deep', `The body has more than ${DEEPEST} levels of lists and objects.`);
+
+const isDeeper = (value: unknown, levels: number): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((each) => isDeeper(each, levels - 1)));
 
 /** Where the text stops being JSON, as far as the engine says. */
 function place(text: string, error: unknown): string {

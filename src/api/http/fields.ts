@@ -1,16 +1,16 @@
 /** The checks of single fields and parameters. Every message says what was expected. */
 import { z } from '@hono/zod-openapi';
 import { readWord } from '../../actions/incidents/rules.ts';
+import { metadataProblem, referenceProblem } from '../../actions/registrations/fields.ts';
 import { readMoment } from '../../actions/subscribers/moment.ts';
 import { readState } from '../../actions/subscribers/rules.ts';
 import { distance, suggestion } from '../../config/kinds/nearest.ts';
 import { PURCHASE_STATUSES } from '../../domain/purchases/purchase.ts';
 import { idProblem, newIdProblem } from '../../domain/purchases/purchase-id.ts';
 import { formatDuration, parseDuration } from '../../domain/values/duration.ts';
+import type { JsonObject } from '../../domain/values/exact-json.ts';
 import { LONGEST_TEXT, lineProblem } from '../../domain/values/one-line.ts';
-import type { JsonObject } from './body.ts';
 import type { IssueNote } from './invalid.ts';
-import { metadataProblem } from './metadata.ts';
 
 const MOST_SITES_NAMED = 10;
 
@@ -71,7 +71,7 @@ export const purchaseIdField = text(idProblem).openapi(ID_SCHEMA);
 /** The id of a purchase to register. */
 export const newPurchaseIdField = text(newIdProblem).openapi(ID_SCHEMA);
 
-export const referenceField = text((value) => lineProblem(value, 'your own reference, or leave the field out')).openapi({
+export const referenceField = text(referenceProblem).openapi({
   minLength: 1,
   maxLength: LONGEST_TEXT,
   description: 'Your own name for it, such as an order number.',
@@ -91,18 +91,12 @@ export const metadataField = z
     example: { cart: 7 },
   });
 
-/** The name of one of these sites, or a former name of one. `terse`: the error has no hint. `isNeeded`: without it, none is meant. */
-export function siteField(
-  names: readonly string[],
-  { terse = false, isNeeded = false, formerly = [] as readonly string[] } = {},
-) {
+/** The name of one of these sites, or a former name of one. `isNeeded`: without it, none is meant. */
+export function siteField(names: readonly string[], { isNeeded = false, formerly = [] as readonly string[] } = {}) {
   const known = new Set([...names, ...formerly]);
-  const problem = (value: string): string | null => {
-    if (known.has(value)) return null;
-    return terse ? 'is not a site of the configuration' : siteProblem(value, names);
-  };
+  const problem = (value: string) => (known.has(value) ? null : siteProblem(value, names));
   const missing = ({ input }: { input?: unknown }): string =>
-    input == null ? `is missing, and no site is named default${terse ? '' : `; ${listedSites(names)}`}` : notText({ input });
+    input == null ? `is missing, and no site is named default; ${listedSites(names)}` : notText({ input });
   return text(problem, { code: 'unknown_site' }, isNeeded ? missing : notText).openapi({
     description: 'A configured site. Needed only when there are several and none is named default.',
     example: names[0] ?? 'default',

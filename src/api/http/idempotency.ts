@@ -2,13 +2,14 @@
  * `Idempotency-Key`: a request that is made twice with the same key is done once, and both get the same answer. A key
  * counts for a day, for one method and path, and for the caller's key of the API alone.
  */
+
 import { createHash } from 'node:crypto';
 import { z } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
+import type { Sql } from '../../actions/database.ts';
+import { claimKey, type KeyedRequest, keepAnswer, releaseKey } from '../../actions/purchases/idempotency.ts';
 import { sealingNow } from '../../actions/subscribers/key-change.ts';
 import { stringifyExact } from '../../domain/values/exact-json.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { claimKey, type KeyedRequest, keepAnswer, releaseKey } from '../../postgres/purchases/idempotency.ts';
 import type { Secrets } from '../../runtime/secrets/secrets.ts';
 import { fieldProblem, Problem } from './problems.ts';
 

@@ -15,22 +15,14 @@ export interface IssueNote {
 const LONGEST_VALUE = 80;
 const MOST_ERRORS = 20;
 
-/**
- * An object with these fields and no others; a name that is unknown gets the nearest known one. `terse`: without that, where
- * there may be thousands.
- */
-export function strict<Shape extends z.core.$ZodLooseShape>(
-  shape: Shape,
-  { terse = false } = {},
-): z.ZodObject<Shape, z.core.$strict> {
+/** An object with these fields and no others; a name that is unknown gets the nearest known one. */
+export function strict<Shape extends z.core.$ZodLooseShape>(shape: Shape): z.ZodObject<Shape, z.core.$strict> {
   const known = Object.keys(shape);
   return z.strictObject(shape, {
     error: (issue) => {
       if (issue.code !== 'unrecognized_keys') return 'must be an object';
       const keys = (issue.keys as string[]).slice(0, MOST_ERRORS);
-      return keys
-        .map((key) => (terse ? `${JSON.stringify(shortened(key))} is not known here` : unknownName(key, known)))
-        .join('\n');
+      return keys.map((key) => unknownName(key, known)).join('\n');
     },
   }) as z.ZodObject<Shape, z.core.$strict>;
 }

@@ -1,7 +1,6 @@
 /** A pool of connections for which few may wait, and none for long. */
+import { inTurns, type Sql } from '../../actions/database.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { inTurns } from '../../postgres/connection/wrapped-pool.ts';
 import { createTurns } from '../../runtime/loops/turns.ts';
 import { busy } from './problems.ts';
 

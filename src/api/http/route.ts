@@ -1,17 +1,18 @@
 /** A call of the API as its file declares it; what the calls stand on; the end of a request. */
+
 import { type OpenAPIHono, type RouteConfig, z } from '@hono/zod-openapi';
-import type { Context, MiddlewareHandler } from 'hono';
+import type { Context } from 'hono';
 import type { TestedChannel } from '../../actions/channels/test-channel.ts';
+import type { Sql } from '../../actions/database.ts';
 import type { Examiner } from '../../actions/doctor/doctor.ts';
 import type { SystemWanted } from '../../actions/doctor/system.ts';
 import type { FeedHub } from '../../actions/events/feed-hub.ts';
+import type { Limits } from '../../actions/flow/limits.ts';
 import type { InvoiceReply } from '../../checkout/invoice-details.ts';
 import type { DescribedSetting } from '../../config/describe.ts';
 import type { Scope } from '../../config/kinds/key-kinds.ts';
 import type { ChannelSettings, Settings } from '../../config/settings.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import type { Limits } from '../../postgres/stays/limits.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Health } from '../../runtime/loops/health.ts';
 import type { Secrets } from '../../runtime/secrets/secrets.ts';
@@ -112,8 +113,6 @@ interface Declared {
   readonly isBodyOptional?: boolean;
   /** Bytes of the body; 16 KiB unless given. */
   readonly limit?: number;
-  /** Reads the body in another way. */
-  readonly reader?: MiddlewareHandler;
   /** Honours the header `Idempotency-Key`. */
   readonly idempotent?: Pick<ApiDeps, 'sql' | 'secrets'>;
   readonly answers: RouteConfig['responses'];
@@ -147,7 +146,7 @@ export function route<D extends Declared>(call: `${'GET' | 'POST' | 'PATCH' | 'D
   const { operationId = operationIdOf(method, path) } = declared;
   const { security = needs(call.startsWith('GET') ? 'read' : 'operate'), idempotent: means } = declared;
   const [scope] = security.flatMap(({ key = [] }) => key);
-  const { reader = (isBodyOptional ? optionalJson : exactJson)(limit) } = declared;
+  const reader = (isBodyOptional ? optionalJson : exactJson)(limit);
   const headers = { ...declared.headers, ...(means && idempotencyHeader) };
   const config: RouteConfig = {
     method,

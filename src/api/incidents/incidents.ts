@@ -1,9 +1,8 @@
 /** Incidents: reading them, looking after one, and answering what it was. */
 
 import { incidentBody, incidentDetails, listedIncidentBody } from '../../actions/incidents/body.ts';
-import { acknowledge, answer as answerTo, release, storyOf } from '../../actions/incidents/incidents.ts';
+import { acknowledge, answer as answerTo, listIncidents, release, storyOf } from '../../actions/incidents/incidents.ts';
 import { withMoney } from '../../actions/incidents/money.ts';
-import { listIncidents } from '../../postgres/incidents/list.ts';
 import { siteParameter, wordParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { pageAnswer, pageParameters, readPage } from '../http/page.ts';

@@ -2,23 +2,13 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Context } from 'hono';
-import { type RehearsalBody, rehearsalBody } from '../../actions/rehearse/body.ts';
-import { rehearse } from '../../actions/rehearse/rehearse.ts';
-import { alertRules } from '../../actions/rehearse/rules.ts';
-import { type RehearsedSpan, readSpan } from '../../actions/rehearse/span.ts';
-import {
-  type AlertSettings,
-  type AlertWishes,
-  changedSettings,
-  limitableStates,
-  shownAlertSettings,
-  tried,
-} from '../../config/rehearsed.ts';
+import { databaseNow } from '../../actions/database.ts';
+import { rehearseSettings } from '../../actions/rehearse/settings.ts';
+import { readSpan } from '../../actions/rehearse/span.ts';
+import { type AlertSettings, type AlertWishes, limitableStates, shownAlertSettings, tried } from '../../config/rehearsed.ts';
 import type { StateName } from '../../domain/purchases/states.ts';
 import { grouped } from '../../domain/values/counts.ts';
 import { DAY, type Milliseconds } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { databaseNow } from '../../postgres/reports/overview.ts';
 import { createTurns } from '../../runtime/loops/turns.ts';
 import { inOneSentence } from '../http/invalid.ts';
 import { busy, type FieldError, Problem } from '../http/problems.ts';
@@ -52,40 +42,20 @@ export function mountRehearsals(app: Api, { sql, settings }: ApiDeps): void {
       throw new Problem('invalid_request', `${inOneSentence(wrong)}.`, { errors: wrong });
     const giveBack = await turns.take();
     try {
-      return c.json(await run(sql, { settings, wishes }, { ...read, site, ignoreSilences }, paced(c)), 200);
+      const rules = { present: settings, tried: tried(settings, wishes) };
+      const bounds = { most: MOST_LISTED, bounds: { batch: BATCH, within: STATEMENT_WITHIN }, onProgress: paced(c) };
+      const wanted = { ...read, site, ignoreSilences, config: null, ...bounds };
+      const rehearsal = await rehearseSettings(sql, rules, wanted).catch(refuseLate);
+      return c.json(rehearsal, 200);
     } finally {
       giveBack();
     }
   });
 }
 
-/** Rehearses the settings with those to try (`wishes`) in their place. */
-async function run(
-  sql: Sql,
-  { settings, wishes }: { settings: ApiDeps['settings']; wishes: AlertWishes },
-  { from, to, site, ignoreSilences }: RehearsedSpan & { site: string | null; ignoreSilences: boolean },
-  onProgress: (stays: number) => Promise<void>,
-): Promise<RehearsalBody> {
-  const other = tried(settings, wishes);
-  const shown = shownAlertSettings(other);
-  const changed = changedSettings(shownAlertSettings(settings), shown);
-  const { invented, ...rules } = alertRules(other);
-  const rehearsed = await rehearse(sql, {
-    ...rules,
-    from,
-    to,
-    site,
-    silences: !ignoreSilences,
-    onProgress,
-    present: changed.length === 0 ? null : alertRules(settings),
-    bounds: { batch: BATCH, within: STATEMENT_WITHIN },
-  }).catch((error: unknown) => {
-    throw (error as { code?: unknown }).code === CANCELLED
-      ? tooLarge(`The database did not read the changes of state within ${STATEMENT_WITHIN / 1_000} s.`)
-      : error;
-  });
-  const asked = { from, to, site, config: null, ignoreSilences, invented, settings: shown, changed };
-  return rehearsalBody(rehearsed, { ...asked, most: MOST_LISTED });
+function refuseLate(error: unknown): never {
+  if ((error as { code?: unknown }).code !== CANCELLED) throw error;
+  throw tooLarge(`The database did not read the changes of state within ${STATEMENT_WITHIN / 1_000} s.`);
 }
 
 /** Leaves the process to others after each batch; ends the rehearsal when it grows too large, or when the caller has gone. */

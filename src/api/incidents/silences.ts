@@ -1,16 +1,18 @@
 /** Silences: times in which people want no alerts about some incidents. */
 
 import type { z } from '@hono/zod-openapi';
+import { databaseNow, type Sql } from '../../actions/database.ts';
 import { silenceBody, silenceName } from '../../actions/incidents/body.ts';
 import { LONGEST_NAME, LONGEST_REASON } from '../../actions/incidents/rules.ts';
-import { lift, requireSilence, type SilenceField, silence, silenceProblems } from '../../actions/incidents/silences.ts';
-import type { JsonValue } from '../../domain/values/exact-json.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { listSilences } from '../../postgres/incidents/silences.ts';
-import { listSites } from '../../postgres/polling/sites.ts';
-import { databaseNow } from '../../postgres/reports/overview.ts';
-import { listSubscribers } from '../../postgres/subscribers/subscribers.ts';
-import { isJsonObject } from '../http/body.ts';
+import {
+  lift,
+  listSilences,
+  requireSilence,
+  type SilenceField,
+  silence,
+  silenceProblems,
+} from '../../actions/incidents/silences.ts';
+import { isJsonObject, type JsonValue } from '../../domain/values/exact-json.ts';
 import { flagField, siteParameter, siteProblem, stateField, wordParameter } from '../http/fields.ts';
 import { type IssueNote, strict } from '../http/invalid.ts';
 import { pageAnswer, pageParameters, readPage } from '../http/page.ts';
@@ -64,10 +66,10 @@ type Wish = z.output<typeof wishSchema>;
 async function checkSense(sql: Sql, wish: Wish, ctx: z.core.$RefinementCtx<Wish>): Promise<void> {
   const wrong = new Set(ctx.issues.map(({ path }) => path?.[0]));
   const isWrong = (field: SilenceField): boolean => wrong.has(field);
-  const [now, sites, subscribers] = await Promise.all([databaseNow(sql), listSites(sql), listSubscribers(sql)]);
-  const names = sites.map(({ name }) => name);
+  const now = await databaseNow(sql);
   const { startsAt, endsAt, ...fields } = wish;
-  const found = silenceProblems(
+  const found = await silenceProblems(
+    sql,
     {
       ...fields,
       startsAt: isWrong('startsAt') ? undefined : startsAt?.(now),
@@ -75,8 +77,7 @@ async function checkSense(sql: Sql, wish: Wish, ctx: z.core.$RefinementCtx<Wish>
     },
     {
       now,
-      subscribers: subscribers.map(({ name }) => name),
-      siteProblem: (name) => siteProblem(name, names),
+      siteProblem,
       isWrong,
       words: { yes: 'true', endsAt: 'endsAt', listSubscribers: 'GET /v1/subscribers' },
     },

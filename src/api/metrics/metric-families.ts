@@ -1,6 +1,7 @@
 /** Every metric by name: what it means, and where its numbers come from. docs/metrics.md says the same, and a test compares. */
+
+import type { DatabaseNumbers, DatabaseReading } from '../../actions/overview/database-numbers.ts';
 import { type MetricFamily, PREFIX, processFamilies } from '../../runtime/metrics.ts';
-import type { DatabaseNumbers, DatabaseReading } from './database-numbers.ts';
 import type { Metrics, Replica } from './metric.ts';
 import { PURCHASE_METRICS } from './purchase-metrics.ts';
 import { REPLICA_METRICS } from './replica-metrics.ts';

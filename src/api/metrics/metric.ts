@@ -1,6 +1,6 @@
 /** An entry in a table of metrics, and what the numbers are read from. */
+import type { PoolUse } from '../../actions/database.ts';
 import type { ApiKey } from '../../config/api-keys.ts';
-import type { PoolUse } from '../../postgres/pool-use.ts';
 import type { Expiry } from '../../runtime/http/certificates.ts';
 import type { Health } from '../../runtime/loops/health.ts';
 import type { Meters } from '../../runtime/meters.ts';

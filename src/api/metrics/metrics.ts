@@ -3,13 +3,13 @@
 import { z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { accepts } from 'hono/accepts';
+import { type DatabaseNumbers, type DatabaseReading, databaseNumbers } from '../../actions/overview/database-numbers.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { Meters } from '../../runtime/meters.ts';
 import { createRegistry, type Format } from '../../runtime/metrics.ts';
 import { packageVersion } from '../../runtime/process/package-version.ts';
 import { type Api, type ApiDeps, needs, route } from '../http/route.ts';
 import { createBudget } from '../limits/strangers.ts';
-import { type DatabaseNumbers, type DatabaseReading, databaseNumbers } from './database-numbers.ts';
 import type { Replica } from './metric.ts';
 import { metricFamilies } from './metric-families.ts';
 

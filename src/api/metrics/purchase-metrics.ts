@@ -1,9 +1,10 @@
 /** Metrics of purchases, of their sites and of incidents, which the database counts for all replicas. */
+
+import type { DatabaseNumbers } from '../../actions/overview/database-numbers.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
 import type { IncidentKind } from '../../domain/incidents/symptom.ts';
 import { isKnownState, stateName } from '../../domain/purchases/states.ts';
 import type { Sample } from '../../runtime/metrics.ts';
-import type { DatabaseNumbers } from './database-numbers.ts';
 import type { Metrics } from './metric.ts';
 
 export const PURCHASE_METRICS: Metrics<DatabaseNumbers> = {

@@ -1,6 +1,7 @@
 /** Metrics of subscribers, of channels for people and of deliveries, which the database counts for all replicas. */
+
+import type { DatabaseNumbers } from '../../actions/overview/database-numbers.ts';
 import { healthStatus } from '../../domain/deliveries/subscriber-state.ts';
-import type { DatabaseNumbers } from './database-numbers.ts';
 import type { Metrics } from './metric.ts';
 
 export const SUBSCRIBER_METRICS: Metrics<DatabaseNumbers> = {

@@ -1,11 +1,9 @@
 /** An explanation as the API and `why --json` show it: times as text, states with their names. */
 
 import { z } from '@hono/zod-openapi';
-import type { Explanation } from '../../domain/explain/explain.ts';
-import { type ExplanationStep, MATTER_CODES, STEP_KINDS } from '../../domain/explain/step.ts';
-import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
+import { MATTER_CODES, STEP_KINDS } from '../../domain/explain/step.ts';
 import { intOrNull, listOf, named, textOrNull } from '../http/fields.ts';
-import { limitSchema, stateBody, stateOrNull, stateSchema, statusSchema, timeOrNull, timeSchema } from './purchase-body.ts';
+import { limitSchema, stateOrNull, stateSchema, statusSchema, timeOrNull, timeSchema } from './purchase-body.ts';
 
 const stepSchema = named('ExplanationStep', {
   at: timeOrNull.describe('Null for what has no moment of its own, or none yet.'),
@@ -61,38 +59,3 @@ export const explanationSchema = named('Explanation', {
 
 /** An explanation in an answer. */
 export type ExplanationBody = z.output<typeof explanationSchema>;
-
-/** An explanation as its body. */
-export function explanationBody(explanation: Explanation): z.output<typeof explanationSchema> {
-  const { now, purchase, verdict, matters, steps, standing, next } = explanation;
-  return {
-    at: isoTime(now),
-    purchase: {
-      ...purchase,
-      state: stateBody(purchase.state),
-      stateSince: isoTimeOrNull(purchase.stateSince),
-      stuckSince: isoTimeOrNull(purchase.stuckSince),
-      registeredAt: isoTime(purchase.registeredAt),
-      watchedSince: isoTime(purchase.watchedSince),
-      lastPolledAt: isoTimeOrNull(purchase.lastPolledAt),
-      nextPollAt: isoTimeOrNull(purchase.nextPollAt),
-    },
-    verdict,
-    matters: matters.map((matter) => ({ ...matter })),
-    steps: steps.map(stepBody),
-    standing: standing.map(stepBody),
-    next: next.map(stepBody),
-  };
-}
-
-function stepBody({ at, kind, text, wrong = false, from, to, ...rest }: ExplanationStep): z.output<typeof stepSchema> {
-  return {
-    at: isoTimeOrNull(at),
-    kind,
-    text,
-    wrong,
-    ...(from === undefined ? {} : { from: stateBody(from) }),
-    ...(to === undefined ? {} : { to: stateBody(to)! }),
-    ...rest,
-  };
-}

@@ -1,9 +1,8 @@
 /** The purchase, site or subscriber that a request names. */
-import { suggestion } from '../../config/kinds/nearest.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { listSites } from '../../postgres/polling/sites.ts';
-import { findPurchases, type PurchaseRow } from '../../postgres/purchases/purchases.ts';
-import { isSubscriberKnown, subscriberNames } from '../../postgres/reports/explain.ts';
+import type { Queries } from '../../actions/database.ts';
+import { findPurchases, type PurchaseRow } from '../../actions/purchases/purchases.ts';
+import { listSites } from '../../actions/sites/sites.ts';
+import { isSubscriberKnown, unknownText } from '../../actions/subscribers/subscribers.ts';
 import { purchaseIdField, siteParameter, siteProblem } from '../http/fields.ts';
 import { fieldProblem, Problem, PURCHASE_PROBLEMS } from '../http/problems.ts';
 
@@ -15,7 +14,7 @@ export const onePurchase = {
 };
 
 /** Finds a purchase. A site need not be named where only one has this id. */
-export async function findPurchase(sql: Sql, { id, site }: { id: string; site: string | undefined }): Promise<PurchaseRow> {
+export async function findPurchase(sql: Queries, { id, site }: { id: string; site: string | undefined }): Promise<PurchaseRow> {
   const found = await findPurchases(sql, { purchaseId: id, site: site ?? null });
   const [purchase] = found;
   if (purchase === undefined) {
@@ -34,20 +33,18 @@ export async function findPurchase(sql: Sql, { id, site }: { id: string; site: s
 }
 
 /** Throws when no such site exists. Former sites count: their purchases are kept. */
-export async function requireSite(sql: Sql, name: string): Promise<void> {
+export async function requireSite(sql: Queries, name: string): Promise<void> {
   const sites = (await listSites(sql)).map((site) => site.name);
   const detail = siteProblem(name, sites);
   if (detail !== null) throw fieldProblem('site', detail, { value: name, code: 'unknown_site' });
 }
 
 /** Throws when there is and was no such subscriber. */
-export async function requireSubscriber(sql: Sql, name: string): Promise<void> {
+export async function requireSubscriber(sql: Queries, name: string): Promise<void> {
   if (!(await isSubscriberKnown(sql, name))) throw await noSubscriber(sql, name);
 }
 
 /** The problem of a caller who named a subscriber that is not there. */
-export async function noSubscriber(sql: Sql, name: string): Promise<Problem> {
-  const names = await subscriberNames(sql);
-  const detail = `is not a subscriber${suggestion(name, names)}; ${names.length === 0 ? 'there are none' : `there ${names.length === 1 ? 'is' : 'are'} ${names.join(', ')}`}`;
-  return fieldProblem('subscriber', detail, { value: name });
+export async function noSubscriber(sql: Queries, name: string): Promise<Problem> {
+  return fieldProblem('subscriber', await unknownText(sql, name), { value: name });
 }

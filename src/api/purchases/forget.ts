@@ -1,10 +1,10 @@
 /** Erasing a purchase. */
 
 import { z } from '@hono/zod-openapi';
+import type { Sql } from '../../actions/database.ts';
 import { type ErasePlan, erasePurchase, OUT_OF_REACH, planErasing, whyNotErased } from '../../actions/purchases/forget.ts';
+import type { PurchaseRow } from '../../actions/purchases/purchases.ts';
 import { isoTime } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import type { PurchaseRow } from '../../postgres/purchases/purchases.ts';
 import { flagField, named } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { locked, Problem } from '../http/problems.ts';
@@ -34,7 +34,7 @@ function planBody({ purchaseId, site }: PurchaseRow, { counts, remarks }: EraseP
     site,
     counts: { ...counts },
     outOfReach: OUT_OF_REACH,
-    remarks: remarks.map(({ at, ...remark }) => ({ ...remark, at: isoTime(at) })),
+    remarks,
   };
 }
 

@@ -1,15 +1,15 @@
 /** Invoices: asked for now and handed through, or asked for by the purchase's owner and announced. Neither is stored here. */
 
 import { z } from '@hono/zod-openapi';
+import { invoiceBody } from '../../actions/purchases/invoice.ts';
+import { type PurchaseRow, requestInvoice } from '../../actions/purchases/purchases.ts';
 import type { InvoiceReply } from '../../checkout/invoice-details.ts';
 import { COMPLETED } from '../../domain/deciding/invoice.ts';
 import { namedState } from '../../domain/purchases/states.ts';
-import { requestInvoice } from '../../postgres/purchases/invoices.ts';
-import type { PurchaseRow } from '../../postgres/purchases/purchases.ts';
 import { Problem, PURCHASE_PROBLEMS } from '../http/problems.ts';
 import { type Api, type ApiDeps, goneSignal, jsonAnswer, route } from '../http/route.ts';
 import { findPurchase, onePurchase } from './find-purchase.ts';
-import { invoiceBody, invoiceSchema } from './invoice-body.ts';
+import { invoiceSchema } from './invoice-body.ts';
 
 export function mountInvoice(app: Api, { sql, changes, invoiceOf }: ApiDeps): void {
   app.openapi(readRoute, async (c) => {

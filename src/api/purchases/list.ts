@@ -1,11 +1,22 @@
 /** The list of purchases, as pages of JSON and as CSV. */
+
 import { z } from '@hono/zod-openapi';
-import { cursorAt, listProblem, OUTCOMES, purchasesAsCsv, readAmount, readCursor, SORTS } from '../../actions/purchases/list.ts';
+import { readClock, type Sql } from '../../actions/database.ts';
+import { purchaseText } from '../../actions/purchases/body.ts';
+import {
+  cursorAt,
+  listProblem,
+  listPurchases,
+  OUTCOMES,
+  type PurchaseFilter,
+  purchasesAsCsv,
+  readAmount,
+  readCursor,
+  SORTS,
+  type Sort,
+} from '../../actions/purchases/list.ts';
 import { JsonText, objectText } from '../../domain/values/json-text.ts';
 import { lineProblem } from '../../domain/values/one-line.ts';
-import { readClock, type Sql } from '../../postgres/connection/database.ts';
-import { listPurchases, type Sort } from '../../postgres/purchases/list.ts';
-import type { PurchaseFilter } from '../../postgres/purchases/list-filter.ts';
 import {
   lineParameter,
   momentParameter,
@@ -22,7 +33,7 @@ import { DEFAULT_LIMIT, pageAnswer, pageParameters } from '../http/page.ts';
 import { fieldProblem } from '../http/problems.ts';
 import { type Api, type ApiDeps, route } from '../http/route.ts';
 import { requireSite } from './find-purchase.ts';
-import { answerText, purchaseSchema, purchaseText } from './purchase-body.ts';
+import { answerText, purchaseSchema } from './purchase-body.ts';
 
 export function mountPurchaseList(app: Api, { sql }: ApiDeps): void {
   app.openapi(listRoute, async (c) => {

@@ -1,9 +1,10 @@
 /** Doing something to many purchases: those that are named, or all that a filter lets through. */
+
 import { z } from '@hono/zod-openapi';
+import type { Sql } from '../../actions/database.ts';
 import { actOnMany, MANY_ACTS, type ManyResult, MOST_MATCHING, namesOfMatching } from '../../actions/purchases/many.ts';
+import type { PurchaseName } from '../../actions/purchases/purchases.ts';
 import { counted } from '../../domain/values/counts.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import type { PurchaseName } from '../../postgres/purchases/purchases.ts';
 import { flagField, listOf, named, purchaseIdField, siteParameter, textOrNull, wordParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { fieldProblem } from '../http/problems.ts';

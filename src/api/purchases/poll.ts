@@ -1,67 +1,44 @@
 /** Asking for a purchase now. This only makes it due; its shard's owner polls it. */
 
-import { setTimeout as delay } from 'node:timers/promises';
 import { z } from '@hono/zod-openapi';
-import { daemonsDiffer, livingDaemons } from '../../actions/running-daemons.ts';
-import { sentence } from '../../domain/incidents/replica-trouble.ts';
+import { purchaseText } from '../../actions/purchases/body.ts';
+import { pollingOf, requestPoll, waitForPoll } from '../../actions/purchases/poll.ts';
 import { usableAnswers } from '../../domain/polling/reach.ts';
 import { unnamedSiteText, unpolledAdvice } from '../../domain/polling/unpolled.ts';
 import { turnsText } from '../../domain/replicas/named.ts';
 import { formatDuration } from '../../domain/values/duration.ts';
+import { sentence } from '../../domain/values/sentence.ts';
 import { isoTime, type Milliseconds } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { listSites } from '../../postgres/polling/sites.ts';
-import { countPolls, type PurchaseName, requestPoll } from '../../postgres/purchases/purchases.ts';
 import { durationParameter, purchaseIdField, siteParameter } from '../http/fields.ts';
 import { PURCHASE_PROBLEMS } from '../http/problems.ts';
 import { type Api, type ApiDeps, goneSignal, jsonAnswer, route } from '../http/route.ts';
 import { findPurchase } from './find-purchase.ts';
-import { answerText, purchaseSchema, purchaseText } from './purchase-body.ts';
+import { answerText, purchaseSchema } from './purchase-body.ts';
 
 const MOST_WAIT = 30_000;
-/** Between two looks, growing: most polls are there after the first. */
-const FIRST_LOOK = 50;
-const LAST_LOOK = 500;
 
 export function mountPoll(app: Api, { sql, changes }: ApiDeps): void {
   app.openapi(pollRoute, async (c) => {
     const { site, wait = 0 } = c.req.valid('query');
     const asked = await findPurchase(sql, { ...c.req.valid('param'), site });
-    const polls = await requestPoll(changes, asked);
+    const than = await requestPoll(changes, asked);
     // Where no daemon polls the site, waiting brings nothing.
-    const isPolled = wait === 0 || (await listSites(sql)).some(({ name, configured }) => name === asked.site && configured);
-    const polled = isPolled && (await morePolls(sql, asked, { than: polls, within: wait, signal: goneSignal(c) }));
+    const isPolled = wait > 0 && (await pollingOf(sql, asked.site)).site?.configured === true;
+    const polled = isPolled && (await waitForPoll(sql, asked, { than, within: wait, signal: goneSignal(c) }));
     const purchase = await findPurchase(sql, { id: asked.purchaseId, site: asked.site });
     if (polled) return answerText(c, purchaseText(purchase));
-    return answerText(c, purchaseText(purchase, { note: await noteOn(sql, asked.site, wait) }), 202);
+    return answerText(c, purchaseText(purchase, { note: noteOn(asked.site, wait, await pollingOf(sql, asked.site)) }), 202);
   });
 }
 
-async function morePolls(
-  sql: Sql,
-  purchase: PurchaseName,
-  { than, within, signal }: { than: number; within: Milliseconds; signal: AbortSignal },
-): Promise<boolean> {
-  const until = performance.now() + within;
-  for (let rest = FIRST_LOOK; !signal.aborted; rest = Math.min(rest * 1.5, LAST_LOOK)) {
-    const left = until - performance.now();
-    if (left <= 0) return false;
-    await delay(Math.min(rest, left), undefined, { signal }).catch(() => undefined);
-    if ((await countPolls(sql, purchase)) > than) return true;
-  }
-  return false;
-}
-
 /** Why there is no result yet, as far as it is known. */
-async function noteOn(sql: Sql, name: string, wait: Milliseconds): Promise<string> {
-  const site = (await listSites(sql)).find((each) => each.name === name);
-  if (site === undefined) return `The site ${name} is not in the database any more.`;
+function noteOn(name: string, wait: Milliseconds, { site, turns }: Awaited<ReturnType<typeof pollingOf>>): string {
+  if (site === null) return `The site ${name} is not in the database any more.`;
   if (!site.configured) return `${sentence(unnamedSiteText(site))}: ${unpolledAdvice(site)}.`;
   const { failingSince, lastSuccessAt } = site;
   if (failingSince !== null) {
     return `The site ${name} has given ${usableAnswers(failingSince, lastSuccessAt)} since ${isoTime(failingSince)}; the purchase is polled once it does.`;
   }
-  const turns = daemonsDiffer(await livingDaemons(sql))?.turns ?? null;
   if (turns !== null) return `The running daemons have different settings: ${turnsText(turns)}. The purchase stays due.`;
   if (wait === 0) return 'The purchase is polled in a moment. To get the result in the answer, add ?wait=5s.';
   return `No poll was recorded within ${formatDuration(wait)}. The purchase stays due; read it again later.`;

@@ -3,17 +3,11 @@
 import { z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { OUTCOMES, outcomeOf } from '../../actions/purchases/list.ts';
+import { OUTCOMES } from '../../actions/purchases/list.ts';
 import { state } from '../../domain/events/fields.ts';
-import { metadataText } from '../../domain/purchases/metadata.ts';
 import { PURCHASE_STATUSES } from '../../domain/purchases/purchase.ts';
-import { namedState } from '../../domain/purchases/states.ts';
 import { LIMIT_SOURCES } from '../../domain/stays/dwell.ts';
-import { type JsonValue, parseExact } from '../../domain/values/exact-json.ts';
-import { JsonText, membersOf, objectText } from '../../domain/values/json-text.ts';
-import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
-import type { PurchaseRow, TransitionRow } from '../../postgres/purchases/purchases.ts';
-import type { JsonObject } from '../http/body.ts';
+import type { JsonObject, JsonValue } from '../../domain/values/exact-json.ts';
 import { intOrNull, named, orNull, textOrNull } from '../http/fields.ts';
 
 export const timeSchema = z.string().openapi({ format: 'date-time', example: '2026-11-20T09:15:02.123Z' });
@@ -93,62 +87,7 @@ export const limitSchema = named('Limit', {
   }),
 }).describe('When a stay in a state becomes stuck, and what that rests on.');
 
-type PurchaseMembers = Record<keyof z.output<typeof purchaseSchema>, JsonValue | JsonText>;
-
-/** A row as the JSON text of its body, with further members. What Postgres gives as JSON is handed on as it is. */
-export function purchaseText(row: PurchaseRow, more: Readonly<Record<string, JsonValue | JsonText>> = {}): string {
-  const {
-    Price: price = null,
-    CurrencyCode: currency = null,
-    OrderReference: orderReference = null,
-    ...details
-  } = Object.fromEntries(row.details === null ? [] : membersOf(row.details));
-  const members: PurchaseMembers = {
-    purchaseId: row.purchaseId,
-    site: row.site,
-    status: row.status,
-    outcome: outcomeOf(row),
-    state: stateBody(row.state),
-    stateSince: isoTimeOrNull(row.stateSince),
-    stuckSince: isoTimeOrNull(row.stuckSince),
-    reference: row.reference,
-    metadata: row.metadata === null ? null : metadataText(row.metadata),
-    registeredAt: isoTime(row.registeredAt),
-    lastPolledAt: isoTimeOrNull(row.lastPolledAt),
-    nextPollAt: isoTimeOrNull(row.nextPollAt),
-    polls: row.polls,
-    failures: row.failures,
-    lastError: row.lastError,
-    price,
-    currency,
-    orderReference,
-    details: new JsonText(objectText(details)),
-  };
-  return objectText({ ...members, ...more });
-}
-
-/** The same, parsed. */
-export function purchaseBody(row: PurchaseRow): z.output<typeof purchaseSchema> {
-  return parseExact(purchaseText(row)) as unknown as z.output<typeof purchaseSchema>;
-}
-
 /** A JSON text as the answer. Its type is that of no schema: the text was made to fit the route's. */
 export function answerText(c: Context, text: string, status: ContentfulStatusCode = 200): never {
   return c.body(text, status, { 'content-type': 'application/json' }) as never;
-}
-
-/** A change of state as its body. */
-export function transitionBody(row: TransitionRow): z.output<typeof transitionSchema> {
-  return {
-    sequence: row.sequence,
-    from: stateBody(row.from),
-    to: { ...namedState(row.to) },
-    notBefore: isoTimeOrNull(row.notBefore),
-    notAfter: isoTime(row.notAfter),
-  };
-}
-
-/** A state number with its name; null before the first observation. */
-export function stateBody(value: number | null): { value: number; name: string } | null {
-  return value === null ? null : { ...namedState(value) };
 }

@@ -1,19 +1,17 @@
 /** Reading and stopping one purchase. */
 
 import { z } from '@hono/zod-openapi';
-import { readClock } from '../../postgres/connection/database.ts';
-import { stopPurchase, transitionsOf } from '../../postgres/purchases/purchases.ts';
-import { limitOfPurchase } from '../../postgres/reports/shown.ts';
+import { purchaseText, transitionBody } from '../../actions/purchases/body.ts';
+import { historyOf, stopPurchase } from '../../actions/purchases/purchases.ts';
 import { orNull } from '../http/fields.ts';
 import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 import { findPurchase, onePurchase } from './find-purchase.ts';
-import { answerText, limitSchema, purchaseSchema, purchaseText, transitionBody, transitionSchema } from './purchase-body.ts';
+import { answerText, limitSchema, purchaseSchema, transitionSchema } from './purchase-body.ts';
 
 export function mountPurchases(app: Api, { sql, changes, limits }: ApiDeps): void {
   app.openapi(readRoute, async (c) => {
     const row = await findPurchase(sql, { ...c.req.valid('param'), site: c.req.valid('query').site });
-    const [transitions, { now }] = await Promise.all([transitionsOf(sql, row.id), readClock(sql)]);
-    const limit = limitOfPurchase(row, now, limits);
+    const { transitions, limit } = await historyOf(sql, row, limits);
     return answerText(
       c,
       purchaseText(row, { limit: limit === null ? null : { ...limit }, transitions: transitions.map(transitionBody) }),

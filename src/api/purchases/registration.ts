@@ -1,22 +1,21 @@
-/** Registering purchases: one, or up to 10 000 at once. */
+/** Registering purchases: one, or up to 1 000 at once. */
 
 import { z } from '@hono/zod-openapi';
+import type { Sql } from '../../actions/database.ts';
+import { purchaseText } from '../../actions/purchases/body.ts';
+import { MOST_SINGLE, type Registration, register } from '../../actions/registrations/register.ts';
 import type { SiteSettings } from '../../config/settings.ts';
-import { stringifyExact } from '../../domain/values/exact-json.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { MOST_SINGLE, type Registration, register } from '../../postgres/purchases/purchases.ts';
+import { isJsonObject, stringifyExact } from '../../domain/values/exact-json.ts';
 import { listOf, metadataField, named, newPurchaseIdField, referenceField, siteField } from '../http/fields.ts';
-import { strict } from '../http/invalid.ts';
-import { type Entry, entriesJson } from '../http/large-body.ts';
+import { faultsOf, inOneSentence, strict } from '../http/invalid.ts';
 import { Problem } from '../http/problems.ts';
 import { type Api, type ApiDeps, jsonAnswer, needs, route } from '../http/route.ts';
-import { checkEntries } from './batch.ts';
 import { findPurchase } from './find-purchase.ts';
-import { answerText, purchaseSchema, purchaseText } from './purchase-body.ts';
+import { answerText, purchaseSchema } from './purchase-body.ts';
 
 const SINGLE_LIMIT = 64 * 1024;
-const BATCH_LIMIT = 16 * 1024 * 1024;
-const MOST_AT_ONCE = 10_000;
+const BATCH_LIMIT = 1024 * 1024;
+const MOST_AT_ONCE = 1_000;
 /** The database's word for a site that is not configured. */
 const FOREIGN_KEY_VIOLATION = '23503';
 
@@ -26,12 +25,6 @@ export function mountRegistration(app: Api, { changes: sql, settings }: ApiDeps)
   const sites = namedSites(settings.sites);
   const former = new Set(sites.formerly);
   const registrationSchema = registrationOf(sites).openapi('Registration');
-  const checks = {
-    full: registrationSchema,
-    terse: registrationOf(sites, { terse: true }),
-    largest: SINGLE_LIMIT,
-    keep: (checked: z.output<RegistrationSchema>) => toRegistration(checked, sites),
-  };
   app.openapi(registerRoute(registrationSchema), async (c) => {
     const registration = toRegistration(c.req.valid('json'), sites);
     c.set('subject', { id: registration.purchaseId, site: registration.site });
@@ -45,7 +38,14 @@ export function mountRegistration(app: Api, { changes: sql, settings }: ApiDeps)
 
   app.openapi(registerBatchRoute(), async (c) => {
     const { purchases } = c.req.valid('json');
-    const { good, rejected } = await checkEntries(purchases as Entry[], checks);
+    if (purchases.length > MOST_AT_ONCE) throw tooMany(purchases.length);
+    const good: Registration[] = [];
+    const rejected: z.output<typeof batchResultSchema>['rejected'] = [];
+    for (const [index, entry] of purchases.entries()) {
+      const checked = registrationSchema.safeParse(entry);
+      if (checked.success) good.push(toRegistration(checked.data, sites));
+      else rejected.push({ index, ...rejection(checked.error, entry) });
+    }
     const answers = await registered(sql, good, former);
     const created = answers.filter((answer) => answer === 'created').length;
     c.set('subject', { created, existing: answers.length - created, rejected: rejected.length });
@@ -74,15 +74,14 @@ function namedSites(settings: readonly SiteNames[]) {
   return { sites, formerly: settings.flatMap(({ formerly = [] }) => formerly), otherwise };
 }
 
-function registrationOf({ sites, formerly, otherwise }: ReturnType<typeof namedSites>, { terse = false } = {}) {
-  const site = siteField(sites, { terse, formerly, isNeeded: otherwise === undefined });
-  const shape = {
+function registrationOf({ sites, formerly, otherwise }: ReturnType<typeof namedSites>) {
+  const site = siteField(sites, { formerly, isNeeded: otherwise === undefined });
+  return strict({
     purchaseId: newPurchaseIdField,
     site: otherwise === undefined ? site : site.nullish(),
     reference: referenceField.nullish(),
     metadata: metadataField.nullish(),
-  };
-  return strict(shape, { terse });
+  });
 }
 
 type RegistrationSchema = ReturnType<typeof registrationOf>;
@@ -98,6 +97,16 @@ function toRegistration(
     reference: reference ?? null,
     metadata: metadata == null ? null : stringifyExact(metadata),
   };
+}
+
+function tooMany(count: number): Problem {
+  const detail = `The batch has ${count} entries, and ${MOST_AT_ONCE} are accepted at once at most; send it in several calls.`;
+  return new Problem('too_large', detail);
+}
+
+function rejection(error: z.core.$ZodError, entry: unknown) {
+  const { code, errors } = faultsOf(error, entry);
+  return { code, detail: isJsonObject(entry) ? inOneSentence(errors) : 'must be an object: {"purchaseId": "…"}' };
 }
 
 /** To a key without the scope `read`, only what it sent itself. */
@@ -132,8 +141,8 @@ const registerBatchRoute = () =>
   route('POST /v1/purchases/batch', {
     security: needs('register'),
     summary: 'Watch many purchases',
-    description: `Registers up to ${MOST_AT_ONCE} purchases in one statement. Entries that are not valid are rejected one by one, the first 100 of them with all that is wrong; the others are registered. More than ${MOST_SINGLE} at once are a bulk registration: their first polls come after those of purchases that are registered by themselves, and \`firstPolls\` of \`GET /v1/overview\` says in how much time.`,
-    reader: entriesJson({ limit: BATCH_LIMIT, entries: MOST_AT_ONCE }),
+    description: `Registers up to ${MOST_AT_ONCE} purchases, of 1 MiB together, in one statement; send more in several calls. Entries that are not valid are rejected one by one; the others are registered. More than ${MOST_SINGLE} at once are a bulk registration: their first polls come after those of purchases that are registered by themselves, and \`firstPolls\` of \`GET /v1/overview\` says in how much time.`,
+    limit: BATCH_LIMIT,
     body: strict({
       // Entries are checked one by one, so that a bad one rejects only itself.
       purchases: z

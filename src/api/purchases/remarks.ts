@@ -1,9 +1,8 @@
 /** Texts of people that name a purchase, for who erases it. */
 
 import { z } from '@hono/zod-openapi';
-import { isoTime } from '../../domain/values/time.ts';
-import { findPurchases } from '../../postgres/purchases/purchases.ts';
-import { findRemarks, namesOf, referencesOf } from '../../postgres/purchases/remarks.ts';
+import { remarksAbout } from '../../actions/purchases/forget.ts';
+import { findPurchases } from '../../actions/purchases/purchases.ts';
 import { named, purchaseIdField, textOrNull } from '../http/fields.ts';
 import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 import { timeSchema } from './purchase-body.ts';
@@ -22,8 +21,8 @@ export function mountRemarks(app: Api, { sql }: ApiDeps): void {
   app.openapi(remarksRoute, async (c) => {
     const { id } = c.req.valid('param');
     const purchases = await findPurchases(sql, { purchaseId: id, site: null });
-    const { remarks, isWhole } = await findRemarks(sql, namesOf(id, purchases.flatMap(referencesOf)));
-    return c.json({ data: remarks.map(({ at, ...remark }) => ({ ...remark, at: isoTime(at) })), isWhole }, 200);
+    const { remarks, isWhole } = await remarksAbout(sql, id, purchases);
+    return c.json({ data: remarks, isWhole }, 200);
   });
 }
 

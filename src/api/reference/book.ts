@@ -3,10 +3,10 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { serveStatic } from '@hono/node-server/serve-static';
 import { html } from 'hono/html';
+import { PACKAGE_FOLDER } from '../../runtime/process/package-folder.ts';
 import type { Api, ApiDeps } from '../http/route.ts';
 
-/** Beside `dist` in the package, beside `src` in a clone. */
-const FOLDER = join(import.meta.dirname, '../../../book');
+const FOLDER = join(PACKAGE_FOLDER, 'book');
 
 /** Its own scripts, styles and pictures, and nothing inline. */
 const POLICY =

@@ -1,17 +1,16 @@
 /** Having something sent to a subscriber: a test, what it missed; and giving it a new secret. */
 
 import { z } from '@hono/zod-openapi';
+import { databaseNow, type Sql } from '../../actions/database.ts';
+import { findDelivery } from '../../actions/deliveries/deliveries.ts';
 import { deliveryDetails, subscriberBody } from '../../actions/subscribers/body.ts';
 import { resumeSubscriber, waitAdvice } from '../../actions/subscribers/outlook.ts';
-import { drainOf, type Replayed, replay, replayedBody, whyNoReplay } from '../../actions/subscribers/replay.ts';
+import { type Replayed, replay, replayedBody, whyNoReplay } from '../../actions/subscribers/replay.ts';
 import { DEFAULT_OVERLAP, MOST_OVERLAP, requireSubscriber, rotateSecret } from '../../actions/subscribers/subscribers.ts';
 import { testSubscriber } from '../../actions/subscribers/test-event.ts';
 import { waitForAttempt } from '../../actions/subscribers/wait.ts';
 import { commandLine } from '../../domain/values/command-line.ts';
 import { isoTimeOrNull } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { findDelivery } from '../../postgres/deliveries/delivery-list.ts';
-import { databaseNow } from '../../postgres/reports/overview.ts';
 import { durationParameter, flagField, momentParameter, named, textOrNull } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { fieldProblem, Problem } from '../http/problems.ts';
@@ -93,9 +92,7 @@ export async function sentAgain(
     throw new Problem('unavailable', detail);
   }
   const { concurrency } = settings.webhooks;
-  const drain = dryRun ? await drainOf(sql, replayed, { subscriber: subscriber.id, concurrency }) : null;
-  const advice = waitAdvice(subscriber, await databaseNow(sql), { secrets });
-  return replayedBody(replayed, { dryRun, advice, drain });
+  return replayedBody(sql, replayed, { subscriber, dryRun, concurrency, opening: { secrets } });
 }
 
 type Connection = Pick<ApiDeps, 'sql' | 'secrets'>;

@@ -1,10 +1,10 @@
 /** The latest attempts of a subscriber, over all of its deliveries. */
 
 import { z } from '@hono/zod-openapi';
+import { latestAttempts } from '../../actions/deliveries/deliveries.ts';
 import { deliveryName } from '../../actions/subscribers/names.ts';
 import { requireSubscriber } from '../../actions/subscribers/subscribers.ts';
 import { isoTime } from '../../domain/values/time.ts';
-import { latestAttempts } from '../../postgres/deliveries/attempts-list.ts';
 import { limitParameter } from '../http/page.ts';
 import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';
 import { attemptSchema, oneSubscriber } from './fields.ts';

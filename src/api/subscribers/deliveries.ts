@@ -1,12 +1,11 @@
 /** Deliveries: reading them and having one sent again. */
 
 import { z } from '@hono/zod-openapi';
+import type { Sql } from '../../actions/database.ts';
+import { bodyOfDelivery, findDelivery, listDeliveries } from '../../actions/deliveries/deliveries.ts';
 import { deliveryBody, deliveryDetails } from '../../actions/subscribers/body.ts';
 import { deliveryName } from '../../actions/subscribers/names.ts';
 import { sendAgain } from '../../actions/subscribers/replay.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { bodyOfDelivery } from '../../postgres/deliveries/attempts-list.ts';
-import { findDelivery, listDeliveries } from '../../postgres/deliveries/delivery-list.ts';
 import { notText, purchaseIdField, siteParameter, subscriberParameter } from '../http/fields.ts';
 import { pageAnswer, pageParameters, readPage } from '../http/page.ts';
 import { fieldProblem, Problem } from '../http/problems.ts';

@@ -1,4 +1,5 @@
 /** The fields of subscribers and deliveries: how they are checked and how they are shown. */
+
 import { z } from '@hono/zod-openapi';
 import { rowIdOf } from '../../actions/row-ids.ts';
 import {
@@ -14,7 +15,7 @@ import { CHANNEL_KINDS } from '../../channels/registry.ts';
 import { DELIVERY_STATUSES } from '../../domain/deliveries/delivery-status.ts';
 import { HEALTH_STATUSES } from '../../domain/deliveries/subscriber-state.ts';
 import { EVENT_TYPES } from '../../domain/events/system-event-types.ts';
-import { isJsonObject } from '../http/body.ts';
+import { isJsonObject } from '../../domain/values/exact-json.ts';
 import {
   flagField,
   intOrNull,

@@ -2,8 +2,13 @@
 
 import { z } from '@hono/zod-openapi';
 import { subscriberBody } from '../../actions/subscribers/body.ts';
-import { addSubscriber, changeSubscriber, removeSubscriber, requireSubscriber } from '../../actions/subscribers/subscribers.ts';
-import { subscriberPage } from '../../postgres/subscribers/subscribers.ts';
+import {
+  addSubscriber,
+  changeSubscriber,
+  removeSubscriber,
+  requireSubscriber,
+  subscriberPage,
+} from '../../actions/subscribers/subscribers.ts';
 import { strict } from '../http/invalid.ts';
 import { type PagePlace, pageAnswer, pageParameters, readPage } from '../http/page.ts';
 import { type Api, type ApiDeps, jsonAnswer, route } from '../http/route.ts';

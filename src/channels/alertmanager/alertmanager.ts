@@ -2,11 +2,8 @@
 
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Way } from '../../domain/values/way.ts';
-import { wholeAnswer } from '../http/answer.ts';
-import { excerpt } from '../http/excerpt.ts';
 import { hiding } from '../http/hiding.ts';
-import { retryAfterOf } from '../http/post.ts';
-import { createPoster, type ServiceOptions, unanswered } from '../http/service.ts';
+import { createPoster, judge, type ServiceOptions, unanswered } from '../http/service.ts';
 import type { Channel } from '../outgoing/channel.ts';
 import type { Ping } from '../outgoing/channel-kind.ts';
 import { alertsOf } from './alerts.ts';
@@ -26,20 +23,11 @@ export function createAlertmanagerChannel(options: ServiceOptions): Channel {
     send: async (event, attempt) => {
       const { now } = attempt;
       const outcome = await poster.post(JSON.stringify(alertsOf(event, { now, consoleUrl })), attempt);
-      const { status, headers, body, tookMs } = outcome;
-      if (status === null || outcome.error !== null) return unanswered('Alertmanager', outcome, timeout);
-      const taken = { httpStatus: status, tookMs, excerpt: excerpt(body, hide) };
-      if (status === 200) return { kind: 'delivered', ...taken };
-      const todo = isElsewhere(status) ? ` See that ${setting} is the address of Alertmanager, without ${OPERATION}.` : '';
-      return {
-        kind: 'failed',
-        reason: `http_${status}`,
-        detail: `Alertmanager answered ${status}.${todo}`,
-        fault: 'receiver',
-        retryAfter: retryAfterOf(headers, now),
-        ...taken,
-        answer: wholeAnswer(outcome, hide),
-      };
+      return judge(outcome, { service: 'Alertmanager', timeout, hide, now }, (status) => {
+        if (status === 200) return null;
+        const todo = isElsewhere(status) ? ` See that ${setting} is the address of Alertmanager, without ${OPERATION}.` : '';
+        return { kind: 'failed', reason: `http_${status}`, detail: `Alertmanager answered ${status}.${todo}` };
+      });
     },
     close: poster.close,
   };

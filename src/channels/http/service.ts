@@ -1,12 +1,15 @@
-/** The service behind a channel for people: connections to it, one deadline for each post, and failures in the service's name. */
+/** The service behind a channel for people: connections to it, one deadline for each post, and what an outcome means. */
 
 import { Pool } from 'undici';
-import type { Milliseconds } from '../../domain/values/time.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { DIRECT, type Way } from '../../domain/values/way.ts';
 import { connectBy } from '../../runtime/http/tunnel.ts';
-import type { SendOptions } from '../outgoing/channel.ts';
+import type { SendOptions, SendResult } from '../outgoing/channel.ts';
+import { wholeAnswer } from './answer.ts';
+import { excerpt } from './excerpt.ts';
+import type { Hide } from './hiding.ts';
 import { networkFailureOf } from './network-failure.ts';
-import { DeadlinePassed, type PostOutcome, post } from './post.ts';
+import { DeadlinePassed, type PostOutcome, post, retryAfterOf } from './post.ts';
 
 export interface ServiceOptions {
   readonly url: string;
@@ -22,6 +25,11 @@ export interface ServiceOptions {
 
 const JSON_TYPE: readonly string[] = ['content-type', 'application/json'];
 
+export type TimedOutcome = PostOutcome & { readonly tookMs: Milliseconds };
+
+/** Why a service did not take a message; `gone`: it never will. Null: it took the message. */
+export type ServiceRefusal = { readonly kind: 'failed' | 'gone'; readonly reason: string; readonly detail: string } | null;
+
 /** Connects to the service when something is posted; `operation` is appended to the path of its address. */
 export function createPoster({ url, timeout, way = DIRECT }: Pick<ServiceOptions, 'url' | 'timeout' | 'way'>, operation = '') {
   const { origin, pathname, search } = new URL(url);
@@ -35,7 +43,7 @@ export function createPoster({ url, timeout, way = DIRECT }: Pick<ServiceOptions
       body: string,
       { signal, mayLeave, trace }: Pick<SendOptions, 'signal' | 'mayLeave' | 'trace'> = {},
       headers: readonly string[] = JSON_TYPE,
-    ): Promise<PostOutcome & { readonly tookMs: Milliseconds }> {
+    ): Promise<TimedOutcome> {
       const started = performance.now();
       const request = { origin, path, headers: [...headers], body, timeout, signal, mayLeave, trace };
       const outcome = await post(pool, request);
@@ -61,4 +69,22 @@ export function unanswered(
       ? { reason: 'timeout', detail: `${service} did not answer within ${timeout} ms.`, fault: 'receiver' as const }
       : networkFailureOf(error, { isSent });
   return { kind: 'failed', ...why, httpStatus: null, retryAfter: null, tookMs, excerpt: '' } as const;
+}
+
+/** The result of an attempt. `refusalOf` reads a complete answer; `word` is its body as one line without what is hidden. */
+export function judge(
+  outcome: TimedOutcome,
+  { service, timeout, hide, now }: { service: string; timeout: Milliseconds; hide: Hide; now: Instant },
+  refusalOf: (status: number, word: string) => ServiceRefusal,
+): SendResult {
+  const { status, error, headers, body, tookMs } = outcome;
+  if (status === null || error !== null) return unanswered(service, outcome, timeout);
+  const taken = { httpStatus: status, tookMs, excerpt: excerpt(body, hide) };
+  const refusal = refusalOf(status, taken.excerpt);
+  if (refusal === null) return { kind: 'delivered', ...taken };
+  const { kind, ...why } = refusal;
+  const attempted = { ...why, ...taken, answer: wholeAnswer(outcome, hide) };
+  if (kind === 'gone') return { kind, ...attempted };
+  const retryAfter = retryAfterOf(headers, now);
+  return { kind, fault: 'receiver', retryAfter, isLimit: status === 429 && retryAfter !== null, ...attempted };
 }

@@ -3,10 +3,9 @@
 import { setTimeout } from 'node:timers/promises';
 import { IncomingWebhook } from '@slack/webhook';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import { excerpt } from '../http/excerpt.ts';
 import { hiding } from '../http/hiding.ts';
-import { DeadlinePassed, type PostOutcome, retryAfterOf } from '../http/post.ts';
-import { createPoster, type ServiceOptions, unanswered } from '../http/service.ts';
+import { DeadlinePassed, type PostOutcome } from '../http/post.ts';
+import { createPoster, judge, type ServiceOptions, type ServiceRefusal } from '../http/service.ts';
 import type { Channel, SendOptions, SendResult } from '../outgoing/channel.ts';
 import { inert } from './layout.ts';
 import { type SlackMessage, slackFolded, slackMessage } from './message.ts';
@@ -36,7 +35,7 @@ export function createSlackChannel(options: ServiceOptions): Channel {
       await webhook.send({ ...message, unfurl_links: false, unfurl_media: false });
       return outcome!;
     } catch (error) {
-      return { status: null, headers: {}, body: '', error, isSent: false };
+      return { status: null, statusText: '', headers: {}, body: '', error: error as Error, isSent: false };
     }
   }
 
@@ -50,14 +49,10 @@ export function createSlackChannel(options: ServiceOptions): Channel {
       await setTimeout(BETWEEN_MESSAGES, undefined, { signal: ended }).catch(() => undefined);
       outcome = await postMessage({ text: inert(message.text) }, attempt, ended);
     }
-    const { status, headers, body, isSent } = outcome;
     const tookMs = Math.round(performance.now() - started);
-    if (status === null || outcome.error !== null) {
-      const error = deadline.aborted ? new DeadlinePassed() : outcome.error;
-      return unanswered('Slack', { error, isSent, tookMs }, timeout);
-    }
-    const retryAfter = retryAfterOf(headers, attempt.now);
-    return judge(status, { httpStatus: status, tookMs, excerpt: excerpt(body, hide) }, { setting, retryAfter });
+    const error = outcome.error !== null && deadline.aborted ? new DeadlinePassed() : outcome.error;
+    const means = { service: 'Slack', timeout, hide, now: attempt.now };
+    return judge({ ...outcome, error, tookMs }, means, (status, word) => refusalOf(status, word, setting));
   };
 
   return {
@@ -70,26 +65,18 @@ export function createSlackChannel(options: ServiceOptions): Channel {
   };
 }
 
-function judge(
-  status: number,
-  attempted: { readonly httpStatus: number; readonly tookMs: Milliseconds; readonly excerpt: string },
-  { setting, retryAfter }: { readonly setting: string; readonly retryAfter: Milliseconds | null },
-): SendResult {
-  const word = attempted.excerpt;
+function refusalOf(status: number, word: string, setting: string): ServiceRefusal {
   // Slack says ok in so many letters; anything else with 200 is a proxy's or a portal's page.
-  if (status === 200 && word === 'ok') return { kind: 'delivered', ...attempted };
+  if (status === 200 && word === 'ok') return null;
   if (status === 404 || status === 410 || DEAD_WORDS.has(word)) {
     const reason = DEAD_WORDS.has(word) ? word : `http_${status}`;
     const detail = `Slack refuses this webhook for good (${reason}). Make a new incoming webhook and set ${setting} to it.`;
-    return { kind: 'gone', reason, detail, ...attempted };
+    return { kind: 'gone', reason, detail };
   }
-  const reason = status === 200 ? 'unexpected_answer' : /^[a-z_]{3,40}$/.test(word) ? word : `http_${status}`;
-  const detail =
-    status === 429
-      ? 'Slack asks for fewer messages.'
-      : status === 200
-        ? 'The answer was 200, but not the "ok" of Slack.'
-        : `Slack answered ${status} (${reason}).`;
-  const isLimit = status === 429 && retryAfter !== null;
-  return { kind: 'failed', reason, detail, fault: 'receiver', retryAfter, isLimit, ...attempted };
+  if (status === 200) {
+    return { kind: 'failed', reason: 'unexpected_answer', detail: 'The answer was 200, but not the "ok" of Slack.' };
+  }
+  const reason = /^[a-z_]{3,40}$/.test(word) ? word : `http_${status}`;
+  const detail = status === 429 ? 'Slack asks for fewer messages.' : `Slack answered ${status} (${reason}).`;
+  return { kind: 'failed', reason, detail };
 }

@@ -1,11 +1,7 @@
 /** The Teams channel: incident events as cards through a workflow of Teams, whose address is a secret. */
 
-import type { Instant, Milliseconds } from '../../domain/values/time.ts';
-import { wholeAnswer } from '../http/answer.ts';
-import { excerpt } from '../http/excerpt.ts';
-import { type Hide, hiding } from '../http/hiding.ts';
-import { type PostOutcome, retryAfterOf } from '../http/post.ts';
-import { createPoster, type ServiceOptions, unanswered } from '../http/service.ts';
+import { hiding } from '../http/hiding.ts';
+import { createPoster, judge, type ServiceOptions, type ServiceRefusal } from '../http/service.ts';
 import type { Channel, SendOptions, SendResult } from '../outgoing/channel.ts';
 import { type TeamsMessage, teamsFolded, teamsMessage } from './card.ts';
 
@@ -21,8 +17,8 @@ export function createTeamsChannel(options: ServiceOptions): Channel {
 
   const send = async (message: TeamsMessage, attempt: SendOptions): Promise<SendResult> => {
     const outcome = await poster.post(JSON.stringify(message), attempt);
-    if (outcome.status === null || outcome.error !== null) return unanswered('Teams', outcome, timeout);
-    return judge(outcome, outcome.status, { hide, setting, now: attempt.now });
+    const means = { service: 'Teams', timeout, hide, now: attempt.now };
+    return judge(outcome, means, (status) => refusalOf(status, outcome.body, setting));
   };
 
   return {
@@ -35,24 +31,14 @@ export function createTeamsChannel(options: ServiceOptions): Channel {
   };
 }
 
-function judge(
-  outcome: PostOutcome & { readonly tookMs: Milliseconds },
-  status: number,
-  { hide, setting, now }: { readonly hide: Hide; readonly setting: string; readonly now: Instant },
-): SendResult {
-  const { headers, body, tookMs } = outcome;
-  const taken = { httpStatus: status, tookMs, excerpt: excerpt(body, hide) };
-  const isTaken = status >= 200 && status < 300;
-  if (isTaken && !NOT_TAKEN.test(body)) return { kind: 'delivered', ...taken };
-  const attempted = { ...taken, answer: wholeAnswer(outcome, hide) };
+function refusalOf(status: number, body: string, setting: string): ServiceRefusal {
+  const isGood = status >= 200 && status < 300;
+  if (isGood && !NOT_TAKEN.test(body)) return null;
   if (status === 404 || status === 410) {
     const detail = `Teams has no such workflow any more (${status}). Make a new one and set ${setting} to its address.`;
-    return { kind: 'gone', reason: `http_${status}`, detail, ...attempted };
+    return { kind: 'gone', reason: `http_${status}`, detail };
   }
-  const retryAfter = retryAfterOf(headers, now);
-  const isLimit = status === 429 && retryAfter !== null;
-  const reason = isTaken ? 'unexpected_answer' : `http_${status}`;
-  return { kind: 'failed', reason, detail: detailOf(status, setting), fault: 'receiver', retryAfter, isLimit, ...attempted };
+  return { kind: 'failed', reason: isGood ? 'unexpected_answer' : `http_${status}`, detail: detailOf(status, setting) };
 }
 
 function detailOf(status: number, setting: string): string {

@@ -1,15 +1,14 @@
 /** Lists incidents. */
 
+import { readClock } from '../../actions/database.ts';
 import { listedIncidentBody } from '../../actions/incidents/body.ts';
-import { requireIncident } from '../../actions/incidents/incidents.ts';
+import { type IncidentRow, listIncidents, requireIncident } from '../../actions/incidents/incidents.ts';
 import { type ListedIncident, withMoney } from '../../actions/incidents/money.ts';
 import { INCIDENT_KINDS, readIncidentId, readWord } from '../../actions/incidents/rules.ts';
 import { comingEnd, lengthOf, placeOf, whatOf } from '../../actions/incidents/words.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
 import { apart, counted } from '../../domain/values/counts.ts';
 import type { Instant } from '../../domain/values/time.ts';
-import { readClock } from '../../postgres/connection/database.ts';
-import { type IncidentRow, listIncidents } from '../../postgres/incidents/list.ts';
 import { JSON_OPTION, limitOption, ruled } from '../terminal/arguments.ts';
 import { onDatabase } from '../terminal/database.ts';
 import { printJson, printLine } from '../terminal/output.ts';

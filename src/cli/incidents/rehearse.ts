@@ -1,13 +1,11 @@
 /** `rehearse`: which alerts would have been sent in a past time under other settings. */
 
-import { rehearsalBody } from '../../actions/rehearse/body.ts';
-import { rehearse } from '../../actions/rehearse/rehearse.ts';
-import { alertRules } from '../../actions/rehearse/rules.ts';
+import { readClock, type Sql } from '../../actions/database.ts';
+import { rehearseSettings } from '../../actions/rehearse/settings.ts';
 import { type RehearsedSpan, readSpan } from '../../actions/rehearse/span.ts';
-import { changedSettings, loadAlertSettings, shownAlertSettings } from '../../config/rehearsed.ts';
+import { listSites } from '../../actions/sites/sites.ts';
+import { loadAlertSettings } from '../../config/rehearsed.ts';
 import { AppError } from '../../domain/values/errors.ts';
-import { readClock, type Sql } from '../../postgres/connection/database.ts';
-import { listSites } from '../../postgres/polling/sites.ts';
 import { JSON_OPTION } from '../terminal/arguments.ts';
 import { onDatabase } from '../terminal/database.ts';
 import { counted, printJson } from '../terminal/output.ts';
@@ -42,19 +40,15 @@ export const register = onDatabase(
     const tried = config === null ? settings : loadAlertSettings(context.env, config, sites);
     if (site !== null) knownSite(site, sites);
     const span = await spanOf(sql, { from, to });
-    const shown = shownAlertSettings(tried);
     const progress = countOn(context, LINE_EVERY);
-    const { invented, ...rules } = alertRules(tried);
-    const rehearsed = await rehearse(sql, {
+    const rules = { present: settings, tried, isCompared: config !== null };
+    const body = await rehearseSettings(sql, rules, {
       ...span,
-      ...rules,
-      present: config === null ? null : alertRules(settings),
       site,
-      silences: !ignoreSilences,
+      ignoreSilences,
+      config: config ?? settings.configFile,
       onProgress: (stays, share) => progress.show(stays, `${Math.floor(share * 100)} %, ${counted(stays, 'stay')} …`),
     }).finally(progress.clear);
-    const asked = { ...span, site, ignoreSilences, invented, settings: shown, config: config ?? settings.configFile };
-    const body = rehearsalBody(rehearsed, { ...asked, changed: changedSettings(shownAlertSettings(settings), shown) });
     if (json) printJson(context, body);
     else showRehearsal(context, body);
   },

@@ -1,11 +1,11 @@
 /** How `incidents customers` shows who waits in an incident, and what became of those who came. */
 
+import { readClock } from '../../actions/database.ts';
 import { customersIn } from '../../actions/incidents/customers.ts';
 import { STAY_FATES, type StayFate } from '../../domain/incidents/customers.ts';
 import { stateBoth } from '../../domain/purchases/states.ts';
 import { apart, counted } from '../../domain/values/counts.ts';
 import { relative } from '../../domain/values/relative-time.ts';
-import { readClock } from '../../postgres/connection/database.ts';
 import { JSON_OPTION } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { onDatabase } from '../terminal/database.ts';

@@ -1,8 +1,11 @@
 /** Shows one incident: what is wrong, what that rests on, the likely causes, the alerts, and who looks after it. */
 
+import { readClock } from '../../actions/database.ts';
+import { learnedLimits } from '../../actions/flow/limits.ts';
 import { incidentDetails } from '../../actions/incidents/body.ts';
-import { type IncidentStory, storyOf } from '../../actions/incidents/incidents.ts';
+import { type IncidentRow, type IncidentStory, storyOf } from '../../actions/incidents/incidents.ts';
 import { comingEnd, lengthOf, placeOf, whatOf } from '../../actions/incidents/words.ts';
+import { listSubscribers } from '../../actions/subscribers/subscribers.ts';
 import { NO_CHANNEL, untilText } from '../../domain/explain/standing.ts';
 import { CAUSES, isCauseKey } from '../../domain/incidents/causes.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
@@ -12,10 +15,6 @@ import { commandLine } from '../../domain/values/command-line.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { relative } from '../../domain/values/relative-time.ts';
 import { type Instant, isoTime } from '../../domain/values/time.ts';
-import { readClock } from '../../postgres/connection/database.ts';
-import type { IncidentRow } from '../../postgres/incidents/list.ts';
-import { learnedLimits } from '../../postgres/stays/limits.ts';
-import { peopleChannels } from '../../postgres/subscribers/subscribers.ts';
 import { JSON_OPTION } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { onDatabase } from '../terminal/database.ts';
@@ -37,7 +36,7 @@ export const show = onDatabase(
       readClock(sql),
       learnedLimits(sql, settings.policy),
       // Of the database: the daemon may have a channel that is not in the settings of this terminal.
-      peopleChannels(sql),
+      listSubscribers(sql),
     ]);
     const { incident } = story;
     const { kind, site, state } = incident;
@@ -47,7 +46,7 @@ export const show = onDatabase(
     printAdvice(context, story);
     printCauses(context, story, settings.consoleUrl);
     printWaiting(context, story, now);
-    printMessages(context, story, { now, hasChannel: channels.length > 0 });
+    printMessages(context, story, { now, hasChannel: channels.some(({ audience }) => audience === 'people') });
     printHint(context, incident);
   },
 );

@@ -1,14 +1,12 @@
 /** A silence as the command line takes it, checked by the rules of the API. All that is wrong is listed at once. */
 
+import type { Sql } from '../../actions/database.ts';
 import { INCIDENT_KINDS, LONGEST_REASON, readComing, readWord, readWords } from '../../actions/incidents/rules.ts';
 import { type CheckedSilence, type SilenceField, silenceProblems } from '../../actions/incidents/silences.ts';
+import { siteProblem } from '../../actions/sites/site-problem.ts';
 import { type Checked, readState } from '../../actions/subscribers/rules.ts';
-import { siteProblem } from '../../api/registrations/site-problem.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Instant } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { listSites } from '../../postgres/polling/sites.ts';
-import { listSubscribers } from '../../postgres/subscribers/subscribers.ts';
 import { durationArgument } from '../terminal/arguments.ts';
 import type { Given } from '../terminal/command.ts';
 import type { CliContext } from '../terminal/context.ts';
@@ -63,14 +61,12 @@ export async function silenceOf(context: CliContext, sql: Sql, options: SilenceO
   const by = nameOr(context, options.by, wrong);
 
   const optionOf = (field: SilenceField): string => ({ startsAt: 'from', endsAt: ends })[field as string] ?? field;
-  const [sites, subscribers] = await Promise.all([listSites(sql), listSubscribers(sql)]);
-  const names = sites.map(({ name }) => name);
-  const found = silenceProblems(
+  const found = await silenceProblems(
+    sql,
     { site, state, kind, subscriber, everything, startsAt, endsAt },
     {
       now,
-      subscribers: subscribers.map(({ name }) => name),
-      siteProblem: (name) => siteProblem(name, names),
+      siteProblem,
       isWrong: (field) => wrong.has(optionOf(field)),
       words: { yes: 'given', endsAt: `the end (--${ends})`, listSubscribers: '"purchase-watch subscribers"' },
     },

@@ -1,9 +1,9 @@
 /** Silences in a few words. */
 
+import type { SilenceRow } from '../../actions/incidents/silences.ts';
 import { untilText } from '../../domain/explain/standing.ts';
 import { statePlace } from '../../domain/purchases/states.ts';
 import { type Instant, isoTime } from '../../domain/values/time.ts';
-import type { SilenceRow } from '../../postgres/incidents/silences.ts';
 
 /** What it is about: `stuck waiting for the card provider at se`, `everything`. */
 export function matterOf({ kind, site, state, subscriber }: SilenceRow): string {

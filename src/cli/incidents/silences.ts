@@ -1,13 +1,12 @@
 /** `silences`: times in which people want no alerts about some incidents. */
 
+import { databaseNow } from '../../actions/database.ts';
 import { silenceBody, silenceName } from '../../actions/incidents/body.ts';
-import { lift, requireSilence, silence } from '../../actions/incidents/silences.ts';
+import { lift, listSilences, requireSilence, silence } from '../../actions/incidents/silences.ts';
 import { rowIdOf } from '../../actions/row-ids.ts';
 import { policyOf } from '../../domain/polling/poll-plan.ts';
 import { statePlace } from '../../domain/purchases/states.ts';
 import { commandLine } from '../../domain/values/command-line.ts';
-import { listSilences } from '../../postgres/incidents/silences.ts';
-import { databaseNow } from '../../postgres/reports/overview.ts';
 import { JSON_OPTION, limitOption, ruled } from '../terminal/arguments.ts';
 import { group } from '../terminal/command.ts';
 import { onDatabase } from '../terminal/database.ts';

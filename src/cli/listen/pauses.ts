@@ -1,14 +1,14 @@
 /** `listen` says when what it refused has led to a pause: otherwise nothing comes, without a reason on the screen. */
 
 import { setTimeout as delay } from 'node:timers/promises';
+import { databaseNow } from '../../actions/database.ts';
+import { findSubscriber } from '../../actions/subscribers/subscribers.ts';
 import { offAdvice } from '../../actions/subscribers/test-event.ts';
 import { FAILURES_TO_PAUSE } from '../../domain/deliveries/subscriber-health.ts';
 import { afterFailures } from '../../domain/deliveries/subscriber-state.ts';
 import { untilText } from '../../domain/explain/standing.ts';
 import { commandLine } from '../../domain/values/command-line.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
-import { databaseNow } from '../../postgres/reports/overview.ts';
-import { findSubscriber } from '../../postgres/subscribers/subscribers.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
 

@@ -1,9 +1,11 @@
 /** `listen --subscribe`: a subscriber for as long as the command runs. */
 
 import { hostname } from 'node:os';
+import { databaseNow } from '../../actions/database.ts';
+import { findDelivery } from '../../actions/deliveries/deliveries.ts';
 import { readName } from '../../actions/subscribers/rules.ts';
 import { secretsOf } from '../../actions/subscribers/secrets.ts';
-import { addSubscriber, removeSubscriber, requireSubscriber } from '../../actions/subscribers/subscribers.ts';
+import { addSubscriber, readSubscribers, removeSubscriber, requireSubscriber } from '../../actions/subscribers/subscribers.ts';
 import { testSubscriber } from '../../actions/subscribers/test-event.ts';
 import { waitForAttempt } from '../../actions/subscribers/wait.ts';
 import { refusedUrl } from '../../channels/http/address.ts';
@@ -11,9 +13,6 @@ import { commandLine } from '../../domain/values/command-line.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import { findDelivery } from '../../postgres/deliveries/delivery-list.ts';
-import { databaseNow } from '../../postgres/reports/overview.ts';
-import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
 import { checked, urlArgument, type WishOptions, wishesOf } from '../subscribers/subscriber-options.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { missingDaemon, withDatabase } from '../terminal/database.ts';

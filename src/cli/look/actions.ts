@@ -1,7 +1,6 @@
 /** `actions`: what was changed, by whom and from where. */
-import { actionBody } from '../../actions/recorded.ts';
+import { actionBody, DOORS, listActions } from '../../actions/recorded.ts';
 import { rowIdOf } from '../../actions/row-ids.ts';
-import { DOORS, listActions } from '../../postgres/console/actions.ts';
 import { JSON_OPTION, limitOption, ruled } from '../terminal/arguments.ts';
 import { onDatabase } from '../terminal/database.ts';
 import { printJson, printLine } from '../terminal/output.ts';

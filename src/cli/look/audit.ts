@@ -1,14 +1,21 @@
 /** `audit`: proves that what happened was announced, to everybody who wants it. */
 
-import { compareLog, loggedSubscriber, type SentResult } from '../../actions/audit-sent.ts';
+import {
+  type AuditCheck,
+  type AuditResult,
+  audit,
+  type CheckResult,
+  compareLog,
+  type Gap,
+  loggedSubscriber,
+  type SentResult,
+} from '../../actions/audit.ts';
+import { readClock, type Sql } from '../../actions/database.ts';
 import { changeBody, changeSentences, markCompared, openChanges } from '../../actions/database-changes.ts';
 import { counted, grouped } from '../../domain/values/counts.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Instant } from '../../domain/values/time.ts';
-import { readClock, type Sql } from '../../postgres/connection/database.ts';
-import { type AuditResult, audit, type CheckResult, type Gap } from '../../postgres/upkeep/audit.ts';
-import type { AuditCheck } from '../../postgres/upkeep/audit-checks.ts';
 import { durationArgument, JSON_OPTION } from '../terminal/arguments.ts';
 import { declare } from '../terminal/command.ts';
 import type { CliContext } from '../terminal/context.ts';

@@ -1,22 +1,18 @@
 /** `events`: the latest events, and those that come. */
 
-import { createFeedHub, type FeedHub } from '../../actions/events/feed-hub.ts';
-import { followFeed } from '../../actions/events/follow-feed.ts';
-import { EVENT_TYPES, type EventType } from '../../domain/events/system-event-types.ts';
-import { AppError } from '../../domain/values/errors.ts';
-import { parseExact } from '../../domain/values/exact-json.ts';
-import { isoTime, type Milliseconds } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { listen } from '../../postgres/connection/listen.ts';
+import type { Sql } from '../../actions/database.ts';
 import {
+  comingEvents,
   FEED_START,
   type FedEvent,
   type FeedPlace,
   placeOfEvent,
-  readFeed,
-  readHorizon,
-  readLatest,
-} from '../../postgres/events/feed.ts';
+  readEvents,
+} from '../../actions/events/follow-feed.ts';
+import { EVENT_TYPES, type EventType } from '../../domain/events/system-event-types.ts';
+import { AppError } from '../../domain/values/errors.ts';
+import { parseExact } from '../../domain/values/exact-json.ts';
+import { isoTime, type Milliseconds } from '../../domain/values/time.ts';
 import type { ArrivedEvent } from '../../receiver/genuine.ts';
 import { untilStopSignal } from '../../runtime/process/signals.ts';
 import { eventLines } from '../purchases/show-event.ts';
@@ -26,11 +22,6 @@ import { declare } from '../terminal/command.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { missingDaemon, withDatabase } from '../terminal/database.ts';
 import { harmlessJson, printLine, printRemark } from '../terminal/output.ts';
-
-interface Wanted {
-  readonly types: readonly EventType[];
-  readonly limit: number;
-}
 
 /** Of one wait for new events; another begins at once. */
 const WITHIN: Milliseconds = 60_000;
@@ -61,7 +52,7 @@ export const register = declare(
     const print = json ? (event: FedEvent) => printLine(context, harmlessJson(context, event.body)) : linesOf(context);
     await withDatabase(context, async ({ sql, url }) => {
       const from = after === undefined ? null : await placeOf(sql, after);
-      const found = from === null ? await latest(sql, { types, limit }) : await next(sql, { types, limit }, from);
+      const found = await readEvents(sql, { types, limit, after: from, bytes: MOST_BYTES });
       for (const event of found) print(event);
       if (!follow) {
         if (found.length === 0 && !json) printLine(context, after === undefined ? 'No events yet.' : `No events after ${after}.`);
@@ -69,35 +60,12 @@ export const register = declare(
       }
       const missing = await missingDaemon(sql);
       if (missing !== null) printRemark(context, missing);
+      const wanted = { types, limit, bytes: MOST_BYTES, within: WITHIN, signal: ending.signal };
       const last = found.at(-1)?.place ?? from ?? FEED_START;
-      const hub = createFeedHub(sql);
-      const { wake } = hub;
-      const listener = listen(url, ['purchase_watch_events'], { onNotify: wake, onListening: wake });
-      await followFrom(hub, { types, limit }, { last, print, signal: ending.signal }).finally(listener.stop);
+      for await (const event of comingEvents(sql, url, { ...wanted, after: last })) print(event);
     });
   },
 );
-
-async function followFrom(
-  hub: FeedHub,
-  wanted: Wanted,
-  { last, print, signal }: { last: FeedPlace; print: (event: FedEvent) => void; signal: AbortSignal },
-): Promise<void> {
-  for (let after = last; !signal.aborted; ) {
-    const page = await followFeed(hub, { ...wanted, after, bytes: MOST_BYTES, within: WITHIN, signal });
-    for (const event of page.events) print(event);
-    after = page.next;
-  }
-}
-
-async function latest(sql: Sql, wanted: Wanted): Promise<readonly FedEvent[]> {
-  return readLatest(sql, { ...wanted, horizon: await readHorizon(sql) });
-}
-
-async function next(sql: Sql, wanted: Wanted, after: FeedPlace): Promise<readonly FedEvent[]> {
-  const { events: found } = await readFeed(sql, { ...wanted, after, bytes: MOST_BYTES, horizon: await readHorizon(sql) });
-  return found;
-}
 
 async function placeOf(sql: Sql, id: string): Promise<FeedPlace> {
   const place = await placeOfEvent(sql, id, EVENT_TYPES);

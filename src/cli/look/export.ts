@@ -1,10 +1,9 @@
 /** `export`: rows for spreadsheets and warehouses, all of a kind or those that came since the last export. */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { csvLine } from '../../actions/csv.ts';
-import { exportRows } from '../../actions/events/export.ts';
+import { EXPORTED, exportRows } from '../../actions/events/export.ts';
 import { readMoment } from '../../actions/subscribers/moment.ts';
 import { AppError, unreadFile } from '../../domain/values/errors.ts';
-import { EXPORTED } from '../../postgres/reports/export.ts';
 import { ruled } from '../terminal/arguments.ts';
 import { declare } from '../terminal/command.ts';
 import { withDatabase } from '../terminal/database.ts';

@@ -1,11 +1,11 @@
 /** `flow`: how purchases went from state to state in the last hour, and how long they wait in each. */
 
 import { type Flow, readFlow } from '../../actions/flow/flow.ts';
+import { learnedLimits } from '../../actions/flow/limits.ts';
 import { besideWords, stateBoth, statePlace, stateWords } from '../../domain/purchases/states.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { relative } from '../../domain/values/relative-time.ts';
 import { SECOND } from '../../domain/values/time.ts';
-import { learnedLimits } from '../../postgres/stays/limits.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { onDatabase } from '../terminal/database.ts';
 import { printJson, printLine, printText, styled } from '../terminal/output.ts';

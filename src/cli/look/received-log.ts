@@ -1,7 +1,7 @@
 /** Reads a receiver's own log of the events that arrived. */
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
-import type { LoggedEvent } from '../../actions/audit-sent.ts';
+import type { LoggedEvent } from '../../actions/audit.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { CliContext } from '../terminal/context.ts';
 

@@ -2,114 +2,60 @@
 
 import { clientCertificates } from '../../actions/client-certificates.ts';
 import { ownFindings } from '../../actions/doctor/system.ts';
-import { ordersBody } from '../../actions/flow/site.ts';
+import type { IncidentRow } from '../../actions/incidents/incidents.ts';
 import { careOf, comingEnd, lengthOf, placeOf, whatOf } from '../../actions/incidents/words.ts';
-import { readOverview } from '../../actions/overview/overview.ts';
+import {
+  MOST_SHOWN,
+  type Overview,
+  readOverview,
+  totalLag,
+  type WaitingDeliveries,
+  waitingOf,
+} from '../../actions/overview/overview.ts';
 import { healthBody } from '../../actions/subscribers/body.ts';
-import type { Settings } from '../../config/settings.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
 import { SINGLES_FIRST, withinText } from '../../domain/polling/first-polls.ts';
 import { unpolledAdvice, unpolledText } from '../../domain/polling/unpolled.ts';
-import { namedState, stateBoth } from '../../domain/purchases/states.ts';
+import { stateBoth } from '../../domain/purchases/states.ts';
 import { NO_DAEMON, unwritableAdvice } from '../../domain/replicas/daemon-silence.ts';
 import { commandLine } from '../../domain/values/command-line.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { relative } from '../../domain/values/relative-time.ts';
-import { type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import type { IncidentRow } from '../../postgres/incidents/list.ts';
-import { orderCounts } from '../../postgres/incidents/paid-twice.ts';
-import { totalLag, type WaitingDeliveries, waitingOf } from '../../postgres/reports/overview.ts';
-import { troubledSubscribers } from '../../postgres/subscribers/trouble.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import { printUnreadable } from '../purchases/show-unreadable.ts';
 import { statusWord } from '../subscribers/show-health.ts';
 import { printTrouble } from '../subscribers/show-trouble.ts';
 import type { CliContext } from '../terminal/context.ts';
+import type { OpenDatabase } from '../terminal/database.ts';
 import { counted, printJson, printLine, printText, styled } from '../terminal/output.ts';
 import { requireSite } from '../terminal/site.ts';
 import { printTable } from '../terminal/table.ts';
 import { printSiteCalls, printSites } from './show-sites.ts';
 
-type Overview = Awaited<ReturnType<typeof readShown>>;
-
 /** Polls that are late by less than this are merely on their way. */
 const LATE = 5_000;
-/** Open incidents that are shown. */
-const MOST_INCIDENTS = 20;
 /** Needs that are listed below the headline. */
 const MOST_NEEDS = 10;
 
-async function readShown(sql: Sql, { site, settings, url }: Pick<OverviewOptions, 'site' | 'settings' | 'url'>) {
-  const [{ facts, ...overview }, troubled, orders] = await Promise.all([
-    readOverview(sql, { site, others: () => ownFindings(sql, settings, clientCertificates(settings, url)()) }),
-    troubledSubscribers(sql),
-    orderCounts(sql),
-  ]);
-  if (facts.sites.length === 0) await requireSite(sql, site);
-  const isPolled = (name: string): boolean => facts.sites.some((row) => row.name === name && row.unpolled === 0);
-  return {
-    ...facts,
-    ...overview,
-    troubled,
-    orders,
-    calls: overview.calls.filter((row) => site === undefined || row.site === site),
-    firsts: facts.firsts.filter((row) => row.waiting > 0 && isPolled(row.site)),
-    lag: totalLag(facts.lags),
-    isOneSite: site !== undefined,
-  };
-}
-
-interface OverviewOptions {
-  /** Only this site; the headline is about everything all the same. */
-  readonly site: string | undefined;
-  readonly json: boolean;
-  readonly settings: Settings;
-  /** The database's address. */
-  readonly url: string;
-}
-
-/** Prints the overview. */
-export async function showOverview(context: CliContext, sql: Sql, { json, ...options }: OverviewOptions): Promise<void> {
-  const overview = await readShown(sql, options);
-  if (json) return printJson(context, shownBody(overview));
+/** Prints the overview; with `site` of this one alone, but for the headline. */
+export async function showOverview(
+  context: CliContext,
+  { sql, settings, url }: OpenDatabase,
+  { site, json }: { site: string | undefined; json: boolean },
+): Promise<void> {
+  const others = () => ownFindings(sql, settings, clientCertificates(settings, url)());
+  const overview = await readOverview(sql, { site, others });
+  if (overview.sites.length === 0) await requireSite(sql, site);
+  if (json) return printJson(context, overview.body);
   printHeadline(context, overview);
   printSites(context, overview);
-  printSiteCalls(context, overview);
+  printSiteCalls(context, overview, site !== undefined);
   printPurchases(context, overview);
   printUnreadable(context, overview.unreadable, overview.now);
   printIncidents(context, overview);
   printPolling(context, overview);
   printSubscribers(context, overview);
 }
-
-/** The overview's body, with the incidents and the failing deliveries that the table shows. */
-function shownBody(overview: Overview) {
-  const { body, troubled, orders } = overview;
-  const sites = body.sites.map((each) => ({ ...each, orders: ordersBody(orders.get(each.site)) }));
-  const subscribers = body.subscribers.map((each) => {
-    const trouble = troubled.find(({ name }) => name === each.name);
-    return { ...each, failing: trouble?.failing ?? 0, lastError: trouble?.lastError ?? trouble?.ourError ?? null };
-  });
-  return { ...body, sites, subscribers, incidents: { ...body.incidents, data: incidentsBody(overview) } };
-}
-
-const incidentsBody = ({ incidents }: Overview) =>
-  incidents.slice(0, MOST_INCIDENTS).map((incident) => ({
-    id: incident.id,
-    kind: incident.kind,
-    site: incident.site,
-    state: incident.state === null ? null : namedState(incident.state),
-    subscriber: incident.subscriber,
-    parent: incident.parent,
-    severity: levelOf(incident),
-    count: incident.count,
-    peak: incident.peak,
-    openedAt: isoTime(incident.openedAt),
-    since: isoTime(incident.since),
-    acknowledgedAt: isoTimeOrNull(incident.acknowledgedAt),
-    acknowledgedBy: incident.acknowledgedBy,
-    silencedUntil: isoTimeOrNull(incident.silencedUntil),
-  }));
 
 /** First of all one sentence about everything; then of each thing that needs a person since when, why, and what to do. */
 function printHeadline(context: CliContext, { headline, now }: Overview): void {
@@ -146,7 +92,7 @@ function printPurchases(context: CliContext, { counts, oldest: longest, now }: O
 function printIncidents(context: CliContext, { incidents, now }: Overview): void {
   if (incidents.length === 0) return;
   printLine(context);
-  const shown = incidents.slice(0, MOST_INCIDENTS);
+  const shown = incidents.slice(0, MOST_SHOWN);
   const isPart = ({ parent }: IncidentRow): boolean => shown.some(({ id }) => id === parent);
   const print = (incident: IncidentRow, depth: number): void => {
     const isCritical = levelOf(incident) === 'critical';
@@ -154,7 +100,7 @@ function printIncidents(context: CliContext, { incidents, now }: Overview): void
     for (const part of shown.filter(({ parent }) => parent === incident.id)) print(part, depth + 1);
   };
   for (const incident of shown.filter((each) => !isPart(each))) print(incident, 0);
-  const more = incidents.length > MOST_INCIDENTS ? 'and more: purchase-watch incidents lists them all; ' : '';
+  const more = incidents.length > MOST_SHOWN ? 'and more: purchase-watch incidents lists them all; ' : '';
   printLine(context, `${more}see one: ${commandLine`incidents show ${shown[0]!.id}`}`);
 }
 
@@ -165,8 +111,9 @@ function incidentText(incident: IncidentRow, now: Instant): string {
   return `${what}${critical}${end === null ? '' : `; ${end}`}${careOf(incident, now)}`;
 }
 
-function printPolling(context: CliContext, { sites, lag, firsts, daemons, silence, now }: Overview): void {
+function printPolling(context: CliContext, { sites, lags, firsts, daemons, silence, now }: Overview): void {
   printLine(context);
+  const lag = totalLag(lags);
   const late = lag.due > 0 && lag.oldest > LATE;
   const due = late
     ? styled(
@@ -182,6 +129,7 @@ function printPolling(context: CliContext, { sites, lag, firsts, daemons, silenc
     });
   if (unpolled.length === 0) printLine(context, `polling  ${due}`);
   for (const polls of firsts) {
+    if (polls.waiting === 0 || unpolled.some(({ name }) => name === polls.site)) continue;
     const text = `${counted(polls.waiting, 'first poll')} of bulk registrations at site ${polls.site} to come, ${withinText(polls)}`;
     printLine(context, `         ${text}; ${SINGLES_FIRST}`);
   }
@@ -192,7 +140,8 @@ function printPolling(context: CliContext, { sites, lag, firsts, daemons, silenc
   }
 }
 
-function printSubscribers(context: CliContext, { subscribers, waiting, troubled, now }: Overview): void {
+function printSubscribers(context: CliContext, overview: Overview): void {
+  const { subscribers, waiting, now } = overview;
   printLine(context);
   if (subscribers.length === 0)
     return void printLine(context, 'No subscribers: nothing is sent. Set WEBHOOK_URL or SLACK_WEBHOOK_URL.');
@@ -204,7 +153,7 @@ function printSubscribers(context: CliContext, { subscribers, waiting, troubled,
     waiting: ({ id }) => waitingText(waitingOf(waiting, id)),
     'due since': ({ id }) => dueSince(waitingOf(waiting, id).dueSince),
   });
-  printTrouble(context, troubled, now);
+  printTrouble(context, overview);
 }
 
 function waitingText({ pending, inFlight, parked, atLeast }: WaitingDeliveries): string | number {

@@ -1,10 +1,9 @@
 /** Shows sites: whether each answers, where orders that were paid twice are not announced, and how replicas call them (breakers, pace and tokens). */
 
+import type { SiteCallsRow, SiteRow } from '../../actions/sites/sites.ts';
 import { type OrderCounts, reusesReferences, reuseText } from '../../domain/incidents/paid-twice.ts';
 import { relative } from '../../domain/values/relative-time.ts';
 import type { Instant } from '../../domain/values/time.ts';
-import type { SiteCallsRow } from '../../postgres/polling/site-calls.ts';
-import type { SiteRow } from '../../postgres/polling/sites.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { printLine, printText } from '../terminal/output.ts';
 import { printTable } from '../terminal/table.ts';
@@ -39,7 +38,8 @@ function answers({ configured, unpolled, renamedTo, failingSince, lastSuccessAt 
 /** Of all sites only those whose calls are held back, or whose token was refused. */
 export function printSiteCalls(
   context: CliContext,
-  { calls, isOneSite, now }: { calls: readonly SiteCallsRow[]; isOneSite: boolean; now: Instant },
+  { calls, now }: { calls: readonly SiteCallsRow[]; now: Instant },
+  isOneSite: boolean,
 ): void {
   const shown = calls.filter((row) => isOneSite || row.breaker !== 'closed' || isRefused(row));
   if (shown.length === 0) return;

@@ -3,6 +3,7 @@
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { findPurchase } from '../purchases/purchase.ts';
+import { showPurchase } from '../purchases/show-purchase.ts';
 import { declare } from '../terminal/command.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { type OpenDatabase, withDatabase } from '../terminal/database.ts';
@@ -20,7 +21,7 @@ export const register = declare(
     options: [
       ['--site <name>', 'only this site'],
       ['-w, --watch', 'show it again every 2 seconds, until Ctrl-C'],
-      ['--json', 'write JSON, with exact times'],
+      ['--json', 'write JSON; without an id what GET /v1/overview answers'],
     ],
     examples: [
       ['status', 'the whole picture'],
@@ -31,12 +32,10 @@ export const register = declare(
   },
   async (context, { id, site, watch, json }) => {
     if (watch && json) throw new AppError('invalid', '--watch: not with --json; programs call the command again');
-    const work = async ({ sql, url, settings }: OpenDatabase): Promise<void> => {
+    const work = async (database: OpenDatabase): Promise<void> => {
       const show = async (shown: CliContext): Promise<void> => {
-        if (id === undefined) return showOverview(shown, sql, { site, json, settings, url });
-        // It builds the API's body of a purchase, whose schemas take longer to load than all that the overview needs.
-        const { showPurchase } = await import('../purchases/show-purchase.ts');
-        return showPurchase(shown, sql, await findPurchase(sql, { purchaseId: id, site }), { json, policy: settings.policy });
+        if (id === undefined) return showOverview(shown, database, { site, json });
+        return showPurchase(shown, database, await findPurchase(database.sql, { purchaseId: id, site }), json);
       };
       return watch ? redraw(context, WATCH_EVERY, show) : show(context);
     };

@@ -1,13 +1,20 @@
 /** `forget`: erases a purchase and everything that is known of it. */
 
-import { type ErasePlan, erasePurchase, OUT_OF_REACH, planErasing, whyNotErased } from '../../actions/purchases/forget.ts';
+import type { Sql } from '../../actions/database.ts';
+import {
+  type ErasedCounts,
+  type ErasePlan,
+  erasePurchase,
+  erasures,
+  OUT_OF_REACH,
+  planErasing,
+  type Remark,
+  whyNotErased,
+} from '../../actions/purchases/forget.ts';
+import type { PurchaseRow } from '../../actions/purchases/purchases.ts';
 import { commandLine } from '../../domain/values/command-line.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { isoTime } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { type ErasedCounts, erasures } from '../../postgres/purchases/erase.ts';
-import type { PurchaseRow } from '../../postgres/purchases/purchases.ts';
-import type { Remark } from '../../postgres/purchases/remarks.ts';
 import { JSON_OPTION } from '../terminal/arguments.ts';
 import { confirm } from '../terminal/confirm.ts';
 import type { CliContext } from '../terminal/context.ts';
@@ -42,8 +49,7 @@ export const register = onDatabase(
   async (context, { id: purchaseId, site, yes, dryRun, json }, { sql }) => {
     const purchase = await findOrSayErased(sql, purchaseId, site);
     const plan = await planErasing(sql, purchase);
-    const { counts } = plan;
-    const remarks = plan.remarks.map(({ at, ...remark }) => ({ ...remark, at: isoTime(at) }));
+    const { counts, remarks } = plan;
     if (!json) {
       printPlan(context, purchase, counts);
       printRemarks(context, plan);
@@ -115,7 +121,7 @@ function printRemarks(context: CliContext, { remarks, isWhole }: ErasePlan): voi
   printLine(context, 'People wrote about it; this stays, unless you change it:');
   for (const { place, id, field, by, at, text } of remarks) {
     const who = by === null ? '' : ` by ${by}`;
-    printLine(context, printable(`- ${place} ${id}, ${field}${who} at ${isoTime(at)}: ${JSON.stringify(text)}`));
+    printLine(context, printable(`- ${place} ${id}, ${field}${who} at ${at}: ${JSON.stringify(text)}`));
     printLine(context, printable(`  ${CHANGED_BY[field](id)}`));
   }
   if (!isWhole) printLine(context, '- and more, which are not listed');

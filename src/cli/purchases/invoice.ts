@@ -1,6 +1,7 @@
 /** `invoice`: asks the checkout service for the invoice of a purchase. */
 
-import { invoiceBody } from '../../api/purchases/invoice-body.ts';
+import { invoiceBody } from '../../actions/purchases/invoice.ts';
+import { findPurchases } from '../../actions/purchases/purchases.ts';
 import { createCheckoutClient } from '../../checkout/client.ts';
 import type { Invoice, InvoiceAnswer, InvoiceItem } from '../../checkout/invoice-details.ts';
 import type { LocalTime } from '../../checkout/local-time.ts';
@@ -10,7 +11,6 @@ import { wayToSite } from '../../config/ways.ts';
 import { stateBoth, statePlace } from '../../domain/purchases/states.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Decimal } from '../../domain/values/exact-json.ts';
-import { findPurchases } from '../../postgres/purchases/purchases.ts';
 import { declare } from '../terminal/command.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';

@@ -1,7 +1,9 @@
 /** `poll`: asks for a purchase now. */
 
-import { setTimeout as delay } from 'node:timers/promises';
-import { daemonsDiffer, livingDaemons } from '../../actions/running-daemons.ts';
+import { readClock, type Sql } from '../../actions/database.ts';
+import { pollingOf, requestPoll, waitForPoll } from '../../actions/purchases/poll.ts';
+import { findPurchases, type PurchaseRow } from '../../actions/purchases/purchases.ts';
+import type { SiteRow } from '../../actions/sites/sites.ts';
 import { unnamedSiteText, unpolledAdvice } from '../../domain/polling/unpolled.ts';
 import { longestTurn, turnsText } from '../../domain/replicas/named.ts';
 import { commandLine } from '../../domain/values/command-line.ts';
@@ -9,16 +11,11 @@ import { formatDuration, humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { relative } from '../../domain/values/relative-time.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import { readClock, type Sql } from '../../postgres/connection/database.ts';
-import { listSites } from '../../postgres/polling/sites.ts';
-import { findPurchases, type PurchaseRow, requestPoll } from '../../postgres/purchases/purchases.ts';
 import { durationArgument, JSON_OPTION } from '../terminal/arguments.ts';
 import { missingDaemon, onDatabase } from '../terminal/database.ts';
 import { recordCommand } from '../terminal/record.ts';
 import { findPurchase } from './purchase.ts';
 import { showPurchase } from './show-purchase.ts';
-
-const LOOK_AGAIN: Milliseconds = 50;
 
 export const register = onDatabase(
   {
@@ -35,7 +32,8 @@ export const register = onDatabase(
     ],
     restsOn: ['polling'],
   },
-  async (context, { id: purchaseId, site, wait, json }, { sql, settings }) => {
+  async (context, { id: purchaseId, site, wait, json }, database) => {
+    const { sql } = database;
     const before = await findPurchase(sql, { purchaseId, site });
     if (before.status === 'stopped') {
       throw new AppError(
@@ -43,39 +41,29 @@ export const register = onDatabase(
         `${purchaseId} is not watched any more; take it up again with: ${commandLine`watch ${purchaseId} --site ${before.site}`}`,
       );
     }
-    const missing = (await missingDaemon(sql)) ?? (await unpolledSite(sql, before.site));
+    const missing = (await missingDaemon(sql)) ?? unpolled((await pollingOf(sql, before.site)).site);
     if (missing !== null) throw new AppError('unavailable', missing);
-    await requestPoll(sql, before);
+    const than = await requestPoll(sql, before);
     await recordCommand(sql, 'poll', { id: purchaseId, site: before.site });
-    const after = await waitForPoll(sql, before, wait);
-    await showPurchase(context, sql, after, { json, policy: settings.policy });
+    const isPolled = await waitForPoll(sql, before, { than, within: wait });
+    const [after] = await findPurchases(sql, before);
+    if (after === undefined) throw new AppError('not_found', `${before.purchaseId} was removed meanwhile`);
+    if (!isPolled) throw new AppError('unavailable', await whyNot(sql, before, wait));
+    await showPurchase(context, database, after, json);
   },
 );
 
-/** The purchase once a poll was recorded; throws AppError with the likely reason when none was in time. */
-async function waitForPoll(sql: Sql, before: PurchaseRow, wait: Milliseconds): Promise<PurchaseRow> {
-  const deadline = performance.now() + wait;
-  for (;;) {
-    const [row] = await findPurchases(sql, before);
-    if (row === undefined) throw new AppError('not_found', `${before.purchaseId} was removed meanwhile`);
-    if (row.polls > before.polls) return row;
-    if (performance.now() >= deadline) throw new AppError('unavailable', await whyNot(sql, before, wait));
-    await delay(LOOK_AGAIN);
-  }
-}
-
 /** Why purchases of a site get no answer at all, and what to do; null while a running daemon polls them. */
-async function unpolledSite(sql: Sql, site: string): Promise<string | null> {
-  const found = (await listSites(sql)).find(({ name }) => name === site);
-  return found === undefined || found.configured ? null : `${unnamedSiteText(found)}; ${unpolledAdvice(found)}`;
+function unpolled(site: SiteRow | null): string | null {
+  return site === null || site.configured ? null : `${unnamedSiteText(site)}; ${unpolledAdvice(site)}`;
 }
 
 async function whyNot(sql: Sql, { site, purchaseId }: PurchaseRow, wait: Milliseconds): Promise<string> {
-  const { failingSince, lastSuccessAt, lastError } = (await listSites(sql)).find(({ name }) => name === site)!;
+  const { site: found, turns } = await pollingOf(sql, site);
+  const { failingSince, lastSuccessAt, lastError } = found!;
   const none = `no answer was recorded within ${humanDuration(wait)}`;
-  const unpolled = await unpolledSite(sql, site);
-  if (unpolled !== null) return `${none}: ${unpolled}`;
-  const turns = daemonsDiffer(await livingDaemons(sql))?.turns ?? null;
+  const why = unpolled(found);
+  if (why !== null) return `${none}: ${why}`;
   if (turns !== null)
     return `${none}: the running daemons have different settings: ${turnsText(turns)}. The request stands: wait longer with --wait ${formatDuration(longestTurn(turns) + wait)}, and give every daemon the same settings`;
   if (failingSince !== null) return `${none}: site ${site} does not answer. ${lastError ?? ''}`.trimEnd();

@@ -1,9 +1,9 @@
 /** Finds the one purchase that a command is about. */
+
+import type { Sql } from '../../actions/database.ts';
+import { findPurchases, idsFrom, type PurchaseRow } from '../../actions/purchases/purchases.ts';
 import { nearest } from '../../config/kinds/nearest.ts';
 import { AppError } from '../../domain/values/errors.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { findPurchases, type PurchaseRow } from '../../postgres/purchases/purchases.ts';
-import { idsFrom } from '../../postgres/reports/overview.ts';
 import { requireSite } from '../terminal/site.ts';
 
 /** So much of an id must be right for a suggestion; lists and the demo shorten ids to no less. */

@@ -1,17 +1,25 @@
 /** `purchases`: lists purchases, and does something to all that a filter lets through. */
-import { cursorAt, OUTCOMES, purchasesAsCsv, readCursor, SORTS } from '../../actions/purchases/list.ts';
+
+import { readClock, type Sql } from '../../actions/database.ts';
+import { purchaseBody } from '../../actions/purchases/body.ts';
+import {
+  cursorAt,
+  listPurchases,
+  OUTCOMES,
+  type PurchaseFilter,
+  purchasesAsCsv,
+  readCursor,
+  SORTS,
+  type Sort,
+} from '../../actions/purchases/list.ts';
 import { actOnMany, MANY_ACTS, type ManyAct, type ManyResult, namesOfMatching } from '../../actions/purchases/many.ts';
 import { faultsOf, inOneSentence, strict } from '../../api/http/invalid.ts';
 import { Problem } from '../../api/http/problems.ts';
 import { listParameters, wantedList } from '../../api/purchases/list.ts';
-import { purchaseBody } from '../../api/purchases/purchase-body.ts';
 import { PURCHASE_STATUSES } from '../../domain/purchases/purchase.ts';
 import { apart } from '../../domain/values/counts.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { relative } from '../../domain/values/relative-time.ts';
-import { readClock, type Sql } from '../../postgres/connection/database.ts';
-import { listPurchases, type Sort } from '../../postgres/purchases/list.ts';
-import type { PurchaseFilter } from '../../postgres/purchases/list-filter.ts';
 import { checked } from '../subscribers/subscriber-options.ts';
 import { JSON_OPTION, limitOption } from '../terminal/arguments.ts';
 import { declare } from '../terminal/command.ts';

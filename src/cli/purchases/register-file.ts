@@ -1,13 +1,14 @@
 /** Registers what a file or standard input lists, in batches, however long it is. */
+
 import { fstatSync, type ReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { linesOf } from '../../api/registrations/lines.ts';
-import { recordsOf } from '../../api/registrations/records.ts';
-import { type Defaults, registrationReader } from '../../api/registrations/registrations.ts';
+import type { Sql } from '../../actions/database.ts';
+import { linesOf } from '../../actions/registrations/lines.ts';
+import { recordsOf } from '../../actions/registrations/records.ts';
+import { MOST_SINGLE, type Registration, register } from '../../actions/registrations/register.ts';
+import { type Defaults, registrationReader } from '../../actions/registrations/registrations.ts';
 import { AppError } from '../../domain/values/errors.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { MOST_SINGLE, type Registration, register } from '../../postgres/purchases/purchases.ts';
 import type { Reached } from '../terminal/progress.ts';
 
 export interface RegisterFileOptions {

@@ -1,36 +1,36 @@
 /** Shows one purchase: what is known, how it changed, and who got its events. */
 
-import { purchaseBody, transitionBody } from '../../api/purchases/purchase-body.ts';
-import type { PollPolicy } from '../../domain/polling/poll-plan.ts';
+import { learnedLimits } from '../../actions/flow/limits.ts';
+import { purchaseBody, transitionBody } from '../../actions/purchases/body.ts';
+import {
+  deliveriesOfPurchase,
+  historyOf,
+  type PurchaseDelivery,
+  type PurchaseRow,
+  type TransitionRow,
+} from '../../actions/purchases/purchases.ts';
+import { listSites } from '../../actions/sites/sites.ts';
 import { stateBoth, stateWords } from '../../domain/purchases/states.ts';
 import type { ShownLimit } from '../../domain/stays/dwell.ts';
 import { relative } from '../../domain/values/relative-time.ts';
 import { type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
-import { readClock, type Sql } from '../../postgres/connection/database.ts';
-import { listSites } from '../../postgres/polling/sites.ts';
-import { type PurchaseRow, type TransitionRow, transitionsOf } from '../../postgres/purchases/purchases.ts';
-import { deliveriesOfPurchase, type PurchaseDelivery } from '../../postgres/reports/overview.ts';
-import { limitOfPurchase } from '../../postgres/reports/shown.ts';
-import { learnedLimits } from '../../postgres/stays/limits.ts';
 import type { CliContext } from '../terminal/context.ts';
+import type { OpenDatabase } from '../terminal/database.ts';
 import { counted, printFacts, printJson, printLine, styled, textOf } from '../terminal/output.ts';
 import { printTable } from '../terminal/table.ts';
 
 /** Prints the purchase with its transitions and deliveries. */
 export async function showPurchase(
   context: CliContext,
-  sql: Sql,
+  { sql, settings }: OpenDatabase,
   row: PurchaseRow,
-  { json, policy }: { json: boolean; policy: PollPolicy },
+  json: boolean,
 ): Promise<void> {
-  const [transitions, rows, sites, { now }, limits] = await Promise.all([
-    transitionsOf(sql, row.id),
+  const [{ now, transitions, limit }, rows, sites] = await Promise.all([
+    learnedLimits(sql, settings.policy).then((limits) => historyOf(sql, row, limits)),
     deliveriesOfPurchase(sql, row.id),
     listSites(sql),
-    readClock(sql),
-    learnedLimits(sql, policy),
   ]);
-  const limit = limitOfPurchase(row, now, limits);
   if (json) {
     const deliveries = rows.map(({ createdAt, dueAt, settledAt, ...rest }) => ({
       ...rest,

@@ -1,8 +1,8 @@
 /** Shows the purchases of which no answer could be used or recorded for some time. */
 
+import type { UnreadablePurchase } from '../../actions/overview/overview.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import type { Instant } from '../../domain/values/time.ts';
-import type { UnreadablePurchase } from '../../postgres/reports/overview.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { printLine, printText } from '../terminal/output.ts';
 

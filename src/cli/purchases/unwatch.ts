@@ -1,14 +1,13 @@
 /** `unwatch`: stops watching a purchase, or all purchases of a site. */
 
+import type { Sql } from '../../actions/database.ts';
+import { stopSite } from '../../actions/purchases/many.ts';
+import { countPolled, countPurchases, stopPurchase } from '../../actions/purchases/purchases.ts';
 import { livingDaemons } from '../../actions/running-daemons.ts';
-import { sentence } from '../../domain/incidents/replica-trouble.ts';
+import { listSites } from '../../actions/sites/sites.ts';
 import { unnamedSiteText, unpolledAdvice, unpolledText } from '../../domain/polling/unpolled.ts';
 import { AppError } from '../../domain/values/errors.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { stopPurchasesOf } from '../../postgres/polling/rename.ts';
-import { listSites } from '../../postgres/polling/sites.ts';
-import { stopPurchase } from '../../postgres/purchases/purchases.ts';
-import { countPolled, countPurchases } from '../../postgres/reports/counts.ts';
+import { sentence } from '../../domain/values/sentence.ts';
 import { JSON_OPTION } from '../terminal/arguments.ts';
 import { declare } from '../terminal/command.ts';
 import { confirm } from '../terminal/confirm.ts';
@@ -18,9 +17,6 @@ import { counted, printJson, printLine, printText } from '../terminal/output.ts'
 import { recordCommand } from '../terminal/record.ts';
 import { knownSite } from '../terminal/site.ts';
 import { findPurchase } from './purchase.ts';
-
-/** More in one statement would hold locks for long. */
-const AT_ONCE = 500;
 
 export const register = declare(
   {
@@ -79,7 +75,7 @@ async function unwatchSite(
       refused: 'nothing was stopped',
       json,
     });
-  const stopped = isDone ? 0 : await stopAll(sql, site);
+  const stopped = isDone ? 0 : await stopSite(sql, site);
   if (stopped > 0) await recordCommand(sql, 'unwatch', { site, count: stopped });
   const left = isDone ? count : await countPolled(sql, site);
   if (json) return printJson(context, { site, watched: left, stopped });
@@ -112,13 +108,4 @@ async function printWatched(context: CliContext, sql: Sql, site: string, silent:
   for (const other of sites.filter(({ name, unpolled }) => name !== site && unpolled > 0))
     printText(context, `${sentence(unpolledText(other))}; ${unpolledAdvice(other)}.`);
   return count;
-}
-
-async function stopAll(sql: Sql, site: string): Promise<number> {
-  let stopped = 0;
-  for (;;) {
-    const some = await stopPurchasesOf(sql, site, AT_ONCE);
-    if (some === 0) return stopped;
-    stopped += some;
-  }
 }

@@ -1,12 +1,12 @@
 /** `watch --settled`: watches settled purchases of a state again that is not final any more. */
 
+import type { Sql } from '../../actions/database.ts';
+import { countSettled, FIRST_POLLS_A_SECOND, watchSettledAgain } from '../../actions/purchases/many.ts';
 import { suggestion } from '../../config/kinds/nearest.ts';
 import { policyOf } from '../../domain/polling/poll-plan.ts';
 import { STATE_NAMES, stateBoth, stateName, stateValue } from '../../domain/purchases/states.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { countSettled, type WatchSettled, watchSettled } from '../../postgres/polling/watch-settled.ts';
 import { confirm } from '../terminal/confirm.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { type OpenDatabase, withDatabase } from '../terminal/database.ts';
@@ -14,31 +14,17 @@ import { counted, printJson, printLine, printRemark } from '../terminal/output.t
 import { recordCommand } from '../terminal/record.ts';
 import { requireSite } from '../terminal/site.ts';
 
-interface SettledOptions {
-  /** A state by name or number. */
-  readonly settled: string;
-  readonly site: string | null;
-  readonly yes: boolean;
-  readonly dryRun: boolean;
-  readonly json: boolean;
-}
-
-/** More in one statement would hold locks for long. */
-const AT_ONCE = 500;
-/** First polls a second, so that customers who pay now are polled in time. */
-const PER_SECOND = 10;
-
 const OTHERWISE = 'watching many purchases again needs a yes: say --yes to do it, or --dry-run to see how many there are';
 
-/** Counts the settled purchases of a state, asks, and watches them again. */
+/** Counts the purchases that settled in a state (a name or a number), asks, and watches them again. */
 export async function watchSettledPurchases(
   context: CliContext,
-  { settled, site, yes, dryRun, json }: SettledOptions,
+  { settled, site, yes, dryRun, json }: { settled: string; site: string | null; yes: boolean; dryRun: boolean; json: boolean },
 ): Promise<void> {
   const state = stateOf(settled);
   const work = async ({ sql, settings }: OpenDatabase): Promise<void> => {
     const count = await settledAt(sql, state, site);
-    const within = humanDuration((count / PER_SECOND) * 1_000);
+    const within = humanDuration((count / FIRST_POLLS_A_SECOND) * 1_000);
     if (!json) printLine(context, `${counted(count, 'settled purchase')}: ${stateBoth(state)}.`);
     if (policyOf(settings.policy, state).final) printRemark(context, finalText(stateBoth(state)));
     const isDone = dryRun || count === 0;
@@ -67,13 +53,8 @@ async function settledAt(sql: Sql, state: number, site: string | null): Promise<
 const finalText = (name: string): string =>
   `The settings of this terminal say that the state is final: ${name}. A daemon with the same settings settles each purchase again with its next poll.`;
 
-async function watchAll(sql: Sql, which: Pick<WatchSettled, 'state' | 'site'>): Promise<number> {
-  let watched = 0;
-  for (;;) {
-    const some = await watchSettled(sql, { ...which, limit: AT_ONCE, before: watched, perSecond: PER_SECOND });
-    if (some === 0) break;
-    watched += some;
-  }
-  if (watched > 0) await recordCommand(sql, 'watch settled', { state: stateName(which.state), count: watched });
-  return watched;
+async function watchAll(sql: Sql, which: Parameters<typeof watchSettledAgain>[1]): Promise<number> {
+  const count = await watchSettledAgain(sql, which);
+  if (count > 0) await recordCommand(sql, 'watch settled', { state: stateName(which.state), count });
+  return count;
 }

@@ -1,16 +1,20 @@
 /** `watch`: registers purchases. */
 
 import { InvalidArgumentError } from 'commander';
+import type { Sql } from '../../actions/database.ts';
+import {
+  firstPolls,
+  MOST_SINGLE,
+  type Registration,
+  register as registerPurchases,
+} from '../../actions/registrations/register.ts';
+import { checkRegistration, type Defaults } from '../../actions/registrations/registrations.ts';
 import { daemonsDiffer, livingDaemons } from '../../actions/running-daemons.ts';
-import { checkRegistration, type Defaults } from '../../api/registrations/registrations.ts';
+import { listSites, type SiteRow } from '../../actions/sites/sites.ts';
 import { type FirstPolls, longestFirstPolls, SINGLES_FIRST, withinText } from '../../domain/polling/first-polls.ts';
 import { NO_DAEMON } from '../../domain/replicas/daemon-silence.ts';
 import { type ShardTurns, turnsText } from '../../domain/replicas/named.ts';
 import { AppError } from '../../domain/values/errors.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { listSites, type SiteRow } from '../../postgres/polling/sites.ts';
-import { MOST_SINGLE, type Registration, register as registerPurchases } from '../../postgres/purchases/purchases.ts';
-import { firstPolls } from '../../postgres/reports/first-polls.ts';
 import { JSON_OPTION } from '../terminal/arguments.ts';
 import { declare } from '../terminal/command.ts';
 import type { CliContext } from '../terminal/context.ts';

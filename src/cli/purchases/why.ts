@@ -1,13 +1,9 @@
 /** `why`: why a purchase has (not) been polled, flagged or announced. */
 
-import { explanationBody } from '../../api/purchases/explanation-body.ts';
-import { channelRules } from '../../config/channels.ts';
-import { suggestion } from '../../config/kinds/nearest.ts';
-import { explainPurchase } from '../../domain/explain/explain.ts';
+import { learnedLimits } from '../../actions/flow/limits.ts';
+import { explain, explanationBody } from '../../actions/purchases/why.ts';
+import { unknownText } from '../../actions/subscribers/subscribers.ts';
 import { AppError } from '../../domain/values/errors.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { explainFacts, subscriberNames } from '../../postgres/reports/explain.ts';
-import { learnedLimits } from '../../postgres/stays/limits.ts';
 import { onDatabase } from '../terminal/database.ts';
 import { printJson } from '../terminal/output.ts';
 import { findPurchase } from './purchase.ts';
@@ -31,22 +27,12 @@ export const register = onDatabase(
     restsOn: ['polling', 'alerts', 'receivers'],
   },
   async (context, { id: purchaseId, site, subscriber = null, json }, { sql, settings }) => {
-    const { id, site: itsSite } = await findPurchase(sql, { purchaseId, site });
+    const purchase = await findPurchase(sql, { purchaseId, site });
     const limits = await learnedLimits(sql, settings.policy);
-    const limitOf = (state: number) => limits.limitOf(itsSite, state);
-    const channels = channelRules(settings);
-    const policy = { polling: limits.policyFor(itsSite), limitOf, channels, schedule: settings.webhooks.schedule };
-    const facts = await explainFacts(sql, { id, subscriber });
-    if (facts === null) throw new AppError('not_found', `${JSON.stringify(purchaseId)} was removed just now`);
-    if (subscriber !== null && facts.subscribers.length === 0) throw await noSubscriber(sql, subscriber);
-    const explanation = explainPurchase(facts, policy);
+    const explanation = await explain(sql, purchase, { subscriber, limits, settings });
+    if (explanation === null)
+      throw new AppError('invalid', `--subscriber: ${JSON.stringify(subscriber)} ${await unknownText(sql, subscriber!)}`);
     if (json) printJson(context, explanationBody(explanation));
     else printExplanation(context, explanation);
   },
 );
-
-async function noSubscriber(sql: Sql, name: string): Promise<AppError> {
-  const names = await subscriberNames(sql);
-  const known = names.length === 0 ? 'there are none' : `there ${names.length === 1 ? 'is' : 'are'} ${names.join(', ')}`;
-  return new AppError('invalid', `--subscriber: ${JSON.stringify(name)} is not a subscriber${suggestion(name, names)}; ${known}`);
-}

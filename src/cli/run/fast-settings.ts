@@ -1,8 +1,8 @@
 /** `simulate --fast`: lives as short as the demo's, and the settings of a daemon that finds a customer stuck among them. */
 import { existsSync, readFileSync } from 'node:fs';
+import type { Simulator } from '../../../packages/simulator/src/simulator.ts';
 import { SHORT_TIMES_TEXT, writePrivately } from '../../demo/cast/settings.ts';
 import { AppError } from '../../domain/values/errors.ts';
-import type { Simulator } from '../../simulator/simulator.ts';
 
 /** What takes a customer minutes takes seconds. */
 export const FAST = { timeScale: 25, load: 30 } as const;

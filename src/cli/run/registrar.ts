@@ -1,11 +1,11 @@
 /** `simulate --register`: every new purchase of the simulator is registered at a daemon, as a shop would do it. */
 import { setTimeout as rest } from 'node:timers/promises';
-import { createPurchaseWatchClient } from '../../client/api-client.ts';
-import type { Registration } from '../../client/contract.ts';
-import { ApiProblem } from '../../client/problem.ts';
+import { createPurchaseWatchClient } from '../../../packages/client/src/api-client.ts';
+import type { Registration } from '../../../packages/client/src/contract.ts';
+import { ApiProblem } from '../../../packages/client/src/problem.ts';
+import type { Control } from '../../../packages/simulator/src/contract/control.ts';
 import { formatDuration } from '../../domain/values/duration.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import type { Control } from '../../simulator/contract/control.ts';
 
 interface RegistrarParts {
   readonly control: Pick<Control, 'onPurchase'>;

@@ -2,15 +2,15 @@
 
 import { randomInt } from 'node:crypto';
 import { InvalidArgumentError } from 'commander';
+import { SimulatorError } from '../../../packages/simulator/src/contract/error.ts';
+import type { Site } from '../../../packages/simulator/src/contract/purchases.ts';
+import { settleSite } from '../../../packages/simulator/src/options.ts';
+import { createSimulator, type Simulator, type SimulatorOptions } from '../../../packages/simulator/src/simulator.ts';
 import { environmentOf } from '../../config/sources/environment.ts';
 import { shellWord } from '../../domain/values/command-line.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { untilStopSignal } from '../../runtime/process/signals.ts';
 import { machineKeyIfAny } from '../../runtime/secrets/kept-key.ts';
-import { SimulatorError } from '../../simulator/contract/error.ts';
-import type { Site } from '../../simulator/contract/purchases.ts';
-import { settleSite } from '../../simulator/options.ts';
-import { createSimulator, type Simulator, type SimulatorOptions } from '../../simulator/simulator.ts';
 import { numberArgument, several } from '../terminal/arguments.ts';
 import { declare } from '../terminal/command.ts';
 import type { CliContext } from '../terminal/context.ts';

@@ -2,7 +2,9 @@
 
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { describeTarget } from '../../actions/setup/connect.ts';
 import { secretsOf } from '../../actions/subscribers/secrets.ts';
+import { readSubscribers, type StoredSubscriber } from '../../actions/subscribers/subscribers.ts';
 import { openFront } from '../../api/access/front.ts';
 import { type App, createApp } from '../../app.ts';
 import { refusedUrl } from '../../channels/http/address.ts';
@@ -17,8 +19,6 @@ import type { Settings } from '../../config/settings.ts';
 import { ENCRYPTION_ADVICE, type Unencrypted, unencrypted } from '../../config/unencrypted.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { shownAddress } from '../../domain/values/shown-address.ts';
-import { describeTarget } from '../../postgres/address/database-url.ts';
-import { readSubscribers, type StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
 import { createLogger, type Logger } from '../../runtime/logger.ts';
 import { createServiceManager } from '../../runtime/process/service-manager.ts';
 import { untilStopSignal } from '../../runtime/process/signals.ts';

@@ -1,13 +1,13 @@
 /** `config`: every setting and where it came from, without secrets. */
 
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Sql } from '../../actions/database.ts';
+import { livingReplicas } from '../../actions/running-daemons.ts';
 import { describeSettings } from '../../config/describe.ts';
 import { loadSettings } from '../../config/load-settings.ts';
 import { markdownReference, publishedSchema } from '../../config/reference.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { livingReplicas } from '../../postgres/shards/living-replicas.ts';
 import { isGone, runningPid } from '../../runtime/process/process-identity.ts';
 import { declare, type Register } from '../terminal/command.ts';
 import type { CliContext } from '../terminal/context.ts';

@@ -1,10 +1,7 @@
 /** `migrate`: brings the schema up to date without starting the daemon. */
 
+import { LOCK_WITHIN, migrate, type PlannedFile, type PlannedLock, planMigration } from '../../actions/setup/migrate.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
-import { LOCK_WITHIN } from '../../postgres/migrations/behind-readers.ts';
-import { migrate } from '../../postgres/migrations/migrate.ts';
-import { type PlannedFile, type PlannedLock, planOf } from '../../postgres/migrations/plan.ts';
-import { schemaStatus } from '../../postgres/migrations/schema.ts';
 import { EXIT_CODES, untilStopSignal } from '../../runtime/process/signals.ts';
 import { JSON_OPTION } from '../terminal/arguments.ts';
 import { declare } from '../terminal/command.ts';
@@ -53,7 +50,7 @@ function apply(context: CliContext, json: boolean, signal: AbortSignal): Promise
 /** Changes nothing, so it makes no database either. */
 function showPlan(context: CliContext, json: boolean): Promise<void> {
   const work = async ({ sql }: OpenDatabase): Promise<void> => {
-    const pending = await planOf(sql, (await schemaStatus(sql, MIGRATIONS)).pending);
+    const pending = await planMigration(sql, MIGRATIONS);
     if (json) printJson(context, { pending });
     else printPlan(context, pending);
   };

@@ -1,10 +1,9 @@
 /** `sessions`: who is signed in to the console, and signing browsers out. */
+import { readClock } from '../../actions/database.ts';
 import { rowIdOf } from '../../actions/row-ids.ts';
-import { endOneSession, sessionBody, sessionName } from '../../actions/sessions.ts';
+import { endOneSession, endSessionsOf, listSessions, sessionBody, sessionName } from '../../actions/sessions.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { relative } from '../../domain/values/relative-time.ts';
-import { readClock } from '../../postgres/connection/database.ts';
-import { endSessionsOf, listSessions } from '../../postgres/console/sessions.ts';
 import { JSON_OPTION, ruled } from '../terminal/arguments.ts';
 import { declare, group } from '../terminal/command.ts';
 import { onDatabase, withDatabase } from '../terminal/database.ts';

@@ -1,22 +1,19 @@
 /** `deliveries`: what was sent to whom, and sending one again. */
 
+import { databaseNow, type Sql } from '../../actions/database.ts';
+import { type DeliveryRow, findDelivery, listDeliveries } from '../../actions/deliveries/deliveries.ts';
 import { rowIdOf } from '../../actions/row-ids.ts';
 import { deliveryBody, deliveryDetails } from '../../actions/subscribers/body.ts';
 import { deliveryName } from '../../actions/subscribers/names.ts';
 import { Refused } from '../../actions/subscribers/refused.ts';
 import { sendAgain } from '../../actions/subscribers/replay.ts';
 import { secretsOf } from '../../actions/subscribers/secrets.ts';
-import { unreachableReason } from '../../actions/subscribers/subscribers.ts';
+import { findSubscriber, isSubscriberKnown, subscriberNames, unreachableReason } from '../../actions/subscribers/subscribers.ts';
 import { suggestion } from '../../config/kinds/nearest.ts';
 import { DELIVERY_STATUSES, NOT_DELIVERED } from '../../domain/deliveries/delivery-status.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { relative } from '../../domain/values/relative-time.ts';
 import type { Instant } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { type DeliveryRow, findDelivery, listDeliveries } from '../../postgres/deliveries/delivery-list.ts';
-import { isSubscriberKnown, subscriberNames } from '../../postgres/reports/explain.ts';
-import { databaseNow } from '../../postgres/reports/overview.ts';
-import { findSubscriber } from '../../postgres/subscribers/subscribers.ts';
 import { JSON_OPTION, limitOption, ruled } from '../terminal/arguments.ts';
 import { declare, group } from '../terminal/command.ts';
 import { type OpenDatabase, onDatabase, withDatabase } from '../terminal/database.ts';
@@ -150,7 +147,7 @@ const retry = declare(
   async (context, { id: ids, subscriber, status, dryRun, yes, json }) => {
     if ((subscriber === undefined) === (ids.length === 0))
       throw new AppError('invalid', 'name the deliveries by their ids, or all of one subscriber with --subscriber, not both');
-    if (subscriber !== undefined) return retryAll(context, { subscriber, status, dryRun, yes, json });
+    if (subscriber !== undefined) return retryAll(context, subscriber, { status, dryRun, yes, json });
     const stray = status !== undefined ? 'status' : dryRun ? 'dry-run' : yes ? 'yes' : null;
     if (stray !== null) throw new AppError('invalid', `--${stray}: only with --subscriber`);
     await withDatabase(context, async (database) => {

@@ -1,15 +1,15 @@
 /** `replay`: sends a subscriber what it missed. */
+import { databaseNow } from '../../actions/database.ts';
 import { readMoment } from '../../actions/subscribers/moment.ts';
-import { replay, type replayedBody } from '../../actions/subscribers/replay.ts';
+import { replay, replayedBody } from '../../actions/subscribers/replay.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Instant } from '../../domain/values/time.ts';
-import { databaseNow } from '../../postgres/reports/overview.ts';
 import { JSON_OPTION } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { onDatabase } from '../terminal/database.ts';
 import { counted, printJson, printLine } from '../terminal/output.ts';
 import { recordCommand } from '../terminal/record.ts';
-import { printOutlook, requireReplayable, resendBody } from './resend.ts';
+import { printOutlook, requireReplayable } from './resend.ts';
 import { checked, typesOption } from './subscriber-options.ts';
 
 export const register = onDatabase(
@@ -29,8 +29,7 @@ export const register = onDatabase(
       ['replay --subscriber shop --since 2026-11-20T09:00:00Z --until 2026-11-20T10:00:00Z', 'that hour'],
     ],
   },
-  async (context, { subscriber: name, since, until, types, dryRun, json }, database) => {
-    const { sql } = database;
+  async (context, { subscriber: name, since, until, types, dryRun, json }, { sql, settings }) => {
     const time = timeOf({ since, until }, await databaseNow(sql));
     const wanted = typesOption(types) ?? null;
     const subscriber = await requireReplayable(sql, name);
@@ -41,7 +40,7 @@ export const register = onDatabase(
     const replayed = await replay(sql, { subscriber: subscriber.id, ...time, types: wanted }, { dryRun, onProgress });
     if (showsProgress) context.stderr.write('\r\u001b[K');
     if (!dryRun) await recordCommand(sql, 'replay', { id: subscriber.name, count: replayed.count });
-    const body = await resendBody(database, replayed, { subscriber, dryRun });
+    const body = await replayedBody(sql, replayed, { subscriber, dryRun, concurrency: settings.webhooks.concurrency });
     if (json) return printJson(context, body);
     printReplayed(context, subscriber.name, body);
     if (body.count > 0) await printOutlook(context, sql, body);
@@ -55,7 +54,7 @@ function timeOf({ since: from, until: to }: { since: string; until: string | und
   return { since, until };
 }
 
-function printReplayed(context: CliContext, name: string, body: ReturnType<typeof replayedBody>): void {
+function printReplayed(context: CliContext, name: string, body: Awaited<ReturnType<typeof replayedBody>>): void {
   const { count, waiting, oldest, newest, dryRun } = body;
   const alone = `${counted(waiting, 'event')} of that time ${waiting === 1 ? 'waits' : 'wait'} to be sent to ${name} in any case`;
   if (count === 0) {

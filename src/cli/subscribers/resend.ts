@@ -1,13 +1,10 @@
 /** Sending past events again: what `replay` and `deliveries retry --subscriber` share. */
-import { waitAdvice } from '../../actions/subscribers/outlook.ts';
-import { drainOf, type Replayed, replayedBody, whyNoReplay } from '../../actions/subscribers/replay.ts';
-import { requireSubscriber } from '../../actions/subscribers/subscribers.ts';
+import type { Sql } from '../../actions/database.ts';
+import { type replayedBody, whyNoReplay } from '../../actions/subscribers/replay.ts';
+import { requireSubscriber, type StoredSubscriber } from '../../actions/subscribers/subscribers.ts';
 import { AppError } from '../../domain/values/errors.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { databaseNow } from '../../postgres/reports/overview.ts';
-import type { StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
 import type { CliContext } from '../terminal/context.ts';
-import { missingDaemon, type OpenDatabase } from '../terminal/database.ts';
+import { missingDaemon } from '../terminal/database.ts';
 import { printLine } from '../terminal/output.ts';
 
 /** The subscriber of this name, if past events can be sent to it; throws AppError `invalid`. */
@@ -18,22 +15,11 @@ export async function requireReplayable(sql: Sql, name: string): Promise<StoredS
   return subscriber;
 }
 
-/** What is sent again, or would be; a dry run also reckons how long that takes. */
-export async function resendBody(
-  { sql, settings }: OpenDatabase,
-  replayed: Replayed,
-  { subscriber, dryRun }: { subscriber: StoredSubscriber; dryRun: boolean },
-) {
-  const { concurrency } = settings.webhooks;
-  const drain = dryRun ? await drainOf(sql, replayed, { subscriber: subscriber.id, concurrency }) : null;
-  return replayedBody(replayed, { dryRun, advice: waitAdvice(subscriber, await databaseNow(sql)), drain });
-}
-
 /** How it goes on from here: when all have arrived, what they wait for, who sends them. */
 export async function printOutlook(
   context: CliContext,
   sql: Sql,
-  { dryRun, expectedDrain, note }: Pick<ReturnType<typeof replayedBody>, 'dryRun' | 'expectedDrain' | 'note'>,
+  { dryRun, expectedDrain, note }: Pick<Awaited<ReturnType<typeof replayedBody>>, 'dryRun' | 'expectedDrain' | 'note'>,
 ): Promise<void> {
   if (expectedDrain !== undefined) printLine(context, `until all have arrived: ${expectedDrain.text}`);
   if (note !== undefined) return printLine(context, note);

@@ -1,29 +1,22 @@
 /** `deliveries retry --subscriber`: all deliveries that did not reach the subscriber. */
 
 import { retryGivenUp } from '../../actions/subscribers/given-up.ts';
+import { replayedBody } from '../../actions/subscribers/replay.ts';
 import type { Undelivered } from '../../domain/deliveries/delivery-status.ts';
 import { confirm } from '../terminal/confirm.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
 import { counted, printJson, printLine } from '../terminal/output.ts';
 import { recordCommand } from '../terminal/record.ts';
-import { printOutlook, requireReplayable, resendBody } from './resend.ts';
-
-interface RetryAllOptions {
-  readonly subscriber: string;
-  readonly status: Undelivered | undefined;
-  readonly dryRun: boolean;
-  readonly yes: boolean;
-  readonly json: boolean;
-}
+import { printOutlook, requireReplayable } from './resend.ts';
 
 /** Counts them, asks, and has them sent again. */
 export async function retryAll(
   context: CliContext,
-  { subscriber: name, status = 'exhausted', dryRun, yes, json }: RetryAllOptions,
+  name: string,
+  { status = 'exhausted', dryRun, yes, json }: { status: Undelivered | undefined; dryRun: boolean; yes: boolean; json: boolean },
 ): Promise<void> {
-  await withDatabase(context, async (database) => {
-    const { sql } = database;
+  await withDatabase(context, async ({ sql, settings }) => {
     const subscriber = await requireReplayable(sql, name);
     const which = { subscriber: subscriber.id, status };
     const theseOf = (count: number): string => `${counted(count, `${status} delivery`, `${status} deliveries`)} of ${name}`;
@@ -39,7 +32,11 @@ export async function retryAll(
       });
     const retried = isDone ? found : await retryGivenUp(sql, which, { dryRun: false });
     if (!isDone) await recordCommand(sql, 'deliveries retry', { id: name, count: retried.count });
-    const { waiting: _, ...body } = await resendBody(database, retried, { subscriber, dryRun });
+    const { waiting: _, ...body } = await replayedBody(sql, retried, {
+      subscriber,
+      dryRun,
+      concurrency: settings.webhooks.concurrency,
+    });
     if (json) return printJson(context, body);
     const { count, oldest, newest } = body;
     if (count === 0) return void printLine(context, `${name} has no ${status} deliveries`);

@@ -1,14 +1,14 @@
 /** A subscriber's options as the command line takes them, checked by the rules of the API. */
 
 import { InvalidArgumentError } from 'commander';
+import type { Sql } from '../../actions/database.ts';
+import { siteProblem } from '../../actions/sites/site-problem.ts';
+import { listSites } from '../../actions/sites/sites.ts';
 import { type Checked, LONGEST_DESCRIPTION, readHeaders, readState, readType, readUrl } from '../../actions/subscribers/rules.ts';
 import type { ReceiverOptions } from '../../actions/subscribers/subscribers.ts';
-import { siteProblem } from '../../api/registrations/site-problem.ts';
 import { isHeaderName } from '../../config/kinds/headers.ts';
 import type { Settings } from '../../config/settings.ts';
 import { AppError } from '../../domain/values/errors.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { listSites } from '../../postgres/polling/sites.ts';
 import type { Given } from '../terminal/command.ts';
 
 const EITHER_HEADERS = 'Give headers or take them away, not both.';

@@ -1,5 +1,6 @@
 /** `subscribers`: who gets events, and which. */
 
+import { databaseNow } from '../../actions/database.ts';
 import { subscriberBody } from '../../actions/subscribers/body.ts';
 import { resumeSubscriber } from '../../actions/subscribers/outlook.ts';
 import { readName, readSecret } from '../../actions/subscribers/rules.ts';
@@ -7,18 +8,17 @@ import { secretsOf } from '../../actions/subscribers/secrets.ts';
 import {
   addSubscriber,
   changeSubscriber,
+  readSubscribers,
   removeSubscriber,
   requireOwn,
   requireSubscriber,
   rotateSecret,
 } from '../../actions/subscribers/subscribers.ts';
+import { MOST_WAITING, waitingFor } from '../../actions/subscribers/waiting.ts';
 import { stateWords } from '../../domain/purchases/states.ts';
 import { commandLine } from '../../domain/values/command-line.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { DAY, isoTimeOrNull } from '../../domain/values/time.ts';
-import { MOST_WAITING, waitingFor } from '../../postgres/deliveries/waiting.ts';
-import { databaseNow } from '../../postgres/reports/overview.ts';
-import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
 import { durationArgument, JSON_OPTION } from '../terminal/arguments.ts';
 import { group } from '../terminal/command.ts';
 import { confirm } from '../terminal/confirm.ts';

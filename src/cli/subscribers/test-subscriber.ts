@@ -1,19 +1,17 @@
 /** Trying out whether a subscriber can be reached. */
 
+import { databaseNow, type Sql } from '../../actions/database.ts';
+import { findDelivery } from '../../actions/deliveries/deliveries.ts';
 import { deliveryDetails } from '../../actions/subscribers/body.ts';
 import { waitAdvice } from '../../actions/subscribers/outlook.ts';
 import { secretsOf } from '../../actions/subscribers/secrets.ts';
-import { requireSubscriber } from '../../actions/subscribers/subscribers.ts';
+import { requireSubscriber, type StoredSubscriber } from '../../actions/subscribers/subscribers.ts';
 import { offAdvice, testSubscriber } from '../../actions/subscribers/test-event.ts';
 import { waitForAttempt } from '../../actions/subscribers/wait.ts';
 import { commandLine } from '../../domain/values/command-line.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { findDelivery } from '../../postgres/deliveries/delivery-list.ts';
-import { databaseNow } from '../../postgres/reports/overview.ts';
-import type { StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
 import { durationArgument, JSON_OPTION } from '../terminal/arguments.ts';
 import { missingDaemon, type OpenDatabase, onDatabase } from '../terminal/database.ts';
 import { printJson, printLine } from '../terminal/output.ts';

@@ -1,25 +1,21 @@
 /** The database that the daemon uses, for the length of one command. */
 
 import { join, resolve } from 'node:path';
-import { livingDaemons, otherSettings } from '../../actions/running-daemons.ts';
+import { heldText, type Sql } from '../../actions/database.ts';
+import { daemonSilence, livingDaemons, otherSettings } from '../../actions/running-daemons.ts';
+import { connectForCommand, describeConnectionError, isUsable, missingRight, schemaStatus } from '../../actions/setup/connect.ts';
 import { loadSettings } from '../../config/load-settings.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { SettingsGroup } from '../../config/settings-digests.ts';
 import { noDaemonText } from '../../domain/replicas/daemon-silence.ts';
 import { AppError } from '../../domain/values/errors.ts';
-import { describeConnectionError } from '../../postgres/address/database-url.ts';
-import { missingRight } from '../../postgres/address/missing-right.ts';
-import { connectForCommand } from '../../postgres/connection/agreement.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { heldText } from '../../postgres/connection/lock-holder.ts';
-import { isUsable, schemaStatus } from '../../postgres/migrations/schema.ts';
-import { daemonSilence } from '../../postgres/shards/living-replicas.ts';
+import { PACKAGE_FOLDER } from '../../runtime/process/package-folder.ts';
 import { type Declared, declare, type Given, type ParameterParts, type Register } from './command.ts';
 import type { CliContext } from './context.ts';
 import { printRemark } from './output.ts';
 
 /** Where the schema's files are. */
-export const MIGRATIONS = join(import.meta.dirname, '../../../migrations');
+export const MIGRATIONS = join(PACKAGE_FOLDER, 'migrations');
 
 export interface OpenDatabase {
   readonly sql: Sql;
@@ -76,10 +72,7 @@ export function onDatabase<const Arguments extends ParameterParts, const Options
 }
 
 async function openEmbedded(dataDir: string, create: boolean) {
-  const [{ hasEmbedded }, { startEmbedded }] = await Promise.all([
-    import('../../postgres/embedded/present.ts'),
-    import('../../postgres/embedded/embedded.ts'),
-  ]);
+  const { hasEmbedded, startEmbedded } = await import('../../actions/setup/embedded.ts');
   if (!create && !hasEmbedded(dataDir)) {
     throw new AppError(
       'not_found',

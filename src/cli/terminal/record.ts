@@ -1,7 +1,8 @@
 /** Records what a command changed, beside what API and console change. */
+
 import { hostname, userInfo } from 'node:os';
-import type { Queries } from '../../postgres/connection/database.ts';
-import { recordAction } from '../../postgres/console/actions.ts';
+import type { Queries } from '../../actions/database.ts';
+import { recordAction } from '../../actions/recorded.ts';
 
 /** Records that a command did its work. `call` is the command without its arguments, `subject` the ids that it was about. */
 export async function recordCommand(

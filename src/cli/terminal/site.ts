@@ -1,8 +1,9 @@
 /** Names of sites as people give them to commands. */
-import { siteProblem } from '../../api/registrations/site-problem.ts';
+
+import type { Sql } from '../../actions/database.ts';
+import { siteProblem } from '../../actions/sites/site-problem.ts';
+import { listSites } from '../../actions/sites/sites.ts';
 import { AppError } from '../../domain/values/errors.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { listSites } from '../../postgres/polling/sites.ts';
 
 /** The name, checked. `unnamed`: sites that no running daemon has in its settings. Throws AppError `invalid`. */
 export function knownSite(name: string, known: readonly string[], unnamed: readonly string[] = []): string {

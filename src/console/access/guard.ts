@@ -1,17 +1,18 @@
 /** Lets in visitors who are signed in, and mounts signing in and out, and what a person chooses. */
+
 import type { Context, Hono, MiddlewareHandler } from 'hono';
+import type { Sql } from '../../actions/database.ts';
 import { LONGEST_NAME } from '../../actions/incidents/rules.ts';
+import { type NewAction, recordAction } from '../../actions/recorded.ts';
 import { senderOf } from '../../api/access/access.ts';
 import type { LineBudget } from '../../api/access/line-budget.ts';
 import type { Caller } from '../../api/http/caller.ts';
 import type { ApiBindings, ServedApp } from '../../api/http/serve.ts';
 import type { ApiKey } from '../../config/api-keys.ts';
 import { isKeyless } from '../../config/api-keys.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { type NewAction, recordAction } from '../../postgres/console/actions.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { createLinks } from '../../runtime/secrets/one-time-links.ts';
-import { below, type Forms } from '../frame/request.ts';
+import { below, readForm, readFormOfStranger } from '../frame/request.ts';
 import { knownZone } from '../parts/time.ts';
 import { type CookieScope, choiceOf, dropSession, keepChoice, keepSession, sessionToken, themeOf } from './cookies.ts';
 import type { Sessions } from './sessions.ts';
@@ -22,7 +23,6 @@ export type ConsoleEnv = { Bindings: ApiBindings; Variables: { caller: Caller } 
 export interface GuardParts {
   readonly api: ServedApp;
   readonly sessions: Sessions;
-  readonly forms: Forms;
   /** Where sign-ins are recorded. */
   readonly sql: Sql;
   readonly cookies: CookieScope;
@@ -35,7 +35,7 @@ export interface GuardParts {
 
 /** Mounts `/sign-in`, asks for a session from there on, and mounts what a signed-in person may do to it. */
 export function mountAccess(app: Hono<ConsoleEnv>, parts: GuardParts): void {
-  const { api, sessions, forms, sql, cookies, log, lines, keys, dataDir } = parts;
+  const { api, sessions, sql, cookies, log, lines, keys, dataDir } = parts;
   const { base } = cookies;
   const addressOf = (c: Context<ConsoleEnv>): string => c.env?.address ?? 'unknown';
   /** Never throws: what was done is done. */
@@ -75,7 +75,7 @@ export function mountAccess(app: Hono<ConsoleEnv>, parts: GuardParts): void {
     return c.redirect(`${base}/`, 303);
   });
   app.post('/sign-in', async (c) => {
-    const form = await forms.readOfStranger(c);
+    const form = await readFormOfStranger(c);
     const to = below(form.to);
     const tried = await tryKey(api, form.key ?? '', c.env?.address);
     // Of a wrong key the API logs a line; this one was not shown to it.
@@ -96,7 +96,7 @@ export function mountAccess(app: Hono<ConsoleEnv>, parts: GuardParts): void {
     const caller = c.get('caller');
     const { key } = caller;
     const token = sessionToken(c, cookies);
-    const isEverywhere = (await forms.read(c)).from === 'everywhere';
+    const isEverywhere = (await readForm(c)).from === 'everywhere';
     if (isEverywhere) await sessions.endAll(key);
     else if (token !== null) await sessions.end(token);
     dropSession(c, cookies);
@@ -108,21 +108,21 @@ export function mountAccess(app: Hono<ConsoleEnv>, parts: GuardParts): void {
 }
 
 /** Mounts what a person chooses for all pages: colours, zone, and the name that the others see. */
-function mountChoices(app: Hono<ConsoleEnv>, { sessions, forms, cookies }: GuardParts): void {
+function mountChoices(app: Hono<ConsoleEnv>, { sessions, cookies }: GuardParts): void {
   const { base } = cookies;
   const backTo = (address: string | undefined): string => base + below(address?.slice(base.length));
   app.post('/theme', async (c) => {
-    const { theme = '', back } = await forms.read(c);
+    const { theme = '', back } = await readForm(c);
     keepChoice(c, 'theme', theme === 'light' || theme === 'dark' ? theme : null, cookies);
     return c.redirect(backTo(back), 303);
   });
   app.post('/zone', async (c) => {
-    const { zone = '', back } = await forms.read(c);
+    const { zone = '', back } = await readForm(c);
     keepChoice(c, 'zone', knownZone(zone), cookies);
     return c.redirect(backTo(back), 303);
   });
   app.post('/name', async (c) => {
-    const { person = '', back } = await forms.read(c);
+    const { person = '', back } = await readForm(c);
     const { session } = c.get('caller');
     const name = nameOf(person);
     keepChoice(c, 'name', name, cookies);

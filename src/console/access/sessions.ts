@@ -1,10 +1,7 @@
 /** Who a browser is: a session that a key of the API opened, or a one-time link where no key is configured. */
+
 import { createHash } from 'node:crypto';
-import { sessionTokens } from '../../api/access/known.ts';
-import type { Caller } from '../../api/http/caller.ts';
-import { type ApiKey, shownName } from '../../config/api-keys.ts';
-import { HOUR, type Milliseconds } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
+import type { Sql } from '../../actions/database.ts';
 import {
   addSession,
   endSession,
@@ -13,7 +10,11 @@ import {
   namePerson,
   noteSeen,
   sessionsAmong,
-} from '../../postgres/console/sessions.ts';
+} from '../../actions/sessions.ts';
+import { sessionTokens } from '../../api/access/known.ts';
+import type { Caller } from '../../api/http/caller.ts';
+import { type ApiKey, shownName } from '../../config/api-keys.ts';
+import { HOUR, type Milliseconds } from '../../domain/values/time.ts';
 
 /** A session ends a working day after its sign-in, whatever was done in it. */
 export const SESSION_LIFETIME: Milliseconds = 12 * HOUR;

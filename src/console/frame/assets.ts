@@ -5,8 +5,9 @@ import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import type { Handler } from 'hono';
+import { PACKAGE_FOLDER } from '../../runtime/process/package-folder.ts';
 
-const FOLDER = join(import.meta.dirname, '../../../assets');
+const FOLDER = join(PACKAGE_FOLDER, 'assets');
 const TYPES = {
   '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',

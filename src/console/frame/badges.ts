@@ -1,5 +1,5 @@
 /** Counts in the navigation: only where something needs a person. */
-import type { OverviewBody } from '../../api/health/overview.ts';
+import type { OverviewBody } from '../../api/overview/overview.ts';
 import type { Shape } from './icons.ts';
 import type { Place } from './place.ts';
 

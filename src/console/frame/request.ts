@@ -1,6 +1,6 @@
 /** Reads what browsers send: forms, and where a person wants to go on to. */
 import type { Context } from 'hono';
-import { largeBodies } from '../../api/http/large-body.ts';
+import { withBody } from '../../api/http/body.ts';
 import { Problem } from '../../api/http/problems.ts';
 
 const KIB = 1024;
@@ -8,36 +8,27 @@ const KIB = 1024;
 const LARGEST_FORM = 64 * KIB;
 const LARGEST_OF_STRANGERS = 4 * KIB;
 const MOST_FIELDS = 500;
-const AMPERSAND = '&'.charCodeAt(0);
 
 /** Fields of a form as text, of several with one name the last. */
 export type Form = Readonly<Record<string, string>>;
 
-export type Forms = ReturnType<typeof createForms>;
-
-/** Reads forms; large ones take turns. */
-export function createForms() {
-  const take = largeBodies(busy);
-  /**
-   * Reads a form of at most `largest` bytes. Throws Problem for a form that is too large, of too many fields, or not as browsers
-   * send it unless a page asks for another way.
-   */
-  const read = async (c: Context, largest = LARGEST_FORM): Promise<Form> => {
-    if (!/^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(c.req.header('content-type') ?? '')) throw notAForm();
-    // Browsers say how long a form is.
-    if (!(Number(c.req.header('content-length') ?? Number.NaN) <= largest)) throw tooLarge(`${largest} bytes`);
-    let fields = 1;
-    const look = (chunk: Uint8Array): void => {
-      for (const byte of chunk) if (byte === AMPERSAND) fields += 1;
-      if (fields > MOST_FIELDS) throw tooLarge(`${MOST_FIELDS} fields`);
-    };
-    return take(c, { limit: largest, look }, (bytes) => Object.fromEntries(new URLSearchParams(bytes.toString())));
-  };
-  return {
-    read,
-    /** Of a person who has shown no key yet. */ readOfStranger: (c: Context): Promise<Form> => read(c, LARGEST_OF_STRANGERS),
-  };
+/**
+ * Reads a form of at most `largest` bytes. Throws Problem for a form that is too large, of too many fields, or not as browsers
+ * send it unless a page asks for another way.
+ */
+export async function readForm(c: Context, largest = LARGEST_FORM): Promise<Form> {
+  if (!/^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(c.req.header('content-type') ?? '')) throw notAForm();
+  // Browsers say how long a form is.
+  if (!(Number(c.req.header('content-length') ?? Number.NaN) <= largest)) throw tooLarge(`${largest} bytes`);
+  return withBody(c, largest, (bytes) => {
+    const text = bytes.toString();
+    if (text.split('&', MOST_FIELDS + 1).length > MOST_FIELDS) throw tooLarge(`${MOST_FIELDS} fields`);
+    return Object.fromEntries(new URLSearchParams(text));
+  });
 }
+
+/** The same of a person who has shown no key yet. */
+export const readFormOfStranger = (c: Context): Promise<Form> => readForm(c, LARGEST_OF_STRANGERS);
 
 /** Begins with one slash, also for a proxy that decodes what follows it. */
 const OWN_PATH = /^\/(?!\/|%2f|%5c)/i;
@@ -63,6 +54,3 @@ const tooLarge = (most: string): Problem =>
     'too_large',
     `A form may have ${most} here, and nothing of this one was used. Send it in parts, or use "purchase-watch watch --file".`,
   );
-
-const busy = (): Problem =>
-  new Problem('busy', 'Other large forms are being worked on, and nothing of this one was used. Try again in a few seconds.');

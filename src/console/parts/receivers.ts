@@ -1,5 +1,5 @@
 /** How subscribers and channels, and what is sent to them, are called and marked on every page. */
-import type { OverviewBody } from '../../api/health/overview.ts';
+import type { OverviewBody } from '../../api/overview/overview.ts';
 import type { SubscriberAttemptsBody } from '../../api/subscribers/attempts.ts';
 import type { DeliveryBody } from '../../api/subscribers/fields.ts';
 import { audienceOfKind } from '../../channels/registry.ts';

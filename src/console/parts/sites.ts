@@ -1,5 +1,5 @@
 /** The condition of a site as a mark with words. */
-import type { OverviewBody } from '../../api/health/overview.ts';
+import type { OverviewBody } from '../../api/overview/overview.ts';
 import type { Html } from '../frame/html.ts';
 import { status } from '../frame/icons.ts';
 

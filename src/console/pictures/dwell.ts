@@ -1,5 +1,5 @@
 /** How long customers who got on stayed in a state, on a logarithmic axis, against the limit; below the line those who wait now. */
-import type { SiteBody } from '../../api/health/site.ts';
+import type { SiteBody } from '../../api/flow/site.ts';
 import { HOUR, MINUTE, SECOND } from '../../domain/values/time.ts';
 import { type Html, html } from '../frame/html.ts';
 import type { FlowState } from './flow-model.ts';

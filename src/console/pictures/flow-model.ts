@@ -1,5 +1,5 @@
 /** The flow of purchases as the map, its list and its table show it: states in their columns, and ways between them. */
-import type { FlowBody } from '../../api/health/flow.ts';
+import type { FlowBody } from '../../api/flow/flow.ts';
 import { isKnownState, numberOf, type StateName, stateWords } from '../../domain/purchases/states.ts';
 
 export type FlowState = FlowBody['states'][number];

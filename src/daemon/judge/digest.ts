@@ -12,7 +12,6 @@ import {
   type SiteFacts,
 } from '../../domain/incidents/digest.ts';
 import { dwellOf, ENOUGH_EXITS } from '../../domain/stays/dwell.ts';
-import { isAhead } from '../../domain/values/clock-ahead.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { type NewEvent, SITE_SHARD } from '../../postgres/events/events.ts';
@@ -46,13 +45,13 @@ export type Digests = ReturnType<typeof createDigests>;
 /** Makes the writer of digests. Between two moments of the schedule it costs nothing. */
 export function createDigests(options: DigestOptions) {
   const { sql, log, meters, sites, expression } = options;
-  if (expression === null) return { alert: async (): Promise<Outcome> => ({ written: 0, lookAgainAt: null }) };
+  if (expression === null)
+    return { alert: async (): Promise<Outcome> => ({ written: 0, lookAgainAt: null }), forget: () => undefined };
   const schedules = new Map(
     [...new Set(sites.map(({ timeZone }) => timeZone))].map((zone) => [zone, createSchedule(expression, zone)]),
   );
   const zones = new Map(sites.map(({ name, timeZone }) => [name, schedules.get(timeZone)!]));
   let idleUntil: Instant | null = Number.NEGATIVE_INFINITY;
-  let lookedAt: Instant = Number.NEGATIVE_INFINITY;
 
   /** Answers how many events were written; null when another replica judges by now. */
   const writeDue = async (all: readonly DigestSite[], now: Instant, lease: Lease): Promise<number | null> => {
@@ -76,9 +75,13 @@ export function createDigests(options: DigestOptions) {
   };
 
   return {
+    /** The next alert looks, whatever the last one found. */
+    forget: (): void => {
+      idleUntil = Number.NEGATIVE_INFINITY;
+    },
     /** Writes the digests that are due, each once over all replicas and restarts. */
     alert: async ({ now, lease, recipients }: AlertMoment): Promise<Outcome> => {
-      if (idleUntil === null || (now < idleUntil && !isAhead(lookedAt, now))) return { written: 0, lookAgainAt: idleUntil };
+      if (idleUntil === null || now < idleUntil) return { written: 0, lookAgainAt: idleUntil };
       const known = (await digestsMade(sql)).filter(({ site }) => zones.has(site));
       // The first digest does not hold what was before it; each later one holds everything since the one before.
       const unknown = known.filter(({ madeUpTo }) => madeUpTo === null).map(({ site }) => ({ site, since: now }));
@@ -89,7 +92,6 @@ export function createDigests(options: DigestOptions) {
       // Looked at again soon, should the lease come back.
       if (written === null) return { written: 0, lookAgainAt: null };
       const next = [...schedules.values()].map((schedule) => schedule.next(now)).filter((at) => at !== null);
-      lookedAt = now;
       idleUntil = next.length === 0 ? null : Math.min(...next);
       return { written, lookAgainAt: idleUntil };
     },

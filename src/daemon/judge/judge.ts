@@ -4,13 +4,14 @@ import { audienceOf } from '../../domain/incidents/audience.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { LEASES } from '../../postgres/migrations/names.ts';
 import { type Lease, raiseLease, takeLease } from '../../postgres/shards/leases.ts';
-import { peopleChannels } from '../../postgres/subscribers/subscribers.ts';
+import { peopleChannels } from '../../postgres/subscribers/symptoms.ts';
 import type { Deps } from '../deps.ts';
 import { createDigests } from './digest.ts';
 import { type AlertMoment, alertFirstLooks, type Outcome, type RecipientsOf } from './first-look.ts';
 import { createIncidentMessages } from './incident-messages.ts';
 import { createLook, type LookOptions } from './look.ts';
 import { announcePaidTwice } from './paid-twice.ts';
+import { idsIn } from './people.ts';
 import { createCheckoutAlerts } from './stuck-checkouts.ts';
 import { createUsualReader } from './usual.ts';
 
@@ -25,13 +26,9 @@ const SWEEP: Milliseconds = 5_000;
 
 export function createJudge(options: JudgeOptions) {
   const { sql, clock, replica, limits, channels, onEvents } = options;
-  const channelIds = async (): Promise<(name: string) => number[]> => {
-    const ids = await peopleChannels(sql);
-    return (name) => ids.filter((row) => row.name === name).map(({ id }) => id);
-  };
   const usual = createUsualReader(sql);
   const { storyOf } = createIncidentMessages({ ...options, usual });
-  const look = createLook(options, { usual, storyOf, channelIds });
+  const look = createLook(options, { usual, storyOf });
   const checkouts = createCheckoutAlerts({ ...options, usual });
   const digests = createDigests({
     ...options,
@@ -41,7 +38,7 @@ export function createJudge(options: JudgeOptions) {
 
   /** First looks and digests are no more urgent than a warning. */
   const recipients: AlertMoment['recipients'] = async (isWanted = () => true): Promise<RecipientsOf> => {
-    const idsOf = await channelIds();
+    const idsOf = idsIn(await peopleChannels(sql, clock.now()));
     const wanted = channels.filter((channel) => channel.onlyIncidents !== true && isWanted(channel));
     return (site) => audienceOf({ kind: 'stuck', severity: 0, subscriber: null }, [site], wanted).flatMap(idsOf);
   };
@@ -59,8 +56,11 @@ export function createJudge(options: JudgeOptions) {
   let isUnsure = false;
 
   return {
-    /** Another database answers than before: what is usual is read again. */
-    forget: usual.forget,
+    /** What memory has of the database is no longer true: what is usual and which digests are due is read again. */
+    forget: (): void => {
+      usual.forget();
+      digests.forget();
+    },
     /** Looks once; answers how long to rest. */
     tick: async (): Promise<Milliseconds> => {
       if (isUnsure) await raiseLease(sql, { name: LEASES.judge, replica });

@@ -25,23 +25,17 @@ import { silencesAt } from '../../postgres/incidents/silences.ts';
 import { endFailuresWithoutPurchases } from '../../postgres/polling/sites.ts';
 import type { Lease } from '../../postgres/shards/leases.ts';
 import { loadDetections, loadStays, type StoredStay } from '../../postgres/stays/stays.ts';
-import { hearingChannels } from '../../postgres/subscribers/symptoms.ts';
+import { peopleChannels } from '../../postgres/subscribers/symptoms.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Deps } from '../deps.ts';
 import type { Outcome } from './first-look.ts';
 import type { IncidentMessage, IncidentMessages } from './incident-messages.ts';
+import { idsIn, type PeopleChannels, withDeafness } from './people.ts';
 import type { UsualReader } from './usual.ts';
 
 export interface LookOptions extends Pick<Deps, 'sql' | 'clock' | 'log' | 'meters' | 'policy' | 'limits' | 'sites' | 'channels'> {
   /** This replica alerted people of its own trouble by itself: they need no second alert of it. */
   isReplicaPosted(): boolean;
-}
-
-export interface LookParts {
-  readonly usual: UsualReader;
-  readonly storyOf: IncidentMessages['storyOf'];
-  /** Reads which subscribers have a name. */
-  readonly channelIds: () => Promise<(name: string) => number[]>;
 }
 
 export interface Look extends Outcome {
@@ -71,23 +65,26 @@ const POSTED_FOR: Milliseconds = 60_000;
 const NOTHING: Look = { written: 0, lookAgainAt: null, isMore: false };
 
 /** Answers a function that looks once under a lease. */
-export function createLook(options: LookOptions, parts: LookParts): (lease: Lease) => Promise<Look> {
+export function createLook(
+  options: LookOptions,
+  parts: { readonly usual: UsualReader; readonly storyOf: IncidentMessages['storyOf'] },
+): (lease: Lease) => Promise<Look> {
   const { sql, clock, log, meters } = options;
   const sites = new Set(options.sites.map(({ name }) => name));
   return async (lease) => {
     const read = await readAndWeigh(options, { sites, usual: parts.usual, now: clock.now() });
     if (isNothingToJudge(read)) return NOTHING;
-    const hearing = await hearingChannels(sql, read.now);
-    const judgement = await decide(options, read, hearing);
+    const people = await peopleChannels(sql, read.now);
+    const judgement = await decide(options, read, people);
     const { lookAgainAt } = judgement;
     const isMore = read.taken.length === STAYS_AT_ONCE;
     if (isNothingToWrite(read, judgement)) return { written: 0, lookAgainAt, isMore };
-    const messages = await write(options, parts, { read, judgement, lease });
+    const messages = await write(options, parts.storyOf, { read, judgement, people, lease });
     // Another replica judges now, from the same rows.
     if (messages === null) return NOTHING;
     const events = messages.flatMap((story) => story.events);
     for (const { draft } of events) meters.committed(draft.type);
-    for (const [index, verdict] of judgement.verdicts.entries()) report(log, verdict, messages[index], hearing);
+    for (const [index, verdict] of judgement.verdicts.entries()) report(log, verdict, messages[index], people);
     return { written: events.length, lookAgainAt, isMore };
   };
 }
@@ -125,7 +122,7 @@ function isNothingToJudge({ detections, unwatched, taken, known, symptoms }: Rea
   return isCalm && taken.length + known.length + symptoms.length === 0;
 }
 
-async function decide(options: LookOptions, read: Read, hearing: readonly string[]): Promise<Judgement> {
+async function decide(options: LookOptions, read: Read, people: PeopleChannels): Promise<Judgement> {
   const { sql, policy, channels } = options;
   const { now, detections, overdue, symptoms, known } = read;
   const alerted = await channelsAlerted(
@@ -135,7 +132,7 @@ async function decide(options: LookOptions, read: Read, hearing: readonly string
   return judge({
     ...{ now, detections, overdue, symptoms, incidents: known, policy },
     silences: [...(await silencesAt(sql, now)), ...(options.isReplicaPosted() ? [whilePosted(now)] : [])],
-    channels: channels.map((channel) => ({ ...channel, isDeaf: !hearing.includes(channel.name) })),
+    channels: withDeafness(channels, people),
     alertedChannels: (incident) => alerted.get(incident) ?? [],
     newId: () => `inc_${ulid(now)}`,
   });
@@ -148,12 +145,12 @@ function isNothingToWrite({ taken, unwatched }: Read, { verdicts, detections }: 
 /** Writes verdicts, events and detections in one statement; null when another replica has the lease now. */
 async function write(
   { sql, channels }: LookOptions,
-  { storyOf, channelIds }: LookParts,
-  { read, judgement, lease }: { read: Read; judgement: Judgement; lease: Lease },
+  storyOf: IncidentMessages['storyOf'],
+  { read, judgement, people, lease }: { read: Read; judgement: Judgement; people: PeopleChannels; lease: Lease },
 ): Promise<IncidentMessage[] | null> {
   const { now, taken, weighed, overdue, detections, unwatched } = read;
   const { verdicts } = judgement;
-  const idsOf = verdicts.length === 0 ? () => [] : await channelIds();
+  const idsOf = idsIn(people);
   const messages: IncidentMessage[] = [];
   for (const verdict of verdicts) messages.push(await storyOf(verdict, now, { overdue, detections, idsOf }));
   const remembered = new Map(
@@ -176,7 +173,7 @@ function report(
   log: Logger,
   { alert, announce, incident, parts, messages }: IncidentVerdict,
   message: IncidentMessage | undefined,
-  hearing: readonly string[],
+  people: PeopleChannels,
 ): void {
   if (alert === null && incident.parent !== null) return;
   const { id, kind, site, state, subscriber, count } = incident;
@@ -189,7 +186,7 @@ function report(
     ...(sentence === null ? {} : { said: sentence }),
   };
   const about = { incident: id, kind, ...place, ...(places.length === 0 ? {} : { places }), count, ...why };
-  const isTaken = messages.some(({ channels: alerted }) => alerted.some((channel) => hearing.includes(channel)));
+  const isTaken = messages.some(({ channels: alerted }) => people.some(({ name, isDeaf }) => !isDeaf && alerted.includes(name)));
   if (alert === null) {
     if (announce !== null) log.info(about, `incident.${announce}_silenced`);
   } else if (isTaken || alert === 'ended') log.warn(about, `incident.${alert}`);

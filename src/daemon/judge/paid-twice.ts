@@ -10,10 +10,10 @@ import type { Sql } from '../../postgres/connection/database.ts';
 import { type NewEvent, SITE_SHARD } from '../../postgres/events/events.ts';
 import { MOST_READ, orderCounts, purchasesToJudge, savePayments } from '../../postgres/incidents/paid-twice.ts';
 import type { StoredPayment } from '../../postgres/stays/order-payments.ts';
-import { peopleChannels } from '../../postgres/subscribers/subscribers.ts';
-import { hearingChannels } from '../../postgres/subscribers/symptoms.ts';
+import { peopleChannels } from '../../postgres/subscribers/symptoms.ts';
 import type { Deps } from '../deps.ts';
 import type { AlertMoment, Outcome } from './first-look.ts';
+import { withDeafness } from './people.ts';
 
 type Order = PaidOrder<StoredPayment>;
 
@@ -76,8 +76,8 @@ async function peopleEvents(
   orders: readonly Order[],
   { channels, now }: { readonly channels: readonly ChannelRule[]; readonly now: Instant },
 ): Promise<NewEvent[]> {
-  const [people, hearing] = await Promise.all([peopleChannels(sql), hearingChannels(sql, now)]);
-  const rules = channels.map((channel) => ({ ...channel, isDeaf: !hearing.includes(channel.name) }));
+  const people = await peopleChannels(sql, now);
+  const rules = withDeafness(channels, people);
   return [...Map.groupBy(orders, ({ site }) => site)].flatMap(([site, some]): NewEvent[] => {
     const audience = audienceOfPaidTwice(site, rules);
     const recipients = people.filter(({ name }) => audience.includes(name)).map(({ id }) => id);

@@ -25,10 +25,10 @@ import {
   unreadableAlertedAt,
 } from '../../postgres/incidents/stuck-alerts.ts';
 import { causeEvidence } from '../../postgres/stays/evidence.ts';
-import { peopleChannels } from '../../postgres/subscribers/subscribers.ts';
-import { hearingChannels } from '../../postgres/subscribers/symptoms.ts';
+import { peopleChannels } from '../../postgres/subscribers/symptoms.ts';
 import type { Deps } from '../deps.ts';
 import type { AlertMoment, Outcome } from './first-look.ts';
+import { type PeopleChannels, withDeafness } from './people.ts';
 import { RECENT, type UsualReader } from './usual.ts';
 
 interface CheckoutAlertsOptions
@@ -60,13 +60,13 @@ export function createCheckoutAlerts(options: CheckoutAlertsOptions) {
     return { site: sites.size === 1 ? only : '', purchase: null, shard: SITE_SHARD, recipients, draft };
   };
 
-  const report = (alerts: readonly Alert[], hearing: readonly string[]): void => {
+  const report = (alerts: readonly Alert[], people: PeopleChannels): void => {
     for (const { channels: alerted, stuck, over } of alerts) {
       const purchases = stuck.slice(0, MOST_NAMED).map(({ stored }) => stored.purchaseId);
       const about = { stuck: stuck.length, over: over.length, channels: alerted, purchases };
       const word = stuck.some(({ stored }) => stored.unreadable !== null) ? 'checkouts.unreadable' : 'checkouts.stuck';
       if (stuck.length === 0) log.info(about, 'checkouts.over');
-      else if (alerted.some((channel) => hearing.includes(channel))) log.warn(about, word);
+      else if (people.some(({ name, isDeaf }) => !isDeaf && alerted.includes(name))) log.warn(about, word);
       else log.error({ ...about, advice: ADVICE }, word);
     }
   };
@@ -75,12 +75,8 @@ export function createCheckoutAlerts(options: CheckoutAlertsOptions) {
     alert: async ({ now, lease }: Pick<AlertMoment, 'now' | 'lease'>): Promise<Outcome> => {
       const stored = await checkoutsToAlert(sql);
       if (stored.length === 0) return { written: 0, lookAgainAt: null };
-      const people = await peopleChannels(sql);
-      const { alerts, dropped, lookAgainAt, hearing } = await plansOf(
-        stored,
-        now,
-        (id) => people.find((channel) => channel.id === id)?.name ?? null,
-      );
+      const people = await peopleChannels(sql, now);
+      const { alerts, dropped, lookAgainAt } = await plansOf(stored, now, people);
       if (alerts.length === 0 && dropped.length === 0) return { written: 0, lookAgainAt };
       const events: NewEvent[] = [];
       const stuck: { id: number; alerted: number[]; reason: Alert['reasons'][number] }[] = [];
@@ -97,7 +93,7 @@ export function createCheckoutAlerts(options: CheckoutAlertsOptions) {
       // Another replica judges now, or an earlier statement has written it: the next look reads how it is.
       if (!(await saveCheckouts(sql, { ...results, now, lease }))) return { written: 0, lookAgainAt: null };
       for (const { draft } of events) meters.committed(draft.type);
-      report(alerts, hearing);
+      report(alerts, people);
       return { written: events.length, lookAgainAt };
     },
   };
@@ -105,75 +101,76 @@ export function createCheckoutAlerts(options: CheckoutAlertsOptions) {
 
 /** What to alert people of: decided apart for checkouts that are stuck, and purchases that cannot be read. */
 function createPlans({ sql, policy, channels, usual }: CheckoutAlertsOptions) {
-  type NameOf = (id: number) => string | null;
-
   /** How a checkout stands: by its row, but for what is learned of the others. */
-  const checkoutOf = (stored: StoredCheckout, nameOf: NameOf): Checkout => {
+  const checkoutOf = (stored: StoredCheckout, people: PeopleChannels): Checkout => {
     const { id, site, state, stuckAt, overAt } = stored;
-    const alerted = stored.alerted === null ? null : stored.alerted.flatMap((channel) => nameOf(channel) ?? []);
+    const alerted = stored.alerted && people.filter((channel) => stored.alerted!.includes(channel.id)).map(({ name }) => name);
     return { id, site, state, stuckAt, isBacklog: false, alerted, overAt, stored };
   };
 
   /** What every plan rests on. */
-  const standing = async (now: Instant) => {
-    const [silences, hearing] = await Promise.all([silencesAt(sql, now), hearingChannels(sql, now)]);
-    const rules = channels.map((channel) => ({ ...channel, isDeaf: !hearing.includes(channel.name) }));
-    return { now, silences, hearing, channels: rules, policy };
-  };
+  const standing = async (now: Instant, people: PeopleChannels) => ({
+    now,
+    silences: await silencesAt(sql, now),
+    channels: withDeafness(channels, people),
+    policy,
+  });
 
-  const planStuck = async (stored: readonly StoredCheckout[], now: Instant, nameOf: NameOf) => {
+  const planStuck = async (stored: readonly StoredCheckout[], now: Instant, people: PeopleChannels) => {
     await usual.refresh(now, RECENT);
     const fresh = stored.filter(({ alerted }) => alerted === null);
     const firstSeen = [...new Set(fresh.filter(({ firstSight }) => firstSight).map(({ site }) => site))];
     const backlogs = firstSeen.length === 0 ? [] : await sitesWithBacklog(sql, firstSeen, MOST_AT_FIRST_LOOK);
-    const [facts, incidents, single] = await Promise.all([standing(now), openIncidents(sql, now), singlePlaces(sql, fresh)]);
+    const [facts, incidents, single] = await Promise.all([
+      standing(now, people),
+      openIncidents(sql, now),
+      singlePlaces(sql, fresh),
+    ]);
     const places = new Set(
       incidents.flatMap(({ kind, site, state, endedAt }) => (kind === 'stuck' && endedAt === null ? [`${site} ${state}`] : [])),
     );
     const checkouts = stored.map((each): Checkout => {
-      const checkout = checkoutOf(each, nameOf);
+      const checkout = checkoutOf(each, people);
       // The customer of a paid order does not wait for the checkout.
       const overAt = each.overAt ?? (each.alerted === null && each.isPaid ? now : null);
       return { ...checkout, overAt, isBacklog: each.firstSight && backlogs.includes(each.site) };
     });
-    const plan = planCheckouts({
+    return planCheckouts({
       ...facts,
       checkouts,
       known: usual.of,
       hasIncident: (site, state) => places.has(`${site} ${state}`),
       isSingle: (site, state) => single.some((place) => place.site === site && place.state === state),
     });
-    return { ...plan, hearing: facts.hearing };
   };
 
   /** Nothing is learned of purchases that cannot be read, and further ones of the next minutes go together. */
-  const planUnreadable = async (stored: readonly StoredCheckout[], now: Instant, nameOf: NameOf) => {
-    const [facts, last] = await Promise.all([standing(now), unreadableAlertedAt(sql)]);
+  const planUnreadable = async (stored: readonly StoredCheckout[], now: Instant, people: PeopleChannels) => {
+    const [facts, last] = await Promise.all([standing(now, people), unreadableAlertedAt(sql)]);
     const isBusy = last !== null && now - last < policy.groupInterval;
     const { alerts, ...plan } = planCheckouts({
       ...facts,
-      checkouts: stored.map((each) => checkoutOf(each, nameOf)),
+      checkouts: stored.map((each) => checkoutOf(each, people)),
       policy: { ...policy, groupWait: isBusy ? policy.groupInterval : policy.groupWait },
       known: () => NOTHING_KNOWN,
       hasIncident: () => false,
       isSingle: () => false,
     });
-    return { ...plan, alerts: alerts.map((alert) => ({ ...alert, reasons: [] })), hearing: facts.hearing };
+    return { ...plan, alerts: alerts.map((alert) => ({ ...alert, reasons: [] })) };
   };
 
-  return async (stored: readonly StoredCheckout[], now: Instant, nameOf: NameOf) => {
+  return async (stored: readonly StoredCheckout[], now: Instant, people: PeopleChannels) => {
     const stuck = stored.filter((each) => each.unreadable === null);
     const unreadable = stored.filter((each) => each.unreadable !== null);
     const plans = [
-      ...(stuck.length === 0 ? [] : [await planStuck(stuck, now, nameOf)]),
-      ...(unreadable.length === 0 ? [] : [await planUnreadable(unreadable, now, nameOf)]),
+      ...(stuck.length === 0 ? [] : [await planStuck(stuck, now, people)]),
+      ...(unreadable.length === 0 ? [] : [await planUnreadable(unreadable, now, people)]),
     ];
     const looks = plans.flatMap(({ lookAgainAt }) => lookAgainAt ?? []);
     return {
       alerts: plans.flatMap(({ alerts }) => alerts),
       dropped: plans.flatMap(({ dropped }) => dropped),
       lookAgainAt: looks.length === 0 ? null : Math.min(...looks),
-      hearing: plans.at(-1)!.hearing,
     };
   };
 }

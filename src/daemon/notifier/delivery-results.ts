@@ -2,7 +2,6 @@
 
 import type { SendResult } from '../../channels/outgoing/channel.ts';
 import { afterLimit, afterOurFailure, nextAttempt } from '../../domain/deliveries/delivery-plan.ts';
-import { isAhead } from '../../domain/values/clock-ahead.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { isAboutData } from '../../postgres/connection/database.ts';
 import { type DueDelivery, type Rank, REPLAYED } from '../../postgres/deliveries/deliveries.ts';
@@ -151,15 +150,8 @@ async function settleApart(results: readonly AttemptResult[], context: ResultsCo
 
 const idsOf = (results: readonly AttemptResult[]): Set<number> => new Set(results.map(({ delivery }) => delivery.id));
 
-/** The result with its times moved back, when the database's clock was set back after the attempt ended. */
-function notAhead(settlement: Settlement, now: Instant): Settlement {
-  const { at, dueAt } = settlement;
-  return isAhead(at, now) ? { ...settlement, at: now, dueAt: dueAt - at + now } : settlement;
-}
-
 async function settleOnce(results: readonly AttemptResult[], context: ResultsContext): Promise<ReadonlySet<number>> {
-  const { sql, clock, ownership, subscriberPauses } = context;
-  const now = clock.now();
+  const { sql, ownership, subscriberPauses } = context;
   const epochs = new Map<number, number>();
   for (const { delivery, epoch } of results) epochs.set(delivery.shard, epoch);
   const holdings = [...epochs].map(([shard, epoch]) => ({ shard, epoch }));
@@ -168,7 +160,7 @@ async function settleOnce(results: readonly AttemptResult[], context: ResultsCon
   for (const subscriber of new Set(results.map((result) => result.subscriber))) await subscriberPauses.save(subscriber);
   return settle(
     sql,
-    results.flatMap(({ settlement, along }) => [settlement, ...along].map((each) => notAhead(each, now))),
+    results.flatMap(({ settlement, along }) => [settlement, ...along]),
     { replica: ownership.replica, holdings },
   );
 }

@@ -5,8 +5,8 @@ import { asksForInvoice } from '../../domain/deciding/invoice.ts';
 import { type InvoiceSeen, observationOf } from '../../domain/deciding/invoice-seen.ts';
 import type { PollOutcome } from '../../domain/deciding/outcome.ts';
 import { strikesAfter } from '../../domain/polling/poll-plan.ts';
-import { notAhead } from '../../domain/purchases/clock-back.ts';
 import type { Observation } from '../../domain/purchases/purchase.ts';
+import { isAhead } from '../../domain/values/clock-steps.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { RequestTrace } from '../../runtime/traces/traces.ts';
 import type { Deps } from '../deps.ts';
@@ -127,7 +127,9 @@ function decided(options: PollsOptions, answered: Answered, invoice: InvoiceSeen
   const excused = calls.excuses();
   entry.strikes = calls.fails() ? 0 : strikesAfter(entry.strikes, last, excused);
   const read = clock.now();
-  const before = notAhead(entry.purchase, read);
+  const { purchase } = entry;
+  // The clock was set back, and upkeep has not moved the purchase's times yet.
+  const before = isAhead(purchase.seenAt ?? 0, read) ? { ...purchase, seenAt: read } : purchase;
   // The clock may have stepped while the answer was on its way.
   const askedAt = clock.at?.(askedMoment) ?? answered.askedAt;
   // Two replicas' readings of the database's clock differ by a little; time must not run backwards for a purchase.
@@ -135,7 +137,7 @@ function decided(options: PollsOptions, answered: Answered, invoice: InvoiceSeen
   const outcome = decide(before, seen, {
     askedAt,
     now,
-    policy: policyFor(entry.purchase.site),
+    policy: policyFor(purchase.site),
     skipped: skipped(),
     spread: spread(),
     strikes: entry.strikes,

@@ -19,7 +19,7 @@ export interface DatabaseChangeOptions extends Pick<Deps, 'sql' | 'log' | 'repli
   redial?(): Promise<void>;
 }
 
-/** What else goes when another database answers than before. */
+/** What else goes when another database answers than before, or its clock was set back. */
 export interface OtherDatabase {
   /** Drops whatever memory holds of the database, at once. */
   forget(): void;
@@ -62,11 +62,15 @@ export function createDatabaseChange({ sql, log, replica, meters, redial }: Data
     else log.warn({ ...about, ...dropped }, 'database.moved');
   };
 
+  const forget = (): void => {
+    for (const part of parts) part.forget();
+  };
+
   const drop = (isLost: boolean): void => {
     meters?.databaseChanged(isLost ? 'went_back' : 'moved');
     log.warn({ confirmedUntil: isoTimeOrNull(known?.at ?? null) }, 'database.changed');
     known = null;
-    for (const part of parts) part.forget();
+    forget();
   };
 
   const prepare = async (): Promise<void> => {
@@ -75,6 +79,8 @@ export function createDatabaseChange({ sql, log, replica, meters, redial }: Data
 
   return {
     onOther: (part: OtherDatabase): void => void parts.push(part),
+    /** The clock was set back: drops what memory holds of the database, as when another one answers. */
+    forget,
     /** The number of the last renewal that was confirmed to this replica; 0 while memory holds nothing of the database. */
     confirmed: (): number => known?.number ?? 0,
     /** Compares a renewal with memory. Answers whether memory may be kept; `settle` is to follow otherwise. */

@@ -1,6 +1,5 @@
 /** The shards that this replica holds, as memory knows them. */
 import type { Holding, Ownership } from '../../domain/replicas/ownership.ts';
-import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { createIdle } from '../../runtime/loops/idle.ts';
 
@@ -19,8 +18,6 @@ export function createHeldShards(log: Logger) {
   const held = new Map<number, Held>();
   /** Shards whose release was sent and not confirmed, with their epochs: the release may still happen, so they stay unused. */
   const releasing = new Map<number, number>();
-  /** Those that were taken so are not used yet. */
-  const ahead = new Map<number, { readonly epoch: number; readonly by: Milliseconds }>();
   const changes = createChanges(log);
   let isLeavingAll = false;
   const idle = createIdle(() => (held.size === 0 || [...held.values()].some(({ busy }) => busy === 0) ? 0 : held.size));
@@ -32,7 +29,6 @@ export function createHeldShards(log: Logger) {
     for (const { shard, epoch } of holdings) held.set(shard, { epoch, busy: 0, leaving: isLeavingAll });
     return holdings.map(({ shard }) => shard);
   };
-  const aheadHoldings = () => [...ahead].map(([shard, { epoch }]) => ({ shard, epoch }));
   return {
     size: (): number => held.size,
     owned: (): readonly number[] => [...held].filter(([, { leaving }]) => !leaving).map(([shard]) => shard),
@@ -59,20 +55,15 @@ export function createHeldShards(log: Logger) {
       for (const [shard, epoch] of releasing) if (now.get(shard) !== epoch) releasing.delete(shard);
       const lost = [...held].filter(([shard, { epoch }]) => now.get(shard) !== epoch).map(([shard]) => shard);
       for (const shard of lost) held.delete(shard);
-      for (const [shard, { epoch }] of ahead) if (now.get(shard) !== epoch) ahead.delete(shard);
-      announce(add(holdings.filter(({ shard }) => !held.has(shard) && !releasing.has(shard) && !ahead.has(shard))), lost);
+      announce(add(holdings.filter(({ shard }) => !held.has(shard) && !releasing.has(shard))), lost);
     },
-    /** Adds shards that were taken. One that was written to before the clock was set back is not used before `caughtUp`. */
-    take: (taken: readonly (Holding & { readonly ahead: Milliseconds })[]): void => {
-      for (const { shard, epoch, ahead: by } of taken) if (by > 0) ahead.set(shard, { epoch, by });
-      announce(add(taken.filter(({ shard }) => !ahead.has(shard))), []);
-    },
+    /** Adds shards that were taken. */
+    take: (taken: readonly Holding[]): void => announce(add(taken), []),
     /** Forgets everything; answers how many shards were held. */
     clear: (): number => {
       const lost = [...held.keys()];
       held.clear();
       releasing.clear();
-      ahead.clear();
       announce([], lost);
       return lost.length;
     },
@@ -86,7 +77,6 @@ export function createHeldShards(log: Logger) {
       const free = [...held].filter(([, { leaving, busy }]) => leaving && busy === 0);
       for (const [shard, { epoch }] of free) {
         held.delete(shard);
-        ahead.delete(shard);
         releasing.set(shard, epoch);
       }
       const freed = free.map(([shard]) => shard);
@@ -97,18 +87,6 @@ export function createHeldShards(log: Logger) {
     },
     /** Resolves when a shard that is to be given away has nothing under way, or a shard was lost; at once when none is held. */
     idle: idle.wait,
-    /** The database's clock was set back by so much after these shards were written to. */
-    setBack: (by: Milliseconds): void => {
-      for (const [shard, { epoch }] of held) ahead.set(shard, { epoch, by });
-    },
-    /** Shards that were written to before the clock was set back, and by how much at most. */
-    ahead: () => ({ holdings: aheadHoldings(), by: Math.max(0, ...[...ahead.values()].map(({ by }) => by)) }),
-    /** What was written to those shards is in line with the clock again. */
-    caughtUp: (): void => {
-      const holdings = aheadHoldings();
-      ahead.clear();
-      announce(add(holdings.filter(({ shard }) => !held.has(shard))), []);
-    },
   };
 }
 

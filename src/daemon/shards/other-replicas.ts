@@ -22,14 +22,13 @@ export function createOtherReplicas({ sql, clock, log, ttl }: OtherReplicasOptio
 
   /** Whether the replica still takes shards. */
   const takesShards = async (row: OtherReplica, now: Milliseconds): Promise<boolean> => {
-    const unchangedMs = now - seen.get(row.id)!.since;
     const leaseMs = Math.max(row.leaseMs, ttl);
     if (isGone(row.process)) {
       log.warn({ otherReplica: row.id }, 'replica.gone');
-      await forgetReplica(sql, row.id, unchangedMs);
+      await forgetReplica(sql, row.id);
       return false;
     }
-    if (unchangedMs >= leaseMs && (await expireReplica(sql, { ...row, unchangedMs }))) {
+    if (now - seen.get(row.id)!.since >= leaseMs && (await expireReplica(sql, row))) {
       const detail = 'It did not renew its lease in time. The other replicas take over its purchases and deliveries.';
       log.warn({ otherReplica: row.id, leaseMs, detail }, 'replica.expired');
       return false;

@@ -4,7 +4,6 @@ import type { SettingsDigests } from '../../config/settings-digests.ts';
 import type { Fleet } from '../../domain/replicas/direct-alert.ts';
 import { type SettingsNames, type ShardPart, sizeOf } from '../../domain/replicas/named.ts';
 import { SHARDS } from '../../domain/replicas/ownership.ts';
-import { LEAST_STEP } from '../../domain/values/clock-ahead.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { releaseLeases } from '../../postgres/shards/leases.ts';
@@ -25,12 +24,10 @@ import { createLease, type Lease } from './lease.ts';
 import { createOtherReplicas } from './other-replicas.ts';
 import { createPart } from './part.ts';
 import type { SkippedTimeKeeper } from './skipped-time.ts';
-import { createStepFollowing, type StepFollowing, type StepFollowingOptions } from './step-following.ts';
 
 export interface OwnershipOptions
   extends Pick<Deps, 'sql' | 'log' | 'replica'>,
-    Pick<DatabaseChangeOptions, 'meters' | 'redial'>,
-    Pick<StepFollowingOptions, 'onStep'> {
+    Pick<DatabaseChangeOptions, 'meters' | 'redial'> {
   readonly clock: Pick<FollowingClock, 'monotonic'> & Partial<Pick<FollowingClock, 'follow' | 'wall'>>;
   /** See runtime/process/process-identity.ts. */
   readonly process: string;
@@ -51,10 +48,14 @@ export interface OwnershipOptions
 
 export type OwnershipKeeper = ReturnType<typeof createOwnership>;
 
+const FORWARD =
+  'check the time synchronisation of the database host (or this machine was suspended); purchases are polled now, and no purchase is called stuck for the time that was skipped';
+const BACK = 'check the time synchronisation of the database host; polls and deliveries are due as much earlier';
+
 const EVERY_SHARD = Array.from({ length: SHARDS }, (_, shard) => shard);
 
 /** Renews this replica's lease, and keeps memory in line with the rows that the renewal reads. */
-function createRenewing(options: OwnershipOptions, shards: HeldShards, lease: Lease, steps: StepFollowing) {
+function createRenewing(options: OwnershipOptions, shards: HeldShards, lease: Lease) {
   const { sql, clock, log, replica, ttl, skippedTime, onNotificationQueue } = options;
   const database = createDatabaseChange(options);
   /** When this replica's row was inserted, as of the last renewal whose holdings count. */
@@ -96,8 +97,10 @@ function createRenewing(options: OwnershipOptions, shards: HeldShards, lease: Le
       const renewal = await renewReplica(sql, { ...options, id: replica, confirmed }).catch(database.failed);
       if (!database.holds(renewal)) return null;
       const step = clock.follow?.(renewal.databaseNow, askedAt, clock.monotonic()) ?? 0;
-      steps.add(step);
-      skippedTime?.read(step, renewal.clockSteps);
+      if (step !== 0) log.warn({ byMs: Math.round(step), advice: step > 0 ? FORWARD : BACK }, 'clock.stepped');
+      // Nothing that memory has of the time before is used or written any more; upkeep brings the tables in line.
+      if (step < 0) database.forget();
+      skippedTime?.read(step, renewal.skipped);
       onNotificationQueue?.(renewal.notificationQueue);
       if (renewal.startedAt === startedAt) shards.adopt(renewal.holdings);
       else await startOver(renewal.startedAt!);
@@ -118,8 +121,7 @@ export function createOwnership(options: OwnershipOptions) {
   const { sql, clock, log, replica, ttl, renewEvery, skippedTime } = options;
   const shards = createHeldShards(log);
   const lease = createLease(clock, ttl);
-  const steps = createStepFollowing({ ...options, shards });
-  const { renew, writeAway, onOtherDatabase, fleet } = createRenewing(options, shards, lease, steps);
+  const { renew, writeAway, onOtherDatabase, fleet } = createRenewing(options, shards, lease);
   const takingAmong = createOtherReplicas(options);
   const partBeside = createPart(options);
   let isStopping = false;
@@ -152,7 +154,6 @@ export function createOwnership(options: OwnershipOptions) {
       isConfirmed = false;
       const renewal = (await renew()) ?? (await renew());
       if (renewal === null) return 0;
-      await steps.note();
       await skippedTime?.note();
       const taking = await takingAmong(renewal.others);
       const part = partBeside(taking, renewal);
@@ -161,7 +162,6 @@ export function createOwnership(options: OwnershipOptions) {
       if (part.isOutdone) await releaseLeases(sql, replica);
       // The last one never leaves its shards.
       await balance(sql, replica, shards, leaves && taking.length > 0 ? null : part);
-      await steps.follow();
       isConfirmed = true;
       if (!wasConfirmed) for (const listener of onBack) listener();
       return renewEvery;
@@ -200,8 +200,7 @@ async function balance(sql: Sql, replica: string, shards: HeldShards, part: Shar
   await giveBack(sql, replica, shards);
   if (part === null || staying.length >= fair) return;
   const among = sizeOf(part) === SHARDS ? null : EVERY_SHARD.filter(part.includes);
-  const taken = await takeShards(sql, { replica, among, wanted: fair - staying.length });
-  shards.take(taken.map(({ shard, epoch, aheadMs }) => ({ shard, epoch, ahead: aheadMs >= LEAST_STEP ? aheadMs : 0 })));
+  shards.take(await takeShards(sql, { replica, among, wanted: fair - staying.length }));
 }
 
 async function giveBack(sql: Sql, replica: string, held: HeldShards): Promise<void> {

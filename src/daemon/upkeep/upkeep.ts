@@ -3,8 +3,7 @@
 import { KEPT_WHILE_OFF } from '../../domain/deliveries/channel-pace.ts';
 import { USUAL_DAYS } from '../../domain/flow/flow.ts';
 import { RETIRED_AFTER } from '../../domain/replicas/named.ts';
-import { isAhead } from '../../domain/values/clock-ahead.ts';
-import { timeBefore } from '../../domain/values/skipped-time.ts';
+import { timeBefore } from '../../domain/values/clock-steps.ts';
 import { DAY, type Instant, type Milliseconds } from '../../domain/values/time.ts';
 import { LEASES } from '../../postgres/migrations/names.ts';
 import { foldTransitionCounts } from '../../postgres/polling/transition-counts.ts';
@@ -12,6 +11,7 @@ import { dropEmptyCounts, foldCounts } from '../../postgres/reports/counts.ts';
 import { takeLease } from '../../postgres/shards/leases.ts';
 import { retireUnnamed } from '../../postgres/shards/named.ts';
 import { suppressForDeleted, suppressForOff } from '../../postgres/subscribers/changes.ts';
+import { moveTimesBack } from '../../postgres/upkeep/move-times-back.ts';
 import {
   doneAt,
   markDone,
@@ -76,6 +76,7 @@ export function createUpkeep({ sql, clock, skipped, log, replica, retention, res
 
   const ago = (length: Milliseconds): Instant => timeBefore(clock.now(), length, skipped());
 
+  const followClock = createClockFollowing({ sql, clock, log });
   const renaming = createRenaming(sql, log);
   let retireAt = Number.NEGATIVE_INFINITY;
   const retire = async (): Promise<void> => {
@@ -108,8 +109,7 @@ export function createUpkeep({ sql, clock, skipped, log, replica, retention, res
     const now = clock.now();
     if (sweep === null) {
       const due = schedule.latest(now);
-      // What was done by a clock that was set back since says nothing.
-      if (due === null || (done !== null && due <= done && !isAhead(done, now))) return REST;
+      if (due === null || (done !== null && due <= done)) return REST;
       const { settled, attempts, events } = retention;
       sweep = createSweep(sql, { settled: ago(settled), attempts: ago(attempts), events: ago(events) }, now);
     }
@@ -131,6 +131,8 @@ export function createUpkeep({ sql, clock, skipped, log, replica, retention, res
         heldEpoch = null;
         return REST;
       }
+      // What was done by a clock that was set back since says nothing.
+      if (await followClock()) heldEpoch = null;
       await adopt(epoch);
       if (clock.monotonic() >= foldAt) {
         const folded = Math.max(await foldCounts(sql), await foldTransitionCounts(sql));
@@ -142,5 +144,30 @@ export function createUpkeep({ sql, clock, skipped, log, replica, retention, res
       await sweepSmallTables();
       return (await resealing?.step()) ?? sweepByRetention(epoch);
     },
+  };
+}
+
+const LOCKED =
+  'other sessions have locked these rows, so their times are still ahead; they are moved once the rows are free: end long transactions (pg_stat_activity, xact_start)';
+
+/** A function that brings the tables in line after the database's clock was set back; answers whether anything was moved. */
+function createClockFollowing({ sql, clock, log }: Pick<Deps, 'sql' | 'clock' | 'log'>) {
+  let before: Milliseconds = 0;
+  let isLockedLogged = false;
+  return async (): Promise<boolean> => {
+    const step = await moveTimesBack(sql, { now: clock.now(), before });
+    before = step?.by ?? 0;
+    if (step === null) return false;
+    const { by, purchases, deliveries, others } = step;
+    const isMoved = purchases.moved + deliveries.moved + others.moved > 0;
+    if (isMoved) {
+      const moved = { purchases: purchases.moved, deliveries: deliveries.moved };
+      log.info({ byMs: -Math.round(by), ...moved }, 'clock.step_followed');
+    }
+    const locked = { purchases: purchases.locked, deliveries: deliveries.locked, others: others.locked };
+    const isLocked = purchases.locked + deliveries.locked + others.locked > 0;
+    if (isLocked && !isLockedLogged) log.warn({ ...locked, advice: LOCKED }, 'clock.rows_locked');
+    isLockedLogged = isLocked;
+    return isMoved;
   };
 }

@@ -1,6 +1,7 @@
 /** What the daemon, the shop and Slack show, for the bar and for the steps that follow a switch. */
-import type { OverviewBody } from '../../api/health/overview.ts';
+
 import type { IncidentBody } from '../../api/incidents/fields.ts';
+import type { OverviewBody } from '../../api/overview/overview.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Arrival } from '../cast/shop.ts';
 import type { SlackPost } from '../cast/slack.ts';

@@ -15,6 +15,7 @@ import { type Html, html, trusted } from '../../console/frame/html.ts';
 import { documentOf } from '../../console/frame/page.ts';
 import { below } from '../../console/frame/request.ts';
 import { inZone } from '../../console/parts/time.ts';
+import { PACKAGE_FOLDER } from '../../runtime/process/package-folder.ts';
 import { barOf, SWITCH_PATH } from './bar.ts';
 import type { Board } from './board.ts';
 import { type SideParts, sideOf } from './side.ts';
@@ -37,7 +38,7 @@ const HEADERS = {
 };
 /** That of the demo's sites: the preset. */
 const USUAL_ZONE = 'Europe/Stockholm';
-const ASSETS = join(import.meta.dirname, '../../../assets');
+const ASSETS = join(PACKAGE_FOLDER, 'assets');
 const STYLES = '/demo/demo.css';
 const SCRIPT = '/demo/demo.js';
 /** The daemon does not serve these. */

@@ -1,7 +1,8 @@
 /** What people can break and mend in the demo, and what follows when they do. */
+
+import type { Control } from '../../../packages/simulator/src/contract/control.ts';
 import type { IncidentBody } from '../../api/incidents/fields.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import type { Control } from '../../simulator/contract/control.ts';
 import type { DaemonProcess } from '../cast/daemon.ts';
 import { BROKEN_SITE, BROKEN_STATE } from '../cast/settings.ts';
 import type { Shop } from '../cast/shop.ts';

@@ -2,12 +2,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import { PACKAGE_FOLDER } from '../../runtime/process/package-folder.ts';
 
-const BIN = fileURLToPath(new URL('../../../bin/purchase-watch.mjs', import.meta.url));
+const BIN = join(PACKAGE_FOLDER, 'bin/purchase-watch.mjs');
 const LOOK_AGAIN: Milliseconds = 100;
 
 export type DaemonProcess = ReturnType<typeof createDaemon>;

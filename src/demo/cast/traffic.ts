@@ -1,5 +1,5 @@
 /** Customers of the demo, who come by themselves: on a good day, and many at once to a page that was just broken or mended. */
-import type { Control } from '../../simulator/contract/control.ts';
+import type { Control } from '../../../packages/simulator/src/contract/control.ts';
 import { BROKEN_SITE } from './settings.ts';
 
 /** What happens to a customer, and where. */

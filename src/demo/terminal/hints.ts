@@ -1,8 +1,8 @@
 /** What to open and try after the story. */
 
 import { isAbsolute, join, relative } from 'node:path';
+import type { Control } from '../../../packages/simulator/src/contract/control.ts';
 import { commandLine, shellWord } from '../../domain/values/command-line.ts';
-import type { Control } from '../../simulator/contract/control.ts';
 import { BROKEN_SITE } from '../cast/settings.ts';
 
 /** Purchases with such ids are at the service and not registered: that is left to the person who watches. */

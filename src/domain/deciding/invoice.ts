@@ -6,7 +6,7 @@
 import type { InvoiceFacts } from '../events/system-event-types.ts';
 import { failureBackoff, policyOf, postponement, STRIKES_UNTIL_OWN_TROUBLE, withJitter } from '../polling/poll-plan.ts';
 import type { Observation, Purchase, Trouble } from '../purchases/purchase.ts';
-import { timeAfter } from '../values/skipped-time.ts';
+import { timeAfter } from '../values/clock-steps.ts';
 import type { Instant } from '../values/time.ts';
 import type { DecideContext } from './outcome.ts';
 

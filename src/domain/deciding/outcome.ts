@@ -6,7 +6,7 @@ import type { PollPolicy } from '../polling/poll-plan.ts';
 import type { PollReason } from '../polling/poll-reason.ts';
 import type { Details, Purchase } from '../purchases/purchase.ts';
 import type { JudgedStay } from '../stays/stay.ts';
-import type { SkippedTime } from '../values/skipped-time.ts';
+import type { SkippedTime } from '../values/clock-steps.ts';
 import { type Instant, isoTime, isoTimeOrNull } from '../values/time.ts';
 import type { InvoiceSeen } from './invoice-seen.ts';
 

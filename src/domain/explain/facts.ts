@@ -11,7 +11,7 @@ import type { Purchase } from '../purchases/purchase.ts';
 import type { DaemonSilence } from '../replicas/daemon-silence.ts';
 import type { NamingReplica } from '../replicas/named.ts';
 import type { CountedUsual } from '../stays/usual.ts';
-import type { SkippedTime } from '../values/skipped-time.ts';
+import type { SkippedTime } from '../values/clock-steps.ts';
 import type { Instant } from '../values/time.ts';
 
 export interface PurchaseFacts extends Omit<Purchase, 'revision' | 'detailsDigest'> {

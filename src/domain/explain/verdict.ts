@@ -1,13 +1,13 @@
 /** One sentence for a person who has just been woken: what is the matter, or that all is well. */
 
 import type { ChannelRule } from '../incidents/audience.ts';
-import { sentence } from '../incidents/replica-trouble.ts';
 import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
 import { usableAnswers } from '../polling/reach.ts';
 import { statePlace, stateWords } from '../purchases/states.ts';
 import { unwritableAdvice } from '../replicas/daemon-silence.ts';
 import { humanDuration } from '../values/duration.ts';
 import { clause, inBrackets } from '../values/errors.ts';
+import { sentence } from '../values/sentence.ts';
 import type { Instant } from '../values/time.ts';
 import type { Facts } from './facts.ts';
 import { paidTwice } from './paid-twice.ts';

@@ -8,7 +8,7 @@ import { numberOf } from '../purchases/states.ts';
 import { customersInARow, detectorFor } from '../stays/run-length.ts';
 import { isGoodExit, type SiteStay } from '../stays/stay.ts';
 import type { Usual } from '../stays/usual.ts';
-import { isAhead } from '../values/clock-ahead.ts';
+import { isAhead } from '../values/clock-steps.ts';
 import { DAY, earliest, type Instant, type Milliseconds } from '../values/time.ts';
 
 /** Why a page is called broken, as it was when that was noticed. */

@@ -3,7 +3,6 @@
  * incident that is open, if any; this returns how the incident goes on and the alert that is due, if any.
  */
 
-import { isWaiting } from '../values/clock-ahead.ts';
 import { DAY, HOUR, type Instant, type Milliseconds } from '../values/time.ts';
 import type { Alarm } from './detection.ts';
 import { isWorse, REPLICA_TROUBLES, stillAlerted, togetherAlerted } from './replica-trouble.ts';
@@ -163,7 +162,7 @@ function judgeQuiet(before: Incident, now: Instant, policy: AlertPolicy, arePart
   const over: Incident = { ...incident, endsAt: null, endedAt: now };
   // No channel was alerted of it: it ends without a message.
   if (before.alertedAt === null && before.announcedAt === null && !arePartsAlerted) return noAlert(over, 'over-before-alert');
-  if (isWaiting(quietSince, endsAt - quietSince, now)) return noAlert(incident, 'quiet', { lookAgainAt: endsAt });
+  if (now < endsAt) return noAlert(incident, 'quiet', { lookAgainAt: endsAt });
   const ended = { announce: 'ended' } as const;
   if (before.parent !== null) return noAlert(over, 'alerted-by-parent', ended);
   if (!wasAlerted(before) && !arePartsAlerted) return noAlert(over, 'over-while-silenced', ended);
@@ -200,7 +199,7 @@ function judgeActive(
   };
   const alertAt = before.openedAt + policy.groupWait;
   const isNew = before.announcedAt === null;
-  if (isNew && isWaiting(before.openedAt, policy.groupWait, now)) return noAlert(going, 'collecting', { lookAgainAt: alertAt });
+  if (isNew && now < alertAt) return noAlert(going, 'collecting', { lookAgainAt: alertAt });
   const announce = isNew ? 'opened' : null;
   const incident: Incident = isNew ? { ...going, announcedAt: now } : going;
   if (before.parent !== null) return noAlert(incident, 'alerted-by-parent', { announce });
@@ -225,7 +224,7 @@ function judgeActive(
   if (before.alertedAt === null || before.alertedCount === null) return alerting('opened', 'first');
   if (!wasAlerted(before)) return alerting('reopened', 'again');
   const isNews = hasGrown(before, symptom);
-  if (isNews && !isWaiting(before.alertedAt, policy.groupInterval, now)) return alerting('grew', 'grew');
+  if (isNews && now >= before.alertedAt + policy.groupInterval) return alerting('grew', 'grew');
   const remindAt = reminderAt(before, { alertedAt: before.alertedAt, reminded: reminders, policy });
   if (remindAt !== null && now >= remindAt) return alerting('reminder', 'still');
   const lookAgainAt = isNews ? before.alertedAt + policy.groupInterval : remindAt;

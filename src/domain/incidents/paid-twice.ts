@@ -4,7 +4,7 @@
  * decide here.
  */
 
-import { dueAfter } from '../values/clock-ahead.ts';
+import { dueAfter } from '../values/clock-steps.ts';
 import { earliest, type Instant, type Milliseconds } from '../values/time.ts';
 import { audienceOf, type ChannelRule } from './audience.ts';
 

@@ -2,6 +2,7 @@
  * What keeps a running replica of the daemon from its work, as one symptom for all replicas, and in words for people. Pure.
  */
 
+import { sentence } from '../values/sentence.ts';
 import { type Instant, isoTime } from '../values/time.ts';
 import { COMPARE, changeText, type DatabaseChange, lostSince } from './database-loss.ts';
 import type { Symptom } from './symptom.ts';
@@ -252,9 +253,4 @@ export function replicaSentence(troubles: readonly ReplicaTrouble[], isOver: boo
 function ended(error: string): string {
   const text = error.replace(/\s+/g, ' ').trim();
   return sentence(/^$|[.!?]$/.test(text) ? text : `${text}.`);
-}
-
-/** With a capital at its beginning. */
-export function sentence(clause: string): string {
-  return clause.charAt(0).toUpperCase() + clause.slice(1);
 }

@@ -5,7 +5,7 @@
 
 import { isGoodExit } from '../stays/stay.ts';
 import { type CountedUsual, ENOUGH_STAYS } from '../stays/usual.ts';
-import { dueAfter } from '../values/clock-ahead.ts';
+import { dueAfter } from '../values/clock-steps.ts';
 import type { Instant, Milliseconds } from '../values/time.ts';
 import { audienceOf, type ChannelRule, modeOf } from './audience.ts';
 import { type AlertPolicy, type Silence, silencedUntil } from './incident.ts';

@@ -6,7 +6,7 @@
 
 import { blame, type Observation, type Purchase } from '../purchases/purchase.ts';
 import { DEFAULT_STATE_POLICIES, DEFAULT_STATE_POLICY, type StatePolicy } from '../purchases/states.ts';
-import { type SkippedTime, timeAfter } from '../values/skipped-time.ts';
+import { type SkippedTime, timeAfter } from '../values/clock-steps.ts';
 import { DAY, type Instant, MINUTE, type Milliseconds } from '../values/time.ts';
 import type { PlannedPoll } from './poll-reason.ts';
 

@@ -8,7 +8,9 @@ export interface Decimal {
   readonly rawJSON: string;
 }
 
-export type JsonValue = null | boolean | number | string | Decimal | readonly JsonValue[] | { readonly [key: string]: JsonValue };
+export type JsonValue = null | boolean | number | string | Decimal | readonly JsonValue[] | JsonObject;
+/** Numbers in it that a double cannot hold digit for digit are `Decimal`s. */
+export type JsonObject = { readonly [key: string]: JsonValue };
 
 // Both are in Node 24's V8; TypeScript's library does not describe them yet.
 const json = JSON as unknown as {
@@ -25,6 +27,11 @@ export function decimal(text: string): Decimal {
 /** Whether the value is a number kept as text. */
 export function isDecimal(value: unknown): value is Decimal {
   return json.isRawJSON(value);
+}
+
+/** Whether a parsed value is an object; a number kept as text is none. */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isDecimal(value);
 }
 
 /**

@@ -92,6 +92,7 @@ const types = {
  *   serialized here; JSON that is text already must be marked, or it is stored as a string: `${text}::text::jsonb`. Send
  *   lists the same way (`${texts}::text[]`, cast in SQL): in a `jsonb[]` parameter the driver mistakes an element with a
  *   `type` field for one of its own wrappers.
+ * - Columns of rows are in camel case: `purchase_id` comes as `purchaseId`.
  * - `int8` is a number, or a bigint beyond 2^53. `numeric` stays text.
  * - `timestamptz` is an Instant, with microseconds as a fraction; a parameter of that type takes one: `${now}::timestamptz`.
  * - TLS follows the URL's `sslmode` as libpq reads it (`prefer` when it is missing).
@@ -125,6 +126,9 @@ export function connect(url: string, options: ConnectOptions = {}): Sql {
   return sockets.breakAll === null ? pool : noticeReadOnly(pool, sockets.breakAll);
 }
 
+/** A column is renamed when a statement is described, not with each row. Names in JSON, and those that a statement itself uses, stay. */
+const IN_CAMEL_CASE = { column: { from: postgres.toCamel } };
+
 function socketsFor(parsed: ParsedUrl, options: Omit<SocketOptions, 'findHost'>): Sockets {
   return createSockets(parsed, { ...options, findHost: hostsOf(parsed)?.find });
 }
@@ -132,7 +136,14 @@ function socketsFor(parsed: ParsedUrl, options: Omit<SocketOptions, 'findHost'>)
 /** A pool on these sockets. When the pool has ended, no socket of it is left. */
 function open(parsed: ParsedUrl, sockets: Sockets, options: postgres.Options<Record<string, postgres.PostgresType>>): Sql {
   // The driver's TypeScript types lack the option `socket`.
-  const given = { ...parsed.options, ...{ socket: sockets.dial }, types, fetch_types: false, ...options };
+  const given = {
+    ...parsed.options,
+    ...{ socket: sockets.dial },
+    types,
+    transform: IN_CAMEL_CASE,
+    fetch_types: false,
+    ...options,
+  };
   const sql = postgres(parsed.url, given) as unknown as Sql;
   const { end, begin } = sql;
   sql.end = (how) => end(how).finally(sockets.close);

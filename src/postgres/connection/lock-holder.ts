@@ -16,7 +16,7 @@ export interface LockHolder {
 }
 
 const OF_SESSION = `
-  a.usename as login, nullif(a.application_name, '') as application, a.state, a.xact_start as since, a.query_start as "queriedAt"`;
+  a.usename as login, nullif(a.application_name, '') as application, a.state, a.xact_start as since, a.query_start as queried_at`;
 
 /** Of the sessions for which a session waits, the one with the oldest transaction. */
 export const blockerOf = (sql: Queries, pid: number) =>

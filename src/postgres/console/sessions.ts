@@ -45,15 +45,15 @@ export async function addSession(
 /** The session of a token; undefined when there is none, or it has expired. */
 export async function findSession(sql: Queries, tokenHash: Uint8Array): Promise<SessionRow | undefined> {
   const [row] = await sql<SessionRow[]>`
-    select id, key_name as "keyName", key_mark as "keyMark", person, expires_at as "expiresAt",
-      last_seen_at < now() - interval '1 min' as "isUnnoted"
+    select id, key_name, key_mark, person, expires_at,
+      last_seen_at < now() - interval '1 min' as is_unnoted
     from purchase_watch_internal.console_sessions where token_hash = ${Buffer.from(tokenHash)}::bytea and expires_at > now()`;
   return row;
 }
 
 /** Of the sessions with these ids, those that have not been ended and have not expired. */
 export const sessionsAmong = (sql: Queries, ids: readonly number[]) => sql<Pick<SessionRow, 'id' | 'keyName' | 'keyMark'>[]>`
-    select id, key_name as "keyName", key_mark as "keyMark"
+    select id, key_name, key_mark
     from purchase_watch_internal.console_sessions where id = any(${ids}::bigint[]) and expires_at > now()`;
 
 /** Ends one session. */
@@ -100,6 +100,6 @@ export const listSessions = (
   sql: Queries,
   { before, limit }: { readonly before: number | null; readonly limit: number },
 ): Promise<ListedSession[]> => sql`
-    select id, key_name as "keyName", person, address, created_at as "createdAt", last_seen_at as "lastSeenAt", expires_at as "expiresAt"
+    select id, key_name, person, address, created_at, last_seen_at, expires_at
     from purchase_watch_internal.console_sessions
     where expires_at > now() and ${before === null ? sql`true` : sql`id < ${before}::bigint`} order by id desc limit ${limit}`;

@@ -24,7 +24,7 @@ export const latestAttempts = (sql: Queries, subscriber: number, limit: number) 
     failing as materialized (
       select id from purchase_watch_internal.deliveries
       where subscriber = ${subscriber} and status = 'pending' and attempts > attempts_before order by id limit ${limit})
-    select id as delivery, number, at, took_ms as "tookMs", http_status as "httpStatus", outcome, fault, excerpt
+    select id as delivery, number, at, took_ms, http_status, outcome, fault, excerpt
     from (
       select id, attempts as number, settled_at as at, took_ms, http_status, 'delivered' as outcome, null as fault, excerpt
       from delivered where took_ms is not null

@@ -1,6 +1,6 @@
 /** The next and the latest deliveries of a channel for people: read before each message, of which there are few. */
 
-import { LEAST_STEP } from '../../domain/values/clock-ahead.ts';
+import { LEAST_STEP } from '../../domain/values/clock-steps.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 import { type DueDelivery, type DueRow, dueDelivery } from './deliveries.ts';
@@ -11,9 +11,8 @@ export async function waitingInLane(
   { subscriber, lane, shard, most }: Pick<DueDelivery, 'subscriber' | 'lane' | 'shard'> & { readonly most: number },
 ): Promise<DueDelivery[]> {
   const rows = await sql<DueRow[]>`
-    select d.id, d.mark, d.subscriber, d.lane, d.event as position, d.shard, d.rank, d.attempts,
-      d.due_at as "dueAt", d.attempts_before as "attemptsBefore",
-      e.id as "eventId", e.type, e.body, e.created_at as "createdAt"
+    select d.id, d.mark, d.subscriber, d.lane, d.event as position, d.shard, d.rank, d.attempts, d.due_at, d.attempts_before,
+      e.id as event_id, e.type, e.body, e.created_at
     from (
       select q.* from purchase_watch_internal.deliveries q
       where q.subscriber = ${subscriber} and q.lane = ${lane} and q.shard = ${shard} and q.status = 'pending'

@@ -67,10 +67,9 @@ export async function loadDueDeliveries(
   // Enough rows when deliveries lie evenly over the shards, and a bounded read when they do not.
   const perShard = wanted.map(({ room }) => Math.max(Math.ceil((1.25 * room) / shards.length), 16));
   const rows = await sql<(DueRow & BehindRow)[]>`
-    select d.id, d.mark, d.subscriber, d.lane, d.event as position, d.shard, d.rank, d.attempts,
-      d.due_at as "dueAt", d.attempts_before as "attemptsBefore",
-      e.id as "eventId", e.type, e.body, e.created_at as "createdAt",
-      b.id as "behindId", b.event as "behindPosition", b.due_at as "behindDueAt", b.rank as "behindRank"
+    select d.id, d.mark, d.subscriber, d.lane, d.event as position, d.shard, d.rank, d.attempts, d.due_at, d.attempts_before,
+      e.id as event_id, e.type, e.body, e.created_at,
+      b.id as behind_id, b.event as behind_position, b.due_at as behind_due_at, b.rank as behind_rank
     from ${columns(sql, wanted, 'w', {
       subscriber: ['integer', (w) => w.subscriber],
       room: ['integer', (w) => w.room],

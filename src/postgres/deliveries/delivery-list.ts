@@ -56,9 +56,8 @@ export interface DeliveryFilter {
 
 /** The columns that decide the status of a delivery `d` of a subscriber `s`; `h` is the subscriber's health, `f` the attempt in flight. */
 export const STATUS_COLUMNS = `
-  d.status as stored, f.since as "inFlightSince", s.configured, s.status as "subscriberStatus",
-  s.status_reason as "statusReason", h.failures, h.paused_until as "pausedUntil",
-  h.last_error as "healthError", d.last_error as "lastError", now() as now`;
+  d.status as stored, f.since as in_flight_since, s.configured, s.status as subscriber_status, s.status_reason, h.failures, h.paused_until,
+  h.last_error as health_error, d.last_error, now() as now`;
 /** The joins that `STATUS_COLUMNS` needs, after `d` and `s`. */
 export const STATUS_JOINS = `
   left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
@@ -91,9 +90,8 @@ export function withShownStatus<Row extends StatusRow>(row: Row) {
 }
 
 const COLUMNS = `
-  d.id, s.name as subscriber, e.id as "eventId", e.type, e.site, e.sequence, p.purchase_id as "purchaseId",
-  e.created_at as "createdAt", d.due_at as "dueAt",
-  d.settled_at as "settledAt", d.attempts, d.rank = 2 as replayed, ${STATUS_COLUMNS}`;
+  d.id, s.name as subscriber, e.id as event_id, e.type, e.site, e.sequence, p.purchase_id, e.created_at, d.due_at,
+  d.settled_at, d.attempts, d.rank = 2 as replayed, ${STATUS_COLUMNS}`;
 
 const JOINED = `
   join purchase_watch_internal.subscribers s on s.id = d.subscriber
@@ -193,7 +191,7 @@ export async function findDelivery(sql: Queries, id: number): Promise<DeliveryWi
   if (row === undefined) return null;
   // Attempts that failed are rows; the delivery's own row holds the attempt that delivered.
   const tries = await sql<AttemptRow[]>`
-    select number, at, took_ms as "tookMs", http_status as "httpStatus", outcome, fault, excerpt
+    select number, at, took_ms, http_status, outcome, fault, excerpt
     from (
       select number, at, took_ms, http_status, outcome, fault, excerpt from purchase_watch_internal.attempts where delivery = ${id}
       union all
@@ -206,7 +204,7 @@ export async function findDelivery(sql: Queries, id: number): Promise<DeliveryWi
 /** The delivery that must be settled first in the lane of a pending delivery: that delivery, or one before it; null when it is settled. */
 export const laneHead = (sql: Queries, id: number) =>
   firstRow(sql<{ id: number; dueAt: Instant }[]>`
-    select f.id, f.due_at as "dueAt"
+    select f.id, f.due_at
     from purchase_watch_internal.deliveries d
     join purchase_watch_internal.deliveries f on f.subscriber = d.subscriber and f.lane = d.lane and f.status = 'pending'
     where d.id = ${id} and d.status = 'pending' order by f.rank = 2, f.event limit 1`);

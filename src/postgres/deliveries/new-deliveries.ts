@@ -24,7 +24,7 @@ export const NO_DELIVERIES: NewDeliveries = { rows: [], isComplete: true };
 export const answeringDeliveries = (sql: Queries) => sql`
     fresh as (
       select d.id as delivery, d.mark, d.subscriber, e.id as event, d.event as position,
-        b.id as "behindId", b.event as "behindPosition", b.due_at as "behindDueAt", b.rank as "behindRank"
+        b.id as behind_id, b.event as behind_position, b.due_at as behind_due_at, b.rank as behind_rank
       from (select * from delivery where rank = 0 and status = 'pending' and lane > 0 order by event limit ${MOST}) d
       join event e on e.position = d.event
       left join lateral (
@@ -43,7 +43,7 @@ export interface FreshRow extends BehindRow {
 
 /** The columns of `fresh` in rows of other parts. */
 export const NOT_FRESH =
-  'null::bigint as delivery, null::integer as mark, null::integer as subscriber, null::text as event, null::bigint as position, null::bigint as "behindId", null::bigint as "behindPosition", null::timestamptz as "behindDueAt", null::smallint as "behindRank"';
+  'null::bigint as delivery, null::integer as mark, null::integer as subscriber, null::text as event, null::bigint as position, null::bigint as behind_id, null::bigint as behind_position, null::timestamptz as behind_due_at, null::smallint as behind_rank';
 
 /** The deliveries in a statement's answer. `events` are those of the statement. */
 export function newDeliveries(rows: readonly FreshRow[], events: readonly EventRow[]): NewDeliveries {

@@ -64,8 +64,6 @@ export async function openCluster(home: Home, settings: ServerSettings) {
   }
   const lockFile = join(folder, 'lock');
   closeLockFile(lockFile, owner);
-  // A file of earlier versions, whose server listened on a port.
-  rmSync(join(folder, 'port'), { force: true });
   return {
     home,
     /** The server's data directory, as the server itself names it. */
@@ -86,8 +84,8 @@ export async function openCluster(home: Home, settings: ServerSettings) {
 }
 
 /**
- * Makes the lock file where it is missing, and closes the file to all users but the server's (a file of earlier versions was
- * open): every user who can open the file can lock it, and so keep the server from starting.
+ * Makes the lock file where it is missing, and closes the file to all users but the server's: every user who can open the file can
+ * lock it, and so keep the server from starting.
  */
 function closeLockFile(path: string, owner: number): void {
   const file = openPlain(path, constants.O_RDONLY | constants.O_CREAT, 0o600)!;

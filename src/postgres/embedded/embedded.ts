@@ -83,7 +83,7 @@ export async function startEmbedded({ dataDir, log = () => {}, settings = {}, sy
      */
     stop: (within: Milliseconds = STOP_WITHIN): Promise<void> => {
       stopping.abort();
-      stopped ??= supervision.then(async () => void (await leave(cluster, running, within)));
+      stopped ??= supervision.then(() => leave(cluster, running, within));
       return stopped;
     },
   };

@@ -40,7 +40,7 @@ function daemonPassword(password: string): string {
   return createHmac('sha256', password).update(DAEMON).digest('base64url');
 }
 
-/** Makes the daemon's role, and makes it the owner of what an earlier version created as superuser. May be repeated, and run by several processes at once. */
+/** Makes the daemon's role. May be repeated, and run by several processes at once. */
 export async function setUpDaemonRole(place: LoginPlace, password: string): Promise<void> {
   const sql = connect(superuserUrl(place, password), { max: 1, name: 'embedded' });
   try {
@@ -68,13 +68,4 @@ async function setUp(tx: Queries, password: string): Promise<void> {
   if (found === undefined) await tx`create role ${tx(DAEMON)} login`;
   await tx.unsafe(`alter role ${DAEMON} password '${password}'`);
   await tx`grant create on database postgres to ${tx(DAEMON)}`;
-  const owned = await tx<{ change: string }[]>`
-    with schemas as (select oid, nspname from pg_namespace where nspname in ('purchase_watch', 'purchase_watch_internal'))
-    select 'schema ' || nspname as change from schemas
-    union all select 'table ' || c.oid::regclass from pg_class c join schemas on schemas.oid = c.relnamespace where (relkind in ('r', 'p', 'v', 'm')
-      -- Sequences of a column go with their table.
-      or relkind = 'S' and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype in ('a', 'i')))
-    union all select 'routine ' || p.oid::regprocedure from pg_proc p join schemas on schemas.oid = p.pronamespace
-    union all select 'type ' || t.oid::regtype from pg_type t join schemas on schemas.oid = t.typnamespace where typtype in ('d', 'e')`;
-  for (const { change } of owned) await tx.unsafe(`alter ${change} owner to ${DAEMON}`);
 }

@@ -9,7 +9,7 @@ import type { Milliseconds } from '../../domain/values/time.ts';
 import { openSession, type Session } from '../connection/database.ts';
 import type { Cluster } from './cluster.ts';
 import { lockHolder } from './lock-holder.ts';
-import { daemonUrl, setUpDaemonRole, superuserUrl, WRONG_PASSWORD } from './roles.ts';
+import { daemonUrl, setUpDaemonRole, WRONG_PASSWORD } from './roles.ts';
 import { attemptStart, disownLock, isHeld, isServer, type RunningServer, runningServer, type StartedServer } from './server.ts';
 import { closedFolder, freeSocket, makeSocketFolder, removeSocketFolder, socketIn } from './socket.ts';
 
@@ -82,12 +82,11 @@ function untilFree(cluster: Cluster): () => Promise<boolean> {
 }
 
 /** Why an attempt to log in gave no session. */
-type Greeting = 'silent' | 'recovering' | 'locked' | 'earlier';
+type Greeting = 'silent' | 'recovering' | 'locked';
 
 const UNREADY: Readonly<Record<Greeting, string>> = {
   silent: 'it does not answer',
   recovering: 'it is recovering',
-  earlier: 'an earlier version of purchase-watch uses it: stop that one first',
   locked: `another session holds the advisory lock ${IN_USE}, as a process does that stops the server`,
 };
 
@@ -132,18 +131,8 @@ function heldElsewhere({ data, home, lockFile }: Cluster): AppError {
   );
 }
 
-/** A session on the running server, or why there is none yet. Stops a server of an earlier version, because that listens on a port. */
-async function meet(
-  cluster: Cluster,
-  { pid, socketFolder, portAlone }: RunningServer,
-): Promise<Omit<Running, 'adopted'> | Greeting> {
-  if (portAlone !== null) {
-    const place = { host: '127.0.0.1', port: portAlone };
-    const session = await greet(superuserUrl(place, cluster.password), cluster);
-    if (typeof session === 'string') return session;
-    const isLast = await leave(cluster, { session, pid, socketFolder: '' }, STOP_WITHIN);
-    return isLast ? 'silent' : 'earlier';
-  }
+/** A session on the running server, or why there is none yet. */
+async function meet(cluster: Cluster, { pid, socketFolder }: RunningServer): Promise<Omit<Running, 'adopted'> | Greeting> {
   if (socketFolder === null) return 'silent';
   const place = { host: socketFolder, port: cluster.port };
   const greeting = await greet(daemonUrl(place, cluster.password), cluster, () => setUpDaemonRole(place, cluster.password));
@@ -181,22 +170,22 @@ function refused({ data }: Cluster, cause: unknown): Greeting {
   throw new AppError('conflict', `the embedded Postgres in ${data} ${why}`, { cause });
 }
 
-/** Stops the server if this process was its last user; answers whether it was. */
+/** Stops the server if this process was its last user. */
 export async function leave(
   cluster: Cluster,
   { session, pid, socketFolder }: Omit<Running, 'adopted'>,
   within: Milliseconds,
-): Promise<boolean> {
+): Promise<void> {
   const { sql } = session;
   try {
     // Releases this process' own lock first: two processes that leave at once would otherwise each find the other's lock.
     await sql`select pg_advisory_unlock_shared(${IN_USE})`;
     const [last] = await sql<[{ granted: boolean }]>`select pg_try_advisory_lock(${IN_USE}) as granted`;
-    if (!last.granted || !isServer(cluster, pid)) return false;
+    if (!last.granted || !isServer(cluster, pid)) return;
     process.kill(pid, 'SIGINT');
   } catch {
     // Without a connection there is no server to stop.
-    return false;
+    return;
   } finally {
     await sql.end({ timeout: 0 });
   }
@@ -209,5 +198,4 @@ export async function leave(
     signalled = true;
   }
   removeSocketFolder(socketFolder);
-  return true;
 }

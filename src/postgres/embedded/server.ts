@@ -107,16 +107,13 @@ export type RunningServer = NonNullable<ReturnType<typeof runningServer>>;
 /** The server that runs on this cluster; null when none does. */
 export function runningServer(cluster: Cluster) {
   // The file can be read while it is being written.
-  const [first = '', , , port = '', socketFolder = '', , , status = ''] = readLock(cluster);
+  const [first = '', , , , socketFolder = ''] = readLock(cluster);
   const pid = Number(first);
   if (!(pid > 1) || !isServer(cluster, pid)) return null;
-  const isReady = status.trim() === 'ready';
   return {
     pid,
-    /** The folder of the server's socket; null while the server is starting, and when it listens on a port only, as servers of earlier versions do. */
+    /** The folder of the server's socket; null while the server is starting. */
     socketFolder: socketFolder || null,
-    /** The port of a server that has no socket, once the server is ready; null otherwise. */
-    portAlone: isReady && socketFolder === '' ? Number(port) : null,
   };
 }
 

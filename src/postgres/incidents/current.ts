@@ -48,7 +48,7 @@ export async function incidentsNow(sql: Queries, ids: readonly string[]): Promis
   if (asked.length === 0) return new Map();
   const rows = await sql<Row[]>`
     select i.id, i.kind, i.severity, i.count, i.peak, i.since,
-      i.ended_at as "endedAt", i.parent is not null as "hasParent",
+      i.ended_at, i.parent is not null as has_parent,
       i.acknowledged_by as by, i.acknowledged_note as note, i.acknowledged_at as at,
       case when i.kind = 'stuck' and (i.site is null or i.state is null) then (
         with recursive below as (

@@ -5,7 +5,7 @@ import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 import { customerOf } from '../stays/customer.ts';
 import { listed, paidByAnother, paidByAnotherAt, type StuckPlace } from '../stays/evidence.ts';
-import { MOST_READ } from '../stays/money.ts';
+import { AMOUNT, MOST_READ } from '../stays/money.ts';
 
 /** A state of a site that the incident `incident` is made of, with the incident `id` that is about it alone. */
 export interface IncidentPlace extends Required<StuckPlace> {
@@ -41,8 +41,8 @@ export async function placesBelow(
       select id as incident, i.* from purchase_watch_internal.incidents i where id = any (${ids})
       union all
       select b.incident, c.* from below b join purchase_watch_internal.incidents c on c.parent = b.id)
-    select incident, id, r.site, r.state, coalesce(to_timestamp((alarm::json ->> 'since')::float8 / 1000), since) as since, count, peak, moved_on as "movedOn",
-      ended_at is not null or quiet_since is not null as "isOver", alarm, d.memory, acknowledged_by as by, acknowledged_note as note, acknowledged_at as at
+    select incident, id, r.site, r.state, coalesce(to_timestamp((alarm::json ->> 'since')::float8 / 1000), since) as since, count, peak, moved_on,
+      ended_at is not null or quiet_since is not null as is_over, alarm, d.memory, acknowledged_by as by, acknowledged_note as note, acknowledged_at as at
     from (
       select *, row_number() over (partition by incident order by ended_at is not null, count desc, peak desc, position) as rank
       from below where kind = 'stuck' and site is not null and state is not null) r
@@ -71,17 +71,15 @@ export interface ListedStuckPurchase {
 
 /** The fields of purchases in lists of an incident; `p` is the purchase and `d` its details. */
 const listedFields = (sql: Queries): Fragment => sql`
-  p.site, p.purchase_id as "purchaseId", p.state, p.reference, p.state_since as "stateSince",
-  purchase_watch_internal.stored_text(d.fields, 'OrderReference') as "orderReference",
-  purchase_watch_internal.stored_number(d.fields, 'Price')::text as price,
-  nullif(btrim(purchase_watch_internal.stored_text(d.fields, 'CurrencyCode')), '') as currency`;
+  p.site, p.purchase_id, p.state, p.reference, p.state_since,
+  purchase_watch_internal.stored_text(d.fields, 'OrderReference') as order_reference, ${sql.unsafe(AMOUNT)}`;
 
 /** The purchases stuck in some places, the longest waiting first, without those whose order was paid by another one. */
 export const stuckPurchases = (
   sql: Queries,
   { places, limit }: { places: readonly StuckPlace[]; limit: number },
 ): Promise<ListedStuckPurchase[]> => sql`
-    select ${listedFields(sql)}, p.stuck_since as "stuckSince"
+    select ${listedFields(sql)}, p.stuck_since
     from (
       select q.* from ${listed(sql, places)}
       cross join lateral (
@@ -123,7 +121,7 @@ export async function leftPurchases(
       join told t on t.site = g.site and t.state = g.state and t.created_at >= g.since and t.created_at <= ${until}::timestamptz
       join purchase_watch.purchases p on p.id = t.purchase
       where p.stuck_since is null or p.state <> g.state or p.status <> 'watching' or ${paidByAnother(sql)})
-    select ${listedFields(sql)}, p.status, ${paidByAnotherAt(sql)} as "paidByAnotherAt",
+    select ${listedFields(sql)}, p.status, ${paidByAnotherAt(sql)} as paid_by_another_at,
       case when (select count(*) from told) = ${MOST_EVENTS} then (select min(created_at) from told) end as oldest
     from gone join purchase_watch.purchases p on p.id = gone.id
     left join purchase_watch_internal.purchase_details d on d.purchase = p.id
@@ -161,11 +159,11 @@ export async function staysBetween(
           and -p.id <= ${-first} and -p.id > ${-after}
         order by -p.id limit ${most + 1}) q
       order by q.id desc limit ${most + 1})
-    select p.purchase_id as "purchaseId", ${customerOf(sql)}::text as customer, t.not_after as "enteredAt",
+    select p.purchase_id, ${customerOf(sql)}::text as customer, t.not_after as entered_at,
       coalesce(case when n.purchase is null then p.stuck_since end, (
         select min(e.created_at) from purchase_watch_internal.events e
-        where e.purchase = p.id and e.type = 'purchase.stuck' and e.created_at between t.not_after and coalesce(n.not_after, 'infinity'))) as "overdueAt",
-      n.not_after as "leftAt", n.to_state as "toState", (select count(*) from candidates) as looked
+        where e.purchase = p.id and e.type = 'purchase.stuck' and e.created_at between t.not_after and coalesce(n.not_after, 'infinity'))) as overdue_at,
+      n.not_after as left_at, n.to_state, (select count(*) from candidates) as looked
     from candidates c
     cross join lateral (select * from purchase_watch.purchases where id = c.id limit 1) p
     cross join lateral (

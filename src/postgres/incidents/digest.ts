@@ -28,15 +28,15 @@ const day = (sql: Queries, at: Instant) => sql`(${at}::timestamptz at time zone 
 
 /** Up to when digests of the configured sites were made; null: never. */
 export const digestsMade = (sql: Queries) => sql<{ site: string; madeUpTo: Instant | null }[]>`
-    select name as site, digest_at as "madeUpTo" from purchase_watch_internal.sites where configured order by name`;
+    select name as site, digest_at as made_up_to from purchase_watch_internal.sites where configured order by name`;
 
 /**
  * Incidents of sites of which people were alerted and that were open after a moment. Several states of a site count as one
  * incident; an incident of several sites counts once at each.
  */
 export const incidentsSince = (sql: Queries, sites: readonly SiteWindow[], until: Instant) => sql<OfSite<DigestIncident>[]>`
-    select i.site, i.id, i.kind, p.id as "partOf", i.opened_at as "openedAt",
-      case when i.ended_at <= ${until}::timestamptz then i.ended_at end as "endedAt",
+    select i.site, i.id, i.kind, p.id as part_of, i.opened_at,
+      case when i.ended_at <= ${until}::timestamptz then i.ended_at end as ended_at,
       i.count, i.peak, coalesce(i.acknowledged_by, p.acknowledged_by) as owner, coalesce(i.answer_cause, p.answer_cause) as cause,
       case when i.state is not null then array[i.state]
         else array(select distinct c.state from purchase_watch_internal.incidents c where c.parent = i.id and c.state is not null order by c.state) end as states
@@ -67,7 +67,7 @@ const ENOUGH_STAYS = 100;
 
 /** How stays ended on the days that ended since a moment, with the share that was usual on calm days before. */
 export const staysSince = (sql: Queries, sites: readonly SiteWindow[], until: Instant) => sql<OfSite<DigestStays>[]>`
-    select site, state, well, overdue, other, case when calm >= ${ENOUGH_STAYS} then calm_overdue / calm end as "usualShare"
+    select site, state, well, overdue, other, case when calm >= ${ENOUGH_STAYS} then calm_overdue / calm end as usual_share
     from (
       select d.site, d.state, sum(d.well) filter (where d.day >= w.day)::float8 as well,
         sum(d.overdue) filter (where d.day >= w.day)::float8 as overdue, sum(d.other) filter (where d.day >= w.day)::float8 as other,
@@ -109,7 +109,7 @@ export const troubleSince = (
   sql: Queries,
   { since, except }: { since: Instant; except: readonly number[] },
 ): Promise<DigestSubscriber[]> => sql`
-    select s.id, s.name, g.count as "givenUp", w.count as parked, s.status = 'off' as off
+    select s.id, s.name, g.count as given_up, w.count as parked, s.status = 'off' as off
     from purchase_watch_internal.subscribers s left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
     cross join lateral (
       select count(*) from (

@@ -19,7 +19,7 @@ const MOST_READ = 10_000;
 
 /** Configured sites whose first look found stuck purchases, and of which people were not alerted yet. */
 export const firstLooks = (sql: Queries) => sql<FirstLookSite[]>`
-    select s.name as site, s.first_look_since as "foundAt", greatest(s.first_look_since, l.at) as "lastAt"
+    select s.name as site, s.first_look_since as found_at, greatest(s.first_look_since, l.at) as last_at
     from purchase_watch_internal.sites s cross join lateral (
       select max(p.stuck_since) as at from (
         select p.stuck_since from purchase_watch.purchases p

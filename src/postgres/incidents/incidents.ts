@@ -64,12 +64,9 @@ type Row = Omit<Incident, 'alarm'> & { readonly alarm: string | null };
  */
 export async function openIncidents(sql: Queries, now: Instant): Promise<Incident[]> {
   const rows = await sql<Row[]>`
-    select id, kind, site, state, subscriber, opened_at as "openedAt",
-      since, quiet_since as "quietSince", ends_at as "endsAt",
-      ended_at as "endedAt", count, peak, said_at as "alertedAt",
-      said_count as "alertedCount", said_severity as "alertedSeverity",
-      announced_at as "announcedAt", acknowledged_at as "acknowledgedAt",
-      parent, severity, alarm, reopened_at as "reopenedAt", reminders, moved_on as "movedOn"
+    select id, kind, site, state, subscriber, opened_at, since, quiet_since, ends_at, ended_at, count, peak, said_at as alerted_at,
+      said_count as alerted_count, said_severity as alerted_severity, announced_at, acknowledged_at,
+      parent, severity, alarm, reopened_at, reminders, moved_on
     from purchase_watch_internal.incidents
     -- Each of the three by its index: with "or" all incidents that are kept would be read.
     where id in (
@@ -101,7 +98,7 @@ export const countOpenIncidents = (
   sql: Queries,
 ): Promise<{ site: string | null; kind: IncidentKind; count: number; atSite: number; severity: number | null }[]> => sql`
     select i.site, i.kind, count(*) filter (where p.id is null) as count,
-      count(*) filter (where p.site is null) as "atSite",
+      count(*) filter (where p.site is null) as at_site,
       max(i.severity) filter (where p.id is null) as severity
     from purchase_watch_internal.incidents i left join purchase_watch_internal.incidents p on p.id = i.parent and p.ended_at is null
     where i.ended_at is null group by i.site, i.kind order by i.site, i.kind`;

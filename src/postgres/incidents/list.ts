@@ -51,18 +51,17 @@ const silencedUntil = (incident: string): string => `
 // A parent is silenced by a silence of its own, and while all its parts are silenced. Alarm and parts are read as text: the
 // driver would make Decimals of the numbers in JSON, which are only counts and times.
 const COLUMNS = `
-  i.position, i.id, i.kind, i.site, i.state, i.subscriber, i.count, i.peak, i.said_count as "alertedCount",
-  i.said_severity as "alertedSeverity", i.parent, i.severity, i.reminders, i.moved_on as "movedOn", i.alarm as "alarmText",
-  i.opened_at as "openedAt", i.since, i.quiet_since as "quietSince", i.ends_at as "endsAt", i.ended_at as "endedAt",
-  i.reopened_at as "reopenedAt", i.said_at as "alertedAt", i.announced_at as "announcedAt",
-  coalesce(i.acknowledged_at, p.acknowledged_at, g.acknowledged_at) as "acknowledgedAt",
-  coalesce(i.acknowledged_by, p.acknowledged_by, g.acknowledged_by) as "acknowledgedBy",
+  i.position, i.id, i.kind, i.site, i.state, i.subscriber, i.count, i.peak, i.said_count as alerted_count,
+  i.said_severity as alerted_severity, i.parent, i.severity, i.reminders, i.moved_on, i.alarm as alarm_text,
+  i.opened_at, i.since, i.quiet_since, i.ends_at, i.ended_at, i.reopened_at, i.said_at as alerted_at, i.announced_at,
+  coalesce(i.acknowledged_at, p.acknowledged_at, g.acknowledged_at) as acknowledged_at,
+  coalesce(i.acknowledged_by, p.acknowledged_by, g.acknowledged_by) as acknowledged_by,
   case when i.acknowledged_at is not null then i.acknowledged_note
-    when p.acknowledged_at is not null then p.acknowledged_note else g.acknowledged_note end as "acknowledgedNote",
-  i.answer_cause as "answerCause", i.answer_note as "answerNote", i.answered_by as "answeredBy", i.answered_at as "answeredAt",
+    when p.acknowledged_at is not null then p.acknowledged_note else g.acknowledged_note end as acknowledged_note,
+  i.answer_cause, i.answer_note, i.answered_by, i.answered_at,
   (select json_agg(c)::text from (
     select id, site, state, count, peak, ${jsonInstant('ended_at')} as "endedAt" from purchase_watch_internal.incidents
-    where parent = i.id order by ended_at is not null, count desc, peak desc, position limit ${MOST_PARTS}) c) as "partsText",
+    where parent = i.id order by ended_at is not null, count desc, peak desc, position limit ${MOST_PARTS}) c) as parts_text,
   greatest(${silencedUntil('i')}, (
     with recursive below as (
       select c.* from purchase_watch_internal.incidents c where c.parent = i.id and c.ended_at is null
@@ -70,7 +69,7 @@ const COLUMNS = `
       select c.* from below b join purchase_watch_internal.incidents c on c.parent = b.id and c.ended_at is null)
     select case when bool_and(q.until is not null) then min(q.until) end
     from (select ${silencedUntil('b')} as until from below b where b.site is not null and b.state is not null and b.quiet_since is null) q
-  )) as "silencedUntil"`;
+  )) as silenced_until`;
 /** The joins that `COLUMNS` needs: the owner of a parent is also the owner of its open parts. */
 const JOINS = `
   left join purchase_watch_internal.incidents p on p.id = i.parent and i.ended_at is null and p.ended_at is null

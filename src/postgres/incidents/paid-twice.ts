@@ -20,8 +20,8 @@ export async function purchasesToJudge(sql: Queries): Promise<StoredPaid[]> {
     select from purchase_watch_internal.order_payments w
     where w.purchase = q.id and w.announced_at is null and (w.paid_at, w.purchase) > (f.paid_at, f.purchase))`;
   const rows = await sql<(Omit<StoredPaid, 'order'> & { readonly order: string | null })[]>`
-    select p.id, p.site, p.site || '/' || p.purchase_id as purchase, f.paid_at as "paidAt", coalesce(p.state = ${COMPLETED}, false) as "isPaid",
-      coalesce(${isOldPayment(sql)}, false) as "isOld",
+    select p.id, p.site, p.site || '/' || p.purchase_id as purchase, f.paid_at, coalesce(p.state = ${COMPLETED}, false) as is_paid,
+      coalesce(${isOldPayment(sql)}, false) as is_old,
       (${paymentsJson(sql, isLater)})::text as order
     from (
       select purchase, paid_at from purchase_watch_internal.order_payments

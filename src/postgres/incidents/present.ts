@@ -19,8 +19,8 @@ const MOST = 500;
 
 /** What a channel was alerted of, by its subscriber's name; none while it is switched off. `since`: how long ago an incident may have ended. */
 export const presentAlerts = (sql: Queries, channel: string, since: Milliseconds) => sql<PresentAlert[]>`
-    select last.id, last.type, last.body, i.ended_at is not null or i.parent is not null as "isOver",
-      last.delivery, last.status = 'delivered' as "isDelivered"
+    select last.id, last.type, last.body, i.ended_at is not null or i.parent is not null as is_over,
+      last.delivery, last.status = 'delivered' as is_delivered
     from purchase_watch_internal.incidents i
     join purchase_watch_internal.subscribers s on s.name = ${channel} and s.configured and s.status = 'active'
     cross join lateral (

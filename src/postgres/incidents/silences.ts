@@ -14,8 +14,7 @@ export interface SilenceRow extends Silence {
 }
 
 const COLUMNS = `
-  id, kind, site, state, subscriber, reason, created_by as by, created_at as "createdAt",
-  starts_at as "startsAt", ends_at as "endsAt"`;
+  id, kind, site, state, subscriber, reason, created_by as by, created_at, starts_at, ends_at`;
 
 /** Silences that hold at a moment. */
 export const silencesAt = (sql: Queries, now: Instant) => sql<SilenceRow[]>`

@@ -9,6 +9,7 @@ import { announcing, type NewEvent } from '../events/events.ts';
 import { holding, type Lease } from '../shards/leases.ts';
 import { paidByAnother } from '../stays/evidence.ts';
 import { isOfFirstLoad } from '../stays/first-load.ts';
+import { AMOUNT } from '../stays/money.ts';
 import type { StoredStay } from '../stays/stays.ts';
 
 /** Checkouts that one look reads; further ones wait for the next look. */
@@ -66,15 +67,14 @@ export function notingStuck(sql: Queries, stays: readonly StoredStay[]) {
 
 /** Stuck checkouts of which people were not alerted yet, and alerted ones that are over, the oldest first. Reads open alerts only. */
 export const checkoutsToAlert = (sql: Queries) => sql<StoredCheckout[]>`
-    select a.id, a.site, a.state, a.first_sight as "firstSight", p.status, p.purchase_id as "purchaseId",
+    select a.id, a.site, a.state, a.first_sight, p.status, p.purchase_id,
       case when a.unreadable is null then a.state_since when p.status = 'unreadable' then coalesce(p.seen_at, p.watched_since) else a.stuck_at end as since,
-      a.stuck_at as "stuckAt", a.unreadable, p.last_error as "lastError",
-      case when a.alerted_at is not null then a.alerted end as alerted, m.to_state as "toState",
-      case when ${sql.unsafe(IS_OVER)} then coalesce(case when a.unreadable is null then m.not_after end, p.ended_at, p.last_polled_at, a.stuck_at) end as "overAt",
-      ${paidByAnother(sql)} as "isPaid",
-      p.reference, coalesce(nullif(btrim(purchase_watch_internal.stored_text(d.fields, 'OrderReference')), ''), p.reference) as "orderReference",
-      purchase_watch_internal.stored_number(d.fields, 'Price')::text as price,
-      nullif(btrim(purchase_watch_internal.stored_text(d.fields, 'CurrencyCode')), '') as currency
+      a.stuck_at, a.unreadable, p.last_error,
+      case when a.alerted_at is not null then a.alerted end as alerted, m.to_state,
+      case when ${sql.unsafe(IS_OVER)} then coalesce(case when a.unreadable is null then m.not_after end, p.ended_at, p.last_polled_at, a.stuck_at) end as over_at,
+      ${paidByAnother(sql)} as is_paid,
+      p.reference, coalesce(nullif(btrim(purchase_watch_internal.stored_text(d.fields, 'OrderReference')), ''), p.reference) as order_reference,
+      ${sql.unsafe(AMOUNT)}
     from purchase_watch_internal.stuck_alerts a
     join purchase_watch_internal.sites s on s.name = a.site and s.configured
     join purchase_watch.purchases p on p.id = a.purchase
@@ -116,7 +116,7 @@ export async function singlePlaces(
 ): Promise<SinglePlace[]> {
   if (places.length === 0) return [];
   const rows = await sql<(SinglePlace & { readonly isLast: boolean })[]>`
-    select w.site, w.state, l.id, l.is_last as "isLast"
+    select w.site, w.state, l.id, l.is_last
     from (select distinct * from ${columns(sql, places, 'r', 'site text, state integer')}) w
     cross join lateral (
       select id, is_last from purchase_watch_internal.stuck_alerts a

@@ -90,15 +90,7 @@ async function apply(file: MigrationFile, { tx, sql, watch }: { tx: Queries; sql
   if (before.id !== after.id)
     throw new AppError('configuration', `migration ${name} ends the transaction: remove its commit or rollback`);
   const remembered = { number, name, sha256, ...(serves !== null && { serves }) };
-  if (serves !== null) await addServes(tx);
   await tx`insert into purchase_watch_internal.migrations ${tx(remembered)}`;
-}
-
-/** Databases of development versions have no column for it. Looks first: the statement locks the table also where it adds nothing. */
-async function addServes(tx: Queries): Promise<void> {
-  const [found] = await tx`
-    select from pg_attribute where attrelid = 'purchase_watch_internal.migrations'::regclass and attname = 'serves' and not attisdropped`;
-  if (found === undefined) await tx`alter table purchase_watch_internal.migrations add column serves integer`;
 }
 
 /** Gives the roles for other programs their rights, and revokes the rights that Postgres gives all roles on a new function. */

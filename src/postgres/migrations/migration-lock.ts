@@ -67,7 +67,7 @@ export async function lockMigrations(
 const findHolder = (tx: Queries) =>
   firstRow(tx<Holder[]>`
     select l.pid, coalesce(a.usename, 'unknown') as login, coalesce(a.application_name, '') as application,
-      coalesce(pg_has_role(a.usesysid, current_user, 'usage'), false) as "isOwn"
+      coalesce(pg_has_role(a.usesysid, current_user, 'usage'), false) as is_own
     from pg_locks l left join pg_stat_activity a on a.pid = l.pid
     where l.locktype = 'advisory' and l.granted and l.database = (select oid from pg_database where datname = current_database())
       and l.classid = ${LOCK}::int8 >> 32 and l.objid = ${LOCK}::int8 & 4294967295 and l.objsubid = 1`);

@@ -18,10 +18,9 @@ interface RunningDaemon {
 export async function refuseForDaemons(tx: Queries, { name, number, serves }: MigrationFile, applied: number): Promise<void> {
   const [found] = await tx<[{ exists: boolean }]>`select to_regclass('purchase_watch_internal.replicas') is not null as exists`;
   if (!found.exists) return;
-  // By the row as a whole: the first files lack the column.
   const living = await tx<RunningDaemon[]>`
-    select id, process, coalesce(said ->> 'version', 'unknown') as version, (said ->> 'schema')::integer as schema, expires_at as "expiresAt"
-    from (select r.*, to_jsonb(r) -> 'settings_digests' as said from purchase_watch_internal.replicas r) r
+    select id, process, coalesce(settings_digests ->> 'version', 'unknown') as version, (settings_digests ->> 'schema')::integer as schema, expires_at
+    from purchase_watch_internal.replicas
     where expires_at > clock_timestamp() order by id`;
   // A daemon that does not say works with the schema as it is.
   const left = living.filter(({ process, schema }) => (schema ?? applied) < (serves ?? number) && !isGone(process));

@@ -47,20 +47,21 @@ const namesOf = (files: readonly Pick<MigrationFile, 'name'>[]): string => files
 export async function readApplied(sql: Queries): Promise<AppliedFile[] | null> {
   const [found] = await sql<[{ exists: boolean; isFromBefore: boolean }]>`
     select to_regclass('purchase_watch_internal.migrations') is not null as exists,
-      to_regclass('purchase_watch.migrations') is not null as "isFromBefore"`;
+      to_regclass('purchase_watch.migrations') is not null as is_from_before`;
   if (found.isFromBefore) throw new AppError('conflict', MADE_BEFORE_FIRST_RELEASE);
   if (!found.exists) return null;
-  // The column is missing in databases of development versions.
-  return sql<AppliedFile[]>`
-    select number, name, sha256, (to_jsonb(m) ->> 'serves')::integer as serves
-    from purchase_watch_internal.migrations m order by number`;
+  const applied = await sql<AppliedFile[]>`
+    select number, name, sha256, serves from purchase_watch_internal.migrations order by number`;
+  if (applied[0]?.sha256 === DEVELOPMENT) throw new AppError('conflict', MADE_BEFORE_FIRST_RELEASE);
+  return applied;
 }
 
-/** Development versions kept all tables, this list of migrations too, in the schema `purchase_watch`. */
+/** The first file of development versions, whose thirty files became the nine of the first release. Earlier ones kept all tables, this list of migrations too, in the schema `purchase_watch`. */
+const DEVELOPMENT = 'ef7e7f6395b3a19da8521bc04811e408ec0c5d7b392a88da2a4a6fd3b79817c0';
 const MADE_BEFORE_FIRST_RELEASE =
-  'a version before the first release made the schema purchase_watch of this database, and no migration leads from there to the present one: ' +
+  'a version before the first release made the schema of this database, and no migration leads from there to the present one: ' +
   'use another database; or save what you need ("select purchase_id, site, reference, metadata from purchase_watch.purchases"), ' +
-  'remove the schema with everything in it ("drop schema purchase_watch cascade"), and start again';
+  'remove the schema with everything in it ("drop schema if exists purchase_watch, purchase_watch_internal cascade"), and start again';
 
 /** The files still to apply and those that are newer, after a check that the applied ones are exactly the files before these. */
 export function compareSchema(files: readonly MigrationFile[], applied: readonly AppliedFile[]): SchemaStatus {

@@ -46,12 +46,10 @@ type Row = Purchase & Omit<QueuedPurchase, 'purchase'>;
 
 // Rows are read as flat columns and times as epoch milliseconds: one object a row, nothing to convert.
 const COLUMNS = `
-  p.id, p.site, p.purchase_id as "purchaseId", p.shard, p.revision, p.polls, p.status, p.state,
-  p.state_since as "stateSince", p.excused_ms as excused,
-  p.stuck_since as "stuckSince", p.seen_at as "seenAt",
-  p.watched_since as "watchedSince", p.failures, p.unknowns, p.invoice, p.sequence,
-  left(encode(sha256(convert_to(d.fields::text, 'UTF8')), 'base64'), ${DIGEST_LENGTH}) as "detailsDigest",
-  p.next_poll_at as "nextPollAt", p.due_slot as slot, p.next_poll_reason as reason, p.bulk is true as "isBulk"`;
+  p.id, p.site, p.purchase_id, p.shard, p.revision, p.polls, p.status, p.state, p.state_since, p.excused_ms as excused,
+  p.stuck_since, p.seen_at, p.watched_since, p.failures, p.unknowns, p.invoice, p.sequence,
+  left(encode(sha256(convert_to(d.fields::text, 'UTF8')), 'base64'), ${DIGEST_LENGTH}) as details_digest,
+  p.next_poll_at, p.due_slot as slot, p.next_poll_reason as reason, p.bulk is true as is_bulk`;
 
 /** A read of one site's queue. */
 export interface QueueRead {

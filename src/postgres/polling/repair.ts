@@ -14,7 +14,7 @@ export async function readHistory(
   const [queued] = await loadPurchases(sql, [id]);
   if (queued?.purchase.site !== site || queued.purchase.purchaseId !== purchaseId) return null;
   const [lastTransition = null] = await sql<NonNullable<History['lastTransition']>[]>`
-    select sequence, to_state as "to", not_after as "notAfter"
+    select sequence, to_state as "to", not_after
     from purchase_watch_internal.purchase_transitions where purchase = ${id} order by sequence desc limit 1`;
   const events = await sql<History['events'][number][]>`
     select sequence, type, created_at as at

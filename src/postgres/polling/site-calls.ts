@@ -34,9 +34,9 @@ type Row = Omit<SiteCallsRow, 'token'> & TokenTimes & { readonly hasToken: boole
 /** Rows of replicas whose lease has not run out, of one site or (null) of all: a few for each site. */
 export async function readSiteCalls(sql: Queries, site: string | null): Promise<SiteCallsRow[]> {
   const rows = await sql<Row[]>`
-    select c.site, c.replica, c.written_at as "writtenAt", breaker, breaker_cause as cause, breaker_since as since,
-      next_probe_at as "nextProbeAt", calls_per_second as "callsPerSecond", ceiling, has_token as "hasToken",
-      token_fetched_at as "fetchedAt", token_expires_at as "expiresAt", token_refused_at as "refusedAt", token_refusal as refusal
+    select c.site, c.replica, c.written_at, breaker, breaker_cause as cause, breaker_since as since,
+      next_probe_at, calls_per_second, ceiling, has_token,
+      token_fetched_at as fetched_at, token_expires_at as expires_at, token_refused_at as refused_at, token_refusal as refusal
     from purchase_watch_internal.site_calls c
     join purchase_watch_internal.replicas r on r.id = c.replica and r.expires_at > clock_timestamp()
     where ${site === null ? sql`true` : sql`c.site = ${site}`} order by c.site, r.started_at, r.id`;

@@ -1,8 +1,8 @@
 /** Sites: which sites are configured, and whether they answer. */
 
-import { sentence } from '../../domain/incidents/replica-trouble.ts';
 import type { SiteTrouble } from '../../domain/polling/reach.ts';
 import { MOST_UNPOLLED, type UnpolledReason, unpolledText } from '../../domain/polling/unpolled.ts';
+import { sentence } from '../../domain/values/sentence.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 
@@ -86,7 +86,7 @@ export async function reportSite(sql: Queries, report: SiteReport): Promise<Site
 }
 
 type ConditionRow = { readonly isKnown: boolean; readonly since: Instant | null; readonly reason: SiteTrouble | null };
-const CONDITION = `first_success_at is not null as "isKnown", failing_since as since, failing_reason as reason`;
+const CONDITION = `first_success_at is not null as is_known, failing_since as since, failing_reason as reason`;
 
 function conditionOf({ isKnown, since, reason }: ConditionRow): SiteCondition {
   return { isKnown, failing: since === null || reason === null ? null : { since, reason } };
@@ -150,14 +150,14 @@ const MOVING_FOR: Milliseconds = 10 * 60_000;
 export async function listSites(sql: Queries): Promise<SiteRow[]> {
   const before = (length: Milliseconds) => sql`now() - ${length}::float8 * interval '1 millisecond'`;
   const rows = await sql<SiteRow[]>`
-    select name, configured and unnamed_since is null as configured, renamed_to as "renamedTo", n.count as unpolled, l.pid as "lockedBy",
+    select name, configured and unnamed_since is null as configured, renamed_to, n.count as unpolled, l.pid as locked_by,
       case when n.count = 0 then failing_since
         when renamed_to is null or unnamed_since < ${before(MOVING_FOR)}
           or l.pid is not null and greatest(unnamed_since, l.since) < ${before(LOCKED_FOR)}
           or exists (select from purchase_watch_internal.incidents i where i.site = s.name and i.kind = 'unreachable' and i.ended_at is null)
-          then unnamed_since end as "failingSince",
-      case when n.count = 0 then failing_reason when renamed_to is null then 'not_configured' else 'not_moved' end as "failingReason",
-      last_success_at as "lastSuccessAt", last_read_at as "lastReadAt", last_error as "lastError"
+          then unnamed_since end as failing_since,
+      case when n.count = 0 then failing_reason when renamed_to is null then 'not_configured' else 'not_moved' end as failing_reason,
+      last_success_at, last_read_at, last_error
     from purchase_watch_internal.sites s cross join lateral (
       select count(*) from (
         select from purchase_watch.purchases p where s.unnamed_since is not null and p.site = s.name and p.due_slot is not null

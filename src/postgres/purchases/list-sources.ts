@@ -269,7 +269,7 @@ async function walk(sql: Queries, stretch: Stretch, { isExact }: { isExact: bool
       -- Reads one row after the other by its key, and none beyond the page.
       cross join lateral (select from (select * from purchase_watch.purchases where id = r.id limit 1) p where ${matches(sql, filter, part)} limit 1) p
       order by r.k ${way}, r.id ${way} limit ${limit})
-    select id, k::text as key, false as "isEnd" from page
+    select id, k::text as key, false as is_end from page
     union all select id, k::text, true from cut where (select count(*) from page) < ${limit}`;
   return foundIn(rows, order);
 }

@@ -82,4 +82,4 @@ const read = (sql: Queries, ids: readonly number[]) => sql<(PurchaseRow & { plac
     select *, sum(coalesce(octet_length(metadata), 0) + coalesce(octet_length(details), 0)) over (order by place) as bytes,
       coalesce(octet_length(metadata), 0) + coalesce(octet_length(details), 0) as size
     from listed)
-  select *, bytes >= ${PAGE_BYTES} as "isLarge" from sized where bytes - size < ${PAGE_BYTES} order by place`;
+  select *, bytes >= ${PAGE_BYTES} as is_large from sized where bytes - size < ${PAGE_BYTES} order by place`;

@@ -14,7 +14,7 @@ export interface Chosen extends PurchaseName {
 
 /** The purchases of these names that there are. */
 export const findNamed = (sql: Queries, names: readonly PurchaseName[]) => sql<Chosen[]>`
-    select p.id, p.site, p.purchase_id as "purchaseId", p.due_slot is not null as "isPolled", p.status = 'stopped' as "isStopped"
+    select p.id, p.site, p.purchase_id, p.due_slot is not null as is_polled, p.status = 'stopped' as is_stopped
     from ${columns(sql, names, 'n', 'site text, purchase_id text')}
     cross join lateral (select * from purchase_watch.purchases p where p.site = n.site and p.purchase_id = n.purchase_id limit 1) p`;
 

@@ -52,13 +52,9 @@ export interface TransitionRow {
 
 /** The columns of a PurchaseRow, of a purchase `p` and its stored fields `d`. */
 export const PURCHASE_COLUMNS = `
-  p.id, p.purchase_id as "purchaseId", p.site, p.status, p.state,
-  p.state_since as "stateSince", p.stuck_since as "stuckSince",
-  p.reference, p.metadata::text as metadata, p.registered_at as "registeredAt",
-  p.last_polled_at as "lastPolledAt", p.next_poll_at as "nextPollAt",
-  p.polls, p.failures, p.last_error as "lastError",
-  p.seen_at as "seenAt", p.excused_ms as excused, d.fields::text as details,
-  exists (select from purchase_watch_internal.events e where e.purchase = p.id and e.type = 'purchase.stuck') as "wasStuck"`;
+  p.id, p.purchase_id, p.site, p.status, p.state, p.state_since, p.stuck_since, p.reference, p.metadata::text as metadata, p.registered_at,
+  p.last_polled_at, p.next_poll_at, p.polls, p.failures, p.last_error, p.seen_at, p.excused_ms as excused, d.fields::text as details,
+  exists (select from purchase_watch_internal.events e where e.purchase = p.id and e.type = 'purchase.stuck') as was_stuck`;
 
 /** The result of a registration. A purchase that was stopped or had expired is watched again. */
 export type Registered = 'created' | 'existing' | 'watched again';
@@ -88,13 +84,13 @@ export async function register(
     -- All statements use this order, so that two lists with the same ids never wait for each other. Of a repeated id, the first counts.
     order by site, purchase_id collate "C", place
     on conflict do nothing
-    returning site, purchase_id as "purchaseId"`;
+    returning site, purchase_id`;
   const isNew = new Set(created.map(keyOf));
   const answers = registrations.map((r): Registered => (isNew.delete(keyOf(r)) ? 'created' : 'existing'));
   const existing = registrations.filter((_, index) => answers[index] === 'existing');
   if (existing.length === 0) return answers;
   const again = await sql<{ site: string; purchaseId: string }[]>`
-    select site, purchase_id as "purchaseId"
+    select site, purchase_id
     from purchase_watch_internal.watch_again(${existing.map((r) => r.purchaseId)}::text[], ${existing.map((r) => r.site)}::text[], ${isBulk})`;
   const isAgain = new Set(again.map(keyOf));
   return registrations.map((r, index) =>
@@ -138,8 +134,7 @@ const MOST_TRANSITIONS = 1_000;
 /** A purchase's latest transitions, first to last. */
 export async function transitionsOf(sql: Queries, id: number): Promise<TransitionRow[]> {
   const latest = await sql<TransitionRow[]>`
-    select sequence, from_state as "from", to_state as "to",
-      not_before as "notBefore", not_after as "notAfter"
+    select sequence, from_state as "from", to_state as "to", not_before, not_after
     from purchase_watch_internal.purchase_transitions where purchase = ${id} order by sequence desc limit ${MOST_TRANSITIONS}`;
   return latest.reverse();
 }

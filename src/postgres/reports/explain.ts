@@ -14,6 +14,7 @@ import { firstValue, firstValues } from '../connection/rows.ts';
 import { FIRST_BULK_SLOT } from '../migrations/names.ts';
 import { rowOf } from '../polling/locked-rows.ts';
 import { silence } from '../shards/living-replicas.ts';
+import { skippedTime } from '../shards/skipped-time.ts';
 import { readUsual, USUAL_WINDOW } from '../stays/dwell.ts';
 import { isOfFirstLoad } from '../stays/first-load.ts';
 import { paymentsJson } from '../stays/order-payments.ts';
@@ -80,8 +81,7 @@ flying as materialized (select f.delivery, f.since from purchase_watch_internal.
 /** The purchase, its site, and the time. */
 const purchaseFacts = (sql: Queries, id: number): Fragment => sql`
   'now', ${ms(sql, 'clock_timestamp()')},
-  'skipped', (select coalesce(json_agg(json_build_object('from', ${ms(sql, 'lower(k)')}, 'until', ${ms(sql, 'upper(k)')}) order by k), '[]')
-    from purchase_watch_internal.database_clock c, unnest(c.skipped) k),
+  'skipped', ${skippedTime(sql)},
   'purchase', json_build_object(
     'id', p.id, 'purchaseId', p.purchase_id, 'site', p.site, 'reference', p.reference, 'status', p.status, 'state', p.state,
     'stateSince', ${ms(sql, 'p.state_since')}, 'stuckSince', ${ms(sql, 'p.stuck_since')}, 'excused', p.excused_ms,
@@ -100,7 +100,7 @@ const pollFacts = (sql: Queries): Fragment => sql`
       'daemons', (select count(*) from purchase_watch_internal.replicas where expires_at > clock_timestamp()),
       'sharing', (select json_agg(json_build_object('id', l.id, 'startedAt', ${ms(sql, 'l.started_at')}, 'named', l.named))
         from purchase_watch_internal.replicas l where not l.leaving and l.expires_at > clock_timestamp()),
-      'silence', (select to_json(s) from ${silence(sql)} s),
+      'silence', (select json_build_object('takesWrites', takes_writes, 'silentMs', silent_ms) from ${silence(sql)} s),
       -- now() and not clock_timestamp(): the index serves only a value that is constant within the statement.
       'othersDue', (select count(*) from (
         select from purchase_watch.purchases o where o.site = p.site and o.shard = p.shard and o.id <> p.id

@@ -1,5 +1,5 @@
 /** Pages of rows for programs outside, each kind in an order into which no row is inserted later. */
-import type { RowList } from 'postgres';
+import postgres, { type RowList } from 'postgres';
 import type { Queries } from '../connection/database.ts';
 import type { FeedHorizon, FeedPlace } from '../events/feed.ts';
 
@@ -24,22 +24,25 @@ export interface ExportQuery {
   readonly limit: number;
 }
 
-interface Placed extends ExportRow {
-  readonly era: number;
-  readonly xid: string;
-  readonly position: number;
-}
-
-/** The rows of a statement that answers a place in three columns, then the row. `always`: a column that no row lacks. */
-function pageOf(found: RowList<Placed[]>, always: string): ExportPage<FeedPlace> {
+/** The rows of a statement that answers a place in its first columns, then the row under the names that it has in SQL. `always`: a field that no row lacks. */
+function pageOf<Row extends ExportRow, Place>(
+  found: RowList<Row[]>,
+  { placed, placeOf, always }: { placed: number; placeOf: (row: Row) => Place; always: string },
+): ExportPage<Place> {
+  const columns = found.columns.slice(placed).map(({ name }) => [postgres.fromCamel(name), name] as const);
   return {
-    columns: found.columns.slice(3).map(({ name }) => name),
-    rows: found.map(({ era, xid, position, ...row }) => ({
-      place: { era, xid: BigInt(xid), position },
-      row: row[always] === null ? null : row,
+    columns: columns.map(([column]) => column),
+    rows: found.map((row) => ({
+      place: placeOf(row),
+      row: row[always] === null ? null : Object.fromEntries(columns.map(([column, field]) => [column, row[field]!])),
     })),
   };
 }
+
+type Placed = ExportRow & { readonly era: number; readonly xid: string; readonly position: number };
+
+const pageOfFeed = (found: RowList<Placed[]>, always: string): ExportPage<FeedPlace> =>
+  pageOf(found, { placed: 3, placeOf: ({ era, xid, position }) => ({ era, xid: BigInt(xid), position }), always });
 
 const iso = (sql: Queries, time: string) => sql`to_char(${sql(time)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
@@ -63,7 +66,7 @@ export async function transitionsPage(sql: Queries, query: ExportQuery): Promise
       where t.purchase = e.purchase and t.sequence = e.sequence offset 0) t on true
     left join lateral (select p.purchase_id, p.site from purchase_watch.purchases p where p.id = e.purchase offset 0) p on true
     order by e.era, e.xid, e.position`;
-  return pageOf(found, 'to_state');
+  return pageOfFeed(found, 'toState');
 }
 
 /** Stays that ended: at the place of the change that ended each. */
@@ -82,7 +85,7 @@ export async function staysPage(sql: Queries, query: ExportQuery): Promise<Expor
       where f.purchase = e.purchase and f.sequence = t.from_sequence and f.to_state = t.from_state offset 0) f on true
     left join lateral (select p.purchase_id, p.site from purchase_watch.purchases p where p.id = e.purchase offset 0) p on true
     order by e.era, e.xid, e.position`;
-  return pageOf(found, 'sequence');
+  return pageOfFeed(found, 'sequence');
 }
 
 /** Deliveries as they stand now: at the place of the event of each. What receivers answered is a text of theirs, and stays here. */
@@ -97,7 +100,7 @@ export async function deliveriesPage(sql: Queries, types: readonly string[], que
       on true
     left join lateral (select p.purchase_id from purchase_watch.purchases p where p.id = e.purchase offset 0) p on true
     order by e.era, e.xid, e.position, d.subscriber`;
-  return pageOf(found, 'subscriber');
+  return pageOfFeed(found, 'subscriber');
 }
 
 /** A place among incidents: milliseconds of the last opening, reopening or end, and the id. */
@@ -108,7 +111,7 @@ export interface IncidentCursor {
 
 /** Incidents that opened, opened again or ended after a place, as they are now. Who acknowledged or answered, and notes, stay here. */
 export async function incidentsPage(sql: Queries, after: IncidentCursor, limit: number): Promise<ExportPage<IncidentCursor>> {
-  const found = await sql<({ changed: number; incident_id: string } & ExportRow)[]>`
+  const found = await sql<({ changed: number; incidentId: string } & ExportRow)[]>`
     select trunc(extract(epoch from i.changed_at) * 1000)::float8 as changed, ${iso(sql, 'i.opened_at')} as opened_at,
       ${iso(sql, 'i.ended_at')} as ended_at, ${iso(sql, 'i.reopened_at')} as reopened_at, ${iso(sql, 'i.since')} as since, i.id as incident_id, i.site, i.kind,
       i.state, purchase_watch_internal.state_name(i.state) as state_name, i.subscriber, i.parent, i.count, i.peak, i.reminders,
@@ -116,8 +119,9 @@ export async function incidentsPage(sql: Queries, after: IncidentCursor, limit: 
     from (select *, greatest(opened_at, reopened_at, ended_at) as changed_at from purchase_watch_internal.incidents) i
     where (trunc(extract(epoch from i.changed_at) * 1000)::float8, i.id) > (${after.at}::float8, ${after.id}::text)
     order by 1, i.id limit ${limit}::integer`;
-  return {
-    columns: found.columns.slice(1).map(({ name }) => name),
-    rows: found.map(({ changed, ...row }) => ({ place: { at: changed, id: row.incident_id }, row })),
-  };
+  return pageOf(found, {
+    placed: 1,
+    placeOf: ({ changed, incidentId }) => ({ at: changed, id: incidentId }),
+    always: 'incidentId',
+  });
 }

@@ -69,8 +69,7 @@ export async function longestWaiting(
 ): Promise<WaitingRow[]> {
   if (places.length === 0) return [];
   return sql<WaitingRow[]>`
-    select w.site, w.state, p.state_since as "stateSince", p.seen_at as "seenAt", p.stuck_since as "stuckSince",
-      p.excused_ms as excused
+    select w.site, w.state, p.state_since, p.seen_at, p.stuck_since, p.excused_ms as excused
     from ${columns(sql, places, 'w', 'site text, state integer')}
     cross join lateral (
       select state_since, seen_at, stuck_since, excused_ms from purchase_watch.purchases

@@ -32,14 +32,14 @@ export interface ServerFacts {
 /** Reads catalogue and settings; works on a database of any age. */
 export const serverFacts = (sql: Queries) =>
   onlyRow(sql<ServerFacts[]>`
-    select current_setting('server_version_num')::integer as version, split_part(current_setting('server_version'), ' ', 1) as "versionText",
-      current_user::text as role, current_database()::text as database, current_setting('server_encoding') as encoding, pg_is_in_recovery() as "isReplica",
-      current_setting('default_transaction_read_only') = 'on' as "readOnly",
-      to_regnamespace('purchase_watch_internal') is not null as "hasSchema",
+    select current_setting('server_version_num')::integer as version, split_part(current_setting('server_version'), ' ', 1) as version_text,
+      current_user::text as role, current_database()::text as database, current_setting('server_encoding') as encoding, pg_is_in_recovery() as is_replica,
+      current_setting('default_transaction_read_only') = 'on' as read_only,
+      to_regnamespace('purchase_watch_internal') is not null as has_schema,
       (select bool_and(case when to_regnamespace(name) is null then has_database_privilege(current_database(), 'create')
-        else has_schema_privilege(name, 'create') end) from unnest(array['purchase_watch', 'purchase_watch_internal']) name) as "mayCreate",
-      current_setting('fsync') as fsync, current_setting('synchronous_commit') as "synchronousCommit",
-      (select count(*) from pg_stat_replication) as standbys, current_setting('synchronous_standby_names') <> '' as "waitsForStandbys",
+        else has_schema_privilege(name, 'create') end) from unnest(array['purchase_watch', 'purchase_watch_internal']) name) as may_create,
+      current_setting('fsync') as fsync, current_setting('synchronous_commit') as synchronous_commit,
+      (select count(*) from pg_stat_replication) as standbys, current_setting('synchronous_standby_names') <> '' as waits_for_standbys,
       (select jsonb_agg(jsonb_build_object('of', l.of, 'used', l.used, 'most', l.most)) from (
         with open as materialized (select usename, datname from pg_stat_activity where backend_type = 'client backend')
         select 'the server' as of, (select count(*) from open) as used,
@@ -50,8 +50,8 @@ export const serverFacts = (sql: Queries) =>
         union all
         select 'database ' || d.datname, (select count(*) from open where open.datname = d.datname), datconnlimit from pg_database d
         where d.datname = current_database() and datconnlimit >= 0) l) as limits,
-      pg_notification_queue_usage() as "notificationQueue",
-      array(select name from unnest(array['purchase_watch_registrar', 'purchase_watch_reader']) name where to_regrole(name) is null) as "missingRoles"`);
+      pg_notification_queue_usage() as notification_queue,
+      array(select name from unnest(array['purchase_watch_registrar', 'purchase_watch_reader']) name where to_regrole(name) is null) as missing_roles`);
 
 /** How many shards no running replica owns. */
 export const unownedShards = (sql: Queries) =>
@@ -62,7 +62,7 @@ export const unownedShards = (sql: Queries) =>
 /** The purchase with which `doctor` can try a site: registered last, seen at the service, and still watched. Null when there is none. */
 export const newestSeen = (sql: Queries, site: string) =>
   firstRow(sql<{ purchaseId: string; registeredAt: number }[]>`
-    select q.purchase_id as "purchaseId", q.registered_at as "registeredAt"
+    select q.purchase_id, q.registered_at
     from (
       select distinct state, stuck from purchase_watch.purchase_totals where site = ${site} and status = 'watching' and state is not null) g
     cross join lateral (

@@ -14,10 +14,10 @@ export const databaseNow = (sql: Queries) => firstValue<Instant>(sql`select cloc
 /** The database as a whole: the time by its clock, how full its queue of notifications is (from 0 to 1), and its oldest open transaction. */
 export const databaseMoment = (sql: Queries) =>
   onlyRow(sql<{ at: Instant; notificationQueue: number; oldestTransaction: Milliseconds }[]>`
-    select clock_timestamp() as at, pg_notification_queue_usage() as "notificationQueue",
+    select clock_timestamp() as at, pg_notification_queue_usage() as notification_queue,
       coalesce(greatest(extract(epoch from clock_timestamp() - least(
         (select min(xact_start) from pg_stat_activity where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()),
-        (select min(prepared) from pg_prepared_xacts where database = current_database()))) * 1000, 0), 0)::float8 as "oldestTransaction"`);
+        (select min(prepared) from pg_prepared_xacts where database = current_database()))) * 1000, 0), 0)::float8 as oldest_transaction`);
 
 /** Rows of each shard's queue that are counted at most. */
 const COUNTED_PER_SHARD = 200;
@@ -37,9 +37,9 @@ export interface DueLag {
 
 /** The due purchases of configured sites, and of sites that no living replica names. Reads the front of each queue, however many are due. */
 export const dueLag = (sql: Queries): Promise<DueLag[]> => sql<DueLag[]>`
-    select name as site, sum(due)::float8 as due, bool_or(read >= ${COUNTED_PER_SHARD}) as "atLeast",
+    select name as site, sum(due)::float8 as due, bool_or(read >= ${COUNTED_PER_SHARD}) as at_least,
       greatest(coalesce(extract(epoch from now() - min(first)) * 1000, 0), 0)::float8 as oldest,
-      greatest(coalesce(extract(epoch from now() - min(first_single)) * 1000, 0), 0)::float8 as "oldestSingle"
+      greatest(coalesce(extract(epoch from now() - min(first_single)) * 1000, 0), 0)::float8 as oldest_single
     from (
       select s.name, count(q.at) as read, count(q.at) filter (where q.at <= now()) as due, min(q.at) as first,
         min(q.at) filter (where q.bulk is not true) as first_single
@@ -84,9 +84,9 @@ export async function waitingDeliveries(sql: Queries): Promise<WaitingDeliveries
       select d.subscriber, count(*) as count from purchase_watch_internal.deliveries_in_flight() f
       cross join lateral (select d.subscriber, d.status from purchase_watch_internal.deliveries d where d.id = f.delivery limit 1) d
       where d.status = 'pending' group by d.subscriber)
-    select s.id as subscriber, n.count::float8 as count, coalesce(f.count, 0)::float8 as "inFlight", n.count >= ${MOST_WAITING} as "atLeast",
-      s.status <> 'active' or h.paused_until is not null as "isParked",
-      case when d.first <= now() then d.first end as "dueSince"
+    select s.id as subscriber, n.count::float8 as count, coalesce(f.count, 0)::float8 as in_flight, n.count >= ${MOST_WAITING} as at_least,
+      s.status <> 'active' or h.paused_until is not null as is_parked,
+      case when d.first <= now() then d.first end as due_since
     from purchase_watch_internal.subscribers s
     left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
     left join flying f on f.subscriber = s.id
@@ -130,9 +130,8 @@ export interface PurchaseDelivery {
 /** The deliveries of a purchase to all subscribers, in the order of its events. */
 export async function deliveriesOfPurchase(sql: Queries, purchase: number): Promise<PurchaseDelivery[]> {
   const rows = await sql<(Omit<PurchaseDelivery, 'status' | 'reason'> & StatusRow)[]>`
-    select e.sequence, e.type, s.name as subscriber, d.attempts,
-      e.created_at as "createdAt", d.due_at as "dueAt",
-      d.settled_at as "settledAt", ${sql.unsafe(STATUS_COLUMNS)}
+    select e.sequence, e.type, s.name as subscriber, d.attempts, e.created_at, d.due_at,
+      d.settled_at, ${sql.unsafe(STATUS_COLUMNS)}
     from purchase_watch_internal.events e
     join purchase_watch_internal.deliveries d on d.event = e.position
     join purchase_watch_internal.subscribers s on s.id = d.subscriber ${sql.unsafe(STATUS_JOINS)}
@@ -164,7 +163,7 @@ const MOST_UNREADABLE = 20;
 
 /** The latest unreadable purchases, without ids that the service never knew. */
 export const unreadablePurchases = (sql: Queries, site: string | undefined): Promise<UnreadablePurchase[]> => sql`
-    select q.site, q.purchase_id as "purchaseId", coalesce(q.seen_at, q.watched_since) as since, q.last_error as "lastError"
+    select q.site, q.purchase_id, coalesce(q.seen_at, q.watched_since) as since, q.last_error
     from (select distinct site, state, stuck from purchase_watch.purchase_totals
       where status = 'unreadable' and ${site === undefined ? sql`true` : sql`site = ${site}`}) g
     cross join lateral (
@@ -189,7 +188,7 @@ export const longestStuck = (
   sql: Queries,
   { site, most }: { site: string | undefined; most: number },
 ): Promise<StuckPurchase[]> => sql<StuckPurchase[]>`
-    select q.purchase_id as "purchaseId", q.site, q.state, q.state_since as "stateSince",
+    select q.purchase_id, q.site, q.state, q.state_since,
       coalesce(q.reference, (select purchase_watch_internal.stored_text(d.fields, 'OrderReference')
         from purchase_watch_internal.purchase_details d where d.purchase = q.id)) as order
     from (select distinct site, state from purchase_watch.purchase_totals

@@ -58,7 +58,7 @@ export interface ActivitySums extends Activity {
 
 /** Work at each site over the last `minutes`; sites without any are missing. */
 export const recentActivity = (sql: Queries, minutes: number) => sql<ActivitySums[]>`
-    select a.site, sum(a.polls)::float8 as polls, sum(a.failed_polls)::float8 as "failedPolls", sum(a.changes)::float8 as changes,
+    select a.site, sum(a.polls)::float8 as polls, sum(a.failed_polls)::float8 as failed_polls, sum(a.changes)::float8 as changes,
       (extract(epoch from now() - date_trunc('minute', now())) / 60 + ${minutes}::float8)::float8 as minutes
     from purchase_watch_internal.sites s
     cross join lateral (
@@ -78,8 +78,8 @@ export interface PolledMinute extends Omit<PollActivity, 'site'> {
 
 /** Polls and changes of each minute at all sites or at one (`site`), in order; minutes without any are missing. */
 export const polledMinutes = (sql: Queries, { first, last }: MinuteRange, site: string | null) => sql<PolledMinute[]>`
-    select a.minute, sum(a.polls)::float8 as polls, sum(a.failed_polls)::float8 as "failedPolls", sum(a.changes)::float8 as changes,
-      max(a.greatest_lag_ms)::float8 as "greatestLag"
+    select a.minute, sum(a.polls)::float8 as polls, sum(a.failed_polls)::float8 as failed_polls, sum(a.changes)::float8 as changes,
+      max(a.greatest_lag_ms)::float8 as greatest_lag
     from purchase_watch_internal.sites s
     cross join lateral (
       select * from purchase_watch_internal.activity
@@ -93,7 +93,7 @@ export interface DeliveredMinute extends Omit<DeliveryActivity, 'subscriber'> {
 
 /** Attempts of each minute for all subscribers or for one (its name), in order; minutes without any are missing. */
 export const deliveredMinutes = (sql: Queries, { first, last }: MinuteRange, subscriber: string | null) => sql<DeliveredMinute[]>`
-    select minute, sum(delivered)::float8 as delivered, sum(failed_attempts)::float8 as "failedAttempts"
+    select minute, sum(delivered)::float8 as delivered, sum(failed_attempts)::float8 as failed_attempts
     from purchase_watch_internal.delivery_activity
     where minute between ${first}::timestamptz and ${last}::timestamptz
       and ${subscriber === null ? sql`true` : sql`subscriber = ${subscriber}`}

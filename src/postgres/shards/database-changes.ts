@@ -71,7 +71,7 @@ async function noteLoss(tx: Queries, id: string, knownUntil: Instant | null): Pr
 }
 
 const changes = (sql: Queries, condition = sql`true`) => sql<DatabaseChange[]>`
-  select id, kind, noticed_at as "noticedAt", replica, host, came_back_to as "cameBackTo", known_until as "knownUntil"
+  select id, kind, noticed_at, replica, host, came_back_to, known_until
   from purchase_watch_internal.database_changes where ${condition} order by id`;
 
 /** For so long people are shown that only another server answers. */

@@ -21,7 +21,7 @@ export async function channelsForPeople(sql: Queries, now: Instant, ceilings: Re
 /** The oldest due delivery of each channel that is on, not paused and reached. */
 async function queues(sql: Queries, now: Instant, ceilings: ReadonlyMap<string, number>): Promise<ChannelQueue[]> {
   const rows = await sql<{ id: number; channel: string; dueAt: Instant }[]>`
-    select s.id, s.name as channel, min(front.due_at) as "dueAt"
+    select s.id, s.name as channel, min(front.due_at) as due_at
     from purchase_watch_internal.subscribers s
     left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
     cross join unnest(${RANKS}::smallint[]) as k (rank)

@@ -78,7 +78,7 @@ function isOther(row: StoredSubscriber | undefined, definition: SubscriberDefini
 
 /** All replicas that are not gone, with what their settings name. */
 const namingReplicas = (sql: Queries) => sql<DescribedReplica[]>`
-    select id, started_at as "startedAt", named, settings_digests as settings from purchase_watch_internal.replicas order by id`;
+    select id, started_at, named, settings_digests as settings from purchase_watch_internal.replicas order by id`;
 
 /**
  * Notes which sites and configured subscribers no replica names, this one with what `named` says, and where former names of
@@ -109,7 +109,7 @@ const noteNames = (sql: Queries, { replica, named }: { replica: string | null; n
     noted_too as (
       update purchase_watch_internal.subscribers s set unnamed_since = subscriber.since from subscriber
       where s.id = subscriber.id and s.unnamed_since is distinct from subscriber.since)
-    select exists (select from site where since is not null) or exists (select from subscriber where since is not null) as "isUnnamed"`);
+    select exists (select from site where since is not null) or exists (select from subscriber where since is not null) as is_unnamed`);
 
 /** Names that were retired, and of what. */
 export interface Retired {

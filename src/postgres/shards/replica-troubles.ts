@@ -30,7 +30,7 @@ export const replicaTroubles = (sql: Queries): Promise<ReplicaTrouble[]> => sql<
 export async function alertedTroubles(sql: Queries): Promise<ReplicaTrouble[]> {
   // The judge asks every few seconds: without a loss that is one statement.
   const rows = await sql<({ isLost: boolean } & { [Field in keyof ReplicaTrouble]: ReplicaTrouble[Field] | null })[]>`
-    select l.is_lost as "isLost", t.replica, t.host, t.reason, t.since, t.error
+    select l.is_lost, t.replica, t.host, t.reason, t.since, t.error
     from (select exists (
       select from purchase_watch_internal.database_changes where kind = 'went_back' and compared_at is null) as is_lost) l
     left join purchase_watch_internal.replica_troubles t on true order by t.since, t.replica, t.reason`;

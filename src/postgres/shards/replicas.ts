@@ -7,11 +7,12 @@ import type { SettingsDigests } from '../../config/settings-digests.ts';
 import type { NotedChange } from '../../domain/replicas/database-change.ts';
 import type { SettingsNames } from '../../domain/replicas/named.ts';
 import type { Holding } from '../../domain/replicas/ownership.ts';
+import type { SkippedTime } from '../../domain/values/clock-steps.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 import { hasRows } from '../connection/rows.ts';
 import { LEASES } from '../migrations/names.ts';
-import { type ClockSteps, type ClockStepsRow, clockSteps, clockStepsOf } from './skipped-time.ts';
+import { skippedTime } from './skipped-time.ts';
 
 export interface ReplicaRow {
   readonly id: string;
@@ -48,7 +49,8 @@ export interface Renewal {
   /** The replica that has the judge's lease; null while none has it. */
   readonly judge: string | null;
   readonly databaseNow: Instant;
-  readonly clockSteps: ClockSteps;
+  /** Time that the database's clock skipped, as replicas noted it. */
+  readonly skipped: SkippedTime;
   /** How full the database's queue of notifications is, from 0 to 1. */
   readonly notificationQueue: number;
 }
@@ -71,22 +73,24 @@ export async function renewReplica(
   },
 ): Promise<Renewal> {
   const { id, process, ttl, confirmed = 0, secretsKeys = [], settings = null, named = null } = replica;
-  type Own = Omit<Renewal, 'change' | 'holdings' | 'others' | 'clockSteps' | 'insertedAt'> & {
+  type Own = Omit<Renewal, 'change' | 'holdings' | 'others' | 'skipped' | 'insertedAt'> & {
     readonly ownInsertedAt: Instant | null;
     readonly changeId: string | null;
     readonly changeKind: NotedChange['kind'] | null;
     readonly changeOrigin: string | null;
     readonly shards: readonly number[] | null;
     readonly epochs: readonly number[] | null;
+    readonly skipped: string;
   };
-  type Row = Own & ClockStepsRow & { readonly [Field in keyof OtherReplica]: OtherReplica[Field] | null };
+  type Row = Own & { readonly [Field in keyof OtherReplica]: OtherReplica[Field] | null };
   const rows = await sql<Row[]>`
     with counted as (
       insert into purchase_watch_internal.renewals as c (replica, number, renewed_at)
       select ${id}::text, 1, clock_timestamp()
       where ${confirmed}::bigint = 0
         or exists (select from purchase_watch_internal.renewals where replica = ${id} and number >= ${confirmed}::bigint)
-      on conflict (replica) do update set number = c.number + 1, renewed_at = excluded.renewed_at
+      -- Keeps how far the clock had come before it was set back, until what was written by then is moved (upkeep/move-times-back.ts).
+      on conflict (replica) do update set number = c.number + 1, renewed_at = greatest(c.renewed_at, excluded.renewed_at)
       returning number),
     renewed as (
       insert into purchase_watch_internal.replicas as r (id, process, expires_at, lease_ms, secrets_keys, settings_digests, named)
@@ -101,12 +105,12 @@ export async function renewReplica(
       from purchase_watch_internal.shards where owner = ${id}),
     queue as materialized (select pg_notification_queue_usage() as used, purchase_watch_internal.database_origin() as origin),
     change as materialized (select id, kind, origin from purchase_watch_internal.database_changes order by id desc limit 1)
-    select n.started_at::text as "startedAt", n.started_at as "ownInsertedAt", k.number::float8 as number, q.origin, d.id as "changeId", d.kind as "changeKind", d.origin as "changeOrigin",
-      clock_timestamp() as "databaseNow", q.used as "notificationQueue",
-      (select owner from purchase_watch_internal.leases where name = ${LEASES.judge}) as judge, h.shards, h.epochs, c.*,
-      o.id, o.process, o.expires_at::text as renewal, o.lease_ms as "leaseMs", o.leaving,
-      o.started_at as "insertedAt", o.named
-    from held h cross join queue q cross join ${clockSteps(sql)} c left join counted k on true left join renewed n on true left join change d on true
+    select n.started_at::text as started_at, n.started_at as own_inserted_at, k.number::float8 as number, q.origin, d.id as change_id, d.kind as change_kind, d.origin as change_origin,
+      clock_timestamp() as database_now, q.used as notification_queue,
+      (select owner from purchase_watch_internal.leases where name = ${LEASES.judge}) as judge, h.shards, h.epochs, ${skippedTime(sql)}::text as skipped,
+      o.id, o.process, o.expires_at::text as renewal, o.lease_ms, o.leaving,
+      o.started_at as inserted_at, o.named
+    from held h cross join queue q left join counted k on true left join renewed n on true left join change d on true
     left join purchase_watch_internal.replicas o on o.id <> ${id} order by o.id`;
   const { startedAt, ownInsertedAt, number, origin, databaseNow, notificationQueue, judge, ...own } = rows[0]!;
   return {
@@ -118,7 +122,7 @@ export async function renewReplica(
     notificationQueue,
     judge,
     change: own.changeId === null ? null : { id: own.changeId, kind: own.changeKind!, origin: own.changeOrigin },
-    clockSteps: clockStepsOf(own),
+    skipped: JSON.parse(own.skipped) as SkippedTime,
     holdings: (own.shards ?? []).map((shard, index) => ({ shard, epoch: own.epochs![index]! })),
     others: rows.flatMap((row) => (row.id === null ? [] : [otherReplica(row as OtherReplica)])),
   };
@@ -134,32 +138,19 @@ const otherReplica = ({ id, process, renewal, leaseMs, leaving, insertedAt, name
   named,
 });
 
-/** A replica that is to be deleted, and for how long its row has stood unchanged. */
-export interface EndedReplica {
-  readonly id: string;
-  readonly unchangedMs: Milliseconds;
-}
-
 /** Deletes a replica whose lease ended, unless it has renewed the lease since; answers whether it was deleted. */
-export async function expireReplica(sql: Queries, ended: EndedReplica & { renewal: string }): Promise<boolean> {
-  return deleteReplica(sql, ended, sql`and expires_at = ${ended.renewal}::text::timestamptz`);
-}
+export const expireReplica = (sql: Queries, { id, renewal }: Pick<OtherReplica, 'id' | 'renewal'>): Promise<boolean> =>
+  deleteReplica(sql, id, sql`and expires_at = ${renewal}::text::timestamptz`);
 
 /**
- * Deletes a replica, and notes on its shards how far the database's clock had come when the replica last wrote. A renewal under way
- * has locked the row: the statement then skips the row instead of waiting, and the next tick tries again.
+ * Deletes a replica. A renewal under way has locked the row: the statement then skips the row instead of waiting, and the next
+ * tick tries again.
  */
-const deleteReplica = (sql: Queries, { id, unchangedMs }: EndedReplica, condition: Fragment) =>
+const deleteReplica = (sql: Queries, id: string, condition: Fragment) =>
   hasRows(sql`
-    with gone as (
-      delete from purchase_watch_internal.replicas where id = (
-        select id from purchase_watch_internal.replicas where id = ${id} ${condition} for update skip locked)
-      returning id, expires_at - (lease_ms - ${unchangedMs}::float8) * interval '1 millisecond' as clock_reached),
-    owned as materialized (
-      select s.id, g.clock_reached from gone g join purchase_watch_internal.shards s on s.owner = g.id order by s.id for update of s skip locked),
-    noted as (
-      update purchase_watch_internal.shards s set clock_reached = greatest(s.clock_reached, o.clock_reached) from owned o where s.id = o.id)
-    select from gone`);
+    delete from purchase_watch_internal.replicas where id = (
+      select id from purchase_watch_internal.replicas where id = ${id} ${condition} for update skip locked)
+    returning id`);
 
 /** Writes whether this replica leaves all shards to the others, because it is stopping or reaches no site. */
 export async function markLeaving(sql: Queries, replica: string, leaving = true): Promise<void> {
@@ -167,27 +158,8 @@ export async function markLeaving(sql: Queries, replica: string, leaving = true)
 }
 
 /** Deletes the row of a replica whose process is known to be gone. */
-export async function forgetReplica(sql: Queries, id: string, unchangedMs: Milliseconds = 0): Promise<void> {
-  await deleteReplica(sql, { id, unchangedMs }, sql``);
-}
-
-/** A shard that a replica took, and by how much the database's clock was set back since the shard's last owner wrote; 0 when it was not. */
-export interface TakenShard extends Holding {
-  readonly aheadMs: Milliseconds;
-}
-
-/** Writes on all shards of a replica that the database's clock was set back, so that each next owner knows until due times have been moved. */
-export async function noteStepBack(sql: Queries, replica: string, by: Milliseconds): Promise<void> {
-  await sql`
-    update purchase_watch_internal.shards set clock_reached = greatest(clock_reached, clock_timestamp() + ${by}::float8 * interval '1 millisecond')
-    where owner = ${replica}`;
-}
-
-/** Deletes the note of a clock set back from these shards of a replica: their due times have been moved. */
-export async function forgetStepBack(sql: Queries, replica: string, shards: readonly number[]): Promise<void> {
-  await sql`
-    update purchase_watch_internal.shards set clock_reached = null
-    where owner = ${replica} and id = any(${shards}::smallint[]) and clock_reached is not null`;
+export async function forgetReplica(sql: Queries, id: string): Promise<void> {
+  await deleteReplica(sql, id, sql``);
 }
 
 /**
@@ -201,7 +173,7 @@ export async function forgetStepBack(sql: Queries, replica: string, shards: read
 export const takeShards = (
   sql: Queries,
   { replica, wanted, among = null }: { replica: string; wanted: number; among?: readonly number[] | null },
-) => sql<TakenShard[]>`
+) => sql<Holding[]>`
     with free as materialized (
       select id, epoch from purchase_watch_internal.shards s
       where (s.owner is null or not exists (select from purchase_watch_internal.replicas r where r.id = s.owner))
@@ -211,20 +183,11 @@ export const takeShards = (
       select s.id from free f join purchase_watch_internal.shards s on s.id = f.id and s.epoch = f.epoch
       order by s.id limit ${wanted} for update of s skip locked)
     update purchase_watch_internal.shards s set owner = ${replica}, epoch = epoch + 1 from locked l where s.id = l.id
-    returning s.id as shard, s.epoch,
-      greatest(coalesce(extract(epoch from s.clock_reached - clock_timestamp()) * 1000, 0), 0)::float8 as "aheadMs"`;
-
-/**
- * The columns of a shard that a replica has released: no owner, and how far the database's clock has come, now or at the
- * replica's last renewal. A next owner that finds the clock set back knows by this which times lie ahead.
- */
-const released = (sql: Queries, replica: string): Fragment => sql`
-  owner = null, clock_reached = greatest(clock_reached, clock_timestamp(), (
-    select r.expires_at - r.lease_ms * interval '1 millisecond' from purchase_watch_internal.replicas r where r.id = ${replica}))`;
+    returning s.id as shard, s.epoch`;
 
 /** Releases all shards whose rows still name this replica as owner. */
 export async function releaseAllShards(sql: Queries, replica: string): Promise<void> {
-  await sql`update purchase_watch_internal.shards set ${released(sql, replica)} where owner = ${replica}`;
+  await sql`update purchase_watch_internal.shards set owner = null where owner = ${replica}`;
 }
 
 /** Releases shards and wakes the replicas that may take them. */
@@ -235,7 +198,7 @@ export async function releaseShards(
   if (shards.length === 0) return;
   await sql`
     with released as (
-      update purchase_watch_internal.shards set ${released(sql, replica)}
+      update purchase_watch_internal.shards set owner = null
       where owner = ${replica} and id = any(${shards}::smallint[]) returning id)
     select pg_notify('purchase_watch_wake', 'shards') from released limit 1`;
 }
@@ -243,7 +206,7 @@ export async function releaseShards(
 /** Releases everything that a replica owns, deletes the replica's row, and wakes the other replicas. */
 export async function releaseReplica(sql: Queries, replica: string): Promise<void> {
   await sql`
-    with shards as (update purchase_watch_internal.shards set ${released(sql, replica)} where owner = ${replica}),
+    with shards as (update purchase_watch_internal.shards set owner = null where owner = ${replica}),
     leases as (update purchase_watch_internal.leases set owner = null where owner = ${replica}),
     gone as (delete from purchase_watch_internal.replicas where id = ${replica} returning id)
     select pg_notify('purchase_watch_wake', 'shards') from gone`;

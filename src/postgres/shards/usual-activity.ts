@@ -25,8 +25,8 @@ export async function usualPolled(sql: Queries, range: MinuteRange, site: string
     select min(f.minute) as at from ${sites} s
     cross join lateral (select minute from purchase_watch_internal.activity where site = s.name order by minute limit 1) f`;
   const [row] = await sql<{ polls: number; failedPolls: number; greatestLagMs: number | null }[]>`
-    select (coalesce(sum(polls), 0) / max(days) / ${minutesIn(range)})::float8 as polls, (coalesce(sum(failed), 0) / max(days) / ${minutesIn(range)})::float8 as "failedPolls",
-      avg(lag)::float8 as "greatestLagMs"
+    select (coalesce(sum(polls), 0) / max(days) / ${minutesIn(range)})::float8 as polls, (coalesce(sum(failed), 0) / max(days) / ${minutesIn(range)})::float8 as failed_polls,
+      avg(lag)::float8 as greatest_lag_ms
     from (
       select max(d.days) as days, sum(a.polls) as polls, sum(a.failed_polls) as failed, max(a.greatest_lag_ms) filter (where a.polls > 0) as lag
       from (${daysBefore(sql, range, earliest)}) d cross join ${sites} s

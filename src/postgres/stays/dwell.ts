@@ -40,7 +40,7 @@ export async function readUsual(
   const rows = await sql<{ site: string; state: number; stays: number; calm: number; calmStuck: number; first: Instant }[]>`
     select site, state, sum(well + overdue)::float8 as stays,
       coalesce(sum(well + overdue) filter (where calm), 0)::float8 as calm,
-      coalesce(sum(overdue) filter (where calm), 0)::float8 as "calmStuck",
+      coalesce(sum(overdue) filter (where calm), 0)::float8 as calm_stuck,
       min(day)::timestamp at time zone 'UTC' as first
     from purchase_watch_internal.stay_days where ${daysAfter(sql, since)} and ${site === null ? sql`true` : sql`site = ${site}`}
     group by site, state order by site, state`;

@@ -105,7 +105,7 @@ async function changesOf(
   // has the order: in another one the planner would search a small site's rows among those of large sites. Completed purchases
   // that are to be polled once more have the status `watching`.
   return sql`
-    select w.last_at as "lastWellAt", w.before as "wellBefore", o.since as "stuckSinceThen"
+    select w.last_at as last_well_at, w.before as well_before, o.since as stuck_since_then
     from ${listed(sql, parts)}
     cross join lateral (
       select max(e.at) as last_at, count(*) filter (where e.at >= e.latest - ${LATELY} * interval '1 ms') as before
@@ -132,7 +132,7 @@ async function changesOf(
 /** Orders of stuck purchases, and how many of them have a purchase that was registered later. */
 const ordersOf = (sql: Queries, { parts, since }: { parts: readonly StuckPlace[]; since: Instant }) =>
   onlyRow(sql<{ orders: number; begunAgain: number }[]>`
-    select count(*) as orders, count(*) filter (where again) as "begunAgain"
+    select count(*) as orders, count(*) filter (where again) as begun_again
     from (
       select p.site, ${orderOf(sql)} as key,
         bool_or(exists (select from (${othersOfOrder(sql)}) o where o.registered_at > p.registered_at)) as again

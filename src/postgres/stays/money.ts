@@ -7,6 +7,10 @@ export const MOST_READ = 1_000;
 /** Currencies that are named at most, those with most purchases first. */
 const MOST_CURRENCIES = 60;
 
+/** SQL: the price of a purchase as digits and its currency, from its stored fields `d`; null where they are not known. */
+export const AMOUNT = `purchase_watch_internal.stored_number(d.fields, 'Price')::text as price,
+  nullif(btrim(purchase_watch_internal.stored_text(d.fields, 'CurrencyCode')), '') as currency`;
+
 /** The money that stuck purchases wait with. */
 export interface MoneyWaiting {
   /** Exact sums as digits by currency, those of most orders first. */

@@ -82,12 +82,12 @@ export async function* recordedStays(
   await past`
     declare recorded_stays no scroll cursor for select p.site, t.to_state as state,
       ${customerOf(past)}::text as customer,
-      t.not_after as "enteredAt", coalesce(n.not_before, p.seen_at, t.not_after) as "seenAt",
-      n.not_after as "leftAt", n.to_state as "toState",
-      case when n.purchase is null then p.ended_at end as "unwatchedAt",
+      t.not_after as entered_at, coalesce(n.not_before, p.seen_at, t.not_after) as seen_at,
+      n.not_after as left_at, n.to_state,
+      case when n.purchase is null then p.ended_at end as unwatched_at,
       case when coalesce(n.not_after, p.seen_at) - t.not_after >= ${long}::float8 * interval '1 ms'
-        then ${paidByAnotherAt(past)} end as "paidAt",
-      t.from_sequence is null and ${isOfFirstLoad(past, past`f.at`)} as "firstSight"
+        then ${paidByAnotherAt(past)} end as paid_at,
+      t.from_sequence is null and ${isOfFirstLoad(past, past`f.at`)} as first_sight
     from purchase_watch_internal.purchase_transitions t
     join purchase_watch.purchases p on p.id = t.purchase
     join purchase_watch_internal.sites s on s.name = p.site and s.configured
@@ -112,7 +112,7 @@ export async function* recordedPayments(
 ): AsyncGenerator<readonly RecordedPayment[]> {
   await past`
     declare recorded_payments no scroll cursor for
-    select p.site, p.state_since as at, m.place::float8 as place, coalesce(${isOldPayment(past, past`f.at`)}, false) as "isOld"
+    select p.site, p.state_since as at, m.place::float8 as place, coalesce(${isOldPayment(past, past`f.at`)}, false) as is_old
     from purchase_watch.purchases p join purchase_watch_internal.sites s on s.name = p.site and s.configured
     left join (${firstAnswers(past)}) f on f.site = p.site
     cross join lateral (
@@ -143,7 +143,7 @@ const firstAnswers = (past: Queries) => past`
 
 /** When sites could not be asked, by the incidents of kind `unreachable`. */
 export const recordedOutages = (past: Queries, { from, to, site }: Span & { site: string | null }) => past<RecordedOutage[]>`
-    select i.site, i.severity, i.since, i.opened_at as "noticedAt",
+    select i.site, i.severity, i.since, i.opened_at as noticed_at,
       coalesce(i.quiet_since, i.ended_at) as until
     from purchase_watch_internal.incidents i join purchase_watch_internal.sites s on s.name = i.site and s.configured
     where i.kind = 'unreachable' and i.since < ${to}::timestamptz
@@ -153,7 +153,7 @@ export const recordedOutages = (past: Queries, { from, to, site }: Span & { site
 
 /** Silences that held at some moment of a time. A silence counts from its creation, even when its start is earlier. */
 export const recordedSilences = (past: Queries, { from, to }: Span) => past<Silence[]>`
-    select kind, site, state, subscriber, greatest(starts_at, created_at) as "startsAt", ends_at as "endsAt"
+    select kind, site, state, subscriber, greatest(starts_at, created_at) as starts_at, ends_at
     from purchase_watch_internal.silences
     where ends_at > ${from}::timestamptz and greatest(starts_at, created_at) < ${to}::timestamptz
       and ends_at > created_at

@@ -26,8 +26,7 @@ export const loadStays = (sql: Queries, limit: number) => sql<StoredStay[]>`
       select p.id from purchase_watch.purchases p where p.id = any(array(select purchase from next where outcome = 'overdue'))),
     unlocked as materialized (
       select p.id from purchase_watch.purchases p where p.id = any(array(select id from stuck)) for key share skip locked)
-    select id, purchase, site, state, to_state as "toState", outcome, customer::text as customer, first_sight as "firstSight", found_late as "foundLate",
-      entered_at as "enteredAt", at,
+    select id, purchase, site, state, to_state, outcome, customer::text as customer, first_sight, found_late, entered_at, at,
       shortest_ms as shortest, longest_ms as longest
     from next where outcome <> 'overdue' or purchase is null
       or purchase not in (select id from stuck where id not in (select id from unlocked)) order by id`;

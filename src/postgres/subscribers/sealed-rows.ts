@@ -35,4 +35,4 @@ export interface KeyHolder {
 
 /** The running daemons with their keys. */
 export const keyHolders = (sql: Queries) => sql<KeyHolder[]>`
-    select id as replica, secrets_keys as "keyIds" from purchase_watch_internal.replicas where expires_at > clock_timestamp() order by id`;
+    select id as replica, secrets_keys as key_ids from purchase_watch_internal.replicas where expires_at > clock_timestamp() order by id`;

@@ -54,12 +54,10 @@ export interface StoredSubscriber extends SubscriberRow {
 }
 
 const COLUMNS = `
-  s.id, s.name, s.kind, s.audience, s.status, s.status_reason as "statusReason", s.origin, s.types, s.sites, s.states, s.description,
-  s.url, s.keys, s.options, s.format, case when s.old_keys_until > now() then s.old_keys_until end as "oldKeysUntil",
-  s.address_hash as "addressHash", s.created_at as "createdAt",
-  h.failures, h.pauses, h.failing_since as "failingSince",
-  h.paused_until as "pausedUntil", h.last_error as "lastError", h.cause,
-  h.our_failures as "ourFailures", h.our_failing_since as "ourFailingSince", h.our_error as "ourError"`;
+  s.id, s.name, s.kind, s.audience, s.status, s.status_reason, s.origin, s.types, s.sites, s.states, s.description,
+  s.url, s.keys, s.options, s.format, case when s.old_keys_until > now() then s.old_keys_until end as old_keys_until,
+  s.address_hash, s.created_at, h.failures, h.pauses, h.failing_since, h.paused_until, h.last_error, h.cause,
+  h.our_failures, h.our_failing_since, h.our_error`;
 const JOINED =
   'purchase_watch_internal.subscribers s left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id';
 
@@ -113,12 +111,7 @@ export const namesOfTheApi = (sql: Queries, names: readonly string[]) =>
 
 /** All subscribers that the configuration or the API has at present. */
 export const listSubscribers = (sql: Queries) => sql<SubscriberRow[]>`
-    select id, name, kind, audience, status, status_reason as "statusReason" from purchase_watch_internal.subscribers where configured order by id`;
-
-/** The channels for people. */
-export async function peopleChannels(sql: Queries): Promise<{ id: number; name: string }[]> {
-  return (await listSubscribers(sql)).filter(({ audience }) => audience === 'people');
-}
+    select id, name, kind, audience, status, status_reason from purchase_watch_internal.subscribers where configured order by id`;
 
 /** All present subscribers with all their stored fields. */
 export async function readSubscribers(sql: Queries): Promise<StoredSubscriber[]> {

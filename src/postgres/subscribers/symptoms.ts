@@ -6,7 +6,7 @@ import { GIVEN_UP_LATELY, LONG_FAILURE, SUBSCRIBER_TROUBLES, type SubscriberTrou
 import type { Symptom } from '../../domain/incidents/symptom.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
-import { firstRow, firstValues } from '../connection/rows.ts';
+import { firstRow } from '../connection/rows.ts';
 import { RANKS } from '../deliveries/deliveries.ts';
 import { MOST_WAITING } from '../deliveries/waiting.ts';
 import { EVERY_SHARD } from '../migrations/names.ts';
@@ -86,42 +86,27 @@ export interface SubscriberCondition {
 /** The condition of a subscriber, given when its trouble began; null when there is no subscriber of this name any more. */
 export const subscriberCondition = (sql: Queries, { name, since }: { name: string; since: Instant }) =>
   firstRow(sql<SubscriberCondition[]>`
-    select s.id, s.kind, s.audience, s.origin, s.status, s.status_reason as "statusReason",
-      case s.status when 'off' then s.failed_at end as "failedAt",
-      coalesce(h.failures, 0) as failures, h.failing_since as "failingSince",
-      h.our_failing_since as "ourFailingSince",
+    select s.id, s.kind, s.audience, s.origin, s.status, s.status_reason, case s.status when 'off' then s.failed_at end as failed_at,
+      coalesce(h.failures, 0) as failures, h.failing_since, h.our_failing_since,
       h.our_failing_since is not null and h.our_failures = 0 as untried,
-      case when s.status = 'active' and n.due_at is not null then greatest(h.paused_until, n.due_at) end as "nextTryAt",
-      coalesce(h.last_error, h.our_error, l.last_error) as "lastError", w.count as waiting, g.count as "givenUp",
-      made.at as "givenUpFrom", t.settled_at as "deliveredAt"
+      case when s.status = 'active' and n.due_at is not null then greatest(h.paused_until, n.due_at) end as next_try_at,
+      coalesce(h.last_error, h.our_error, l.last_error) as last_error, w.count as waiting, g.count as given_up,
+      made.at as given_up_from, t.settled_at as delivered_at
     from purchase_watch_internal.subscribers s
     left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
     cross join lateral (
       select count(*) from (
         select from purchase_watch_internal.deliveries d
         where d.subscriber = s.id and d.status = 'pending' limit ${MOST_WAITING}) d) w
-    -- Reads the first pending delivery of each shard and rank.
-    cross join lateral (
-      select min(front.due_at) as due_at from ${sql.unsafe(EVERY_SHARD)}
-      cross join unnest(${RANKS}::smallint[]) as k (rank)
-      cross join lateral (
-        select d.due_at from purchase_watch_internal.deliveries d
-        where d.subscriber = s.id and d.shard = g.shard and d.rank = k.rank and d.status = 'pending' order by d.due_at, d.event limit 1) front) n
-    cross join lateral (
-      select count(*), max(d.settled_at) as last from (
-        select q.settled_at from purchase_watch_internal.deliveries q
-        where q.subscriber = s.id and q.status = 'exhausted' and q.settled_at >= ${since}::timestamptz
-        order by q.settled_at limit ${MOST_WAITING}) d) g
+    cross join lateral (${firstDue(sql)}) n
+    cross join lateral (select count(*), max(q.settled_at) as last from (${firstGivenUp(sql, since, MOST_WAITING)}) q) g
     left join lateral (
       select q.last_error from purchase_watch_internal.deliveries q
       where q.subscriber = s.id and q.status = 'exhausted' and q.settled_at = g.last limit 1) l on true
     -- Of those given up first: their events are the oldest.
     cross join lateral (
-      select min(e.created_at) as at from (
-        select q.event from purchase_watch_internal.deliveries q
-        where q.subscriber = s.id and q.status = 'exhausted' and q.settled_at >= ${since}::timestamptz
-        order by q.settled_at limit ${MOST_READ}) d
-      join purchase_watch_internal.events e on e.position = d.event) made
+      select min(e.created_at) as at from (${firstGivenUp(sql, since, MOST_READ)}) q
+      join purchase_watch_internal.events e on e.position = q.event) made
     -- Reads several: the newest delivery need not be the one taken last, because a delivery that failed for long is taken late.
     cross join lateral (
       select max(settled_at) as settled_at from (
@@ -129,9 +114,24 @@ export const subscriberCondition = (sql: Queries, { name, since }: { name: strin
         where d.subscriber = s.id and d.status = 'delivered' order by d.id + 0 desc limit ${MOST_READ}) d) t
     where s.configured and s.name = ${name}`);
 
-/** The names of the channels for people that take messages, as far as is known: without those that are off, or fail for long. */
-export const hearingChannels = (sql: Queries, now: Instant) =>
-  firstValues<string>(sql`
-    select s.name from purchase_watch_internal.subscribers s left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
-    where s.configured and s.audience = 'people' and s.status = 'active'
-      and coalesce(least(h.failing_since, h.our_failing_since) > ${now - LONG_FAILURE}::timestamptz, true) order by s.id`);
+/** The channels for people. `isDeaf`: as far as is known, the channel takes no messages, because it is off or fails for long. */
+export const peopleChannels = (sql: Queries, now: Instant) => sql<{ id: number; name: string; isDeaf: boolean }[]>`
+    select s.id, s.name, s.status <> 'active' or coalesce(least(h.failing_since, h.our_failing_since) <= ${now - LONG_FAILURE}::timestamptz, false) as is_deaf
+    from purchase_watch_internal.subscribers s left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
+    where s.configured and s.audience = 'people' order by s.id`;
+
+/** The names of the channels for people that take messages. */
+export const hearingChannels = async (sql: Queries, now: Instant): Promise<string[]> =>
+  (await peopleChannels(sql, now)).filter(({ isDeaf }) => !isDeaf).map(({ name }) => name);
+/** When the first pending delivery of the subscriber `s` is due: reads the first of each shard and rank. */
+const firstDue = (sql: Queries) => sql`
+      select min(front.due_at) as due_at from ${sql.unsafe(EVERY_SHARD)}
+      cross join unnest(${RANKS}::smallint[]) as k (rank)
+      cross join lateral (
+        select d.due_at from purchase_watch_internal.deliveries d
+        where d.subscriber = s.id and d.shard = g.shard and d.rank = k.rank and d.status = 'pending' order by d.due_at, d.event limit 1) front`;
+
+/** The deliveries of the subscriber `s` that were given up first since a moment. */
+const firstGivenUp = (sql: Queries, since: Instant, most: number) => sql`
+      select d.event, d.settled_at from purchase_watch_internal.deliveries d
+      where d.subscriber = s.id and d.status = 'exhausted' and d.settled_at >= ${since}::timestamptz order by d.settled_at limit ${most}`;

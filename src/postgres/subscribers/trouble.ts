@@ -1,26 +1,10 @@
-/** Subscribers in trouble: read from present failures, of which there are few in normal operation. */
+/** Deliveries that fail or were given up: read from present failures, of which there are few in normal operation. */
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
-import { MOST_WAITING } from '../deliveries/waiting.ts';
 
-/** A subscriber whose deliveries wait or fail, or were given up lately. */
-export interface TroubledSubscriber {
+/** Deliveries to a subscriber that fail, or were given up lately. */
+export interface FailingDeliveries {
   readonly name: string;
-  readonly origin: 'configuration' | 'api';
-  /** Why the subscriber is off, or null while it is on. */
-  readonly offBecause: string | null;
-  /** Failures in a row; 0 while deliveries succeed. */
-  readonly failures: number;
-  readonly failingSince: Instant | null;
-  /** Since when the daemons do not reach the subscriber for a reason on their side, or null; `ourError` is the reason. */
-  readonly ourFailingSince: Instant | null;
-  /** Whether no delivery is even tried, because a daemon cannot use what is stored of the subscriber. */
-  readonly untried: boolean;
-  readonly ourError: string | null;
-  /** Until when the subscriber is paused; a past moment means that one delivery must succeed first. Null while it is not paused. */
-  readonly pausedUntil: Instant | null;
-  /** Parked deliveries of a subscriber that is paused, off or not reached; counting ends at `MOST_WAITING`. */
-  readonly parked: number;
   /** Deliveries that failed and wait for another try; counting ends at `MOST_FAILING`. */
   readonly failing: number;
   readonly lastError: string | null;
@@ -31,20 +15,10 @@ export interface TroubledSubscriber {
 /** Counting more would only cost time. */
 export const MOST_FAILING = 1_000;
 
-/** Subscribers that are paused, off or not reached, whose deliveries fail, or for whom some were given up within the last day. */
-export const troubledSubscribers = (sql: Queries) => sql<TroubledSubscriber[]>`
-    select s.name, s.origin, case s.status when 'off' then coalesce(s.status_reason, 'No reason is known.') end as "offBecause",
-      coalesce(h.failures, 0) as failures, h.failing_since as "failingSince",
-      h.paused_until as "pausedUntil", p.parked,
-      h.our_failing_since as "ourFailingSince", h.our_error as "ourError",
-      h.our_failing_since is not null and h.our_failures = 0 as untried,
-      f.failing, coalesce(h.last_error, f.error) as "lastError", g.settled_at as "givenUpAt"
+/** Of each configured subscriber whose deliveries fail, or for whom some were given up within the last day. */
+export const failingDeliveries = (sql: Queries) => sql<FailingDeliveries[]>`
+    select s.name, f.failing, f.error as last_error, g.settled_at as given_up_at
     from purchase_watch_internal.subscribers s
-    left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
-    cross join lateral (
-      select count(*) as parked from (
-        select from purchase_watch_internal.deliveries d
-        where d.subscriber = s.id and d.status = 'pending' and (s.status = 'off' or h.paused_until is not null or h.our_failing_since is not null) limit ${MOST_WAITING}) d) p
     cross join lateral (
       select count(*) as failing, (array_agg(last_error order by id desc))[1] as error from (
         select d.id, d.last_error from purchase_watch_internal.deliveries d
@@ -52,7 +26,7 @@ export const troubledSubscribers = (sql: Queries) => sql<TroubledSubscriber[]>`
     left join lateral (
       select d.settled_at from purchase_watch_internal.deliveries d
       where d.subscriber = s.id and d.status = 'exhausted' order by d.id + 0 desc limit 1) g on g.settled_at > now() - interval '1 day'
-    where s.configured and (s.status = 'off' or h.paused_until is not null or h.our_failing_since is not null or f.failing > 0 or g.settled_at is not null) order by s.id`;
+    where s.configured and (f.failing > 0 or g.settled_at is not null) order by s.id`;
 
 /** Deliveries that were given up within a day and not sent since; counting ends at `MOST_FAILING`. */
 export interface LostDeliveries {

@@ -83,7 +83,7 @@ async function arrivedOf(
   type Row = Omit<Gap, 'detail'> & { readonly id: string; readonly type: string; readonly position: number };
   for (let after = begin - 1; ; ) {
     const rows = await sql<Row[]>`
-      select e.id, e.type, e.position, nullif(e.site, '') as site, p.purchase_id as "purchaseId", e.sequence
+      select e.id, e.type, e.position, nullif(e.site, '') as site, p.purchase_id, e.sequence
       from (
         select event from purchase_watch_internal.deliveries
         where subscriber = ${subscriber} and status = 'delivered' and event > ${after}::bigint order by event limit ${BATCH}) d

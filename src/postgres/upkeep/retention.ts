@@ -48,7 +48,7 @@ export async function removeEnded(
       delete from purchase_watch.purchases p using candidate c where p.id = c.id and c.id not in (select id from busy) returning p.id),
     last as (select ended_at, id from page order by ended_at desc, id desc limit 1)
     select (select count(*) from page) as looked, (select count(*) from removed) as removed,
-      (select ended_at::text from last) as "endedAt", (select id from last) as id`;
+      (select ended_at::text from last) as ended_at, (select id from last) as id`;
   const more = row.looked >= limit && row.endedAt !== null && row.id !== null;
   return { removed: row.removed, last: more ? { endedAt: row.endedAt!, id: row.id! } : null };
 }

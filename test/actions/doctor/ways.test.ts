@@ -1,10 +1,10 @@
 /** What doctor says of proxies: which way each address is called, and what to do about a proxy that fails. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createSimulator, type Simulator } from '../../../packages/simulator/src/simulator.ts';
 import type { Finding } from '../../../src/actions/overview/finding.ts';
 import { sealKeys, sealUrl } from '../../../src/channels/outgoing/sealed.ts';
 import { insertSubscriber } from '../../../src/postgres/subscribers/changes.ts';
 import { createSecrets } from '../../../src/runtime/secrets/secrets.ts';
-import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
 import { runCommand } from '../../cli/run.ts';
 import { type ConnectProxy, startConnectProxy } from '../../support/connect-proxy.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';

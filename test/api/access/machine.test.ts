@@ -60,7 +60,7 @@ test('read, register and erase are refused, and the console asks for a link', as
   const posted = await fetch(`${origin}/purchases/register`, { ...form, headers: { origin: own } });
   expect([posted.status, posted.headers.get('location')]).toEqual([303, '/sign-in']);
   const rows = await t.database.sql`select purchase_id, reference from purchase_watch.purchases`;
-  expect(rows).toEqual([{ purchase_id: purchaseId, reference: 'a-customer' }]);
+  expect(rows).toEqual([{ purchaseId, reference: 'a-customer' }]);
   const known = await fetch(`${t.app.url()}/v1/purchases/${purchaseId}`, { headers: AS_MACHINE });
   expect(await known.json()).toMatchObject({ reference: 'a-customer' });
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { DatabaseNumbers } from '../../../src/api/metrics/database-numbers.ts';
+import type { DatabaseNumbers } from '../../../src/actions/overview/database-numbers.ts';
 import { type MetricSources, metricFamilies } from '../../../src/api/metrics/metric-families.ts';
 import { goneForgetter } from '../../../src/api/metrics/metrics.ts';
 import { connect } from '../../../src/postgres/connection/database.ts';

@@ -53,7 +53,7 @@ describe('one purchase', () => {
     expect(body).toMatchObject({ site: 'default', reference: null, metadata: null });
     const nudges = await api.sql`
       select p.purchase_id, n.shard = p.shard as same from purchase_watch_internal.nudges n join purchase_watch.purchases p on p.id = n.purchase`;
-    expect([...nudges]).toEqual([{ purchase_id: 'p-1', same: true }]);
+    expect([...nudges]).toEqual([{ purchaseId: 'p-1', same: true }]);
   });
 
   const nested = (levels: number, open: string, close: string): string =>

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startSimulator } from '../../../src/simulator/index.ts';
+import { startSimulator } from '../../../packages/simulator/src/index.ts';
 import { openApiDocument } from '../../../tools/client-types.ts';
 import { installOwnPackages } from '../../../tools/own-packages.ts';
 

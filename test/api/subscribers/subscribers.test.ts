@@ -207,7 +207,7 @@ describe('subscribers', () => {
       format: 'cloudevents',
       url: 'https://a.example/…',
     });
-    expect((await stored('busy'))[0]!.address_hash).not.toBe(before!.address_hash);
+    expect((await stored('busy'))[0]!.addressHash).not.toBe(before!.addressHash);
   });
 
   test('what was encrypted with another key cannot be changed in part', async () => {
@@ -252,7 +252,7 @@ describe('subscribers', () => {
       expect([status, body.code]).toEqual([404, 'subscriber_not_found']);
     }
     expect((await add({ name: 'leaving', url: 'https://b.example' })).status).toBe(201);
-    expect((await stored('leaving')).map(({ url, deleted_at }) => [url !== null, deleted_at !== null])).toEqual([
+    expect((await stored('leaving')).map(({ url, deletedAt }) => [url !== null, deletedAt !== null])).toEqual([
       [false, true],
       [true, false],
     ]);

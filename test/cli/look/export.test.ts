@@ -42,7 +42,12 @@ test('transitions are those of the view, in order, and each belongs to its event
   }));
   expect(rows.length).toBeGreaterThan(10);
   expect(named.toSorted((a, b) => String(a.event_id).localeCompare(String(b.event_id)))).toEqual(
-    [...known].map((row) => ({ ...row })).toSorted((a, b) => a.event_id.localeCompare(b.event_id)),
+    known
+      .map((row) => ({
+        ...{ purchase_id: row.purchaseId, site: row.site, sequence: row.sequence, from_name: row.fromName },
+        ...{ to_name: row.toName, event_id: row.eventId },
+      }))
+      .toSorted((a, b) => a.event_id.localeCompare(b.event_id)),
   );
   for (const { not_after, not_before } of rows)
     expect([not_after, not_before ?? not_after]).toEqual(
@@ -54,7 +59,7 @@ test('stays are those of the view that ended, and the view has the others', asyn
   const rows = await rowsOf('stays');
   const view = await t.database.sql`
     select purchase_id, state_name, to_name, seconds, stuck_at is not null as was_stuck, is_waiting from purchase_watch.stays order by entered_at`;
-  const ended = view.filter(({ to_name }) => to_name !== null);
+  const ended = view.filter(({ toName }) => toName !== null);
   expect(rows.length).toBe(ended.length);
   const ofOne = rows.filter(({ purchase_id }) => purchase_id === FORMULA);
   expect(ofOne.map(({ state_name, to_name, stuck_at }) => [state_name, to_name, stuck_at !== null])).toEqual([
@@ -62,9 +67,9 @@ test('stays are those of the view that ended, and the view has the others', asyn
     ['WaitingForCardPayments', 'Completed', true],
   ]);
   expect(ofOne.map(({ seconds }) => seconds)).toEqual(
-    ended.filter(({ purchase_id }) => purchase_id === FORMULA).map(({ seconds }) => seconds),
+    ended.filter(({ purchaseId }) => purchaseId === FORMULA).map(({ seconds }) => seconds),
   );
-  expect(view.filter(({ is_waiting }) => is_waiting).map(({ state_name, was_stuck }) => [state_name, was_stuck])).toEqual(
+  expect(view.filter(({ isWaiting }) => isWaiting).map(({ stateName, wasStuck }) => [stateName, wasStuck])).toEqual(
     Array(4).fill(['WaitingForCardPayments', true]),
   );
 });

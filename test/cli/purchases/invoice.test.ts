@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
+import { createSimulator, type Simulator } from '../../../packages/simulator/src/simulator.ts';
 import type { TestDatabase } from '../../support/database.ts';
 import { databaseOf } from '../command.ts';
 import { runCommand } from '../run.ts';

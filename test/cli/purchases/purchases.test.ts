@@ -95,7 +95,7 @@ describe('without a daemon', () => {
     const body = JSON.parse((await command('status', '--site', 'se', '--json')).stdout);
     expect(body).toMatchObject({
       purchases: { oldestStuck: { purchaseId: '3f6b8a52-6c7e', site: 'se' } },
-      incidents: { data: [{ id: 'inc_1', acknowledgedBy: 'Ann', silencedUntil: null }] },
+      incidents: { data: [{ id: 'inc_1', owner: 'Ann', silencedUntil: null }] },
     });
     await database.sql`delete from purchase_watch_internal.incidents`;
     expect((await command('status')).stdout).not.toContain('incident');

@@ -186,7 +186,7 @@ describe('files', () => {
     expect(stdout).toContain('12 001 new, 2 known before');
     expect((await watched()).find(({ id }) => id === 'a')).toMatchObject({ reference: 'first' });
     const by = await database.sql`select distinct registered_by from purchase_watch.purchases`;
-    expect(by).toEqual([{ registered_by: 'cli' }]);
+    expect(by).toEqual([{ registeredBy: 'cli' }]);
   });
 
   test('--json lists the bad lines, and standard error tells them as well', async () => {

@@ -7,11 +7,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { createSimulator } from '../../../packages/simulator/src/simulator.ts';
 import { addSubscriber } from '../../../src/actions/subscribers/subscribers.ts';
 import { freePort } from '../../../src/demo/cast/free-port.ts';
 import { machineKey } from '../../../src/runtime/secrets/kept-key.ts';
 import { createSecrets } from '../../../src/runtime/secrets/secrets.ts';
-import { createSimulator } from '../../../src/simulator/simulator.ts';
 import { testDatabase } from '../../support/database.ts';
 import { runCommand } from '../run.ts';
 

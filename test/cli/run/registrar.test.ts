@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createSimulator, type Simulator } from '../../../packages/simulator/src/simulator.ts';
 import { createRegistrar } from '../../../src/cli/run/registrar.ts';
 import { freePort } from '../../../src/demo/cast/free-port.ts';
-import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
 import { KEYS, OPERATOR, READER } from '../../support/browser.ts';
 import { startTestApp, type TestApp } from '../../support/test-app.ts';
 

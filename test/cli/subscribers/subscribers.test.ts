@@ -78,7 +78,7 @@ describe('with a daemon', () => {
       types: null,
       status: 'off',
     });
-    expect((await command('status')).stdout).toMatch(/^books is off: It was switched off by hand\. .*--status active$/m);
+    expect((await command('status')).stdout).toMatch(/^books is off \(It was switched off by hand\); .*--status active/m);
     expect(await json('subscribers', 'change', 'books', '--status', 'active')).toMatchObject({ status: 'active' });
     expect(await json('subscribers', 'rotate-secret', 'books', '--overlap', '1h')).toEqual({
       secret: expect.stringMatching(/^whsec_/),

@@ -32,11 +32,7 @@ interface Replica extends OwnershipKeeper {
 /** A replica on a machine of its own, unless told otherwise: nobody can see whether its process lives. */
 function replica(
   id: string,
-  {
-    process = `machine-of-${id} 1 1`,
-    sql = database.sql,
-    onStep,
-  }: Partial<Pick<OwnershipOptions, 'process' | 'sql' | 'onStep'>> = {},
+  { process = `machine-of-${id} 1 1`, sql = database.sql }: Partial<Pick<OwnershipOptions, 'process' | 'sql'>> = {},
 ): Replica {
   const followed: number[] = [];
   const clock = { monotonic: () => elapsed, wall: () => elapsed + wallAhead, follow: (now: number) => 0 * followed.push(now) };
@@ -48,7 +44,6 @@ function replica(
     process,
     ttl: TTL,
     renewEvery: 2_000,
-    ...(onStep && { onStep }),
   });
   const gained: number[] = [];
   const lostShards: number[] = [];
@@ -325,119 +320,28 @@ describe('a row that was deleted', () => {
   });
 });
 
-describe('a clock that was set back while a replica stood still', () => {
-  const clocks = () =>
-    database.sql<{ id: number; ahead: number }[]>`
-      select id, round(extract(epoch from clock_reached - clock_timestamp()))::integer as ahead
-      from purchase_watch_internal.shards where clock_reached > clock_timestamp() + interval '10 seconds' order by id`;
-
-  test('is followed by the next owner of its shards, once, also when the first try fails', async () => {
-    const steps: (readonly [number, number])[] = [];
-    let isFailing = true;
-    const a = replica('a');
-    const b = replica('b', {
-      onStep: async (step, { length }) => {
-        steps.push([Math.round(step / 60_000), length]);
-        if (isFailing) throw new Error('the connection broke');
-        return null;
-      },
-    });
-    await settle(a);
-    // Its last renewal was made by a clock two hours ahead of the present one.
-    await database.sql`update purchase_watch_internal.replicas set expires_at = expires_at + interval '2 hours' where id = 'a'`;
-    await b.tick();
-    elapsed += TTL;
-    await expect(b.tick()).rejects.toThrow('the connection broke');
-    expect(b.owned()).toEqual([]);
-    expect(await clocks()).toHaveLength(64);
-    isFailing = false;
-    for (let round = 0; round < 3; round++) await b.tick();
-    expect(b.owned()).toHaveLength(64);
-    expect(steps).toEqual([
-      [-120, 64],
-      [-120, 64],
-    ]);
-    expect(await clocks()).toEqual([]);
+test('a clock that was set back ends all that memory holds, and the shards are taken again under epochs that refuse what was under way', async () => {
+  let step = 0;
+  let forgotten = 0;
+  const lines: string[] = [];
+  const destination = { write: (line: string) => lines.push(line) } as unknown as NodeJS.WritableStream;
+  const a = createOwnership({
+    ...{ sql: database.sql, replica: 'a', process: 'm 1 1', ttl: TTL, renewEvery: 2_000 },
+    log: createLogger({ level: 'info', destination }),
+    clock: { monotonic: () => elapsed, follow: () => step },
   });
-
-  test('is noted on the shards before what is due is moved, for an owner that comes after a crash', async () => {
-    let ahead = 0;
-    const clock = { monotonic: () => elapsed, follow: () => ahead };
-    const onStep = () => Promise.reject(new Error('killed'));
-    const a = createOwnership({
-      sql: database.sql,
-      clock,
-      log,
-      replica: 'a',
-      process: 'm 1 1',
-      ttl: TTL,
-      renewEvery: 2_000,
-      onStep,
-    });
-    await a.tick();
-    ahead = -7_200_000;
-    await expect(a.tick()).rejects.toThrow('killed');
-    expect((await clocks()).map((row) => Math.round(row.ahead / 60))).toEqual(ALL.map(() => 120));
-  });
-
-  test('is noted on what a replica releases: how far the clock had come with its last renewal', async () => {
-    const renewedAhead = () =>
-      database.sql`update purchase_watch_internal.replicas set expires_at = expires_at + interval '2 hours' where id = 'a'`;
-    const [a, b] = [replica('a'), replica('b')];
-    await settle(a);
-    // Nothing was set back, and nothing is moved.
-    await a.handOver();
-    expect(await clocks()).toEqual([]);
-    const [known] = await database.sql<[{ all: boolean }]>`
-      select bool_and(clock_reached between clock_timestamp() - interval '1 minute' and clock_timestamp()) as all from purchase_watch_internal.shards`;
-    expect(known.all).toBe(true);
-    await settle(b);
-    expect(b.owned()).toEqual(ALL);
-    await b.release();
-
-    const aheads = async (): Promise<number[]> => (await clocks()).map((row) => Math.round(row.ahead / 60));
-    const again = replica('a');
-    await settle(again);
-    await renewedAhead();
-    await again.handOver();
-    expect(await aheads()).toEqual(ALL.map(() => 120));
-    await database.sql`update purchase_watch_internal.shards set clock_reached = null`;
-    await again.release();
-    const cutShort = replica('a');
-    await settle(cutShort);
-    await renewedAhead();
-    await cutShort.release();
-    expect(await aheads()).toEqual(ALL.map(() => 120));
-  });
-
-  test('is noted before shards are given to another living replica', async () => {
-    let step = 0;
-    const steps: number[] = [];
-    const a = createOwnership({
-      ...{ sql: database.sql, log, replica: 'a', process: 'm 1 1', ttl: TTL, renewEvery: 2_000 },
-      clock: { monotonic: () => elapsed, follow: () => step },
-      onStep: async () => null,
-    });
-    let later = 0;
-    const b = replica('b', {
-      onStep: async (by, { length }) => {
-        steps.push(Math.round(by / 60_000), length);
-        // Rows were locked, until the second time that they are tried.
-        return async () => ++later === 2;
-      },
-    });
-    await a.tick();
-    await b.tick();
-    step = -7_200_000;
-    await a.tick();
-    step = 0;
-    expect(a.owned()).toHaveLength(32);
-    await b.tick();
-    expect([steps, b.owned().length]).toEqual([[-120, 32], 32]);
-    expect(await clocks()).toEqual([]);
-    for (let tick = 0; tick < 3; tick++) await b.tick();
-    expect([steps, later]).toEqual([[-120, 32], 2]);
-  });
+  a.onOtherDatabase({ forget: () => forgotten++, prepare: async () => undefined });
+  await a.tick();
+  step = 7_200_000;
+  await a.tick();
+  expect([forgotten, a.epochOf(0)]).toEqual([0, 1]);
+  step = -7_200_000;
+  await a.tick();
+  step = 0;
+  await a.tick();
+  expect([forgotten, a.owned(), a.epochOf(0)]).toEqual([1, ALL, 2]);
+  expect(lines.join('')).not.toContain('lease.lost');
+  expect(lines.join('')).toContain('"byMs":-7200000');
 });
 
 describe('a statement whose answer is lost', () => {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createUpkeep, type Upkeep } from '../../../src/daemon/upkeep/upkeep.ts';
-import type { SkippedTime } from '../../../src/domain/values/skipped-time.ts';
+import type { SkippedTime } from '../../../src/domain/values/clock-steps.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
 import { releaseReplica, renewReplica } from '../../../src/postgres/shards/replicas.ts';
 import { createLogger } from '../../../src/runtime/logger.ts';
@@ -81,14 +81,18 @@ test('old purchases go at the set time, once, with one line that says how many',
 });
 
 test('a run of a clock that was set back since does not keep others waiting until that clock catches up', async () => {
-  await database.sql`update purchase_watch_internal.leases set done_at = now() + interval '90 days' where name = 'upkeep'`;
   const upkeep = await upkeepOf('a');
+  await keep(upkeep);
+  const { sql } = database;
+  await sql`update purchase_watch_internal.leases set done_at = now() + interval '90 days' where name = 'upkeep'`;
+  await sql`update purchase_watch_internal.renewals set renewed_at = now() + interval '91 days'`;
   await addEnded(1);
   await keep(upkeep);
   expect(await left()).toBe(0);
   await addEnded(1);
   await keep(upkeep);
   expect(await left()).toBe(1);
+  expect(log.join('')).toMatch(/"byMs":-78\d+,.*clock\.step_followed/);
 });
 
 test('a run that was missed while no daemon ran is done by the next one', async () => {
@@ -175,10 +179,10 @@ test('what waits for a channel for people that is off is given up after three da
   const given = await sql`
     select s.name, e.id, d.last_error from purchase_watch_internal.deliveries d join purchase_watch_internal.events e on e.position = d.event
     join purchase_watch_internal.subscribers s on s.id = d.subscriber where d.status = 'suppressed' order by e.id`;
-  const last_error = 'The channel was switched off for days after it was made.';
+  const lastError = 'The channel was switched off for days after it was made.';
   expect(given).toEqual([
-    { name: '@slack', id: 'evt_1', last_error },
-    { name: '@slack', id: 'evt_4', last_error },
+    { name: '@slack', id: 'evt_1', lastError },
+    { name: '@slack', id: 'evt_4', lastError },
   ]);
 });
 

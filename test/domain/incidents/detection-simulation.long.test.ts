@@ -4,10 +4,10 @@
  */
 
 import { expect, test } from 'vitest';
+import { createRandom } from '../../../packages/simulator/src/values/random.ts';
 import { feed, newDetection } from '../../../src/domain/incidents/detection.ts';
 import { averageRunLength } from '../../../src/domain/stays/run-length.ts';
 import type { SiteStay } from '../../../src/domain/stays/stay.ts';
-import { createRandom } from '../../../src/simulator/values/random.ts';
 import { alarmsIn, CARD, DAY, HOUR, learning, quantile, type Visits, visits } from '../../support/visits.ts';
 
 const MINUTE = 60_000;

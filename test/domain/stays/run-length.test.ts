@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { createRandom } from '../../../packages/simulator/src/values/random.ts';
 import { averageRunLength, averageUntilInARow, customersInARow, detectorFor } from '../../../src/domain/stays/run-length.ts';
-import { createRandom } from '../../../src/simulator/values/random.ts';
 
 const BASE = { p0: 0.05, p1: 0.25, threshold: 6 };
 

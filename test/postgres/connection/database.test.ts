@@ -46,6 +46,11 @@ describe('values', () => {
     const [echo] = await sql`select ${9007199254740993n}::int8 as value, ${[1, 2]}::int8[] as list`;
     expect(echo).toEqual({ value: 9007199254740993n, list: [1, 2] });
   });
+
+  test('columns come in camel case; names inside JSON stay', async () => {
+    const [row] = await database.sql`select 1 as next_poll_at, 2 as "isKnown", '{"not_after": 3}'::json as last_row`;
+    expect(row).toEqual({ nextPollAt: 1, isKnown: 2, lastRow: { not_after: expect.anything() } });
+  });
 });
 
 describe('connection', () => {

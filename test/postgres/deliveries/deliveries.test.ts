@@ -295,7 +295,7 @@ describe('an attempt that ended', () => {
     expect(await settled(id, { at: T + 5, excerpt: 'ok' })).toEqual(new Set([id]));
     expect(await row(id)).toMatchObject({ status: 'delivered', attempts: 1, settledAt: T + 5, error: null });
     const [kept] = await sql`select took_ms, http_status, excerpt from purchase_watch_internal.deliveries where id = ${id}`;
-    expect(kept).toEqual({ took_ms: 13, http_status: 204, excerpt: 'ok' });
+    expect(kept).toEqual({ tookMs: 13, httpStatus: 204, excerpt: 'ok' });
     expect(await sql`select from purchase_watch_internal.attempts`).toHaveLength(0);
   });
 
@@ -314,7 +314,7 @@ describe('an attempt that ended', () => {
     const attempts =
       await sql`select number, took_ms, http_status, outcome, fault, excerpt from purchase_watch_internal.attempts where delivery = ${id}`;
     expect([...attempts]).toEqual([
-      { number: 1, took_ms: 13, http_status: 503, outcome: 'http_503', fault: 'receiver', excerpt: null },
+      { number: 1, tookMs: 13, httpStatus: 503, outcome: 'http_503', fault: 'receiver', excerpt: null },
     ]);
   });
 

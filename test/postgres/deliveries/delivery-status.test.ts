@@ -5,7 +5,7 @@ import type { Sql } from '../../../src/postgres/connection/database.ts';
 import { findDelivery, listDeliveries } from '../../../src/postgres/deliveries/delivery-list.ts';
 import { paceOf } from '../../../src/postgres/deliveries/pace.ts';
 import { waitingDeliveries } from '../../../src/postgres/reports/overview.ts';
-import { troubledSubscribers } from '../../../src/postgres/subscribers/trouble.ts';
+import { failingDeliveries } from '../../../src/postgres/subscribers/trouble.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 import { rowsRead } from '../../support/rows-read.ts';
 
@@ -149,15 +149,11 @@ test('what waits is counted by status, and each is in one of them', async () => 
   expect(scanned).toBe(0);
 });
 
-test('who is in trouble is told with what is parked', async () => {
-  const troubled = await troubledSubscribers(sql);
-  expect(troubled.map(({ name, failures, parked, pausedUntil }) => [name, failures, parked, pausedUntil !== null])).toEqual([
-    ['well', 0, 0, false],
-    ['failing', 2, 0, false],
-    ['paused', 4, OF_EACH, true],
-    ['tried', 1, OF_EACH, true],
-    ['off', 0, OF_EACH, false],
-  ]);
+test('whose deliveries fail or were given up is told, of configured subscribers', async () => {
+  const failures = await failingDeliveries(sql);
+  expect(failures.map(({ name, failing, givenUpAt }) => [name, failing, givenUpAt !== null])).toEqual(
+    NAMES.filter((name) => name !== 'former').map((name) => [name, OF_EACH, true]),
+  );
 });
 
 test('the view about subscribers says how each is', async () => {

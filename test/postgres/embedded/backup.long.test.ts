@@ -42,7 +42,7 @@ test('a packed folder is the same database in another place', async () => {
     expect(await migrate(sql, MIGRATIONS)).toMatchObject({ applied: [] });
     return sql`select purchase_id, reference from purchase_watch.current_purchases`;
   });
-  expect([...rows]).toEqual([{ purchase_id: '2f1c9a7e', reference: 'ORD-1' }]);
+  expect([...rows]).toEqual([{ purchaseId: '2f1c9a7e', reference: 'ORD-1' }]);
 });
 
 test('the statements of an uninstall leave neither schema nor role', async () => {

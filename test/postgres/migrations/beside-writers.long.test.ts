@@ -152,7 +152,7 @@ test(`no migration makes writers of ${PURCHASES} purchases wait for ${LONGEST} m
   expect(reports.length).toBe(files.length - FILLED_AFTER + NEXT.length);
   expect(reports.filter(({ waited }) => waited >= LONGEST)).toEqual([]);
   // The reader was in the way, and the migration did not wait for its end in one go.
-  expect(reports.find(({ file }) => file === '0011_next_poll_reason.sql')?.tries).toBeGreaterThan(1);
+  expect(reports.at(-NEXT.length)?.tries).toBeGreaterThan(1);
   // A lock was waited for at all, or nothing was measured.
   expect(Math.max(...reports.map(({ waited }) => waited))).toBeGreaterThan(100);
   const [counted] = await sql`select count(*) from purchase_watch.purchases where purchase_id like 'new-%'`;

@@ -51,16 +51,6 @@ test('one newer file that does not serve a program is enough to refuse it', asyn
   );
 });
 
-test('a database of a development version is given the column when the first file names whom it serves', async () => {
-  await run();
-  await database.sql`alter table purchase_watch_internal.migrations drop column serves`;
-  expect(await run()).toMatchObject({ applied: [], version: 2 });
-  write('0003_notes.sql', '-- serves: 2\nalter table carts add note text;');
-  await run();
-  const rows = await database.sql`select number, serves from purchase_watch_internal.migrations order by number`;
-  expect(rows.map(({ serves }) => serves)).toEqual([null, null, 2]);
-});
-
 test('a login that may not migrate leaves a file pending that its program works without, and is refused for any other', async () => {
   await run();
   const { sql } = database;

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { digestOfDetails } from '../../../src/checkout/client.ts';
 import { decimal } from '../../../src/domain/values/exact-json.ts';
 import type { Queries } from '../../../src/postgres/connection/database.ts';
-import { connect } from '../../../src/postgres/connection/database.ts';
 import { FIRST_BULK_SLOT } from '../../../src/postgres/migrations/names.ts';
 import {
   type Cursor,
@@ -21,7 +20,6 @@ import {
 import { purchaseToAsk } from '../../../src/postgres/polling/site-reach.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
 import { findPurchases, type PurchaseRow, requestPoll } from '../../../src/postgres/purchases/purchases.ts';
-import { moveDueBack, type UnmovedRows } from '../../../src/postgres/shards/step-back.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 import { rowsRead } from '../../support/rows-read.ts';
 
@@ -333,9 +331,6 @@ describe('first polls of bulk registrations', () => {
   beforeEach(
     () => database.sql`insert into purchase_watch.purchases (purchase_id) select 'p-' || i from generate_series(1, 60) i`,
   );
-  const apart = async (): Promise<number> =>
-    (await database.sql`select from purchase_watch.purchases where due_slot = purchase_watch_internal.bulk_slot(next_poll_at)`)
-      .length;
 
   test('are met by no reading of other polls, and read to their end in one of their own', async () => {
     const cursors = ALL.map((shard) => ({ shard, slot: FIRST_BULK_SLOT - 1, id: 0 }));
@@ -356,87 +351,4 @@ describe('first polls of bulk registrations', () => {
     const [later] = await queue([dueSlot(Date.now()) + 100]);
     expect(await purchaseToAsk(database.sql, { site: 'default', after: dueSlot(Date.now()) })).toMatchObject({ id: later });
   });
-
-  test("stay apart when the database's clock is set back", async () => {
-    await database.sql`update purchase_watch.purchases set next_poll_at = next_poll_at + interval '1 hour', due_slot = due_slot + 360`;
-    const step = { replica: 'owner', holdings: ALL.map((shard) => ({ shard, epoch: 0 })), now: Date.now(), by: 3_600_000 };
-    expect(await moveDueBack(database.sql, step)).toMatchObject({ purchases: 60 });
-    expect(await apart()).toBe(60);
-    const [row] = await database.sql<{ latest: number }[]>`select max(due_slot) as latest from purchase_watch.purchases`;
-    expect(row!.latest).toBeLessThan(FIRST_BULK_SLOT + dueSlot(Date.now()) + 10);
-  });
-});
-
-test('a first poll that was planned while the clock was ahead is due at once, also in a shard of a replica that was cut off then', async () => {
-  const [ahead, planned, polled] = (await queue([1, 1, 1])) as [number, number, number];
-  const { sql } = database;
-  await sql`update purchase_watch.purchases set registered_at = now() + interval '3 hours', next_poll_at = now() + interval '2 hours',
-    due_slot = purchase_watch_internal.due_slot(now() + interval '2 hours'), polls = case when id = ${polled} then 1 else 0 end`;
-  await sql`update purchase_watch.purchases set next_poll_at = registered_at + interval '1 hour' where id = ${planned}`;
-  const now = Date.now();
-  await moveDueBack(sql, { replica: 'another', holdings: [], now, by: 3_600_000 });
-  const rows = await sql<{ id: number; slot: number }[]>`
-    select id::float8 as id, due_slot as slot from purchase_watch.purchases where next_poll_at <= ${now}::timestamptz`;
-  expect(rows).toEqual([{ id: ahead, slot: dueSlot(now) }]);
-  const nudges = await sql<{ count: number }[]>`
-    select count(*)::float8 as count from purchase_watch_internal.nudges where purchase = ${ahead}`;
-  // The other one is of the registration.
-  expect(nudges).toEqual([{ count: 2 }]);
-});
-
-test('a stay does not age by a step that was larger than the one after its last poll, as after a failover between two steps', async () => {
-  const [both, since] = (await queue([1, 1])) as [number, number];
-  const { sql } = database;
-  const now = Date.now();
-  await sql`update purchase_watch.purchases set state = 6, seen_at = ${now + 9_000_000}::timestamptz, excused_ms = 9_500_000,
-    state_since = case when id = ${both} then ${now + 8_990_000}::timestamptz else ${now - 5_000}::timestamptz end`;
-  await moveDueBack(sql, { replica: 'owner', holdings: [{ shard: 0, epoch: 0 }], now, by: 11_800_000 });
-  const rows = await sql`
-    select id::float8 as id, extract(epoch from seen_at - ${now}::timestamptz)::float8 as seen, extract(epoch from state_since - ${now}::timestamptz)::float8 as since,
-      excused_ms::float8 as excused from purchase_watch.purchases order by id`;
-  expect(rows).toEqual([
-    { id: both, seen: 0, since: -10, excused: 9_500_000 },
-    { id: since, seen: 0, since: -5, excused: 500_000 },
-  ]);
-});
-
-test('a row that another session has locked is moved back later, and keeps no other from being moved', async () => {
-  const [held, other] = (await queue([1, 1])) as [number, number];
-  const { sql } = database;
-  await sql`update purchase_watch.purchases set next_poll_at = now() + interval '3 hours', due_slot = purchase_watch_internal.due_slot(now() + interval '3 hours')`;
-  await sql`insert into purchase_watch_internal.silences (reason, created_by, starts_at, ends_at, created_at) values ('deploy', 'Kim', now() + interval '2 hours', now() + interval '3 hours', now() + interval '2 hours')`;
-  const now = Date.now();
-  const by = 7_200_000;
-  const step = { replica: 'owner', holdings: ALL.map((shard) => ({ shard, epoch: 0 })), now, by };
-  const dueIn = async (): Promise<Map<number, number>> => {
-    const rows = await sql<{ id: number; hours: number }[]>`
-      select id::float8 as id, round(extract(epoch from next_poll_at - now()) / 3600)::float8 as hours from purchase_watch.purchases`;
-    return new Map(rows.map(({ id, hours }) => [id, hours]));
-  };
-  const hasty = connect(database.url, { max: 1, limits: { lock_timeout: 500 } });
-  let left: UnmovedRows | null = null;
-  await sql.begin(async (tx) => {
-    await tx`select from purchase_watch.purchases where id = ${held} for update`;
-    await tx`select from purchase_watch_internal.silences for update`;
-    ({ left } = await moveDueBack(hasty, step));
-    expect(left).toEqual({ purchases: [held], firstPolls: [], deliveries: [], others: 1 });
-    expect(await dueIn()).toEqual(
-      new Map([
-        [held, 3],
-        [other, 1],
-      ]),
-    );
-    expect((await moveDueBack(hasty, step, left)).left).toEqual(left);
-  });
-  // The row that was moved before is not moved again.
-  expect(await moveDueBack(hasty, step, left)).toEqual({ purchases: 1, deliveries: 0, left: null });
-  expect(await dueIn()).toEqual(
-    new Map([
-      [held, 1],
-      [other, 1],
-    ]),
-  );
-  const [silence] = await sql`select created_at <= ${now + 10_000}::timestamptz as moved from purchase_watch_internal.silences`;
-  expect(silence).toEqual({ moved: true });
-  await hasty.end();
 });

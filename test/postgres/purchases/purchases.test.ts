@@ -513,6 +513,6 @@ describe('lists and counts', () => {
 
   test('what is stuck can be read as a view, with its state by name', async () => {
     const rows = await database.sql`select purchase_id, state_name from purchase_watch.stuck_purchases`;
-    expect([...rows]).toEqual([{ purchase_id: 'd', state_name: 'WaitingForCardPayments' }]);
+    expect([...rows]).toEqual([{ purchaseId: 'd', stateName: 'WaitingForCardPayments' }]);
   });
 });

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startSimulator } from '../../../src/simulator/index.ts';
+import { startSimulator } from '../../../packages/simulator/src/index.ts';
 import { openPage, startBrowser } from '../../support/browser.ts';
 
 let browser: Browser;

@@ -1,7 +1,7 @@
 /** The description of the controls: valid, complete, and true of the answers. */
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { beforeAll, expect, test } from 'vitest';
-import { createSimulator } from '../../../src/simulator/simulator.ts';
+import { createSimulator } from '../../../packages/simulator/src/simulator.ts';
 import { type OpenApiDocument, type Operation, resolved } from '../../../tools/book/api/model.ts';
 import { schemaChecker } from '../../api/schema-checker.ts';
 import { startCaller } from '../caller.ts';

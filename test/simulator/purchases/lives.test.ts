@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { LIFE_NAMES } from '../../../src/simulator/contract/names.ts';
-import type { PurchaseSpec } from '../../../src/simulator/contract/purchases.ts';
-import { createSimulator } from '../../../src/simulator/simulator.ts';
+import { LIFE_NAMES } from '../../../packages/simulator/src/contract/names.ts';
+import type { PurchaseSpec } from '../../../packages/simulator/src/contract/purchases.ts';
+import { createSimulator } from '../../../packages/simulator/src/simulator.ts';
 import { START, startCaller } from '../caller.ts';
 
 const DAY = 86_400;

@@ -1,6 +1,6 @@
 import { errors } from 'undici';
 import { describe, expect, test } from 'vitest';
-import { FAULT_KINDS, type FaultKind } from '../../../src/simulator/contract/names.ts';
+import { FAULT_KINDS, type FaultKind } from '../../../packages/simulator/src/contract/names.ts';
 import { type Caller, START, startCaller } from '../caller.ts';
 
 const OK = { status: 200 };

@@ -6,8 +6,8 @@ import {
   type ReplicaTroubleReason,
   reasonsOf,
   replicaRemedies,
-  sentence,
 } from '../../../domain/incidents/replica-trouble.ts';
+import { sentence } from '../../../domain/values/sentence.ts';
 import { isoTime } from '../../../domain/values/time.ts';
 import type { ReplicaIncident } from '../events/incident-event.ts';
 import { andMore, type Draft, type Labelled, lasting, NEUTRAL, OVER, signOf } from './draft.ts';

@@ -1,6 +1,6 @@
 /** Channels for people: what each gets, what it was sent lately, its last answer, and how a message looks there. */
 import type { ChannelBody } from '../../../api/channels/channels.ts';
-import type { OverviewBody } from '../../../api/health/overview.ts';
+import type { OverviewBody } from '../../../api/overview/overview.ts';
 import type { SubscriberAttemptsBody } from '../../../api/subscribers/attempts.ts';
 import { peopleKind } from '../../../channels/registry.ts';
 import { PEOPLE_KINDS } from '../../../config/kinds/people-kinds.ts';

@@ -1,8 +1,8 @@
 /** Deliveries to all subscribers and channels, by status, subscriber, purchase and event. */
-import type { OverviewBody } from '../../../api/health/overview.ts';
+import type { OverviewBody } from '../../../api/overview/overview.ts';
 import { DELIVERY_STATUSES } from '../../../domain/deliveries/delivery-status.ts';
-import { sentence as sentenceOf } from '../../../domain/incidents/replica-trouble.ts';
 import { counted } from '../../../domain/values/counts.ts';
+import { sentence as sentenceOf } from '../../../domain/values/sentence.ts';
 import { ApiRefusal, refusalIn } from '../../frame/api-calls.ts';
 import { type Html, html, NOTHING, tied } from '../../frame/html.ts';
 import type { View } from '../../frame/page.ts';

@@ -1,10 +1,10 @@
 /** One delivery: where it stands, each attempt with its answer, and the event that it brings. */
-import type { OverviewBody } from '../../../api/health/overview.ts';
+import type { OverviewBody } from '../../../api/overview/overview.ts';
 import type { DeliveryDetailsBody } from '../../../api/subscribers/fields.ts';
 import { slackMessage } from '../../../channels/slack/message.ts';
-import { sentence as sentenceOf } from '../../../domain/incidents/replica-trouble.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type JsonValue, stringifyExact } from '../../../domain/values/exact-json.ts';
+import { sentence as sentenceOf } from '../../../domain/values/sentence.ts';
 import { type ApiRefusal, refusalIn } from '../../frame/api-calls.ts';
 import { type Html, html, NOTHING, tied } from '../../frame/html.ts';
 import type { View } from '../../frame/page.ts';

@@ -1,9 +1,9 @@
 /** One incident: what is wrong and what that rests on, what to do, what was sent, and what a person does about it. */
 
-import type { OverviewBody } from '../../../api/health/overview.ts';
 import { actorOf } from '../../../api/http/caller.ts';
 import type { IncidentCustomersBody } from '../../../api/incidents/customers.ts';
 import type { IncidentDetailsBody, SilenceBody } from '../../../api/incidents/fields.ts';
+import type { OverviewBody } from '../../../api/overview/overview.ts';
 import { refusalIn } from '../../frame/api-calls.ts';
 import { type Html, html, NOTHING, tied } from '../../frame/html.ts';
 import { icon } from '../../frame/icons.ts';

@@ -1,7 +1,7 @@
 /** The incidents: those that are open first, then those that ended, page by page. */
 import { INCIDENT_KINDS } from '../../../actions/incidents/rules.ts';
-import type { OverviewBody } from '../../../api/health/overview.ts';
 import type { ListedIncidentBody } from '../../../api/incidents/fields.ts';
+import type { OverviewBody } from '../../../api/overview/overview.ts';
 import { CAUSES, isCauseKey } from '../../../domain/incidents/causes.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type Listed, queryOf } from '../../frame/api-calls.ts';

@@ -1,6 +1,7 @@
 /** The incident of a subscriber: what waits and why, what the receiver answered, the next try, and Resume. */
-import type { OverviewBody } from '../../../api/health/overview.ts';
+
 import type { IncidentDetailsBody } from '../../../api/incidents/fields.ts';
+import type { OverviewBody } from '../../../api/overview/overview.ts';
 import type { SubscriberAttemptsBody } from '../../../api/subscribers/attempts.ts';
 import type { DeliveryDetailsBody } from '../../../api/subscribers/fields.ts';
 import type { SubscriberWaitingBody } from '../../../api/subscribers/waiting.ts';

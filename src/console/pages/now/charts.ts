@@ -1,5 +1,5 @@
 /** What was done in each minute of the last hour: polls, those that failed, lag, and deliveries. */
-import type { ActivityMinute, ActivityUsual } from '../../../api/health/activity.ts';
+import type { ActivityMinute, ActivityUsual } from '../../../api/flow/activity.ts';
 import { type Html, html, number, tied } from '../../frame/html.ts';
 import { clockTime, length } from '../../parts/time.ts';
 import { chart } from '../../pictures/chart.ts';

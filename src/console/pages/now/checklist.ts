@@ -1,5 +1,5 @@
 /** What stands in place of charts before the first purchase: the steps to it, each with how it is now and what to do next. */
-import type { OverviewBody } from '../../../api/health/overview.ts';
+import type { OverviewBody } from '../../../api/overview/overview.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type Html, html } from '../../frame/html.ts';
 import { icon } from '../../frame/icons.ts';

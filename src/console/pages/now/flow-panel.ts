@@ -1,5 +1,5 @@
 /** The map of the flow with its filter, its list and its table. */
-import type { FlowBody } from '../../../api/health/flow.ts';
+import type { FlowBody } from '../../../api/flow/flow.ts';
 import { type Html, html, NOTHING, number } from '../../frame/html.ts';
 import type { Ask } from '../../frame/page-route.ts';
 import { nothingHere, panel } from '../../parts/lists.ts';

@@ -1,5 +1,5 @@
 /** Sites, subscribers, channels and replicas in one strip, each with its state in words. */
-import type { OverviewBody } from '../../../api/health/overview.ts';
+import type { OverviewBody } from '../../../api/overview/overview.ts';
 import { NO_CHANNEL } from '../../../domain/explain/standing.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type Html, html, number, tied } from '../../frame/html.ts';

@@ -1,6 +1,7 @@
 /** The list of everything that needs a person, and below it the incidents that end by themselves. */
-import type { OverviewBody } from '../../../api/health/overview.ts';
+
 import type { ListedIncidentBody } from '../../../api/incidents/fields.ts';
+import type { OverviewBody } from '../../../api/overview/overview.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
 import { icon, type Shape } from '../../frame/icons.ts';

@@ -1,7 +1,7 @@
 /** How everything is now: one sentence, what needs a person, the flow of purchases, polls and deliveries, and the health of each part. */
-import type { FlowBody } from '../../../api/health/flow.ts';
-import type { OverviewBody } from '../../../api/health/overview.ts';
+import type { FlowBody } from '../../../api/flow/flow.ts';
 import type { ListedIncidentBody } from '../../../api/incidents/fields.ts';
+import type { OverviewBody } from '../../../api/overview/overview.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
 import { icon } from '../../frame/icons.ts';

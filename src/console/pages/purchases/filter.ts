@@ -1,5 +1,5 @@
 /** What the address of the list says, and the form that writes it. */
-import type { OverviewBody } from '../../../api/health/overview.ts';
+import type { OverviewBody } from '../../../api/overview/overview.ts';
 import { OUTCOMES } from '../../../domain/purchases/outcome.ts';
 import { STATE_NAMES, stateBoth, statePlace, stateValue } from '../../../domain/purchases/states.ts';
 import { queryOf } from '../../frame/api-calls.ts';

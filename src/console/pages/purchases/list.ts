@@ -1,5 +1,5 @@
 /** The list of purchases: found by how a name begins, filtered by what the address says, page by page, with a choice of rows. */
-import type { OverviewBody } from '../../../api/health/overview.ts';
+import type { OverviewBody } from '../../../api/overview/overview.ts';
 import type { PurchaseBody } from '../../../api/purchases/purchase-body.ts';
 import { stateBoth, stateWords } from '../../../domain/purchases/states.ts';
 import { counted } from '../../../domain/values/counts.ts';

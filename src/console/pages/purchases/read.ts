@@ -1,5 +1,5 @@
 /** What a purchase's page reads. */
-import type { OverviewBody } from '../../../api/health/overview.ts';
+import type { OverviewBody } from '../../../api/overview/overview.ts';
 import type { ExplanationBody } from '../../../api/purchases/explanation-body.ts';
 import type { PurchaseBody } from '../../../api/purchases/purchase-body.ts';
 import type { PurchaseDetailsBody } from '../../../api/purchases/purchases.ts';

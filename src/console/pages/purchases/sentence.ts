@@ -1,8 +1,8 @@
 /** What matters of a purchase, in one sentence. */
 import type { ExplanationBody } from '../../../api/purchases/explanation-body.ts';
 import type { PurchaseDetailsBody } from '../../../api/purchases/purchases.ts';
-import { sentence as sentenceOf } from '../../../domain/incidents/replica-trouble.ts';
 import { checkoutEnd, isCustomerAtWork, knownState, numberOf, stateWords } from '../../../domain/purchases/states.ts';
+import { sentence as sentenceOf } from '../../../domain/values/sentence.ts';
 import { MINUTE } from '../../../domain/values/time.ts';
 import { amountOf } from '../../parts/purchases.ts';
 import { leastOf, type Stay, staysOf, stayText } from '../../pictures/stays.ts';

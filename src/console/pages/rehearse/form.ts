@@ -1,6 +1,6 @@
 /** The form of a rehearsal: the time, and the settings to try, each with the value that it has at the daemon. */
 
-import type { OverviewBody } from '../../../api/health/overview.ts';
+import type { OverviewBody } from '../../../api/overview/overview.ts';
 import type { ShownAlertSettings } from '../../../config/rehearsed.ts';
 import { STUCK_MODES } from '../../../domain/incidents/audience.ts';
 import { stateBoth } from '../../../domain/purchases/states.ts';

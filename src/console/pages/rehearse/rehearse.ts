@@ -1,6 +1,6 @@
 /** Rehearsing settings: which alerts other settings would have sent in a past time. The address holds all that is tried. */
 import type { RehearsalBody } from '../../../actions/rehearse/body.ts';
-import type { OverviewBody } from '../../../api/health/overview.ts';
+import type { OverviewBody } from '../../../api/overview/overview.ts';
 import type { ShownAlertSettings } from '../../../config/rehearsed.ts';
 import { type ApiRefusal, refusalIn } from '../../frame/api-calls.ts';
 import { type Html, html, tied } from '../../frame/html.ts';

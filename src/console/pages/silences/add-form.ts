@@ -1,7 +1,7 @@
 /** The form that adds a silence. */
 
 import { INCIDENT_KINDS } from '../../../actions/incidents/rules.ts';
-import type { OverviewBody } from '../../../api/health/overview.ts';
+import type { OverviewBody } from '../../../api/overview/overview.ts';
 import { STATE_NAMES } from '../../../domain/purchases/states.ts';
 import { type Html, html } from '../../frame/html.ts';
 import type { Ask } from '../../frame/page-route.ts';

@@ -1,7 +1,8 @@
 /** The silences: those that hold, those to come, those that are over; adding one and ending one. */
-import type { OverviewBody } from '../../../api/health/overview.ts';
+
 import { actorOf } from '../../../api/http/caller.ts';
 import type { IncidentBody, SilenceBody } from '../../../api/incidents/fields.ts';
+import type { OverviewBody } from '../../../api/overview/overview.ts';
 import { type Listed, queryOf, refusalIn } from '../../frame/api-calls.ts';
 import { type Html, html, NOTHING } from '../../frame/html.ts';
 import { status } from '../../frame/icons.ts';

@@ -1,5 +1,5 @@
 /** How each replica calls a site: its breaker, its part of the ceiling, its access token. */
-import type { SiteBody } from '../../../api/health/site.ts';
+import type { SiteBody } from '../../../api/flow/site.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type Html, html, NOTHING } from '../../frame/html.ts';
 import { type Shape, status } from '../../frame/icons.ts';

@@ -1,13 +1,13 @@
 /** Sites: whether each answers, how much of its ceiling is used, and how long its customers take. */
 
-import type { FlowBody } from '../../../api/health/flow.ts';
-import type { OverviewBody } from '../../../api/health/overview.ts';
-import type { SiteBody } from '../../../api/health/site.ts';
-import { sentence as sentenceOf } from '../../../domain/incidents/replica-trouble.ts';
+import type { FlowBody } from '../../../api/flow/flow.ts';
+import type { SiteBody } from '../../../api/flow/site.ts';
+import type { OverviewBody } from '../../../api/overview/overview.ts';
 import { unpolledAdvice, unpolledText } from '../../../domain/polling/unpolled.ts';
 import { stateWords } from '../../../domain/purchases/states.ts';
 import { commandLine } from '../../../domain/values/command-line.ts';
 import { counted } from '../../../domain/values/counts.ts';
+import { sentence as sentenceOf } from '../../../domain/values/sentence.ts';
 import { type Html, html, number, tied } from '../../frame/html.ts';
 import { tag } from '../../frame/icons.ts';
 import { type Ask, page } from '../../frame/page-route.ts';

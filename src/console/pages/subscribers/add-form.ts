@@ -1,5 +1,5 @@
 /** The form that adds a subscriber, and what the API is asked for with it. */
-import type { OverviewBody } from '../../../api/health/overview.ts';
+import type { OverviewBody } from '../../../api/overview/overview.ts';
 import type { SubscriberBody } from '../../../api/subscribers/fields.ts';
 import { EVENT_TYPES } from '../../../domain/events/system-event-types.ts';
 import { STATE_NAMES, stateBoth } from '../../../domain/purchases/states.ts';

@@ -1,5 +1,5 @@
 /** What a person may do with a subscriber. What sends or takes away says first what will happen to how many. */
-import type { OverviewBody } from '../../../api/health/overview.ts';
+import type { OverviewBody } from '../../../api/overview/overview.ts';
 import type { ReplayBody, SubscriberBody } from '../../../api/subscribers/fields.ts';
 import type { Undelivered } from '../../../domain/deliveries/delivery-status.ts';
 import { EVENT_TYPES } from '../../../domain/events/system-event-types.ts';

@@ -1,5 +1,5 @@
 /** Systems that get events: how each is, how far behind, and what it gets; and adding one. */
-import type { OverviewBody } from '../../../api/health/overview.ts';
+import type { OverviewBody } from '../../../api/overview/overview.ts';
 import type { SubscriberBody } from '../../../api/subscribers/fields.ts';
 import type { AddedSubscriberBody } from '../../../api/subscribers/subscribers.ts';
 import { counted } from '../../../domain/values/counts.ts';

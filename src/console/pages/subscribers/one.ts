@@ -1,6 +1,6 @@
 /** A subscriber: how it is and what comes next, its latest attempts and deliveries, what it gets, and what may be done. */
 
-import type { OverviewBody } from '../../../api/health/overview.ts';
+import type { OverviewBody } from '../../../api/overview/overview.ts';
 import type { SubscriberAttemptsBody } from '../../../api/subscribers/attempts.ts';
 import type { DeliveryDetailsBody, SubscriberBody } from '../../../api/subscribers/fields.ts';
 import { DELIVERY_STATUSES } from '../../../domain/deliveries/delivery-status.ts';

@@ -2,9 +2,9 @@
 import type { SubscriberBody } from '../../../api/subscribers/fields.ts';
 import { FAILURES_TO_PAUSE, FAILURES_TO_SWITCH_OFF, pauseAfter } from '../../../domain/deliveries/subscriber-health.ts';
 import { afterFailures, isAskedFor } from '../../../domain/deliveries/subscriber-state.ts';
-import { sentence as capital } from '../../../domain/incidents/replica-trouble.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { humanDuration } from '../../../domain/values/duration.ts';
+import { sentence as capital } from '../../../domain/values/sentence.ts';
 import type { Instant } from '../../../domain/values/time.ts';
 import { type Html, html, tied } from '../../frame/html.ts';
 import { type Receiver, waitingText } from '../../parts/receivers.ts';

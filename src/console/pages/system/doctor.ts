@@ -1,5 +1,5 @@
 /** Doctor on the page of the system: everything that has to work, checked with real calls when a person asks for it. */
-import type { DoctorBody } from '../../../api/health/doctor.ts';
+import type { DoctorBody } from '../../../api/overview/doctor.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type Html, html } from '../../frame/html.ts';
 import { status } from '../../frame/icons.ts';

@@ -1,7 +1,7 @@
 /** The system: versions, replicas and shards, findings, keys and settings with their origin. */
-import type { DoctorBody } from '../../../api/health/doctor.ts';
-import type { OverviewBody } from '../../../api/health/overview.ts';
-import type { SystemBody } from '../../../api/health/system.ts';
+import type { DoctorBody } from '../../../api/overview/doctor.ts';
+import type { OverviewBody } from '../../../api/overview/overview.ts';
+import type { SystemBody } from '../../../api/overview/system.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type Html, html, number } from '../../frame/html.ts';
 import type { View } from '../../frame/page.ts';

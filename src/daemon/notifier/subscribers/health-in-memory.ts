@@ -3,7 +3,6 @@
  * this file alone.
  */
 import { FAILURES_TO_PAUSE, type SubscriberHealth, type Unreached } from '../../../domain/deliveries/subscriber-health.ts';
-import { isAhead } from '../../../domain/values/clock-ahead.ts';
 import type { Instant, Milliseconds } from '../../../domain/values/time.ts';
 
 /** Failures on this replica's side (DNS, proxy, sockets) in a row. */
@@ -64,9 +63,7 @@ export function storedIn({ saved, own }: HealthInMemory): StoredHealth {
 
 /** Until when the subscriber is paused, or this replica waits; null: neither. */
 export function pausedUntil({ current, own }: HealthInMemory, now: Instant): Instant | null {
-  // A wait that began before the clock was set back is over.
-  const rest = isAhead(own.until, now + LONGEST_REST) ? 0 : own.until;
-  const until = Math.max(current?.pausedUntil ?? 0, rest);
+  const until = Math.max(current?.pausedUntil ?? 0, own.until);
   return until > now ? until : null;
 }
 

@@ -1,5 +1,4 @@
 /** What a subscriber has in flight, and until when nothing is sent to it. Written by the functions of this file alone. */
-import { isAhead } from '../../../domain/values/clock-ahead.ts';
 import type { Instant, Milliseconds } from '../../../domain/values/time.ts';
 
 export interface Pace {
@@ -47,7 +46,7 @@ export function noteMessage(pace: Pace, at: Instant): void {
   pace.takenAt = Math.max(pace.takenAt, at);
 }
 
-/** Whether the subscriber is held back by its messages of this hour, by the last reading. A hold that began before the clock was set back is over. */
+/** Whether the subscriber is held back by its messages of this hour, by the last reading. */
 export function isHeldBack({ heldUntil }: Pick<Pace, 'heldUntil'>, now: Instant): boolean {
-  return heldUntil !== null && heldUntil > now && !isAhead(heldUntil, now);
+  return heldUntil !== null && heldUntil > now;
 }

@@ -1,11 +1,11 @@
 /** Registers what a person pasted: the lines that the command `watch --file` takes, of which a bad one keeps no other out. */
 import { Readable } from 'node:stream';
-import { linesOf } from '../../../../api/registrations/lines.ts';
-import { recordsOf } from '../../../../api/registrations/records.ts';
-import { registrationReader } from '../../../../api/registrations/registrations.ts';
+import { linesOf } from '../../../../actions/registrations/lines.ts';
+import { recordsOf } from '../../../../actions/registrations/records.ts';
+import { registrationReader } from '../../../../actions/registrations/registrations.ts';
 import { AppError } from '../../../../domain/values/errors.ts';
 import { parseExact } from '../../../../domain/values/exact-json.ts';
-import type { ApiCalls } from '../../../frame/api-calls.ts';
+import { type ApiCalls, ApiRefusal } from '../../../frame/api-calls.ts';
 
 export interface Pasted {
   readonly created: number;
@@ -22,8 +22,8 @@ export interface Pasted {
   readonly problem: string | null;
 }
 
-/** Registered at once; a tenth of what the API takes keeps no other work waiting. */
-const BATCH = 1_000;
+/** Registered at once: of 1 MB of lines so many are less than 1 MiB of JSON, as the API takes it. */
+const BATCH = 500;
 /** As many ids as 1 MB usually has, twice. */
 const MOST_LINES = 50_000;
 
@@ -62,8 +62,9 @@ export async function registerPasted(
   let [created, existing] = [0, 0];
   for (let at = 0; at < good.length; at += BATCH) {
     const batch = good.slice(at, at + BATCH);
-    const answer = await api.send<BatchAnswer>('POST', '/v1/purchases/batch', {
-      purchases: batch.map(({ registration }) => bodyOf(registration)),
+    const purchases = batch.map(({ registration }) => bodyOf(registration));
+    const answer = await api.send<BatchAnswer>('POST', '/v1/purchases/batch', { purchases }).catch((error: unknown) => {
+      throw at > 0 && error instanceof ApiRefusal ? brokenOff(error, batch[0]!.line) : error;
     });
     created += answer.created;
     existing += answer.existing;
@@ -84,6 +85,13 @@ export async function registerPasted(
     problem: null,
   };
 }
+
+const brokenOff = ({ code, message, errors }: ApiRefusal, line: number): ApiRefusal =>
+  new ApiRefusal({
+    code,
+    detail: `${message} The lines above line ${line} were taken; send all lines again for the rest.`,
+    errors,
+  });
 
 /** A text that a service may give, and that people paste by mistake: a word, a title, a sum. */
 const isLikely = (id: string): boolean => /\d/.test(id) && !/\s/.test(id);

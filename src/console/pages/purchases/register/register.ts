@@ -1,6 +1,7 @@
 /** Registering purchases: one by a form, or many by pasting their lines. */
-import type { OverviewBody } from '../../../../api/health/overview.ts';
+
 import type { FieldError } from '../../../../api/http/problems.ts';
+import type { OverviewBody } from '../../../../api/overview/overview.ts';
 import { SINGLES_FIRST } from '../../../../domain/polling/first-polls.ts';
 import { counted } from '../../../../domain/values/counts.ts';
 import { type JsonValue, parseExact } from '../../../../domain/values/exact-json.ts';

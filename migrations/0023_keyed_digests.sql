@@ -1,2 +1,0 @@
--- Plain digests, also short ones, confirmed guesses of short secrets to everyone who can read the table.
-comment on column purchase_watch_internal.replicas.settings_digests is 'The version of the replica, the names of its keys, and for each of its settings by name two bytes of a SHA-256 digest of what the command config shows of it, followed, where the replica has a key, by two bytes of an HMAC of everything under that key. Without the key no guess of a secret can be tested. Null: not known.';

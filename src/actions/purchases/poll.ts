@@ -1,0 +1,36 @@
+/** Having a purchase polled now. This only makes it due; its shard's owner polls it. */
+
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Milliseconds } from '../../domain/values/time.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { listSites } from '../../postgres/polling/sites.ts';
+import { countPolls, type PurchaseName } from '../../postgres/purchases/purchases.ts';
+import { daemonsDiffer, livingDaemons } from '../running-daemons.ts';
+
+export { requestPoll } from '../../postgres/purchases/purchases.ts';
+
+/** Between two looks, growing: most polls are there after the first. */
+const FIRST_LOOK: Milliseconds = 50;
+const LAST_LOOK: Milliseconds = 500;
+
+/** Whether more than so many polls of a purchase were recorded in time, or before the signal. */
+export async function waitForPoll(
+  sql: Sql,
+  purchase: PurchaseName,
+  { than, within, signal = new AbortController().signal }: { than: number; within: Milliseconds; signal?: AbortSignal },
+): Promise<boolean> {
+  const until = performance.now() + within;
+  for (let rest = FIRST_LOOK; !signal.aborted; rest = Math.min(rest * 1.5, LAST_LOOK)) {
+    const left = until - performance.now();
+    if (left <= 0) return false;
+    await delay(Math.min(rest, left), undefined, { signal }).catch(() => undefined);
+    if ((await countPolls(sql, purchase)) > than) return true;
+  }
+  return false;
+}
+
+/** What may keep the purchases of a site from being polled: its row, null when it is gone, and turns of daemons whose settings differ. */
+export async function pollingOf(sql: Sql, name: string) {
+  const [sites, daemons] = await Promise.all([listSites(sql), livingDaemons(sql)]);
+  return { site: sites.find((each) => each.name === name) ?? null, turns: daemonsDiffer(daemons)?.turns ?? null };
+}
