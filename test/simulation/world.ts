@@ -9,7 +9,7 @@ import { loadSettings } from '../../src/config/load-settings.ts';
 import { connect } from '../../src/postgres/connection/database.ts';
 import { migrate } from '../../src/postgres/migrations/migrate.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
-import { createSimulator } from '../../src/simulator/simulator.ts';
+import { createSimulator } from '../../packages/simulator/src/simulator.ts';
 import { MIGRATIONS } from '../../src/work.ts';
 import { type Got, missingAtRest, neverSent, type Row, type Truth } from './model.ts';
 import { type Act, MINUTE, type Plan, type ReceiverMood } from './plan.ts';
@@ -107,7 +107,10 @@ class World {
       for (let index = 0; index < this.#plan.receivers; index++) this.#openReceiver(`shop${index}`, 8100 + index);
     });
     await scheduler.run(1_000, () => isOpen);
-    for (let index = 0; index < this.#daemons.length; index++) this.#start(index);
+    // Purchases can be registered once the first daemon has named its sites.
+    this.#start(0);
+    await scheduler.run(MINUTE, () => this.#daemons[0]?.app?.url() !== null && this.#daemons[0]?.app !== null);
+    for (let index = 1; index < this.#daemons.length; index++) this.#start(index);
   }
 
   async migrate(): Promise<void> {
