@@ -15,10 +15,12 @@ import { type Got, missingAtRest, neverSent, type Row, type Truth } from './mode
 import { type Act, MINUTE, type Plan, type ReceiverMood } from './plan.ts';
 import { keep, putBack, type Server, type Snapshot, serve } from './world/database.ts';
 import { beginAgain, type Shell } from './world/process.ts';
-import { BEGIN, type Place, place } from './world/time.ts';
+import { type Place, place } from './world/time.ts';
 
 const KEY = 'sim-key-0123456789abcdef0123456789abcdef';
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+/** How V8 names a function in a stack depends on what it has compiled. */
+const STACK = /,"stack":"(?:[^"\\]|\\.)*"/g;
 /** After everything is mended the world comes to rest within this. */
 const RESTS_WITHIN = 60 * MINUTE;
 
@@ -100,7 +102,7 @@ class World {
     const { scheduler } = this.#shell;
     let isOpen = false;
     scheduler.in(this.#outside, () => {
-      this.#simulator = createSimulator({ now: () => BEGIN + scheduler.now, seed: this.#plan.seed });
+      this.#simulator = createSimulator({ now: () => scheduler.begin + scheduler.now, seed: this.#plan.seed });
       void this.#simulator.start().then(() => {
         isOpen = true;
       });
@@ -146,7 +148,7 @@ class World {
       HOST: '127.0.0.1',
       LOG_LEVEL: 'debug',
     });
-    const destination = { write: (line: string) => this.#log.push(`${index} ${line}`) } as unknown as NodeJS.WritableStream;
+    const destination = { write: (line: string) => this.#log.push(`${index} ${line.replaceAll(STACK, '')}`) } as unknown as NodeJS.WritableStream;
     const { place: own } = daemon;
     this.#shell.scheduler.in(own, () => {
       createApp(settings, { log: createLogger({ level: 'debug', destination }), random: this.#shell.random.next })

@@ -13,9 +13,9 @@ export interface Shell {
   readonly stopwatch: () => number;
 }
 
-/** Begins another world: nothing of the last one goes on. */
+/** Begins the world of a seed: nothing of the last one goes on. Within a process seeds must grow. */
 export function beginAgain({ scheduler, network, random }: Shell, seed: number): void {
-  scheduler.reset();
+  scheduler.reset(seed);
   network.reset();
   random.reseed(seed);
 }

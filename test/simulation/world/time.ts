@@ -29,14 +29,18 @@ interface Due {
   act: (() => void) | null;
 }
 
-/** The wall clock at the start of every world, in epoch milliseconds. */
-export const BEGIN = Date.UTC(2026, 0, 15, 9);
+/** The first world's wall clock at its start. */
+const FIRST = Date.UTC(2026, 0, 15, 9);
+/** So much later the next seed's world begins: ids that only ever grow within a process grow from world to world, too. */
+const APART = 5 * 3_600_000;
 
 export class Scheduler {
   /** Milliseconds since the start of this world. */
   now = 0;
   /** Things done so far. */
   steps = 0;
+  /** The wall clock at the start of this world, in epoch milliseconds. */
+  begin = FIRST;
   readonly world = place('world');
   readonly #places = new AsyncLocalStorage<Place>();
   readonly #heap: Due[] = [];
@@ -65,8 +69,9 @@ export class Scheduler {
     return due;
   }
 
-  /** Forgets everything that is due: another world begins. */
-  reset(): void {
+  /** Forgets everything that is due: the world of a seed begins. */
+  reset(seed: number): void {
+    this.begin = FIRST + seed * APART;
     this.#heap.length = 0;
     this.#immediates = [];
     this.#order = 0;
@@ -145,7 +150,7 @@ const realTurn = (): Promise<void> => new Promise((resolve) => realImmediate(res
 
 /** Replaces every source of time and chance of this process. There is no way back. */
 export function takeOver(scheduler: Scheduler, random: Random): void {
-  const wall = (): number => BEGIN + Math.floor(scheduler.now) + scheduler.here().skew;
+  const wall = (): number => scheduler.begin + Math.floor(scheduler.now) + scheduler.here().skew;
   class VirtualDate extends RealDate {
     constructor(...values: unknown[]) {
       if (values.length === 0) super(wall());
