@@ -1,6 +1,5 @@
 /** So many messages an hour, and what becomes of a channel that is broken: the real notifier with a real database. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { isHeldBack } from '../../../../src/daemon/notifier/subscribers/pace.ts';
 import { listDeliveries } from '../../../../src/postgres/deliveries/delivery-list.ts';
 import { hearingChannels } from '../../../../src/postgres/subscribers/symptoms.ts';
 import { startChannels, type TestChannels } from '../../../support/channels.ts';
@@ -8,12 +7,6 @@ import { SLACK_ANSWERS } from '../../../support/slack-stand-in.ts';
 
 let t: TestChannels;
 afterEach(() => t?.stop());
-
-test('a hold from before the clock was set back is over', () => {
-  const now = 1_800_000_000_000;
-  const held = [null, now, now + 5_000, now + 3_600_000].map((heldUntil) => isHeldBack({ heldUntil }, now));
-  expect(held).toEqual([false, false, true, false]);
-});
 
 describe('with five messages an hour', () => {
   beforeEach(async () => {
