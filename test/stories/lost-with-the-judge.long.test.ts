@@ -60,8 +60,9 @@ const TWO_LOOKS = 15_000;
 test.concurrent('of two replicas the one that is left posts, and the end is alerted once, also when the dead one is back', {
   skip: !canKillPostgres,
   timeout: 400_000,
-}, async ({ onTestFinished }) => {
-  const f = await fleet(2, onTestFinished);
+}, async (context) => {
+  const { expect } = context;
+  const f = await fleet(2, context);
   const [judge, left] = f.daemons;
   const lostAt = Date.now();
   await Promise.all([f.postgres.kill(), judge.end('SIGKILL')]);
@@ -88,8 +89,9 @@ test.concurrent('of two replicas the one that is left posts, and the end is aler
 test.concurrent('a judge that hangs is not waited for, and posts nothing more once it goes on beside the end', {
   skip: !canKillPostgres,
   timeout: 400_000,
-}, async ({ onTestFinished }) => {
-  const f = await fleet(3, onTestFinished);
+}, async (context) => {
+  const { expect } = context;
+  const f = await fleet(3, context);
   const [judge, second] = f.daemons;
   judge.process.kill('SIGSTOP');
   await f.postgres.kill();
