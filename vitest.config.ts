@@ -44,8 +44,7 @@ export default defineConfig({
         test: { name: 'stories', include: ['test/**/*.test.ts'], exclude: [LONG, OF_PACKAGES, ...PURE], isolate: false },
       },
       // What kills processes and waits for them, waits in real seconds, goes through thousands of cases, or through every form of the console.
-      // These tests share two cores with daemons, brokers and a browser that they start and kill. What fails twice, fails.
-      { extends: true, test: { name: 'long', include: [LONG], retry: 1 } },
+      { extends: true, test: { name: 'long', include: [LONG] } },
     ],
   },
 });

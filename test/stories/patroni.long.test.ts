@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { noPatroni, type PatroniCluster, startPatroni } from '../support/patroni/cluster.ts';
 import { type Merchant, startMerchant } from '../support/patroni/merchant.ts';
@@ -84,7 +83,7 @@ test.skipIf(noPatroni !== null)(
     const merchants = await startMerchants(cluster);
     expect(await merchants[0]!.doctor()).toContain('commits wait for a standby: a failover loses none');
     for (const { open } of merchants) open();
-    await delay(3_000);
+    await expect.poll(() => merchants.every(({ answered }) => answered.size > 10)).toBe(true);
     const gaps: Gap[] = [];
     for (let kill = 0; kill < KILLS; kill++) {
       const [what, end] = WAYS[kill % WAYS.length]!;
