@@ -9,8 +9,16 @@ const PURE = ['test/{config,domain,simulator}/**/*.test.ts'];
 
 /** Tests of minutes, most of which they wait: the longest first. */
 const LONGEST = [
-  ...['stories/lost-with-the-judge', 'stories/hostile-connections', 'api/property', 'stories/patroni', 'stories/failover'],
-  ...['console/full-world', 'demo/demo', 'prometheus/alertmanager', 'docs/examples', 'demo/terminal/screen', 'console/demo'],
+  ...['stories/lost-with-the-judge', 'stories/hostile-connections', 'api/property', 'stories/patroni', 'stories/two-primaries'],
+  ...[
+    'stories/failover',
+    'console/full-world',
+    'demo/demo',
+    'prometheus/alertmanager',
+    'docs/examples',
+    'demo/terminal/screen',
+    'console/demo',
+  ],
 ].map((name) => `test/${name}.long.test.ts`);
 
 /** Begins with the longest, so that none of them is left alone at the end. */
