@@ -1,4 +1,4 @@
-/** What receivers answered: whole, as the reason in one line, and attempts that failed in the same way together. */
+/** Answers of receivers: whole, as the reason in one line, and attempts that failed in the same way together. */
 import type { DeliveryDetailsBody } from '../../api/subscribers/fields.ts';
 import { parseExactQuickly } from '../../domain/values/exact-json.ts';
 import { type Html, html } from '../frame/html.ts';

@@ -18,7 +18,7 @@ export function tickBoxes(
   return html`<fieldset class="lab"><legend>${legend}</legend><div class="ticks">${choices.map(box)}</div>${problemNote(name, 'The choice', tried)}</fieldset>`;
 }
 
-/** What was ticked; null: nothing, which means all. */
+/** The ticked choices; null: none, which means all. */
 export function ticked(values: Values, name: string): string[] | null {
   const chosen = Object.keys(values).flatMap((field) => (field.startsWith(`${name}:`) ? [field.slice(name.length + 1)] : []));
   return chosen.length === 0 ? null : chosen;
