@@ -1,4 +1,4 @@
-/** What a kind of channel is: for whom, how one is opened, and what shows that it works. Every kind is in `channels/registry.ts`. */
+/** A kind of channel: for whom, how one is opened, and how it shows that it works. Every kind is in `channels/registry.ts`. */
 
 import type { ChannelSettings, Settings } from '../../config/settings.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
