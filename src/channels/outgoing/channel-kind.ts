@@ -24,7 +24,7 @@ export interface Opened {
 /** A subscriber that the settings name, with what opens its channel. */
 export interface ConfiguredSubscriber {
   readonly definition: SubscriberDefinition;
-  /** Whether it shows what is wrong at present, so that open incidents are repeated to it. */
+  /** Whether the channel shows what is wrong at present, so that open incidents are repeated to it. */
   readonly showsPresent?: boolean;
   open(): Opened;
 }

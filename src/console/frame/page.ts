@@ -30,13 +30,13 @@ export type Theme = 'system' | 'light' | 'dark';
 export interface Frame {
   /** Path below which the console lies, without the last slash; empty at the root. */
   readonly base: string;
-  /** Of this page, with its query. */
+  /** The address of this page, with its query. */
   readonly address: string;
   readonly theme: Theme;
   readonly caller: Caller;
   readonly badges: Badges;
   readonly now: Instant;
-  /** The same as clock time, and the zone of all clock times of the page. */
+  /** The moment as clock time, and the zone of all clock times of the page. */
   readonly at: string;
   readonly zone: string;
   /** Whose zones the person may choose. */

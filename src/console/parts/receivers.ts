@@ -77,7 +77,7 @@ export function excerptText(excerpt: string | null): Html {
   return html`<details class="answer"><summary><code><bdi>${excerpt.slice(0, SHORT_ANSWER).toWellFormed()}…</bdi></code></summary><code><bdi>${excerpt}</bdi></code></details>`;
 }
 
-/** The same within a sentence, cut: the page of the delivery has all of it. */
+/** The answer's beginning within a sentence, cut: the page of the delivery has all of it. */
 export function excerptInLine(excerpt: string | null): Html {
   return excerpt === null || excerpt === '' ? NOTHING : html`<code><bdi class="clip" title="${excerpt}">${excerpt}</bdi></code>`;
 }

@@ -4,7 +4,7 @@ import { problemNote, problemOf, type Tried, wrongMarks } from './fields.ts';
 
 type Values = Readonly<Record<string, string>>;
 
-/** All of them below their legend, each written by `word`, and the API's reason where it refused what was ticked. */
+/** All choices below their legend, each written by `word`, and the API's reason where it refused what was ticked. */
 export function tickBoxes(
   { name, legend }: { name: string; legend: string },
   choices: readonly string[],

@@ -1,4 +1,4 @@
-/** The meaning of a database URL: how the connection is encrypted (as libpq reads `sslmode`), and its target's name for people. */
+/** The meaning of a database URL: how the connection is encrypted (as libpq reads `sslmode`), and its name for people. */
 import { AppError } from '../../domain/values/errors.ts';
 import { shownAddress } from '../../domain/values/shown-address.ts';
 import { missingRight } from './missing-right.ts';

@@ -17,7 +17,7 @@ export interface PresentAlert {
 /** As many as one look repeats. */
 const MOST = 500;
 
-/** The alerts that a channel got, by its subscriber's name; none while it is off. `since`: how long ago incidents may have ended. */
+/** The alerts that a channel got, by its subscriber's name; none while it is off. `since`: the longest time since an incident ended. */
 export const presentAlerts = (sql: Queries, channel: string, since: Milliseconds) => sql<PresentAlert[]>`
     select last.id, last.type, last.body, i.ended_at is not null or i.parent is not null as is_over,
       last.delivery, last.status = 'delivered' as is_delivered

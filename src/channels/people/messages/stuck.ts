@@ -104,7 +104,7 @@ function places({ site, state }: StuckIncident): Labelled[] {
   ];
 }
 
-/** Where it is and how bad there, the worst first, when it is about more than one state of a site. */
+/** Where customers are stuck and how bad it is there, the worst first, when that is more than one state of a site. */
 function partsParagraph({ parts, stage, site, state, includes }: StuckIncident): Labelled[] {
   if (site !== null && state !== null && parts.length === 1) return [];
   const isOver = stage === 'ended';

@@ -223,7 +223,7 @@ function lines(label: string, order: number, all: readonly string[]): Labelled[]
   return [[label, some(MOST_LINES), { order, shorter: fewer.map(some) }]];
 }
 
-/** Why it is one message, or comes late. */
+/** Why the events come as one message, or late. */
 function whyOne(total: number, { since, until, reason, service }: FoldOptions): string {
   const cap = code('slack.maxPerHour', 30);
   if (total === 1) {

@@ -24,7 +24,7 @@ export function needShape({ kind, severity }: Pick<Need, 'kind' | 'severity'>): 
   return severity === 'critical' ? 'critical' : (SHAPES[kind] ?? severity);
 }
 
-/** Nothing while nothing needs a person. */
+/** The list of needs; nothing while nothing needs a person. */
 export function needList(needs: readonly Need[], incidents: readonly ListedIncidentBody[], ask: Ask): Html {
   if (needs.length === 0) return NOTHING;
   const item = (need: Need, place: number): Html => {

@@ -53,7 +53,7 @@ ${meaning !== null && html`<p class="sub">${meaning}</p>`}${matters(known)}
 ${actions(purchase, ask)}${receiverLines(known, ask)}</div>`;
 }
 
-/** Of these a line with a button stands below, for each receiver. */
+/** Troubles of receivers: for each of these a line with a button stands below. */
 const OF_RECEIVERS: ReadonlySet<string> = new Set(['subscriber_off', 'subscriber_paused', 'subscriber_unreached']);
 const MOST_MATTERS = 3;
 
