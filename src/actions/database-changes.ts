@@ -22,7 +22,7 @@ export function changeBody(change: DatabaseChange) {
   };
 }
 
-/** What happened, and what a person has to do if anything, as sentences. */
+/** A change of the database in sentences, with what a person has to do if anything. */
 export function changeSentences(change: DatabaseChange): string {
   return `${sentence(changeText(change))}.${asksForComparison(change) ? ` What to do: ${COMPARE}.` : ''}`;
 }

@@ -50,7 +50,7 @@ export async function checkDatabase(
     ];
   } catch (error) {
     if (!hasNoConnections(error)) throw error;
-    // What is known already says which limit it is, and by how much.
+    // The facts that were read already show which limit is reached, and by how much.
     const found = [version(report, facts, describeTarget(url)), report.failed(describeConnectionError(url, error), UNCHECKED)];
     const limit = limitReached(report, facts, { replicas: LEAST_REPLICAS, each: settings.connections });
     return limit === null ? found : [...found, limit];
@@ -131,7 +131,7 @@ function durability(report: Reporter, { fsync, synchronousCommit }: ServerFacts)
   return [report.warning(`${off.join(' and ')} ${off.length > 1 ? 'are' : 'is'} off`, todo)];
 }
 
-/** What a failover may lose, as a fact: it is the operator's choice. */
+/** Whether a failover may lose commits, as a fact: the operator chooses. */
 function replication(report: Reporter, { standbys, waitsForStandbys }: ServerFacts): Finding[] {
   if (waitsForStandbys) return [report.ok('commits wait for a standby: a failover loses none')];
   if (standbys === 0) return [];

@@ -64,7 +64,7 @@ export function createFeedHub(sql: Sql) {
     } finally {
       isLooking = false;
     }
-    // What was asked for meanwhile, also by readers that do not wait at present; otherwise the next look of those that go on waiting.
+    // A look that was asked for meanwhile, even by readers that do not wait now; otherwise the next look of those that wait.
     const asked = due;
     due = Number.POSITIVE_INFINITY;
     if (asked < due) beginAt(asked);

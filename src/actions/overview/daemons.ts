@@ -31,7 +31,7 @@ export interface Tested {
   readonly untested: boolean;
 }
 
-/** What facts of the database show, by what it is about; findings that are `ok` among them. Pure. */
+/** Findings from facts of the database, by their subject; those that are `ok` too. Pure. */
 export function daemonFindings(report: Reporter, facts: OverviewFacts, tested: Tested) {
   return {
     daemons: [facts.daemons.length === 0 ? noDaemon(report, facts) : owning(report, facts)],
@@ -74,7 +74,7 @@ function otherSettings(report: Reporter, alive: readonly LivingReplica[]): Findi
   return differ === null ? [] : [report.warning(differText(differ), SAME_SETTINGS)];
 }
 
-/** What daemons themselves say keeps them from their work; an incident of kind `replica` is made of the same rows. */
+/** Troubles that daemons recorded of themselves; the judge makes an incident of kind `replica` of the same rows. */
 function troubles(report: Reporter, { troubles: found, now }: OverviewFacts): Finding[] {
   return found.map(({ replica, host, reason, since, error }) => {
     const long = humanDuration(Math.max(Math.round(now - since), 0));

@@ -31,11 +31,11 @@ export interface Headline {
   readonly severity: Level | 'ending' | null;
 }
 
-/** One that is part of no other open incident. */
+/** Incidents that are part of no other open incident. */
 const topmost = (incidents: readonly IncidentRow[]): IncidentRow[] =>
   incidents.filter(({ parent }) => !incidents.some(({ id }) => id === parent));
 
-/** What needs a person by the facts of the database and findings from elsewhere, the gravest first. */
+/** The needs of the facts in the database and of findings from elsewhere, the gravest first. */
 export function needsOf(facts: OverviewFacts, others: readonly Finding[] = []): Need[] {
   const open = topmost(facts.incidents.filter(isActive)).sort(moreUrgent);
   const has = (kind: IncidentRow['kind'], name?: string): boolean =>
@@ -116,7 +116,7 @@ function actionOf(kind: NeedKind, name: string): Need['action'] {
   return { path: '/system', label: 'Open System' };
 }
 
-/** None of a finding that is well. */
+/** The need of a finding; none when all is well there. */
 function needOf(kind: NeedKind, finding: Finding, isCritical = finding.verdict === 'failed'): Need[] {
   const { about, verdict, found, todo, brief } = finding;
   if (verdict === 'ok') return [];

@@ -9,7 +9,7 @@ import { JsonText, membersOf, objectText } from '../../domain/values/json-text.t
 import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import type { PurchaseRow, TransitionRow } from '../../postgres/purchases/purchases.ts';
 
-/** What Postgres gives as JSON is handed on as it is. */
+/** Members of a purchase's body; texts that Postgres gives as JSON pass unchanged. */
 function purchaseMembers(row: PurchaseRow) {
   const {
     Price: price = null,
