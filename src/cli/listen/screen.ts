@@ -1,4 +1,4 @@
-/** What `listen` shows: events on standard output, and everything else beside it, so that a pipe gets events only. */
+/** Output of `listen`: events on standard output, all other lines on standard error, so that a pipe gets events only. */
 
 import { Writable } from 'node:stream';
 import { refusedUrl } from '../../channels/http/address.ts';

@@ -172,7 +172,7 @@ async function withoutEncryption(settings: Settings, stored: readonly StoredSubs
 /** Of those that the API and commands added; their addresses are stored encrypted, and not shown here. */
 const MOST_NAMED = 20;
 
-/** What the person who starts it wants to see: what is watched, where it is kept, who gets events and alerts. No secrets. */
+/** The summary for the person who starts the daemon: sites, place of the data, receivers of events and alerts. No secrets. */
 async function summaryOf(
   settings: Settings,
   { app: { url }, stored, worker }: { app: Pick<App, 'url'>; stored: readonly StoredSubscriber[]; worker: boolean },
