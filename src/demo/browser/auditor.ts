@@ -8,7 +8,7 @@ export interface Verdict {
   /** Announced changes that were checked. */
   readonly events: number;
   readonly gaps: number;
-  /** What is wrong with the first gap, in words. */
+  /** The first gap, in words. */
   readonly first: string | null;
 }
 

@@ -12,7 +12,7 @@ export interface EventWords {
   readonly style: 'green' | 'yellow' | 'red' | null;
 }
 
-/** What an event says. */
+/** An event in words. */
 export function wordsFor(event: ShopEvent): EventWords {
   const stay = (since: string | null): string =>
     since === null ? '' : ` after ${humanDuration(Date.parse(event.timestamp) - Date.parse(since))}`;
