@@ -32,7 +32,7 @@ export async function lossTroubles(sql: Queries): Promise<ReplicaTrouble[]> {
   return (await shownChanges(sql)).filter(({ kind }) => kind === 'went_back').map(lossTrouble);
 }
 
-/** Those of the changes after which a person has to compare. */
+/** The changes after which a person has yet to compare. */
 export async function openChanges(sql: Queries): Promise<DatabaseChange[]> {
   return (await shownChanges(sql)).filter(asksForComparison);
 }

@@ -80,7 +80,7 @@ export function channelSettings(
       .toSorted(([one], [other]) => rank(one) - rank(other))
       .map(([name, each]): ChannelSettings => {
         const { isLimited, showsPresent = false } = PEOPLE_KINDS[kind];
-        // Of some kinds the file has no such settings.
+        // For some kinds the file has no such settings.
         const own: Partial<FileSettings['slack']['channels'][string]> = each;
         return {
           kind,

@@ -110,7 +110,7 @@ export function shownAlertSettings({ policy, slack }: Pick<AlertSettings, 'polic
 
 /** One setting whose tried value differs from the present one. */
 export interface ChangedSetting {
-  /** Its path in a settings file. */
+  /** The path of the setting in a settings file. */
   readonly setting: string;
   readonly present: string;
   readonly tried: string;

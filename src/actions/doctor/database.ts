@@ -78,7 +78,7 @@ function version(report: Reporter, { version, versionText, role }: ServerFacts, 
   return report.failed(found, 'version 15 or newer is needed: upgrade Postgres');
 }
 
-/** Of several hosts, which one is used and why each of the others is not. */
+/** Which one of several hosts is used, and why each of the others is not. */
 async function hosts(report: Reporter, url: string): Promise<Finding[]> {
   const several = hostsOf(parseDatabaseUrl(url));
   if (several === undefined) return [];
@@ -195,7 +195,7 @@ async function openAtOnce(url: string, count: number): Promise<number> {
   for (const session of sessions) session.catch(() => undefined);
   await all.promise;
   clearTimeout(over);
-  // Those that end now make room for others behind a pooler.
+  // Sessions that end now make room for others behind a pooler.
   const atOnce = open;
   await pool.end({ timeout: 1 });
   return atOnce;

@@ -32,7 +32,7 @@ export async function restingOf(sql: Sql): Promise<string[]> {
   return subscribers.filter((each) => isLeftAlone(each, now)).map(({ name }) => name);
 }
 
-/** Those that the settings name, and those that the API made; the latter only with a database. */
+/** The webhooks that the settings name, and those that the API made; the latter only with a database. */
 export async function webhooksOf(settings: Settings, sql: Sql | null): Promise<TriedWebhook[]> {
   const configured = settings.subscribers
     .filter((subscriber) => subscriber.kind === 'webhook')

@@ -58,7 +58,7 @@ export function createFeedHub(sql: Sql) {
     try {
       if (!(await look())) notBefore = began + NEXT_LOOK;
     } catch {
-      // They look themselves, and answer with what is wrong.
+      // The readers look themselves, and answer with the error.
       seen = null;
       beginTurn(null);
     } finally {

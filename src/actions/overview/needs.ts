@@ -47,7 +47,7 @@ export function needsOf(facts: OverviewFacts, others: readonly Finding[] = []): 
   const channels = receivers.filter((finding) => isPeople(nameOf(finding)) && finding.verdict !== 'ok');
   const systems = receivers.filter((finding) => !isPeople(nameOf(finding)));
   const isDeaf = facts.subscribers.filter(({ audience }) => audience === 'people').length <= channels.length;
-  // Of an incident of a channel itself its other channels alert people.
+  // About an incident of a channel itself, the other channels alert people.
   const isAlerting = open.some(({ subscriber }) => subscriber === null || !isPeople(subscriber)) || stuck.length > 0;
   const needs: Need[] = [
     ...open.map((incident) => {
@@ -79,7 +79,7 @@ export function needsOf(facts: OverviewFacts, others: readonly Finding[] = []): 
   return needs.sort((one, other) => rank(one) - rank(other));
 }
 
-/** The same facts as findings of doctor: those that are well, and incidents and stuck purchases beside them. */
+/** The facts as findings of doctor: also those that are well, with incidents and stuck purchases. */
 export async function checkNow(report: Reporter, sql: Sql, tested: Tested & { readonly server?: true }): Promise<Finding[]> {
   const facts = await readFacts(sql);
   const asFinding = ({ about, severity, text, why, todo }: Need): Finding =>

@@ -48,7 +48,7 @@ export function purchaseText(row: PurchaseRow, more: Readonly<Record<string, Jso
   return objectText({ ...purchaseMembers(row), ...more });
 }
 
-/** The same, parsed. */
+/** The body of a row, parsed. */
 export function purchaseBody(row: PurchaseRow): { readonly [Name in keyof Members]: Parsed<Members[Name]> } {
   return parseExact(purchaseText(row)) as never;
 }

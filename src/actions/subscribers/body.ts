@@ -96,7 +96,7 @@ export function deliveryBody(row: DeliveryRow) {
   };
 }
 
-/** The same with every attempt, first to last. */
+/** A delivery with every attempt, first to last. */
 export function deliveryDetails({ tries, answer, ...row }: DeliveryWithAttempts) {
   return {
     ...deliveryBody(row),

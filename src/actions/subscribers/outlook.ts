@@ -27,7 +27,7 @@ export function waitAdvice(subscriber: StoredSubscriber, now: Instant, opening?:
   return offAdvice(subscriber) ?? unreadableAdvice(subscriber, opening) ?? pauseAdvice(subscriber, now) ?? wayAdvice(subscriber);
 }
 
-/** Of one whose address cannot be read. No pause ends that, so it comes first. */
+/** Advice about a subscriber whose address cannot be read. No pause ends that, so this advice comes first. */
 function unreadableAdvice(subscriber: StoredSubscriber, opening: Opening | undefined): string | null {
   // Without a key here nothing is known of the daemons' one.
   const why = opening === undefined || opening.secrets === null ? null : unreachableReason(opening, subscriber);
@@ -36,7 +36,7 @@ function unreadableAdvice(subscriber: StoredSubscriber, opening: Opening | undef
   return `nothing can be sent to ${subscriber.name} (${reason}); set that key for every daemon and restart, or remove the subscriber and add it again`;
 }
 
-/** Of one that is not reached: what to mend is here, not there. */
+/** Advice about a subscriber that is not reached for a reason on this side. */
 function wayAdvice({ name, unreached }: StoredSubscriber): string | null {
   if (unreached === null) return null;
   const why = inBrackets(unreached.error);

@@ -99,7 +99,7 @@ interface ReplayedBodyOptions {
   readonly opening?: Opening;
 }
 
-/** Of one that is paused or off it is not known when it begins, only how long it takes from then on. */
+/** The expected drain. When a paused or switched-off subscriber takes events again is not known: the text then says so. */
 function drainBody({ ms, text }: Drain, advice: string | null): Drain {
   return advice === null || ms === null ? { ms, text } : { ms: null, text: `${text}, once it gets events again` };
 }

@@ -193,7 +193,7 @@ function reachChanges(
   return { ...version, options: sealOptions(box, name, changed) };
 }
 
-/** Whether it is paused because it refused what it was sent with: another secret or header may cure that. */
+/** Whether a subscriber is paused because it refused our credentials: another secret or header may cure that. */
 function isRefusing({ health }: StoredSubscriber): boolean {
   return REFUSED_CREDENTIALS.includes(health?.cause ?? '');
 }

@@ -4,7 +4,7 @@ import ipaddr from 'ipaddr.js';
 
 export interface AddressRange {
   readonly network: ipaddr.IPv4 | ipaddr.IPv6;
-  /** Of the prefix, in bits. */
+  /** Length of the prefix, in bits. */
   readonly length: number;
   /** Null: every port. */
   readonly port: number | null;

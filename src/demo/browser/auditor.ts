@@ -13,7 +13,7 @@ export interface Verdict {
 }
 
 const REST: Milliseconds = 5_000;
-/** Of the time, at most a share of this is spent on audits, however much is kept. */
+/** Audits take at most this share of the time, however much the database keeps. */
 const SHARE = 1 / 20;
 
 /** Audits all that the database holds; answers the last verdict, null before the first, and asks for another when that is old. */

@@ -6,7 +6,7 @@ import type { ShopEvent } from './shop.ts';
 
 export interface EventWords {
   readonly text: string;
-  /** The same for a narrow line. */
+  /** A shorter text for a narrow line. */
   readonly brief: string;
   /** Green is paid, red is stuck, yellow another end. */
   readonly style: 'green' | 'yellow' | 'red' | null;

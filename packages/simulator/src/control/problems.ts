@@ -89,7 +89,7 @@ export function invalid({ issues }: z.core.$ZodError, input: unknown): Problem {
   return new Problem('invalid_request', `${errors.map(({ field, detail }) => `${field}: ${detail}`).join('; ')}.`, errors);
 }
 
-/** Of a field with alternatives, the faults within the one that was meant: a step of a list says more than the list. */
+/** The faults of a field; with alternatives, those within the one that was meant: a step of a list says more than the list. */
 function deepest(issue: z.core.$ZodIssue): { readonly path: readonly PropertyKey[]; readonly message: string }[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({ path: [...issue.path, key], message: issue.message }));
