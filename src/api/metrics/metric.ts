@@ -32,6 +32,6 @@ export interface Replica {
   readonly version: string;
   readonly health: Health;
   readonly engine: Engine;
-  /** Of the API. */
+  /** Keys of the API. */
   readonly keys: readonly ApiKey[];
 }

@@ -11,7 +11,7 @@ const HEAD = {
 
 /** What every event of a purchase ends with. */
 const ATTACHED = {
-  reference: z.string().nullable().describe('What the purchase was registered with, as is `metadata`.'),
+  reference: z.string().nullable().describe('As given when the purchase was registered; so is `metadata`.'),
   metadata: jsonObject.nullable(),
   price: amount.nullable().describe('Null where the service sent none, or `store.fields` does not name it.'),
   currency: z.string().nullable(),
@@ -23,7 +23,7 @@ const purchaseData = <Own extends z.ZodRawShape>(own: Own) => z.object({ ...HEAD
 /** What every event of a purchase has. */
 export const purchaseEventData = purchaseData({}).meta({
   id: 'PurchaseEventData',
-  description: 'What every event of a purchase has.',
+  description: 'Fields of every event of a purchase.',
 });
 
 const invoiceFacts = z.object({

@@ -55,7 +55,7 @@ export async function agreeOnSession(
   const guards = { default_transaction_isolation: 'read committed' };
   const first = await ask(guards);
   if (first === null) {
-    // What was refused stays out, so that the next connection meets, and names, what is wrong besides.
+    // A refused setting stays out, so that the next connection meets, and names, what is wrong besides.
     agree(url, { ...before, refused });
     return { limits, isPooled, lacking: null };
   }

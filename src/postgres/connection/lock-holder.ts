@@ -86,6 +86,6 @@ export function sessionText({ pid, login, application, state, since, queriedAt }
   return `session ${pid} of login "${login ?? 'unknown'}" (${facts.join(', ')})`;
 }
 
-/** What to do about a session in the way. */
+/** The advice about a session in the way. */
 export const endText = ({ pid }: Pick<LockHolder, 'pid'>): string =>
   `wait until its transaction ends, or end it with "select pg_terminate_backend(${pid})"`;
