@@ -56,7 +56,7 @@ export function createJudge(options: JudgeOptions) {
   let isUnsure = false;
 
   return {
-    /** What memory has of the database is no longer true: what is usual and which digests are due is read again. */
+    /** Drops the database's rows from memory, which are no longer true: usual numbers and due digests are read again. */
     forget: (): void => {
       usual.forget();
       digests.forget();
