@@ -56,7 +56,7 @@ export function createJudge(options: JudgeOptions) {
   let isUnsure = false;
 
   return {
-    /** Drops the database's rows from memory, which are no longer true: usual numbers and due digests are read again. */
+    /** Memory of the database is no longer true: the usual numbers and the due digests are read again. */
     forget: (): void => {
       usual.forget();
       digests.forget();
