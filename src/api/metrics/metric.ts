@@ -27,7 +27,7 @@ export interface Engine {
   certificates(): readonly Expiry[];
 }
 
-/** This replica, which knows only its own work. */
+/** The replica that answers, which knows only its own work. */
 export interface Replica {
   readonly version: string;
   readonly health: Health;

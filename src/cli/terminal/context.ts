@@ -25,7 +25,7 @@ export function variablesNow({ env, envFile }: CliContext): NodeJS.ProcessEnv {
   return envFile === undefined ? env : withFile(envFile.before, envFile.path);
 }
 
-/** These variables, and those of a file that are not set. Throws AppError `invalid` for a file that cannot be read. */
+/** The variables given, and those of a file that are not set. Throws AppError `invalid` for a file that cannot be read. */
 export function withFile(env: NodeJS.ProcessEnv, path: string): NodeJS.ProcessEnv {
   let text: string;
   try {
