@@ -13,7 +13,7 @@ import { createSimulator } from '../../packages/simulator/src/simulator.ts';
 import { MIGRATIONS } from '../../src/work.ts';
 import { type Got, missingAtRest, neverSent, type Row, type Truth } from './model.ts';
 import { type Act, MINUTE, type Plan, type ReceiverMood } from './plan.ts';
-import { keep, putBack, type Server, type Snapshot, serve } from './world/database.ts';
+import { keep, onlyValue, putBack, type Server, type Snapshot, serve } from './world/database.ts';
 import { beginAgain, type Shell } from './world/process.ts';
 import { type Place, place } from './world/time.ts';
 
@@ -147,6 +147,8 @@ class World {
       PORT: `${7000 + 100 * index + daemon.starts}`,
       HOST: '127.0.0.1',
       LOG_LEVEL: 'debug',
+      // To find out, a start asks on one connection while another has a transaction, and the engine has one session for both.
+      DATABASE_POOL_MODE: 'session',
     });
     const destination = { write: (line: string) => this.#log.push(`${index} ${line.replaceAll(STACK, '')}`) } as unknown as NodeJS.WritableStream;
     const { place: own } = daemon;
@@ -360,8 +362,7 @@ class World {
     let rows: Row[] = [];
     this.#shell.scheduler.in(this.#database, () =>
       this.#server.run(sql, (answer) => {
-        const text = answer.toString();
-        rows = JSON.parse(text.slice(text.indexOf('['), text.lastIndexOf(']') + 1)) as Row[];
+        rows = JSON.parse(onlyValue(answer)) as Row[];
       }),
     );
     return rows;

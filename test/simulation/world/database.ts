@@ -209,7 +209,7 @@ export function serve(
       for (const each of connections) each.socket.resetAndDestroy();
     },
     run: (sql, done = () => undefined) => {
-      line.push(() => done(exec(message('Q', text(sql)))));
+      line.push(() => done(route(exec(message('Q', text(sql)))).kept));
       next();
     },
   };
@@ -350,6 +350,14 @@ export function serve(
   for (const address of addresses) network.listen(address, accept, place);
   scheduler.in(place, () => server.run("set timezone = 'UTC'; set datestyle = 'ISO'"));
   return server;
+}
+
+/** The only value of the only row of an answer. */
+export function onlyValue(answer: Buffer): string {
+  for (let at = 0; at < answer.length; at += 1 + answer.readUInt32BE(at + 1)) {
+    if (answer[at] === 0x44) return answer.toString('utf8', at + 11, at + 11 + answer.readUInt32BE(at + 7));
+  }
+  throw new Error(`no row: ${answer.toString('latin1')}`);
 }
 
 /** The statements that a message prepares, and what it listens to. */
