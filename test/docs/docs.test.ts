@@ -6,7 +6,8 @@ import { FAULT_KINDS, LIFE_NAMES, PAYMENT_METHOD } from '../../packages/simulato
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { markdownReference } from '../../src/config/reference.ts';
 import { EVENT_TYPES } from '../../src/domain/events/system-event-types.ts';
-import { DEFAULT_STATE_POLICIES, STATE_NAMES } from '../../src/domain/purchases/states.ts';
+import { DEFAULT_POLL_POLICY } from '../../src/domain/polling/poll-plan.ts';
+import { STATE_NAMES } from '../../src/domain/purchases/states.ts';
 import { formatDuration, humanDuration } from '../../src/domain/values/duration.ts';
 import { commandsPage } from '../../tools/commands.ts';
 import { DEFAULT_DELIVERY_SCHEDULE } from '../support/delivery-schedule.ts';
@@ -174,7 +175,7 @@ test('the index of decisions lists each with its title', () => {
 
 test('the limits that the page about incidents names are those of the table of states', () => {
   const limited = STATE_NAMES.flatMap((name, value) => {
-    const { stuckAfter } = DEFAULT_STATE_POLICIES.get(value)!;
+    const { stuckAfter } = DEFAULT_POLL_POLICY.states.get(value)!;
     return stuckAfter === null ? [] : [`${humanDuration(stuckAfter)} in ${name}`];
   });
   expect(limited.length).toBeGreaterThan(1);

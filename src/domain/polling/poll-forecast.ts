@@ -1,8 +1,7 @@
 /** What the poll plan will do to a purchase that stays where it is. Pure; without jitter, so it is the plan's middle. */
 
-import type { StatePolicy } from '../purchases/states.ts';
 import type { Milliseconds } from '../values/time.ts';
-import { nextPoll, plannedInterval } from './poll-plan.ts';
+import { nextPoll, plannedInterval, type StatePolicy } from './poll-plan.ts';
 import { stuckMoment } from './stuck.ts';
 
 interface Stay {

@@ -4,10 +4,15 @@ import { digestOfDetails } from '../../../src/checkout/client.ts';
 import { decide } from '../../../src/domain/deciding/decide.ts';
 import type { DecideContext, PollOutcome } from '../../../src/domain/deciding/outcome.ts';
 import { completedEvents } from '../../../src/domain/events/make-event.ts';
-import { DEFAULT_POLL_POLICY, type PollPolicy, policyOf, strikesAfter } from '../../../src/domain/polling/poll-plan.ts';
+import {
+  DEFAULT_POLL_POLICY,
+  type PollPolicy,
+  policyOf,
+  type StatePolicy,
+  strikesAfter,
+} from '../../../src/domain/polling/poll-plan.ts';
 import { stuckMoment } from '../../../src/domain/polling/stuck.ts';
 import type { Observation, Purchase } from '../../../src/domain/purchases/purchase.ts';
-import type { StatePolicy } from '../../../src/domain/purchases/states.ts';
 import { decimal } from '../../../src/domain/values/exact-json.ts';
 import { answer, aPurchase, aStatePolicy, trouble } from '../../support/a-purchase.ts';
 
