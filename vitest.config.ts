@@ -9,8 +9,16 @@ const PURE = ['test/{config,domain,simulator}/**/*.test.ts'];
 
 /** Tests of minutes, most of which they wait: the longest first. */
 const LONGEST = [
-  ...['stories/lost-with-the-judge', 'stories/hostile-connections', 'api/property', 'stories/patroni', 'stories/failover'],
-  ...['console/full-world', 'demo/demo', 'prometheus/alertmanager', 'docs/examples', 'demo/terminal/screen', 'console/demo'],
+  ...['stories/lost-with-the-judge', 'stories/hostile-connections', 'api/property', 'stories/patroni', 'stories/two-primaries'],
+  ...[
+    'stories/failover',
+    'console/full-world',
+    'demo/demo',
+    'prometheus/alertmanager',
+    'docs/examples',
+    'demo/terminal/screen',
+    'console/demo',
+  ],
 ].map((name) => `test/${name}.long.test.ts`);
 
 /** Begins with the longest, so that none of them is left alone at the end. */
@@ -33,7 +41,8 @@ export default defineConfig({
     hookTimeout: 300_000,
     // What is waited for comes in milliseconds; a machine at its limit may take many seconds.
     expect: { poll: { timeout: 60_000 } },
-    // Most stories wait for a database, another process or a timer most of the time, so two cores carry more workers than two.
+    // Most stories wait for a database, another process or a timer most of the time, so two cores carry more workers than two: of
+    // the longest, each takes a quarter of a core, so `npm run test:long` has six.
     maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     projects: [
@@ -44,8 +53,7 @@ export default defineConfig({
         test: { name: 'stories', include: ['test/**/*.test.ts'], exclude: [LONG, OF_PACKAGES, ...PURE], isolate: false },
       },
       // What kills processes and waits for them, waits in real seconds, goes through thousands of cases, or through every form of the console.
-      // These tests share two cores with daemons, brokers and a browser that they start and kill. What fails twice, fails.
-      { extends: true, test: { name: 'long', include: [LONG], retry: 1 } },
+      { extends: true, test: { name: 'long', include: [LONG] } },
     ],
   },
 });

@@ -157,7 +157,7 @@ function createRuns(first: Runnable, build: (settings: Settings) => Promise<Runn
   };
 }
 
-/** What belongs to the socket and to the database: other values need a restart. */
+/** Settings of the socket and of the database: other values need a restart. */
 const KEPT = ['databaseUrl', 'listenUrl', 'poolMode', 'connections', 'dataDir', 'host', 'port'] as const;
 const TRY_AGAIN: Milliseconds = 1_000;
 const GOES_ON = 'nothing, if the database is away for a moment: the daemon tries every second to go on with the new settings';

@@ -6,7 +6,7 @@ import { errorLines, printable } from './cli/terminal/output.ts';
 import { AppError } from './domain/values/errors.ts';
 import type { TakeSignals } from './runtime/process/signals.ts';
 
-/** These run until a signal, and handle it themselves. */
+/** Commands that run until a signal, and handle it themselves. */
 const LONG_RUNNING: ReadonlySet<string> = new Set(['start', 'demo', 'simulate', 'listen', 'events']);
 
 /** The reader of the output has ended, or the terminal is closed. */
@@ -21,7 +21,7 @@ function exitCodeOf(error: unknown): number {
   return error instanceof AppError && (error.code === 'invalid' || error.code === 'configuration') ? WRONG_USAGE : FAILED;
 }
 
-/** What a person needs to know of a failure; of a bug also where it is, when asked for. */
+/** The text of a failure for a person; of a bug also where it is, when asked for. */
 function errorText(error: unknown, env: NodeJS.ProcessEnv): string {
   if (error instanceof AppError) {
     const lines = error.message.split('\n').map(printable);

@@ -62,17 +62,17 @@ export interface Replacements {
   readonly signal?: AbortSignal;
 }
 
-/** What all parts are built from. */
+/** The base that all parts are built from. */
 export type Base = ReturnType<typeof createBase>;
 
-/** What every part needs, and nothing of it runs. */
+/** Builds what every part needs; nothing of it runs. */
 export function createBase(given: {
   readonly settings: Settings;
   readonly replacements: Replacements;
   readonly store: Store;
   readonly log: Logger;
   readonly configured: readonly ConfiguredSubscriber[];
-  /** What the settings name. */
+  /** Sites and subscribers that the settings name. */
   readonly naming: Naming;
   /** The number of the newest schema file of this program. */
   readonly schema: number;
@@ -101,7 +101,7 @@ export function createBase(given: {
 /** Each site with the client of its checkout service. */
 export type Clients = readonly { readonly site: SiteSettings; readonly client: CheckoutClient }[];
 
-/** What runs, each part built from those before it. */
+/** The parts that run, each built from those before it. */
 export function createParts(base: Base, clients: Clients, traces: Traces | null) {
   const { sql, clock, log, replica, settings, replacements, secrets, health, limits, meters } = base;
   const { wake } = base.loops;
@@ -175,7 +175,7 @@ export function createParts(base: Base, clients: Clients, traces: Traces | null)
   return { ownership, poller, knownSubscribers, notifier, reach, names, erasures, upkeep, schemaWatch, activity, ...alerting };
 }
 
-/** What alerts people: the judge, the posts of a replica in trouble, and the dead man's switch. */
+/** The parts that alert people: the judge, the posts of a replica in trouble, and the dead man's switch. */
 function createAlerting(
   base: Base,
   { fleet }: Pick<OwnershipKeeper, 'fleet'>,

@@ -1,7 +1,5 @@
 /** Imports point one way: to lower rings, never sideways. What stands alone stays alone. */
-import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readImports, readRings, roomOf, roomsPicture, sourceFiles } from '../tools/rooms.ts';
@@ -128,46 +126,6 @@ test('what is true needs no clock, no network and no library but the one that th
 test('the picture of the rooms shows the imports as they are', () => {
   expect(readFileSync(join(ROOT, 'docs/rooms.svg'), 'utf8'), 'draw it again: npm run rooms').toBe(roomsPicture());
 });
-
-test("a file that meets the linter's limits is not among its exceptions", () => {
-  const { overrides } = JSON.parse(readFileSync(join(ROOT, 'biome.json'), 'utf8'));
-  const isException = ({ linter }: { linter: { rules: { complexity?: Record<string, unknown> } } }): boolean =>
-    Object.values(linter.rules.complexity ?? {}).includes('off');
-  // Of each exception its files, where only the rule holds that it switches off.
-  const met = overrides.filter(isException).flatMap(({ includes, linter }: { includes: string[]; linter: object }) => {
-    const [rule] = Object.keys((linter as { rules: { complexity: object } }).rules.complexity);
-    const limits = overrides[0].linter.rules.complexity[rule!];
-    const exceeding = exceedingFiles(includes, { complexity: { [rule!]: limits } });
-    return includes.filter((file) => !exceeding.has(file)).map((file) => `${file} meets ${rule}`);
-  });
-  expect(met).toEqual([]);
-});
-
-/** The files in which the linter finds something when these rules hold everywhere. */
-function exceedingFiles(files: readonly string[], rules: object): Set<string> {
-  if (files.length === 0) return new Set();
-  const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-test-'));
-  try {
-    writeFileSync(join(folder, 'biome.json'), JSON.stringify({ linter: { rules: { preset: 'none', ...rules } } }));
-    for (const file of files) {
-      mkdirSync(dirname(join(folder, file)), { recursive: true });
-      cpSync(join(ROOT, file), join(folder, file));
-    }
-    const biome = join(ROOT, 'node_modules/@biomejs/biome/bin/biome');
-    const options = { cwd: folder, encoding: 'utf8', stdio: 'pipe' } as const;
-    const report = (() => {
-      try {
-        return execFileSync(process.execPath, [biome, 'lint', '--reporter=json', '--max-diagnostics=none', '.'], options);
-      } catch (error) {
-        return (error as { stdout: string }).stdout;
-      }
-    })();
-    const { diagnostics } = JSON.parse(report) as { diagnostics: { location: { path: string | { file: string } } }[] };
-    return new Set(diagnostics.map(({ location: { path } }) => (typeof path === 'string' ? path : path.file)));
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-}
 
 test('each program that is started gets an environment of its own, not the one with the secrets of this process', () => {
   const files = named.filter(({ target }) => target === 'node:child_process').map(({ file }) => file);

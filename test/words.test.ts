@@ -82,3 +82,17 @@ test.each([...rooms.map(({ name }) => `src/${name}`), ...FOLDERS.slice(1)])(
     expect(holding(comments, REFUSED_IN_COMMENTS)).toEqual([]);
   },
 );
+
+/** The sources; of a docstring of several lines the first line has its words. */
+const begun = ['src', 'packages']
+  .flatMap(sourcesIn)
+  .map((line, index, lines) =>
+    line.text.trim() === '/**' ? { ...line, text: `/** ${lines[index + 1]!.text.replace(/^\s*\* /, '')}` } : line,
+  );
+test.each([
+  ['"What"', /(?:\/\*\*?|^\s*\*|\/\/) What\b/],
+  ['a pronoun without a noun', /\/\*\* (?:It|Its|They|Them|This|That|These|Those)\b/],
+])('no comment begins with %s', (_, phrase) => {
+  expect(begun.filter(isComment).length).toBeGreaterThan(5_000);
+  expect(holding(begun, [phrase])).toEqual([]);
+});

@@ -22,7 +22,7 @@ export function changeBody(change: DatabaseChange) {
   };
 }
 
-/** What happened, and what a person has to do if anything, as sentences. */
+/** A change of the database in sentences, with what a person has to do if anything. */
 export function changeSentences(change: DatabaseChange): string {
   return `${sentence(changeText(change))}.${asksForComparison(change) ? ` What to do: ${COMPARE}.` : ''}`;
 }
@@ -32,7 +32,7 @@ export async function lossTroubles(sql: Queries): Promise<ReplicaTrouble[]> {
   return (await shownChanges(sql)).filter(({ kind }) => kind === 'went_back').map(lossTrouble);
 }
 
-/** Those of the changes after which a person has to compare. */
+/** The changes after which a person has yet to compare. */
 export async function openChanges(sql: Queries): Promise<DatabaseChange[]> {
   return (await shownChanges(sql)).filter(asksForComparison);
 }

@@ -1,4 +1,4 @@
-/** What people and programs changed, as API and commands show it. */
+/** Changes that people and programs made, as API and commands show them. */
 import { isoTime } from '../domain/values/time.ts';
 import type { ActionRow } from '../postgres/console/actions.ts';
 

@@ -37,7 +37,7 @@ export function daemonsDiffer(daemons: readonly LivingReplica[]) {
   return settings === null ? null : { settings, turns };
 }
 
-/** The same as a clause: the settings by their names, and for whose turn something waits. */
+/** The difference as a clause: the settings by their names, and the turns that purchases and deliveries wait for. */
 export function differText({ settings, turns }: NonNullable<ReturnType<typeof daemonsDiffer>>): string {
   return `the running daemons have different values of ${settings}${turns === null ? '' : `: ${turnsText(turns)}`}`;
 }

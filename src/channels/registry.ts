@@ -46,7 +46,7 @@ export function audienceOfKind(kind: ChannelKind): Audience {
   return CHANNELS[kind].audience;
 }
 
-/** What a kind of channel for people is. */
+/** The methods and limits of a kind of channel for people. */
 export function peopleKind(kind: PeopleKind): PeopleKindOf<ChannelSettings> {
   return CHANNELS[kind];
 }

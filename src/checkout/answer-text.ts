@@ -59,7 +59,7 @@ const UNPACK = new Map([
 // Lists of code and message, with which services of this family answer errors. Codes are shown to people; messages may hold
 // people's data, so they only decide whether the service says that there is no such purchase.
 
-/** What an answer says beside its HTTP status. */
+/** The errors that an answer lists beside its HTTP status. */
 export interface ErrorList {
   /** The first few codes: short words and digits. Empty where none can be shown. */
   readonly codes: readonly string[];

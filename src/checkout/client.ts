@@ -67,7 +67,7 @@ interface PaymentStatusAnswer {
   readonly times: { readonly [F in 'Created' | 'BeingProcessed' | 'Completed' | 'Cancelled']: LocalTime | null };
 }
 
-/** What `GET /authorization/<id>` answered; its shape is not shown, so it is any JSON. */
+/** The answer of `GET /authorization/<id>`; the specification does not show its shape, so it is any JSON. */
 interface AuthorizationAnswer {
   readonly kind: 'answer';
   readonly httpStatus: number;
@@ -159,7 +159,7 @@ export function createCheckoutClient(site: CheckoutSite, options: CheckoutClient
 
     async invoiceDetails(purchaseId) {
       const answer = await askInvoice(purchaseId);
-      // What the service answers when there is no invoice is not shown; its status says why there is none.
+      // The specification shows no answer for a missing invoice; the status of the purchase says why there is none.
       return answer.kind === 'unknown' ? askStatus<InvoiceAnswer>(purchaseId, (status) => noInvoice(status.State)) : answer;
     },
     invoice: (purchaseId) => askInvoice(purchaseId),

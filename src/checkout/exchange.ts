@@ -9,7 +9,7 @@ import type { Borrower, Connections, Slot } from './connections.ts';
 import { type Deadlines, Lapsing } from './deadlines.ts';
 import { type FailureReason, lostConnection, reasonOf } from './failure.ts';
 
-/** What the calls to one site share. */
+/** The parts that the calls to one site share. */
 export interface Line {
   readonly connections: Connections;
   readonly deadlines: Deadlines;

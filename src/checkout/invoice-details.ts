@@ -24,7 +24,7 @@ const itemSchema = z.object({
   Description: text,
   Notes: text,
   Amount: amount,
-  // Its type is not shown, so whatever JSON comes is kept.
+  // The specification does not show the type of this field, so whatever JSON comes is kept.
   TaxCode: z.unknown().optional(),
   TaxAmount: amount,
 });
@@ -87,7 +87,7 @@ export type InvoiceAnswer =
   | { readonly kind: 'invoice'; readonly invoice: Invoice }
   /** The purchase is not completed (yet, or any more), so it has no invoice. */
   | { readonly kind: 'not_completed'; readonly state: number; readonly detail: string }
-  /** It is completed, and the service has no invoice values for it. */
+  /** The purchase is completed, and the service has no invoice values for it. */
   | { readonly kind: 'not_eligible'; readonly state: number; readonly detail: string }
   | TroubleObservation;
 

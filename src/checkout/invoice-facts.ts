@@ -1,4 +1,4 @@
-/** What leaves this process of an invoice: its facts, and of its other fields those that an operator named. Nothing else does. */
+/** The only parts of an invoice that leave this process: its facts, and of its other fields those that an operator named. */
 
 import type { InvoiceSeen } from '../domain/deciding/invoice-seen.ts';
 import type { InvoiceFacts } from '../domain/events/system-event-types.ts';

@@ -22,7 +22,7 @@ const time: typeof Temporal = globalThis.Temporal ?? ((await import('temporal-po
 const LOCAL = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?$/;
 // The service might begin to send offsets one day; what it then says is more than the configured zone knows.
 const WITH_OFFSET = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/;
-// What a .NET service sends for "never set".
+// The date-time that a .NET service sends for "never set".
 const NEVER = /^0001-01-01T00:00:00(\.0+)?(Z|[+-]\d\d:\d\d)?$/;
 
 /**

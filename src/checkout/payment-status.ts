@@ -156,7 +156,7 @@ const LONGEST: { readonly [F in Field]?: number } = {
 };
 
 /**
- * What `Details` keeps: a function for the fields an operator named. It answers what is wrong when an amount or the currency cannot be
+ * A function that keeps the fields an operator named as `Details`, or answers trouble when an amount or the currency cannot be
  * kept as it is. Throws AppError `configuration` for an unknown name.
  */
 export function detailsReader(
@@ -180,7 +180,7 @@ export function detailsReader(
   };
 }
 
-/** What is kept of a field; null for an amount or a currency that cannot be one. `text` is the whole answer. */
+/** The value of a field as it is kept; null for an amount or a currency that cannot be one. `text` is the whole answer. */
 function keptValue(field: Field, value: string | number | boolean, text: string): JsonValue {
   if (typeof value === 'string') {
     const isOdd = field === 'CurrencyCode' && !isCurrency(value);

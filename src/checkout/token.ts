@@ -1,5 +1,5 @@
 /**
- * What goes into the `Authorization` header: an OAuth 2.0 token that is fetched, kept and renewed, or HTTP Basic. The
+ * Values of the `Authorization` header: an OAuth 2.0 token that is fetched, kept and renewed, or HTTP Basic. The
  * specification leaves open which one the operations use, so each site says.
  */
 
@@ -33,7 +33,7 @@ interface TokenOptions {
 }
 
 const TOKEN_PATH = '/oauth2/token';
-/** What goes into a header, and no longer than servers take one. */
+/** A token that fits into a header, and is no longer than servers take one. */
 const USABLE_TOKEN = /^[\x21-\x7e]{1,16384}$/;
 /** Lifetime when the service names none that makes sense; a 401 renews earlier anyway. */
 const USUAL_LIFETIME: Milliseconds = 300_000;
@@ -165,7 +165,7 @@ function lifetimeOf(seconds: number | undefined): Milliseconds {
   return seconds === undefined ? USUAL_LIFETIME : Math.min(seconds * 1000, LONGEST_LIFETIME);
 }
 
-/** What is wrong with an answer of the token endpoint, or null when it can be read. Reasons begin with `token_`. */
+/** The trouble of an answer of the token endpoint, or null when the answer can be read. Reasons begin with `token_`. */
 function tokenTrouble(answer: Reply | Failure, now: Instant): TroubleObservation | null {
   if ('failed' in answer) return ofToken(failureTrouble(answer), 'unreachable');
   if (answer.status >= 200 && answer.status < 300) return isPage(answer) ? ofToken(pageTrouble(answer), 'unreachable') : null;

@@ -2,7 +2,7 @@
  * Sends one call and brings back its bytes, or the reason why there are none. Knows HTTP, connections, one deadline for
  * the whole call and a cap on the body; knows nothing about purchases. Never rejects.
  *
- * It stands on undici's `dispatch` with one Client per connection instead of `request` on a Pool: no stream per answer
+ * The transport uses undici's `dispatch` with one Client per connection instead of `request` on a Pool: no stream per answer
  * and no search for an idle connection, and it knows whether a connection was used before, which the retry below needs.
  */
 

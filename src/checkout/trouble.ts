@@ -1,5 +1,5 @@
 /**
- * What went wrong with a call, as one of the observations that core knows and a sentence for a person who was just woken
+ * The trouble of a call, as one of the observations that core knows and a sentence for a person who was just woken
  * up: what happened, then what to do. No sentence quotes an answer, an address with credentials or a secret.
  */
 

@@ -85,7 +85,7 @@ function emptyProgram(context: CliContext, usages: ReadonlyMap<Command, string>)
     });
 }
 
-/** Without a command: what to type first. The whole help is longer than a screen. */
+/** Without a command: the commands to type first. The whole help is longer than a screen. */
 const FIRST_WORDS = `purchase-watch watches purchases at a checkout service that has no callbacks.
 
   purchase-watch demo               see the whole product at work, on this machine
@@ -110,7 +110,7 @@ function takeVariables(context: CliContext, file: string): void {
   context.envFile = { path: resolve(file), before };
 }
 
-/** What every command that consists of commands has: help for each of them, and a short name of its list. */
+/** Gives a group of commands a help for each of its commands, and a short name of its list. */
 function completeGroup(command: Command): void {
   if (command.commands.length === 0) return;
   subcommand(command, 'list')?.alias('ls');

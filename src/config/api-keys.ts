@@ -7,12 +7,12 @@ import type { FileSettings } from './schema/file-schema.ts';
 import type { Environment } from './sources/environment.ts';
 
 export interface ApiKey {
-  /** Under which the log names it: that of the file, or the variable. */
+  /** The key's name in the log: that of the file, or the variable. */
   readonly name: string;
   readonly scopes: readonly Scope[];
   /** As `hashOfKey` writes it. */
   readonly hash: string;
-  /** From when on it is refused; null: never. */
+  /** From when on the API refuses the key; null: never. */
   readonly expires: Instant | null;
 }
 
@@ -50,7 +50,7 @@ export function apiKeys(section: FileSettings['api'], environment: Environment, 
   ];
 }
 
-/** So long before its end people are warned of a key's. */
+/** People are warned so long before a key's end. */
 const WARN_BEFORE: Milliseconds = 14 * DAY;
 
 /** Keys that have expired, or will within two weeks, in words. */
@@ -64,7 +64,7 @@ export function endingKeys(
   });
 }
 
-/** What to do about one. */
+/** Advice about a key that ends. */
 export const ENDING_KEY_ADVICE =
   'make its successor with "purchase-watch key new", add it under another name, and take this one out once nobody uses it';
 

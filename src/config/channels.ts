@@ -49,7 +49,7 @@ export function channelSetting({ origins }: Pick<Settings, 'origins'>, { kind, n
   return isVariable ? variable : `${kind}.channels.${name}.webhookUrl`;
 }
 
-/** What holds for all channels, of the section `slack` and of the variable of the switch. */
+/** Settings of all channels, from the section `slack` and from the variable of the dead man's switch. */
 export function slackSettings(
   { channels: _channels, ...section }: FileSettings['slack'],
   environment: Environment,
@@ -80,7 +80,7 @@ export function channelSettings(
       .toSorted(([one], [other]) => rank(one) - rank(other))
       .map(([name, each]): ChannelSettings => {
         const { isLimited, showsPresent = false } = PEOPLE_KINDS[kind];
-        // Of some kinds the file has no such settings.
+        // For some kinds the file has no such settings.
         const own: Partial<FileSettings['slack']['channels'][string]> = each;
         return {
           kind,
@@ -100,7 +100,7 @@ function rank(name: string): number {
   return name === DEFAULT_CHANNEL ? 0 : 1;
 }
 
-/** What is wrong between channels, or between them and the sites. */
+/** Problems between channels, or between channels and sites. */
 export function channelProblems(channels: readonly ChannelSettings[], siteNames: readonly string[]): string[] {
   return channels.flatMap(({ kind, name, webhookUrl, sites }, place) => {
     const at = `${kind}.channels.${name}`;

@@ -1,4 +1,4 @@
-/** What is wrong only between settings: each is fine by itself. */
+/** Contradictions between settings, each of which is fine by itself. */
 import { sameKeyProblems } from './api-keys.ts';
 import { channelProblems, unknownSites } from './channels.ts';
 import type { Settings } from './settings.ts';

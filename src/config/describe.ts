@@ -16,9 +16,9 @@ import { namedAddresses } from './ways.ts';
 export interface DescribedSetting {
   /** The variable's name, or the path in the file. */
   readonly name: string;
-  /** As JSON; a secret is `set` or `not set`. */
+  /** The value as JSON; a secret is `set` or `not set`. */
   readonly value: unknown;
-  /** The same as a line of text. */
+  /** The value as a line of text. */
   readonly text: string;
   readonly origin: string;
 }

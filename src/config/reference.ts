@@ -1,4 +1,4 @@
-/** What is published about the settings: the reference for people and the JSON Schema for editors. */
+/** Documents about the settings: the reference for people and the JSON Schema for editors. */
 import * as z from 'zod';
 import { DEFAULT_POLL_POLICY, defaultPolicyOf } from '../domain/polling/poll-plan.ts';
 import { knownState, STATE_NAMES } from '../domain/purchases/states.ts';
@@ -16,7 +16,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.map(escaped).join(' | ')} |`).join('\n');
 }
 
-/** What stands for a name in mappings whose names are not one's own. */
+/** Placeholders of names in mappings whose names the operator does not choose. */
 const KEYS: ReadonlyMap<string, string> = new Map([
   ['states', '<state>'],
   ['headers', '<header>'],
@@ -24,7 +24,7 @@ const KEYS: ReadonlyMap<string, string> = new Map([
 
 type Line = readonly [path: string, setting: z.ZodType];
 
-/** Every setting below a schema, with its path; `<name>` stands for names of one's own. */
+/** Every setting below a schema, with its path; `<name>` stands for names that the operator chooses. */
 function lines(schema: z.ZodType, path: readonly string[]): Line[] {
   if (notes.has(schema)) return [[pathText(path), schema]];
   if (schema instanceof z.ZodObject)

@@ -13,7 +13,7 @@ import type { Settings } from './settings.ts';
 import { environmentOf } from './sources/environment.ts';
 import { readSettingsFile } from './sources/file.ts';
 
-/** What decides about alerts. */
+/** The settings that decide about alerts. */
 export type AlertSettings = Pick<Settings, 'policy' | 'slack' | 'channels'>;
 
 /**
@@ -42,7 +42,7 @@ export function loadAlertSettings(env: NodeJS.ProcessEnv, path: string, present:
 /** The lengths of time of the section `slack` that decide when people are alerted. */
 export const ALERT_TIMES = ['groupWait', 'quietFor', 'groupInterval', 'repeatInterval'] as const;
 
-/** Single settings to try; what is absent stays as it is. */
+/** Single settings to try; an absent one stays as it is. */
 export interface AlertWishes {
   readonly states?:
     | { readonly [Name in StateName]?: { readonly stuckAfter?: Milliseconds | null | 'auto' | undefined } | undefined }
@@ -110,13 +110,13 @@ export function shownAlertSettings({ policy, slack }: Pick<AlertSettings, 'polic
 
 /** One setting whose tried value differs from the present one. */
 export interface ChangedSetting {
-  /** Its path in a settings file. */
+  /** The path of the setting in a settings file. */
   readonly setting: string;
   readonly present: string;
   readonly tried: string;
 }
 
-/** What differs between two settings, in the order in which they are shown. */
+/** Settings that differ, in the order in which they are shown. */
 export function changedSettings(present: ShownAlertSettings, other: ShownAlertSettings): ChangedSetting[] {
   const values = ({ states, slack }: ShownAlertSettings): (readonly [string, string])[] => [
     ...Object.entries(states).map(([name, { stuckAfter }]) => [`states.${name}.stuckAfter`, stuckAfter] as const),

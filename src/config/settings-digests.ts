@@ -131,7 +131,7 @@ export function compareSettings(
   return { groups, own: own.version, versions: [...versions].sort() };
 }
 
-/** That comparison as the rest of a sentence that names the own settings first; null without a difference. */
+/** Differences of settings as the rest of a sentence that names the own settings first; null without a difference. */
 export function comparisonText({ groups, own, versions }: SettingsComparison): string | null {
   if (groups.length > 0) return `a running daemon uses other settings for ${listed(groups)}`;
   if (versions.length === 0) return null;

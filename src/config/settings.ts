@@ -1,4 +1,4 @@
-/** What the operator chose, checked. */
+/** The operator's settings, checked. */
 
 import type { StuckMode } from '../domain/incidents/audience.ts';
 import type { PollPolicy } from '../domain/polling/poll-plan.ts';
@@ -24,7 +24,7 @@ export type ChannelKind = SubscriberSettings['kind'] | PeopleKind;
 export interface EnvironmentProxies {
   http: Way;
   https: Way;
-  /** What `NO_PROXY` has: hosts with those below them, and ranges of addresses. */
+  /** The entries of `NO_PROXY`: hosts with those below them, and ranges of addresses. */
   exempt: {
     readonly hosts: readonly { readonly name: string; readonly port: number | null }[];
     readonly ranges: readonly AddressRange[];
@@ -43,9 +43,9 @@ export interface Settings {
   dataDir: string;
   sites: SiteSettings[];
   policy: PollPolicy;
-  /** Those for people; `default` of the variable first. */
+  /** Channels for people; `default` of the variable first. */
   channels: readonly ChannelSettings[];
-  /** What holds for all channels for people. */
+  /** Settings of all channels for people. */
   slack: Omit<FileSettings['slack'], 'channels'>;
   subscribers: SubscriberSettings[];
   webhooks: FileSettings['webhooks'];
@@ -54,7 +54,7 @@ export interface Settings {
   /** None: only programs of this machine may call the API, and need no key. */
   apiKeys: ApiKey[];
   secretsKey: string | null;
-  /** Keys that it replaces, as they were given: one, or several separated by commas. */
+  /** Keys that `secretsKey` replaces, as they were given: one, or several separated by commas. */
   secretsKeyPrevious: string | null;
   /** Where people open the console, without the last slash; null: wherever they reach this daemon. */
   consoleUrl: string | null;
@@ -69,30 +69,30 @@ export interface Settings {
   secretFiles: readonly string[];
   /** The file that was read. */
   configFile: string | null;
-  /** Where each value came from, by variable or by path in the file; what is not in here is a default. */
+  /** The origin of each value, by variable or by path in the file; a value that is not in here is a default. */
   origins: ReadonlyMap<string, string>;
   /** Variables that are set and have no effect, because the file replaces them. */
   ignored: readonly string[];
 }
 
-/** What every channel for people has. */
+/** Settings of every channel for people. */
 interface NamedChannel {
   readonly name: string;
   /** A secret. */
   readonly webhookUrl: string;
-  /** Null: all, and what is of no site. */
+  /** Null: all, and alerts that are of no site. */
   readonly sites: readonly string[] | null;
-  /** The least urgent that it gets. */
+  /** The least urgent alerts that the channel gets. */
   readonly severity: 'warning' | 'critical';
   /** Messages within an hour, at most; null: there is no such limit. */
   readonly maxPerHour: number | null;
-  /** When a single stuck checkout alerts it. */
+  /** When the channel gets an alert about a single stuck checkout. */
   readonly stuck: StuckMode;
-  /** Whether an order that was paid twice alerts it. */
+  /** Whether the channel gets an alert about an order that was paid twice. */
   readonly paidTwice: boolean;
 }
 
-/** What channels of a kind have besides. */
+/** Settings that channels of one kind have besides. */
 interface OwnOfKind {
   readonly slack: unknown;
   readonly teams: unknown;
@@ -100,6 +100,6 @@ interface OwnOfKind {
   readonly alerts: { readonly secret: string; readonly oldSecrets: readonly string[] };
 }
 
-/** One channel for people of a kind, and what it gets. */
+/** One channel for people of a kind. */
 export type ChannelOf<Kind extends PeopleKind> = NamedChannel & { readonly kind: Kind } & OwnOfKind[Kind];
 export type ChannelSettings = { readonly [Kind in PeopleKind]: ChannelOf<Kind> }[PeopleKind];

@@ -22,7 +22,7 @@ export function isUnencrypted(address: string): boolean {
   return hosts.split(',').some((host) => !LOOPBACK.test(host.replace(/:\d+$/, '')));
 }
 
-/** Those that the settings name. */
+/** The addresses without encryption that the settings name. */
 export function unencrypted(settings: Parameters<typeof namedAddresses>[0]): Unencrypted[] {
   return namedAddresses(settings)
     .filter(({ address }) => isUnencrypted(address))

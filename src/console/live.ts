@@ -42,7 +42,7 @@ export function createLive({
   let following = new AbortController();
   /** Runs while a page is open. */
   const follow = async (signal: AbortSignal): Promise<void> => {
-    // What happens during the rest is found by the turn that was shown last.
+    // A change during the rest shows because the loop keeps the turn that was shown last.
     for (let shown = feed.turn(); !signal.aborted; ) {
       await feed.next(shown, { within: SILENCE, signal });
       if (feed.turn() !== shown && !signal.aborted) {

@@ -57,7 +57,7 @@ const HEADERS = {
   'cache-control': 'no-store',
 } as const;
 
-/** What is the API's: the console has all other addresses. */
+/** Addresses of the API: the console has all others. */
 const OF_API = /^\/(?:v1|docs|openapi\.json|healthz|readyz|metrics)(?:\/|$)/;
 
 /** Builds the console over an API. */

@@ -1,4 +1,4 @@
-/** What the parts of the daemon are built from. Each part takes of it what it needs, beside what is its own. */
+/** Dependencies of the daemon's parts. Each part takes those that it needs, beside its own. */
 import type { ChannelRule } from '../domain/incidents/audience.ts';
 import type { AlertPolicy } from '../domain/incidents/incident.ts';
 import type { PollPolicy } from '../domain/polling/poll-plan.ts';
@@ -17,7 +17,7 @@ export interface Deps {
   readonly sql: Sql;
   readonly clock: Clock & Partial<FollowingClock>;
   readonly log: Logger;
-  /** This replica's id. */
+  /** The id of this replica. */
   readonly replica: string;
   readonly meters: Meters;
   readonly traces: Traces | null;

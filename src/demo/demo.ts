@@ -41,7 +41,7 @@ export async function runDemo({ dataDir, once, stage, signal }: DemoOptions): Pr
   const watch = createStopwatch();
   const screen = stage.terminal && createScreen(stage.terminal, { stage, watch });
   const narrator = screen ?? createNarrator(stage);
-  /** What stays on the terminal after the screen. */
+  /** Lines that stay on the terminal after the screen. */
   let last: readonly string[] = [];
   const fact = (name: string, text: string): void => stage.write(`  ${stage.paint('green', '✓')} ${name.padEnd(10)}${text}`);
   try {
@@ -133,7 +133,7 @@ async function untilSwitched({ board, story, signal, ...parts }: StoryUntilSwitc
   }
 }
 
-/** Two demos in one folder would stop each other's purchases. Answers what ends this one's claim. */
+/** Claims the folder: two demos in one would stop each other's purchases. Answers the function that ends the claim. */
 function claim(home: string): () => Promise<void> {
   const file = join(home, 'running');
   if (existsSync(file) && !isGone(readFileSync(file, 'utf8'))) {

@@ -1,4 +1,4 @@
-/** What the demo starts around the daemon: database, simulated service, shop, Slack, and the page with switches. */
+/** Starts the demo's daemon and the parts around it: database, simulated service, shop, Slack, and the page with switches. */
 import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { createSimulator, type Simulator } from '../../packages/simulator/src/simulator.ts';
@@ -34,7 +34,7 @@ import type { Stage } from './terminal/stage.ts';
 export const API_PORT = 8_080;
 const CHECKOUT_PORT = 8_090;
 const MIGRATIONS = join(PACKAGE_FOLDER, 'migrations');
-/** What takes a customer minutes takes seconds. */
+/** Steps that take customers minutes take seconds. */
 const TIME_SCALE = 25;
 
 /** The story, until a person turns a switch. */
@@ -50,7 +50,7 @@ interface ProductParts {
   readonly narrator: Narrator;
   readonly log: Logger;
   readonly logFile: string;
-  /** Gets what ends each part, in the order in which they begin. */
+  /** Gets the function that ends each part, in the order in which the parts begin. */
   readonly closers: (() => Promise<unknown>)[];
 }
 
@@ -127,7 +127,7 @@ export async function openProduct({ home, isFirst, stage, narrator, log, logFile
   return { simulator, progress, slack, postgres, board, story, file, apiUrl, link, port };
 }
 
-/** Starts the database and brings its schema up to date: what changes at the service is registered while the daemon is dead, too. */
+/** Starts the database and brings its schema up to date: the demo registers purchases while the daemon is dead, too. */
 async function startDatabase({ home, isFirst, stage }: Pick<ProductParts, 'home' | 'isFirst' | 'stage'>) {
   if (isFirst) stage.write(stage.paint('gray', '    making the database, which takes a few seconds the first time …'));
   const postgres = await startEmbedded({ dataDir: home });

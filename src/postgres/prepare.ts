@@ -1,4 +1,4 @@
-/** What every start of the daemon does with the database before anything runs. */
+/** The work of every start of the daemon at the database, before anything runs. */
 
 import { settleFeedEra } from './events/feed.ts';
 import type { Migrated } from './migrations/migrate.ts';

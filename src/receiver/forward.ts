@@ -6,10 +6,10 @@ import type { PostAnswer, Posted } from './posts.ts';
 
 /** Longer than a daemon waits by default. */
 const PATIENCE: Milliseconds = 30_000;
-/** Of an answer that is passed back. */
+/** Bytes of an answer that is passed back. */
 const MOST_ANSWERED = 1024 * 1024;
 const dispatcher = new Agent({ maxResponseSize: MOST_ANSWERED });
-/** What belongs to one connection, or is written again by the next one. */
+/** Headers that belong to one connection, or are written again by the next one. */
 const OF_THE_CONNECTION = new Set([
   'connection',
   'content-length',
@@ -28,12 +28,12 @@ const OF_THE_CONNECTION = new Set([
 /** Names everybody who passed a request on, so that a receiver that gets it again sees that. */
 const PASSED_ON_BY = 'purchase-watch-passed-on-by';
 
-/** Whether it was passed on by this listener before. */
+/** Whether this listener has passed the request on before. */
 export function cameBack({ rawHeaders }: Pick<Posted, 'rawHeaders'>, self: string): boolean {
   return rawHeaders.some((name, index) => name.toLowerCase() === PASSED_ON_BY && rawHeaders[index + 1] === self);
 }
 
-/** What the program answered; or null and why it did not. */
+/** The answer of the program; or null and the reason why there is none. */
 export type Forwarded = { readonly answer: PostAnswer } | { readonly answer: null; readonly detail: string };
 
 /** Sends the same bytes with the same headers and the name of `self`; redirects are not followed. Never rejects. */

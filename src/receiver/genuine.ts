@@ -1,4 +1,4 @@
-/** Whether a request is from us, and which event it brings: what every receiver has to find out first. */
+/** Whether a request is from purchase-watch, and which event it brings: every receiver has to find that out first. */
 
 import type { IncomingHttpHeaders } from 'node:http';
 import { verify } from '../channels/outgoing/signature.ts';
@@ -12,12 +12,12 @@ export interface ArrivedEvent {
   /** `webhook-id`: the same on every repeat. */
   readonly id: string;
   readonly type: string;
-  /** When it was seen, as it was written; null when it does not say. */
+  /** When the event happened, as the sender wrote the time; null without a time. */
   readonly timestamp: string | null;
   readonly data: { readonly [name: string]: JsonValue };
   /** The verified text. */
   readonly text: string;
-  /** The same, parsed; amounts keep their digits. */
+  /** The text, parsed; amounts keep their digits. */
   readonly body: JsonValue;
 }
 
@@ -27,7 +27,7 @@ export type Verdict =
   | { readonly kind: 'genuine'; readonly event: ArrivedEvent }
   | { readonly kind: 'refused'; readonly reason: RefusalReason; readonly detail: string };
 
-/** What a request is checked with; any of them may have signed. */
+/** The keys that a request is checked with; any of them may have signed. */
 export interface Keys {
   /** `whsec_…` */
   readonly secrets: readonly string[];

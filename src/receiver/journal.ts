@@ -1,13 +1,13 @@
-/** What came before: which ids, and how far each purchase is. */
+/** Ids of the events so far, and the last sequence of each purchase. */
 import type { ArrivedEvent } from './genuine.ts';
 
 /** How an event stands to those before it. */
 export interface Place {
   /** Which time this id comes, from 1. */
   readonly time: number;
-  /** Whether it was taken before: then it is a repeat, and else another try. */
+  /** Whether the event was taken before: then this is a repeat, and else another try. */
   readonly wasTaken: boolean;
-  /** The purchase's last event, when this one does not follow it. */
+  /** Whether the sequence follows the purchase's last one. */
   readonly order: 'follows' | 'jumped' | 'back';
   /** The highest sequence of this purchase before; null when it is the first that is seen of it. */
   readonly before: number | null;
@@ -43,7 +43,7 @@ export function createJournal() {
   };
 }
 
-/** The newest stay: what is entered again moves to the end. */
+/** The newest stay: an id that is entered again moves to the end. */
 function keep(map: Map<string, number>, key: string, value: number): void {
   map.delete(key);
   map.set(key, value);

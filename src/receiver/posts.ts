@@ -9,7 +9,7 @@ import type { Instant, Milliseconds } from '../domain/values/time.ts';
 export interface Posted {
   /** The path with its query. */
   readonly path: string;
-  /** Exactly what was sent: a signature is over these bytes. */
+  /** The bytes as they were sent: a signature is over these. */
   readonly body: Buffer;
   readonly headers: IncomingHttpHeaders;
   /** Names and values in turn, as they were written. */
@@ -25,14 +25,14 @@ export interface PostAnswer {
   readonly body: string | Uint8Array;
 }
 
-/** What answers a request. */
+/** Answers a request. */
 export type Receive = (posted: Posted) => PostAnswer | Promise<PostAnswer>;
 
 export type PostListener = Awaited<ReturnType<typeof listenForPosts>>;
 
 /** Larger than any event. */
 const MOST_BYTES = 1024 * 1024;
-/** Of all bodies that arrive or wait for their answers. */
+/** Bytes of all bodies that arrive or wait for their answers. */
 const MOST_HELD = 32 * MOST_BYTES;
 /** A request that has not arrived in full by then ends. */
 const ARRIVE_WITHIN: Milliseconds = 30_000;

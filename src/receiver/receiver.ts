@@ -8,27 +8,27 @@ import { type ArrivedEvent, judge, type Keys } from './genuine.ts';
 import { createJournal, type Place } from './journal.ts';
 import type { PostAnswer, Posted } from './posts.ts';
 
-/** A verified event and what it was answered. */
+/** A verified event and its answer. */
 export interface Taken {
   readonly event: ArrivedEvent;
   readonly place: Place;
   readonly at: Posted['at'];
   readonly status: number;
-  /** Why it was answered so, when that was not what the receiver usually answers; null otherwise. */
+  /** The reason of an answer other than the receiver's usual one; null for the usual one. */
   readonly why: string | null;
-  /** Answered 500 because it was to fail at first: it comes again. */
+  /** Answered 500 because the first tries were to fail: the daemon sends the event again. */
   readonly failed: boolean;
 }
 
 export interface Manners {
   readonly keys: Keys;
-  /** What a verified event is answered, unless it is forwarded. */
+  /** The status of the answer to a verified event, unless it is forwarded. */
   readonly status: number;
-  /** How long it takes to answer. */
+  /** How long the receiver waits before it answers. */
   readonly delay: Milliseconds;
   /** So many tries of each event are answered 500. */
   readonly fail: number;
-  /** Where events are passed on; what is answered there is the answer. */
+  /** Where events are passed on; the answer there is the receiver's answer. */
   readonly forwardTo: string | null;
   /** Answers true to keep an event to itself: it is answered 200 and not reported. */
   isOwn?(event: ArrivedEvent): boolean;
@@ -41,12 +41,12 @@ export function isYes(status: number): boolean {
   return status >= 200 && status < 300;
 }
 
-/** What is answered to a sender that came too late, or has gone. */
+/** The status for a sender that did not wait for its answer. */
 const GIVEN_UP = 503;
-/** What is answered to a request that came back. */
+/** The status for a request that came back. */
 const LOOP = 508;
 
-/** Makes what answers requests. Every verified request is reported once, when its answer is known. */
+/** Makes the function that answers requests. Every verified request is reported once, when its answer is known. */
 export function createReceiver({ onEvent, onRefused, ...manners }: Manners): (posted: Posted) => Promise<PostAnswer> {
   const journal = createJournal();
   const self = randomUUID();

@@ -21,11 +21,11 @@ export interface FollowingClock extends Clock {
    * against the monotonic one since the last reading, back when negative; 0 unless it is more than both clocks may drift.
    */
   follow(databaseNow: Instant, asked: Milliseconds, answered: Milliseconds): Milliseconds;
-  /** What the database's clock, as it is known now, showed or shows at a moment of the monotonic clock. */
+  /** The time of the database's clock, as that clock is known now, at a moment of the monotonic clock. */
   at(moment: Milliseconds): Instant;
   /** For how long this machine was suspended, from some moment before this process began; the monotonic clock stands still meanwhile. */
   suspended(): Milliseconds;
-  /** This machine's wall clock. Unlike the monotonic clock it runs on while a virtual machine is suspended. */
+  /** The wall clock of this machine. Unlike the monotonic clock it runs on while a virtual machine is suspended. */
   wall(): Instant;
 }
 

@@ -45,7 +45,7 @@ function fields(object: object, depth: number): Record<string, unknown> {
 /** Where Postgres quotes the row that it refused, and the driver the statement and its parameters. */
 const QUOTING = new Set(['detail', 'where', 'query', 'parameters', 'args']);
 
-/** What helps to find a failure: its own fields (code, status), where it happened, and its causes. */
+/** The fields that help to find a failure: its own (code, status), where it happened, and its causes. */
 function errorFields(error: Error, depth: number): Record<string, unknown> {
   if (depth > DEEPEST) return { message: error.message };
   const { name, message, stack, cause } = error;

@@ -1,5 +1,5 @@
 /**
- * What a daemon counts of its own work. Plain numbers, added to on the way and read on request: a poll must not
+ * Counts that a daemon keeps of its own work. Plain numbers, added to on the way and read on request: a poll must not
  * pay for labels and their look-ups.
  */
 

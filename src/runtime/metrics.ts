@@ -24,7 +24,7 @@ export interface MetricFamily {
 /** Of every name of ours. */
 export const PREFIX = 'purchase_watch_';
 
-/** What a daemon says of itself from the first moment on, the database away or not. */
+/** The metrics that a daemon has from the first moment on, the database away or not. */
 export function processFamilies(version: string, isStarting: boolean): MetricFamily[] {
   return [
     {
@@ -68,7 +68,7 @@ export async function createRegistry(families: readonly MetricFamily[], format: 
 
 const NO_COUNTERS = ['nodejs_active_resources_total', 'nodejs_active_handles_total', 'nodejs_active_requests_total'];
 
-/** What a registry asks of a metric: its numbers, when they are wanted. Of counters OpenMetrics wants the name without its ending. */
+/** A metric as a registry takes it, which answers numbers on request. OpenMetrics wants counters' names without their ending. */
 function asMetric(family: MetricFamily, isOpen: boolean): Parameters<Registry['registerMetric']>[0] {
   const { help, type, read } = family;
   const name = isOpen && type === 'counter' ? family.name.replace(/_total$/, '') : family.name;

@@ -1,7 +1,6 @@
 /** docs/numbers.md: a copy of the database by logical replication, on a server of its own. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { createSimulator } from '../../packages/simulator/src/simulator.ts';
 import { connect } from '../../src/postgres/connection/database.ts';
@@ -40,8 +39,9 @@ test('the copy has every stay, follows changes and erasures, and answers the que
   });
   onTestFinished(async () => void (await daemon.end('SIGKILL')));
   await daemon.says('"started"');
-  const add = async (count: number): Promise<string[]> => {
-    const script = [{ state: 'New' }, { state: 'WaitingForCardPayments', after: '1s' }, { state: 'Completed', after: '2s' }];
+  const add = async (count: number, { arePaid = true } = {}): Promise<string[]> => {
+    const atBank = [{ state: 'New' }, { state: 'WaitingForCardPayments', after: '1s' }];
+    const script = arePaid ? [...atBank, { state: 'Completed', after: '2s' }] : atBank;
     const ids = simulator.control.addMany(count, { script }).map(({ purchaseId }) => purchaseId);
     await register(
       here,
@@ -50,6 +50,8 @@ test('the copy has every stay, follows changes and erasures, and answers the que
     return ids;
   };
   await add(20);
+  // One that is watched for as long as the questions are asked.
+  await add(1, { arePaid: false });
   await daemon.says('"purchase.state_changed"');
 
   await here.unsafe(publish);
@@ -79,7 +81,8 @@ test('the copy has every stay, follows changes and erasures, and answers the que
   // A copy that lacks a new column stops, and goes on once it has it.
   await here`alter table purchase_watch_internal.sites add column note text`;
   await here`update purchase_watch_internal.sites set note = 'new'`;
-  await delay(1_000);
+  const failures = () => there<{ count: number }[]>`select apply_error_count::integer as count from pg_stat_subscription_stats`;
+  await expect.poll(async () => (await failures())[0]!.count, { timeout: 30_000 }).toBeGreaterThan(0);
   await there`alter table purchase_watch_internal.sites add column note text`;
   await expect
     .poll(async () => (await there`select note from purchase_watch_internal.sites`)[0]?.note, { timeout: 30_000 })

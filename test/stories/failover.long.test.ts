@@ -1,49 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { parseDatabaseUrl } from '../../src/postgres/address/database-url.ts';
-import { connect, type Sql } from '../../src/postgres/connection/database.ts';
+import { connect } from '../../src/postgres/connection/database.ts';
 import { hostsOf } from '../../src/postgres/connection/primary.ts';
-import { register } from '../../src/postgres/purchases/purchases.ts';
-import { type Daemon, startDaemon } from '../support/daemon.ts';
-import { fetchAsMachine } from '../support/machine.ts';
+import { startDaemon } from '../support/daemon.ts';
+import { arrived, callAll, pool, registered, SESSIONS, sessionsAt, settingsFor, testApp } from '../support/paired-daemon.ts';
 import { canPair, startPostgresPair } from '../support/postgres-pair.ts';
-import { SECRET, startTestApp, type TestApp } from '../support/test-app.ts';
 import { startWire } from '../support/wire.ts';
-
-const cleanUp: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const step of cleanUp.splice(0).reverse()) await step();
-});
-
-async function testApp(): Promise<TestApp> {
-  const t = await startTestApp({ realClock: true });
-  cleanUp.push(() => t.stop());
-  return t;
-}
-const pool = (url: string, name: string): Sql => {
-  const sql = connect(url, { max: 1, name });
-  cleanUp.push(() => sql.end({ timeout: 0 }));
-  return sql;
-};
-const settingsFor = (t: TestApp, databaseUrl: string): Record<string, string> => ({
-  DATABASE_URL: databaseUrl,
-  CHECKOUT_BASE_URL: t.simulator.url,
-  CHECKOUT_CLIENT_ID: 'demo-client',
-  CHECKOUT_CLIENT_SECRET: 'demo-secret',
-  WEBHOOK_URL: t.receiver.url,
-  WEBHOOK_SECRET: SECRET,
-  WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8',
-  // Each pool has connections of its own.
-  DATABASE_CONNECTIONS: '27',
-  PORT: '0',
-});
-/** A purchase at the simulator, registered by a program of its own. */
-async function registered(t: TestApp, sql: Sql): Promise<string> {
-  const { purchaseId } = t.simulator.control.add({ script: [{ state: 'Completed' }] });
-  await register(sql, [{ purchaseId, site: null, reference: null, metadata: null }]);
-  return purchaseId;
-}
-const arrived = (t: TestApp, id: string) => t.receiver.waitFor(() => t.changesOf(id).includes('Completed'), 60_000);
 
 test('sessions that a failover left read-only are dropped, and work goes on over new ones', async () => {
   const t = await testApp();
@@ -68,9 +31,9 @@ test.skipIf(!canPair)(
   async () => {
     const t = await testApp();
     const pair = await startPostgresPair();
-    cleanUp.push(() => pair.stop());
+    onTestFinished(() => pair.stop());
     const daemon = startDaemon(['start'], settingsFor(t, pair.url));
-    cleanUp.push(() => daemon.end('SIGKILL'));
+    onTestFinished(async () => void (await daemon.end('SIGKILL')));
     await daemon.says('"started"', 60_000);
     expect(daemon.output()).toContain(`"database":"Postgres at ${new URL(pair.standbyUrl).host},127.0.0.1:`);
     const before = pool(pair.url, 'test');
@@ -87,14 +50,14 @@ test.skipIf(!canPair)(
 
 test.skipIf(!canPair)('a primary behind a line that hangs is left as soon as another host takes writes', async () => {
   const pair = await startPostgresPair();
-  cleanUp.push(() => pair.stop());
+  onTestFinished(() => pair.stop());
   const line = await startWire(pair.primaryUrl);
-  cleanUp.push(() => line.stop());
+  onTestFinished(() => line.stop());
   const [standby, primary] = [new URL(pair.standbyUrl).host, new URL(line.url).host];
   const url = `postgres://postgres@${standby},${primary}/postgres?sslmode=disable`;
   // As a pool under load: each of its connections owes an answer, and none is dialled.
   const sql = connect(url, { max: 1, answerWithin: 15_000 });
-  cleanUp.push(() => sql.end({ timeout: 0 }));
+  onTestFinished(() => sql.end({ timeout: 0 }));
   await sql`select 1`;
   await line.spoil({ kind: 'held' });
   const query = sql`select 1`.catch((error: { code: string }) => error.code);
@@ -112,12 +75,12 @@ test.skipIf(!canPair)('a primary behind a line that hangs is left as soon as ano
 
 test.skipIf(!canPair)('when the host in use is silent, the others are asked', async () => {
   const pair = await startPostgresPair();
-  cleanUp.push(() => pair.stop());
+  onTestFinished(() => pair.stop());
   const line = await startWire(pair.primaryUrl);
-  cleanUp.push(() => line.stop());
+  onTestFinished(() => line.stop());
   const url = `postgres://postgres@${new URL(pair.standbyUrl).host},${new URL(line.url).host}/postgres?sslmode=disable`;
   const sql = connect(url, { max: 1, answerWithin: 60_000 });
-  cleanUp.push(() => sql.end({ timeout: 0 }));
+  onTestFinished(() => sql.end({ timeout: 0 }));
   await sql`select 1`;
   await line.spoil({ kind: 'held' });
   const query = sql`select 1`.catch((error: { code: string }) => error.code);
@@ -128,31 +91,14 @@ test.skipIf(!canPair)('when the host in use is silent, the others are asked', as
   expect(performance.now() - promotedAt).toBeLessThan(20_000);
 });
 
-/** Statuses of calls that take each of the API's pools: readers, changes, the feed and operators. */
-async function callAll(daemon: Daemon): Promise<number[]> {
-  const origin = /"url":"(http[^"]+)"/.exec(daemon.output())![1]!;
-  const purchase = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"purchaseId":"from-the-api"}' };
-  const calls = ['/v1/overview', '/v1/purchases', '/v1/events', '/readyz'].map((path) =>
-    fetchAsMachine(origin + path, path === '/v1/purchases' ? purchase : {}).then(({ status }) => status),
-  );
-  return Promise.all(calls);
-}
-/** Each pool and session of a daemon, as the server names it. */
-const SESSIONS = ['', ' api', ' changes', ' feed', ' listen', ' operators', ' outbox', ' recording'];
-const sessionsAt = async (sql: Sql) => {
-  const rows = await sql<{ name: string }[]>`
-    select distinct application_name as name from pg_stat_activity where application_name like 'purchase-watch%'`;
-  return rows.map(({ name }) => name.slice('purchase-watch'.length));
-};
-
 test.skipIf(!canPair)(
   'after a while in which no host takes writes, every pool works again: with a new primary, and with the old one',
   async () => {
     const t = await testApp();
     const pair = await startPostgresPair();
-    cleanUp.push(() => pair.stop());
+    onTestFinished(() => pair.stop());
     const daemon = startDaemon(['start'], settingsFor(t, pair.url));
-    cleanUp.push(() => daemon.end('SIGKILL'));
+    onTestFinished(async () => void (await daemon.end('SIGKILL')));
     await daemon.says('"started"', 60_000);
     const first = pool(pair.primaryUrl, 'test');
     await arrived(t, await registered(t, first));
@@ -189,67 +135,14 @@ test.skipIf(!canPair)(
 );
 
 test.skipIf(!canPair)(
-  'of two primaries every pool uses the one that was promoted last, and people are alerted until one is left',
-  async () => {
-    const t = await testApp();
-    const pair = await startPostgresPair();
-    cleanUp.push(() => pair.stop());
-    const settings = { ...settingsFor(t, pair.url), SLACK_WEBHOOK_URL: t.slack.url };
-    const daemon = startDaemon(['start'], settings);
-    cleanUp.push(() => daemon.end('SIGKILL'));
-    await daemon.says('"started"', 60_000);
-    const [old, promoted] = [pool(pair.primaryUrl, 'test'), pool(pair.standbyUrl, 'test')];
-    await arrived(t, await registered(t, old));
-    // The old primary never ends, and no connection fails.
-    await pair.promote();
-    await daemon.says('"database.host_changed"', 60_000);
-    await arrived(t, await registered(t, promoted));
-    await callAll(daemon);
-    await expect.poll(() => sessionsAt(promoted), { timeout: 20_000 }).toEqual(expect.arrayContaining(SESSIONS));
-    expect((await sessionsAt(old)).filter((name) => name !== ' test' && name !== ' probe')).toEqual([]);
-    const [oldHost, newHost] = [pair.primaryUrl, pair.standbyUrl].map((url) => new URL(url).host) as [string, string];
-    // Doctor posts an empty message, which Slack refuses and does not show.
-    const messages = () => t.slack.received.map(({ text }) => text).filter((text) => text !== '');
-    const headline = (index: number) => messages()[index]?.split('\n')[0];
-    // What the old primary took after the promotion is lost, which one message may say together with the two primaries.
-    const lost = 'the database came back without its last writes';
-    await expect
-      .poll(() => messages()[0], { timeout: 120_000 })
-      .toMatch(new RegExp(`^🔴 purchase-watch: (two database servers take writes|${lost}, as of)`));
-    expect(messages()[0]).toContain(`${newHost} (timeline 2) is used, and ${oldHost} (timeline 1) takes writes, too`);
-
-    // A process that begins now uses the same server, and says what is wrong.
-    const command = async (...args: string[]) => {
-      const run = startDaemon(args, settings);
-      return { code: await run.end('SIGCONT'), text: run.output().replace(/\s+/g, ' ') };
-    };
-    const doctor = await command('doctor');
-    expect([doctor.code, doctor.text]).toEqual([1, expect.stringContaining(`two servers take writes: ${newHost} (timeline 2)`)]);
-    expect((await command('status')).text).toMatch(new RegExp(`two database servers take writes|${lost}`, 'i'));
-    const { purchaseId } = t.simulator.control.add({ script: [{ state: 'Completed' }] });
-    expect((await command('watch', purchaseId)).code).toBe(0);
-    await arrived(t, purchaseId);
-
-    await pair.killPrimary();
-    await expect
-      .poll(() => headline(1), { timeout: 120_000 })
-      .toMatch(/^\S+ (One database server takes writes, after \d|purchase-watch: )/);
-    expect(messages()[1]).toContain('What was written to the other server');
-    expect(messages()[1]).not.toContain('Nothing needs to be done');
-    expect(await daemon.end('SIGTERM')).toBe(0);
-  },
-  360_000,
-);
-
-test.skipIf(!canPair)(
   'a standby alone is waited for, until it may be the primary, with what to do',
   async () => {
     const t = await testApp();
     const pair = await startPostgresPair();
-    cleanUp.push(() => pair.stop());
+    onTestFinished(() => pair.stop());
     const url = new URL(pair.standbyUrl);
     const daemon = startDaemon(['start'], settingsFor(t, `postgres://postgres@${url.host},127.0.0.1:1/postgres`));
-    cleanUp.push(() => daemon.end('SIGKILL'));
+    onTestFinished(async () => void (await daemon.end('SIGKILL')));
     await daemon.says('no host takes writes', 60_000);
     expect(await daemon.end('SIGTERM')).toBe(0);
     expect(daemon.output()).toMatch(/it is read-only: a standby.*one of the hosts must be the primary/);
@@ -263,7 +156,7 @@ test('a start after a restore does not wait for those who read the events', asyn
   await admin`update purchase_watch_internal.feed_era set origin = '7000000000000000000/00000001'`;
   await reader.unsafe('begin; select count(*) from purchase_watch_internal.events');
   const daemon = startDaemon(['start'], settingsFor(t, t.database.url));
-  cleanUp.push(() => daemon.end('SIGKILL'));
+  onTestFinished(async () => void (await daemon.end('SIGKILL')));
   await daemon.says('"started"');
   await arrived(t, await registered(t, admin));
 });

@@ -54,7 +54,7 @@ test('under load, with callers of the API and a receiver that is slow', async ()
   );
   await sql.end();
   await daemon.says('"purchase.state_changed"');
-  await delay(3_000);
+  await expect.poll(() => purchases.every(({ purchaseId }) => simulator.control.callsOf(purchaseId) > 0)).toBe(true);
 
   const before = lines().length;
   await server.kill();

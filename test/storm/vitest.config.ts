@@ -11,7 +11,5 @@ export default defineConfig({
     hookTimeout: 60_000,
     disableConsoleIntercept: true,
     onUnhandledError: (error) => !OF_DRIVER.test(`${error.message} ${(error as { detail?: unknown }).detail ?? ''}`),
-    // Faults strike at moments of real time, so two storms of one seed are not the same to the millisecond. What fails twice, fails.
-    retry: 1,
   },
 });

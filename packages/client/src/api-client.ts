@@ -55,8 +55,8 @@ export interface PurchaseWatchClient {
   /** Watches a purchase. Safe to repeat. */
   watch(registration: Registration | string, options?: { readonly signal?: AbortSignal | undefined }): Promise<WatchResult>;
   /**
-   * Watches any number, in calls of up to 1 000, one after the other. What cannot be registered is reported; it never ends the rest. When a
-   * call fails, the problem says up to where all are registered; the same list may be given again.
+   * Watches any number, in calls of up to 1 000, one after the other. A registration that is refused is reported; it never ends the
+   * rest. When a call fails, the problem says up to where all are registered; the same list may be given again.
    */
   watchMany(
     registrations: Iterable<Registration | string> | AsyncIterable<Registration | string>,
@@ -65,11 +65,11 @@ export interface PurchaseWatchClient {
   get(purchaseId: string, options?: CallOptions): Promise<PurchaseWithTransitions>;
   /** Newest registration first; pages are fetched as the loop gets there. */
   list(filter?: ListFilter): AsyncGenerator<Purchase, void, undefined>;
-  /** No more polls; what is known stays. */
+  /** Ends the polls of a purchase; its record stays. */
   stop(purchaseId: string, options?: CallOptions): Promise<void>;
   /** Polls now. Waits for the result up to `wait` milliseconds, 30 000 at most; 5 000 by default. */
   poll(purchaseId: string, options?: CallOptions & { readonly wait?: number | undefined }): Promise<PollResult>;
-  /** What the customer is invoiced, asked of the checkout service now. */
+  /** The customer's invoice, asked of the checkout service now. */
   invoice(purchaseId: string, options?: CallOptions): Promise<Invoice>;
   /** Has `purchase.invoice_ready` announced of a completed purchase that has an invoice; `ready` when it was before. */
   announceInvoice(purchaseId: string, options?: CallOptions): Promise<'wanted' | 'ready'>;

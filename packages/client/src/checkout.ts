@@ -10,7 +10,7 @@ import type { LocalTime } from './local-time.ts';
 import type { PaymentStatus } from './payment-status.ts';
 
 export interface CheckoutClientConfig {
-  /** What the service's operator gave you; a path in it is kept in front of every operation. */
+  /** The address that the service's operator gave you; a path in it is kept in front of every operation. */
   readonly baseUrl: string;
   readonly clientId: string;
   readonly clientSecret: string;
@@ -54,7 +54,7 @@ export type InvoiceDetailsResult =
   | { readonly kind: 'invoice'; readonly invoice: CheckoutInvoice }
   /** Only completed purchases have an invoice. */
   | { readonly kind: 'not_completed'; readonly state: State; readonly detail: string }
-  /** It is completed, and of a kind that has no invoice. */
+  /** The purchase is completed, and of a kind that has no invoice. */
   | { readonly kind: 'not_eligible'; readonly state: State; readonly detail: string }
   | CheckoutTrouble;
 

@@ -6,7 +6,7 @@ export interface Purchase {
   readonly purchaseId: string;
   readonly site: string;
   readonly status: PurchaseStatus;
-  /** What it has come to, in a word for lists. `paid_late`: paid after it had been stuck. */
+  /** The outcome so far, in a word for lists. `paid_late`: paid after it had been stuck. */
   readonly outcome: 'stuck' | 'waiting' | 'paid' | 'paid_late' | 'not_paid' | 'unreadable' | 'expired' | 'stopped';
   /** Null until the first good answer. */
   readonly state: State | null;
@@ -136,20 +136,20 @@ export interface InvoiceItem {
   readonly taxAmount: Decimal | null;
 }
 
-/** What is wrong with one field. */
+/** The problem of one field. */
 export interface ProblemField {
   readonly field: string;
   readonly value?: string | number | boolean | null | undefined;
   readonly detail: string;
 }
 
-/** What every event of a purchase has. */
+/** Fields of every event of a purchase. */
 export interface PurchaseEventData {
   readonly site: string;
   readonly purchaseId: string;
   /** 1, 2, 3 … for each purchase, without gaps. */
   readonly sequence: number;
-  /** What the purchase was registered with, as is `metadata`. */
+  /** As given when the purchase was registered; so is `metadata`. */
   readonly reference: string | null;
   readonly metadata: JsonObject | null;
   /** Null where the service sent none, or `store.fields` does not name it. */

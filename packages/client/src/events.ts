@@ -5,7 +5,7 @@ import { decimalText, type JsonObject } from './json.ts';
 
 export type WatchEventType = WatchEvent['type'];
 
-/** What a CloudEvent says beside `id`, `type` and `data`, for subscribers with `format: cloudevents`. */
+/** Attributes of a CloudEvent beside `id`, `type` and `data`, for subscribers with `format: cloudevents`. */
 export interface CloudEventAttributes {
   readonly specversion: '1.0';
   /** `/purchase-watch/sites/<site>`. */
@@ -19,7 +19,7 @@ export interface CloudEventAttributes {
   readonly sequence?: string;
 }
 
-/** What a webhook brought: an event, and the attributes of a CloudEvent where it came as one. */
+/** The event of a webhook, with the attributes of a CloudEvent where it came as one. */
 export type WebhookEvent = WatchEvent & Partial<CloudEventAttributes>;
 
 const INVOICE_AMOUNTS = ['totalAmount', 'totalAuthorizedAmount', 'minimumAmountToPay'];

@@ -63,7 +63,7 @@ async function exchange(
     method,
     headers: {
       accept: 'application/json',
-      // What comes compressed all the same is not unpacked: a kilobyte may become gigabytes.
+      // An answer that comes compressed all the same is not unpacked: a kilobyte may become gigabytes.
       'accept-encoding': 'identity',
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       ...headers,

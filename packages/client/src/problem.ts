@@ -1,4 +1,4 @@
-/** What went wrong with a call of the API. */
+/** Failures of calls of the API. */
 
 import type { BatchResult, ProblemField } from './contract.ts';
 
@@ -11,13 +11,13 @@ export class ApiProblem extends Error {
   readonly code: string;
   /** The HTTP status; null when there was no answer. */
   readonly status: number | null;
-  /** What is wrong and what to do, in a sentence. */
+  /** The problem and what to do, in a sentence. */
   readonly detail: string;
   /** For requests that are not valid: each field with its fault. */
   readonly errors: readonly ProblemField[];
   /** Seconds to wait before the next try, where the answer says so. */
   readonly retryAfter: number | null;
-  /** Of `watchMany`: what became of the calls before the one that failed; null where there are none. */
+  /** Of `watchMany`: the results of the calls before the one that failed; null where there are none. */
   readonly done: BatchResult | null;
 
   constructor(

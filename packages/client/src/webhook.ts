@@ -48,7 +48,7 @@ export class WebhookVerificationError extends Error {
 
 const PREFIX = 'whsec_';
 const PUBLIC_PREFIX = 'whpk_';
-/** What stands before the 32 bytes of an ed25519 public key in its DER form. */
+/** The bytes before the 32 bytes of an ed25519 public key in its DER form. */
 const SPKI = Buffer.from('302a300506032b6570032100', 'hex');
 const TOLERANCE_SECONDS = 300;
 
@@ -137,7 +137,7 @@ function checkTime(timestamp: string, { toleranceSeconds, now }: { toleranceSeco
   }
 }
 
-/** What a signature of this version holds; nothing of another. */
+/** The bytes of a signature of this version; none for another version. */
 function bytesOf(part: string, version: 'v1' | 'v1a'): Buffer {
   return Buffer.from(part.startsWith(`${version},`) ? part.slice(version.length + 1) : '', 'base64');
 }

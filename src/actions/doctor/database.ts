@@ -50,7 +50,7 @@ export async function checkDatabase(
     ];
   } catch (error) {
     if (!hasNoConnections(error)) throw error;
-    // What is known already says which limit it is, and by how much.
+    // The facts that were read already show which limit is reached, and by how much.
     const found = [version(report, facts, describeTarget(url)), report.failed(describeConnectionError(url, error), UNCHECKED)];
     const limit = limitReached(report, facts, { replicas: LEAST_REPLICAS, each: settings.connections });
     return limit === null ? found : [...found, limit];
@@ -78,7 +78,7 @@ function version(report: Reporter, { version, versionText, role }: ServerFacts, 
   return report.failed(found, 'version 15 or newer is needed: upgrade Postgres');
 }
 
-/** Of several hosts, which one is used and why each of the others is not. */
+/** Which one of several hosts is used, and why each of the others is not. */
 async function hosts(report: Reporter, url: string): Promise<Finding[]> {
   const several = hostsOf(parseDatabaseUrl(url));
   if (several === undefined) return [];
@@ -131,7 +131,7 @@ function durability(report: Reporter, { fsync, synchronousCommit }: ServerFacts)
   return [report.warning(`${off.join(' and ')} ${off.length > 1 ? 'are' : 'is'} off`, todo)];
 }
 
-/** What a failover may lose, as a fact: it is the operator's choice. */
+/** Whether a failover may lose commits, as a fact: the operator chooses. */
 function replication(report: Reporter, { standbys, waitsForStandbys }: ServerFacts): Finding[] {
   if (waitsForStandbys) return [report.ok('commits wait for a standby: a failover loses none')];
   if (standbys === 0) return [];
@@ -195,7 +195,7 @@ async function openAtOnce(url: string, count: number): Promise<number> {
   for (const session of sessions) session.catch(() => undefined);
   await all.promise;
   clearTimeout(over);
-  // Those that end now make room for others behind a pooler.
+  // Sessions that end now make room for others behind a pooler.
   const atOnce = open;
   await pool.end({ timeout: 1 });
   return atOnce;

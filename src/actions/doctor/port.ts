@@ -55,7 +55,7 @@ function listenTrouble(host: string, port: number): Promise<string | null> {
   });
 }
 
-/** What a daemon at this address says of itself at /readyz; null when none answers. */
+/** The replica that answers /readyz at this address, and whether it is ready; null when none answers. */
 async function askDaemon(host: string, port: number): Promise<{ replica: string; isReady: boolean } | null> {
   const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}/readyz`;
   try {

@@ -26,13 +26,13 @@ export interface TriedWebhook {
   readonly namedBy: NamedBy;
 }
 
-/** Who is left alone, by name. */
+/** Names of the subscribers that are left alone. */
 export async function restingOf(sql: Sql): Promise<string[]> {
   const [subscribers, now] = await Promise.all([readSubscribers(sql), databaseNow(sql)]);
   return subscribers.filter((each) => isLeftAlone(each, now)).map(({ name }) => name);
 }
 
-/** Those that the settings name, and those that the API made; the latter only with a database. */
+/** The webhooks that the settings name, and those that the API made; the latter only with a database. */
 export async function webhooksOf(settings: Settings, sql: Sql | null): Promise<TriedWebhook[]> {
   const configured = settings.subscribers
     .filter((subscriber) => subscriber.kind === 'webhook')
@@ -90,7 +90,7 @@ function testEvent(subscriber: string): OutgoingEvent {
   return { id, type: 'subscriber.test', body };
 }
 
-/** What to do about a proxy; the finding names it and where it is set. */
+/** Advice about a proxy; the finding names the proxy and where it is set. */
 export const MEND_PROXY = 'mend the proxy, or its address or credentials where it is set';
 export const ALLOW_ADDRESS = 'have the proxy allow this address, if it is meant';
 

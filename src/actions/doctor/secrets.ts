@@ -14,7 +14,7 @@ export async function checkSecrets(report: Reporter, sql: Sql, settings: Setting
   if (secrets === null) return [];
   const [current] = secrets.keyIds;
   if (secrets.keyIds.length === 1) {
-    // Those of an earlier version do not say; those without any key store and read nothing secret.
+    // Daemons of an earlier version do not record their keys; daemons without a key store and read nothing secret.
     const others = (await keyHolders(sql)).filter(
       ({ keyIds }) => keyIds !== null && keyIds.length > 0 && !keyIds.includes(current!),
     );

@@ -23,11 +23,11 @@ export interface AskedAbout {
   readonly registeredAt: Instant;
 }
 
-/** What one way of authentication brought. */
+/** The outcome of one call, made with one way of authentication. */
 interface Asked {
   readonly answer: Answer;
   readonly tookMs: Milliseconds;
-  /** Whether it had an access token, which no client gets without credentials. */
+  /** Whether the client had an access token, which no client gets without credentials. */
   readonly token: boolean;
   /** The service's clock minus ours, from the Date header; null when no operation answered, or without that header. */
   readonly offset: Milliseconds | null;

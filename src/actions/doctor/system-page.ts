@@ -23,11 +23,11 @@ export interface SystemWanted {
   readonly keys: Settings['apiKeys'];
   /** Findings of the process that answers, see `ownFindings`. */
   own(): Promise<Finding[]>;
-  /** What `purchase-watch config` shows of the settings that this process was started with. */
+  /** The settings that this process was started with, as `purchase-watch config` shows them. */
   readonly described: readonly DescribedSetting[];
 }
 
-/** What only a process with these settings knows: keys and certificates that end soon, and whether the dead man's switch is called. */
+/** Findings that need a process with these settings: keys and certificates that end soon, calls of the dead man's switch. */
 export async function ownFindings(sql: Sql, settings: OwnSettings, certificates: readonly Expiry[]): Promise<Finding[]> {
   const ending = endingFindings(settings.apiKeys, certificates, Date.now());
   if (settings.slack.deadMansSwitch === null) return ending;

@@ -58,13 +58,13 @@ export function createFeedHub(sql: Sql) {
     try {
       if (!(await look())) notBefore = began + NEXT_LOOK;
     } catch {
-      // They look themselves, and answer with what is wrong.
+      // The readers look themselves, and answer with the error.
       seen = null;
       beginTurn(null);
     } finally {
       isLooking = false;
     }
-    // What was asked for meanwhile, also by readers that do not wait at present; otherwise the next look of those that go on waiting.
+    // A look that was asked for meanwhile, even by readers that do not wait now; otherwise the next look of those that wait.
     const asked = due;
     due = Number.POSITIVE_INFINITY;
     if (asked < due) beginAt(asked);

@@ -29,7 +29,7 @@ export interface Follow {
   readonly after: FeedPlace;
   readonly types: readonly EventType[];
   readonly limit: number;
-  /** Of a page, which ends with the event that passes it. */
+  /** Bytes of a page, which ends with the event that passes this number. */
   readonly bytes: number;
   /** How long to wait when there is nothing yet. */
   readonly within: Milliseconds;

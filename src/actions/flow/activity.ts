@@ -1,4 +1,4 @@
-/** What was done in each minute lately, over all replicas: for charts of polls, errors, lag and deliveries. */
+/** Activity of all replicas in each of the last minutes: for charts of polls, errors, lag and deliveries. */
 
 import { type Instant, isoTime, MINUTE } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
@@ -6,7 +6,7 @@ import { databaseNow } from '../../postgres/reports/overview.ts';
 import { type DeliveredMinute, deliveredMinutes, type PolledMinute, polledMinutes } from '../../postgres/shards/activity.ts';
 import { usualDelivered, usualPolled } from '../../postgres/shards/usual-activity.ts';
 
-/** A day of them; upkeep keeps as many days as say what is usual. */
+/** A day; upkeep keeps minutes of as many days as the usual activity is reckoned from. */
 export const MOST_MINUTES = 1_440;
 export const DEFAULT_MINUTES = 60;
 const USUAL_MINUTES = 60;

@@ -137,7 +137,7 @@ function waitingOf(row: WaitingRow, { limits, now }: { limits: Limits; now: Inst
   return { age: clock.counted, share: clock.counted / clock.limit, stuck };
 }
 
-/** What an open incident of a state of a site is called; one of several sites is named by its parts. */
+/** An open incident in the state that it is about; an incident of several sites appears by its parts. */
 function incidentHere(incident: IncidentRow) {
   const { id, site, since, endsAt, parent } = incident;
   if (site === null) return [];

@@ -11,7 +11,7 @@ import { readDwell, USUAL_WINDOW } from '../../postgres/stays/dwell.ts';
 import type { Limits } from '../../postgres/stays/limits.ts';
 import { siteCallsBody } from './site-calls.ts';
 
-/** What is known of a site; `settings`: undefined for one that is no longer configured. */
+/** The answer of the API about one site; `settings`: undefined for a site that is no longer configured. */
 export async function readSite(
   sql: Sql,
   { name, settings, limits }: { name: string; settings: SiteSettings | undefined; limits: Limits },
@@ -53,7 +53,7 @@ export function ordersBody(counts: OrderCounts = NOTHING_PAID) {
   return { ...counts, reused: reusesReferences(counts) };
 }
 
-/** Neither addresses nor names of accounts: they may hold what is secret. */
+/** The settings of a site without addresses and names of accounts, which may hold secrets. */
 function shownSettings({ auth, timeZone, maxRps, concurrency, timeout, invoices }: SiteSettings) {
   return { auth, timeZone, maxRps, concurrency, timeoutMs: timeout, invoices };
 }

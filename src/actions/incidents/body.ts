@@ -52,7 +52,7 @@ export function listedIncidentBody({ money, ...row }: ListedIncident) {
   return { ...incidentBody(row), money };
 }
 
-/** The same as `incidentBody` with what people were alerted of. */
+/** The body of an incident with the alerts that people got. */
 export function incidentDetails(
   { incident, messages, causes, lastAlert, advice }: IncidentStory,
   policy: Pick<AlertPolicy, 'repeatInterval'>,

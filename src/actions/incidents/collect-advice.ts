@@ -1,4 +1,4 @@
-/** What exactly is wrong in an incident, or may be where no cause is named, and what a person does about it. */
+/** The trouble of an incident in sentences, or a possible cause where none is named, and what a person does about it. */
 
 import { unrankedAdvice } from '../../channels/people/messages/cause-paragraphs.ts';
 import { meanwhileOf, wordsOfSite } from '../../channels/people/messages/site.ts';
@@ -19,10 +19,10 @@ import type { IncidentRow } from '../../postgres/incidents/list.ts';
 import { lossTroubles } from '../database-changes.ts';
 
 interface Advice {
-  /** Sentences. */
+  /** The troubles, in sentences. */
   readonly wrong: readonly string[];
   readonly todo: readonly string[];
-  /** What goes on, or does not, as long as it is wrong. */
+  /** Consequences while the trouble lasts, in sentences. */
   readonly meanwhile: readonly string[];
 }
 
@@ -57,7 +57,7 @@ export async function adviceFor(sql: Queries, incident: IncidentRow, alerted: Al
   };
 }
 
-/** What may be where no documented cause is named, and what becomes of alerts about single customers. */
+/** A possible cause where no documented one is named, and whether single stuck checkouts still alert people. */
 function adviceForStuck({ site, state, parts }: IncidentRow, alerted: Alerted): Advice {
   const data = alerted?.kind === 'stuck' ? alerted : null;
   const singles = data?.singles ?? null;

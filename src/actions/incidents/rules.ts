@@ -1,4 +1,4 @@
-/** What people may say about incidents and silences: each check answers the meaning, or what is wrong and what to do. */
+/** Checks of what people write about incidents and silences: each answers the meaning, or the error with what to do. */
 
 import { suggestion } from '../../config/kinds/nearest.ts';
 import { CAUSES, type CauseKey } from '../../domain/incidents/causes.ts';
@@ -34,7 +34,7 @@ export function readWords(value: string, longest: number, what: string): Checked
   return { is: value };
 }
 
-/** What incidents' ids look like; whether there is one is asked of the database. */
+/** The form of an incident's id; the database knows whether there is such an incident. */
 export const INCIDENT_ID = /^[\w-]{1,60}$/;
 
 export function readIncidentId(value: string): Checked<string> {

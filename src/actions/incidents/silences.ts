@@ -1,4 +1,4 @@
-/** Silences: what the API and the command line check and do, once for both. */
+/** Silences for API and command line: checks of a request, adding and ending. */
 
 import { suggestion } from '../../config/kinds/nearest.ts';
 import type { IncidentKind } from '../../domain/incidents/symptom.ts';
@@ -19,7 +19,7 @@ const LONGEST: Milliseconds = 30 * DAY;
 
 export type SilenceField = 'site' | 'state' | 'kind' | 'subscriber' | 'everything' | 'startsAt' | 'endsAt';
 
-/** What is asked for, as far as its fields could be read. */
+/** The silence that a person asks for, as far as its fields could be read. */
 export interface SilenceWish {
   readonly site?: string | undefined;
   readonly state?: unknown;
@@ -30,7 +30,7 @@ export interface SilenceWish {
   readonly endsAt?: Instant | undefined;
 }
 
-/** What the check needs to know, and how fields are called where the wish was written. */
+/** Facts for the check, and the names of fields where the person wrote them. */
 export interface SilenceFacts {
   readonly now: Instant;
   /** Why a name is none of these sites, or null. */
@@ -47,7 +47,7 @@ export interface SilenceProblem {
   readonly isUnknownSite?: true;
 }
 
-/** What is wrong with what the fields say together, and names of which the database has none; one problem a field at most. */
+/** Problems of fields that contradict each other and of names that the database lacks; one problem a field at most. */
 export async function silenceProblems(sql: Queries, wish: SilenceWish, facts: SilenceFacts): Promise<SilenceProblem[]> {
   const found = new Map<SilenceField, SilenceProblem>();
   for (const each of [...scopeProblems(wish, facts), ...(await nameProblems(sql, wish, facts)), ...timeProblems(wish, facts)])
@@ -127,7 +127,7 @@ export async function silence(sql: Queries, wish: CheckedSilence, now: Instant):
   return addSilence(sql, { site, state, kind, subscriber, reason, by, startsAt, endsAt });
 }
 
-/** What lists silences, as it is called where a person asks for one. */
+/** The call that lists silences, named in errors about an unknown number. */
 const LISTED_BY = 'GET /v1/silences?status=all';
 
 /** The silence of this number; throws Refused, which names what lists them. */

@@ -12,7 +12,7 @@ import type { Instant } from '../../domain/values/time.ts';
 import { MOST_WAITING } from '../../postgres/deliveries/waiting.ts';
 import type { IncidentRow } from '../../postgres/incidents/list.ts';
 
-/** Where it is: a site, a subscriber, or how many there are of both. */
+/** The place of an incident: a site, a subscriber, the daemon, or the number of sites. */
 export function placeOf({ kind, site, subscriber, parts }: Pick<IncidentRow, 'kind' | 'site' | 'subscriber' | 'parts'>): string {
   if (kind === 'subscriber') return subscriber ?? 'a subscriber';
   if (kind === 'replica') return 'the daemon';
@@ -20,7 +20,7 @@ export function placeOf({ kind, site, subscriber, parts }: Pick<IncidentRow, 'ki
   return site ?? (sites < 2 ? 'several sites' : `${sites} sites`);
 }
 
-/** What is wrong, or was: `14 customers stuck waiting for the card provider`. */
+/** The trouble of an incident, present or past: `14 customers stuck waiting for the card provider`. */
 export function whatOf(incident: IncidentRow): string {
   const { kind, state, count, peak, severity, quietSince, endedAt, parts } = incident;
   if (kind === 'unreachable') {
@@ -38,7 +38,7 @@ export function whatOf(incident: IncidentRow): string {
   return `${counted(most, 'customer')} stuck ${where}${endedAt === null ? '' : ' at worst'}`;
 }
 
-/** What is wrong with a subscriber, or was at worst: `takes nothing; 9 520 deliveries wait`. */
+/** The trouble of a subscriber, now or at worst: `takes nothing; 9 520 deliveries wait`. */
 function subscriberWhat({ severity, count, peak, quietSince, endedAt }: IncidentRow): string {
   const isPast = quietSince !== null || endedAt !== null;
   const [is, was, waits, waited] = SUBSCRIBER_WORDS[SUBSCRIBER_TROUBLES[severity] ?? 'failing'];
@@ -74,7 +74,7 @@ export function careOf({ acknowledgedAt, acknowledgedBy, silencedUntil }: Incide
   return `${owner}${quiet}`;
 }
 
-/** How long it has been open since it began last, or was from its first beginning on. */
+/** How long an incident has been open since it opened last, or was open from its first opening on. */
 export function lengthOf(incident: Pick<IncidentRow, 'openedAt' | 'reopenedAt' | 'endedAt'>, now: Instant): string {
   const { openedAt, reopenedAt, endedAt } = incident;
   const length = endedAt === null ? now - (reopenedAt ?? openedAt) : endedAt - openedAt;

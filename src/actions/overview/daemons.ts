@@ -31,7 +31,7 @@ export interface Tested {
   readonly untested: boolean;
 }
 
-/** What facts of the database show, by what it is about; findings that are `ok` among them. Pure. */
+/** Findings from facts of the database, by their subject; those that are `ok` too. Pure. */
 export function daemonFindings(report: Reporter, facts: OverviewFacts, tested: Tested) {
   return {
     daemons: [facts.daemons.length === 0 ? noDaemon(report, facts) : owning(report, facts)],
@@ -74,7 +74,7 @@ function otherSettings(report: Reporter, alive: readonly LivingReplica[]): Findi
   return differ === null ? [] : [report.warning(differText(differ), SAME_SETTINGS)];
 }
 
-/** What daemons themselves say keeps them from their work; an incident of kind `replica` is made of the same rows. */
+/** Troubles that daemons recorded of themselves; the judge makes an incident of kind `replica` of the same rows. */
 function troubles(report: Reporter, { troubles: found, now }: OverviewFacts): Finding[] {
   return found.map(({ replica, host, reason, since, error }) => {
     const long = humanDuration(Math.max(Math.round(now - since), 0));
@@ -123,7 +123,7 @@ function lateness({ sites, lags, firsts, daemons, now }: OverviewFacts): Finding
 const TOO_MANY =
   'maxRps of the site is too low for its purchases, or no daemon was running until a moment ago: "purchase-watch status" and "purchase-watch plan" show which';
 
-/** Of late polls that are all of purchases that were registered in bulk. */
+/** The sentence about late polls that are all of purchases registered in bulk. */
 function behindBulk(polls: FirstPolls): string {
   return `they were registered in bulk, and ${counted(polls.waiting, 'first poll')} of bulk registrations are to come, ${withinText(polls)}; a higher maxRps makes it shorter`;
 }
@@ -185,13 +185,13 @@ export function isLeftAlone({ status, health }: Pick<StoredSubscriber, 'status' 
 
 interface Trouble {
   readonly wrong: string;
-  /** The same in short, behind the subscriber's name; with its beginning and its reason where they are known. */
+  /** The trouble in short, behind the subscriber's name; with its beginning and its reason where they are known. */
   readonly what: string;
   readonly since?: Instant | null;
   readonly why?: string;
   /** Null where the daemon goes on by itself. */
   readonly todo: string | null;
-  /** Whether it is about how long deliveries have waited. */
+  /** Whether the trouble is about how long deliveries have waited. */
   readonly isAboutWaiting?: true;
 }
 

@@ -15,7 +15,7 @@ import { hearingChannels } from '../../postgres/subscribers/symptoms.ts';
 import { doneAt } from '../../postgres/upkeep/retention.ts';
 import { together } from './together.ts';
 
-/** Of all replicas together. Times are by the database's clock. */
+/** Numbers of all replicas together. Times are by the database's clock. */
 export type DatabaseNumbers = Awaited<ReturnType<typeof read>>;
 
 /** However many ask, the database is asked so often. */

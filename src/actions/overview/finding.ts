@@ -1,4 +1,4 @@
-/** What a check finds, and how checks are run: each with a deadline, and a failure of its own is a finding too. */
+/** Findings of checks, and how checks run: each has a deadline, and a check that fails is a finding too. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { humanDuration } from '../../domain/values/duration.ts';
@@ -7,14 +7,14 @@ import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { mayPass } from '../../postgres/address/database-url.ts';
 
 export interface Finding {
-  /** What was checked, such as `database` or `site se`. */
+  /** The part that was checked, such as `database` or `site se`. */
   readonly about: string;
   readonly verdict: 'ok' | 'warning' | 'failed';
   /** In a sentence, without secrets. */
   readonly found: string;
-  /** What to do about it; null when there is nothing to do. */
+  /** Advice for the operator; null when there is nothing to do. */
   readonly todo: string | null;
-  /** The same for the list of what needs a person. Programs that read findings are not shown it. */
+  /** The finding in the list of needs. Programs that read findings are not shown this. */
   readonly brief?: Brief;
 }
 

@@ -17,7 +17,7 @@ import type { Finding } from './finding.ts';
 /** Stuck purchases that a need names. */
 const MOST_NAMED = 3;
 
-/** What a need is about; within a severity the needs stand in this order. */
+/** Subjects of needs; within a severity the needs stand in this order. */
 export const NEED_KINDS = [
   'incident',
   'channel',
@@ -38,15 +38,15 @@ export interface Need {
   /** The thing, such as `site se`, `receiver books` or `incident inc_…`. */
   readonly about: string;
   readonly severity: Level;
-  /** What is wrong, as a sentence without its full stop. */
+  /** The trouble, as a sentence without its full stop. */
   readonly text: string;
-  /** Since when it is so; null where that is not known. */
+  /** When the trouble began; null where that is not known. */
   readonly since: Instant | null;
-  /** What is known of the reason, as a sentence without its full stop; null where nothing is. */
+  /** The reason as far as known, as a sentence without its full stop; null where nothing is known. */
   readonly why: string | null;
-  /** What to do, as a clause. */
+  /** Advice for the operator, as a clause. */
   readonly todo: string;
-  /** Where in the console it is done: a path below its address, with the words of the link. */
+  /** Where in the console a person acts on it: a path below the console's address, with the words of the link. */
   readonly action: { readonly path: string; readonly label: string };
   /** The open incident that the need is; null for others. */
   readonly incident: string | null;

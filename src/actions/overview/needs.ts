@@ -31,11 +31,11 @@ export interface Headline {
   readonly severity: Level | 'ending' | null;
 }
 
-/** One that is part of no other open incident. */
+/** Incidents that are part of no other open incident. */
 const topmost = (incidents: readonly IncidentRow[]): IncidentRow[] =>
   incidents.filter(({ parent }) => !incidents.some(({ id }) => id === parent));
 
-/** What needs a person by the facts of the database and findings from elsewhere, the gravest first. */
+/** The needs of the facts in the database and of findings from elsewhere, the gravest first. */
 export function needsOf(facts: OverviewFacts, others: readonly Finding[] = []): Need[] {
   const open = topmost(facts.incidents.filter(isActive)).sort(moreUrgent);
   const has = (kind: IncidentRow['kind'], name?: string): boolean =>
@@ -47,7 +47,7 @@ export function needsOf(facts: OverviewFacts, others: readonly Finding[] = []): 
   const channels = receivers.filter((finding) => isPeople(nameOf(finding)) && finding.verdict !== 'ok');
   const systems = receivers.filter((finding) => !isPeople(nameOf(finding)));
   const isDeaf = facts.subscribers.filter(({ audience }) => audience === 'people').length <= channels.length;
-  // Of an incident of a channel itself its other channels alert people.
+  // About an incident of a channel itself, the other channels alert people.
   const isAlerting = open.some(({ subscriber }) => subscriber === null || !isPeople(subscriber)) || stuck.length > 0;
   const needs: Need[] = [
     ...open.map((incident) => {
@@ -79,7 +79,7 @@ export function needsOf(facts: OverviewFacts, others: readonly Finding[] = []): 
   return needs.sort((one, other) => rank(one) - rank(other));
 }
 
-/** The same facts as findings of doctor: those that are well, and incidents and stuck purchases beside them. */
+/** The facts as findings of doctor: also those that are well, with incidents and stuck purchases. */
 export async function checkNow(report: Reporter, sql: Sql, tested: Tested & { readonly server?: true }): Promise<Finding[]> {
   const facts = await readFacts(sql);
   const asFinding = ({ about, severity, text, why, todo }: Need): Finding =>
@@ -116,7 +116,7 @@ function actionOf(kind: NeedKind, name: string): Need['action'] {
   return { path: '/system', label: 'Open System' };
 }
 
-/** None of a finding that is well. */
+/** The need of a finding; none when all is well there. */
 function needOf(kind: NeedKind, finding: Finding, isCritical = finding.verdict === 'failed'): Need[] {
   const { about, verdict, found, todo, brief } = finding;
   if (verdict === 'ok') return [];

@@ -17,7 +17,7 @@ const FAIL_BEFORE: Milliseconds = DAY;
 const SET_CLOCKS =
   'set both clocks by NTP: signatures and log lines carry their times; due times follow the database and stay right';
 
-/** What the database's server shows beside the daemons' own rows. */
+/** Findings about the database's server: clock and queue of notifications. */
 export function serverFindings({ clockOffset, notificationQueue }: OverviewFacts): Finding[] {
   const report = reporterOf('database');
   const queue = queueTrouble(notificationQueue);

@@ -9,7 +9,7 @@ import { JsonText, membersOf, objectText } from '../../domain/values/json-text.t
 import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import type { PurchaseRow, TransitionRow } from '../../postgres/purchases/purchases.ts';
 
-/** What Postgres gives as JSON is handed on as it is. */
+/** Members of a purchase's body; texts that Postgres gives as JSON pass unchanged. */
 function purchaseMembers(row: PurchaseRow) {
   const {
     Price: price = null,
@@ -48,7 +48,7 @@ export function purchaseText(row: PurchaseRow, more: Readonly<Record<string, Jso
   return objectText({ ...purchaseMembers(row), ...more });
 }
 
-/** The same, parsed. */
+/** The body of a row, parsed. */
 export function purchaseBody(row: PurchaseRow): { readonly [Name in keyof Members]: Parsed<Members[Name]> } {
   return parseExact(purchaseText(row)) as never;
 }

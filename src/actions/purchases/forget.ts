@@ -17,7 +17,7 @@ const JUDGED_BY: Milliseconds = 1_000;
 /** For how long rows that others have locked are tried again: a poll or a delivery under way holds them for milliseconds. */
 const WITHIN: Milliseconds = 5_000;
 
-/** What is not erased with a purchase, for people. */
+/** Places with data of a purchase that erasing does not reach, in words for people. */
 export const OUT_OF_REACH = [
   'logs of the daemon, which name Purchase IDs',
   'backups of the database, and what Postgres has not vacuumed yet',

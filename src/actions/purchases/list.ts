@@ -18,7 +18,7 @@ export function readAmount(text: string): Checked<string> {
   return /^\d{1,15}(\.\d{1,6})?$/.test(text) ? { is: text } : { problem: 'must be an amount such as 249.50, without a currency' };
 }
 
-/** What is wrong with a list as a whole, and by which of its names; null when nothing is. */
+/** The field of a list's query that does not fit the others, with the reason; null when all fit. */
 export function listProblem(
   filter: PurchaseFilter,
   sort: Sort,

@@ -68,7 +68,7 @@ export async function actOnMany(sql: Queries, names: readonly PurchaseName[], op
   return {
     act,
     dryRun,
-    /** Of the chosen purchases, those that there are, and those that are not registered here any more. */
+    /** Chosen purchases that are registered, and those that are not registered here any more. */
     purchases: found.length,
     missing: names.length - found.length,
     /** Purchases that are polled or stopped; of announcing, deliveries. */
@@ -76,7 +76,7 @@ export async function actOnMany(sql: Queries, names: readonly PurchaseName[], op
     /** Purchases to which nothing is done: stopped ones are not polled, and only polled ones can be stopped. */
     leftAlone: found.length - done,
     deliveries,
-    /** Of polling: the sites that are not polled at present. */
+    /** When polls are asked for: the sites that are not polled at present. */
     sites: act === 'poll' ? await unpolled(sql, meant) : [],
   };
 }

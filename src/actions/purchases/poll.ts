@@ -29,7 +29,7 @@ export async function waitForPoll(
   return false;
 }
 
-/** What may keep the purchases of a site from being polled: its row, null when it is gone, and turns of daemons whose settings differ. */
+/** Facts that decide about polls of a site: its row, null when it is gone, and turns of daemons whose settings differ. */
 export async function pollingOf(sql: Sql, name: string) {
   const [sites, daemons] = await Promise.all([listSites(sql), livingDaemons(sql)]);
   return { site: sites.find((each) => each.name === name) ?? null, turns: daemonsDiffer(daemons)?.turns ?? null };

@@ -2,7 +2,7 @@
 import { isDecimal, isJsonObject } from '../../domain/values/exact-json.ts';
 import { lineProblem } from '../../domain/values/one-line.ts';
 
-/** Of metadata, in characters and in levels. */
+/** The most that metadata may have, in characters and in levels. */
 const LARGEST = 8_192;
 const DEEPEST = 64;
 

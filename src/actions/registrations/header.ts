@@ -21,7 +21,7 @@ export interface Layout {
   readonly separator: string | null;
   /** Null for a column that means nothing. */
   readonly columns: readonly (FieldName | null)[];
-  /** Of the header; empty without one. */
+  /** Titles of the header; empty without one. */
   readonly titles: readonly string[];
 }
 

@@ -74,7 +74,7 @@ export function rehearsalBody(rehearsed: Rehearsed, asked: RehearsalAsked) {
 
 export type RehearsalBody = ReturnType<typeof rehearsalBody>;
 
-/** What would have been under some settings; incidents in the order in which they opened. */
+/** Alerts and incidents that there would have been under some settings; incidents in the order in which they opened. */
 function sideOf(result: RehearsedRules, asked: RehearsalAsked) {
   const { messages, checkouts, paidTwice, overdue, opened, unsaid, openBefore, openAfter, incidents } = result;
   const ofIncidents = messages.map((message) => shown(rehearsedBody(message), message.at, message.channels));

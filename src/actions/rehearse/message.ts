@@ -113,7 +113,7 @@ function stuckData({ incident, parts, limit }: RehearsedMessage): IncidentEventD
   };
 }
 
-/** Of a parent, the alarm that came first. */
+/** The alarm of an incident; of a parent, the first alarm among its parts. */
 function alarmOf({ alarm }: Incident, leaves: readonly Incident[]): Alarm | null {
   const alarms = leaves.flatMap((leaf) => (leaf.alarm === null ? [] : [leaf.alarm]));
   return alarm ?? alarms.toSorted((a, b) => a.at - b.at)[0] ?? null;

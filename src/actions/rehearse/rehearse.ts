@@ -50,7 +50,7 @@ export interface RehearseOptions extends AlertRules {
   onProgress?(stays: number, share: number): void | Promise<void>;
 }
 
-/** What would have been sent under some settings. */
+/** Alerts that would have been sent under some settings. */
 export interface RehearsedRules extends RehearsalResult {
   readonly paidTwice: readonly RehearsedPaidTwice[];
 }
@@ -117,7 +117,7 @@ function shortestLimit(policies: readonly PollPolicy[]): Milliseconds {
   return limits.reduce<Milliseconds>((least, limit) => Math.min(least, limit ?? least), Number.MAX_SAFE_INTEGER);
 }
 
-/** What depends on these settings: messages about stuck purchases and sites, and of these one site's alone if one is named. */
+/** Whether an alert is one that the rehearsed settings decide: about stuck purchases, a site or an order, of `site` if one is named. */
 function isAboutPurchases(body: string, site: string | null): boolean {
   const data = readPeopleEvent(body)?.data;
   switch (data?.kind) {

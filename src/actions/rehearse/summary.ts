@@ -1,4 +1,4 @@
-/** What came of a rehearsal, in a sentence or two for people. */
+/** The result of a rehearsal, in a sentence or two for people. */
 
 import type { Comparison } from '../../domain/rehearsal/comparison.ts';
 import { counted } from '../../domain/values/counts.ts';

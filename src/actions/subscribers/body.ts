@@ -13,9 +13,9 @@ import { deliveryName } from './names.ts';
 import { stateWord } from './rules.ts';
 import { type SubscriberMeans, unreachableReason } from './subscribers.ts';
 
-/** What is needed to show addresses, and those of people's channels never. */
+/** The key and the settings that show subscribers' addresses; those of people's channels are never shown. */
 export interface Addresses extends Pick<SubscriberMeans, 'secrets'> {
-  /** Those that the settings at hand name. */
+  /** The subscribers of the settings at hand. */
   readonly configured: readonly SubscriberSettings[];
 }
 
@@ -39,7 +39,7 @@ export function subscriberBody(row: StoredSubscriber, addresses: Addresses) {
   };
 }
 
-/** Whether it takes what it is sent, and until when it is left alone. */
+/** Whether a subscriber takes its deliveries, and until when it is left alone. */
 export function healthBody({ status, health, unreached }: Pick<StoredSubscriber, 'status' | 'health' | 'unreached'>) {
   return {
     status: healthStatus({ status, health, unreached }),
@@ -53,7 +53,7 @@ export function healthBody({ status, health, unreached }: Pick<StoredSubscriber,
   };
 }
 
-/** Where it is and what it gets: of headers the names, of keys those that may be known. */
+/** Address and format of a subscriber, the names of its headers, and its public key. */
 function reachBody(row: StoredSubscriber, { secrets, configured }: Addresses) {
   const found =
     row.origin === 'api' ? storedReach(row, secrets) : configuredReach(configured.find(({ name }) => name === row.name));
@@ -96,7 +96,7 @@ export function deliveryBody(row: DeliveryRow) {
   };
 }
 
-/** The same with every attempt, first to last. */
+/** A delivery with every attempt, first to last. */
 export function deliveryDetails({ tries, answer, ...row }: DeliveryWithAttempts) {
   return {
     ...deliveryBody(row),

@@ -1,4 +1,4 @@
-/** What will come of deliveries that are to be sent: at once, later, or not before a person does something. */
+/** When the notifier will send deliveries that wait: at once, later, or not before a person does something. */
 
 import { isUntried } from '../../domain/deliveries/subscriber-health.ts';
 import { afterFailures, healthStatus, isAskedFor } from '../../domain/deliveries/subscriber-state.ts';
@@ -27,7 +27,7 @@ export function waitAdvice(subscriber: StoredSubscriber, now: Instant, opening?:
   return offAdvice(subscriber) ?? unreadableAdvice(subscriber, opening) ?? pauseAdvice(subscriber, now) ?? wayAdvice(subscriber);
 }
 
-/** Of one whose address cannot be read. No pause ends that, so it comes first. */
+/** Advice about a subscriber whose address cannot be read. No pause ends that, so this advice comes first. */
 function unreadableAdvice(subscriber: StoredSubscriber, opening: Opening | undefined): string | null {
   // Without a key here nothing is known of the daemons' one.
   const why = opening === undefined || opening.secrets === null ? null : unreachableReason(opening, subscriber);
@@ -36,7 +36,7 @@ function unreadableAdvice(subscriber: StoredSubscriber, opening: Opening | undef
   return `nothing can be sent to ${subscriber.name} (${reason}); set that key for every daemon and restart, or remove the subscriber and add it again`;
 }
 
-/** Of one that is not reached: what to mend is here, not there. */
+/** Advice about a subscriber that is not reached for a reason on this side. */
 function wayAdvice({ name, unreached }: StoredSubscriber): string | null {
   if (unreached === null) return null;
   const why = inBrackets(unreached.error);
@@ -57,7 +57,7 @@ function pauseAdvice(subscriber: StoredSubscriber, now: Instant): string | null 
   return `${paused}; end that at once: ${commandLine`subscribers resume ${name}`}, or POST /v1/subscribers/${name}/resume`;
 }
 
-/** What happens to a delivery that was asked for again, as a sentence; null when it leaves at once. */
+/** Why a delivery that is sent again waits, as a sentence; null when the notifier sends it at once. */
 export async function whyItWaits(
   sql: Queries,
   delivery: Pick<DeliveryRow, 'id' | 'subscriber' | 'purchaseId' | 'replayed'>,
@@ -78,10 +78,10 @@ export async function whyItWaits(
   return `It waits for ${deliveryName(head.id)}, ${headText(delivery, (await findDelivery(sql, head.id))?.replayed === true)}${when}.`;
 }
 
-/** What stands before it in its lane: of a purchase, or of all that is of no single one. */
+/** The event before a delivery in its lane, in words. A lane is of one purchase, or of all events that are of no single one. */
 function headText({ purchaseId, replayed }: Pick<DeliveryRow, 'purchaseId' | 'replayed'>, isHeadReplayed: boolean): string {
   const of = purchaseId === null ? 'that is of no single purchase' : 'of the same purchase';
-  // Perhaps a later one: what is sent again goes after all that is new.
+  // Perhaps a later one: events that are sent again go after all new ones.
   return replayed && !isHeadReplayed ? `an event ${of} that is new and goes first` : `an earlier event ${of}`;
 }
 

@@ -1,4 +1,4 @@
-/** What is refused in the present state of things, with a code that programs can rely on. */
+/** Refusals of requests by the present state of the database or the settings, with a code that programs can rely on. */
 import { AppError, type ErrorCode } from '../../domain/values/errors.ts';
 
 const KINDS = {

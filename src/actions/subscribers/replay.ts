@@ -1,4 +1,4 @@
-/** Sending past events again: what the API and the command line do, once for both. */
+/** Sending past events again, for API and command line. */
 
 import { type Drain, expectedDrain } from '../../domain/deliveries/drain.ts';
 import { type Instant, isoTimeOrNull } from '../../domain/values/time.ts';
@@ -17,7 +17,7 @@ const AT_ONCE = 2_000;
 /** Two that lock the same rows in different orders: the one that was broken off begins again. */
 const DEADLOCK = '40P01';
 
-/** What is sent again, or would be. */
+/** Events of a range that are sent again, or would be. */
 export interface Replayed {
   readonly count: number;
   /** So many of the range wait for their first or their next try in any case, and are left alone. */
@@ -27,7 +27,7 @@ export interface Replayed {
   /** When the first and the last of these events were made. */
   readonly oldest: Instant | null;
   readonly newest: Instant | null;
-  /** It was broken off before its end. */
+  /** False when the replay was broken off before the range's end. */
   readonly complete: boolean;
 }
 
@@ -78,7 +78,7 @@ export function withStep({ count, waiting, purchases, oldest, newest }: Sum, ste
   };
 }
 
-/** What is sent again, or would be, for programs: `note` says why it waits, and a dry run also reckons how long it takes to arrive. */
+/** A replay for programs: `note` says why the events wait, and a dry run also reckons how long the deliveries take. */
 export async function replayedBody(
   sql: Queries,
   { count, purchases, waiting, oldest, newest }: Replayed,
@@ -99,7 +99,7 @@ interface ReplayedBodyOptions {
   readonly opening?: Opening;
 }
 
-/** Of one that is paused or off it is not known when it begins, only how long it takes from then on. */
+/** The expected drain. When a paused or switched-off subscriber takes events again is not known: the text then says so. */
 function drainBody({ ms, text }: Drain, advice: string | null): Drain {
   return advice === null || ms === null ? { ms, text } : { ms: null, text: `${text}, once it gets events again` };
 }

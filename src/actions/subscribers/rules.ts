@@ -1,4 +1,4 @@
-/** What a subscriber may be, as in the settings file: each check answers the meaning, or what is wrong and what to do. */
+/** Checks of a subscriber's fields, as in the settings file: each answers the meaning, or the error with what to do. */
 import { isIP } from 'node:net';
 import { dialledBy, isThisMachine, judgeAddress, permission, permittedBy } from '../../channels/http/address.ts';
 import {

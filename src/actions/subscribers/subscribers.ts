@@ -1,4 +1,4 @@
-/** Managing subscribers: what the API and the command line do, once for both. */
+/** Managing subscribers, for API and command line. */
 
 import {
   newAddressHash,
@@ -49,7 +49,7 @@ export {
   subscriberPage,
 } from '../../postgres/subscribers/subscribers.ts';
 
-/** What it works with. */
+/** The parts that changes of subscribers need. */
 export interface SubscriberMeans {
   readonly sql: Queries;
   /** Null: there is no key, so nothing secret can be stored. */
@@ -64,7 +64,7 @@ export interface EventFilter {
   readonly description: string | null;
 }
 
-/** What it gets beside the events, and how that is signed; what is undefined stays as it is, or has its default. */
+/** Format, headers and signing of a subscriber's deliveries; an undefined field stays as it is, or has its default. */
 export interface ReceiverOptions {
   readonly format?: BodyFormat | undefined;
   /** All of them, by name; null: none. */
@@ -88,7 +88,7 @@ export async function requireSubscriber(sql: Queries, name: string): Promise<Sto
   throw new Refused('subscriber_not_found', `there is no subscriber ${JSON.stringify(name)}${hint}`);
 }
 
-/** What is wrong with the name of a subscriber of which there is and was none. */
+/** The error about a name that no subscriber has or had. */
 export async function unknownText(sql: Queries, name: string): Promise<string> {
   const names = await subscriberNames(sql);
   const known = names.length === 0 ? 'there are none' : `there ${names.length === 1 ? 'is' : 'are'} ${names.join(', ')}`;
@@ -124,7 +124,7 @@ export async function addSubscriber(
   return { row: await requireSubscriber(sql, name), secret };
 }
 
-/** What is changed of a subscriber; what is undefined stays. */
+/** Changes of a subscriber; undefined fields stay. */
 export type Changes = { readonly [Key in keyof EventFilter]?: EventFilter[Key] | undefined } & ReceiverOptions & {
     readonly url?: string | undefined;
     readonly status?: 'active' | 'off' | undefined;
@@ -147,7 +147,7 @@ export async function changeSubscriber(
     const reach = reachChanges(box, row, { url, format, headers, asymmetric });
     // Another caller may change the options at the same time; then those are what this change starts from.
     if ((await updateSubscriber(sql, row.id, { ...wishes, reach, status: next })) || reach?.was === undefined) {
-      // What waits because of how it was waits for nothing any more.
+      // The reason for which deliveries waited is gone.
       const isCured = reach?.options !== undefined && isRefusing(row);
       if (next?.is === 'active' || reach?.isElsewhere || isCured)
         await bringForward(sql, row.id, { kind: 'all' }, await databaseNow(sql));
@@ -193,7 +193,7 @@ function reachChanges(
   return { ...version, options: sealOptions(box, name, changed) };
 }
 
-/** Whether it is paused because it refused what it was sent with: another secret or header may cure that. */
+/** Whether a subscriber is paused because it refused our credentials: another secret or header may cure that. */
 function isRefusing({ health }: StoredSubscriber): boolean {
   return REFUSED_CREDENTIALS.includes(health?.cause ?? '');
 }
@@ -237,13 +237,13 @@ export async function rotateSecret(
   }
 }
 
-/** What was promised to sign until a moment does so; the way out ends all of them at once, and says so. */
+/** The error about too many secrets: each signs until the moment promised, unless the operator ends all of them at once. */
 function tooManyKeys(name: string, keys: readonly SigningKey[]): string {
   const first = new Date(Math.min(...keys.map(({ until }) => until ?? Number.POSITIVE_INFINITY))).toISOString();
   return `${MOST_KEYS} secrets of ${JSON.stringify(name)} sign already, one of them until ${first}; rotate after that, or end the old ones at once with an overlap of 0s`;
 }
 
-/** Why nothing can be sent to it although it is there, or null. */
+/** Why nothing can be sent to a subscriber that is stored, or null. */
 export function unreachableReason({ secrets }: Pick<SubscriberMeans, 'secrets'>, row: StoredSubscriber): string | null {
   if (row.origin !== 'api' || openStored(secrets, row) !== null) return null;
   return unreadable(secrets);

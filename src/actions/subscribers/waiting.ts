@@ -1,4 +1,4 @@
-/** What waits for a subscriber, why, and what comes next: for a person who decides whether to resume it. */
+/** Deliveries that wait for a subscriber, why, and when the next try is: for a person who decides whether to resume it. */
 import { drainAfterResume } from '../../domain/deliveries/drain.ts';
 import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
@@ -30,7 +30,7 @@ export async function waitingBody(sql: Queries, { id, name, health, unreached }:
     atLeast: waiting >= MOST_WAITING,
     oldest: isoTimeOrNull(types.length === 0 ? null : Math.min(...types.map(({ oldest }) => oldest))),
     types: types.map(({ oldest, ...each }) => ({ ...each, oldest: isoTime(oldest) })),
-    // What came or went between the two counts is no rest.
+    // Deliveries that came or went between the two counts are no rest.
     untyped: typed < MOST_TYPED ? 0 : Math.max(waiting - typed, 0),
     nextTryAt: isoTimeOrNull(condition?.nextTryAt ?? null),
     deliveredAt: isoTimeOrNull(condition?.deliveredAt ?? null),

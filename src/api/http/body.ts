@@ -29,7 +29,7 @@ export function exactJson(limit: number): MiddlewareHandler {
   };
 }
 
-/** The same where a request may also come without a body. */
+/** `exactJson` for a route whose requests may also come without a body. */
 export function optionalJson(limit: number): MiddlewareHandler {
   const read = exactJson(limit);
   return async (c, next) => {

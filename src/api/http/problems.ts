@@ -190,7 +190,7 @@ const problemSchema = z
             value: z.union([z.string(), z.number(), z.boolean(), z.null()]).optional(),
             detail: z.string(),
           })
-          .openapi('ProblemField', { description: 'What is wrong with one field.' }),
+          .openapi('ProblemField', { description: 'The problem of one field.' }),
       )
       .optional(),
   })

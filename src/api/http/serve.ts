@@ -135,7 +135,7 @@ export async function serveApi(app: ServedApp, options: ServeOptions) {
   const name = host.includes(':') ? `[${host}]` : host;
   let closed: Promise<void> | null = null;
   return {
-    /** Where it listens, with the port it got. */
+    /** The server's address, with the port that the system gave. */
     url: `http://${name}:${(server.address() as AddressInfo).port}`,
     /** Lets another app answer the requests that come from now on, and ends streams and waits of the app before; `known` tells by the head of a request whether the caller is known. */
     serve: (next: ServedApp, known = isKnown): void => {

@@ -39,7 +39,7 @@ const A_SECOND_OF_OPERATORS = 1_000;
 /** A refused stranger is held for so long, up to twice: closed at once or together with others, it would be back with them. */
 const HELD: Milliseconds = 5_000;
 const TAKEN_WITHIN: Milliseconds = 1_000;
-/** The same of one that sent many requests at once, which cost more to find in what it sent. */
+/** A stranger that sent many requests at once is held for so long: they cost more to find among the bytes. */
 const HELD_LONG: Milliseconds = 60_000;
 /** Fewer would keep a browser and a few programs from calling. */
 const LEAST = 20;
@@ -139,7 +139,7 @@ export function limitConnections(server: Server, limits: ConnectionLimits, onClo
         else idle.add(socket);
       });
     },
-    /** The same for a request of a stranger; false when it is not to be carried out. */
+    /** Notes a request of a stranger until its answer is out; false when the request is not to be carried out. */
     beginStranger: (incoming: IncomingMessage, outgoing: ServerResponse, { budget, refuse }: StrangersTurn): boolean => {
       const { socket } = incoming;
       if (held.has(socket)) return false;

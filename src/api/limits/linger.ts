@@ -18,7 +18,7 @@ export interface LingerLimits {
 }
 
 const LIMITS: LingerLimits = { within: 30_000, bytes: 64 * 1024 * 1024 };
-/** Of a caller who is not known. */
+/** Limits for a caller who is not known. */
 const OF_STRANGERS: LingerLimits = { within: 2_000, bytes: 1024 * 1024 };
 /** So many of their connections linger that were answered within a second; the others are closed at once. */
 const STRANGERS_A_SECOND = 16;

@@ -27,11 +27,11 @@ export interface Engine {
   certificates(): readonly Expiry[];
 }
 
-/** This replica, which knows only its own work. */
+/** The replica that answers, which knows only its own work. */
 export interface Replica {
   readonly version: string;
   readonly health: Health;
   readonly engine: Engine;
-  /** Of the API. */
+  /** Keys of the API. */
   readonly keys: readonly ApiKey[];
 }

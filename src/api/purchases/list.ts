@@ -93,7 +93,7 @@ export const listParameters = {
   status: statusParameter.optional(),
   stuck: stuckParameter.optional(),
   outcome: wordParameter(OUTCOMES, 'outcome')
-    .describe('What it has come to. `paid_late`: paid after it had been stuck; `paid` leaves those out.')
+    .describe('The outcome so far. `paid_late`: paid after it had been stuck; `paid` leaves those out.')
     .optional(),
   site: siteParameter.optional(),
   reference: referenceField.optional(),

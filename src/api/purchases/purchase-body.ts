@@ -35,7 +35,7 @@ export const purchaseSchema = named('Purchase', {
   purchaseId: z.string(),
   site: z.string(),
   status: statusSchema,
-  outcome: z.enum(OUTCOMES).describe('What it has come to, in a word for lists. `paid_late`: paid after it had been stuck.'),
+  outcome: z.enum(OUTCOMES).describe('The outcome so far, in a word for lists. `paid_late`: paid after it had been stuck.'),
   state: stateOrNull.describe('Null until the first good answer.'),
   stateSince: timeOrNull,
   stuckSince: timeOrNull.describe('Null while it is not stuck.'),

@@ -8,7 +8,7 @@ import type { Api, ApiDeps } from '../http/route.ts';
 
 const FOLDER = join(PACKAGE_FOLDER, 'book');
 
-/** Its own scripts, styles and pictures, and nothing inline. */
+/** The book may use its own scripts, styles and pictures, and nothing inline. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 

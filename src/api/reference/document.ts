@@ -29,7 +29,7 @@ const ABOUT = {
   ],
 };
 
-/** It needs no key: it says what every installation of this version says. */
+/** Mounts the OpenAPI document. It needs no key: it is the same in every installation of this version. */
 export function mountDocument(app: Api): void {
   app.openAPIRegistry.registerComponent('securitySchemes', 'key', {
     type: 'http',

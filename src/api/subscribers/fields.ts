@@ -67,7 +67,7 @@ export const secretField = parameter(readSecret, { hideValue: true }).openapi({
   description: 'A signing secret of your own, as `whsec_` and base64 of 24 to 64 bytes. One is made when this is left out.',
 });
 
-/** Their values give access to something, so no message repeats them. Not a record of zod's, which drops `__proto__`. */
+/** Values of headers give access to something, so no message repeats them. Not a record of zod's, which drops `__proto__`. */
 const headersField = z
   .custom<Readonly<Record<string, string>>>()
   .superRefine((headers: unknown, ctx) => {

@@ -58,7 +58,7 @@ export function alertsOf(
   });
 }
 
-/** What an incident is about. The state of one at several sites changes with its parts, so it is no label. */
+/** The subject of an incident, as labels. The state of one at several sites changes with its parts, so that state is no label. */
 function placeOf(event: Extract<ReturnType<typeof readIncidentEvent>, { stage: unknown }>): Record<string, string> {
   if (event.kind === 'subscriber') return { subscriber: event.subscriber };
   if (event.kind === 'replica' || event.site === null) return {};

@@ -1,4 +1,4 @@
-/** What a message broker gets of an event: the body with the same headers as a webhook, and an address made of its facts. */
+/** An event as a message for a broker: the body with the same headers as a webhook, and an address made of the event's facts. */
 
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
@@ -9,7 +9,7 @@ import type { SigningKey } from '../outgoing/sealed.ts';
 import { createAttemptSigner } from '../outgoing/signature.ts';
 import type { CertificatePair } from './broker-address.ts';
 
-/** What every channel to a broker is made with. */
+/** The options of every channel to a broker. */
 export interface BrokerOptions {
   /** The subscriber's. */
   readonly name: string;
@@ -25,7 +25,7 @@ export interface BrokerOptions {
   readonly timeout: Milliseconds;
 }
 
-/** What addresses are made of. */
+/** The facts of an event from which addresses are made. */
 export interface EventFacts {
   readonly type: string;
   /** Null for an event of no site. */

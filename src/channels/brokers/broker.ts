@@ -1,5 +1,5 @@
 /**
- * What channels to message brokers have in common: one connection that is made when something is to be sent, kept, and
+ * The common part of channels to message brokers: one connection that is made when something is to be sent, kept, and
  * made again after it was lost; one deadline for connecting, publishing and the broker's confirmation.
  */
 import type { Milliseconds } from '../../domain/values/time.ts';

@@ -136,7 +136,7 @@ function publishFailure(
   return connectionLost(error);
 }
 
-/** What a stream has to listen to for this subject and its like. */
+/** The wildcard to which a stream has to listen for this subject and its like. */
 function wildcard(subject: string): string {
   const dot = subject.indexOf('.');
   return dot < 0 ? subject : `${subject.slice(0, dot)}.>`;

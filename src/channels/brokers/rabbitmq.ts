@@ -144,7 +144,7 @@ function createLink(connection: ChannelModel, channel: ConfirmChannel, exchange:
     publish: async (message, within) => {
       const until = performance.now() + within;
       while (blocked !== null && !isOver) await blocked.promise;
-      // Its attempt is over.
+      // The attempt is over.
       if (performance.now() >= until) throw new BrokerFailure(BLOCKED);
       if (isOver) throw channelFailure(closedFor, exchange);
       return await handOver(message);

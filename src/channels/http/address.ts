@@ -77,13 +77,13 @@ function isIsatap(ip: ipaddr.IPv6): boolean {
   return ISATAP.includes(Buffer.from(ip.toByteArray().slice(8, 12)).toString('hex'));
 }
 
-/** What is dialled: `https:` or `http:`, and at which port. */
+/** The protocol that is dialled, `https:` or `http:`, and the port. */
 export interface Dialled {
   readonly protocol: string;
   readonly port: number;
 }
 
-/** What an address says of how it is dialled. */
+/** The protocol and the port that a URL asks for. */
 export function dialledBy({ protocol, port }: URL): Dialled {
   return { protocol, port: Number(port || (protocol === 'https:' ? 443 : 80)) };
 }
@@ -111,8 +111,8 @@ export function isThisMachine(hostname: string): boolean {
 const LOCALHOST = ['127.0.0.1', '::1'];
 
 /**
- * What keeps a receiver's address from being called, as far as that shows without a name server, with the setting that
- * would allow it beside what is allowed already; null when nothing does.
+ * Why a receiver's address must not be called, as far as that shows without a name server, with the setting that
+ * would allow it beside the addresses that are allowed already; null when it may be called.
  */
 export function refusedUrl(
   url: string,

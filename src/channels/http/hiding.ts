@@ -78,7 +78,7 @@ export function hidingOf({ keys, url, headers }: Pick<Reach, 'keys' | 'headers'>
   ]);
 }
 
-/** What is written in base64 after `Basic`: the user with the password, and the password alone. */
+/** The credentials in base64 after `Basic`: the user with the password, and the password alone. */
 function credentialsIn(value: string): string[] {
   const encoded = /^Basic\s+(\S+)$/i.exec(value)?.[1];
   if (encoded === undefined) return [];

@@ -3,7 +3,7 @@ import { type NetworkCause, networkCause } from '../../runtime/http/network-erro
 import { ProxyFailed } from '../../runtime/http/tunnel.ts';
 import { AddressRefused } from './public-address.ts';
 
-/** What went wrong below HTTP. */
+/** A failure below HTTP. */
 export interface NetworkFailure {
   readonly reason: string;
   readonly detail: string;

@@ -28,7 +28,7 @@ export interface PostRequest {
   readonly trace?: RequestTrace | undefined;
 }
 
-/** What came back. `error` is null when the answer is complete, or as much of it was read as is ever read. */
+/** The outcome of a request. `error` is null when the answer is complete, or as much of it was read as is ever read. */
 export interface PostOutcome {
   /** Null when not even the beginning of an answer came. */
   readonly status: number | null;
@@ -77,7 +77,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // Its turn came after it was given up, or its connection stood when the lease had ended.
+    // The request's turn came after it was given up, or its connection stood when the lease had ended.
     if (this.#endedBy === null && this.#mayLeave?.() === false) this.#end(stopped());
     else if (this.#endedBy) controller.abort(this.#endedBy);
   }

@@ -1,4 +1,4 @@
-/** What a kind of channel is: for whom, how one is opened, and what shows that it works. Every kind is in `channels/registry.ts`. */
+/** A kind of channel: for whom, how one is opened, and how it shows that it works. Every kind is in `channels/registry.ts`. */
 
 import type { ChannelSettings, Settings } from '../../config/settings.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
@@ -24,7 +24,7 @@ export interface Opened {
 /** A subscriber that the settings name, with what opens its channel. */
 export interface ConfiguredSubscriber {
   readonly definition: SubscriberDefinition;
-  /** Whether it shows what is wrong at present, so that open incidents are repeated to it. */
+  /** Whether the channel shows what is wrong at present, so that open incidents are repeated to it. */
   readonly showsPresent?: boolean;
   open(): Opened;
 }

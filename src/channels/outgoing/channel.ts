@@ -1,4 +1,4 @@
-/** What every channel must do: send one event once, and say in a value how that went. */
+/** The duty of every channel: to send one event once, and to say in a value how that went. */
 
 import type { TogetherReason } from '../../domain/deliveries/channel-pace.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
@@ -40,7 +40,7 @@ export interface TogetherOptions extends SendOptions {
   readonly incidents: ReadonlyMap<string, IncidentNow>;
 }
 
-/** What an attempt leaves behind, however it ended. */
+/** The facts of an attempt, however it ended. */
 interface Attempted {
   readonly tookMs: Milliseconds;
   /** The beginning of the answer, fit to be stored and shown. */
@@ -65,7 +65,7 @@ export type SendResult =
       readonly kind: 'failed';
       readonly retryAfter: Milliseconds | null;
       readonly fault: 'receiver' | 'ours';
-      /** It takes messages, and asked for fewer: it is tried again after `retryAfter`, and its schedule does not count this. */
+      /** The receiver takes messages, but fewer: it is tried again after `retryAfter`, and its schedule does not count this. */
       readonly isLimit?: boolean;
     } & Refusal &
       Attempted)

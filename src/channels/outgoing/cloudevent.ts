@@ -3,7 +3,7 @@
 /** The media type of what `toCloudEvent` answers. */
 export const CLOUDEVENT_TYPE = 'application/cloudevents+json; charset=utf-8';
 
-/** What `eventBody` writes. Ids, types and times hold no quotes, so the first `data` is the outer one. */
+/** The text that `eventBody` writes. Ids, types and times hold no quotes, so the first `data` is the outer one. */
 const STORED = /^\{"id":"([^"\\]+)","type":"([^"\\]+)","timestamp":"([^"\\]+)","data":(\{.*\})\}$/s;
 /** As many digits as any sequence has: its order as text is its order as a number, as the extension asks. */
 const SEQUENCE_DIGITS = 10;

@@ -26,7 +26,7 @@ export interface Reach {
   readonly clientCertificate: { readonly certificate: string; readonly key: string } | null;
 }
 
-/** What else belongs to a subscriber of the API and is secret. */
+/** The secrets of a subscriber of the API beside its address and its signing secret. */
 export interface SealedOptions {
   readonly headers: Readonly<Record<string, string>>;
   /** `whsk_…`, or null: only the secret signs. */
@@ -91,7 +91,7 @@ export function unreadable(secrets: Secrets | null): string {
   return `Its address cannot be read: ${why}.`;
 }
 
-/** Those of the API to which everything goes without encryption, of rows that can be read. */
+/** Subscribers of the API to which everything goes without encryption, of rows that can be read. */
 export function unencryptedStored(secrets: Secrets | null, rows: readonly StoredSubscriber[]): Unencrypted[] {
   return rows.flatMap((row) => {
     const url = row.origin === 'api' ? openStored(secrets, row)?.url : undefined;

@@ -22,7 +22,7 @@ const PRIVATE_PREFIX = 'whsk_';
 const PUBLIC_PREFIX = 'whpk_';
 /** How far a receiver's clock and ours may be apart; older requests may be replays. */
 const TOLERANCE: Milliseconds = 5 * 60_000;
-/** What stands before the 32 bytes of a public ed25519 key in SPKI. */
+/** The bytes before the 32 bytes of a public ed25519 key in SPKI. */
 const SPKI = Buffer.from('302a300506032b6570032100', 'hex');
 
 /** The three headers of a signed request. */

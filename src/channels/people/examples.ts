@@ -56,7 +56,7 @@ function checkoutsData(now: Instant) {
   } satisfies IncidentEventData<'incident.checkouts'>;
 }
 
-/** What an example about stuck customers holds whatever it reports. */
+/** The fields of an example about stuck customers, whatever it reports. */
 const COMMON = {
   incidentId: 'inc_test',
   kind: 'stuck',

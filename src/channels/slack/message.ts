@@ -1,4 +1,4 @@
-/** What Slack shows of events: the words of people's messages, laid out for Slack. */
+/** Messages for Slack: the words of people's messages, laid out for Slack. */
 
 import { PEOPLE_KINDS } from '../../config/kinds/people-kinds.ts';
 import { eventDraft, type MessageOptions } from '../people/messages/message.ts';

@@ -1,10 +1,9 @@
 /** The Slack channel: incident events as messages through one incoming webhook, whose address is a secret. */
 
 import { setTimeout } from 'node:timers/promises';
-import { IncomingWebhook } from '@slack/webhook';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { hiding } from '../http/hiding.ts';
-import { DeadlinePassed, type PostOutcome } from '../http/post.ts';
+import { DeadlinePassed } from '../http/post.ts';
 import { createPoster, judge, type ServiceOptions, type ServiceRefusal } from '../http/service.ts';
 import type { Channel, SendOptions, SendResult } from '../outgoing/channel.ts';
 import { inert } from './layout.ts';
@@ -22,22 +21,8 @@ export function createSlackChannel(options: ServiceOptions): Channel {
   const hide = hiding([url]);
   const poster = createPoster(options);
 
-  async function postMessage(message: SlackMessage | { text: string }, attempt: SendOptions, signal: AbortSignal) {
-    let outcome: PostOutcome | undefined;
-    // The library reports neither the headers of a refusal nor how far a request came, so a webhook per message keeps what came back.
-    const webhook = new IncomingWebhook(url, {
-      fetch: async (_address, { headers = {}, body } = {}) => {
-        outcome = await poster.post(String(body), { ...attempt, signal }, Object.entries(headers).flat());
-        return new Response(outcome.body);
-      },
-    });
-    try {
-      await webhook.send({ ...message, unfurl_links: false, unfurl_media: false });
-      return outcome!;
-    } catch (error) {
-      return { status: null, statusText: '', headers: {}, body: '', error: error as Error, isSent: false };
-    }
-  }
+  const postMessage = (message: SlackMessage | { text: string }, attempt: SendOptions, signal: AbortSignal) =>
+    poster.post(JSON.stringify({ ...message, unfurl_links: false, unfurl_media: false }), { ...attempt, signal });
 
   const send = async (message: SlackMessage, attempt: SendOptions): Promise<SendResult> => {
     const started = performance.now();

@@ -1,4 +1,4 @@
-/** What Teams shows of events: the words of people's messages as an Adaptive Card within the limits of Teams. */
+/** Messages for Teams: the words of people's messages as an Adaptive Card within the limits of Teams. */
 
 import { PEOPLE_KINDS } from '../../config/kinds/people-kinds.ts';
 import type { Draft } from '../people/messages/draft.ts';
@@ -66,7 +66,7 @@ export function countedBytes(message: TeamsMessage): number {
   return Buffer.byteLength(JSON.stringify(JSON.stringify(message)));
 }
 
-/** What yields does so before the end of the message is left out. */
+/** Pieces that yield do so before the end of the message is left out. */
 export function laidOut(draft: Draft): TeamsMessage {
   const headline = cut(draft.headline, LONGEST_HEADLINE);
   const card = (pieces: readonly Piece[]): TeamsMessage => messageOf({ ...draft, headline }, pieces);

@@ -5,7 +5,7 @@ const PIECES = /<!date\^[^|>\n]*\|([^>\n]*)>|<([^|>\n]+)\|([^>\n]*)>|`([^`\n]*)`
 const ENTITIES = { amp: '&', lt: '<', gt: '>' } as const;
 /** Marks anywhere. Cards know emphasis, links and lists; what else Markdown has is escaped in case that a client knows it, too. */
 const MARKS = /[\\`*_[\]()~]/g;
-/** What makes a list or a heading at the beginning of a line. */
+/** The signs that make a list or a heading at the beginning of a line. */
 const LINE_MARKS = /^(\s*)([-+#])/gm;
 const NUMBERED = /^(\s*\d+)\./gm;
 /** `{{DATE(…)}}` is a function of cards; parted by a character of no width it is text. */
@@ -44,7 +44,7 @@ function lineOf(line: string): string {
   return escaped(plainText(before)) + parts.join('');
 }
 
-/** What would end the address of a link. */
+/** A character that would end the address of a link, percent-encoded. */
 function percent(character: string): string {
   return `%${character.charCodeAt(0).toString(16).padStart(2, '0')}`;
 }

@@ -40,7 +40,7 @@ function receiverUrl(text: string): URL {
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
     throw new AppError('configuration', 'a webhook needs an http or https address');
   }
-  // They would end up in the logs of everything on the way; the signature is what proves who calls.
+  // User and password would end up in the logs of everything on the way; the signature is what proves who calls.
   if (url.username !== '' || url.password !== '') {
     throw new AppError('configuration', 'a webhook address must not contain a user name or a password');
   }
@@ -106,7 +106,7 @@ function connectorOf({ timeout, allowAddresses, namedBy, resolve, clientCertific
 }
 
 /**
- * What an outcome means. A failing status counts although the rest of its answer never came; a good one only counts
+ * The meaning of an outcome. A failing status counts although the rest of its answer never came; a good one only counts
  * when the answer is complete, because a receiver that breaks off may not have kept the event.
  */
 function judge(
@@ -144,7 +144,7 @@ function judge(
   };
 }
 
-/** What a receiver asks for, beside its status: a reader of a pause's reason must see that the receiver asked for the pause. */
+/** The rest that a receiver asks for, beside its status: a reader of a pause's reason must see that the receiver asked for it. */
 function restText(retryAfter: Milliseconds | null): string {
   if (retryAfter === null || retryAfter === 0) return '';
   const { longestPause } = WITH_SYSTEMS;

@@ -1,4 +1,4 @@
-/** What people say of incidents, as options take it: who they are, and some words. Checked by the rules of the API. */
+/** Options by which people act on incidents: their names and notes. Checked by the rules of the API. */
 
 import { LONGEST_NAME, LONGEST_NOTE, readIncidentId, readWords } from '../../actions/incidents/rules.ts';
 import { AppError } from '../../domain/values/errors.ts';

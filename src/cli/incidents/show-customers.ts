@@ -1,4 +1,4 @@
-/** How `incidents customers` shows who waits in an incident, and what became of those who came. */
+/** `incidents customers`: the customers who wait in an incident, and how the stays of those who came ended. */
 
 import { readClock } from '../../actions/database.ts';
 import { customersIn } from '../../actions/incidents/customers.ts';
@@ -55,7 +55,7 @@ const FATES: Readonly<Record<StayFate, string>> = {
   open: 'not known yet',
 };
 
-/** What became of those who came to the state around its beginning. */
+/** How the stays of customers ended who came to the state around the incident's beginning. */
 function printFates(context: CliContext, { came }: Customers): void {
   if (came === null || came.stays.length === 0) return;
   const time = (iso: string): string => iso.slice(0, 16).replace('T', ' ');

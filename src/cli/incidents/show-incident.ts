@@ -1,4 +1,4 @@
-/** Shows one incident: what is wrong, what that rests on, the likely causes, the alerts, and who looks after it. */
+/** Shows one incident: the trouble, the numbers behind it, the likely causes, the alerts, and the owner. */
 
 import { readClock } from '../../actions/database.ts';
 import { learnedLimits } from '../../actions/flow/limits.ts';
@@ -156,7 +156,7 @@ function printCauses(context: CliContext, { causes, incident, lastAlert }: Incid
   }
 }
 
-/** What goes wrong, what to look at first, and where more of it stands. */
+/** The trouble behind a cause, the first things to look at, and the page with more about it. */
 function adviceOf(cause: string, consoleUrl: string | null): string[] {
   if (!isCauseKey(cause)) return [];
   const { cause: what, remedy, anchor } = CAUSES[cause];
@@ -201,7 +201,7 @@ function printMessages(
   });
 }
 
-/** What is to be done next. */
+/** Writes the commands that a person may need next. */
 function printHint(context: CliContext, { id, endedAt, acknowledgedAt, answer }: IncidentRow): void {
   const hints = [
     endedAt === null && acknowledgedAt === null ? ['You look after it?', commandLine`incidents acknowledge ${id}`] : null,

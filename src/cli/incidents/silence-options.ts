@@ -28,7 +28,7 @@ export const SILENCE_OPTIONS = [
 
 type SilenceOptions = Given<typeof SILENCE_OPTIONS>;
 
-/** What the options ask for; throws AppError `invalid` with a line for each that is wrong. */
+/** The silence that the options ask for; throws AppError `invalid` with a line for each wrong option. */
 export async function silenceOf(context: CliContext, sql: Sql, options: SilenceOptions, now: Instant): Promise<CheckedSilence> {
   const wrong = new Map<string, string>();
   const read = <T>(option: string, found: Checked<T> | null): T | undefined => {

@@ -5,7 +5,7 @@ import { untilText } from '../../domain/explain/standing.ts';
 import { statePlace } from '../../domain/purchases/states.ts';
 import { type Instant, isoTime } from '../../domain/values/time.ts';
 
-/** What it is about: `stuck waiting for the card provider at se`, `everything`. */
+/** The incidents that a silence is about: `stuck waiting for the card provider at se`, `everything`. */
 export function matterOf({ kind, site, state, subscriber }: SilenceRow): string {
   if (subscriber !== null) return `subscriber ${subscriber}`;
   if (kind === 'subscriber') return 'all subscribers';
@@ -16,7 +16,7 @@ export function matterOf({ kind, site, state, subscriber }: SilenceRow): string 
   return [what, ...where, ...(site === null ? ['at all sites'] : [])].join(' ');
 }
 
-/** From when and until when, as far as that is to come. */
+/** From when and until when a silence lasts, as far as that is to come. */
 export function spanOf({ startsAt, endsAt }: SilenceRow, now: Instant): string {
   const from = isoTime(startsAt).slice(0, 19);
   if (endsAt <= now) return `${from}Z until ${isoTime(endsAt).slice(0, 19)}Z`;

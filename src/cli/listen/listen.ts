@@ -145,7 +145,7 @@ function receiverOf(
       if (counted.size >= count) ending.abort();
     },
   });
-  // What comes after the end is not shown, so it must come again, for the next listener.
+  // Events after the end are not shown, so the daemon must send them again, for the next listener.
   return async (posted) => (signal.aborted ? { status: 503, body: 'nobody listens any more\n' } : receive(posted));
 }
 

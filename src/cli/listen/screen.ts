@@ -1,4 +1,4 @@
-/** What `listen` shows: events on standard output, and everything else beside it, so that a pipe gets events only. */
+/** Output of `listen`: events on standard output, all other lines on standard error, so that a pipe gets events only. */
 
 import { Writable } from 'node:stream';
 import { refusedUrl } from '../../channels/http/address.ts';
@@ -47,7 +47,7 @@ export function createScreen(
     },
     /** Writes a line beside the events. */
     say,
-    /** Where it listens, and the settings with which a daemon sends here; `made` is a secret that no sender knows yet. */
+    /** Writes the address, and the settings with which a daemon sends here; `made` is a secret that no sender knows yet. */
     introduce: ({ url, made }: { readonly url: string; readonly made: string | null }): void => {
       const passing = forward === undefined ? '' : `, and passing on to ${forward}`;
       const allowing = refusedUrl(url, [])?.allowing;

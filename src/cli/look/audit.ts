@@ -1,4 +1,4 @@
-/** `audit`: proves that what happened was announced, to everybody who wants it. */
+/** `audit`: proves that each change has its event, and each event its delivery to every subscriber that wants it. */
 
 import {
   type AuditCheck,
@@ -26,7 +26,7 @@ import { recordCommand } from '../terminal/record.ts';
 import { requireSite } from '../terminal/site.ts';
 import { readLog } from './received-log.ts';
 
-/** What each check proves, printed after the count of what it looked at. */
+/** The sentence of each check, with the count of rows that it looked at. */
 const PROVEN: Readonly<Record<AuditCheck | keyof SentResult, (checked: number) => string>> = {
   transitions: (n) => `${counted(n, 'transition')}, each with its event and the same states`,
   announcements: (n) => `${counted(n, 'announced change')}, each with its transition`,

@@ -23,9 +23,9 @@ import type { CliContext } from '../terminal/context.ts';
 import { missingDaemon, withDatabase } from '../terminal/database.ts';
 import { harmlessJson, printLine, printRemark } from '../terminal/output.ts';
 
-/** Of one wait for new events; another begins at once. */
+/** The length of one wait for new events; another begins at once. */
 const WITHIN: Milliseconds = 60_000;
-/** Of bodies in one read. */
+/** Bytes of bodies in one read. */
 const MOST_BYTES = 4_000_000;
 
 export const register = declare(

@@ -35,7 +35,7 @@ function answers({ configured, unpolled, renamedTo, failingSince, lastSuccessAt 
   return lastSuccessAt === null ? 'not asked yet' : 'yes';
 }
 
-/** Of all sites only those whose calls are held back, or whose token was refused. */
+/** Writes how a site is called; among all sites only those whose calls are held back, or whose token was refused. */
 export function printSiteCalls(
   context: CliContext,
   { calls, now }: { calls: readonly SiteCallsRow[]; now: Instant },

@@ -16,7 +16,7 @@ interface Words {
 
 /** `purchase.state_changed` and `purchase.invoice_ready`, the longest that come often. */
 const TYPE_WIDTH = 22;
-/** What took longer than this on its way was waiting somewhere. */
+/** An event that took longer than this on its way waited somewhere. */
 const OLD: Milliseconds = 10_000;
 
 /** Writes lines whose columns are as wide as what came so far needs. `timeOf` writes when an event came: the time of day unless given. */
@@ -44,7 +44,7 @@ export function eventLines(
   };
 }
 
-/** What is remarkable about how it came, and about what it was answered. */
+/** Notes on a delivery: repeats, tries, gaps in the numbers, a long way, an answer other than 200. */
 function notesOn({ event, place, at, status, why }: Taken): string[] {
   const { time, wasTaken, order, before } = place;
   const age = event.timestamp === null ? 0 : at - Date.parse(event.timestamp);

@@ -87,7 +87,7 @@ interface Wanted {
 }
 
 async function watchIds(context: CliContext, sql: Sql, { ids, file, json, defaults }: Wanted): Promise<void> {
-  // What a person typed is registered as a whole or not at all.
+  // Ids that a person typed are registered all or not at all.
   const checked = ids.map((purchaseId) => checkRegistration({ purchaseId }, defaults));
   const problems = checked.flatMap((each, index) =>
     'problem' in each ? [`${JSON.stringify(ids[index]!.slice(0, SHOWN))}: ${each.problem}`] : [],
@@ -157,7 +157,7 @@ async function watchFile(
     });
     return { counts, problems };
   } catch (error) {
-    // What is wrong with the file, or with the command, has an error of its own.
+    // A wrong file, or a wrong command, has an error of its own.
     if (!(error instanceof AppError)) progress.say(`${soFar} Running the same again is safe, and registers the rest.`);
     throw error;
   } finally {

@@ -4,7 +4,7 @@ import type { Simulator } from '../../../packages/simulator/src/simulator.ts';
 import { SHORT_TIMES_TEXT, writePrivately } from '../../demo/cast/settings.ts';
 import { AppError } from '../../domain/values/errors.ts';
 
-/** What takes a customer minutes takes seconds. */
+/** Steps that take customers minutes take seconds. */
 export const FAST = { timeScale: 25, load: 30 } as const;
 
 const FIRST_LINE = '# Settings of a daemon for "purchase-watch simulate --fast", written again at each start of that command.';

@@ -27,7 +27,7 @@ const MOST_AT_ONCE = 10_000;
 /** Beyond, new purchases are not registered. */
 const MOST_WAITING = 100_000;
 
-/** What a person can do about a failure, by its code. */
+/** Advice about a failure, by its code. */
 const ADVICE: ReadonlyMap<string, string> = new Map([
   ['unreachable', 'start the daemon there, or correct --register'],
   ['unexpected_answer', 'correct --register: it must be the address of a daemon'],

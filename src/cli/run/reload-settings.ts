@@ -69,7 +69,7 @@ export function createReloader(
 const REFUSED =
   'the daemon goes on with the settings as they were: mend these, and reload again (SIGHUP, or purchase-watch config reload)';
 
-/** What of the settings differs, by name; a secret by its name alone. */
+/** Names of settings that differ: those that take effect now, and those that need a restart. */
 function changes(before: Settings, after: Settings): { changed: string[]; restart: string[] } {
   const textOf = (settings: Settings) => new Map(describeSettings(settings).map(({ name, text }) => [name, text]));
   const [old, now] = [textOf(before), textOf(after)];

@@ -59,7 +59,7 @@ async function start(context: CliContext, worker: boolean): Promise<void> {
   const serviceManager = createServiceManager(context.env, log);
   const aborting = new AbortController();
   let stopBegan = performance.now();
-  /** Of a daemon that has started; a terminal that is closed ends the daemon instead. */
+  /** Null until the daemon has started. On a terminal, closing the terminal ends the daemon instead. */
   let reloader: Reloader | null = null;
   const onHangUp = context.isTTY
     ? null
@@ -169,10 +169,10 @@ async function withoutEncryption(settings: Settings, stored: readonly StoredSubs
   return [...unencrypted(settings), ...unencryptedStored(secretsOf(settings), stored)];
 }
 
-/** Of those that the API and commands added; their addresses are stored encrypted, and not shown here. */
+/** Subscribers added by API and commands that the summary names; their addresses are stored encrypted, and not shown here. */
 const MOST_NAMED = 20;
 
-/** What the person who starts it wants to see: what is watched, where it is kept, who gets events and alerts. No secrets. */
+/** The summary for the person who starts the daemon: sites, place of the data, receivers of events and alerts. No secrets. */
 async function summaryOf(
   settings: Settings,
   { app: { url }, stored, worker }: { app: Pick<App, 'url'>; stored: readonly StoredSubscriber[]; worker: boolean },

@@ -1,4 +1,4 @@
-/** What `init` needs to know, from options, the environment and the person at the terminal; each value is checked as it is given. */
+/** Answers for `init`, from options, the environment and the person at the terminal; each value is checked when it is given. */
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
@@ -15,9 +15,9 @@ interface Question {
   /** The option that gives the value, or the path of a file with it where the value is a secret that no address is. */
   readonly option: string;
   readonly asks: string;
-  /** What no value means; absent: a value is needed. */
+  /** The meaning of no value; absent: a value is needed. */
   readonly without?: string;
-  /** Not shown while it is typed. */
+  /** Whether the value is hidden while a person types it. */
   readonly isHidden?: true;
   /** Whether the option's value holds a secret; absent: it never does. */
   readonly isSecret?: (value: string) => boolean;

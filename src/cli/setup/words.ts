@@ -1,20 +1,20 @@
-/** What may follow where, read from what the commands declare. */
+/** The words and flags that may follow each command, read from the declarations of the commands. */
 import type { Argument, Command, Option } from 'commander';
 
-/** A word, and what it means. */
+/** A word, and its meaning. */
 export interface Word {
   readonly text: string;
   readonly means: string;
 }
 
 export interface Flag extends Word {
-  /** What its value may be; null when it takes none. */
+  /** The values that a flag takes; null when it takes none. */
   readonly value: 'file' | 'any' | readonly string[] | null;
 }
 
 /** A command, or the program itself. */
 export interface Place {
-  /** What was typed to come here, such as `incidents show`, with every other name of the command; the program: the empty text. */
+  /** The words typed up to here, such as `incidents show`, by every name of the command; the empty text for the program. */
   readonly paths: readonly string[];
   readonly words: readonly Word[];
   readonly flags: readonly Flag[];

@@ -15,7 +15,7 @@ export async function requireReplayable(sql: Sql, name: string): Promise<StoredS
   return subscriber;
 }
 
-/** How it goes on from here: when all have arrived, what they wait for, who sends them. */
+/** Writes when all deliveries will have arrived, why they wait, and whether a daemon sends them. */
 export async function printOutlook(
   context: CliContext,
   sql: Sql,

@@ -17,7 +17,7 @@ export function statusWord({ status, health }: Pick<Shown, 'status' | 'health'>)
   return health.pausedUntil === null ? health.status : `${health.status} until ${health.pausedUntil.slice(0, 19)}Z`;
 }
 
-/** The same with the reason: `off: …`, or `paused until … after 6 failures in a row: …`. */
+/** The status with its reason: `off: …`, or `paused until … after 6 failures in a row: …`. */
 export function statusText(shown: Shown): string {
   const reason = reasonText(shown);
   return reason === null ? statusWord(shown) : `${statusWord(shown)}${reason}`;

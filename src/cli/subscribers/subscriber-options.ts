@@ -37,7 +37,7 @@ export const NO_HEADER_OPTION = [
   '--no-header',
   'no headers of its own any more',
   {
-    // With a value to read, so that it learns of the other one.
+    // With a value to read, so that the reader sees whether --header was given.
     preset: '',
     read: (_: string, before: readonly string[] | false | undefined): false => {
       if (before) throw new InvalidArgumentError(EITHER_HEADERS);
@@ -48,7 +48,7 @@ export const NO_HEADER_OPTION = [
 
 export type WishOptions = Given<typeof WISH_OPTIONS>;
 
-/** What was meant; throws AppError that names the option. */
+/** The meaning of an option's value; throws AppError that names the option. */
 export function checked<T>(option: string, found: Checked<T>): T {
   if ('is' in found) return found.is;
   throw new AppError('invalid', `${option}: ${found.problem}`);
@@ -67,7 +67,7 @@ export function typesOption(text: string | undefined): string[] | null | undefin
   return listed('--types', text, readType);
 }
 
-/** Which events are wanted, from the options given; what is absent is undefined. */
+/** Which events are wanted, from the options given; an absent option is undefined. */
 export async function wishesOf(
   sql: Sql,
   { types, sites, states, description }: Pick<WishOptions, 'types' | 'sites' | 'states' | 'description'>,
@@ -87,7 +87,7 @@ export async function wishesOf(
   };
 }
 
-/** What it gets beside the events, from the options given; what is absent is undefined. */
+/** Format, headers and signing of a subscriber's deliveries, from the options given; an absent option is undefined. */
 export function extrasOf({
   format,
   header,

@@ -33,7 +33,7 @@ export const test = onDatabase(
     const now = await databaseNow(sql);
     const id = await testSubscriber(sql, subscriber, now);
     await recordCommand(sql, 'subscribers test', { id: name });
-    // Of a pause that lasts longer nothing is to be expected.
+    // During a pause that lasts longer, no attempt comes.
     const isLong = (subscriber.health?.pausedUntil ?? 0) > now + wait;
     const attempted = !isLong && (await waitForAttempt(sql, id, { within: wait }));
     const body = deliveryDetails((await findDelivery(sql, id))!);

@@ -8,7 +8,7 @@ const TELLING = 8;
 interface Column {
   readonly width: number;
   readonly isNumeric: boolean;
-  /** Whether it has sentences or lists, of which the beginning says something; of an id it says nothing. */
+  /** Whether cells hold sentences or lists, whose beginning says something; the beginning of an id says nothing. */
   readonly isProse: boolean;
 }
 

@@ -67,7 +67,7 @@ interface Help {
 }
 
 export interface Declared<Arguments extends ParameterParts, Options extends ParameterParts> extends Help {
-  /** Of a command in a group: its line in the help of the group. */
+  /** The line of a command in the help of its group. */
   readonly summary?: string;
   readonly arguments?: Arguments;
   readonly options?: Options;

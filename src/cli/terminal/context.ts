@@ -4,7 +4,7 @@ import { parseEnv } from 'node:util';
 import { AppError, unreadFile } from '../../domain/values/errors.ts';
 import type { TakeSignals } from '../../runtime/process/signals.ts';
 
-/** What a command may touch of its process, so that tests can run commands without one. */
+/** The parts of its process that a command may touch, so that tests can run commands without a process. */
 export interface CliContext {
   readonly env: NodeJS.ProcessEnv;
   readonly stdin: NodeJS.ReadableStream;
@@ -12,7 +12,7 @@ export interface CliContext {
   readonly stderr: NodeJS.WritableStream;
   /** Whether standard output is a terminal. */
   readonly isTTY: boolean;
-  /** Set by --quiet: what stands beside results and errors is left out. */
+  /** Set by --quiet: the command writes results and errors alone. */
   isQuiet?: true;
   /** The variables before those of the file of `--env`, and that file. */
   envFile?: { readonly path: string; readonly before: NodeJS.ProcessEnv };
@@ -25,7 +25,7 @@ export function variablesNow({ env, envFile }: CliContext): NodeJS.ProcessEnv {
   return envFile === undefined ? env : withFile(envFile.before, envFile.path);
 }
 
-/** These variables, and those of a file that are not set. Throws AppError `invalid` for a file that cannot be read. */
+/** The variables given, and those of a file that are not set. Throws AppError `invalid` for a file that cannot be read. */
 export function withFile(env: NodeJS.ProcessEnv, path: string): NodeJS.ProcessEnv {
   let text: string;
   try {

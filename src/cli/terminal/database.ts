@@ -19,7 +19,7 @@ export const MIGRATIONS = join(PACKAGE_FOLDER, 'migrations');
 
 export interface OpenDatabase {
   readonly sql: Sql;
-  /** Its address, for a connection that listens. */
+  /** The database's address, for a connection that listens. */
   readonly url: string;
   readonly settings: Settings;
 }
@@ -27,7 +27,7 @@ export interface OpenDatabase {
 /**
  * Opens DATABASE_URL, or the embedded Postgres of DATA_DIR (the running one, if one runs), does the work and closes it.
  * With `raw` the schema may be of any age, and with `create` the embedded Postgres is made when there is none: for `migrate`.
- * What the work prints may rest on settings of this terminal: where a running daemon uses others, a remark says so.
+ * `restsOn`: settings of this terminal that decide the output; where a running daemon uses others, a remark says so.
  */
 export async function withDatabase<T>(
   context: CliContext,
@@ -92,10 +92,10 @@ async function requireSchema(sql: Sql): Promise<void> {
   );
 }
 
-/** A command asks for none; behind a pooler in transaction mode it cannot. */
+/** A command sets no statement_timeout; behind a pooler in transaction mode it cannot. */
 const TIMEOUT_ADVICE = ': the role, the database or the pooler has a statement_timeout; take it out, or raise it';
 
-/** What the database refused or why it went away, in a sentence; anything else is left as it is. */
+/** An error of the database or of its connection as a sentence; any other error is left as it is. */
 function explained(error: unknown, describe: (error: unknown) => string): unknown {
   if (error instanceof AppError || !(error instanceof Error)) return error;
   const { name, code, hint } = error as Error & { code?: unknown; hint?: unknown };

@@ -29,7 +29,7 @@ export function printRemark(context: CliContext, line: string): void {
   if (!context.isQuiet) printLine(toStandardError(context), line);
 }
 
-/** What is written to standard error, with its `error:` in red where that is a terminal. */
+/** A text for standard error, with its `error:` in red where that is a terminal. */
 export function errorLines(context: CliContext, text: string): string {
   return text.replace(/^error:/, (word) => styled(toStandardError(context), 'red', word));
 }

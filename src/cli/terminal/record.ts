@@ -14,7 +14,7 @@ export async function recordCommand(
   await recordAction(sql, { key: null, person: null, address, via: 'cli', call, subject, outcome: 'done' });
 }
 
-/** Of the person who runs the command. */
+/** The account of the person who runs the command. */
 export function accountName(): string {
   try {
     return userInfo().username;

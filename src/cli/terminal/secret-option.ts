@@ -1,4 +1,4 @@
-/** Options that carry secrets: what stands in a command can be read by other users (`ps`), and stays in the shell's history. */
+/** Options that carry secrets: other users can read the text of a command (`ps`), and the shell keeps it in its history. */
 import { readFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { AppError, unreadFile } from '../../domain/values/errors.ts';
@@ -8,7 +8,7 @@ import { printRemark } from './output.ts';
 /** No option holds more; a larger file is a mistake. */
 const MOST_CHARACTERS = 65_536;
 
-/** What the help says of a value that may be read from elsewhere. */
+/** The help's words for a value that may be read from elsewhere. */
 export const FROM_ELSEWHERE = '- reads it from standard input, @file from a file';
 
 /** An option whose value may be `-` (standard input) or `@file`; `readSecretOptions` puts the text that is read in its place. */

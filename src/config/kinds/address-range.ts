@@ -4,7 +4,7 @@ import ipaddr from 'ipaddr.js';
 
 export interface AddressRange {
   readonly network: ipaddr.IPv4 | ipaddr.IPv6;
-  /** Of the prefix, in bits. */
+  /** Length of the prefix, in bits. */
   readonly length: number;
   /** Null: every port. */
   readonly port: number | null;
@@ -13,7 +13,7 @@ export interface AddressRange {
 /** In brackets with or without a port; without brackets an address of IPv4 with or without one, or one of IPv6 alone. */
 const FORMS = /^(?:\[([^[\]]+)\](?::(\d{1,5}))?|([^[\]:]+)(?::(\d{1,5}))?|([^[\]]+))$/;
 
-/** What a text means; null when it is no range. One address counts as the range of itself. */
+/** The range that a text stands for; null when it is no range. One address counts as the range of itself. */
 export function readAddressRange(text: string): AddressRange | null {
   const [, bracketed, portOfBracketed, plain, portOfPlain, other] = FORMS.exec(text.trim()) ?? [];
   const [address = '', prefix, ...rest] = (bracketed ?? plain ?? other ?? '').split('/');
@@ -27,7 +27,7 @@ export function readAddressRange(text: string): AddressRange | null {
   return { network: ipaddr.parse(address), length, port: port === undefined ? null : Number(port) };
 }
 
-/** The one way of writing it. */
+/** The one way of writing a range. */
 export function writeAddressRange({ network, length, port }: AddressRange): string {
   const range = `${network}/${length}`;
   if (port === null) return range;

@@ -18,7 +18,7 @@ export type Shares = Readonly<Record<PoolName, number>>;
 const ORDER: readonly PoolName[] = [
   ...(['listen', 'loops', 'loops', 'recording', 'api'] as const),
   ...(['operators', 'changes', 'outbox', 'recording', 'api', 'loops', 'changes'] as const),
-  // What more connections are of use for: many changes at once, and many readers of the feed.
+  // More connections serve many changes at once, and many readers of the feed.
   ...(['outbox', 'feed', 'recording', 'outbox', 'loops', 'api', 'feed', 'changes', 'recording', 'outbox', 'loops'] as const),
   ...(['feed', 'changes', 'feed', 'loops'] as const),
 ];

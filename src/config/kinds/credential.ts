@@ -1,4 +1,4 @@
-/** Client ids and secrets as they come out of mails, vaults and editors: invisible marks are taken away, and what cannot be one is named. */
+/** Client ids and secrets out of mails, vaults and editors: invisible marks are taken away, impossible characters are named. */
 
 import { type Kind, textKind } from './kinds.ts';
 
@@ -9,7 +9,7 @@ const ENDS = /^[\r\n\u0085\u2028\u2029\u00a0\u202f]+|[\r\n\u0085\u2028\u2029\u00
 const BLANKS_AT_END = /^\s|\s$/;
 const QUOTED = /^(["'`]).*\1$|^[“„«‘].*[”“»’]$/s;
 
-/** What a client id or secret may not hold, the name of each. */
+/** Characters that a client id or secret cannot hold, with their names. */
 const FORBIDDEN: readonly (readonly [RegExp, string])[] = [
   [/[\r\n\u0085\u2028\u2029]/, 'a line end'],
   [/[\u00a0\u202f]/, 'a no-break space'],
@@ -40,7 +40,7 @@ export const clientId = textKind(
   { fault },
 );
 
-/** The same, never shown. */
+/** A client secret; with `auth: basic` a password. It is never shown. */
 export const clientSecret: Kind<string> = { ...clientId, secret: true };
 
 /** A client id or secret that can be right and is probably not. */

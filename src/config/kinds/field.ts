@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import type { Kind } from './kinds.ts';
 
-/** What the reference shows of a setting. */
+/** The reference's words about a setting. */
 export interface Note {
   readonly meaning: string;
   // biome-ignore lint/suspicious/noExplicitAny: notes of all kinds live in one registry; each kind only meets its own values
@@ -55,7 +55,7 @@ export function open<T>(kind: Kind<T>, meaning: string, otherwise: string): Fiel
   return noted(checked(kind).optional(), { meaning, kind, otherwise, isList: false });
 }
 
-/** What stands under each name of a mapping whose names are not known beforehand. */
+/** The value under each name of a mapping whose names are not known beforehand. */
 export function entry<T>(kind: Kind<T>, meaning: string): Field<T> {
   return noted(checked(kind), { meaning, kind, otherwise: 'none', isList: false });
 }
@@ -72,7 +72,7 @@ export function openList<T>(kind: Kind<T>, meaning: string, otherwise: string): 
   return noted(z.array(checked(kind)).optional(), { meaning, kind, otherwise, isList: true });
 }
 
-/** A mapping with known keys. What it answers for an unknown key is the list of the known ones: see problems.ts. */
+/** A mapping with known keys. Its error for an unknown key is the list of the known ones: see problems.ts. */
 export function section<Shape extends Readonly<Record<string, z.ZodType>>>(shape: Shape) {
   const known = Object.keys(shape);
   return z.strictObject(shape, {

@@ -1,10 +1,10 @@
 /** Headers that a subscriber may have on top of ours: which names and values, for settings, API and commands alike. */
 
-/** So many, and so many bytes in all: receivers and proxies refuse more than a few kilobytes. */
+/** Headers of one subscriber, and bytes of all of them: receivers and proxies refuse more than a few kilobytes. */
 const MOST_HEADERS = 20;
 const MOST_BYTES = 4_096;
 
-/** What we set ourselves, what belongs to one connection, and what receivers read as something that it is not. */
+/** Names that purchase-watch sets itself, that belong to one connection, or that receivers take for what they are not. */
 const because = (why: string, names: string) => names.split(' ').map((name) => [name, why] as const);
 const FORBIDDEN = new Map([
   ...because(
@@ -36,14 +36,14 @@ const RESERVED: readonly (readonly [string, string])[] = [
 ];
 /** A token of HTTP. */
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/;
-/** What can be written in a header: Latin-1 without controls; a tab only between other characters. */
+/** A value that a header can hold: Latin-1 without controls; a tab only between other characters. */
 const VALUE = /^[\x21-\x7e\xa0-\xff](?:[\t\x20-\x7e\xa0-\xff]*[\x21-\x7e\xa0-\xff])?$/;
 
 const NO_NAME = "is not a header name: letters, digits and !#$%&'*+-.^_`|~, up to 100";
 /** Said of all headers together where one has a name that could not be sent: it may be a value in the wrong place. */
 export const UNSHOWN_NAME = `holds something (not shown) that ${NO_NAME}`;
 
-/** Whether this could be written as a header's name; what could not is quoted nowhere. */
+/** Whether a text can be a header's name; a text that cannot is quoted nowhere. */
 export function isHeaderName(name: string): boolean {
   return NAME.test(name);
 }
@@ -57,15 +57,15 @@ export function headerNameProblem(name: string): string | null {
   return why === undefined ? null : `cannot be set: it ${why}`;
 }
 
-/** What a header's value has to be. */
+/** The form of a header's value, for errors. */
 export const HEADER_VALUE = 'text of Latin-1 characters without line breaks and without spaces at its ends';
 
-/** Whether this can be a header's value. */
+/** Whether a text can be a header's value. */
 export function isHeaderValue(value: string): boolean {
   return VALUE.test(value);
 }
 
-/** What is wrong with a set of headers whose names and values are fine one by one; `name` is the one to blame, if it is one. */
+/** The problem of a set of headers whose names and values are fine one by one; `name` is the header to blame, if it is one. */
 export function headersProblem(headers: Readonly<Record<string, string>>): { name: string | null; problem: string } | null {
   const names = Object.keys(headers);
   if (names.length > MOST_HEADERS)

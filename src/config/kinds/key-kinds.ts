@@ -51,12 +51,12 @@ export const moment: Kind<Instant> = {
   write: (value) => new Date(value).toISOString(),
 };
 
-/** What a key can be for. A key may do what its scopes name and nothing else: none of them includes another one. */
+/** Scopes of keys. A key may do what its scopes name and nothing else: no scope includes another one. */
 export const SCOPES = ['read', 'metrics', 'register', 'operate'] as const;
 
 export type Scope = (typeof SCOPES)[number];
 
-/** What is wrong with the fields of one key of the file together; null when nothing is. */
+/** The problem of one key's fields in the file together; null when there is none. */
 export function keyProblem(given: { scopes: readonly Scope[]; hash: string | null; key: string | null }): string | null {
   if (given.scopes.length === 0) return `scopes is missing or empty; expected one or more of ${SCOPES.join(', ')}`;
   if (given.hash !== null && given.key !== null) return 'has both hash and key; keep hash';

@@ -14,21 +14,21 @@ import { OWN_NAME } from './names.ts';
 export interface Kind<T> {
   /** Completes the sentence "… is not …". */
   readonly expected: string;
-  /** The JSON Schema of what may stand in the file. */
+  /** The JSON Schema of the values that the file may hold. */
   readonly json: Readonly<Record<string, unknown>>;
-  /** What the value means, or undefined when it is not of this kind. Variables and `${…}` bring text, YAML also numbers. */
+  /** The meaning of a value, or undefined when it is not of this kind. Variables and `${…}` bring text, YAML also numbers. */
   readonly read: (value: unknown) => T | undefined;
   /** The value in the words of the settings; never called for a secret. */
   readonly write: (value: T) => unknown;
-  /** Beyond the host it may give access, and is not shown. */
+  /** Whether the value is an address, of which only scheme and host are shown: the rest may give access. */
   readonly isAddress?: boolean;
-  /** Its value is never shown. */
+  /** Whether the value is never shown. */
   readonly secret?: boolean;
-  /** What of a secret may be shown all the same. */
+  /** The part of a secret that may be shown all the same. */
   readonly outline?: (value: T) => string;
-  /** What is wrong with a value that is not of this kind, where that says more than `expected`; shows nothing of a secret. */
+  /** The problem of a value that is not of this kind, where that says more than `expected`; shows nothing of a secret. */
   readonly fault?: (value: unknown) => string | undefined;
-  /** Names to suggest from when the value is none of them. */
+  /** Names from which the error suggests one. */
   readonly names?: readonly string[];
 }
 
@@ -200,7 +200,7 @@ export const timeZone = textKind(
   { names: Intl.supportedValuesOf('timeZone') },
 );
 
-/** When something is done. */
+/** A time of recurring work, as a cron expression. */
 export const cron = textKind(
   'a cron expression such as "0 8 * * *"',
   { pattern: orPlaceholder('\\S+(?: +\\S+){4,5}') },
@@ -239,10 +239,10 @@ export const encryptionKey = textKind(
   { secret: true },
 );
 
-/** A state by name or number; numbers that the specification does not list are allowed. */
-/** Of a state by number, as text: `17`, or as it is shown, `Unknown(17)`. */
+/** A state's number as text: `17`, or as it is shown, `Unknown(17)`. */
 const STATE_NUMBER = '^-?\\d{1,10}$|^Unknown\\(-?\\d{1,10}\\)$|\\$\\{';
 
+/** A state by name or number; numbers that the specification does not list are allowed. */
 export const state: Kind<number> = {
   expected: 'a state name or number',
   json: { anyOf: [{ enum: STATE_NAMES }, { type: 'integer' }, { type: 'string', pattern: STATE_NUMBER }] },

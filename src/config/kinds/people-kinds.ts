@@ -1,15 +1,15 @@
 /** The kinds of channels for people, each by the section of the settings file that names such channels. */
 
 export interface PeopleKindWords {
-  /** What people call it. */
+  /** The name that people know the kind by. */
   readonly title: string;
-  /** How a person gets an address for one. */
+  /** How a person gets the address of a channel. */
   readonly how: string;
-  /** What makes the channel named `default`; null: only the file names channels. */
+  /** The variable that makes the channel named `default`; null: only the file names channels. */
   readonly variable: 'SLACK_WEBHOOK_URL' | null;
-  /** Whether its messages within an hour are limited (`maxPerHour`). */
+  /** Whether the messages of a channel within an hour are limited (`maxPerHour`). */
   readonly isLimited: boolean;
-  /** It shows what is wrong at present, no messages: it gets incidents alone, and each again every minute while the incident is open. */
+  /** The receiver shows open incidents and no messages: it gets incidents alone, and each again every minute while it is open. */
   readonly showsPresent?: true;
 }
 

@@ -1,4 +1,4 @@
-/** What is wrong with the settings, gathered so that a person mends everything at once. */
+/** Problems of the settings in words, gathered so that a person mends all of them at once. */
 import type { z } from 'zod';
 import { HIDDEN_PATH, isShortened } from '../../domain/values/shown-address.ts';
 import { isHeaderName } from './headers.ts';
@@ -20,7 +20,7 @@ export function pathText(path: readonly PropertyKey[]): string {
     .join('');
 }
 
-/** The same for problems: what stands where a header's name belongs and is none may be its value, and is left out. */
+/** A path in a problem: a text in the place of a header's name that is no such name may be a secret value, and is left out. */
 export function placeText(path: readonly PropertyKey[]): string {
   const name = path.indexOf('headers') + 1;
   const placed = name > 0 && name < path.length && !isHeaderName(String(path[name])) ? path.slice(0, name) : path;

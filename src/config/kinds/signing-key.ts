@@ -6,7 +6,7 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject 
 
 const PRIVATE = 'whsk_';
 const PUBLIC = 'whpk_';
-/** What stands before the 32 bytes of a seed in PKCS #8. */
+/** The bytes before the 32 bytes of a seed in PKCS #8. */
 const PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex');
 const BYTES = 32;
 

@@ -1,11 +1,11 @@
-/** What is wrong only between the fields of one subscriber: each is fine by itself. */
+/** Contradictions between the fields of one subscriber, each of which is fine by itself. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { headersProblem } from './headers.ts';
 import { signingSecret } from './kinds.ts';
 import { type AddressKind, addressKind } from './subscriber-kinds.ts';
 
-/** The fields that have a say; undefined and null are absent. */
+/** The fields that are compared; undefined and null are absent. */
 export interface CheckedSubscriber {
   readonly url: string;
   readonly secret: string | null;
@@ -25,7 +25,7 @@ export interface SubscriberProblem {
 }
 
 const WORDS: Readonly<Record<AddressKind, string>> = { webhook: 'a webhook', nats: 'NATS', rabbitmq: 'RabbitMQ' };
-/** Which kind of subscribers a field is for; what is not listed is for all. */
+/** Which kind of subscribers a field is for; fields that are not listed are for all. */
 const ONLY_FOR: readonly (readonly [keyof CheckedSubscriber, AddressKind, string])[] = [
   ['headers', 'webhook', 'webhooks (http, https)'],
   ['credentials', 'nats', 'NATS (nats, tls)'],
@@ -77,7 +77,7 @@ function textsOf(headers: unknown): Record<string, string> {
 /** Receivers look at every signature; more secrets at once are a mistake. */
 const MOST_SECRETS = 5;
 
-/** What is wrong with the secrets of one subscriber together, without repeating one; null when nothing is. */
+/** The problem of one subscriber's secrets together, without repeating a secret; null when there is none. */
 export function oldSecretsProblem({ secret, oldSecrets }: Pick<CheckedSubscriber, 'secret' | 'oldSecrets'>): string | null {
   if (oldSecrets.length === 0) return null;
   if (secret === null) return 'is there while secret is missing; the newest belongs there';

@@ -5,7 +5,7 @@ import { HEADER_VALUE, isHeaderValue } from './headers.ts';
 import { orPlaceholder, receiverUrl, textKind } from './kinds.ts';
 import { readSigningKey } from './signing-key.ts';
 
-/** What an address leads to. */
+/** The kind of receiver that an address leads to. */
 export type AddressKind = 'webhook' | 'nats' | 'rabbitmq';
 
 const BROKERS: ReadonlyMap<string, AddressKind> = new Map([
@@ -26,7 +26,7 @@ function brokerUrl(value: string): string | undefined {
   try {
     const { username, password, pathname } = servers[0]!;
     decodeURIComponent(username + password + pathname);
-    // What follows a host of NATS may be the rest of a password with a / that is not escaped.
+    // A path behind a host of NATS may be the rest of a password with a / that is not escaped.
     if (addressKind(value) === 'nats' && !/^\/?$/.test(pathname)) return undefined;
     return brokerHref(servers);
   } catch {
@@ -62,7 +62,7 @@ function pem(what: string, begins: RegExp) {
 export const pemCertificate = pem('a certificate', /-----BEGIN CERTIFICATE-----/);
 export const pemKey = pem('a private key without a passphrase', /-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----/);
 
-/** What a user of NATS shows: the content of a .creds file, or the seed of an NKEY. */
+/** The login of a user of NATS: the content of a .creds file, or the seed of an NKEY. */
 export const natsCredentials = textKind(
   'the content of a .creds file of NATS, or the seed of a user NKEY (SU…)',
   { minLength: 1 },
@@ -81,7 +81,7 @@ function isCredsFile(text: string): boolean {
 
 const PLACEHOLDER = /\{(?:type|site)\}/g;
 
-/** Where NATS keeps what is published: names between dots, without the marks that only those who listen may use. */
+/** The subject under which NATS publishes a message: names between dots, without the wildcards of readers. */
 export const subject = textKind(
   'a subject such as purchase-watch.{type}: names between dots, with the placeholders {type} and {site}',
   { minLength: 1, maxLength: 200 },

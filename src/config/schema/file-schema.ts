@@ -27,7 +27,7 @@ const growth = kind.number('a number from 0 to 10', (value) => value >= 0 && val
 });
 const ofState = 'by state';
 
-/** One state's plan at a site. What is not given stays as it is, so nothing here has a default of its own. */
+/** One state's plan at a site. Absent fields stay as they are, so no field here has a default of its own. */
 const sitePlan = section({
   poll: absentable(
     section({
@@ -144,7 +144,7 @@ export const subscriber = section({
       context.addIssue({ code: 'custom', path: [...path], message: problem, params: { problem } });
     }
   }, EVEN_WHEN_WRONG)
-  // What the check above says of secrets, for editors.
+  // The check of secrets above, as editors can use it.
   .meta({ if: { properties: { url: { pattern: '^(?:nats|tls|amqps?)://|\\$\\{' } } }, else: { required: ['secret'] } });
 
 const polling = section({
@@ -193,7 +193,7 @@ export const apiKey = section({
     const problem = keyProblem(given);
     if (problem !== null) context.addIssue({ code: 'custom', message: problem, params: { problem } });
   })
-  // What the check above says, for editors.
+  // The check above, as editors can use it.
   .meta({ oneOf: [{ required: ['scopes', 'hash'] }, { required: ['scopes', 'key'] }] });
 
 const store = section({

@@ -1,4 +1,4 @@
-/** The poll policy: what the file says, field by field, over the defaults. */
+/** The poll policy: the file's plans, field by field, over the defaults. */
 
 import { DEFAULT_POLL_POLICY, type PollPolicy, policyOf, type StatePolicy } from '../../domain/polling/poll-plan.ts';
 import { stateName, stateValue } from '../../domain/purchases/states.ts';
@@ -17,7 +17,7 @@ function merge(base: StatePolicy, plan: StatePlan, sessionLength: Milliseconds):
       growth: plan.poll.growth ?? base.poll.growth,
       most: plan.poll.most ?? base.poll.most,
     },
-    // What is over cannot be stuck, and what goes on is not rechecked: making a state final (or not) drops the other's default.
+    // A final state has no limit, and another one no rechecks: making a state final (or not) drops the other's default.
     stuckAfter,
     auto,
     final,

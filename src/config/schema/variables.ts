@@ -86,5 +86,5 @@ export const VARIABLES = {
 
 export type VariableName = keyof typeof VARIABLES;
 export const VARIABLE_NAMES = Object.keys(VARIABLES) as VariableName[];
-/** These make the site named `default`, unless the file has `sites`. */
+/** Variables that make the site named `default`, unless the file has `sites`. */
 export const SITE_VARIABLES = VARIABLE_NAMES.filter((name) => name.startsWith('CHECKOUT_'));

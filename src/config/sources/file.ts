@@ -116,7 +116,7 @@ export function readSettingsFile(path: string, environment: Environment, problem
   const spoilt = new Set<string>();
   const filled = fill(given, [], environment, spoilt, problems) as Record<string, unknown>;
   const list = (issues: readonly z.core.$ZodIssue[], at: readonly PropertyKey[]) => {
-    // What came of a placeholder that could not be filled in has its problem already, unless it is not about the value.
+    // A value with a placeholder that could not be filled in has its problem already; an issue beside the value is listed.
     const isBeside = (issue: z.core.$ZodIssue) => issue.code === 'custom' && issue.params?.problem !== undefined;
     const fresh = issues.filter((issue) => isBeside(issue) || !spoilt.has(pathText([...at, ...issue.path])));
     problems.push(...fresh.flatMap((issue) => issueLines(issue, at, written)));
@@ -131,7 +131,7 @@ export function readSettingsFile(path: string, environment: Environment, problem
     if (result.success) sections.set(key, result.data);
     else {
       list(result.error.issues, [key]);
-      // What is well is compared with the rest of the settings, so that those problems are listed, too.
+      // Entries without issues are compared with the rest of the settings, so that those problems are listed, too.
       const rest = schema.safeParse(without(filled[key], result.error.issues));
       if (rest.success) sections.set(key, rest.data);
     }

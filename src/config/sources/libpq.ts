@@ -1,4 +1,4 @@
-/** What programs of Postgres take from variables and files when the address of a database leaves it out, as libpq does. */
+/** Parameters of connections from variables and files, as libpq reads them, where the address of a database leaves them out. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { unreadFile } from '../../domain/values/errors.ts';
@@ -22,7 +22,7 @@ const PARAMETERS = {
   PGSSLKEY: 'sslkey',
 } as const;
 
-/** Values by which libpq would refuse some connections, and which are not obeyed here: to go on in silence would be a false comfort. */
+/** Values by which libpq refuses some connections, and which are not obeyed here: silence about them would be a false comfort. */
 const NOT_OBEYED = {
   ...{ PGSSLCRL: /./, PGSSLCRLDIR: /./, PGREQUIREAUTH: /./, PGREQUIREPEER: /./, PGSSLPASSWORD: /./ },
   ...{ PGGSSENCMODE: /^require$/, PGCHANNELBINDING: /^require$/, PGSSLMINPROTOCOLVERSION: /^TLSv1\.3$/ },

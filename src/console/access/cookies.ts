@@ -7,7 +7,7 @@ import { knownZone } from '../parts/time.ts';
 import { SESSION_LIFETIME } from './sessions.ts';
 
 const SESSION = 'purchase_watch_session';
-/** What browsers keep for a person, by the end of the cookie's name. */
+/** A person's choices that browsers keep, by the end of the cookie's name. */
 export type Choice = 'theme' | 'zone' | 'name';
 const CHOICE_KEPT = 365 * DAY;
 
@@ -54,12 +54,12 @@ export function dropSession(c: Context, scope: CookieScope): void {
   deleteCookie(c, sessionCookie(c, scope), optionsOf(scope));
 }
 
-/** What a person chose before, as the browser sends it; null where nothing was chosen. */
+/** The choice that a person made before, from the request's cookie; null where the person made none. */
 export function choiceOf(c: Context, choice: Choice): string | null {
   return getCookie(c, `purchase_watch_${choice}`) ?? null;
 }
 
-/** Has the browser keep it for a year; null: not any more. */
+/** Has the browser keep the choice for a year; null removes it. */
 export function keepChoice(c: Context, choice: Choice, value: string | null, scope: CookieScope): void {
   const name = `purchase_watch_${choice}`;
   if (value === null) deleteCookie(c, name, optionsOf(scope));

@@ -9,7 +9,7 @@ import { icon } from '../frame/icons.ts';
 import { documentOf, type Theme } from '../frame/page.ts';
 import { alertNote } from '../parts/lists.ts';
 
-/** What the key opened: its caller, or why it opened nothing, in a sentence for people. */
+/** The answer to a key: its caller, or why the key opens nothing, in a sentence for people. */
 export type SignIn = { readonly caller: Caller } | { readonly refusal: string; readonly status: 400 | 401 | 403 | 429 | 503 };
 
 const NO_KEY = 'Paste the key, and nothing else: it has letters, digits and signs, without spaces or accents.';
@@ -43,7 +43,7 @@ interface SignInPage {
   readonly theme: Theme;
   /** Where the person wanted to go, below the base. */
   readonly to: string;
-  /** What the person said before; empty: nothing. */
+  /** The name that the person gave before; empty: none. */
   readonly name: string;
   readonly refusal?: string;
 }

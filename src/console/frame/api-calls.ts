@@ -7,7 +7,7 @@ import { type FieldError, Problem, type ProblemCode } from '../../api/http/probl
 import type { ApiBindings, ServedApp } from '../../api/http/serve.ts';
 import { parseExactQuickly } from '../../domain/values/exact-json.ts';
 
-/** What the API refused, or could not do; the API has logged it. */
+/** A refusal or a failure that the API answered, and has logged. */
 export class ApiRefusal extends Problem {
   constructor({ code, detail, errors = [] }: { code: ProblemCode; detail: string; errors?: readonly FieldError[] }) {
     super(code, detail, { errors });

@@ -38,7 +38,7 @@ export function icon(shape: Shape, classes = ''): Html {
   return html`<svg class="ico ${classes}" aria-hidden="true" viewBox="0 0 16 16"><use href="#i-${shape}"/></svg>`;
 }
 
-/** What a status is called, with its shape and colour. */
+/** The name of a status, with its shape and colour. */
 export function status(kind: Shape, word: Html | string, shape: Shape = kind): Html {
   return html`<span class="st ${kind}">${icon(shape)}${word}</span>`;
 }

@@ -1,11 +1,11 @@
-/** What a page is: an address, the scope that it needs, and what it answers. */
+/** A page: an address, the scope that it needs, and the function that answers it. */
 import type { Caller } from '../../api/http/caller.ts';
 import type { Scope } from '../../config/kinds/key-kinds.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { ApiCalls } from './api-calls.ts';
 import type { View } from './page.ts';
 
-/** What a page is answered from. */
+/** The request for a page: its caller, address and form, with the API to answer it from. */
 export interface Ask {
   readonly api: ApiCalls;
   readonly caller: Caller;
@@ -49,7 +49,7 @@ export function page(path: string, answer: PageRoute['answer']): PageRoute {
   return { method: 'GET', path, scope: 'read', answer };
 }
 
-/** What a form posts to. */
+/** A page to which a form posts. */
 export function action(path: string, answer: PageRoute['answer'], scope: Scope = 'operate'): PageRoute {
   return { method: 'POST', path, scope, answer };
 }

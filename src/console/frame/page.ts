@@ -1,4 +1,4 @@
-/** What every page has: head, rail with the navigation, the line with the live state, and the page's own content. */
+/** The frame of every page: head, rail with the navigation, the line with the live state; the page's own content lies within. */
 import type { Caller } from '../../api/http/caller.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import { assetAddresses } from './assets.ts';
@@ -10,7 +10,7 @@ import { PLACES, type Place } from './place.ts';
 import { signedOut } from './signed-out.ts';
 import { type SiteZone, zoneMenu } from './zones.ts';
 
-/** What a page shows. */
+/** The content of a page. */
 export interface View {
   /** Of the tab, without the product's name. */
   readonly title: string;
@@ -30,13 +30,13 @@ export type Theme = 'system' | 'light' | 'dark';
 export interface Frame {
   /** Path below which the console lies, without the last slash; empty at the root. */
   readonly base: string;
-  /** Of this page, with its query. */
+  /** The address of this page, with its query. */
   readonly address: string;
   readonly theme: Theme;
   readonly caller: Caller;
   readonly badges: Badges;
   readonly now: Instant;
-  /** The same as clock time, and the zone of all clock times of the page. */
+  /** The moment as clock time, and the zone of all clock times of the page. */
   readonly at: string;
   readonly zone: string;
   /** Whose zones the person may choose. */

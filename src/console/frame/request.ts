@@ -27,7 +27,7 @@ export async function readForm(c: Context, largest = LARGEST_FORM): Promise<Form
   });
 }
 
-/** The same of a person who has shown no key yet. */
+/** Reads the form of a person who has shown no key yet. */
 export const readFormOfStranger = (c: Context): Promise<Form> => readForm(c, LARGEST_OF_STRANGERS);
 
 /** Begins with one slash, also for a proxy that decodes what follows it. */

@@ -1,8 +1,8 @@
-/** What an open page shows when its session has ended. */
+/** The note of an open page whose session has ended. */
 import type { Caller } from '../../api/http/caller.ts';
 import { type Html, html } from './html.ts';
 
-/** What an open page shows in its place when its session has ended, for the script to put there. The page stays as it is below it. */
+/** The note for an open page whose session has ended, for the script to put over the page, which stays as it is. */
 export function signedOut({ key, name = null }: Caller, { base }: { readonly base: string }): Html {
   const way =
     key === null

@@ -16,7 +16,7 @@ export function notFoundView(base: string): View {
   return failure(base, { status: 404, title: 'There is no page at this address' }, says, false);
 }
 
-/** What was refused, or a fault of this program. */
+/** The page of a refusal, or of a fault of this program. */
 export function failedView(problem: Problem, base: string): View {
   const { status, message, code, errors } = problem;
   const item = ({ field, value, detail }: (typeof errors)[number]): Html =>

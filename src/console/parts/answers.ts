@@ -1,4 +1,4 @@
-/** What receivers answered: whole, as the reason in one line, and attempts that failed in the same way together. */
+/** Answers of receivers: whole, as the reason in one line, and attempts that failed in the same way together. */
 import type { DeliveryDetailsBody } from '../../api/subscribers/fields.ts';
 import { parseExactQuickly } from '../../domain/values/exact-json.ts';
 import { type Html, html } from '../frame/html.ts';
@@ -22,7 +22,7 @@ const LONGEST_REASON = 160;
 /** Members of a JSON answer that say why, the plainest first. */
 const REASONS = ['message', 'detail', 'error_description', 'error', 'title', 'reason'];
 
-/** Why it failed, in one line: what the answer itself says; null when its body says nothing. */
+/** Why an attempt failed, in one line: what the answer itself says; null when its body says nothing. */
 export function reasonIn(answer: string): string | null {
   const at = answer.indexOf('\n\n');
   const body = at === -1 ? '' : answer.slice(at + 2).trim();

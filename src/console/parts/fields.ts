@@ -81,7 +81,7 @@ export function problemOf(name: string, { refusal }: Tried): string | null {
   return refusal?.errors.find(({ field: wrong }) => isOf(wrong, name))?.detail ?? null;
 }
 
-/** What was refused for a reason that no field of the form stands for; `fields` are the names of those that do. */
+/** The refusal as far as it is about no field of the form; `fields` are the names of the form's fields. */
 export function refusalNote({ refusal }: Tried, fields: readonly string[]): Html {
   if (refusal === null) return NOTHING;
   const others = refusal.errors.filter(({ field: wrong }) => !fields.some((name) => isOf(wrong, name)));
@@ -90,7 +90,7 @@ export function refusalNote({ refusal }: Tried, fields: readonly string[]): Html
   return html`<div class="note warning" role="alert" tabindex="-1" autofocus>${icon('warning', 'warning')}<p><bdi>${says.join(' ')}</bdi></p></div>`;
 }
 
-/** What was typed, without the fields that were left empty. */
+/** The typed values, without the fields that were left empty. */
 export function filled(form: Readonly<Record<string, string>>, names: readonly string[]): Record<string, string> {
   return Object.fromEntries(names.flatMap((name) => (form[name]?.trim() ? [[name, form[name]]] : [])));
 }

@@ -1,4 +1,4 @@
-/** What lists and pages of incidents share. */
+/** Order, shape and coming end of incidents, for lists and pages. */
 import type { IncidentBody, ListedIncidentBody } from '../../api/incidents/fields.ts';
 import { type Html, html, NOTHING } from '../frame/html.ts';
 import type { Shape } from '../frame/icons.ts';
@@ -9,7 +9,7 @@ type Ranked = Pick<ListedIncidentBody, 'severity' | 'count' | 'endsAt'>;
 
 const RANK = { critical: 0, warning: 1 };
 
-/** Those that end by themselves last, the worst first. */
+/** Order of incidents: those that end by themselves last, the worst first. */
 export function worstFirst(a: Ranked, b: Ranked): number {
   return Number(a.endsAt !== null) - Number(b.endsAt !== null) || RANK[a.severity] - RANK[b.severity] || b.count - a.count;
 }

@@ -18,7 +18,7 @@ export function panel({ id, title, note, right, body, foot }: Panel): Html {
 ${body}${foot && html`<footer>${foot}</footer>`}</section>`;
 }
 
-/** What stands where a list would be: what would be here, why it is not, and the next step. */
+/** The text in place of a list: what would be here, why it is not, and the next step. */
 export function nothingHere(...paragraphs: readonly (Html | string)[]): Html {
   return html`<div class="none">${paragraphs.map((text) => (typeof text === 'string' ? html`<p>${text}</p>` : html`<div>${text}</div>`))}</div>`;
 }
@@ -29,12 +29,12 @@ export function alertNote(text: Html | string | null | undefined, id?: string): 
   return html`<div class="note warning" role="alert">${icon('warning', 'warning')}<p${id !== undefined && html` id="${id}"`}>${text}</p></div>`;
 }
 
-/** What was just done, after a form was posted. */
+/** The note about the act that was just done, after a form was posted. */
 export function flash(text: Html | string): Html {
   return html`<p class="flash" role="status">${icon('ok', 'ok')}<span>${text}</span></p>`;
 }
 
-/** What people wrote: it keeps its direction, and a long text is cut with the whole of it in the title. */
+/** A text that a person wrote: it keeps its direction, and a long text is cut with the whole of it in the title. */
 export function written(text: string): Html {
   return html`<bdi class="clip" title="${text}">${text}</bdi>`;
 }

@@ -31,7 +31,7 @@ export function markOf({ status: is, state, stuckSince }: Standing): readonly [k
   return state !== null && checkoutEnd(state.value) === 'paid' ? ['ok', 'paid'] : ['final', 'final'];
 }
 
-/** Its state with the shape of where it stands and its name beside it; the status, too, where it is polled in another way than others. */
+/** The purchase's state with its shape and its name beside it; the status, too, where it is polled in another way than others. */
 export function stateStatus(purchase: Standing): Html {
   const [kind, shape] = markOf(purchase);
   const words = purchase.state === null ? 'not seen yet' : stateWords(purchase.state.value);

@@ -22,7 +22,7 @@ export function isHeld({ health }: Pick<Receiver, 'health'>): boolean {
 
 const HEALTH_SHAPES = { ok: 'ok', failing: 'warning', unreached: 'warning', paused: 'paused', off: 'off' } as const;
 
-/** Its health in one word. */
+/** The receiver's health in one word. */
 export function healthMark({ health }: Pick<Receiver, 'health'>): Html {
   return status(HEALTH_SHAPES[health.status], health.status);
 }
@@ -41,7 +41,7 @@ export function deliveryMark({ status: is }: Pick<DeliveryBody, 'status'>, word:
   return status(DELIVERY_SHAPES[is], word, is === 'exhausted' ? 'fail' : DELIVERY_SHAPES[is]);
 }
 
-/** What waits for it, in words; empty when nothing does. */
+/** The deliveries that wait for a receiver, in words; empty when none does. */
 export function waitingText({ waiting: { pending, inFlight, parked, atLeast } }: Pick<Receiver, 'waiting'>): string {
   const most = atLeast ? 'at least ' : '';
   const parts = [
@@ -58,7 +58,7 @@ export function listText(list: readonly (string | number)[] | null, all = 'all')
 
 type Attempt = SubscriberAttemptsBody['data'][number];
 
-/** What came back of an attempt. */
+/** The outcome of an attempt. */
 export function outcomeMark({ outcome, httpStatus, fault }: Omit<Attempt, 'delivery'>): Html {
   const word = httpStatus === null ? outcome : String(httpStatus);
   if (outcome === 'delivered') return status('ok', word);
@@ -77,7 +77,7 @@ export function excerptText(excerpt: string | null): Html {
   return html`<details class="answer"><summary><code><bdi>${excerpt.slice(0, SHORT_ANSWER).toWellFormed()}…</bdi></code></summary><code><bdi>${excerpt}</bdi></code></details>`;
 }
 
-/** The same within a sentence, cut: the page of the delivery has all of it. */
+/** The answer's beginning within a sentence, cut: the page of the delivery has all of it. */
 export function excerptInLine(excerpt: string | null): Html {
   return excerpt === null || excerpt === '' ? NOTHING : html`<code><bdi class="clip" title="${excerpt}">${excerpt}</bdi></code>`;
 }

@@ -9,7 +9,7 @@ import type { Ask } from '../frame/page-route.ts';
 /** Open incidents that a silence is compared with; more are counted as "or more". */
 const MOST_COMPARED = 200;
 
-/** What a silence is about; null matches everything. */
+/** The fields by which a silence matches; null matches everything. */
 export type SilenceScope = Pick<SilenceBody, 'site' | 'state' | 'kind' | 'subscriber'>;
 
 /** `demo-se, waiting for the card provider (WaitingForCardPayments)`; what is not named matches everything. */
@@ -26,7 +26,7 @@ export async function openIncidents({ api }: Ask): Promise<{ open: readonly Inci
   return { open: data, atLeast: nextCursor !== null };
 }
 
-/** Those of the incidents that a silence matches, whether it holds already or not. */
+/** The incidents that a silence matches, whether it holds already or not. */
 export function matching<Incident extends Pick<IncidentBody, 'kind' | 'site' | 'state' | 'subscriber'>>(
   scope: SilenceScope,
   incidents: readonly Incident[],

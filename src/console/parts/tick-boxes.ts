@@ -4,7 +4,7 @@ import { problemNote, problemOf, type Tried, wrongMarks } from './fields.ts';
 
 type Values = Readonly<Record<string, string>>;
 
-/** All of them below their legend, each written by `word`, and the API's reason where it refused what was ticked. */
+/** All choices below their legend, each written by `word`, and the API's reason where it refused what was ticked. */
 export function tickBoxes(
   { name, legend }: { name: string; legend: string },
   choices: readonly string[],
@@ -18,7 +18,7 @@ export function tickBoxes(
   return html`<fieldset class="lab"><legend>${legend}</legend><div class="ticks">${choices.map(box)}</div>${problemNote(name, 'The choice', tried)}</fieldset>`;
 }
 
-/** What was ticked; null: nothing, which means all. */
+/** The ticked choices; null: none, which means all. */
 export function ticked(values: Values, name: string): string[] | null {
   const chosen = Object.keys(values).flatMap((field) => (field.startsWith(`${name}:`) ? [field.slice(name.length + 1)] : []));
   return chosen.length === 0 ? null : chosen;

@@ -33,7 +33,7 @@ export interface FlowNode {
   readonly isPaid: boolean;
   /** Purchases that usually came in this time; null while that is not known. */
   readonly usuallyCame: number | null;
-  /** What the open incidents of the state in which a customer is stuck are called, the worst; null without any. */
+  /** The worst open incident of the state in which a customer is stuck, in words; null without any. */
   readonly flag: { readonly text: string; readonly isCritical: boolean } | null;
 }
 

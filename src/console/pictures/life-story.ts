@@ -1,4 +1,4 @@
-/** What the picture of a purchase's life shows, gathered from what the API answers. Nothing is made up: of polls it has those that are known. */
+/** The content of the picture of a purchase's life, made from the API's answers alone: of polls it has those that are known. */
 import type { ExplanationBody } from '../../api/purchases/explanation-body.ts';
 import type { PurchaseDetailsBody } from '../../api/purchases/purchases.ts';
 import type { Instant } from '../../domain/values/time.ts';

@@ -16,7 +16,7 @@ import { ticksOf } from './time-axis.ts';
 const BAND = 16;
 /** Width of a letter in common fonts, at most. */
 const LETTER = 7.3;
-/** What wide and narrow pictures differ in: the narrow one has its labels above the rows. */
+/** The measures in which wide and narrow pictures differ: the narrow one has its labels above the rows. */
 const WIDE = { width: 1_000, left: 214, row: 30, band: 5, ticks: 6, gap: 150, cut: 44, isNarrow: false };
 const NARROW = { width: 330, left: 6, row: 40, band: 17, ticks: 2, gap: 84, cut: 26, isNarrow: true };
 type Form = typeof WIDE;

@@ -9,7 +9,7 @@ import { dayTime } from '../parts/time.ts';
 import { round } from './scale.ts';
 import { ticksOf } from './time-axis.ts';
 
-/** What happened, or would have happened, in one way. */
+/** The incidents and alerts that there were, or would have been, with one set of settings. */
 export interface TimelineSide {
   readonly name: string;
   readonly incidents: readonly ShownIncident[];

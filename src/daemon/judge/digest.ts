@@ -98,7 +98,7 @@ export function createDigests(options: DigestOptions) {
   };
 }
 
-/** What happened at sites, in their order. */
+/** The facts about sites since their last digest, in the order of `windows`. */
 async function factsOf(
   { sql, limitOf }: Pick<DigestOptions, 'sql' | 'limitOf'>,
   windows: readonly SiteWindow[],

@@ -89,7 +89,7 @@ export function createIncidentMessages({ sql, limits, sessionLength, channels: r
     return { events: events(verdict, now, data, context), sentence, reason: reasonsOf(troubles)[0] ?? null };
   };
 
-  /** What every incident's event begins with. */
+  /** The fields that every incident's event begins with. */
   const head = async (incident: Incident) => {
     const { id, kind, site, openedAt, endedAt, reopenedAt, since, acknowledgedAt } = incident;
     // Who looks after it and what it was is written by people, beside the judge.
@@ -127,7 +127,7 @@ export function createIncidentMessages({ sql, limits, sessionLength, channels: r
   };
 }
 
-/** What an event about an incident holds. */
+/** The data of an event about an incident. */
 type AboutIncident = IncidentEventData<'incident.opened'>;
 
 /** An event for each message of a verdict. `about`: id of the subscriber that the incident is about. */

@@ -1,4 +1,4 @@
-/** What an incident of stuck customers says of the single stuck checkouts that it stands for. */
+/** The part of an alert about stuck customers that is about the single stuck checkouts it stands for. */
 
 import { type ChannelRule, modeOf } from '../../domain/incidents/audience.ts';
 import { isLeaf } from '../../domain/incidents/incident-tree.ts';

@@ -56,7 +56,7 @@ export function createJudge(options: JudgeOptions) {
   let isUnsure = false;
 
   return {
-    /** What memory has of the database is no longer true: what is usual and which digests are due is read again. */
+    /** Memory of the database is no longer true: the usual numbers and the due digests are read again. */
     forget: (): void => {
       usual.forget();
       digests.forget();

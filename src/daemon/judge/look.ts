@@ -34,7 +34,7 @@ import { idsIn, type PeopleChannels, withDeafness } from './people.ts';
 import type { UsualReader } from './usual.ts';
 
 export interface LookOptions extends Pick<Deps, 'sql' | 'clock' | 'log' | 'meters' | 'policy' | 'limits' | 'sites' | 'channels'> {
-  /** This replica alerted people of its own trouble by itself: they need no second alert of it. */
+  /** Whether this replica alerted people of its own trouble by itself: they need no second alert of it. */
   isReplicaPosted(): boolean;
 }
 
@@ -43,7 +43,7 @@ export interface Look extends Outcome {
   readonly isMore: boolean;
 }
 
-/** What a look has read, with the stays weighed. */
+/** The rows that a look has read, with the stays weighed. */
 interface Read {
   readonly now: Instant;
   readonly taken: readonly StoredStay[];
@@ -193,7 +193,7 @@ function report(
   else log.error({ ...about, advice: ONLY_HERE }, `incident.${alert}`);
 }
 
-/** What was posted without an incident needs none of its own while it lasts. */
+/** The silence about the trouble that this replica posted without an incident: it needs no second alert while the post stands. */
 function whilePosted(now: Instant): Silence {
   return { kind: 'replica', site: null, state: null, subscriber: null, startsAt: now, endsAt: now + POSTED_FOR };
 }

@@ -99,7 +99,7 @@ export function createCheckoutAlerts(options: CheckoutAlertsOptions) {
   };
 }
 
-/** What to alert people of: decided apart for checkouts that are stuck, and purchases that cannot be read. */
+/** The checkouts to alert people of: decided apart for those that are stuck, and for purchases that cannot be read. */
 function createPlans({ sql, policy, channels, usual }: CheckoutAlertsOptions) {
   /** How a checkout stands: by its row, but for what is learned of the others. */
   const checkoutOf = (stored: StoredCheckout, people: PeopleChannels): Checkout => {
@@ -108,7 +108,7 @@ function createPlans({ sql, policy, channels, usual }: CheckoutAlertsOptions) {
     return { id, site, state, stuckAt, isBacklog: false, alerted, overAt, stored };
   };
 
-  /** What every plan rests on. */
+  /** The facts that every plan rests on. */
   const standing = async (now: Instant, people: PeopleChannels) => ({
     now,
     silences: await silencesAt(sql, now),
@@ -175,7 +175,7 @@ function createPlans({ sql, policy, channels, usual }: CheckoutAlertsOptions) {
   };
 }
 
-/** What the event holds. */
+/** The data of the event. */
 async function dataOf(
   { stuck, over, reasons }: Alert,
   { sql, limits, sessionLength }: Pick<CheckoutAlertsOptions, 'sql' | 'limits' | 'sessionLength'>,
@@ -216,7 +216,7 @@ async function dataOf(
   };
 }
 
-/** What names a checkout: ids, order and money, and nothing else of a person. */
+/** The fields that name a checkout: ids, order and money, and nothing else of a person. */
 function named({ site, state, purchaseId, reference, orderReference, price, currency, since }: StoredCheckout) {
   return { site, state: namedState(state), purchaseId, reference, orderReference, price, currency, since: isoTime(since) };
 }

@@ -1,4 +1,4 @@
-/** What an event about stuck purchases holds: where, how many, since when, how it was noticed, why it may be. */
+/** The data of an event about stuck purchases: where, how many, since when, how it was noticed, why it may be. */
 
 import { readPeopleEvent } from '../../domain/events/people-event-types.ts';
 import { type CauseEvidence, exitsTogether, rankCauses } from '../../domain/incidents/causes.ts';
@@ -94,7 +94,7 @@ export async function stuckData(verdict: IncidentVerdict, context: StuckContext)
   };
 }
 
-/** What people were alerted of last about an incident; null when nothing that can be read. */
+/** The data of the last alert about an incident; null without one that can be read. */
 export async function lastAlert(sql: Sql, incident: string) {
   const last = await lastMessage(sql, incident);
   return last === null ? null : (readPeopleEvent(last.body)?.data ?? null);
@@ -128,7 +128,7 @@ function shown({ at, since, ...rest }: Alarm) {
   return { ...rest, at: isoTime(at), since: isoTimeOrNull(since) };
 }
 
-/** What speaks for one cause or another: what the database holds, and how customers left since the alarm. */
+/** The evidence for one cause or another: facts in the database, and how customers left since the alarm. */
 async function evidenceOf(leaves: readonly Incident[], context: StuckContext): Promise<CauseEvidence> {
   const { sql, detections, sessionLength } = context;
   const parts = leaves.map(({ site, state, count }) => ({ site: site ?? '', state: state ?? 0, count }));

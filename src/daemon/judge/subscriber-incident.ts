@@ -10,7 +10,7 @@ import type { SubscriberCondition } from '../../postgres/subscribers/symptoms.ts
 /** How an incident about a subscriber came to its end. */
 export type SubscriberOutcome = 'takes_again' | 'quiet' | 'tried_again' | 'switched_off' | 'removed';
 
-/** What is wrong with a subscriber, as its condition shows it. */
+/** The trouble of a subscriber, as its condition shows it. */
 export function troubleOf({ status, failures, givenUp, ourFailingSince }: SubscriberCondition): SubscriberTrouble {
   if (status === 'off') return 'off';
   if (failures === 0) return ourFailingSince === null ? 'given_up' : 'unreached';
@@ -28,7 +28,7 @@ export function outcomeOf(
   return condition.deliveredAt !== null && condition.deliveredAt >= incident.since ? 'takes_again' : 'tried_again';
 }
 
-/** What an event about it holds beside what every incident's does. No address is among it: addresses may be secrets. */
+/** Fields of an event about a subscriber beside those of every incident's. No address is among them: addresses may be secrets. */
 export function subscriberData(incident: Incident, condition: SubscriberCondition | null) {
   const { endedAt, peak } = incident;
   return {
@@ -53,7 +53,7 @@ export function subscriberData(incident: Incident, condition: SubscriberConditio
   };
 }
 
-/** What is wrong and where to look, for a person who reads nothing but the log. */
+/** The trouble and where to look, for a person who reads nothing but the log. */
 export function subscriberSentence(incident: Incident, condition: SubscriberCondition | null): string {
   const { subscriber: name, since } = incident;
   if (incident.endedAt !== null) return `${name}: ${ENDED[outcomeOf(incident, condition)]}`;

@@ -159,7 +159,7 @@ function roomOf({ queue, health }: Subscriber, parties: number, now: Instant): n
   return Math.min(most - queue.size, Math.max(PER_FLIGHT * health.allowance, LEAST), atOnce);
 }
 
-/** What to read for a subscriber with so much room. */
+/** The reads for a subscriber with so much room. */
 function wantedOf({ recipient, reading }: Subscriber, free: number, late: boolean): Wanted[] {
   // Now and then from the beginning, so that no due delivery is missed for good.
   const dueSince = late ? 0 : reading.readUntil;

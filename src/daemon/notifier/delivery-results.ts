@@ -80,7 +80,7 @@ export function report(
   else log.warn({ ...about, reason, detail, retryInMs: dueAt - at }, 'delivery.failed');
 }
 
-/** What writing results needs. */
+/** The parts that writing results needs. */
 interface ResultsContext extends Pick<Deps, 'sql' | 'clock' | 'log' | 'ownership' | 'writes'> {
   readonly subscriberPauses: SubscriberPauses;
   /** Ends the tries. */

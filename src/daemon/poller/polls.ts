@@ -119,7 +119,7 @@ export function createPolls(options: PollsOptions) {
   };
 }
 
-/** What follows from the answer, and by which times of the database's clock. */
+/** The outcome of an answer, with the times of the database's clock that it was decided by. */
 function decided(options: PollsOptions, answered: Answered, invoice: InvoiceSeen | null) {
   const { clock, policyFor, skipped, spread } = options;
   const { calls, entry, seen, askedMoment } = answered;

@@ -1,5 +1,5 @@
 /**
- * What is recorded of a poll whose outcome the database refuses: a failure of the purchase's own, so that the row, `why`, events
+ * The record of a poll whose outcome the database refuses: a failure of the purchase's own, so that the row, `why`, events
  * and people say what the matter is. The state stays as it was, and the next poll that can be recorded ends it.
  */
 

@@ -19,7 +19,7 @@ export interface DatabaseChangeOptions extends Pick<Deps, 'sql' | 'log' | 'repli
   redial?(): Promise<void>;
 }
 
-/** What else goes when another database answers than before, or its clock was set back. */
+/** The steps of a part when another database answers than before, or the database's clock was set back. */
 export interface OtherDatabase {
   /** Drops whatever memory holds of the database, at once. */
   forget(): void;
@@ -37,7 +37,7 @@ interface Found {
   readonly knownUntil: Instant | null;
 }
 
-/** What memory is of. */
+/** The database that memory is of. */
 interface Known {
   readonly number: number;
   readonly origin: string | null;

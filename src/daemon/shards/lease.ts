@@ -11,7 +11,7 @@ export function leaseTimes(longestAttempt: Milliseconds) {
   return { renewEvery: RENEW_EVERY, ttl: longestAttempt + 4 * RENEW_EVERY };
 }
 
-/** This machine's wall clock runs on while a virtual machine is suspended, its monotonic clock does not: so far apart, a lease is void. */
+/** The wall clock runs on while a virtual machine is suspended, the monotonic clock does not: so far apart, a lease is void. */
 const LARGEST_JUMP: Milliseconds = 5_000;
 
 /** A lease that has ended. */

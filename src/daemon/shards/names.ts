@@ -35,7 +35,7 @@ const EVERY: Milliseconds = 30_000;
 const DIFFER_FOR: Milliseconds = 5 * 60_000;
 
 export function createNames({ sql, clock, log, replica, naming, settings }: NamesOptions) {
-  /** What is logged of each site and subscriber that no replica names. */
+  /** The lines that are logged of each site and subscriber that no replica names. */
   let said: ReadonlyMap<string, UnnamedLine> = new Map();
   const differing = createLasting(clock);
   const versions = createLasting(clock);
@@ -68,7 +68,7 @@ export function createNames({ sql, clock, log, replica, naming, settings }: Name
       sayUnnamed(isUnnamed ? await readUnnamed(sql) : []);
       return said.size > 0 || differing.found().length > 0 ? SOON : EVERY;
     },
-    /** What to alert people about: settings that differ for long. */
+    /** The trouble to alert people about: settings that differ for long. */
     troubles: (): readonly TroubleSeen[] =>
       differing.lasted() < DIFFER_FOR
         ? []
@@ -142,5 +142,5 @@ function subscriberLine({ name, waiting }: UnnamedSubscriber): UnnamedLine {
   };
 }
 
-/** That counting ended there. */
+/** A field that says that counting ended there. */
 const atLeast = (count: number) => (count >= MOST_UNPOLLED ? { atLeast: true } : {});

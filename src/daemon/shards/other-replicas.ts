@@ -8,7 +8,7 @@ import type { Deps } from '../deps.ts';
 
 interface OtherReplicasOptions extends Pick<Deps, 'sql' | 'log'> {
   readonly clock: Pick<Clock, 'monotonic'>;
-  /** This replica's lease: another one may be longer. */
+  /** The length of this replica's lease: another one may be longer. */
   readonly ttl: Milliseconds;
 }
 

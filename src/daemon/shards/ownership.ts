@@ -35,7 +35,7 @@ export interface OwnershipOptions
   readonly secretsKeys?: readonly string[];
   /** Digests of this replica's settings; none unless given. */
   readonly settings?: SettingsDigests;
-  /** What this replica's settings name; unless given, the replica shares all shards evenly. */
+  /** Sites and subscribers that this replica's settings name; unless given, the replica shares all shards evenly. */
   readonly named?: SettingsNames;
   /** The lease's length: longer than any single call, so that one that began in time ends in time. */
   readonly ttl: Milliseconds;

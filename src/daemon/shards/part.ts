@@ -4,7 +4,7 @@ import type { OtherReplica, Renewal } from '../../postgres/shards/replicas.ts';
 import type { Deps } from '../deps.ts';
 
 interface PartOptions extends Pick<Deps, 'log' | 'replica'> {
-  /** What this replica's settings name; unless given, the replica shares all shards evenly. */
+  /** Sites and subscribers that this replica's settings name; unless given, the replica shares all shards evenly. */
   readonly named?: SettingsNames;
 }
 

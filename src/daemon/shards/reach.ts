@@ -10,7 +10,7 @@ export interface Outside {
   readonly reason: Extract<ReplicaTroubleReason, 'reaches_no_site' | 'reaches_no_receiver'>;
   /** Whether something may be wrong; costs nothing. */
   mayFail(): boolean;
-  /** What this replica does not reach while another one does; null when nothing, or when no other replica reaches more. */
+  /** The failures of this replica while another one reaches more; null without failures, or without such a replica. */
   outdone(): Promise<NothingReached | null>;
   /** Whether this replica still reaches nothing; asked while its shards are left to the others. Makes one call at most. */
   stillFails(): Promise<boolean>;
@@ -66,7 +66,7 @@ export function createReach({ clock, log, outsides, setAway }: ReachOptions) {
       setAway(watched.some(({ participation }) => participation.awayUntil !== null));
       return EVERY;
     },
-    /** What to alert people about: why this replica left its shards, until it reaches something again. */
+    /** The trouble to alert people about: why this replica left its shards, until it reaches something again. */
     troubles: (): readonly { readonly reason: Outside['reason']; readonly for: Milliseconds; readonly error: string }[] =>
       watched.flatMap(({ outside: { reason }, trouble }) =>
         trouble === null ? [] : [{ reason, for: Math.max(clock.now() - trouble.since, 0), error: trouble.error }],

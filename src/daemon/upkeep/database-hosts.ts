@@ -27,7 +27,7 @@ export function createHostWatch({ hosts, clock, log }: Pick<Deps, 'clock' | 'log
       second = rivals.length === 0 ? null : { since, error: rivalry(primary, rivals), isConfirmed: second !== null };
       return second === null ? EVERY : CONFIRMED_AFTER;
     },
-    /** What to alert people about: a second primary. */
+    /** The trouble to alert people about: a second primary. */
     troubles: (): readonly TroubleSeen[] =>
       second?.isConfirmed === true
         ? [{ reason: 'two_primaries', for: clock.monotonic() - second.since, error: second.error }]

@@ -19,7 +19,7 @@ import type { Logger } from '../../runtime/logger.ts';
 import type { Deps } from '../deps.ts';
 
 interface TroublesOptions extends Pick<Deps, 'sql' | 'clock' | 'log' | 'replica'> {
-  /** What keeps this replica from its work now, by each part that can say so. */
+  /** The troubles that keep this replica from its work now, by each part that can say so. */
   readonly sources: readonly (() => readonly TroubleSeen[])[];
   /** How many replicas post before this one. */
   rank(): number;
@@ -149,7 +149,7 @@ function createBackground(log: Logger, failed: 'replica.troubles_not_stored' | '
   };
 }
 
-/** What an event holds that no incident in the database stands behind. */
+/** The data of an event that no incident in the database stands behind. */
 function dataOf(
   troubles: readonly ReplicaTrouble[],
   symptom: Symptom,

@@ -17,7 +17,7 @@ export function createResealing({ sql, clock, log, secrets }: Pick<Deps, 'sql' |
   let lookAt: Milliseconds = Number.NEGATIVE_INFINITY;
   let after = 0;
   let resealed = 0;
-  /** What the last line said: each is logged once. */
+  /** The fields of the last line, as JSON: the same line is logged once. */
   let logged = '';
   const isNew = (about: object): boolean => {
     const before = logged;

@@ -40,7 +40,7 @@ const LEASE = LEASES.upkeep;
 const REST: Milliseconds = 5_000;
 /** How often the changes of the counters are added up, and how soon again while there are more than one statement takes. */
 const FOLD_EVERY: Milliseconds = 10_000;
-/** What no daemon names is retired after ten minutes, so a minute more matters little. */
+/** A site or subscriber that no daemon names is retired after ten minutes, so a minute more matters little. */
 const RETIRE_EVERY: Milliseconds = 60_000;
 const SOON: Milliseconds = 50;
 /** More than one fold takes at once would be a reason to go on. */
@@ -131,7 +131,7 @@ export function createUpkeep({ sql, clock, skipped, log, replica, retention, res
         heldEpoch = null;
         return REST;
       }
-      // What was done by a clock that was set back since says nothing.
+      // The time of the last sweep says nothing once the clock was set back.
       if (await followClock()) heldEpoch = null;
       await adopt(epoch);
       if (clock.monotonic() >= foldAt) {

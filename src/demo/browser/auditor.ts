@@ -8,12 +8,12 @@ export interface Verdict {
   /** Announced changes that were checked. */
   readonly events: number;
   readonly gaps: number;
-  /** What is wrong with the first gap, in words. */
+  /** The first gap, in words. */
   readonly first: string | null;
 }
 
 const REST: Milliseconds = 5_000;
-/** Of the time, at most a share of this is spent on audits, however much is kept. */
+/** Audits take at most this share of the time, however much the database keeps. */
 const SHARE = 1 / 20;
 
 /** Audits all that the database holds; answers the last verdict, null before the first, and asks for another when that is old. */

@@ -28,7 +28,7 @@ interface BoardParts {
   readonly switches: ReadonlyMap<string, Switch>;
   /** Asks the daemon. */
   readFacts(): Promise<DaemonFacts>;
-  /** What came since a moment. */
+  /** Webhooks and messages to Slack since a moment. */
   since(at: Instant): Pick<Seen, 'arrivals' | 'posts'>;
   /** Called when a person turns a switch. */
   onPerson(): void;

@@ -1,4 +1,4 @@
-/** What the daemon, the shop and Slack show, for the bar and for the steps that follow a switch. */
+/** Facts of the daemon, the shop and Slack, for the bar and for the steps that follow a switch. */
 
 import type { IncidentBody } from '../../api/incidents/fields.ts';
 import type { OverviewBody } from '../../api/overview/overview.ts';
@@ -6,15 +6,15 @@ import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Arrival } from '../cast/shop.ts';
 import type { SlackPost } from '../cast/slack.ts';
 
-/** What the daemon answers now; null and nothing while it answers nothing. */
+/** The daemon's overview and open incidents now; null and none while the daemon answers nothing. */
 export interface DaemonFacts {
   readonly overview: OverviewBody | null;
   readonly incidents: readonly IncidentBody[];
 }
 
-/** What is so, and what came since a moment. */
+/** The daemon's facts, with webhooks and messages to Slack since a moment. */
 export interface Seen extends DaemonFacts {
-  /** Webhooks that the shop got since then. */
+  /** Webhooks that the shop got since that moment. */
   readonly arrivals: readonly Arrival[];
   readonly posts: readonly SlackPost[];
 }

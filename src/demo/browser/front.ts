@@ -1,5 +1,5 @@
 /**
- * What a browser opens in the demo: the daemon's console, with a bar of switches above it, and with Slack and the shop beside it.
+ * Pages of the demo in a browser: the daemon's console, with a bar of switches above it, and with Slack and the shop beside it.
  * The daemon knows nothing of the demo, so all of this works while the daemon is dead.
  */
 import { readFileSync } from 'node:fs';
@@ -25,7 +25,7 @@ interface FrontParts {
   /** Where the daemon listens. */
   daemonUrl(): string;
   readonly board: Board;
-  /** What stands beside the pages. */
+  /** The panels of Slack and of the shop beside the pages. */
   side(): SideParts;
   /** Whether the terminal's story still runs. */
   isStory(): boolean;
@@ -36,7 +36,7 @@ const HEADERS = {
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
   'cache-control': 'no-store',
 };
-/** That of the demo's sites: the preset. */
+/** The time zone of the demo's sites: the preset. */
 const USUAL_ZONE = 'Europe/Stockholm';
 const ASSETS = join(PACKAGE_FOLDER, 'assets');
 const STYLES = '/demo/demo.css';
@@ -58,7 +58,7 @@ export async function openFront({ port, daemonUrl, board, side, isStory }: Front
   app.use((c, next) => inZone(zoneOf(c, USUAL_ZONE), next));
   app.get('/assets/*', serveAsset);
   for (const { path, type, text } of FILES) app.get(path, (c) => c.body(text, 200, { 'content-type': type }));
-  // What an open page asks for each second.
+  // An open page asks for this each second.
   app.get('/demo/now', async (c) => {
     const runs = board.facts().overview === null ? 'no' : 'yes';
     return c.html((await bar(c.req.query('back') ?? '/')) + (await beside()), 200, { ...HEADERS, 'demo-daemon-answers': runs });

@@ -1,4 +1,4 @@
-/** What stands beside each page of the demo: Slack's messages, and what the shop's receiver got, with the verdict of `audit`. */
+/** The panels beside each page of the demo: Slack's messages, and the shop's webhooks with the verdict of `audit`. */
 import { unmarked } from '../../channels/people/messages/mrkdwn.ts';
 import { type Html, html, NOTHING, number } from '../../console/frame/html.ts';
 import { status } from '../../console/frame/icons.ts';

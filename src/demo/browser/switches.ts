@@ -1,4 +1,4 @@
-/** What people can break and mend in the demo, and what follows when they do. */
+/** Switches by which people break and mend parts of the demo, and the steps that follow. */
 
 import type { Control } from '../../../packages/simulator/src/contract/control.ts';
 import type { IncidentBody } from '../../api/incidents/fields.ts';
@@ -9,7 +9,7 @@ import type { Shop } from '../cast/shop.ts';
 import { quickLife, sendCustomers } from '../cast/traffic.ts';
 import { type Seen, shopOf, waitingOf } from './facts.ts';
 
-/** Something that follows a switch, in its time. */
+/** An event that follows when a switch is turned. */
 export interface Step {
   readonly words: string;
   /** About so long after the switch was turned. */
@@ -19,19 +19,19 @@ export interface Step {
 
 const step = (words: string, after: Milliseconds, happened: Step['happened']): Step => ({ words, after, happened });
 
-/** A button: pressed while what it does holds; pressed again, it ends that. */
+/** A button: it is pressed as long as the part is broken; a second press mends the part. */
 export interface Switch {
   readonly group: string;
   readonly word: string;
-  /** What it does, and what to watch. */
+  /** The effect of the switch, and what to watch. */
   readonly purpose: string;
-  /** What is so while it is pressed. */
+  /** The state of the demo while the switch is on. */
   readonly says: string;
-  /** What was done last, once it is released. */
+  /** The last change, once the switch is off again. */
   readonly saysAfter: string;
   isOn(): boolean;
   turn(on: boolean): void | Promise<void>;
-  /** What follows, in its order; `before` is what was seen when it was turned. */
+  /** The steps that follow, in their order; `before`: facts from when the switch was turned. */
   steps(on: boolean, before: Seen): readonly Step[];
 }
 
@@ -46,7 +46,7 @@ const SLOW: Milliseconds = 3_000;
 const RETRY_AFTER = 5;
 /** So many customers come to a page that was broken or mended, a second apart: enough that an incident opens, and that it ends. */
 const RUSH = { every: 1_000, most: 14 };
-/** What opens and ends incidents at once takes two polls; what Slack gathers takes the time that the settings name. */
+/** Incidents open and end after two polls; their messages then wait for the `groupWait` of the settings. */
 const GATHERED: Milliseconds = 10_000;
 
 /** The switches by name. */
@@ -137,7 +137,7 @@ function slowSwitch(control: Control): Switch {
 
 const unreadable = ({ incidents }: Seen): IncidentBody[] => incidents.filter(({ kind }) => kind === 'unreachable');
 
-/** What follows once the service answers well again. */
+/** The steps that follow once the service answers well again. */
 function readableAgain(before: Seen): readonly Step[] {
   const open = unreadable(before);
   const answers = step(
@@ -156,7 +156,7 @@ function readableAgain(before: Seen): readonly Step[] {
 interface Fault extends Pick<Switch, 'word' | 'purpose' | 'says' | 'saysAfter'> {
   readonly kind: '429-seconds' | '503';
   readonly retryAfter?: number;
-  /** The first step once it is on. */
+  /** The first step once the switch is on. */
   readonly opens: string;
   readonly after: Milliseconds;
 }

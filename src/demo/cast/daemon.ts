@@ -24,10 +24,10 @@ export function createDaemon(settings: NodeJS.ProcessEnv, { port, logFile }: { p
     await ended;
   };
   return {
-    /** The address of its API and console. */
+    /** The address of the daemon's API and console. */
     url,
     isRunning: () => child !== null,
-    /** Starts it, and waits until it does its work. Throws AppError when it ends instead. */
+    /** Starts the daemon, and waits until it does its work. Throws AppError when it ends instead. */
     start: async (): Promise<void> => {
       if (child !== null) return;
       const { PATH = '', HOME = '' } = process.env;
@@ -50,14 +50,14 @@ export function createDaemon(settings: NodeJS.ProcessEnv, { port, logFile }: { p
       if (child !== started)
         throw new AppError('unavailable', `the daemon did not start: ${complaintOf(said)} (log: ${logFile})`);
     },
-    /** Ends it at once, as a power cut would. */
+    /** Ends the daemon at once, as a power cut would. */
     kill: () => end('SIGKILL'),
-    /** Lets it end what is under way. */
+    /** Stops the daemon, which finishes the work under way first. */
     stop: () => end('SIGTERM'),
   };
 }
 
-/** What the last line says of a start that failed: one of the log, or whatever ended the process before it had a log. */
+/** The reason of a start that failed: the last line of the log, or of the output of a process that had no log yet. */
 function complaintOf(said: string): string {
   const last = said.trim().split('\n').at(-1) ?? '';
   try {

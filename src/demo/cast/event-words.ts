@@ -6,13 +6,13 @@ import type { ShopEvent } from './shop.ts';
 
 export interface EventWords {
   readonly text: string;
-  /** The same for a narrow line. */
+  /** A shorter text for a narrow line. */
   readonly brief: string;
   /** Green is paid, red is stuck, yellow another end. */
   readonly style: 'green' | 'yellow' | 'red' | null;
 }
 
-/** What an event says. */
+/** An event in words. */
 export function wordsFor(event: ShopEvent): EventWords {
   const stay = (since: string | null): string =>
     since === null ? '' : ` after ${humanDuration(Date.parse(event.timestamp) - Date.parse(since))}`;

@@ -1,4 +1,4 @@
-/** What happened so far, for the story's pace and its end. */
+/** Purchases, changes and webhooks so far, for the story's pace and its end. */
 import type { Arrival } from './shop.ts';
 
 export type Progress = Readonly<ReturnType<typeof createProgress>>;

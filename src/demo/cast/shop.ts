@@ -10,7 +10,7 @@ export type ShopEvent = SystemEvent & { readonly id: string; readonly timestamp:
 
 export interface Arrival {
   readonly event: ShopEvent;
-  /** When it came. */
+  /** When the webhook came. */
   readonly at: Instant;
   /** Milliseconds from the poll that saw it to the shop. */
   readonly took: number;

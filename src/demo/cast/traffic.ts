@@ -2,7 +2,7 @@
 import type { Control } from '../../../packages/simulator/src/contract/control.ts';
 import { BROKEN_SITE } from './settings.ts';
 
-/** What happens to a customer, and where. */
+/** The site and the steps of a customer. */
 export type Life = Pick<NonNullable<Parameters<Control['add']>[0]>, 'site' | 'script'>;
 
 /** Lives of customers on a good day; drawn ones would abandon their purchase just when it spoils the plot. */

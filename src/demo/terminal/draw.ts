@@ -1,4 +1,4 @@
-/** What the screen shows, as lines: a pure function of what goes on and of the terminal's size. */
+/** The screen as lines: a pure function of the scene and of the terminal's size. */
 import { printable } from '../../channels/http/excerpt.ts';
 import { type ShownMessage, terminalCard } from '../../channels/slack/terminal.ts';
 import { counted } from '../../domain/values/counts.ts';
@@ -17,7 +17,7 @@ export interface Chapter {
   readonly steps?: readonly { readonly words: string; readonly isDone: boolean }[];
 }
 
-/** What stands above the traffic for a while. */
+/** A message of Slack, or the commands to try, above the traffic for a while. */
 export type Panel =
   | { readonly kind: 'slack'; readonly message: ShownMessage }
   | { readonly kind: 'commands'; readonly lines: readonly string[] };
@@ -27,7 +27,7 @@ export interface Scene {
   readonly elapsed: Milliseconds;
   readonly isPaused: boolean;
   readonly counts: Readonly<Record<'purchases' | 'stuck' | 'webhooks' | 'messages', number>> & { readonly median: Milliseconds };
-  /** What does not work now, such as `daemon`. */
+  /** Parts that do not work now, such as `daemon`. */
   readonly broken: readonly string[];
   readonly chapter: Chapter;
   readonly panel: Panel | null;
@@ -47,7 +47,7 @@ type Span = readonly [text: string, style?: Style];
 const WIDEST_TEXT = 100;
 /** The head's two lines and both rules. */
 const FRAME = 4;
-/** A shorter text leaves lines free, so that what stands below does not move with each chapter. */
+/** A shorter text leaves lines free, so that the lines below do not move with each chapter. */
 const CHAPTER = 4;
 const CARD = 12;
 /** Lines of traffic that stay below a longer card. */

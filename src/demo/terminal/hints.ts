@@ -1,4 +1,4 @@
-/** What to open and try after the story. */
+/** Addresses to open and commands to try after the story. */
 
 import { isAbsolute, join, relative } from 'node:path';
 import type { Control } from '../../../packages/simulator/src/contract/control.ts';

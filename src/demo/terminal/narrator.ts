@@ -1,4 +1,4 @@
-/** Puts into words what happens, as lines one below the other: headlines for the story, a line for each webhook, Slack's messages. */
+/** Narrates in lines one below the other: headlines for the story, a line for each webhook, Slack's messages. */
 
 import { printable } from '../../channels/http/excerpt.ts';
 import { renderForTerminal, type ShownMessage } from '../../channels/slack/terminal.ts';
@@ -10,12 +10,12 @@ import type { Stage } from './stage.ts';
 export interface Narrator {
   /** Begins a part of the story. */
   headline(title: string, text: readonly string[]): void;
-  /** A sentence in the course of it. */
+  /** A sentence within a part of the story. */
   say(text: string): void;
   arrival(arrival: Arrival): void;
   /** A message that Slack got. */
   slack(message: ShownMessage): void;
-  /** What to try after the story: titles, and commands below them that begin with blanks. `isShown`: without a key. */
+  /** Commands to try after the story: titles, and commands below them that begin with blanks. `isShown`: without a key. */
   commands(lines: readonly string[], isShown: boolean): void;
   stop(): void;
 }

@@ -10,10 +10,10 @@ import { createPace } from './pace.ts';
 import type { Stage, StageTerminal } from './stage.ts';
 import type { Stopwatch } from './stopwatch.ts';
 
-/** What the screen shows besides what is narrated. */
+/** Facts that the screen shows besides the narration. */
 export interface Live {
   readonly address: string;
-  /** The address with what signs a browser in, once. */
+  /** The address with a token that signs a browser in, once. */
   readonly link: string;
   readonly progress: Progress;
   /** Slack messages so far. */
@@ -184,7 +184,7 @@ function cardNow({ cards }: Kept, elapsed: Milliseconds): ShownMessage | null {
   return cardNow({ cards } as Kept, elapsed);
 }
 
-/** What a person did last, and which of the steps that follow have happened; null while there is nothing of that kind. */
+/** The switch that a person turned last, and which of the steps that follow have happened; null before a person turns one. */
 function turnedChapter(board: Board): Chapter | null {
   const turn = board.turns().find(({ by }) => by === 'person');
   if (turn === undefined) return null;

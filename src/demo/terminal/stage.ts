@@ -1,4 +1,4 @@
-/** What the demo needs of the process that runs it. */
+/** The output, the keys and the end that the demo needs of its process. */
 import type { ReadStream, WriteStream } from 'node:tty';
 
 export type Style = 'bold' | 'gray' | 'green' | 'red' | 'yellow' | 'cyan';

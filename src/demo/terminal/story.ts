@@ -121,7 +121,7 @@ export async function runStory({ control, narrator, progress, watch, messages, o
     await pass(READING);
   } finally {
     customers.stop();
-    // Of a story that ended early no customer stays behind who could be taken for an effect of a switch.
+    // A story that ends early leaves no customer behind who could be taken for an effect of a switch.
     if (control.get(lost.purchaseId)?.state.name !== 'Completed') control.setState(lost.purchaseId, 'Completed');
   }
 }

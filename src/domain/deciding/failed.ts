@@ -1,4 +1,4 @@
-/** What follows from a poll without a good answer: the purchase's own trouble, or the site's. */
+/** The outcome of a poll without a good answer: the purchase's own trouble, or the site's. */
 
 import { type PurchaseDraft, stateOrNull } from '../events/make-event.ts';
 import {
@@ -18,7 +18,7 @@ import { type Instant, MINUTE, type Milliseconds } from '../values/time.ts';
 import { MOST_INVOICE_FAILURES } from './invoice.ts';
 import { announce, type DecideContext, expire, type PollOutcome } from './outcome.ts';
 
-/** What a poll without a good answer leaves as it was. */
+/** The fields that a poll without a good answer leaves as they were. */
 const NOTHING_SEEN = { transition: null, stay: null, details: null, detailsChanged: false, unknownState: null } as const;
 
 /** A failure of the purchase's own. */

@@ -1,8 +1,8 @@
-/** What asking for an invoice shows, once its purchase was seen to be completed. */
+/** Results of asking for an invoice. */
 import type { InvoiceFacts } from '../events/system-event-types.ts';
 import type { Observation } from '../purchases/purchase.ts';
 
-/** What asking for an invoice showed, once its purchase was seen to be completed. */
+/** The result of asking for an invoice, once a poll showed that its purchase is completed. */
 export type InvoiceSeen =
   | { readonly kind: 'invoice'; readonly facts: InvoiceFacts }
   /** The purchase is not completed, or it is and has no invoice, as far as this answer says. */

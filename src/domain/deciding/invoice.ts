@@ -13,10 +13,10 @@ import type { DecideContext } from './outcome.ts';
 /** The specification's `Completed`: the only state that has invoices. */
 export const COMPLETED = 2;
 
-/** What a poll changes about the invoice of its purchase. */
+/** The changes that a poll makes to the invoice of its purchase. */
 interface InvoiceStep {
   readonly invoice: NonNullable<Purchase['invoice']>;
-  /** To be announced. */
+  /** The facts to announce. */
   readonly ready: InvoiceFacts | null;
   /** When to ask again, no later; null when nothing is left to ask. */
   readonly again: Instant | null;
@@ -37,7 +37,7 @@ export function asksForInvoice({ invoice, state }: Purchase, seen: Observation):
   return seen.kind === 'same' || (seen.kind === 'seen' && seen.state === COMPLETED);
 }
 
-/** What a good poll means for the invoice; null when none is wanted. `seen` is the state that the poll showed. */
+/** The step that a good poll makes with the invoice; null when none is wanted. `seen` is the state that the poll showed. */
 export function decideInvoice(before: Purchase, seen: number, context: InvoiceContext): InvoiceStep | null {
   const moved = before.state !== seen;
   const completes = moved && seen === COMPLETED && context.invoices === true && before.invoice !== 'ready';

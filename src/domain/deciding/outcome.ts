@@ -1,4 +1,4 @@
-/** What a poll comes to, and what deciding needs to know: shared by good answers and failures. */
+/** The outcome of a poll, and the facts that deciding needs: shared by good answers and failures. */
 
 import { type PurchaseDraft, purchaseDraftOf, stateOrNull } from '../events/make-event.ts';
 import type { OwnData, PurchaseEventType } from '../events/system-event-types.ts';
@@ -34,11 +34,11 @@ export interface PollOutcome {
   /** The purchase as it is from now on. */
   readonly purchase: Purchase;
   readonly nextPollAt: Instant | null;
-  /** What decided that time; null without a next poll, and when nothing is recorded. */
+  /** The reason for that time; null without a next poll, and when nothing is recorded. */
   readonly nextPollReason: PollReason | null;
   readonly lastError: string | null;
   readonly transition: StateTransition | null;
-  /** What became of a stay in a state with a limit: it ended, or is stuck from now on. */
+  /** A stay in a state with a limit that ended, or is stuck from now on; null without one. */
   readonly stay: JudgedStay | null;
   /** Without what the merchant attached and the stored fields: `completedEvents` adds them when they are written. */
   readonly events: readonly PurchaseDraft[];
@@ -66,7 +66,7 @@ export interface DecideContext {
   readonly excused?: boolean;
   /** Whether the site asks for the invoice of what completes. */
   readonly invoices?: boolean;
-  /** What asking for the invoice showed; null when it was not asked for: no setting wanted it, or the site had no time for the call. */
+  /** The result of asking for the invoice; null without a call: no setting wanted it, or the site had no time for the call. */
   readonly invoice?: InvoiceSeen | null;
 }
 
@@ -83,7 +83,7 @@ export function announce<Type extends PurchaseEventType>(
   events.push(purchaseDraftOf(type, { purchase: before, sequence, at, state }, data));
 }
 
-/** What holds of a poll whatever becomes of the watch. */
+/** The fields of an outcome that hold whatever becomes of the watch. */
 export type Kept = Pick<
   PollOutcome,
   'purchase' | 'lastError' | 'transition' | 'stay' | 'details' | 'detailsChanged' | 'unknownState'

@@ -1,11 +1,11 @@
-/** What a purchase's row must say, by the transitions and events that were announced of it. */
+/** A purchase's row, mended by the transitions and events that were announced of the purchase. */
 
 import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
 import type { Purchase, PurchaseStatus } from '../purchases/purchase.ts';
 import { isSame } from '../values/exact-json.ts';
 import type { Instant } from '../values/time.ts';
 
-/** What was announced of a purchase, in order of `sequence`. */
+/** The last transition and the events that were announced of a purchase, in order of `sequence`. */
 export interface History {
   readonly lastTransition: { readonly sequence: number; readonly to: number; readonly notAfter: Instant } | null;
   readonly events: readonly { readonly sequence: number; readonly type: string; readonly at: Instant }[];

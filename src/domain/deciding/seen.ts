@@ -1,4 +1,4 @@
-/** What follows from a good answer: the stay it belongs to, what is announced, when the next poll is due. */
+/** The outcome of a good answer: the stay it belongs to, the events, when the next poll is due. */
 
 import { type PurchaseDraft, stateOrNull } from '../events/make-event.ts';
 import { giveUpMoment, nextPoll, nextRecheck, policyOf, type StatePolicy } from '../polling/poll-plan.ts';
@@ -97,7 +97,7 @@ function currentStay(before: Purchase, state: number, { askedAt, now, policy: al
   return { state, policy, moved, since, excused, status, stuckAt, stuckSince, becomesStuck };
 }
 
-/** What became of a stay in a state with a limit: it is stuck from now on, or another one ended with this poll. */
+/** The stay in a state with a limit that is stuck from now on, or the one that ended with this poll; null without one. */
 function recordedStay(before: Purchase, current: CurrentStay, { askedAt, now, policy }: DecideContext): JudgedStay | null {
   const { state, since, excused, moved, becomesStuck } = current;
   const limit = current.policy.stuckAfter ?? 0;

@@ -4,9 +4,9 @@
  */
 import { DAY, HOUR, type Instant, type Milliseconds } from '../values/time.ts';
 
-/** What is older than this when it leaves has waited. */
+/** An event that is older than this when its message leaves has waited. */
 const WAITED: Milliseconds = 60_000;
-/** What waits for a channel that is off is kept so long: as long as one that fails is tried. */
+/** Deliveries that wait for a channel that is off are kept so long: as long as a delivery that fails is tried. */
 export const KEPT_WHILE_OFF: Milliseconds = 3 * DAY;
 /** More than this in a row are one message, however new. */
 const MOST_APART = 3;

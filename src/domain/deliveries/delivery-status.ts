@@ -2,11 +2,11 @@
 import type { Instant } from '../values/time.ts';
 import { parkedBecause, type SubscriberState } from './subscriber-state.ts';
 
-/** What is stored: whether it is settled, and how. */
+/** The stored status: whether a delivery is settled, and how. */
 export type StoredStatus = 'pending' | 'delivered' | 'exhausted' | 'suppressed';
 
 /**
- * What is shown. `pending` waits for its turn or its next try, of `in_flight` an attempt has been under way for a moment,
+ * The shown statuses. `pending` waits for its turn or its next try, of `in_flight` an attempt has been under way for a moment,
  * `parked` waits until its subscriber gets events again.
  */
 export const DELIVERY_STATUSES = ['pending', 'in_flight', 'parked', 'delivered', 'exhausted', 'suppressed'] as const;

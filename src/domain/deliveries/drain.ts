@@ -4,25 +4,25 @@ import { grouped } from '../values/counts.ts';
 import { humanDuration } from '../values/duration.ts';
 import type { Milliseconds } from '../values/time.ts';
 
-/** What is known of how fast a subscriber takes deliveries. */
+/** How fast a subscriber takes deliveries, as far as is known. */
 export interface DeliveryPace {
   /** The median of the attempts that delivered last; null when there are none. */
   readonly median: Milliseconds | null;
-  /** How many that were. */
+  /** How many attempts the median is of. */
   readonly measured: number;
   /** Deliveries in flight at most, for each daemon. */
   readonly concurrency: number;
   readonly daemons: number;
-  /** What waits for it already, and goes first. */
+  /** Deliveries that wait for the subscriber already, and go first. */
   readonly waiting: number;
-  /** There are more than were counted. */
+  /** More deliveries wait than were counted. */
   readonly waitingAtLeast: boolean;
 }
 
 /** A time, null when nothing is known to reckon with; and how it was reckoned, or why it was not. */
 export type Drain = { readonly ms: Milliseconds | null; readonly text: string };
 
-/** What is replayed leaves so much of a subscriber's slots to what is new. */
+/** Slots of a subscriber that replays may take: half of them, so that new deliveries have the others. */
 const replaySlots = (concurrency: number): number => Math.max(1, Math.floor(concurrency / 2));
 
 /**

@@ -5,7 +5,7 @@
 import { DAY, type Instant, MINUTE, type Milliseconds } from '../values/time.ts';
 import { restAsked } from './retry-after.ts';
 
-/** What is known of a subscriber that failed lately; one that is well has none. */
+/** The health of a subscriber that failed lately; a subscriber that is well has none. */
 export interface SubscriberHealth {
   /** Failures in a row. */
   readonly failures: number;
@@ -70,7 +70,7 @@ export function pauseAfter(pauses: number, { longestPause }: Patience = WITH_SYS
   return Math.min(FIRST_PAUSE * 2 ** Math.min(pauses, 30), longestPause);
 }
 
-/** What a subscriber's attempts showed, in the order of their ends. */
+/** The end of one attempt of a subscriber. Lists of these are in the order of the ends. */
 export interface AttemptEnd {
   readonly began: Instant;
   readonly at: Instant;
@@ -78,9 +78,9 @@ export interface AttemptEnd {
   readonly error: string | null;
   /** The word for a failure. */
   readonly cause?: string | null;
-  /** What the receiver asked for with `Retry-After`. */
+  /** The wait that the receiver asked for with `Retry-After`. */
   readonly retryAfter: Milliseconds | null;
-  /** It asked for fewer messages and nothing else is wrong: it rests for as long as it asked, and no failure is added to another. */
+  /** The receiver asked for fewer messages and nothing else is wrong: it rests as asked, and no failure is added to another. */
   readonly isLimit?: boolean;
 }
 

@@ -2,7 +2,7 @@
 import { type Instant, isoTime } from '../values/time.ts';
 import { FAILURES_TO_PAUSE, type SubscriberHealth, type Unreached } from './subscriber-health.ts';
 
-/** What decides whether a subscriber gets deliveries. */
+/** Fields that decide whether a subscriber gets deliveries. */
 export interface SubscriberState {
   /** Named by the configuration, or made by the API. */
   readonly configured: boolean;

@@ -50,7 +50,7 @@ export function eventBody(id: string, draft: EventDraft): string {
   return stringifyExact({ id, type: draft.type, timestamp: isoTime(draft.at), data: draft.data });
 }
 
-/** What every event of a purchase begins with. */
+/** The fields that every event of a purchase begins with. */
 function purchaseHead(purchase: Purchase, sequence: number): { [key: string]: JsonValue } {
   return { site: purchase.site, purchaseId: purchase.purchaseId, sequence };
 }

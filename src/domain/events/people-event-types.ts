@@ -13,7 +13,7 @@ import { parseExact } from '../values/exact-json.ts';
 import { amountText, count, listOf, orNull, quantity, readableState, share, time, word } from './fields.ts';
 import { paidTwiceData } from './paid-twice-data.ts';
 
-/** What an event about an incident reports. */
+/** The stages of an incident that events report. */
 export const INCIDENT_STAGES = ['opened', 'reopened', 'grew', 'reminder', 'ended'] as const;
 export type IncidentStage = (typeof INCIDENT_STAGES)[number];
 
@@ -289,10 +289,10 @@ export const PEOPLE_EVENTS = {
 /** Types for channels that alert people. Not in the feed, not sent to webhooks. */
 export type IncidentEventType = keyof typeof PEOPLE_EVENTS;
 
-/** What an event of a type holds. */
+/** The data of an event of a type. */
 export type IncidentEventData<Type extends IncidentEventType> = z.input<(typeof PEOPLE_EVENTS)[Type]>['data'];
 
-/** What is read from events about an incident of a kind. */
+/** The data that is read from events about an incident of a kind. */
 export type IncidentData<Kind extends IncidentKind = IncidentKind> = Extract<z.output<typeof incidentData>, { kind: Kind }>;
 export type FirstLookData = z.output<typeof firstLookData>;
 export type DigestData = z.output<typeof digestData>;

@@ -2,16 +2,16 @@
 import { z } from 'zod';
 import { amount, count, jsonObject, state, timeText } from './fields.ts';
 
-/** What every event of a purchase begins with. */
+/** The fields that every event of a purchase begins with. */
 const HEAD = {
   site: z.string(),
   purchaseId: z.string(),
   sequence: z.int().min(1).describe('1, 2, 3 … for each purchase, without gaps.'),
 };
 
-/** What every event of a purchase ends with. */
+/** The fields that every event of a purchase ends with. */
 const ATTACHED = {
-  reference: z.string().nullable().describe('What the purchase was registered with, as is `metadata`.'),
+  reference: z.string().nullable().describe('As given when the purchase was registered; so is `metadata`.'),
   metadata: jsonObject.nullable(),
   price: amount.nullable().describe('Null where the service sent none, or `store.fields` does not name it.'),
   currency: z.string().nullable(),
@@ -20,10 +20,10 @@ const ATTACHED = {
 
 const purchaseData = <Own extends z.ZodRawShape>(own: Own) => z.object({ ...HEAD, ...own, ...ATTACHED });
 
-/** What every event of a purchase has. */
+/** The fields that every event of a purchase has. */
 export const purchaseEventData = purchaseData({}).meta({
   id: 'PurchaseEventData',
-  description: 'What every event of a purchase has.',
+  description: 'Fields of every event of a purchase.',
 });
 
 const invoiceFacts = z.object({
@@ -40,7 +40,7 @@ const invoiceFacts = z.object({
     .describe("The fields that `store.fields` names, by the specification's names; absent when it names none of an invoice."),
 });
 
-/** What `purchase.invoice_ready` says of an invoice. No name, address or account is in it. */
+/** The facts about an invoice in `purchase.invoice_ready`. No name, address or account is among them. */
 export type InvoiceFacts = Readonly<z.input<typeof invoiceFacts>>;
 
 /** Why no purchase of a site can be read. */
@@ -178,13 +178,13 @@ export type PurchaseEventType = Extract<EventType, `purchase.${string}`>;
 /** Types that webhook subscribers and the feed see, in the contract's order. */
 export const EVENT_TYPES = Object.keys(SYSTEM_EVENTS) as [EventType, ...EventType[]];
 
-/** What an event of a type holds. */
+/** The data of an event of a type. */
 export type EventData<Type extends EventType> = z.input<(typeof SYSTEM_EVENTS)[Type]>['data'];
 
-/** The same without what every event of a purchase has. */
+/** The data of an event without the fields that every event of a purchase has. */
 export type OwnData<Type extends PurchaseEventType> = Omit<EventData<Type>, keyof typeof HEAD | keyof typeof ATTACHED>;
 
-/** A type of event for systems with what it holds. */
+/** A type of event for systems with its data. */
 export type SystemEvent = { [Type in EventType]: { readonly type: Type; readonly data: EventData<Type> } }[EventType];
 
 /** The event of a type and its data; null where the type is not known, or its schema does not fit. */

@@ -165,7 +165,7 @@ function matterOf(code: Matter['code'], { sequence }: PurchaseEventFacts, rest: 
   return { code, text: `Event ${sequence} is ${rest}.`, of: { sequence, rest } };
 }
 
-/** What was tried so far, or how it came to be sent again. */
+/** The attempts so far, or how the delivery came to be sent again. */
 function beforeText({ attempts }: Facts, { delivery, schedule }: OneDelivery): string {
   const tries = delivery.attempts - delivery.attemptsBefore;
   if (tries > 0) return `${tries} of ${schedule.length + 1} attempts failed${inBrackets(delivery.lastError)}; `;
@@ -182,7 +182,7 @@ function behindText({ events, deliveries }: Facts, { delivery }: OneDelivery): s
   const before = events.find((each) => each.position === delivery.behind);
   const which = before === undefined ? 'an earlier event' : `event ${before.sequence} (${before.id})`;
   const first = deliveries.find((each) => each.event === delivery.behind && each.subscriber === delivery.subscriber);
-  // What is replayed comes after all that is new, whatever its place among the events.
+  // A replay comes after all new deliveries, whatever the place of its event.
   if (delivery.replayed && first?.replayed === false)
     return `it is replayed, which comes after what is new, and ${which} is not delivered yet`;
   return `it gets events in order, and ${which} is not delivered yet`;
@@ -206,7 +206,7 @@ function attemptStep({ at, number, outcome, fault, httpStatus, tookMs }: Attempt
 
 const counted = (attempts: number): string => (attempts === 1 ? 'one attempt' : `${attempts} attempts`);
 
-/** What holds of the subscribers whatever the event; `skip` are those of whom one reason holds for all events. */
+/** Steps about subscribers that hold whatever the event; `skip` are the subscribers of whom one reason holds for all events. */
 export function subscriberSteps(facts: Facts): { steps: ExplanationStep[]; skip: Set<number> } {
   const excluded = new Map(
     facts.subscribers.flatMap((subscriber) => {
@@ -233,11 +233,11 @@ function reasonForAll({ events, deliveries, purchase }: Facts, subscriber: Subsc
   return reasons.size === 1 ? (only ?? null) : null;
 }
 
-/** What is the matter with a subscriber that gets events of this purchase; null while all is well. */
+/** The matter with a subscriber that gets events of this purchase; null while all is well. */
 function stateStep(facts: Facts, subscriber: SubscriberFacts): Pick<ExplanationStep, 'text' | 'reason' | 'wrong'> | null {
   const { name, kind, status, statusReason, unreached } = subscriber;
   if (!subscriber.configured) {
-    // Its state when it was removed says nothing any more; and a subscriber that has its name now gets a step of its own.
+    // The state of a removed subscriber says nothing any more; and a subscriber that has its name now gets a step of its own.
     if (facts.subscribers.some((each) => each.name === name && each.configured)) return null;
     return { text: `${name} was removed, and gets nothing any more`, reason: 'not_configured' };
   }

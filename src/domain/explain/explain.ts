@@ -19,9 +19,9 @@ import type { ExplanationStep } from './step.ts';
 import { gravestFirst, verdict } from './verdict.ts';
 
 export interface ExplainPolicy {
-  /** That of the purchase's site. */
+  /** The plan of the purchase's site. */
   readonly polling: PollPolicy;
-  /** What the limit of a state at its site rests on; without it, the policy alone. */
+  /** The limit of a state at the purchase's site, with its source; without this function, the limit of the policy. */
   limitOf?(state: number): StuckLimit;
   /** The channels for people, for when single checkouts alert them. */
   readonly channels?: readonly ChannelRule[];
@@ -61,18 +61,18 @@ export function explainPurchase(facts: Facts, { polling, schedule, channels, lim
       shard,
       replica: owner.leaseUntil === null ? null : owner.replica,
     },
-    /** What is the matter, or that all is well. */
+    /** The gravest matters, or that all is well. */
     verdict: verdict(
       facts,
       matters,
       subscribers.steps.filter(({ reason }) => reason !== undefined).map(({ text }) => text),
     ),
     matters,
-    /** What happened, event by event; the deliveries follow their event. */
+    /** The history, event by event; the deliveries follow their event. */
     steps: history.steps,
     /** How things stand: polling, site, shard, stuck clock, incident, subscribers. */
     standing,
-    /** What comes, soonest first. */
+    /** The steps that come, soonest first. */
     next: nextSteps(facts, polling),
   };
 }
@@ -118,7 +118,7 @@ function pollStep(facts: Facts, policy: PollPolicy): ExplanationStep {
   return { at, kind: 'poll', reason, wrong: true, text: planned };
 }
 
-/** What to do for polls that will not come by themselves. */
+/** The command for polls that will not come by themselves, as the end of a sentence. */
 function watchAgain({ purchase: { status, purchaseId, site } }: Facts): string {
   if (status === 'stopped' || status === 'expired')
     return `; "${commandLine`watch ${purchaseId} --site ${site}`}" takes it up again`;

@@ -1,4 +1,4 @@
-/** What explaining a purchase rests on: rows as they were at one moment, without a person's data. */
+/** The facts that explain a purchase: rows as they were at one moment, without a person's data. */
 
 import type { StateTransition } from '../deciding/outcome.ts';
 import type { StoredStatus } from '../deliveries/delivery-status.ts';
@@ -56,7 +56,7 @@ export interface DeliveryFacts {
   /** The event's position. */
   readonly event: number;
   readonly subscriber: number;
-  /** What is stored; what is shown follows from the subscriber too. */
+  /** The stored status; the shown one follows from the subscriber too. */
   readonly status: StoredStatus;
   /** Since when an attempt has been under way. */
   readonly inFlightSince: Instant | null;
@@ -117,7 +117,7 @@ export interface SingleFacts {
   readonly isLast: boolean;
   /** Why the purchase could not be read, in a word; null: it was stuck. */
   readonly unreadable: string | null;
-  /** Its first poll found it in the state, and it came with the first load of its site. */
+  /** The first poll of the purchase found it in the state, and it came with the first load of its site. */
   readonly foundLate: boolean;
 }
 
@@ -150,7 +150,7 @@ export interface Facts {
     readonly leaseUntil: Instant | null;
     /** Replicas whose lease lasts. */
     readonly daemons: number;
-    /** What the settings of the replicas name that take shards; null without one. */
+    /** Sites and subscribers in the settings of the replicas that take shards; null without such a replica. */
     readonly sharing?: readonly NamingReplica[] | null;
     readonly silence: DaemonSilence;
     /** Other purchases of the same site and shard that are due; counted up to a bound. */
@@ -191,10 +191,10 @@ export interface Facts {
     /** How often orders repeat at its site. */
     readonly counts: OrderCounts;
   };
-  /** What is known of its state at its site. */
+  /** The usual numbers of the purchase's state at its site. */
   readonly known: CountedUsual;
   /** Whether there is a channel for people, without which no person is alerted of incidents. */
   readonly hasPeople: boolean;
-  /** What there is beyond the bounds. */
+  /** How many rows there are beyond the bounds. */
   readonly more: Readonly<Record<'transitions' | 'events' | 'subscribers' | 'deliveries' | 'attempts', number>>;
 }

@@ -1,4 +1,4 @@
-/** What keeps deliveries from a subscriber as a whole: a pause, or that we do not get through to it. */
+/** Reasons that keep all deliveries from a subscriber: a pause, or that we do not get through to the subscriber. */
 
 import { afterFailures, isAskedFor } from '../deliveries/subscriber-state.ts';
 import { commandLine } from '../values/command-line.ts';
@@ -6,7 +6,7 @@ import { inBrackets } from '../values/errors.ts';
 import type { AttemptFacts, DeliveryFacts, Facts, SubscriberFacts } from './facts.ts';
 import { untilText } from './standing.ts';
 
-/** That what is in the way is ours; null when it is not, as far as is known. `attempts` are those of the delivery. */
+/** A clause about an obstacle on our side; null when none is known. `attempts` are those of the delivery. */
 export function wayText({
   subscriber: { unreached },
   delivery,
@@ -21,7 +21,7 @@ export function wayText({
   return `we do not get through to it, for a reason on this side${delivery.lastError === null ? inBrackets(unreached?.error || null) : ''}`;
 }
 
-/** Until when nothing is sent to it, and why; null while deliveries are sent. */
+/** Until when nothing is sent to the subscriber, and why; null while deliveries are sent. */
 export function pauseText({ now }: Facts, { health }: SubscriberFacts): string | null {
   if (health === null || health.pausedUntil === null) return null;
   const until =

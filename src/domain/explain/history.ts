@@ -1,4 +1,4 @@
-/** What happened to a purchase, event by event, with the deliveries of each. */
+/** The history of a purchase, event by event, with the deliveries of each. */
 
 import type { StateTransition } from '../deciding/outcome.ts';
 import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';

@@ -107,7 +107,7 @@ export function unnamedText({ site: name, lockedBy = null }: PurchaseFacts, { re
   return `${moves}, and it cannot move because session ${lockedBy} of the database has locked its row: ${endSession(lockedBy)}`;
 }
 
-/** That a purchase waits for the turn of daemons that have its site in their settings; null when it does not. */
+/** A clause about a purchase that waits for the turn of daemons with its site in their settings; null when it does not wait. */
 function daemonTurn({ purchase: { site, shard }, owner: { sharing }, now }: Facts): string | null {
   const turns = turnsAmong(sharing ?? []);
   const next = turns === null ? null : nextTurn(turns, { site, shard, now });
@@ -132,14 +132,14 @@ export function whyLate(facts: Facts): string {
   if (owner.othersDue > 0) {
     return `it waits for its turn: ${owner.othersDue >= MOST_OTHERS ? 'a hundred or' : owner.othersDue} more of its shard are due, and the site's ceiling (maxRps) spaces calls`;
   }
-  // Those of other shards share the site's ceiling, and what was postponed is noted nowhere.
+  // Purchases of other shards share the site's ceiling, and postponed polls are noted nowhere.
   return "it waits for its turn among the site's calls (maxRps), its last tries got no usable answer, or it is on its way (the daemon's log says more with LOG_LEVEL=debug)";
 }
 
 /** So many others that are due are counted. */
 export const MOST_OTHERS = 100;
 
-/** What of a purchase its stuck clock goes by. */
+/** The fields of a purchase that its stuck clock goes by. */
 type Stay = Pick<PurchaseFacts, 'state' | 'stateSince' | 'seenAt' | 'stuckSince' | 'excused'>;
 
 /**
@@ -151,7 +151,7 @@ export function stuckClock({ purchase, now }: { readonly purchase: Stay; readonl
   if (state === null || since === null) return null;
   const statePolicy = policyOf(policy, state);
   if (statePolicy.stuckAfter === null) return null;
-  // What the next good poll would excuse if it came now.
+  // The time that the next good poll would excuse if it came now.
   const pending = seenAt === null || stuckSince !== null ? 0 : unaskedTime(statePolicy, { since, seenAt, now });
   const excused = before + pending;
   const counted = Math.max(0, now - since - excused);

@@ -8,7 +8,7 @@ import { type Instant, isoTime } from '../values/time.ts';
 import type { Facts, SingleFacts } from './facts.ts';
 import type { ExplanationStep } from './step.ts';
 
-/** What happened: people were alerted that it is stuck, and later that it is over. */
+/** The alerts about the purchase by itself: that it is stuck, and later that it is over. */
 export function singleSteps({ singles }: Facts): ExplanationStep[] {
   return singles.flatMap((single): ExplanationStep[] => {
     const { alertedAt, endedAt, state, unreadable } = single;

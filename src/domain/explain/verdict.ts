@@ -80,7 +80,7 @@ function stuck(facts: Facts, policy: PollPolicy, channels: readonly ChannelRule[
   const { state, stateSince, stuckSince } = facts.purchase;
   if (stuckSince === null || state === null || stateSince === null) return null;
   const { stuckAfter: limit, auto } = policyOf(policy, state);
-  // It may not be the one that held when the purchase was flagged.
+  // The limit may not be the one that held when the purchase was flagged.
   const is = auto || (limit ?? 0) > stuckSince - stateSince ? 'is now' : 'is';
   const than = limit === null ? '' : ` (the limit ${is} ${humanDuration(limit)})`;
   const text = `Stuck ${statePlace(state)} for ${lasting(stateSince, facts.now)}${than}; ${peopleText(facts, channels)}.`;
@@ -177,7 +177,7 @@ function deliveredText(facts: Facts, none: readonly string[]): string {
   if (events.length === 0) return 'there is no event yet';
   const done = deliveries.filter(({ status }) => status === 'delivered');
   const present = new Set(subscribers.filter(({ configured }) => configured).map(({ id }) => id));
-  // What waits for one that was removed is not on its way.
+  // A delivery that waits for a removed subscriber is not on its way.
   const waiting = deliveries.filter(({ status, subscriber }) => status === 'pending' && present.has(subscriber)).length;
   const names = subscribers.filter(({ id }) => done.some(({ subscriber }) => subscriber === id)).map(({ name }) => name);
   if (waiting > 0) return waiting === 1 ? 'one delivery is on its way' : `${waiting} deliveries are on their way`;

@@ -38,7 +38,7 @@ export interface SiteEdge extends Way {
   readonly count: number;
 }
 
-/** What is usual at one site at this time of day, for sites of which enough days are known; none where `ways` is empty. */
+/** The usual transitions of a site at this time of day, where enough days are known; `ways` is empty where none are usual. */
 export interface SiteUsual {
   readonly site: string;
   /** Days that the mean rests on. */

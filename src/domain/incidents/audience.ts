@@ -12,13 +12,13 @@ export interface ChannelRule {
   readonly sites: readonly string[] | null;
   /** The least urgent alert that the channel wants. */
   readonly severity: Level;
-  /** When it is alerted of single stuck checkouts; `auto` unless given. */
+  /** When the channel is alerted of single stuck checkouts; `auto` unless given. */
   readonly stuck?: StuckMode;
-  /** Whether it is alerted of orders that were paid twice; true by default. */
+  /** Whether the channel is alerted of orders that were paid twice; true by default. */
   readonly paidTwice?: boolean;
-  /** It gets neither digests nor first looks; false by default. */
+  /** The channel gets neither digests nor first looks; false by default. */
   readonly onlyIncidents?: boolean;
-  /** It takes nothing at present; false by default. */
+  /** The channel takes nothing at present; false by default. */
   readonly isDeaf?: boolean;
 }
 

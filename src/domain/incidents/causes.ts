@@ -7,15 +7,15 @@ import { numberOf, statePlace } from '../purchases/states.ts';
 import type { Instant, Milliseconds } from '../values/time.ts';
 import type { Exits } from './detection.ts';
 
-/** What an alert has of a cause; plain texts of 280 characters at most. */
+/** The texts about a cause in an alert; plain texts of 280 characters at most. */
 export interface Cause {
   /** A few words. */
   readonly title: string;
-  /** What goes wrong; in the specification's words where it has some. */
+  /** The fault, in the specification's words where the specification has some. */
   readonly cause: string;
-  /** What to look at first. */
+  /** Where to look first. */
   readonly remedy: string;
-  /** The id of its heading in docs/alerts.md. */
+  /** The id of the cause's heading in docs/alerts.md. */
   readonly anchor: string;
 }
 
@@ -132,7 +132,7 @@ export interface CausePart {
   readonly stuckSinceThen: number;
 }
 
-/** What the ranking rests on. */
+/** The facts that the ranking rests on. */
 export interface CauseEvidence {
   readonly parts: readonly CausePart[];
   /** Sites that are watched. */
@@ -186,8 +186,8 @@ type Rule = readonly [CauseKey, (evidence: CauseEvidence) => Speaking | null];
 type Speaking = readonly [why: string, customers: number];
 
 /**
- * What points to one thing only comes first. Then come the reasons that the specification names for a state, and last what such a
- * reason may be in particular: the more often a cause is so, the sooner it is named.
+ * Rules that point to one cause only come first. Then come the reasons that the specification names for a state, and last the
+ * special cases of such a reason: the more frequent a case is, the sooner it is named.
  */
 const RULES: readonly Rule[] = [
   ['provider', severalSites],

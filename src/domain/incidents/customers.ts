@@ -1,4 +1,4 @@
-/** What became of the customers around an incident, and how the share of those who did not get on went over time. Pure. */
+/** The fates of the customers around an incident, and how the share of those who did not get on went over time. Pure. */
 import { checkoutEnd } from '../purchases/states.ts';
 import { exitOutcome } from '../stays/stay.ts';
 import type { Instant } from '../values/time.ts';
@@ -19,7 +19,7 @@ export interface SeenStay {
 export const STAY_FATES = ['well', 'other', 'overdue', 'late', 'open'] as const;
 export type StayFate = (typeof STAY_FATES)[number];
 
-/** What became of a stay. */
+/** The fate of a stay, by the polls that showed it. */
 export function fateOf({ overdueAt, leftAt, toState }: SeenStay): StayFate {
   if (overdueAt !== null && leftAt === null) return 'overdue';
   if (overdueAt !== null) return 'late';
@@ -60,7 +60,7 @@ export function shareOverTime(stays: readonly SeenStay[]): ShareStep[] {
 }
 
 /**
- * What became of a purchase that was stuck and is not any more. `late`: paid. `other`: another purchase of its order was paid.
+ * The outcomes of a purchase that was stuck and is not any more. `late`: paid. `other`: another purchase of its order was paid.
  * `lost`: not paid. `open`: not decided yet, or not known because the purchase is not watched any more.
  */
 export const LEFT_OUTCOMES = ['late', 'other', 'lost', 'open'] as const;

@@ -1,8 +1,8 @@
-/** What is known of another database behind the same address, in words for people: what it lost, and what to do. Pure. */
+/** Another database behind the same address, in words for people: which writes it lost, and what to do. Pure. */
 
 import { type Instant, isoTime } from '../values/time.ts';
 
-/** What daemons found; see the table `database_changes`. */
+/** The kinds of change that daemons find; see the table `database_changes`. */
 export type ChangeKind = 'first' | 'moved' | 'went_back';
 
 /** A change as people are shown it. */
@@ -30,7 +30,7 @@ const HOW_FAR = 'the times in it do not show from when on they are missing';
 /** Whether it is known from when on writes are missing, by the text of a loss. */
 export const isStartKnown = (text: string): boolean => !text.includes(HOW_FAR);
 
-/** What happened to the database, as a clause. */
+/** The change of the database, as a clause. */
 export function changeText({ kind, noticedAt, cameBackTo, knownUntil }: DatabaseChange): string {
   if (kind === 'went_back') {
     const back =
@@ -50,6 +50,6 @@ export function asksForComparison({ kind, knownUntil }: Pick<DatabaseChange, 'ki
   return kind === 'went_back' || (kind === 'moved' && knownUntil === null);
 }
 
-/** What to do about it, as a clause. */
+/** The steps after a loss, as a clause. */
 export const COMPARE =
   'register the purchases of that time again from your shop\'s side: "purchase-watch watch --file FILE" (to register one twice is harmless); compare what receivers got: "purchase-watch audit --sent FILE"; then note that it is done: "purchase-watch audit --compared" (docs/troubleshooting.md#the-database-went-back)';

@@ -38,14 +38,14 @@ export interface Exits {
   readonly timedOutAfter: readonly number[];
 }
 
-/** What is remembered of a state of a site from one stay to the next. Kept as JSON. */
+/** The judge's memory of a state of a site from one stay to the next. Kept as JSON. */
 export interface Detection {
   readonly site: string;
   readonly state: number;
   /** When the first stay was counted; null before. */
   readonly countedFrom: Instant | null;
   readonly score: number;
-  /** What the score rests on, since it was last zero; null while it is. Goes on while an alarm is on. */
+  /** The stays that the score rests on, since it was last zero; null while it is. Goes on while an alarm is on. */
   readonly run: {
     readonly since: Instant;
     readonly entrants: number;

@@ -7,7 +7,7 @@ import { namedState } from '../purchases/states.ts';
 import { ENOUGH_EXITS } from '../stays/dwell.ts';
 import { DAY, HOUR, type Instant, isoTime, isoTimeOrNull, type Milliseconds } from '../values/time.ts';
 
-/** What was missed for longer than this comes with the next digest. */
+/** A digest that was missed for longer than this is left out: its news come with the next digest. */
 export const LATEST_DIGEST: Milliseconds = 6 * HOUR;
 /** A digest looks back no further, however long there was none. */
 const LONGEST_LOOK_BACK: Milliseconds = 31 * DAY;
@@ -29,7 +29,7 @@ export interface DigestIncident {
   readonly peak: number;
   /** Who looks after it. */
   readonly owner: string | null;
-  /** What it was, as a person said: a key of the causes. */
+  /** The cause of the incident, as a person said: a key of the causes. */
   readonly cause: string | null;
 }
 
@@ -41,7 +41,7 @@ export interface DigestStuck {
   readonly since: Instant | null;
 }
 
-/** What became of stays in a state, on the days (UTC) that ended since the last digest. */
+/** The outcomes of stays in a state, on the days (UTC) that ended since the last digest. */
 export interface DigestStays {
   readonly state: number;
   readonly well: number;
@@ -137,7 +137,7 @@ export function digestGroups(due: readonly DigestSite[], all: readonly DigestSit
 export type DigestGroup = ReturnType<typeof digestGroups>[number];
 
 /**
- * What the event of a digest holds (`data` of `incident.digest`), or null when there is nothing to say:
+ * The `data` of a digest's event, `incident.digest`, or null when there is nothing to say:
  * `{kind: "digest", since, until, countedTo, sites: [{site, since, incidents: [{incidentId, kind, states, partOf, openedAt,
  * endedAt, count, peak, owner, cause}], overdue: [{state, count, since}], stays: [{state, entrants, overdue, share,
  * usualShare}], pace: [{state, p95Ms, usualP95Ms, limitMs, purchases}], unreadable, expired}], quiet: [site],
@@ -145,7 +145,7 @@ export type DigestGroup = ReturnType<typeof digestGroups>[number];
  */
 export function buildDigest({ until, sites, subscribers, countedTo }: DigestFacts) {
   const loud = sites.filter(hasNews);
-  // What waits is an incident that people are reminded of: it is shown here, but no reason for a message of its own.
+  // Deliveries that wait are an incident that people are reminded of: shown here, but no reason for a message of its own.
   if (loud.length === 0 && !subscribers.some(({ givenUp }) => givenUp > 0)) return null;
   return {
     kind: 'digest' as const,

@@ -1,4 +1,4 @@
-/** What keeps an incident in which nothing is wrong any more from its end, for people. Pure. */
+/** Troubles that would keep an incident from its end while nothing is wrong any more, in words for people. Pure. */
 
 import type { Incident } from './incident.ts';
 import { type ReplicaTroubleReason, worstReason } from './replica-trouble.ts';

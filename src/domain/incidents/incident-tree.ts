@@ -7,7 +7,7 @@ import type { Instant, Milliseconds } from '../values/time.ts';
 import { type Incident, openIncident } from './incident.ts';
 import type { Symptom } from './symptom.ts';
 
-/** What began within this time of another is taken for the same trouble. */
+/** Incidents that began within this time of each other are taken for the same trouble. */
 export const TOGETHER: Milliseconds = 30 * 60_000;
 
 /** Whether an incident is about one state of one site: what others are made of. */
@@ -26,7 +26,7 @@ export function leavesOf(incident: Incident, all: readonly Incident[]): Incident
   return all.filter(({ parent }) => parent === incident.id).flatMap((child) => leavesOf(child, all));
 }
 
-/** What is wrong now with a parent, from what is wrong with its leaves; null when nothing is. */
+/** The symptom of a parent, from the symptoms of its leaves; null when there are none. */
 export function combined(parent: Incident, symptoms: readonly Symptom[]): Symptom | null {
   if (symptoms.length === 0) return null;
   const { kind, site, state, subscriber } = parent;
@@ -57,7 +57,7 @@ export function fold(open: readonly Incident[], { now, newId }: { now: Instant; 
   return folded.map((each) => (isParent(each) && each.site === null ? { ...each, state: commonState(each, folded) } : each));
 }
 
-/** It has no parent, and a customer is waiting there. */
+/** Whether an incident has no parent, and customers who are waiting. */
 function isLoose({ parent, quietSince, count }: Incident): boolean {
   return parent === null && quietSince === null && count > 0;
 }

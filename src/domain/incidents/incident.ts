@@ -9,7 +9,7 @@ import { isWorse, REPLICA_TROUBLES, stillAlerted, togetherAlerted } from './repl
 import type { IncidentKind, Symptom } from './symptom.ts';
 
 /**
- * What may be wrong with a subscriber: it does not take everything, we do not get through to it, it takes nothing, that for
+ * Troubles that a subscriber may have: it does not take everything, we do not get through to it, it takes nothing, that for
  * so long that events are given up, it is switched off. The worse the later: a trouble's place is its severity.
  */
 export const SUBSCRIBER_TROUBLES = ['given_up', 'unreached', 'failing', 'losing', 'off'] as const;
@@ -52,7 +52,7 @@ export interface Incident {
   readonly parent: string | null;
   /** How bad it is now; see `levelOf`. */
   readonly severity: number;
-  /** What it rests on; null for parents and for kinds that rest on no count. */
+  /** The alarm that the incident rests on; null for parents and for kinds that rest on no count. */
   readonly alarm: Alarm | null;
   /** When it came back after it had ended. */
   readonly reopenedAt: Instant | null;

@@ -53,7 +53,7 @@ export function weigh(
     const isOpen = open.some((incident) => isLeaf(incident) && incident.site === site && incident.state === state);
     stayCounts.add(stay, was.alarm === null && !isOpen);
     if (stay.firstSight && stay.outcome === 'overdue' && !firstLooks.has(site)) firstLooks.set(site, stay.at);
-    // Those that raise an alarm were counted as usual: taken back, the share learned of a site with many abandoners would be too low.
+    // Stays that raise an alarm stay counted as usual: without them, the share learned of a site with many abandoners is too low.
     detections.set(placeKey(stay), feed(was, stay, usual(site, state)));
     touched.add(placeKey(stay));
   }
@@ -74,9 +74,9 @@ export interface Situation {
   readonly detections: readonly Detection[];
   /** Of every state of a site whose alarm is on. */
   readonly overdue: readonly StuckCount[];
-  /** What is wrong beside stuck purchases: sites that do not answer, subscribers in trouble. */
+  /** The symptoms beside stuck purchases: sites that do not answer, subscribers in trouble. */
   readonly symptoms: readonly Symptom[];
-  /** Those that are open, those of stuck purchases that ended within `REOPENS_WITHIN`, and the parts of open ones. */
+  /** Incidents that are open, those of stuck purchases that ended within `REOPENS_WITHIN`, and the parts of open ones. */
   readonly incidents: readonly Incident[];
   readonly silences: readonly Silence[];
   readonly channels: readonly ChannelRule[];
@@ -134,7 +134,7 @@ export function judge(situation: Situation) {
     });
     return { ...verdict, parts, messages: messagesOf(verdict, parts, all, situation) };
   });
-  // What its parent says of it is as it is after the judgement.
+  // The parts of a parent are shown as they are after the judgement.
   const after = new Map(verdicts.map(({ incident }) => [incident.id, incident]));
   const whole = verdicts.map(
     (verdict): IncidentVerdict => ({ ...verdict, parts: verdict.parts.map((part) => after.get(part.id) ?? part) }),
@@ -145,7 +145,7 @@ export function judge(situation: Situation) {
     ...detections.flatMap((each) => clearsAt(each) ?? []),
   ];
   return {
-    /** Those that changed. */
+    /** Detections that changed. */
     detections: seen.filter(({ before: was, after: is }) => was !== is).map(({ after: is }) => is),
     /** Incidents that changed, children before the parents that are new. */
     verdicts: whole.filter(({ incident }) => !isSame(before.get(incident.id), incident)),

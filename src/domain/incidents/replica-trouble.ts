@@ -1,5 +1,5 @@
 /**
- * What keeps a running replica of the daemon from its work, as one symptom for all replicas, and in words for people. Pure.
+ * Troubles that keep a running replica of the daemon from its work, as one symptom for all replicas, and in words. Pure.
  */
 
 import { sentence } from '../values/sentence.ts';
@@ -150,7 +150,7 @@ export function worstReason(severity: number): ReplicaTroubleReason | null {
   return REPLICA_TROUBLES.findLast((each) => (APART.get(each) ?? 0) & severity) ?? REPLICA_TROUBLES[severity] ?? null;
 }
 
-/** What is wrong at worst, as a clause, by the severity of an incident. */
+/** The worst trouble, as a clause, by the severity of an incident. */
 export function worstWrong(severity: number): string {
   const reason = worstReason(severity);
   return reason === null ? 'a daemon cannot do its work' : REPLICA_WORDS[reason].wrong;
@@ -220,7 +220,7 @@ export function databaseCause(error: string): { readonly cause: string; readonly
   return CAUSES.find(({ pattern }) => pattern.test(error)) ?? null;
 }
 
-/** What to do about a trouble. */
+/** The remedy of a trouble, in a sentence. */
 export function replicaRemedy({ reason, error }: Pick<ReplicaTrouble, 'reason' | 'error'>): string {
   const remedy = REMEDIES[reason];
   if (remedy !== undefined) return remedy;
@@ -228,19 +228,19 @@ export function replicaRemedy({ reason, error }: Pick<ReplicaTrouble, 'reason' |
   return known === null ? OTHERWISE : `${sentence(known.cause)}: ${known.cure}.`;
 }
 
-/** What to do about all of them, each once: what is known to help stands before a look at the logs. */
+/** The remedies of all troubles, each once: a remedy that is known to help stands before a look at the logs. */
 export function replicaRemedies(troubles: readonly ReplicaTrouble[]): string[] {
   const remedies = new Set(troubles.map(replicaRemedy));
   const isVague = remedies.delete(OTHERWISE);
   return [...remedies, ...(isVague ? [OTHERWISE] : [])];
 }
 
-/** What an event about troubles holds beside what every incident's does. */
+/** The fields of an event about troubles beside those of every incident's event. */
 export function replicaData(troubles: readonly ReplicaTrouble[]) {
   return { troubles: troubles.slice(0, MOST_NAMED).map(({ since, ...trouble }) => ({ ...trouble, since: isoTime(since) })) };
 }
 
-/** The same as one sentence for the log. */
+/** The troubles and their remedy as text for the log. */
 export function replicaSentence(troubles: readonly ReplicaTrouble[], isOver: boolean): string {
   const clauses = reasonsOf(troubles).map((reason) => REPLICA_WORDS[reason][isOver ? 'over' : 'wrong']);
   if (clauses.length === 0) return isOver ? 'Every replica does its work again.' : 'A replica cannot do its work.';

@@ -86,7 +86,7 @@ export interface CheckoutAlert<Checkout> {
 
 export interface CheckoutSituation<Checkout extends StuckCheckout> {
   readonly now: Instant;
-  /** Those of which no channel was alerted yet, and those that are over. */
+  /** Checkouts of which no channel was alerted yet, and those that are over. */
   readonly checkouts: readonly Checkout[];
   readonly channels: readonly ChannelRule[];
   readonly silences: readonly Silence[];
@@ -178,7 +178,7 @@ export function tooLittleKnown({ counted, perDay }: Pick<SingleReason, 'counted'
   return `${few} (${ENOUGH_PER_DAY} are needed)`;
 }
 
-/** What is known of a state at a site when its share can be judged. */
+/** The counts of a state at a site whose share can be judged, in words. */
 export function enoughKnown({ counted, perDay }: Pick<SingleReason, 'counted' | 'perDay'>): string {
   return `${counted} stays are counted and ${customersADay(perDay)} come`;
 }

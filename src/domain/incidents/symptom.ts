@@ -1,10 +1,10 @@
-/** What is wrong now, before it is an incident. */
+/** Symptoms: troubles that exist now, before they are incidents. */
 import type { Instant } from '../values/time.ts';
 import type { Alarm } from './detection.ts';
 
 export type IncidentKind = 'stuck' | 'unreachable' | 'subscriber' | 'replica';
 
-/** What is wrong now with one (kind, site, state), or with one subscriber. */
+/** The trouble that one (kind, site, state), or one subscriber, has now. */
 export interface Symptom {
   readonly kind: IncidentKind;
   readonly site: string | null;
@@ -14,7 +14,7 @@ export interface Symptom {
   readonly severity: number;
   readonly count: number;
   readonly since: Instant;
-  /** What it rests on, where it rests on a count. */
+  /** The alarm that the symptom rests on, where it rests on a count. */
   readonly alarm?: Alarm | null;
   /** Of those who were stuck, how many got on after all so far. */
   readonly movedOn?: number;

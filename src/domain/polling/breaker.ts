@@ -42,7 +42,7 @@ const LONGEST_WAIT: Milliseconds = 30_000;
 /** Calls a second when an open breaker lets calls through again; doubles every second until the ceiling is reached. */
 const FIRST_RATE = 2;
 
-/** What the breaker lets through now: everything, at most `rate` calls a second, a single probe, or nothing. */
+/** The calls that the breaker lets through now: all, at most `rate` a second, a single probe, or none. */
 export type Allowance =
   | { readonly kind: 'all' }
   | { readonly kind: 'limited'; readonly rate: number }
@@ -77,7 +77,7 @@ export interface AnswerContext {
   readonly probe: boolean;
   /** Calls to the site that are not answered yet. */
   readonly awaited: number;
-  /** What is known of the site's answers; this one is noted there. */
+  /** The site's answers so far; this one is noted there. */
   readonly answers: SiteAnswers;
 }
 

@@ -1,4 +1,4 @@
-/** What the poll plan will do to a purchase that stays where it is. Pure; without jitter, so it is the plan's middle. */
+/** The polls that the plan makes of a purchase that stays in its state. Pure; without jitter, so it is the plan's middle. */
 
 import type { Milliseconds } from '../values/time.ts';
 import { nextPoll, plannedInterval, type StatePolicy } from './poll-plan.ts';

@@ -1,16 +1,16 @@
-/** What decides when a purchase is polled next. The reason is decided and recorded together with the time. */
+/** Reasons for the time of a purchase's next poll. The reason is decided and recorded together with the time. */
 
 import type { Instant } from '../values/time.ts';
 
 /** The words that the database's type `poll_reason` has, in its order. */
 export const POLL_REASONS = [
-  /** It was registered. */
+  /** The purchase was registered. */
   'first',
-  /** It was registered again. */
+  /** The purchase was registered again. */
   'renewed',
   /** The plan of its state: the time spent there × growth. */
   'growth',
-  /** From then on a poll confirms it as stuck. */
+  /** From then on a poll confirms the purchase as stuck. */
   'stuck_moment',
   /** The last look before watching is given up. */
   'give_up',
@@ -18,15 +18,15 @@ export const POLL_REASONS = [
   'failure',
   /** The service asked for a longer wait than that. */
   'retry_after',
-  /** Its final state is looked at once more. */
+  /** The final state is looked at once more. */
   'recheck',
-  /** Its invoice is asked for with the poll. */
+  /** The invoice is asked for with the poll. */
   'invoice',
   /** A person or program asked for a poll. */
   'requested',
-  /** Its site can be read again. */
+  /** The site can be read again. */
   'site_readable',
-  /** Its row was repaired. */
+  /** The row of the purchase was repaired. */
   'repaired',
 ] as const;
 export type PollReason = (typeof POLL_REASONS)[number];

@@ -51,7 +51,7 @@ export const BLIND_AFTER: Milliseconds = 2 * 60_000;
 /** The same where only one or two purchases were asked about, and all of these were read before. */
 const FEW_BLIND_AFTER: Milliseconds = 10 * 60_000;
 
-/** What is known after an answer. `purchase` is null when the call asked for something else than a purchase's status. */
+/** The readability of a site after an answer. `purchase` is null when the call did not ask for a purchase's status. */
 export function reachAfter(
   reach: SiteReadability,
   seen: Observation,

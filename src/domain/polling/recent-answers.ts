@@ -43,7 +43,7 @@ const LATELY: Milliseconds = 5 * 60_000;
 const ENOUGH = 5;
 /**
  * A smaller lead is enough once it has lasted for so long with every call answered: a site with few purchases has no five.
- * What failed is asked again within two seconds of the first good answer, which shows whether the site still fails. An
+ * Failed polls are repeated within two seconds of the first good answer, which shows whether the site still fails. An
  * opening of the breaker by chance is over long before `groupWait` (30 s).
  */
 const LONG_ENOUGH: Milliseconds = 5_000;
@@ -65,7 +65,7 @@ export function areEnoughRead(recent: RecentAnswers, { now, awaited }: { now: Mo
   return lead >= ENOUGH || (leadSince !== null && awaited === 0 && now - leadSince >= LONG_ENOUGH);
 }
 
-/** What was answered so far says nothing about whether the site is well. */
+/** Forgets the answers so far: they say nothing about whether the site is well. */
 export function forgetAnswers(recent: RecentAnswers): void {
   recent.polls.clear();
   recent.lead = 0;

@@ -60,7 +60,7 @@ const MOST_FAILING = 1_000;
 /** Fewer failures in a row never say that the site is at fault: of one that has answered nothing, and of one that answers. */
 const FAILURES_OF_SILENT = 5;
 const FAILURES_OF_ANSWERING = 7;
-/** They must be of several purchases: one whose calls always fail says nothing about the site. */
+/** The failures must be of several purchases: a purchase whose calls always fail says nothing about the site. */
 const PURCHASES_AT_LEAST = 3;
 /** Then a row without a usable answer for so long is enough: most that answered before may be settled, and are not asked again. */
 const SILENT_FOR: Milliseconds = 60_000;

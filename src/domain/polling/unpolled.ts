@@ -25,7 +25,7 @@ export function isUnpolled(reason: string | null): reason is UnpolledReason {
   return UNPOLLED_REASONS.some((each) => each === reason);
 }
 
-/** What is wrong, as a clause. */
+/** The trouble of such a site, as a clause. */
 export function unpolledText({ name, unpolled, renamedTo, lockedBy }: UnpolledSite): string {
   const are = counted(unpolled, `purchase of site ${name} is`, `purchases of site ${name} are`, MOST_UNPOLLED);
   if (renamedTo === null) return `${are} not polled: no running daemon has the site in its settings`;
@@ -42,7 +42,7 @@ export function unnamedSiteText({ name, renamedTo, lockedBy }: Omit<UnpolledSite
     : `purchases of site ${name} are not polled until they have moved to site ${renamedTo}, which names ${name} in "formerly"${lockText(lockedBy)}`;
 }
 
-/** What to do about it, as a clause. */
+/** The advice about such a site, as a clause. */
 export function unpolledAdvice({ name, renamedTo, lockedBy }: Omit<UnpolledSite, 'unpolled'>): string {
   if (renamedTo === null)
     return `name the site in the settings again; if it has another name now, add "formerly: [${name}]" to that site; if it is over, end its purchases: "${commandLine`unwatch --site ${name}`}"`;

@@ -1,4 +1,4 @@
-/** What a merchant attached to a purchase, as text that is stored, back to JSON. */
+/** Metadata that a merchant attached to a purchase: from the stored text back to JSON. */
 import { type JsonValue, parseExact } from '../values/exact-json.ts';
 import { isDeeper, JsonText } from '../values/json-text.ts';
 

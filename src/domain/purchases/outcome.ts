@@ -1,4 +1,4 @@
-/** What a purchase has come to, in one word for lists. */
+/** The outcome of a purchase so far, in one word for lists. */
 import type { Instant } from '../values/time.ts';
 import type { PurchaseStatus } from './purchase.ts';
 import { checkoutEnd, numberOf, STATE_NAMES } from './states.ts';
@@ -11,7 +11,7 @@ export type PurchaseOutcome = (typeof OUTCOMES)[number];
 /** The numbers of the states in which a purchase is paid. */
 export const PAID_STATES: readonly number[] = STATE_NAMES.filter((name) => checkoutEnd(name) === 'paid').map(numberOf);
 
-/** What a purchase has come to; `wasStuck`: it was found stuck at some time. */
+/** The outcome of a purchase so far; `wasStuck`: a poll found the purchase stuck at some time. */
 export function outcomeOf(purchase: {
   readonly status: PurchaseStatus;
   readonly state: number | null;

@@ -21,7 +21,7 @@ const NEVER_IDS: readonly (readonly [RegExp, problem: string])[] = [
   ],
 ];
 
-/** What is wrong with the id of a purchase that may be registered already, or null. */
+/** The problem with the id of a purchase that may be registered already, or null. */
 export function idProblem(value: string): string | null {
   return (
     lineProblem(value, PURCHASE_ID) ??
@@ -29,7 +29,7 @@ export function idProblem(value: string): string | null {
   );
 }
 
-/** What is wrong with the id of a purchase to register, or null. Purchases with such an id from before stay. */
+/** The problem with the id of a purchase to register, or null. Purchases that were registered with such an id before stay. */
 export function newIdProblem(value: string): string | null {
   const unseen = UNSEEN.exec(value)?.[0].codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0');
   return (

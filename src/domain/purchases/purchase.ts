@@ -48,7 +48,7 @@ export interface Purchase {
   readonly detailsDigest: string | null;
 }
 
-/** What only events need of a purchase. It may be large, so it stays in the database until there is an event to make. */
+/** Fields that only events need. They may be large, so they stay in the database until there is an event to make. */
 export interface Attached {
   readonly reference: string | null;
   /** JSON text as registered. */
@@ -64,7 +64,7 @@ export interface Trouble {
   /** One sentence for people, without secrets and without personal data. */
   readonly detail: string;
   readonly httpStatus: number | null;
-  /** What `Retry-After` asked for, when it was there. */
+  /** The wait that the header `Retry-After` asked for; null without the header. */
   readonly retryAfter: Milliseconds | null;
   /** Codes of the errors that the answer lists: short words and digits. */
   readonly codes?: readonly string[];
@@ -73,7 +73,7 @@ export interface Trouble {
 /** The reason of an answer that says in words that there is no such purchase. */
 export const NO_SUCH_PURCHASE = 'no_such_purchase';
 
-/** What one poll showed. Every poll ends in exactly one of these; nothing is thrown for what the service does. */
+/** The result of one poll. Every poll ends in exactly one of these kinds; no failure of the service is thrown. */
 export type Observation =
   /** A well-formed answer about this purchase: the only kind that may change a state. `digest` is of its bytes. */
   | {

@@ -3,7 +3,7 @@
  * The service has grown this list over time, so a number that is not here is data, never an error.
  */
 
-/** What a checkout came to in a final state: `lost` says nothing about whether the page works, `refused` that it does. */
+/** How a checkout ended in a final state: `lost` says nothing about whether the page works, `refused` that the page does. */
 export type CheckoutEnd = 'paid' | 'refused' | 'lost';
 
 /** Why purchases may be stuck in a state, and what to look at first. */
@@ -31,7 +31,7 @@ function open(words: string, { meaning, ...advice }: StateAdvice & Pick<State, '
   return { words, meaning, end: null, advice };
 }
 
-/** What to do first where the specification names no cause. */
+/** The first step of a remedy where the specification names no cause. */
 export const LOOK_AT_LATEST_DEPLOY = 'Start with what was deployed last on the checkout page';
 
 /** In the specification's order: the index is the value on the wire. The causes of 4 and 6 are the specification's. */
@@ -100,7 +100,7 @@ export const STATE_NAMES = Object.keys(STATES) as readonly StateName[];
 
 const BY_NUMBER: readonly State[] = Object.values(STATES);
 
-/** What is known about a state number; undefined when the specification does not list it. */
+/** The row of a state number in the table; undefined when the specification does not list the number. */
 export function knownState(value: number): State | undefined {
   return BY_NUMBER[value];
 }
@@ -115,7 +115,7 @@ export function isKnownState(value: number): boolean {
   return knownState(value) !== undefined;
 }
 
-/** What people and programs are shown: the number and its name (`Unknown(17)` for a number that is not listed). */
+/** A state as people and programs are shown it: the number and its name (`Unknown(17)` for a number that is not listed). */
 export type NamedState = { readonly value: number; readonly name: string };
 
 /** The name of a state number; `Unknown(n)` when the specification does not list it. */
@@ -167,7 +167,7 @@ export function namedState(value: number): NamedState {
   return { value, name: stateName(value) };
 }
 
-/** What a checkout came to that left for this state; null while it goes on, and where the state is given by a name that is not listed. */
+/** How a checkout ended that left for this state; null while it goes on, and for a name of a state that is not listed. */
 export function checkoutEnd(state: number | string): CheckoutEnd | null {
   const value = typeof state === 'string' ? stateValue(state) : state;
   return value === null ? null : (knownState(value)?.end ?? null);

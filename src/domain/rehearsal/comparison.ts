@@ -2,7 +2,7 @@
 
 import type { Instant, Milliseconds } from '../values/time.ts';
 
-/** What tells incidents of two rehearsals apart. */
+/** Fields that tell incidents of two rehearsals apart. */
 export interface ComparedIncident {
   /** Null: several. */
   readonly site: string | null;

@@ -1,4 +1,4 @@
-/** What happens to recorded stays, and who waits in a state because of it. */
+/** Changes of recorded stays, and who waits in a state because of them. */
 
 import type { Detection } from '../incidents/detection.ts';
 import type { StuckCount } from '../incidents/judgement.ts';
@@ -6,7 +6,7 @@ import type { RecordedStay, RehearsedStay } from '../stays/recorded-stay.ts';
 import { placeKey } from '../stays/stay.ts';
 import type { Instant } from '../values/time.ts';
 
-/** Something that happens to a stay. */
+/** A change of a stay. */
 export interface Happening {
   readonly at: Instant;
   /** Among those of one moment, the order in which stays came. */
@@ -18,7 +18,7 @@ export interface Happening {
 /** Stays that are stuck and not over, by site and state and then by place. Only `applyHappening` writes it. */
 export type WaitingStays = Map<string, Map<number, RecordedStay>>;
 
-/** What happens to a stay before the end, in no order. */
+/** The changes of a stay before the end, in no order. */
 export function happeningsOf(stay: RehearsedStay, place: number, end: Instant): Happening[] {
   const { stuckAt, recorded } = stay;
   const { leftAt, unwatchedAt, paidAt } = recorded;

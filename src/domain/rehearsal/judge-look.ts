@@ -1,4 +1,4 @@
-/** What the judge knows between two looks, and how a judgement changes it. Pure. */
+/** The memory of the judge between two looks, and how a judgement changes it. Pure. */
 
 import type { Detection } from '../incidents/detection.ts';
 import { type Incident, REOPENS_WITHIN } from '../incidents/incident.ts';

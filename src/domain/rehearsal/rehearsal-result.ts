@@ -1,4 +1,4 @@
-/** What a rehearsal reports: counted and listed from what its judge decided. Only this file and rehearsal.ts write the counts. */
+/** The report of a rehearsal, from the decisions of its judge. Only this file and rehearsal.ts write the counts. */
 
 import type { Incident } from '../incidents/incident.ts';
 import type { Message } from '../incidents/judgement.ts';
@@ -12,7 +12,7 @@ export interface RehearsedMessage extends Message {
   readonly incident: Incident;
   /** Of a parent: its parts. */
   readonly parts: readonly Incident[];
-  /** That of the single state it is about; null for parents and for sites that do not answer. */
+  /** The limit of the single state that the incident is about; null for parents and for sites that do not answer. */
   readonly limit: StuckLimit | null;
 }
 

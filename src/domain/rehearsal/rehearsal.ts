@@ -21,7 +21,7 @@ import { type CheckoutRehearsal, createCheckoutRehearsal } from './rehearsed-che
 
 /** The daemon's judge looks this often. */
 const TICK: Milliseconds = 5_000;
-/** What is usual is looked up again this often, as the judge does, and limits are learned. */
+/** How often the usual numbers are looked up again, as the judge does, and how often limits are learned. */
 const USUAL_FOR: Milliseconds = 10 * 60_000;
 const LEARN: Milliseconds = HOUR;
 
@@ -42,7 +42,7 @@ interface State {
   readonly outagesOf: ReadonlyMap<string, readonly RecordedOutage[]>;
   readonly learned: Learned;
   readonly singles: CheckoutRehearsal;
-  /** What was usual when `usualAt` came. */
+  /** The usual numbers as of `usualAt`, by place. */
   readonly usualOf: Map<string, CountedUsual>;
   usualAt: Instant;
   learnAt: Instant;
@@ -53,7 +53,7 @@ interface State {
   readonly waiting: WaitingStays;
   readonly counts: RehearsalCounts;
   memory: Memory;
-  /** What has not happened yet; sorted when it is needed. */
+  /** Changes that have not come yet; sorted when they are needed. */
   coming: Happening[];
   /** When outages are noticed and end, of those moments that have not come yet. */
   edges: readonly Instant[];
@@ -72,7 +72,7 @@ export function createRehearsal(options: RehearsalOptions) {
         learnUntil(state, stay.enteredAt);
         plan(state, stay);
       }
-      // Those that follow began later, and nothing happens to them before.
+      // The stays that follow began later, and nothing happens to them before.
       const last = stays.at(-1);
       if (last !== undefined) liveUntil(state, last.enteredAt);
     },

@@ -1,4 +1,4 @@
-/** What to say where no daemon's lease lasts: one has to be started, or none can renew its lease and another one would not help. */
+/** Texts for when no daemon's lease lasts: a daemon must be started, or none can renew its lease, and another would not help. */
 
 import { humanDuration } from '../values/duration.ts';
 import type { Milliseconds } from '../values/time.ts';
@@ -6,7 +6,7 @@ import type { Milliseconds } from '../values/time.ts';
 /** The message where a daemon is needed, none runs, and one that is started would work. */
 export const NO_DAEMON = 'no daemon is running on this database; start one with "purchase-watch start"';
 
-/** What the database shows of daemons while no lease lasts. */
+/** Facts that the database has about daemons while no lease lasts. */
 export interface DaemonSilence {
   /** False for a standby, and where transactions are read-only: then no daemon can renew its lease. */
   readonly takesWrites: boolean;

@@ -4,11 +4,11 @@ import { allowedFrom } from '../deliveries/channel-pace.ts';
 import { HOUR, type Instant, type Milliseconds } from '../values/time.ts';
 import { HANGS_AFTER, type LoopSeen } from './loop-health.ts';
 
-/** What waits for a channel for people that is on and not paused. */
+/** The deliveries that wait for a channel for people that is on and not paused. */
 export interface ChannelQueue {
-  /** Its subscriber's name. */
+  /** The name of the channel's subscriber. */
   readonly channel: string;
-  /** When the first of it was due. */
+  /** When the first of these deliveries was due. */
   readonly dueAt: Instant;
   /** When the channel took messages, the newest first, as far back as `MESSAGES_WITHIN`. */
   readonly messages: readonly Instant[];
@@ -29,7 +29,7 @@ export interface People {
 const NEEDED = ['poller', 'judge', 'notifier'];
 /** The loop that renews this replica's lease, without which none of these begins anything. */
 const LEASES = 'ownership';
-/** What was due for longer than this, and could have left, does not leave. */
+/** A delivery that has been due for longer than this, and could have left, does not leave. */
 const LATE: Milliseconds = 15 * 60_000;
 /** Messages of so long ago may still have held back what is late by now. */
 export const MESSAGES_WITHIN: Milliseconds = LATE + HOUR;

@@ -45,7 +45,7 @@ export function longFailure(kinds: Iterable<Failing>, now: Milliseconds, least =
   return long.sort((one, other) => one.since - other.since)[0] ?? null;
 }
 
-/** What it means for a replica that a loop does not do its work; other loops can wait. */
+/** The trouble of a replica while a loop does not do its work, by the loop's name; other loops can wait. */
 const REASONS: ReadonlyMap<string, ReplicaTroubleReason> = new Map([
   ['ownership', 'not_recording'],
   ['poller', 'not_recording'],
@@ -70,7 +70,7 @@ export interface TroubleSeen {
   readonly error: string | null;
 }
 
-/** What keeps a replica from its work, by what its loops say; each reason once, with the longest failure. */
+/** The troubles that keep a replica from its work, as its loops show them; each reason once, with the longest failure. */
 export function troublesSeen(loops: readonly LoopSeen[]): TroubleSeen[] {
   const found = new Map<ReplicaTroubleReason, TroubleSeen>();
   for (const loop of loops) {

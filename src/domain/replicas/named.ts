@@ -1,4 +1,4 @@
-/** What the settings of each replica name, and which shards a replica takes when replicas name different things. Pure. */
+/** Sites and subscribers that each replica's settings name, and the shards it takes when others name different ones. Pure. */
 
 import { humanDuration } from '../values/duration.ts';
 import type { Instant, Milliseconds } from '../values/time.ts';
@@ -13,7 +13,7 @@ export interface NamedSubscriber {
   readonly address: string | null;
 }
 
-/** What the settings of one replica name. Holds no secret. */
+/** Sites and subscribers that the settings of one replica name. Holds no secret. */
 export interface SettingsNames {
   /** By name; the values are former names of the site. */
   readonly sites: Readonly<Record<string, readonly string[]>>;
@@ -64,13 +64,13 @@ export function partOf({ own, others, now }: { own: NamingReplica; others: reado
   return { isOutdone: false, parties: 1 + alike, includes: (shard) => (shard + turn) % turns.length === place };
 }
 
-/** What replicas know of which no other one knows more, as keys, in the order of their turns. */
+/** Sets of names that one replica knows and no other one exceeds, as keys, in the order of their turns. */
 function turnsOf(all: readonly ReadonlySet<string>[]): string[] {
   const most = all.filter((each) => !all.some((more) => more.size > each.size && each.isSubsetOf(more)));
   return [...new Set(most.map(keyOf))].sort();
 }
 
-/** What only some replicas know, while replicas take turns with each shard: it waits for the turn of these. */
+/** Sites and subscribers that only some replicas know, and that wait for the turn of these replicas with each shard. */
 export interface ShardTurns {
   /** How many turns there are, one after the other. */
   readonly count: number;

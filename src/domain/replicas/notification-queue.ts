@@ -6,7 +6,7 @@
  */
 const WARNED_FROM = 0.25;
 
-/** What to warn of when the queue is filled to this share (0 to 1); null while it is not worth a word. */
+/** The warning when the queue is filled to this share (0 to 1); null while the share is not worth a word. */
 export function queueTrouble(used: number, from = WARNED_FROM) {
   if (used < from) return null;
   return {

@@ -1,4 +1,4 @@
-/** What a worker must know of shards: which are this replica's now, and whether there is time to begin something. */
+/** Shards as a worker must know them: which are this replica's now, and whether there is time to begin something. */
 import type { Milliseconds } from '../values/time.ts';
 
 export const SHARDS = 64;
@@ -10,7 +10,7 @@ export interface Holding {
 }
 
 export interface Ownership {
-  /** This replica's id, as written into shards and leases. */
+  /** The id of this replica, as written into shards and leases. */
   readonly replica: string;
   /** Shards that are ours and not about to be given away. */
   owned(): readonly number[];
@@ -38,7 +38,7 @@ export interface Ownership {
   onBack(listener: () => void): void;
 }
 
-/** What this replica holds of some shards, as of now. */
+/** The shards of a list that this replica holds now, with their epochs. */
 export function holdingsOf({ epochOf }: Pick<Ownership, 'epochOf'>, shards: Iterable<number>): Holding[] {
   return [...shards].flatMap((shard) => {
     const epoch = epochOf(shard);

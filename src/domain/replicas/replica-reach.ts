@@ -32,7 +32,7 @@ const LONGEST_WAIT: Milliseconds = HOUR;
 /** A success of another replica counts when it came so long after this replica's failures began: one under way says nothing. */
 export const CLEARLY_AFTER: Milliseconds = 10_000;
 
-/** What follows from a look: `isUnreached`, and whether another replica that takes part reaches what this one does not. */
+/** The participation after a look. `othersReach`: another replica that takes part reaches what this one does not. */
 export function afterLook(
   before: Participation,
   { isUnreached, othersReach, now }: { isUnreached: boolean; othersReach: boolean; now: Moment },

@@ -35,7 +35,7 @@ export interface DwellCount {
   readonly bucket: number;
   /** Exits whose shortest possible dwell time lies here. */
   readonly shortest: number;
-  /** Those whose longest possible one does. */
+  /** Exits whose longest possible dwell time lies here. */
   readonly longest: number;
 }
 
@@ -49,7 +49,7 @@ export interface Dwell {
   readonly purchases: number;
 }
 
-/** What merged counts say, in any order; null where they are empty. */
+/** The dwell times by counts, in any order; null where the counts are empty. */
 export function dwellOf(counts: readonly DwellCount[]): Dwell | null {
   const ordered = counts.toSorted((a, b) => a.bucket - b.bucket);
   const purchases = ordered.reduce((sum, { longest }) => sum + longest, 0);
@@ -84,7 +84,7 @@ function middleOf(bucket: number): Milliseconds {
 
 /** So many good exits say what is usual. */
 export const ENOUGH_EXITS = 50;
-/** What an automatic limit is while nothing is known, in a state that has no limit by default. */
+/** The automatic limit while nothing is known, in a state that has no limit by default. */
 export const FIRST_LIMIT: Milliseconds = 15 * MINUTE;
 const LEAST_LIMIT: Milliseconds = 5 * MINUTE;
 /** So much of a session must be left when its purchase is called stuck. */

@@ -1,5 +1,5 @@
 /**
- * What stays taught over the days: what is usual in each state of a site, and the limits that are learned. The same rules
+ * Numbers that stays teach over the days: the usual ones of each state of a site, and the limits that are learned. The same rules
  * as those of the tables that the daemon keeps, here in memory. Deterministic, without I/O.
  */
 

@@ -1,5 +1,5 @@
 /**
- * What became of a recorded stay, had other limits held: when it would have been stuck, and how it would have counted.
+ * The outcome of a recorded stay, had other limits held: when it would have been stuck, and how it would have counted.
  * Pure.
  */
 
@@ -14,9 +14,9 @@ export interface RecordedStay {
   readonly state: number;
   /** The same for all purchases of one order. */
   readonly customer: string;
-  /** Its first observation. */
+  /** The first observation of the state. */
   readonly enteredAt: Instant;
-  /** Its last observation. */
+  /** The last observation of the state. */
   readonly seenAt: Instant;
   /** The first observation of the state after it; null: it has not been left. */
   readonly leftAt: Instant | null;
@@ -25,7 +25,7 @@ export interface RecordedStay {
   readonly unwatchedAt: Instant | null;
   /** When its order was paid by another purchase, as far as is known: looked up only for long stays. */
   readonly paidAt: Instant | null;
-  /** Its first poll found it there, and it came with the first load of its site. */
+  /** The purchase's first poll found it in the state, and it came with the first load of its site. */
   readonly firstSight: boolean;
 }
 
@@ -100,7 +100,7 @@ export function rehearseStay(
   return { recorded, limit, shortest, longest, stuckAt: reaches((shortest + longest) / 2) };
 }
 
-/** What a stay says when it becomes stuck. */
+/** A stay as it counts when it becomes stuck. */
 export function asStuck({ recorded, limit, stuckAt }: RehearsedStay): SiteStay {
   const { site, state, customer, enteredAt, firstSight } = recorded;
   const at = stuckAt ?? enteredAt + limit;
@@ -108,7 +108,7 @@ export function asStuck({ recorded, limit, stuckAt }: RehearsedStay): SiteStay {
   return { site, state, customer, firstSight, enteredAt, at, ...is };
 }
 
-/** What a stay says when it is left; null when it is not. */
+/** A stay as it counts when it is left; null when it is not. */
 export function asLeft({ recorded, stuckAt, shortest, longest }: RehearsedStay): SiteStay | null {
   const { site, state, customer, enteredAt, firstSight, leftAt, toState } = recorded;
   if (leftAt === null || toState === null) return null;

@@ -12,7 +12,7 @@ const MOST_USUAL = 0.4;
 const STEPS = 10;
 /** 7 % is not 8 % because 0.07 × 100 is a little above 7. */
 const ROUNDING_ERROR = 1e-9;
-/** What is left of a probability that no longer matters. */
+/** A probability that is so small no longer matters. */
 const NEGLIGIBLE = 1e-15;
 
 /** The logarithms of the likelihood ratios. */

@@ -1,4 +1,4 @@
-/** What stays add to the tables that say what is usual. Pure. */
+/** The counts that stays add to the tables that say what is usual. Pure. */
 
 import type { Instant } from '../values/time.ts';
 import { bucketOf, type DwellCount } from './dwell.ts';
@@ -49,7 +49,7 @@ export function createStayCounts() {
   return {
     /** Counts a stay. While an incident is open, nothing is learned of how long stays are. */
     add: (stay: SiteStay, calm: boolean): void => {
-      // What was there before us came at no known time; what left late was counted when it became stuck.
+      // A stay from before our first look began at no known time; one that ended late was counted when it became stuck.
       if (stay.firstSight || stay.foundLate || stay.outcome === 'late') return;
       ofDay(stay, calm)[stay.outcome] += 1;
       if (stay.outcome !== 'well' || !calm) return;

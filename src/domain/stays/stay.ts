@@ -1,5 +1,5 @@
 /**
- * What became of a stay in a state that has a limit. From these, and nothing else, it is known what is usual in a state and
+ * Outcomes of stays in states that have a limit. From these, and nothing else, it is known what is usual in a state and
  * whether a page is broken. Pure.
  */
 
@@ -20,13 +20,13 @@ export interface JudgedStay {
   /** Null while it is still there. */
   readonly toState: number | null;
   readonly outcome: StayOutcome;
-  /** Its first observation: where the clock of the limit began. */
+  /** The first observation of the state: where the clock of the limit began. */
   readonly enteredAt: Instant;
   readonly at: Instant;
   /** How long it lasted, as far as polls show: up to the last one in the state, and up to the first one after it. */
   readonly shortest: Milliseconds;
   readonly longest: Milliseconds;
-  /** It was stuck for long when it was found so, as when a limit was set or shortened: nothing is concluded from it. */
+  /** The stay was stuck for long when a poll found it so, as when a limit was set or shortened: nothing is concluded from it. */
   readonly foundLate: boolean;
 }
 
@@ -44,7 +44,7 @@ export function isGoodExit(toState: number): boolean {
   return checkoutEnd(toState) !== 'lost';
 }
 
-/** What leaving for a state comes to; `isLate`: it came after the stay had been stuck. */
+/** The outcome of a stay that was left for a state; `isLate`: after it had been stuck. */
 export function exitOutcome(toState: number, isLate: boolean): 'well' | 'other' | 'late' {
   if (isLate) return 'late';
   return isGoodExit(toState) ? 'well' : 'other';
@@ -85,6 +85,6 @@ export interface SiteStay extends JudgedStay {
   readonly site: string;
   /** The same for all purchases of one order. */
   readonly customer: string;
-  /** Its first poll found it there, and it came with the first load of its site: nothing is concluded from it. */
+  /** The purchase's first poll found it in the state, and it came with the first load of its site: the stay proves nothing. */
   readonly firstSight: boolean;
 }

@@ -1,4 +1,4 @@
-/** What is usual in a state of a site, from numbers of stays. Pure. */
+/** The usual numbers of a state of a site, from counts of stays. Pure. */
 
 /** Of fewer stays, a share says little. */
 export const ENOUGH_STAYS = 100;
@@ -15,7 +15,7 @@ interface StayNumbers {
   readonly days: number | null;
 }
 
-/** What is usual, with the number of stays that it rests on. */
+/** The usual numbers, with the count of stays that they rest on. */
 export interface CountedUsual extends Usual {
   /** Stays counted while no incident was open. */
   readonly counted: number;
@@ -26,14 +26,14 @@ export const NOTHING_KNOWN: CountedUsual = { share: null, perDay: null, counted:
 /** The share is that of calm times alone, the number a day that of all: trouble is not usual, and is busy all the same. */
 export function usualOf({ stays, calm, calmStuck, days }: StayNumbers): CountedUsual {
   return {
-    // What turned out to belong to an incident is taken back, perhaps from a day that counts no more.
+    // A stay that turned out to belong to an incident is taken back, perhaps from a day that counts no more.
     share: calm < ENOUGH_STAYS ? null : Math.max(calmStuck, 0) / calm,
     perDay: days === null || (days < 1 && stays < FIRST_STAYS) ? null : stays / Math.max(days, 1),
     counted: calm,
   };
 }
 
-/** What is usual in a state of a site, while nothing is wrong. */
+/** The usual numbers of a state of a site, while nothing is wrong. */
 export interface Usual {
   /** Stays that became stuck, of those that did or were left well; null while too few are known to say. */
   readonly share: number | null;

@@ -10,7 +10,7 @@ export type ErrorCode =
   | 'configuration'
   /** There is no such purchase, site, route. */
   | 'not_found'
-  /** It cannot be done in the present state of things. */
+  /** The present state of things does not allow the request. */
   | 'conflict'
   /** No key, or a wrong one. */
   | 'unauthorized'

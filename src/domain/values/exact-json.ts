@@ -54,7 +54,7 @@ export function parseExact(text: string): JsonValue {
 const DIGITS_AT_RISK = /(?:^|[\s:,[])(-?\d+[.eE][\d.eE+-]*|-?\d{16,}|-0)(?=[\s,}\]]|$)/g;
 
 /**
- * What `parseExact` answers, five times as fast where no number needs its digits kept. For text whose nesting was checked: how
+ * The answer of `parseExact`, five times as fast where no number needs its digits kept. For text whose nesting was checked: how
  * deep it may be is open.
  */
 export function parseExactQuickly(text: string): JsonValue {

@@ -3,7 +3,7 @@
 export const LONGEST_TEXT = 200;
 const UNSEEN = /[\s\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
 
-/** What is wrong with a text of one line, or null; `what` names it for a person who gave none. */
+/** The problem with a text of one line, or null; `what` names the text for a person who gave none. */
 export function lineProblem(value: string, what: string): string | null {
   const length = [...value].length;
   if (value === '') return `is empty; give ${what}`;

@@ -15,7 +15,7 @@ export function wayText({ proxy, by }: Way): string {
   return proxy === null ? `directly${reason}` : `through the proxy ${new URL(proxy).host}${reason}`;
 }
 
-/** What a failed proxy did, as a sentence that `isOfProxy` knows again. */
+/** The failure of a proxy, as a sentence that `isOfProxy` knows again. */
 export function proxySentence({ proxy, by }: Way, failed: string): string {
   return `The proxy ${new URL(proxy!).host} (${by}) ${failed}.`;
 }

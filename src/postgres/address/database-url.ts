@@ -1,4 +1,4 @@
-/** What a database URL means: how the connection is encrypted (as libpq reads `sslmode`), and how to name the URL's target to a person. */
+/** The meaning of a database URL: how the connection is encrypted (as libpq reads `sslmode`), and its name for people. */
 import { AppError } from '../../domain/values/errors.ts';
 import { shownAddress } from '../../domain/values/shown-address.ts';
 import { missingRight } from './missing-right.ts';

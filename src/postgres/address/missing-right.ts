@@ -3,7 +3,7 @@
 /** SQLSTATE `insufficient_privilege`. */
 const INSUFFICIENT_PRIVILEGE = '42501';
 
-/** What the database refused to a role and what to do, in a sentence; null for another error. */
+/** The right that the database refused to a role and what to do, in a sentence; null for another error. */
 export function missingRight(error: unknown, role: string): string | null {
   const { code, message } = (error ?? {}) as { readonly code?: unknown; readonly message?: unknown };
   if (code !== INSUFFICIENT_PRIVILEGE || typeof message !== 'string') return null;

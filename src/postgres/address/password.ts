@@ -15,7 +15,7 @@ export interface PasswordSources {
 }
 
 export interface Login {
-  /** Its name may be the folder of a socket. */
+  /** The name of the host may be the folder of a socket. */
   readonly host: { readonly name: string; readonly port: number };
   readonly user: string;
   readonly database: string;

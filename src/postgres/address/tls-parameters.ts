@@ -7,7 +7,7 @@ import { AppError, unreadFile } from '../../domain/values/errors.ts';
 export interface Encryption {
   /** No TLS; TLS where the server has it; TLS. */
   readonly mode: false | 'prefer' | 'require';
-  /** What is checked, and shown: certificates are read for each connection, since they are renewed. Throws an AppError. */
+  /** The certificates to check and to show, read for each connection, since they are renewed. Throws an AppError. */
   readonly checks: () => ConnectionOptions;
   /** TLS begins at once, without asking for it (`sslnegotiation=direct`). */
   readonly isDirect: boolean;

@@ -34,7 +34,7 @@ export function agree(url: string, found: Agreed): void {
   agreed.set(url, found);
 }
 
-/** Of these settings, and the guards, those with which a session of the URL can begin; as text, because the driver leaves out a 0. */
+/** The wanted settings and guards with which a session of the URL can begin; as text, because the driver leaves out a 0. */
 export function settingsAtStart(url: string, wanted: SessionSettings): Record<string, string> {
   const { guards, refused, isPooled } = agreedOn(url);
   if (isPooled) return {};

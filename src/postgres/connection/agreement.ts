@@ -25,6 +25,8 @@ const SHORTEST_LIMIT: Milliseconds = 5_000;
 const SHORTEST_LOCK_LIMIT: Milliseconds = 100;
 /** With many servers behind a pooler two transactions may meet the same one by chance, or miss each other. */
 const TRIES = 3;
+/** A pooler in statement mode closes each transaction, an unsteady network some: that many in a row are no chance. */
+const CLOSED_IN_A_ROW = 10;
 
 /**
  * Has all later sessions of this process at a URL begin with the isolation and the durability that recording rests on, and with
@@ -55,7 +57,7 @@ export async function agreeOnSession(
   const guards = { default_transaction_isolation: 'read committed' };
   const first = await ask(guards);
   if (first === null) {
-    // What was refused stays out, so that the next connection meets, and names, what is wrong besides.
+    // A refused setting stays out, so that the next connection meets, and names, what is wrong besides.
     agree(url, { ...before, refused });
     return { limits, isPooled, lacking: null };
   }
@@ -100,7 +102,7 @@ async function isTransactionPooled(url: string): Promise<boolean> {
   const [one, other] = [connect(url, { ...once('pooler'), bare: true }), connect(url, { ...once('pooler'), bare: true })];
   let closed = 0;
   try {
-    for (let tries = 0; tries < TRIES; tries++) {
+    for (let tries = 0; tries < TRIES || (closed === tries && closed < CLOSED_IN_A_ROW); tries++) {
       const mine = await sessionOf(one);
       const transaction = other.begin(async (tx) => (await sessionOf(tx)) === mine || (await sessionOf(one)) !== mine);
       const isShared = await transaction.catch((error: unknown) => {
@@ -115,7 +117,7 @@ async function isTransactionPooled(url: string): Promise<boolean> {
   } finally {
     await Promise.all([one.end({ timeout: 0 }), other.end({ timeout: 0 })]);
   }
-  if (closed === TRIES) throw new AppError('configuration', STATEMENT_MODE);
+  if (closed === CLOSED_IN_A_ROW) throw new AppError('configuration', STATEMENT_MODE);
   return false;
 }
 

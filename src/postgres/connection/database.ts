@@ -19,7 +19,7 @@ interface OwnTypes extends Record<string, unknown> {
 
 /** A pool of connections; queries are tagged templates. */
 export type Sql = postgres.Sql<OwnTypes>;
-/** What runs queries: the pool, or a transaction that its `begin` opened. */
+/** The runner of queries: the pool, or a transaction that its `begin` opened. */
 export type Queries = postgres.ISql<OwnTypes>;
 /** A piece of a statement, to be put into another statement. */
 export type Fragment = postgres.PendingQuery<postgres.Row[]>;

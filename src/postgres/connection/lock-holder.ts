@@ -41,7 +41,7 @@ const GUESSED = 'another session holds a lock on what this changes; the oldest o
 const UNKNOWN =
   'another session holds a lock on what this changes: find it in pg_stat_activity by its age (xact_start), wait until its transaction ends, and try again';
 
-/** That a session is in the way, and what to do. */
+/** Says that a session is in the way, and how to end that session. */
 export const heldByText = (holder: LockHolder): string =>
   `${sessionText(holder)} holds a lock on what this changes: ${endText(holder)}, and try again`;
 
@@ -86,6 +86,6 @@ export function sessionText({ pid, login, application, state, since, queriedAt }
   return `session ${pid} of login "${login ?? 'unknown'}" (${facts.join(', ')})`;
 }
 
-/** What to do about a session in the way. */
+/** The advice about a session in the way. */
 export const endText = ({ pid }: Pick<LockHolder, 'pid'>): string =>
   `wait until its transaction ends, or end it with "select pg_terminate_backend(${pid})"`;

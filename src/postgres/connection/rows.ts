@@ -1,4 +1,4 @@
-/** What is taken from the answer to a query. Each begins the query. */
+/** Rows and values from the answer to a query. Each function begins the query. */
 
 type Answer<Row> = PromiseLike<readonly Row[]>;
 

@@ -13,7 +13,7 @@ import { refuseClearText } from './clear-text.ts';
 import { encrypted } from './encryption.ts';
 import { READ_ONLY } from './wrapped-pool.ts';
 
-/** What the driver passes to the function that makes its sockets. */
+/** The hosts and ports, or the path, that the driver passes to the function that makes its sockets. */
 interface Target {
   readonly host: readonly string[];
   readonly port: readonly number[];
@@ -123,7 +123,7 @@ export function createSockets(parsed: ParsedUrl, { answerWithin, connectWithinSe
   };
 }
 
-/** What is done on a socket, or a failure when that takes too long: the driver begins to count once it has the socket. */
+/** The result of work on a socket, or a failure when the work takes too long: the driver begins to count with the socket. */
 async function inTime<T>(socket: Socket, within: Milliseconds, work: Promise<T>): Promise<T> {
   const late = Object.assign(new Error('no answer in time'), { code: 'CONNECT_TIMEOUT' });
   const timer = setTimeout(() => socket.destroy(late), within);
@@ -200,7 +200,7 @@ function watch(socket: Socket, answerWithin: Milliseconds, onSilence: () => void
   let written = -1;
   let isAsked = false;
   let since = performance.now();
-  /** What had been written when the server last said something: more is written while a query waits. */
+  /** The bytes that had been written when the server last said something: more is written while a query waits. */
   let answered = 0;
   socket.on('data', () => {
     answered = socket.bytesWritten;

@@ -2,7 +2,7 @@
 import type postgres from 'postgres';
 import type { Turns } from '../../runtime/loops/turns.ts';
 
-/** What the driver's queries have: `handler` is called when one is to be sent, `resolve` or `reject` when it has ended. */
+/** A query of the driver: `handler` is called when it is to be sent, `resolve` or `reject` when it has ended. */
 export interface DriverQuery {
   handler: (query: DriverQuery) => unknown;
   resolve: (value: unknown) => unknown;

@@ -1,4 +1,4 @@
-/** What people and programs changed with the rights of an operator. */
+/** The changes that people and programs made with the rights of an operator. */
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 

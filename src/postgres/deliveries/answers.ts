@@ -15,7 +15,7 @@ interface Answered {
   readonly answer?: string | null;
 }
 
-/** Those of a batch whose answers are kept: the last of each subscriber. */
+/** The failed attempts of a batch whose answers are kept: the last of each subscriber. */
 export function keptAnswers<Each extends Answered>(batch: readonly Each[]): ReadonlySet<Each> {
   const answered = batch.filter(({ answer }) => answer !== null && answer !== undefined);
   const groups = Map.groupBy(answered, ({ delivery }) => delivery.subscriber);
@@ -48,7 +48,7 @@ export const answerOf = (sql: Queries, delivery: number) =>
   firstRow(sql<ReceiverAnswer[]>`
     select ${sql.unsafe(COLUMNS)} from purchase_watch_internal.receiver_answers where delivery = ${delivery}`);
 
-/** What a subscriber answered when it failed last; null when no answer is kept. */
+/** The answer of a subscriber to the last attempt that failed; null when no answer is kept. */
 export const lastAnswer = (sql: Queries, subscriber: number) =>
   firstRow(sql<ReceiverAnswer[]>`
     select ${sql.unsafe(COLUMNS)} from purchase_watch_internal.receiver_answers

@@ -50,7 +50,7 @@ export interface ReplayRange {
   readonly types: readonly string[] | null;
 }
 
-/** What one step of a replay found up to a position, and whether more events follow. */
+/** The findings of one step of a replay up to a position, and whether more events follow. */
 export interface ReplayStep {
   /** How many deliveries are sent again. */
   readonly count: number;

@@ -1,4 +1,4 @@
-/** What people do about incidents: become an incident's owner, give that up, and answer what the incident was. */
+/** The acts of people on incidents: become an incident's owner, give that up, and answer what the incident was. */
 
 import type { Fragment, Queries } from '../connection/database.ts';
 import { hasRows } from '../connection/rows.ts';

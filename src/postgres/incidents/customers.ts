@@ -17,9 +17,9 @@ export interface IncidentPlace extends Required<StuckPlace> {
   readonly movedOn: number;
   readonly usualShare: number | null;
   readonly isOver: boolean;
-  /** What the judge remembers of customers at the place; null when it remembers nothing. */
+  /** The judge's memory of customers at the place; null when it remembers nothing. */
   readonly seen: Pick<Detection, 'run' | 'lately'> | null;
-  /** Its own owner, and that of an incident above. */
+  /** The owner of the place's incident; an incident above gives its owner to parts that have none. */
   readonly acknowledged: { readonly by: string; readonly note: string | null; readonly at: Instant } | null;
 }
 

@@ -26,7 +26,7 @@ export const firstLooks = (sql: Queries) => sql<FirstLookSite[]>`
         where p.site = s.name and p.stuck_since is not null and ${isOfFirstLoad(sql)} limit ${MOST_READ}) p) l
     where s.configured and s.first_look_since is not null and s.first_look_said_at is null order by s.name`;
 
-/** What a first look at a site shows. */
+/** The findings of a first look at a site. */
 export interface FirstLookFindings {
   /** Purchases of the first load that are stuck now, by state. */
   readonly overdue: readonly { readonly state: number; readonly count: number; readonly since: Instant }[];

@@ -8,7 +8,7 @@ export interface PresentAlert {
   readonly id: string;
   readonly type: string;
   readonly body: string;
-  /** It has ended, or another incident speaks for it. */
+  /** Whether the incident has ended, or another incident speaks for it. */
   readonly isOver: boolean;
   readonly delivery: number;
   readonly isDelivered: boolean;
@@ -17,7 +17,7 @@ export interface PresentAlert {
 /** As many as one look repeats. */
 const MOST = 500;
 
-/** What a channel was alerted of, by its subscriber's name; none while it is switched off. `since`: how long ago an incident may have ended. */
+/** The alerts that a channel got, by its subscriber's name; none while it is off. `since`: the longest time since an incident ended. */
 export const presentAlerts = (sql: Queries, channel: string, since: Milliseconds) => sql<PresentAlert[]>`
     select last.id, last.type, last.body, i.ended_at is not null or i.parent is not null as is_over,
       last.delivery, last.status = 'delivered' as is_delivered

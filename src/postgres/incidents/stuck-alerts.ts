@@ -85,7 +85,7 @@ export const checkoutsToAlert = (sql: Queries) => sql<StoredCheckout[]>`
     where a.ended_at is null and (a.alerted_at is null or ${sql.unsafe(IS_OVER)})
     order by a.id limit ${MOST}`;
 
-/** Those of the sites that have more than `most` stuck purchases of their first load. */
+/** Names of the sites that have more than `most` stuck purchases of their first load. */
 export const sitesWithBacklog = (sql: Queries, sites: readonly string[], most: number) =>
   firstValues<string>(sql`
     select s.name as site from purchase_watch_internal.sites s
@@ -109,7 +109,7 @@ export interface SinglePlace {
   readonly id: number;
 }
 
-/** Those of the places whose last alert in mode `auto` did not say that incidents take over. */
+/** The places whose last alert in mode `auto` did not say that incidents take over. */
 export async function singlePlaces(
   sql: Queries,
   places: readonly { readonly site: string; readonly state: number }[],

@@ -17,7 +17,7 @@ import { compareSchema, readApplied, type SchemaStatus } from './schema.ts';
 /** The schema as it is afterwards. */
 export interface Migrated extends SchemaStatus {
   readonly applied: string[];
-  /** What an administrator has to do, because this role may not. */
+  /** The steps left to an administrator, because this role may not take them. */
   readonly advice?: string | undefined;
 }
 

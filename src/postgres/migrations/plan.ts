@@ -52,7 +52,7 @@ function plannedLock(
   return { statement, table, lock, work, blocks: blockedBy(lock), rows: size?.rows ?? null, bytes, takes };
 }
 
-/** What a lock keeps others from. Of writers only those of the same rows wait for a writer. */
+/** The statements that a lock blocks. Of writers only those of the same rows wait for a writer. */
 export function blockedBy(lock: string): PlannedLock['blocks'] {
   if (lock === 'AccessExclusiveLock') return 'reads and writes';
   return ['ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock'].includes(lock) ? 'writes' : 'nothing';

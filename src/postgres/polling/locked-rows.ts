@@ -2,7 +2,7 @@
 
 import type { Fragment, Queries } from '../connection/database.ts';
 
-/** Those of the row ids whose rows another session has locked, so that a write of them would wait. */
+/** The row ids whose rows another session has locked, so that a write of them would wait. */
 export async function lockedOf(sql: Queries, ids: readonly number[]): Promise<Set<number>> {
   const asked = `{${ids.join()}}`;
   const rows = await sql<{ id: number }[]>`

@@ -148,7 +148,7 @@ async function withAttached(sql: Queries, batch: readonly Decided[]): Promise<re
 /** The purchase that the row must be of. The condition joins its two columns so that the planner keeps to the row's own key. */
 const PURCHASE: Columns<Decided> = { purchase: ['text', ({ outcome: { purchase: p } }) => `${p.site}/${p.purchaseId}`] };
 
-/** What a poll that failed adds to a row. */
+/** The columns of a row for failed polls. */
 const FAILURES: Columns<Decided> = {
   failures: ['integer', (d) => d.outcome.purchase.failures],
   unknowns: ['integer', (d) => d.outcome.purchase.unknowns],

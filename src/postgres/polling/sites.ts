@@ -19,7 +19,7 @@ export async function syncSites(sql: Queries, names: readonly string[]): Promise
  */
 export type SiteVerdict = 'reads' | 'answers' | 'fails' | 'unclear';
 
-/** What a replica found out about a site. Times are of the database's clock. */
+/** The findings of a replica about a site. Times are of the database's clock. */
 export interface SiteReport {
   readonly site: string;
   readonly replica: string;

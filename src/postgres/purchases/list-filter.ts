@@ -1,10 +1,10 @@
-/** What a list of purchases is filtered by, as conditions of SQL on a purchase `p` and on a group of the counters. */
+/** The filter of a list of purchases, as conditions of SQL on a purchase `p` and on a group of the counters. */
 import { PAID_STATES, type PurchaseOutcome } from '../../domain/purchases/outcome.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 import { beginsAs, ORDER } from './search-key.ts';
 
-/** All that is given must hold. */
+/** The fields of a filter; a purchase must match all that are given. */
 export interface PurchaseFilter {
   readonly site?: string | undefined;
   readonly status?: string | undefined;
@@ -63,7 +63,7 @@ function outcomeIs(sql: Queries, outcome: PurchaseOutcome): Fragment {
 export const CURRENCY = `left(nullif(btrim(purchase_watch_internal.stored_text(d.fields, 'CurrencyCode')), ''), 20)`;
 export const MINUS_PRICE = `(-purchase_watch_internal.stored_number(d.fields, 'Price'))`;
 
-/** What the index of amounts has of a currency, between the least and the most amount, of the stored fields `d`. */
+/** The condition for amounts of a currency from the least to the most, of stored fields `d`, as the index of amounts has it. */
 export const amountMatches = (sql: Queries, { least, most, currency = '' }: PurchaseFilter): Fragment => sql`
   ${sql.unsafe(CURRENCY)} = ${currency} and purchase_watch_internal.stored_number(d.fields, 'Price') is not null
   and ${least === undefined ? sql`true` : sql`${sql.unsafe(MINUS_PRICE)} <= -(${least}::numeric)`}

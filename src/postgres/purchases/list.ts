@@ -66,7 +66,7 @@ export async function listPurchases(
     sql,
     page.map(({ id }) => id),
   );
-  // It ended sooner by its size, or rows were erased meanwhile.
+  // The page ended sooner by its size, or rows were erased meanwhile.
   const last = rows.at(-1);
   const isCut = last !== undefined && last.place < page.length && last.isLarge;
   return { rows, next: isCut ? page[last.place - 1]! : next };

@@ -1,4 +1,4 @@
-/** What is done to many purchases at once; each statement has as many as it holds locks for a moment. */
+/** The acts on many purchases at once; each statement has as many as it can lock for a moment. */
 import { columns } from '../connection/columns.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 import { stopping } from '../polling/rename.ts';

@@ -3,7 +3,7 @@ import postgres, { type RowList } from 'postgres';
 import type { Queries } from '../connection/database.ts';
 import type { FeedHorizon, FeedPlace } from '../events/feed.ts';
 
-/** What can be exported, by the name that a command gives it. */
+/** The kinds of rows that can be exported, by the names that a command gives them. */
 export const EXPORTED = ['transitions', 'stays', 'incidents', 'deliveries'] as const;
 export type Exported = (typeof EXPORTED)[number];
 

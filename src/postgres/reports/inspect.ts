@@ -1,10 +1,10 @@
-/** What `doctor` asks the database about itself. */
+/** The facts of the database that `doctor` asks it for. */
 
 import type { Queries } from '../connection/database.ts';
 import { firstRow, firstValue, onlyRow } from '../connection/rows.ts';
 
 export interface ServerFacts {
-  /** Such as 180004. */
+  /** A number such as 180004. */
   readonly version: number;
   readonly versionText: string;
   readonly role: string;

@@ -31,7 +31,7 @@ export interface DueLag {
   readonly atLeast: boolean;
   /** How long the purchase that has been due for longest waits; 0 when none is due. */
   readonly oldest: Milliseconds;
-  /** The same of purchases that were not registered in bulk. */
+  /** The longest wait of purchases that were not registered in bulk. */
   readonly oldestSingle: Milliseconds;
 }
 

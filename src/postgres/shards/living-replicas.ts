@@ -14,7 +14,7 @@ export interface LivingReplica extends ReplicaRow {
   readonly shards: number;
   /** Null: not known. */
   readonly settings: SettingsDigests | null;
-  /** What its settings name; null for a daemon of an older version. */
+  /** The names in its settings; null for a daemon of an older version. */
   readonly named: SettingsNames | null;
 }
 

@@ -1,4 +1,4 @@
-/** What the settings of living replicas name: only what none of them names is taken away, and not before some time. */
+/** The names in the settings of living replicas: what none of them names is taken away, and not before some time. */
 
 import type { SettingsDigests } from '../../config/settings-digests.ts';
 import { MOST_UNPOLLED } from '../../domain/polling/unpolled.ts';
@@ -20,13 +20,13 @@ export interface DescribedReplica extends NamingReplica {
   readonly settings: SettingsDigests | null;
 }
 
-/** What the settings of one replica name, and how. */
+/** The names in the settings of one replica, with the definitions of its subscribers. */
 export interface Naming {
   readonly named: SettingsNames;
   readonly definitions: readonly SubscriberDefinition[];
 }
 
-/** What settings name, as a replica writes it beside its row. */
+/** The names in settings, as a replica writes them beside its row. */
 export function namedBy(
   sites: readonly { readonly name: string; readonly formerly?: readonly string[] }[],
   definitions: readonly SubscriberDefinition[],

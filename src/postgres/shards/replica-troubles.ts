@@ -26,7 +26,7 @@ export const replicaTroubles = (sql: Queries): Promise<ReplicaTrouble[]> => sql<
     select replica, host, reason, since, error
     from purchase_watch_internal.replica_troubles order by since, replica, reason`;
 
-/** What people are to be alerted of: the troubles of all replicas, and losses of the database of which people were not alerted yet. */
+/** Troubles of which to alert people: those of all replicas, and losses of the database that people were not alerted of yet. */
 export async function alertedTroubles(sql: Queries): Promise<ReplicaTrouble[]> {
   // The judge asks every few seconds: without a loss that is one statement.
   const rows = await sql<({ isLost: boolean } & { [Field in keyof ReplicaTrouble]: ReplicaTrouble[Field] | null })[]>`

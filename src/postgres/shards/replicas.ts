@@ -28,7 +28,7 @@ export interface OtherReplica extends ReplicaRow {
   /** Whether the replica takes no shards, because it is stopping, reaches no site, or another replica knows more. */
   readonly leaving: boolean;
   readonly insertedAt: Instant;
-  /** What its settings name; null when a daemon of an older version wrote the row. */
+  /** The names in its settings; null when a daemon of an older version wrote the row. */
   readonly named: SettingsNames | null;
 }
 

@@ -35,7 +35,7 @@ export interface StaysWanted extends Span {
   readonly long: Milliseconds;
 }
 
-/** What reading may take; by default as much as it needs. */
+/** The bounds of reading; without them it takes as much as it needs. */
 export interface ReadBounds {
   /** Stays fetched at a time; memory holds no more rows than these. */
   readonly batch?: number;

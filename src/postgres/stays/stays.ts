@@ -37,7 +37,7 @@ export async function loadDetections(sql: Queries): Promise<Detection[]> {
   return rows.map(({ memory }) => JSON.parse(memory) as Detection);
 }
 
-/** What the judge writes after a look at stays. */
+/** The results that the judge writes after a look at stays. */
 export interface StayResults {
   /** Stays that were added up, and are deleted. */
   readonly taken: readonly StoredStay[];

@@ -9,7 +9,7 @@ import { firstValue } from '../connection/rows.ts';
 import type { CheckResult, Gap } from './audit.ts';
 import { LISTED } from './audit-checks.ts';
 
-/** What a line of the log says beside the id, as far as it says that; null: not. */
+/** The facts of a line of the log beside its id; null where the line lacks one. */
 export interface LoggedEvent {
   readonly site: string | null;
   readonly purchaseId: string | null;

@@ -22,7 +22,7 @@ export interface Gap {
   readonly site: string | null;
   readonly purchaseId: string | null;
   readonly sequence: number | null;
-  /** What is wrong, in words. */
+  /** The fault, in words. */
   readonly detail: string;
 }
 

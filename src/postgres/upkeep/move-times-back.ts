@@ -47,7 +47,7 @@ export async function moveTimesBack(sql: Queries, { now, before }: { now: Instan
     select (extract(epoch from max(renewed_at) - ${now}::timestamptz) * 1000)::float8 as by
     from purchase_watch_internal.renewals where renewed_at > ${limit}`);
   if (by === null) return null;
-  // What is left of a step shrinks as time passes, and grows with another step.
+  // The rest of a step shrinks as time passes, and grows with another step.
   const isFirst = by > before;
   const purchases = await movePurchases(sql, now);
   const deliveries = await moveDeliveries(sql, { now, isFirst });

@@ -6,7 +6,7 @@ import { TLSSocket } from 'node:tls';
 import { DAY, type Instant, type Milliseconds } from '../../domain/values/time.ts';
 
 export interface Expiry {
-  /** What it is for: host and port, or a subscriber. */
+  /** The owner of the certificate: host and port, or a subscriber. */
   readonly name: string;
   readonly at: Instant;
 }

@@ -1,10 +1,10 @@
-/** What the error codes of sockets, name servers, TLS and undici mean: the one table, for every call over HTTP. */
+/** Causes by the error codes of sockets, name servers, TLS and undici: the one table, for every call over HTTP. */
 
 export type NetworkCause =
   /** No name server answered, though the host may exist. */
   | 'name_server'
   | 'unknown_host'
-  /** This machine has no free socket, or no free port. */
+  /** The machine has no free socket, or no free port. */
   | 'no_socket'
   | 'no_port'
   | 'no_route'
@@ -16,7 +16,7 @@ export type NetworkCause =
   | 'timeout'
   | 'tls'
   | 'bad_http'
-  /** This process ended the call. */
+  /** The process itself ended the call. */
   | 'stopped';
 
 /** By code alone: messages change between releases. The first that fits. */

@@ -7,7 +7,7 @@ import { buildConnector } from 'undici';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { proxySentence, type Way } from '../../domain/values/way.ts';
 
-/** What a proxy answers for an address that it forbids; anything else is its own trouble, or its way to the other end. */
+/** Statuses of a proxy for an address that it forbids; any other is its own trouble, or its way to the other end. */
 const FORBIDDEN: readonly (number | null)[] = [400, 403, 451];
 
 /** The proxy made no tunnel. The message is a sentence with the proxy's host and the setting, without credentials. */
@@ -71,7 +71,7 @@ export function createTunnelConnector(
         try {
           secure({ ...target, httpSocket: socket }, callback);
         } catch (error) {
-          // What a connector throws here is caught by no caller: it would end the process.
+          // No caller catches an error that a connector throws here: the error would end the process.
           socket.on('error', () => undefined).destroy();
           callback(error as Error, null);
         }

@@ -11,11 +11,11 @@ export interface LoopHealth {
   readonly error: string | null;
 }
 
-/** What a loop writes in the background, by kind: a tick may end well while this fails. */
+/** The writes of a loop in the background, by kind: a tick may end well while they fail. */
 export interface Writes {
   failed(kind: string, error: unknown): void;
   done(kind: string): void;
-  /** What failed is another replica's work now: failures from here on start a new count. */
+  /** The writes that failed are another replica's work now: failures from here on start a new count. */
   forget(): void;
 }
 

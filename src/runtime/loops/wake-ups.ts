@@ -1,5 +1,5 @@
 /**
- * What notifications ask for. Any login of the database may send any of them at any rate, so a notification is a hint: it makes a
+ * The looks that notifications ask for. Any login of the database may notify at any rate, so a notification is a hint: it makes a
  * loop read the tables, and the tables say what is true. Repeated hints are taken together.
  */
 import type { Milliseconds } from '../../domain/values/time.ts';

@@ -11,7 +11,7 @@ export function beginShutdown(within: Milliseconds, log: Logger) {
   const begun = performance.now();
   const left = (share = 1): Milliseconds => Math.max(begun + within * share - performance.now(), 0);
   return {
-    /** What is left of the time, or until a share of it (in [0, 1]) is over. */
+    /** The rest of the time, or of a share of it (in [0, 1]). */
     left,
     /**
      * Ends one part: resolves when `work` has ended, at the latest when `share` of the time is over. Answers whether it has
@@ -33,7 +33,7 @@ export function beginShutdown(within: Milliseconds, log: Logger) {
   };
 }
 
-/** What `work` resolves to; rejects as soon as the signal is aborted, and lets `work` go on alone. */
+/** Resolves as `work` does; rejects as soon as the signal is aborted, and lets `work` go on alone. */
 export function unlessAborted<T>(work: Promise<T>, signal?: AbortSignal): Promise<T> {
   if (signal === undefined) return work;
   return new Promise((resolve, reject) => {

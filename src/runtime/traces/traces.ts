@@ -46,7 +46,7 @@ export interface TracedDelivery {
   readonly attempt: number;
 }
 
-/** What a statement recorded: the row ids of the polls, and new events, each with the row id of its purchase as `lane`. */
+/** The record of a statement: the row ids of the polls, and new events, each with the row id of its purchase as `lane`. */
 export interface TracedRecord {
   readonly ids: ReadonlySet<number>;
   readonly deliveries: { readonly rows: readonly { readonly lane: number; readonly event: { readonly id: string } }[] };

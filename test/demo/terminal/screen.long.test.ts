@@ -3,39 +3,50 @@ import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, expect, test } from 'vitest';
+import { type TestContext, test } from 'vitest';
 import { openTerminal, type TerminalOptions, type TestTerminal } from '../../support/terminal.ts';
 
 const BIN = fileURLToPath(new URL('../../../bin/purchase-watch.mjs', import.meta.url));
-const FOLDER = mkdtempSync(join(tmpdir(), 'purchase-watch-demo-screen-'));
-// When the tests run as root, the server's user must be able to enter.
-chmodSync(FOLDER, 0o755);
-afterAll(() => rmSync(FOLDER, { recursive: true, force: true }));
-/** There while a demo runs. */
-const RUNNING = join(FOLDER, '.purchase-watch/demo/running');
 const WITHIN = { timeout: 180_000, interval: 100 };
 
-let open: TestTerminal | undefined;
-// A test that failed leaves its demo running, and a folder has one demo.
-afterEach(async () => {
-  open?.hangUp();
-  await open?.ended;
-  open = undefined;
-});
-const inTerminal: typeof openTerminal = (...parts) => {
-  open = openTerminal(...parts);
-  return open;
-};
+/** Demos look for free ports one after the other: two that look at the same moment would find the same ones. */
+let before: Promise<unknown> = Promise.resolve();
+
+/** A folder for a demo, which has one at a time, and a terminal in it; a test that fails leaves neither. */
+function demoFolder({ onTestFinished }: TestContext) {
+  const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-demo-screen-'));
+  // When the tests run as root, the server's user must be able to enter.
+  chmodSync(folder, 0o755);
+  const inTerminal = async (command: readonly string[], options: TerminalOptions = {}): Promise<TestTerminal> => {
+    const itsTurn = before;
+    const up = Promise.withResolvers<void>();
+    before = up.promise;
+    await itsTurn;
+    const onScreen = (lines: readonly string[]): void => {
+      if (/^purchase-watch {2}http:/.test(lines[0]!)) up.resolve();
+      options.onScreen?.(lines);
+    };
+    const terminal = openTerminal(command, { cwd: folder, ...options, onScreen });
+    onTestFinished(async () => {
+      up.resolve();
+      terminal.hangUp();
+      await terminal.ended;
+      rmSync(folder, { recursive: true, force: true });
+    });
+    return terminal;
+  };
+  return { folder, inTerminal };
+}
 
 /** The shell says afterwards how the demo left the terminal. */
-const demoIn = (options: TerminalOptions, ...flags: string[]): TestTerminal =>
-  inTerminal(['sh', '-c', '"$0" "$@"; echo "code $?"; stty -a', process.execPath, BIN, 'demo', ...flags], {
-    cwd: FOLDER,
-    ...options,
-  });
+const demoIn = (context: TestContext, options: TerminalOptions, ...flags: string[]): Promise<TestTerminal> =>
+  demoFolder(context).inTerminal(
+    ['sh', '-c', '"$0" "$@"; echo "code $?"; stty -a', process.execPath, BIN, 'demo', ...flags],
+    options,
+  );
 
 /** All that is left on the terminal once the demo has ended. */
-function leftOn({ emulator, isCursorHidden }: TestTerminal): string {
+function leftOn({ emulator, isCursorHidden }: TestTerminal, { expect }: TestContext): string {
   const { active } = emulator.buffer;
   expect([active.type, emulator.modes.wraparoundMode, isCursorHidden()]).toEqual(['normal', true, false]);
   const lines = Array.from({ length: active.length }, (_, at) => active.getLine(at)!);
@@ -45,12 +56,16 @@ function leftOn({ emulator, isCursorHidden }: TestTerminal): string {
   return text;
 }
 
-test('each chapter and each message of Slack stands on five screens a second apart', { timeout: 400_000 }, async () => {
+test.concurrent('each chapter and each message of Slack stands on five screens a second apart', {
+  timeout: 400_000,
+}, async (context) => {
+  const { expect } = context;
   // The head's clock says which second a screen belongs to, however quickly this test reads the screens.
   const seconds = new Map<string, Set<string>>();
   const ids = new Set<string>();
   let wrong: readonly string[] | null = null;
-  const terminal = demoIn(
+  const terminal = await demoIn(
+    context,
     {
       onScreen: (lines) => {
         const clock = /^purchase-watch {2}http:.* (\d+:\d\d)$/.exec(lines[0]!)?.[1];
@@ -66,7 +81,7 @@ test('each chapter and each message of Slack stands on five screens a second apa
     '--once',
   );
   expect(await terminal.ended).toBe(0);
-  const text = leftOn(terminal);
+  const text = leftOn(terminal, context);
   expect(text).toMatch(/\d+ webhooks: changes.*Every signature was good/s);
   expect(wrong).toBeNull();
   const chapters = [...seconds.keys()].flatMap((title) => /^(\d) {2}\S/.exec(title)?.[1] ?? []);
@@ -78,8 +93,11 @@ test('each chapter and each message of Slack stands on five screens a second apa
   expect(ids.size).toBeGreaterThan(50);
 });
 
-test('keys pause, break, kill and end, and the screen follows the size of the terminal', { timeout: 400_000 }, async () => {
-  const terminal = demoIn({ env: { NO_COLOR: '1' } });
+test.concurrent('keys pause, break, kill and end, and the screen follows the size of the terminal', {
+  timeout: 400_000,
+}, async (context) => {
+  const { expect } = context;
+  const terminal = await demoIn(context, { env: { NO_COLOR: '1' } });
   const { lines, press, resize } = terminal;
   const head = (): string => lines()[0]!;
   const shows = (text: string | RegExp) => expect.poll(() => lines().join('\n'), WITHIN).toMatch(text);
@@ -125,14 +143,18 @@ test('keys pause, break, kill and end, and the screen follows the size of the te
   expect(lines().join('\n')).not.toContain('npx purchase-watch');
   press('q');
   expect(await terminal.ended).toBe(0);
-  expect(leftOn(terminal)).toContain('Stopped. The data stays in .purchase-watch/demo');
+  expect(leftOn(terminal, context)).toContain('Stopped. The data stays in .purchase-watch/demo');
 });
 
-test('a terminal that is closed ends the demo in order', { timeout: 400_000 }, async () => {
-  const terminal = inTerminal([process.execPath, BIN, 'demo'], { cwd: FOLDER });
+test.concurrent('a terminal that is closed ends the demo in order', { timeout: 400_000 }, async (context) => {
+  const { expect } = context;
+  const { folder, inTerminal } = demoFolder(context);
+  /** There while a demo runs. */
+  const running = join(folder, '.purchase-watch/demo/running');
+  const terminal = await inTerminal([process.execPath, BIN, 'demo']);
   await expect.poll(() => terminal.lines().join('\n'), WITHIN).toMatch(/^✓ /m);
-  expect(existsSync(RUNNING)).toBe(true);
+  expect(existsSync(running)).toBe(true);
   terminal.hangUp();
   expect(await terminal.ended).toBe(0);
-  expect(existsSync(RUNNING)).toBe(false);
+  expect(existsSync(running)).toBe(false);
 });

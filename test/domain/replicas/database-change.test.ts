@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { asksForComparison, changeText, isStartKnown } from '../../../src/domain/incidents/database-loss.ts';
 import { compareDatabase, type DatabaseSeen, type NotedChange } from '../../../src/domain/replicas/database-change.ts';
 
 const first: NotedChange = { id: 'a', kind: 'first', origin: '7/1' };
@@ -33,20 +32,4 @@ describe('a renewal of the lease', () => {
     expect(compareDatabase(null, { ...seen, origin: '7/2' })).toEqual({ isOther: false, note: 'moved' });
     expect(compareDatabase(null, { ...seen, origin: '7/2', change: moved })).toEqual({ isOther: false, note: null });
   });
-});
-
-test('people are asked to compare when writes are missing, and when no daemon ran that could miss them', () => {
-  const change = { id: 'b', replica: 'r', host: 'h', noticedAt: 60_000, cameBackTo: 50_000, knownUntil: 55_000 };
-  expect(changeText({ ...change, kind: 'went_back' })).toBe(
-    'the database came back as of 1970-01-01T00:00:50Z (noticed at 1970-01-01T00:01:00Z); what daemons wrote up to 1970-01-01T00:00:55Z, at least, is gone',
-  );
-  const unknown = changeText({ ...change, kind: 'went_back', cameBackTo: null });
-  expect(unknown).toBe(
-    'the database came back without its last writes (noticed at 1970-01-01T00:01:00Z), and the times in it do not show from when on they are missing; what daemons wrote up to 1970-01-01T00:00:55Z, at least, is gone',
-  );
-  expect(isStartKnown(unknown)).toBe(false);
-  expect(asksForComparison({ ...change, kind: 'went_back' })).toBe(true);
-  expect(asksForComparison({ ...change, kind: 'moved' })).toBe(false);
-  expect(asksForComparison({ ...change, kind: 'moved', knownUntil: null })).toBe(true);
-  expect(changeText({ ...change, kind: 'moved', knownUntil: null })).toContain('whether it lost writes is not known');
 });

@@ -113,7 +113,7 @@ export interface Control {
   setState(purchaseId: string, state: string | number): PurchaseView;
   /** Customers who wait where the page is needed, or arrive there, do not come back until it is fixed. */
   breakPage(spec?: PageSpec): void;
-  /** They come back 2 to 20 seconds later (at the time scale), those of `stuck-…` lives too. */
+  /** Customers come back 2 to 20 seconds later (at the time scale), those of `stuck-…` lives too. */
   fixPage(spec?: PageSpec): void;
   /** New purchases per minute of the clock, whatever the time scale. */
   setLoad(perMinute: number): void;
@@ -130,7 +130,7 @@ export interface Control {
   counters(): Counts;
   /** Calls about a purchase so far, of both operations. */
   callsOf(purchaseId: string): number;
-  /** The same for every purchase that was asked about. */
+  /** Calls about every purchase that was asked about. */
   callsPerPurchase(): Map<string, number>;
   resetCounters(): void;
   /** Personal data and secrets that answers have shown, of the purchases still kept: none may turn up anywhere else. */

@@ -13,7 +13,7 @@ export type SimulatorErrorCode =
 /** An option or a control that cannot be used as given. The message names the field, the value and what to do. */
 export class SimulatorError extends Error {
   readonly code: SimulatorErrorCode;
-  /** What is wrong and what to do, without the field. */
+  /** The problem and what to do, without the field. */
   readonly detail: string;
   /** The field at fault; absent where no single field is. */
   readonly field: string | undefined;

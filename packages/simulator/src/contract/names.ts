@@ -40,7 +40,7 @@ export const PAYMENT_METHOD = {
 } as const;
 export type PaymentMethodName = keyof typeof PAYMENT_METHOD;
 
-/** What a customer does: opens the page, pays, leaves at the bank and does not come back, or cancels. */
+/** Acts of a customer, who opens the page, pays, leaves at the bank and does not come back, or cancels. */
 export const CUSTOMER_ACTS = ['opens', 'pays', 'leaves', 'cancels'] as const;
 export type CustomerAct = (typeof CUSTOMER_ACTS)[number];
 

@@ -41,7 +41,7 @@ export interface PurchaseSpec {
   readonly description?: string | undefined;
 }
 
-/** What a shop asks for when it negotiates. The first site, a card and a customer who waits for the test, unless given. */
+/** The purchase that a shop negotiates: at the first site, by card, with a customer who waits for the test, unless given. */
 export interface NegotiationSpec extends PurchaseSpec {
   /** Where the customer's browser goes from the page; http or https. */
   readonly returnUrl?: string | undefined;

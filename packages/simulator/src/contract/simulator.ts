@@ -17,7 +17,7 @@ export interface SimulatorOptions {
   readonly load?: number | undefined;
   /** Epoch milliseconds, instead of the system's clock; `latency` and the timing of faults on the wire do not follow it. */
   readonly now?: (() => number) | undefined;
-  /** What the service accepts; `both` unless given. */
+  /** The authorization that the service accepts; `both` unless given. */
   readonly auth?: 'oauth2' | 'basic' | 'both' | undefined;
   /** `demo-client` unless given. */
   readonly clientId?: string | undefined;

@@ -13,7 +13,7 @@ import { mountPurchases } from './purchase-routes.ts';
 import { mountService } from './service-routes.ts';
 import { mountTrouble } from './trouble-routes.ts';
 
-/** That of the package which holds `packages`, from sources, or `dist/packages`. */
+/** The manifest of the package which holds `packages`, from sources, or `dist/packages`. */
 const MANIFEST = findPackageJSON(new URL('../../../..', import.meta.url))!;
 const { version: VERSION } = JSON.parse(readFileSync(MANIFEST, 'utf8')) as { version: string };
 

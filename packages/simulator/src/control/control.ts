@@ -1,4 +1,4 @@
-/** What demos and tests can do to a namespace of the service, as functions. The same over HTTP is in the files *-routes.ts. */
+/** Controls by which demos and tests change a namespace of the service. Their calls over HTTP are in the files *-routes.ts. */
 import type { ClockView, Control, PageSpec } from '../contract/control.ts';
 import { SimulatorError } from '../contract/error.ts';
 import type { NegotiationSpec, PurchaseView, Site } from '../contract/purchases.ts';
@@ -15,9 +15,9 @@ import { nameOfState, PAGE_STATES, stateIn } from '../values/states.ts';
 
 /** The parts of a namespace. */
 export interface Parts {
-  /** Of the service, which nothing advances. */
+  /** The service's clock, which no control advances. */
   readonly now: () => number;
-  /** Of the purchases. */
+  /** The clock of the purchases. */
   readonly clock: Clock;
   readonly sites: readonly Site[];
   readonly timeScale: number;
@@ -27,7 +27,7 @@ export interface Parts {
   readonly faults: Faults;
   /** By how many milliseconds every answer of the service is held back. */
   readonly latency: { ms: number };
-  /** Of the whole simulator; null in a namespace that shares the listener. */
+  /** The listener of the whole simulator; null in a namespace that shares it. */
   readonly listener: Listener | null;
   /** The load at the start, per minute. */
   readonly load: number;
@@ -91,7 +91,7 @@ export function createControl(parts: Parts): Control {
   };
 }
 
-/** What is done with one purchase. */
+/** Controls of one purchase. */
 function purchaseControls({ purchases, sites, timeScale, url }: Parts) {
   return {
     negotiate({ returnUrl, ...spec }: NegotiationSpec = {}) {

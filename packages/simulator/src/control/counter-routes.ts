@@ -1,4 +1,4 @@
-/** What was called, over HTTP. */
+/** The counters of calls, over HTTP. */
 import { z } from '@hono/zod-openapi';
 import { type ControlApp, callsOf } from './definitions.ts';
 import { countersSchema } from './schemas.ts';

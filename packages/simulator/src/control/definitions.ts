@@ -1,4 +1,4 @@
-/** What the routes of the controls share: the app, the namespace of a request, bodies. */
+/** Parts that the routes of the controls share: the app, the namespace of a request, bodies. */
 import type { IncomingMessage } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
 import { createRoute, OpenAPIHono, type z } from '@hono/zod-openapi';
@@ -87,7 +87,7 @@ const readJson: MiddlewareHandler = async (c, next) => {
   await next();
 };
 
-/** The same where a request may come without a body. */
+/** Reads a JSON body where a request may come without one. */
 const readOptionalJson: MiddlewareHandler = (c, next) => {
   const { 'content-type': type, 'content-length': length = '0', 'transfer-encoding': chunked } = c.req.header();
   return type === undefined && length === '0' && chunked === undefined ? next() : readJson(c, next);
@@ -104,7 +104,7 @@ function parsed(text: string): unknown {
 /** A call of the controls as a route has it once its request was checked. */
 interface Called<Query, Body> {
   readonly control: Control;
-  /** Of the purchase that the path names; empty where the path names none. */
+  /** The id of the purchase that the path names; empty where the path names none. */
   readonly id: string;
   readonly query: Query;
   readonly body: Body;
@@ -125,7 +125,7 @@ interface ControlCall<Query extends z.ZodType, Body extends z.ZodType, Answer ex
   readonly body?: Body;
   readonly isBodyOptional?: boolean;
   readonly status?: 200 | 201 | 202;
-  /** The settings after it unless given. */
+  /** The settings after the call unless given. */
   readonly answer?: readonly [description: string, schema: Answer];
   /** Problems besides those of each call, and of each call with a body. */
   readonly fails?: readonly ProblemCode[];
@@ -164,7 +164,7 @@ export function callsOf(app: ControlApp, tag: string) {
       const id = hasId ? (valid('param') as { id: string }).id : '';
       const { origin } = new URL(c.req.url);
       const made = run({ control, name, origin, id, query: valid('query'), body: valid('json') });
-      // What never ends is infinite, which JSON writes as null.
+      // The end of a fault that never ends is infinite, which JSON writes as null.
       return c.json(made ?? control.settings(), status);
     };
     app.openapi(route, handle as never);

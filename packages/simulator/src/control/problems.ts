@@ -28,7 +28,7 @@ export type ProblemCode = keyof typeof KINDS;
 
 interface FieldError {
   readonly field: string;
-  /** As it was given; absent for lists and objects. */
+  /** The value as it was given; absent for lists and objects. */
   readonly value?: string | number | boolean | null;
   readonly detail: string;
 }
@@ -62,7 +62,7 @@ export function problemAnswer(error: unknown): Answer {
   return { status, body: JSON.stringify(body), headers: { 'content-type': 'application/problem+json', ...headers } };
 }
 
-/** The same for the controls. */
+/** The answer of the controls to everything that was thrown. */
 export function problemResponse(error: unknown): Response {
   const { body, ...init } = problemAnswer(error);
   return new Response(body as string, init);
@@ -79,7 +79,7 @@ function problemFrom(error: unknown): Problem {
   return new Problem(code, `${detail.slice(0, 1).toUpperCase()}${detail.slice(1)}.`);
 }
 
-/** What failed checks of a request are: each field, its value and what was expected. */
+/** The problem of a request that failed checks: each field, its value and the expected one. */
 export function invalid({ issues }: z.core.$ZodError, input: unknown): Problem {
   const errors = issues.flatMap(deepest).map(({ path, message }) => ({
     field: pathName(path),
@@ -89,7 +89,7 @@ export function invalid({ issues }: z.core.$ZodError, input: unknown): Problem {
   return new Problem('invalid_request', `${errors.map(({ field, detail }) => `${field}: ${detail}`).join('; ')}.`, errors);
 }
 
-/** Of a field with alternatives, the faults within the one that was meant: a step of a list says more than the list. */
+/** The faults of a field; with alternatives, those within the one that was meant: a step of a list says more than the list. */
 function deepest(issue: z.core.$ZodIssue): { readonly path: readonly PropertyKey[]; readonly message: string }[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({ path: [...issue.path, key], message: issue.message }));
@@ -110,7 +110,7 @@ const problemSchema = z
     type: z.string(),
     title: z.string(),
     status: z.int(),
-    detail: z.string().openapi({ description: 'What is wrong and what to do.' }),
+    detail: z.string().openapi({ description: 'The problem and what to do.' }),
     code: z.enum(Object.keys(KINDS) as [ProblemCode, ...ProblemCode[]]),
     errors: z
       .array(
@@ -120,7 +120,7 @@ const problemSchema = z
             value: z.union([z.string(), z.number(), z.boolean(), z.null()]).optional(),
             detail: z.string(),
           })
-          .openapi('ProblemField', { description: 'What is wrong with one field.' }),
+          .openapi('ProblemField', { description: 'The problem of one field.' }),
       )
       .optional(),
   })

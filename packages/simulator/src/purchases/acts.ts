@@ -1,4 +1,4 @@
-/** What a customer does on the page of the checkout, and which states follow. */
+/** Acts of a customer on the page of the checkout, and the states that follow. */
 import { SimulatorError } from '../contract/error.ts';
 import { CUSTOMER_ACTS, type CustomerAct, PAYMENT_METHOD } from '../contract/names.ts';
 import { nameOfState, STATE } from '../values/states.ts';

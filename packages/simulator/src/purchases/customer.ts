@@ -12,7 +12,7 @@ const LAST_END = 'berging brinkel dahlqvistar flygarn gårdius hammarel klintar 
 const STREET = 'Blåklocks Fiskgjuse Hjortron Kopparslagar Lärkspov Mjölnar Smultron Vindspels'.split(' ');
 const TOWN = 'Hallonsta Kråkevik Lommarydet Norrviksund Tranemåla Uddhamra Vitsippeby Östbergala'.split(' ');
 
-/** What a country adds to a customer: its name in answers, the letters before ZIP codes and accounts, the dialling code. */
+/** Countries of customers: the name in answers, the letters before ZIP codes and accounts, the dialling code. */
 const COUNTRIES: ReadonlyMap<string, readonly [name: string, letters: string, dialling: string]> = new Map([
   ['SWE', ['Sweden', 'SE', '46']],
   ['FIN', ['Finland', 'FI', '358']],

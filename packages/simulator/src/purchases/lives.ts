@@ -1,5 +1,5 @@
 /**
- * What happens to purchases: a life is a list of states and how long each is waited for. Named lives are drawn with
+ * Lives of purchases: a life is a list of states and how long each is waited for. Named lives are drawn with
  * dwell times as customers, banks and credit officers have them; tests may spell out their own.
  */
 import { SimulatorError } from '../contract/error.ts';

@@ -1,4 +1,4 @@
-/** What a caller may ask of a new purchase, and what is drawn otherwise. */
+/** Fields that a caller may give of a new purchase, and how the others are drawn. */
 import { SimulatorError } from '../contract/error.ts';
 import { LIFE_NAMES, type LifeName, PAYMENT_METHOD } from '../contract/names.ts';
 import type { PurchaseSpec, Site } from '../contract/purchases.ts';
@@ -6,7 +6,7 @@ import { parseAmount } from '../values/amounts.ts';
 import { pick, type Random } from '../values/random.ts';
 import { drawLifeName, drawPaymentMethod, drawSteps, isLifeName, readScript, type Step } from './lives.ts';
 
-/** What each field of a new purchase may be. */
+/** The types of each field of a new purchase. */
 const TYPES: ReadonlyMap<string, readonly string[]> = new Map([
   ['purchaseId', ['string']],
   ['site', ['string']],

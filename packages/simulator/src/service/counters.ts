@@ -1,4 +1,4 @@
-/** What the service was asked: enough to prove that ceilings hold and that no purchase is asked about twice at a time. */
+/** Counts of calls: they prove that ceilings hold and that clients ask about no purchase twice at a time. */
 import type { Counts } from '../contract/control.ts';
 import { OPERATIONS, type Operation } from '../contract/names.ts';
 import type { Call } from '../values/call.ts';

@@ -15,14 +15,14 @@ const TRICKLE_BYTES = 8;
 const TRICKLE_EVERY_MS = 250;
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** What the faults need to know besides the call. */
+/** Facts for faults besides the call. */
 export interface FaultContext {
   readonly now: number;
   /** The id of another purchase than the one asked about. */
   readonly otherId: string;
 }
 
-/** Sends an answer as it should be. */
+/** Sends an answer without a fault. */
 export function send(response: ServerResponse, { status, body, headers }: Answer): void {
   const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
   response.writeHead(status, { 'content-type': JSON_TYPE, 'content-length': length, ...headers });

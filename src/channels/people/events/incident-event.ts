@@ -23,7 +23,7 @@ export type ReplicaIncident = WithHead<IncidentData<'replica'>>;
 /** Stuck purchases of a site's first load. */
 export type FirstLook = Readonly<FirstLookData> & { readonly at: Instant };
 
-/** What has happened since the last digest. */
+/** A report of everything since the last digest. */
 export interface Digest {
   readonly kind: 'digest';
   readonly at: Instant;
@@ -40,7 +40,7 @@ export interface OtherEvent {
   readonly type: string;
 }
 
-/** What an event for people is about. */
+/** An event for people, by its subject. */
 export type PeopleEvent =
   | StuckIncident
   | UnreachableIncident

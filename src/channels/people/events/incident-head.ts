@@ -1,4 +1,4 @@
-/** What every event about an incident has, whatever it is about. */
+/** The fields of every event about an incident, whatever its kind. */
 import type { IncidentData, IncidentStage } from '../../../domain/events/people-event-types.ts';
 import type { Instant } from '../../../domain/values/time.ts';
 

@@ -9,9 +9,9 @@ export type StuckIncident = WithHead<IncidentData<'stuck'>>;
 export type StuckPart = StuckIncident['parts'][number];
 /** How long customers take who get on, and where that is known from. */
 export type Working = NonNullable<StuckIncident['dwell']>;
-/** What the incident rests on, as it was when it was noticed. */
+/** The evidence for the incident, as it was when the incident was noticed. */
 export type EventAlarm = NonNullable<StuckIncident['alarm']>;
-/** What it was, by the answer of a person. */
+/** The cause of an incident, as a person named it. */
 export type Answer = Omit<NonNullable<StuckIncident['earlier']>, 'site' | 'state'> &
   Partial<Pick<NonNullable<StuckIncident['earlier']>, 'site' | 'state'>>;
 

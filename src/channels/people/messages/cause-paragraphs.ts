@@ -7,7 +7,7 @@ import { advice, type Labelled, LONGEST_NAME, waitingFor } from './draft.ts';
 import { code, consolePage, day, linked, plain } from './mrkdwn.ts';
 import { affected } from './stuck-headline.ts';
 
-/** What speaks for a cause and what an operator noted are shortened; texts of our own are short. */
+/** The evidence for a cause and the note of an operator are shortened; texts of our own are short. */
 const LONGEST_WHY = 240;
 const LONGEST_NOTE = 400;
 const WHOLE = 1_000;
@@ -48,7 +48,7 @@ function unrankedParagraphs(parts: StuckIncident['parts']): Labelled[] {
   ];
 }
 
-/** What may be, and what to do, where nothing speaks for one cause more than for others. */
+/** A possible cause and what to do, where nothing speaks for one cause more than for others. */
 export function unrankedAdvice(parts: readonly Pick<StuckPart, 'site' | 'state'>[]): StateAdvice {
   const states = new Map(parts.map(({ state }) => [state.value, state]));
   const sites = new Set(parts.map(({ site }) => site));
@@ -65,7 +65,7 @@ export function unrankedAdvice(parts: readonly Pick<StuckPart, 'site' | 'state'>
   };
 }
 
-/** What an operator said it was the last time, as far as it is shown: a title, a note, a name. */
+/** The cause that an operator named the last time, as far as it is shown: a title, a note, a name. */
 export function earlierParagraph({ earlier, site, state }: StuckIncident): Labelled[] {
   if (earlier === null) return [];
   const elsewhere =

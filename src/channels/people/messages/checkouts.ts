@@ -1,5 +1,5 @@
 /**
- * What people are shown of single stuck checkouts: which purchase, which order, how much money, for how long, why it may be and
+ * Messages about single stuck checkouts: which purchase, which order, how much money, for how long, why it may be and
  * what to do; later, that they got on or left.
  */
 
@@ -186,7 +186,7 @@ function isGood({ outcome }: OverCheckout): boolean {
   return outcome === 'got_on' || outcome === 'paid' || outcome === 'readable';
 }
 
-/** What became of the checkout, in words that follow its name. */
+/** The outcome of a checkout, in words that follow its name. */
 function outcomeText({ outcome, to }: OverCheckout): string {
   const state = to === null ? '' : stateWords(to.value);
   switch (outcome) {

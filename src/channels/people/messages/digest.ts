@@ -1,6 +1,6 @@
 /**
- * What people are shown of a digest (data as domain/events/people-event-types.ts describes it). It is read over coffee: how many incidents, what is
- * still open, who is stuck; then site by site. Nothing in it is an alarm.
+ * The message of a digest (data as domain/events/people-event-types.ts describes it). People read it over coffee: how many
+ * incidents, what is still open, who is stuck; then site by site. Nothing in it is an alarm.
  */
 
 import type { DigestData } from '../../../domain/events/people-event-types.ts';
@@ -40,7 +40,7 @@ export function digestDraft({ at, data }: { readonly at: Instant; readonly data:
   };
 }
 
-/** What holds for all of a digest. */
+/** Facts that hold for all of a digest. */
 interface DigestFrame {
   readonly until: Instant;
   readonly countedTo: number | null;

@@ -43,7 +43,7 @@ export function lasting(from: Instant, to: Instant): string {
   return humanDuration(Math.max(0, to - from));
 }
 
-/** What shows at a glance how bad it is. */
+/** The sign that shows at a glance how bad an incident is. */
 export function signOf({ severity }: Pick<IncidentHead, 'severity'>): string {
   return severity === 'warning' ? WARNING : ALARM;
 }
@@ -79,11 +79,11 @@ export interface Piece {
   readonly text: string;
 }
 
-/** The same, as it is now and as it may become. */
+/** A piece as it is now, and as it may become. */
 interface Yielding extends Piece {
   text: string;
   readonly order: number | null;
-  /** What it may still be replaced by; the last is nothing. */
+  /** The texts by which the piece may still be replaced; the last is empty. */
   readonly shorter: string[];
 }
 

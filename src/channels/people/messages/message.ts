@@ -1,4 +1,4 @@
-/** What people are shown of an event: reads it, and has it drafted by what it is about. */
+/** Messages for people: reads an event, and has its message drafted by its subject. */
 
 import { commandLine } from '../../../domain/values/command-line.ts';
 import { counted, grouped } from '../../../domain/values/counts.ts';
@@ -87,7 +87,7 @@ function aboutTest({ test }: IncidentHead, draft: Draft): Draft {
   return { ...draft, paragraphs: [said, ...draft.paragraphs] };
 }
 
-/** What to type for more, as long as the incident goes on. */
+/** The commands to type for more, as long as the incident goes on. */
 function commands(incident: IncidentHead): string[] {
   const { incidentId, stage } = incident;
   if (incidentId === '' || stage === 'ended') return [];

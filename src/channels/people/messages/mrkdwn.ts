@@ -89,7 +89,7 @@ export function consolePage(consoleUrl: string | null, page: string): string | n
   return consoleUrl.replace(/\/+$/, '') + page;
 }
 
-/** What a service gives out as ids has nothing else; other ids are shown as code, which no mark in them can change. */
+/** Ids that a service gives out have no other signs; other ids are shown as code, which no mark in them can change. */
 const LINKABLE_ID = /^(?!\.\.?$)[\w.:-]+$/;
 
 /** A purchase by its id: a link to its page, or code where there is no console. `site` is null where it is not known: then a search for it. */

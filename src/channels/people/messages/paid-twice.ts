@@ -15,7 +15,7 @@ type Order = PaidTwice['orders'][number];
 const WHAT_TO_DO =
   'Look at the order in your shop and at both purchases. If the customer meant to pay once, refund one of them. Most often the page that a customer returns to starts a new checkout for an order that is paid: check that first.';
 
-/** The same as paragraphs of a message that is about something else, too. */
+/** Orders paid twice as paragraphs of a message that is about something else, too. */
 export function paidTwiceBeside(event: PaidTwice, consoleUrl: string | null): Labelled[] {
   const { headline } = paidTwiceDraft(event, consoleUrl);
   return paidTwiceLines(event, 25, consoleUrl).map(([, lines, ...rest]) => [headline, lines, ...rest]);

@@ -1,4 +1,4 @@
-/** What people are shown of replicas of the daemon that cannot do their work. */
+/** Messages about replicas of the daemon that cannot do their work. */
 import { isStartKnown } from '../../../domain/incidents/database-loss.ts';
 import {
   REPLICA_WORDS,
@@ -55,7 +55,7 @@ export function replicaDraft(incident: ReplicaIncident): Draft {
   };
 }
 
-/** What people still have to do, and what the daemon does by itself. */
+/** The work that is left to people, and the work that the daemon does by itself. */
 function afterwards(reasons: readonly ReplicaTroubleReason[]): Labelled[] {
   const left = reasons.flatMap((reason) => REPLICA_WORDS[reason].left ?? []);
   if (left.length > 0) return [['What to do', left.join('\n')]];
@@ -93,7 +93,7 @@ function lossDraft(incident: ReplicaIncident): Draft {
 
 const isLoss = ({ reason }: ReplicaTrouble): boolean => reason === 'database_went_back';
 
-/** What each reason means, the errors, and what to do: reasons that have one cause say it once. */
+/** The meaning of each reason, the errors, and what to do: reasons that have one cause say it once. */
 function paragraphsOf(troubles: readonly ReplicaTrouble[]): Labelled[] {
   const meanings = reasonsOf(troubles).map(
     (reason) => `• ${sentence(REPLICA_WORDS[reason].wrong)}. ${REPLICA_WORDS[reason].meaning}`,

@@ -1,4 +1,4 @@
-/** What people are shown of a site of which no purchase can be read, or hardly any: why, and what to do. */
+/** Messages about a site of which no purchase can be read, or hardly any: why, and what to do. */
 import { isUnpolled } from '../../../domain/polling/unpolled.ts';
 import { isOfProxy } from '../../../domain/values/way.ts';
 import type { UnreachableIncident } from '../events/incident-event.ts';
@@ -58,7 +58,7 @@ export function wordsOfSite({ reason, lastError }: Pick<UnreachableIncident, 're
   return WORDS.get(reason ?? '') ?? (isOfProxy(lastError ?? '') ? PROXY : UNREACHABLE);
 }
 
-/** What goes on, and what does not, as long as no purchase of the site can be read. */
+/** The work that goes on, and the work that does not, as long as no purchase of the site can be read. */
 export function meanwhileOf({ reason, since, lastReadAt }: Pick<UnreachableIncident, 'reason' | 'since' | 'lastReadAt'>): string {
   if (isUnpolled(reason))
     return `No change of this site's purchases is seen or delivered, and none is called stuck. What is due is polled once ${reason === 'not_moved' ? 'it has moved' : 'a daemon names the site again'}.`;

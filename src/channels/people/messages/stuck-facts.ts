@@ -21,7 +21,7 @@ export function shareText({ alarm, lately, parts }: StuckIncident): string | nul
   const { rule, entrants, overdue, usualShare } = alarm;
   const usual = usualShare === null || rule === 'sparse' ? '' : `\nusually ${inHundred(usualShare)}`;
   const first = parts.length > 1 ? ' where it was noticed first' : '';
-  // What is usual is known of one place, and this is counted at all of them.
+  // The usual share is known of one place, and these customers are counted at all places.
   if (lately !== null)
     return `${grouped(lately.overdue)} of ${customers(lately.entrants)} since it began did not get on in time${usual}${usual && first}`;
   if (entrants === null || overdue === null) return null;
@@ -69,7 +69,7 @@ export function limitWords(limitMs: number, dwell: Working | null): string {
   return [written, ...(known.length === 0 ? [] : [known.join(', ')])].join('\n');
 }
 
-/** What the purchases that wait are worth, by currency. */
+/** The amounts of the purchases that wait, by currency. */
 export function moneyText({ waiting, unpriced, atLeast }: Pick<StuckIncident, 'waiting' | 'unpriced' | 'atLeast'>): string {
   // A sum that is shortened would be a wrong one.
   const known = waiting.filter(({ amount }) => /^-?\d+(\.\d+)?$/.test(amount) && amount.length <= LONGEST_AMOUNT);

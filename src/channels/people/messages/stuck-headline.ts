@@ -6,7 +6,7 @@ import type { StuckIncident, StuckPart } from '../events/stuck-event.ts';
 import { customers, LONGEST_HEADLINE, LONGEST_NAME, lasting, OVER, signOf, waitingFor } from './draft.ts';
 import { plain } from './mrkdwn.ts';
 
-/** What, where, how many, since when, in at most 150 characters. */
+/** The headline: trouble, place, how many, since when, in at most 150 characters. */
 export function stuckHeadline(incident: StuckIncident): string {
   const { stage, count, at, since, test } = incident;
   const isOver = stage === 'ended';

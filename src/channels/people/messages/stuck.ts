@@ -1,5 +1,5 @@
 /**
- * What people are shown of stuck purchases. Read it as a person who was just woken up: the headline says what, where and how
+ * Messages about stuck purchases. Read one as a person who was just woken up: the headline says what, where and how
  * bad; then since when and how sure it is, why it may be, and what to do.
  */
 
@@ -52,7 +52,7 @@ function openDraft(incident: StuckIncident, consoleUrl: string | null): Draft {
   };
 }
 
-/** What becomes of alerts about single stuck checkouts. */
+/** Whether alerts about single stuck checkouts go on. */
 function singlesParagraph({ singles }: StuckIncident): Labelled[] {
   if (singles === null) return [];
   const mode = code('slack.stuck: auto', 40);
@@ -64,7 +64,7 @@ function singlesParagraph({ singles }: StuckIncident): Labelled[] {
   ];
 }
 
-/** What a person said it is or was, which may be before it was reopened; else what it was the last time. */
+/** The cause that a person named, which may be before the incident was reopened; else the one of the last time. */
 function saidParagraph(incident: StuckIncident): Labelled[] {
   const { answer } = incident;
   if (answer === null) return earlierParagraph(incident);
@@ -104,7 +104,7 @@ function places({ site, state }: StuckIncident): Labelled[] {
   ];
 }
 
-/** Where it is and how bad there, the worst first, when it is about more than one state of a site. */
+/** Where customers are stuck and how bad it is there, the worst first, when that is more than one state of a site. */
 function partsParagraph({ parts, stage, site, state, includes }: StuckIncident): Labelled[] {
   if (site !== null && state !== null && parts.length === 1) return [];
   const isOver = stage === 'ended';

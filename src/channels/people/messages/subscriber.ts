@@ -1,4 +1,4 @@
-/** What people are shown of a subscriber in trouble. It names no address: the path and query of one may be a secret. */
+/** Messages about a subscriber in trouble. None names an address: the path and query of one may be a secret. */
 
 import { titleOfKind } from '../../../config/kinds/people-kinds.ts';
 import { FAILURES_TO_SWITCH_OFF, WITH_PEOPLE } from '../../../domain/deliveries/subscriber-health.ts';
@@ -65,7 +65,7 @@ function inWhich({ audience }: SubscriberIncident): string {
   return audience === 'people' ? 'as one message' : 'in order';
 }
 
-/** What happens if no person does anything. */
+/** How deliveries go on if no person does anything. */
 function outlook(incident: SubscriberIncident, at: Instant): string {
   const { audience, trouble, untried, nextTryAt, waiting, givenUp } = incident;
   const how = inWhich(incident);
@@ -164,7 +164,7 @@ function endedDraft(incident: SubscriberIncident): Draft {
   };
 }
 
-/** What happens after the end of an incident; null when nothing does. */
+/** The next step after the end of an incident; null when there is none. */
 function whatFollows(incident: SubscriberIncident, isOver: boolean): string | null {
   const { outcome, waiting, givenUp } = incident;
   if (outcome === 'switched_off' || outcome === 'removed') return null;

@@ -1,6 +1,6 @@
 /**
- * What waited as one message: because the service did not take it, the channel has had enough for now, or there is much at once.
- * Of each incident the message has only what is true by now; what came and went meanwhile stands there as past.
+ * One message for all events that waited, because the service did not take them, the channel has had enough for now, or there
+ * are many at once. Of each incident the message has only what is true by now; what came and went meanwhile stands there as past.
  */
 
 import type { ReplicaTrouble } from '../../../domain/incidents/replica-trouble.ts';
@@ -24,9 +24,9 @@ import { beganAt, stuckPlace, stuckWhere } from './stuck-headline.ts';
 export type FoldOptions = MessageOptions &
   Pick<TogetherOptions, 'since' | 'until' | 'now' | 'reason' | 'incidents'> & { readonly service: string };
 
-/** What waited of one incident. */
+/** The events of one incident that waited. */
 interface Thread {
-  /** Whether its beginning is among what waited: this channel was not alerted of it before. */
+  /** Whether the incident's beginning is among what waited: this channel was not alerted of it before. */
   readonly isNew: boolean;
   /** The latest of its events, and its place among all. */
   readonly last: IncidentEvent;
@@ -171,7 +171,7 @@ function aloneDraft(thread: Thread, { consoleUrl, now }: FoldOptions): Draft {
   return { ...draft, headline: `${OVER} ${pastWhat(last)} for ${long}; it is over` };
 }
 
-/** It has not ended, and nothing is wrong at the moment. */
+/** The headline of an incident that has not ended while nothing is wrong at the moment. */
 function nobodyNow(incident: StuckIncident): string {
   const place = `${signOf(incident)} ${stuckWhere(incident, false)}: nobody is stuck ${stuckPlace(incident)} at the moment`;
   return `${place}, up to ${customers(incident.peak)} ${incident.peak === 1 ? 'was' : 'were'}`;
@@ -223,7 +223,7 @@ function lines(label: string, order: number, all: readonly string[]): Labelled[]
   return [[label, some(MOST_LINES), { order, shorter: fewer.map(some) }]];
 }
 
-/** Why it is one message, or comes late. */
+/** Why the events come as one message, or late. */
 function whyOne(total: number, { since, until, reason, service }: FoldOptions): string {
   const cap = code('slack.maxPerHour', 30);
   if (total === 1) {

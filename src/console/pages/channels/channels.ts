@@ -94,7 +94,7 @@ async function channelPanel(channel: ChannelBody, overview: OverviewBody, ask: A
   });
 }
 
-/** What a channel was sent last, the body of the newest of these, and the last answer. */
+/** The last deliveries to a channel, the body of the newest of these, and the last attempt. */
 async function sentLately({ api }: Ask, name: string) {
   // A channel that is new to the settings has been sent nothing, and is no subscriber before a daemon has started with them.
   const [deliveries, attempts] = await Promise.all([

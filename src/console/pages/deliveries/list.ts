@@ -86,7 +86,7 @@ function filters({ base, query }: Ask, { subscribers }: OverviewBody): Html {
 <button class="btn">Show</button></form>`;
 }
 
-/** Those there are now, and a former one that the address names. */
+/** The subscribers that there are now, and a former one that the address names. */
 function namesOf(chosen: string | undefined, subscribers: OverviewBody['subscribers']): string[] {
   const names = subscribers.map(({ name }) => name);
   return chosen === undefined || chosen === '' || names.includes(chosen) ? names : [...names, chosen];

@@ -67,13 +67,13 @@ ${panel({ id: 'event', title: 'Event', note: delivery.event.id, right: COPY_EVEN
 
 const COPY_EVENT = html`<button class="btn" type="button" data-copy="event-json">Copy<span class="vh"> the event</span></button>`;
 
-/** What was just done, by the word in the address. */
+/** The sentence about the act that was just done, by the word in the address. */
 function doneText(done: string | undefined, delivery: DeliveryDetailsBody): string | null {
   if (done === 'retry') return tied(`${delivery.id} was made due now: ${standing(delivery)}`);
   return done === 'resumed' ? RESUMED : null;
 }
 
-/** What became of it. */
+/** The outcome of a delivery so far, in a sentence. */
 function sentence({ id, subscriber, status, tries, settledAt, attempts }: DeliveryDetailsBody): Html {
   const to = html`<bdi>${subscriber}</bdi>`;
   const after = tries === 1 ? 'at the first attempt' : `at attempt ${tries}`;
@@ -123,7 +123,7 @@ function standing({ status, reason }: DeliveryDetailsBody): string {
   return reason === null ? `it is ${status} now.` : `it is ${status}, ${endOf(reason)}`;
 }
 
-/** What a person may do, and what that does as things stand now. */
+/** The acts that a person may do, each with its effect at the moment. */
 function actions(delivery: DeliveryDetailsBody, receiver: Receiver | undefined, ask: Ask): Html {
   const { id, subscriber, status, settledAt } = delivery;
   if (!ask.mayOperate) return html`<p class="small">A key with the scope operate can send this again.</p>`;

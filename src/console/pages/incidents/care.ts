@@ -23,7 +23,7 @@ export interface CareParts {
   readonly refused: Refused | null;
   /** Silences that hold or will. */
   readonly silences: readonly SilenceBody[];
-  /** What silences are compared with. */
+  /** Open incidents, with which silences are compared. */
   readonly open: readonly IncidentBody[];
   readonly openAtLeast: boolean;
 }
@@ -33,7 +33,7 @@ const LONGEST = { by: 200, note: 1_000, reason: 500 };
 /** The name of the person who acts, as known from the session; else the name of the key; null: the person says it. */
 const nameOf = ({ caller }: Ask): string | null => actorOf(caller) || null;
 
-/** What is done first, below the sentence: acknowledge with one tap, then the note for the others. */
+/** The first acts, below the sentence: acknowledge with one tap, then the note for the others. */
 export function firstActs(parts: CareParts, keepsParts: string | null, { isFirst = true } = {}): Html {
   const { ask, incident } = parts;
   if (!ask.mayOperate) return NOTHING;
@@ -70,7 +70,7 @@ function scopeLine({ caller }: Ask): Html {
   return html`<p class="small">Acknowledging, silencing and answering need a key with the scope operate; yours has ${caller.scopes.join(', ')}.</p>`;
 }
 
-/** What a form begins with, or what was typed before it was refused. */
+/** The values with which a form begins, or those that were typed before the API refused them. */
 function triedOf({ refused, ask }: CareParts, act: Act, begin: Readonly<Record<string, string>> = {}): Tried {
   return refused?.act === act ? refused : { values: { by: actorOf(ask.caller), ...begin }, refusal: null };
 }
@@ -112,7 +112,7 @@ ${!isMine && html`<details id="take-over"${opened(parts, 'acknowledge')}><summar
 
 const opened = ({ refused }: CareParts, act: Act): Html => (refused?.act === act ? html` open` : NOTHING);
 
-/** What a silence made here may be about: the narrowest first. */
+/** The scopes that a silence made here may have, the narrowest first. */
 export function scopesOf(incident: Pick<IncidentDetailsBody, 'kind' | 'site' | 'state' | 'subscriber'>): SilenceScope[] {
   const { kind, site, state, subscriber } = incident;
   const none: SilenceScope = { site: null, state: null, kind: null, subscriber: null };
@@ -144,7 +144,7 @@ ${field({ name: 'reason', label: 'Reason', tried, isRequired: true, placeholder:
   return html`<section class="panel" aria-label="Silence">${list.length !== 0 && html`<ul class="rows">${list}</ul>`}${form}</section>`;
 }
 
-/** What a person said that it was. */
+/** The answer of a person: the cause and a note. */
 export function answered({ answer }: IncidentDetailsBody, { now }: Ask): Html {
   if (answer === null) return NOTHING;
   const { cause, note, by, at } = answer;

@@ -44,12 +44,12 @@ const OUTCOMES: Readonly<Record<LeftOutcome, readonly [chip: string, words: stri
   open: ['not decided', 'left; not decided yet', 'waiting', 'waiting'],
 };
 
-/** What a person chose to see: those who are stuck, or those who left in one way; undefined: all. */
+/** The customers whom a person chose to see: those who are stuck, or those who left in one way; undefined: all. */
 export function chosenOutcome({ query }: Ask): 'stuck' | LeftOutcome | undefined {
   return (['stuck', ...LEFT_OUTCOMES] as const).find((each) => each === query.outcome);
 }
 
-/** Everybody in it: who waits longest first, then those who left. */
+/** All customers of an incident: who waits longest first, then those who left. */
 export function customers(incident: IncidentDetailsBody, body: IncidentCustomersBody, ask: Ask): Html {
   const { counted, left, atLeast } = body;
   const { endedAt, site, state } = incident;

@@ -1,4 +1,4 @@
-/** What a developer needs to find the fault, as text to copy. */
+/** The facts that a developer needs to find the fault, as text to copy. */
 import type { IncidentCustomersBody } from '../../../api/incidents/customers.ts';
 import type { IncidentDetailsBody } from '../../../api/incidents/fields.ts';
 import { CAUSES, isCauseKey } from '../../../domain/incidents/causes.ts';
@@ -10,7 +10,7 @@ import { exactTime, inPageZone } from '../../parts/time.ts';
 
 const MOST_IDS = 3;
 
-/** Nothing when it is over, or about no customers. */
+/** Nothing for an incident that is over, or is about no customers. */
 export function forDeveloper(incident: IncidentDetailsBody, customers: IncidentCustomersBody, { origin }: Ask): Html {
   if (incident.kind !== 'stuck' || incident.endedAt !== null) return NOTHING;
   const { id, where, what, causes, todo, wrong } = incident;

@@ -1,4 +1,4 @@
-/** What is known of an incident: its numbers, likely causes, parts, and what was sent about it. */
+/** The facts of an incident: its numbers, likely causes, parts, and the messages about it. */
 import type { IncidentCustomersBody } from '../../../api/incidents/customers.ts';
 import type { IncidentBody, IncidentDetailsBody } from '../../../api/incidents/fields.ts';
 import { NO_CHANNEL } from '../../../domain/explain/standing.ts';
@@ -14,7 +14,7 @@ import { stateCell } from '../../parts/states.ts';
 import { clockTime, inPageZone, length, when } from '../../parts/time.ts';
 import { moneyLines } from './money.ts';
 
-/** What the incident rests on, as a sentence below the first one. */
+/** The evidence for the incident, as a sentence below the first one. */
 export function restsOn({ alarm }: Pick<IncidentBody, 'alarm'>): string {
   if (alarm === null) return '';
   const { rule, overdue, entrants, usualShare, since: first, perDay } = alarm;
@@ -94,7 +94,7 @@ function timeRows(incident: IncidentDetailsBody, { now }: Ask): Fact[] {
   ];
 }
 
-/** What it rests on: how many came, how long is usual, and how rarely chance looks like this. */
+/** The evidence for the incident: how many came, how long is usual, and how rarely chance looks like this. */
 function workingRows({ alarm, limit }: IncidentDetailsBody, customers: IncidentCustomersBody | null): Fact[] {
   const [only, another] = customers?.places ?? [];
   return [
@@ -127,7 +127,7 @@ function byChance(every: number, perDay: number | null): Html {
   return html`once in ${number(Math.round(every))} customers${often}`;
 }
 
-/** What exactly is wrong, or may be where no cause is named, and what to do: the remedy is read first. */
+/** The exact fault, or the possible ones where no cause is named, and what to do: the remedy is read first. */
 export function advice({ kind, wrong, todo, meanwhile }: IncidentDetailsBody): Html {
   if (wrong.length + todo.length + meanwhile.length === 0) return NOTHING;
   const isStuck = kind === 'stuck';

@@ -72,7 +72,7 @@ const DO: Readonly<Record<Act, (ask: Ask) => Promise<unknown>>> = {
   },
 };
 
-/** What was typed, with who says it. */
+/** The typed values, with the name of the person. */
 function said({ form, caller }: Ask, names: readonly string[]): Record<string, string> {
   return { by: actorOf(caller), ...filled(form, ['by', ...names]) };
 }
@@ -114,7 +114,7 @@ async function incidentView(ask: Ask, refused: Refused | null): Promise<View> {
   };
 }
 
-/** What was just done; after an acknowledgement, where the note goes. */
+/** The note about the act that was just done; after an acknowledgement, where the note goes. */
 function done(act: string | undefined, { acknowledged }: IncidentDetailsBody): Html {
   const says = DONE.get(act ?? '');
   if (says === undefined) return NOTHING;

@@ -14,7 +14,7 @@ export function moneyWaiting({ waiting, unpriced, atLeast }: Money): Html {
   return html`${atLeast ? 'at least ' : ''}${sums.length > 0 ? sums.join(', ') : unpriced > 0 ? 'not known' : 'none'}${unknown}`;
 }
 
-/** The same, a currency a line, and of how many purchases. */
+/** The money that waits, a currency a line, and of how many purchases. */
 export function moneyLines(money: Money): Html {
   const { unpriced, atLeast, counted: count } = money;
   const lines = sumsOf(money).map((sum) => html`<span class="line">${atLeast ? 'at least ' : ''}${sum}</span>`);

@@ -11,7 +11,7 @@ import { moneyWaiting } from './money.ts';
 
 type Part = IncidentCustomersBody['places'][number];
 
-/** Nothing for an incident of one state of one site. */
+/** The parts of an incident; nothing for one state of one site. */
 export function parts({ places }: IncidentCustomersBody, ask: Ask): Html {
   if (places.length < 2) return NOTHING;
   const isOneState = new Set(places.map(({ state }) => state.value)).size === 1;

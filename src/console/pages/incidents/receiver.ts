@@ -39,7 +39,7 @@ export async function readReceiver({ api }: Ask, { kind, subscriber }: IncidentD
   return { receiver, others: all.filter((each) => each !== receiver), waiting, attempts, tried };
 }
 
-/** Since when it takes nothing, how much waits, and whether anything is lost. */
+/** Since when the receiver takes nothing, how much waits, and whether anything is lost. */
 export function receiverSentence(
   { since: began }: IncidentDetailsBody,
   { receiver, waiting }: TroubledReceiver,

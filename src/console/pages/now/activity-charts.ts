@@ -1,4 +1,4 @@
-/** What was done in each minute of the last hour: polls, those that failed, lag, and deliveries. */
+/** Charts of each minute of the last hour: polls, those that failed, lag, and deliveries. */
 import type { ActivityMinute, ActivityUsual } from '../../../api/flow/activity.ts';
 import { type Html, html, number, tied } from '../../frame/html.ts';
 import { clockTime, length } from '../../parts/time.ts';
@@ -11,7 +11,7 @@ export const MINUTES_ASKED = 61;
 /** Failures are drawn on at least this share of all polls: two of 142 000 are a line, and no red bar. */
 const FAILED_SCALE = 0.05;
 
-/** What the charts are of, as the API answers it. */
+/** The data of the charts, as the API answers them. */
 export interface ActivityAnswer {
   readonly minutes: readonly ActivityMinute[];
   readonly usual: ActivityUsual;

@@ -1,4 +1,4 @@
-/** What stands in place of charts before the first purchase: the steps to it, each with how it is now and what to do next. */
+/** The steps to the first purchase, in place of charts before it: each with how it is now and what to do next. */
 import type { OverviewBody } from '../../../api/overview/overview.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type Html, html } from '../../frame/html.ts';

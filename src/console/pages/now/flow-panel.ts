@@ -55,7 +55,7 @@ export function flowPanel(flow: FlowBody, sites: readonly string[], { base, orig
   });
 }
 
-/** What came and what it came to, in words. */
+/** How many purchases came, and how many completed, in words. */
 export function flowText({ from }: FlowBody, { came, completed, usuallyCompleted }: FlowPicture): string {
   const usually = usuallyCompleted === null ? '' : `, usually ${number(usuallyCompleted)}`;
   return `${clockTime(Date.parse(from)).slice(0, 5)}: ${number(came)} came, ${number(completed)} completed${usually}`;

@@ -48,7 +48,7 @@ export function healthStrip({ sites, subscribers, replicas }: OverviewBody, { ba
   });
 }
 
-/** Those in trouble first, so that a list that is cut leaves out well ones; else as they are. */
+/** Items in trouble first, so that a list that is cut leaves out well ones; else as they are. */
 function byTrouble<Item>(isFine: (item: Item) => boolean) {
   return (one: Item, other: Item): number => Number(isFine(one)) - Number(isFine(other));
 }

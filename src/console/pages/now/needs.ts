@@ -24,7 +24,7 @@ export function needShape({ kind, severity }: Pick<Need, 'kind' | 'severity'>): 
   return severity === 'critical' ? 'critical' : (SHAPES[kind] ?? severity);
 }
 
-/** Nothing while nothing needs a person. */
+/** The list of needs; nothing while nothing needs a person. */
 export function needList(needs: readonly Need[], incidents: readonly ListedIncidentBody[], ask: Ask): Html {
   if (needs.length === 0) return NOTHING;
   const item = (need: Need, place: number): Html => {
@@ -57,7 +57,7 @@ function needItem(
   const shape = needShape(need);
   const long = from !== null && html`<span>For ${since(from, now)}.</span> `;
   const label = mayOperate ? action.label : 'Look';
-  // What to do is in the page of an incident, which knows more of it.
+  // The advice about an incident is on the incident's page, which knows more of it.
   const advice = kind !== 'incident' && html`<p class="small"><bdi>What to do: ${todo.replace(/\.$/, '')}.</bdi></p>`;
   return html`<li id="row-${rowId(about, kind)}">${icon(shape, shape)}<div class="what"><a href="${to}"><span class="vh">${severity}: </span><bdi>${tied(text)}</bdi></a><p>${long}${why !== null && html`<bdi>${tied(why)}.</bdi> `}${incident !== undefined && figures(incident)}</p>${advice}</div><div class="act"><a class="btn${isFirst ? ' first' : ''}" href="${to}">${label}<span class="vh">: ${text}</span></a></div></li>`;
 }

@@ -1,4 +1,4 @@
-/** What can be done to one purchase. What the API refuses is said on the purchase's page. */
+/** The acts on one purchase. The purchase's page shows what the API refuses. */
 import { refusalIn } from '../../frame/api-calls.ts';
 import type { View } from '../../frame/page.ts';
 import { type Ask, action, type GoOn } from '../../frame/page-route.ts';

@@ -1,4 +1,4 @@
-/** What was done to a purchase, as the address says it after a form was posted. */
+/** The act that was done to a purchase, as the address names it after a form was posted. */
 import type { ManyDoneBody } from '../../../api/purchases/many.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type Html, html, NOTHING } from '../../frame/html.ts';
@@ -32,7 +32,7 @@ const MANY: Readonly<Record<ManyDoneBody['act'], (count: number) => string>> = {
   stop: (count) => `${counted(count, 'purchase is', 'purchases are')} not polled any more. What is known of them stays.`,
 };
 
-/** What was done to many purchases, as the address says it. */
+/** The act that was done to many purchases, as the address names it. */
 export function manyDone(done: string | undefined): Html {
   const [, act, count] = /^(poll|announce|stop)-(\d{1,9})$/.exec(done ?? '') ?? [];
   return act === undefined ? NOTHING : html`<div data-choice-done>${flash(MANY[act as 'poll'](Number(count)))}</div>`;

@@ -4,7 +4,7 @@ import { type Html, html } from '../../frame/html.ts';
 
 const ID = '2f1c9a7e-51b3-4c0e-9d7a-0e6b4f1d2c11';
 
-/** What stands where the list of purchases would be. */
+/** The examples in place of a list of purchases. */
 export function examples(origin: string): Html {
   const http = `curl -X POST ${origin}/v1/purchases \\\n  -H 'content-type: application/json' \\\n  -d '{"purchaseId": "${ID}", "reference": "ORD-1"}'`;
   const command = `npx ${commandLine`watch ${ID}`} \\\n  --reference ORD-1`;

@@ -1,4 +1,4 @@
-/** What the address of the list says, and the form that writes it. */
+/** The filter in the address of the list, and the form that writes it. */
 import type { OverviewBody } from '../../../api/overview/overview.ts';
 import { OUTCOMES } from '../../../domain/purchases/outcome.ts';
 import { STATE_NAMES, stateBoth, statePlace, stateValue } from '../../../domain/purchases/states.ts';
@@ -87,7 +87,7 @@ ${problem !== null && html`<p class="problem" id="filter-problem" role="alert">$
 ${chips(overview, filter, base)}</form>`;
 }
 
-/** What the API said of a filter. */
+/** The API's refusal of a filter. */
 export interface Problem {
   readonly field: string | null;
   readonly says: string;
@@ -118,7 +118,7 @@ function chips({ purchases }: OverviewBody, filter: Filter, base: string): Html 
 ${chip('unreadable', 'unreadable', 'warning', withStatus('unreadable'))}${chip('given up', 'expired', 'off', withStatus('expired'))}${chip('stopped', 'stopped', 'off', withStatus('stopped'))}<span class="mute">The address keeps all of it.</span></nav>`;
 }
 
-/** What a filter asks for, in words: `at demo-se waiting for a Finnish bank that are stuck`; empty for no filter. */
+/** A filter's purchases in words: `at demo-se waiting for a Finnish bank that are stuck`; empty for no filter. */
 export function filterWords(filter: Filter): string {
   const { q, site, state, outcome, from, to, least, most, currency, status, stuck, reference } = filter;
   const value = stateValue(state);

@@ -1,4 +1,4 @@
-/** What happened to a purchase, as tables: its events with their deliveries, and its states. */
+/** The history of a purchase, as tables: its events with their deliveries, and its states. */
 import type { ExplanationBody } from '../../../api/purchases/explanation-body.ts';
 import type { DeliveryBody } from '../../../api/subscribers/fields.ts';
 import { checkoutEnd, stateWords } from '../../../domain/purchases/states.ts';

@@ -16,7 +16,7 @@ type Step = ExplanationBody['steps'][number];
 /** Of more receivers with nothing wrong, each has its line when a person asks for them. */
 const MOST_CALM = 4;
 
-/** What comes and why then, and how things stand. */
+/** The next steps, when and why they come, and how things stand. */
 export function nextPanel({ why, purchase, receivers }: Known, { base, now }: Ask): Html {
   // A receiver that gets nothing has a line of its own above.
   const held = new Set(receivers.filter(isHeld).map(({ name }) => name));

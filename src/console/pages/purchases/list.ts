@@ -19,9 +19,9 @@ const SHOWN = 50;
 
 export const listPage = page('/purchases', (ask) => listView(ask));
 
-/** What an act adds to the list. */
+/** The parts that an act adds to the list. */
 interface Acting {
-  /** What it would do, or why nothing. */
+  /** The effect that the act would have, or why it has none. */
   readonly note?: Html;
   /** The fields of the form that was posted: the boxes that were ticked. */
   readonly picked?: Ask['form'];
@@ -49,7 +49,7 @@ export async function listView(ask: Ask, acting: Acting | null = null): Promise<
       acting,
     });
   } catch (error) {
-    // What the address filters by may have been typed.
+    // A person may have typed the filter into the address.
     const { errors, message } = refusalIn(error, ({ status: is }) => is === 400);
     const problem = { field: errors[0]?.field ?? null, says: message };
     const list = nothingHere(
@@ -127,7 +127,7 @@ function listed({ data, nextCursor }: Listed<PurchaseBody>, filter: Filter, ask:
   return html`${table(data, filter, ask, picked)}${foot}${mayOperate && bar(queryOf(filter), base, picked)}`;
 }
 
-/** What can be done to the chosen ones. */
+/** The acts for the chosen purchases. */
 function bar(of: string, base: string, picked: Ask['form']): Html {
   return html`<form class="do-bar" id="choose" method="post" action="${base}/purchases/act${of}"><b data-chosen>With the ticked ones</b><button class="btn" name="act" value="poll">Poll<span class="more-words"> now</span></button><button class="btn" name="act" value="announce">Announce<span class="more-words"> again</span></button><button class="btn" name="act" value="stop">Stop<span class="more-words"> watching</span></button>
 <label class="inline"><input type="checkbox" name="all" value="on"${picked.all === 'on' && html` checked`}> all that match, on all pages</label><button class="btn right" type="button" data-choose-none hidden>Choose none</button></form>`;

@@ -1,4 +1,4 @@
-/** What is done to many purchases of the list: said first, done with the second press. */
+/** The acts on many purchases of the list: the first press shows the effect, the second one does the act. */
 import type { ManyDoneBody } from '../../../api/purchases/many.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { queryOf, refusalIn } from '../../frame/api-calls.ts';

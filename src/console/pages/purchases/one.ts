@@ -53,11 +53,11 @@ ${meaning !== null && html`<p class="sub">${meaning}</p>`}${matters(known)}
 ${actions(purchase, ask)}${receiverLines(known, ask)}</div>`;
 }
 
-/** Of these a line with a button stands below, for each receiver. */
+/** Troubles of receivers: for each of these a line with a button stands below. */
 const OF_RECEIVERS: ReadonlySet<string> = new Set(['subscriber_off', 'subscriber_paused', 'subscriber_unreached']);
 const MOST_MATTERS = 3;
 
-/** What is the matter with the purchase itself; that all is well only where nothing is. */
+/** The troubles of the purchase itself; that all is well only where there is no trouble at all. */
 function matters({ why }: Known): Html {
   const own = why.matters.filter(({ code }) => !OF_RECEIVERS.has(code));
   const texts = why.matters.length === 0 ? [why.verdict] : own.slice(0, MOST_MATTERS).map(({ text }) => text);

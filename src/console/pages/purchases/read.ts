@@ -1,4 +1,4 @@
-/** What a purchase's page reads. */
+/** Reads the data of a purchase's page. */
 import type { OverviewBody } from '../../../api/overview/overview.ts';
 import type { ExplanationBody } from '../../../api/purchases/explanation-body.ts';
 import type { PurchaseBody } from '../../../api/purchases/purchase-body.ts';

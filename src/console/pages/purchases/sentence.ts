@@ -1,4 +1,4 @@
-/** What matters of a purchase, in one sentence. */
+/** The most important facts of a purchase, in one sentence. */
 import type { ExplanationBody } from '../../../api/purchases/explanation-body.ts';
 import type { PurchaseDetailsBody } from '../../../api/purchases/purchases.ts';
 import { isCustomerAtWork } from '../../../domain/polling/poll-plan.ts';
@@ -31,7 +31,7 @@ export function purchaseSentence(purchase: PurchaseDetailsBody, why: Explanation
   return `${begin} for ${stayText(stay, now)}${long}${sum}.`;
 }
 
-/** What the state means, in the words of the specification; null where the sentence says all of it. */
+/** The meaning of the state, in the words of the specification; null where the sentence says all of it. */
 export function meaningOf({ state }: Pick<PurchaseDetailsBody, 'state'>): string | null {
   if (state === null || state.value === PAID) return null;
   return `${knownState(state.value)?.meaning ?? 'The specification does not list this state'}.`;

@@ -8,7 +8,7 @@ import { type Html, html } from '../../frame/html.ts';
 import type { Ask } from '../../frame/page-route.ts';
 import { field, refusalNote, type Tried } from '../../parts/fields.ts';
 
-/** What the address names beside settings, as the API names it. */
+/** Parameters of the address beside settings, by their names in the API. */
 export const ABOUT = ['from', 'to', 'site', 'ignoreSilences'] as const;
 /** The time that the form begins with. */
 export const FIRST_SPAN = '7d';

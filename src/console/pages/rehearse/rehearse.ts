@@ -56,7 +56,7 @@ ${content}`;
   return { title: 'Rehearse', place: 'rehearse', crumb: 'Rehearse', body, isLive: false };
 }
 
-/** What the address asks for, by the names of the API: no field that is empty, and no setting that is as it is at the daemon. */
+/** The parameters of the address, by their names in the API: none that is empty but `from`, no setting as it is at the daemon. */
 function wantedOf(query: Ask['query'], present: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   const about = ABOUT.filter((name) => query[name] !== undefined && (name === 'from' || query[name] !== ''));
   const settings = [...present].filter(([name, was]) => query[name] !== undefined && query[name] !== '' && query[name] !== was);

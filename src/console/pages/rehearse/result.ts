@@ -1,4 +1,4 @@
-/** What came of a rehearsal: the timeline, the numbers, the messages, and what the result rests on. */
+/** The result of a rehearsal: the timeline, the numbers, the messages, and the facts on which the result rests. */
 
 import { type MessageSums, type RehearsalBody, type ShownIncident, STAGES } from '../../../actions/rehearse/body.ts';
 import { reuseText } from '../../../domain/incidents/paid-twice.ts';
@@ -91,7 +91,7 @@ const WORDS: Readonly<Record<(typeof STAGES)[number], string>> = {
   paid_twice: 'Alerts: orders paid twice',
 };
 
-/** What would have been said, first to last. */
+/** The messages that would have been sent, first to last. */
 export function messagesPanel({ rehearsed, present, from, to }: RehearsalBody): Html {
   const span = Date.parse(to) - Date.parse(from);
   const { said, messages } = rehearsed;
@@ -112,7 +112,7 @@ export function messagesPanel({ rehearsed, present, from, to }: RehearsalBody): 
   });
 }
 
-/** What the result rests on. */
+/** The facts and assumptions on which the result rests. */
 export function basisPanel({ stays, taughtSince, channelInvented, limits, reusing }: RehearsalBody): Html {
   const taught =
     taughtSince === null

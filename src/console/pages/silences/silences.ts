@@ -16,7 +16,7 @@ import { when } from '../../parts/time.ts';
 import { addForm, FIELDS } from './add-form.ts';
 
 const AT_ONCE = 50;
-/** Those that hold or will are few: the sentence counts them. */
+/** Silences that hold or will are few: the sentence counts them. */
 const MOST_CURRENT = 200;
 
 export const silencePages = [
@@ -108,7 +108,7 @@ function row(silence: SilenceBody, ask: Ask, held: (silence: SilenceBody) => str
   return html`<tr id="row-${id}"><th scope="row"><bdi>${scopeText(silence)}</bdi><small class="id">${id}</small></th><td class="wide"><bdi>${reason}</bdi></td><td class="wide" data-l="by"><bdi>${by}</bdi></td><td data-l="from">${when(startsAt, now)}</td><td data-l="until">${when(endsAt, now)}</td><td class="wide ending">${shown}${!(is === 'over' || !ask.mayOperate) && ending(silence, ask, held(silence))}</td></tr>`;
 }
 
-/** What ending it does, before it is done. */
+/** The form that ends a silence, and says before what that does. */
 function ending({ id, status: is }: SilenceBody, { base }: Ask, count: string): Html {
   const says =
     is === 'active'

@@ -36,7 +36,7 @@ export function tokenOf(replicas: readonly Replica[], now: number): Html | strin
   return html`token, ${Date.parse(first) < now ? 'ended' : 'valid until'} ${when(first, now)}`;
 }
 
-/** All of them, one in a row. */
+/** All replicas, one in a row. */
 export function replicasPanel({ replicas }: SiteBody, { now }: Ask): Html {
   const row = ({ replica, writtenAt, breaker, calls, token }: Replica): Html => {
     const [kind, word] = BREAKERS[breaker.state];

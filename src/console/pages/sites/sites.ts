@@ -55,7 +55,7 @@ export const sitePages = [
   }),
 ];
 
-/** Those that cannot be read first, then those with open incidents. */
+/** Sites that cannot be read first, then those with open incidents. */
 function troubledFirst(a: Overview, b: Overview): number {
   const silent = ({ answers, unpolled }: Overview): number => Number(!answers || unpolled > 0);
   return silent(b) - silent(a) || b.openIncidents - a.openIncidents;

@@ -1,4 +1,4 @@
-/** What the forms of a subscriber's page post to. What the API refuses is shown on that page again, beside what was typed. */
+/** Posts of the forms of a subscriber's page, which shows what the API refuses beside the values that were typed. */
 
 import { readMoment } from '../../../actions/subscribers/moment.ts';
 import type { NewSecretBody } from '../../../api/subscribers/actions.ts';

@@ -18,7 +18,7 @@ const FORMATS = [
 /** The fields of both forms. `has`: the subscriber that is changed; `sites`: of the settings. */
 export function sharedFields(tried: Tried, sites: readonly string[], has: SubscriberBody | null = null) {
   const boxes = (name: 'types' | 'sites' | 'states', legend: string, known: readonly string[], word?: typeof stateBoth): Html =>
-    // What it has, and is no longer known, can be taken away.
+    // A value that the subscriber has, and that is no longer known, can be taken away.
     tickBoxes({ name, legend }, [...new Set([...known, ...(has?.[name] ?? []).map(String)])], tried, word);
   return {
     types: boxes('types', 'Types of events; none ticked: all', EVENT_TYPES),

@@ -6,7 +6,7 @@ import { field, refusalNote, type Tried } from '../../parts/fields.ts';
 import { ticked } from '../../parts/tick-boxes.ts';
 import { FIELDS, headersOf, sharedFields } from './add-form.ts';
 
-/** What the form begins with: the subscriber as it is. Its address and the values of its headers are secrets, and are not there. */
+/** The form's first values: the subscriber as it is. Its address and the values of its headers are secrets, and are not there. */
 export function editBegins({ types, sites, states, format, publicKey, description }: SubscriberBody): Tried['values'] {
   const ticks = Object.entries({ types, sites, states }).flatMap(([name, list]) =>
     (list ?? []).map((each) => [`${name}:${each}`, 'on'] as const),

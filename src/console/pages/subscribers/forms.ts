@@ -1,4 +1,4 @@
-/** What a person may do with a subscriber. What sends or takes away says first what will happen to how many. */
+/** The acts on a subscriber. An act that sends or takes away says first what will happen to how many deliveries. */
 import type { OverviewBody } from '../../../api/overview/overview.ts';
 import type { ReplayBody, SubscriberBody } from '../../../api/subscribers/fields.ts';
 import type { Undelivered } from '../../../domain/deliveries/delivery-status.ts';
@@ -19,7 +19,7 @@ export interface DryRun {
   readonly fields: Readonly<Record<string, string>>;
 }
 
-/** What a form was posted with, and what came of it; which form it was is `at`. */
+/** The values with which a form was posted, and the result; `at` names the form. */
 export interface Posted extends Tried {
   readonly at: 'edit' | 'replay' | 'retry' | 'rotate' | 'other';
   readonly dryRun: DryRun | null;
@@ -27,12 +27,12 @@ export interface Posted extends Tried {
 
 export const NOTHING_POSTED: Posted = { at: 'other', values: {}, refusal: null, dryRun: null };
 
-/** What was typed into one of the forms, or what it begins with. */
+/** The values typed into one of the forms, or those with which it begins. */
 const triedIn = (posted: Posted, at: Posted['at'], begins: Tried['values'] = {}): Tried =>
   posted.at === at ? posted : { values: begins, refusal: null };
 const pathOf = ({ base }: Ask, name: string): string => `${base}/subscribers/${encodeURIComponent(name)}`;
 
-/** Resume, test: what takes nothing away. */
+/** Resume, test: the acts that take nothing away. */
 export function mainActions({ name, health }: Receiver, ask: Ask): Html {
   const button = (action: string, word: string, kind = '', value = ''): Html =>
     html`<form method="post" action="${pathOf(ask, name)}/${action}"><button class="btn ${kind}"${value !== '' && html` name="status" value="${value}"`}>${word}</button></form>`;
@@ -72,7 +72,7 @@ export function retryPanel({ name }: SubscriberBody, ask: Ask, posted: Posted): 
   });
 }
 
-/** What a dry run found; the button repeats the number. */
+/** The result of a dry run; the button repeats the number. */
 function confirmation(name: string, ask: Ask, { of, found, fields }: DryRun): Html {
   const { count, waiting, oldest, newest, expectedDrain, note } = found;
   const waits =

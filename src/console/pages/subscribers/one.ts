@@ -90,7 +90,7 @@ function head(receiver: Receiver | undefined, { name, statusReason }: Subscriber
   return html`<div class="head"><p>${healthMark(receiver)}${until}</p><h1 class="say">${sentenceOf(whole)}</h1>${error !== null && html`<p class="sub"><bdi>${error}</bdi></p>`}<p class="sub">${outlookOf(receiver, ask.now)}</p>${ask.mayOperate && mainActions(receiver, ask)}</div>`;
 }
 
-/** What was just done, by the word in the address. */
+/** The note about the act that was just done, by the word in the address. */
 async function doneText({ api, query, now }: Ask, name: string): Promise<Html> {
   const { done, delivery, count } = query;
   if (done === 'test' && /^dlv_\d{1,16}$/.test(delivery ?? '')) return testText({ api, now }, name, delivery!);

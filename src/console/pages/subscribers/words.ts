@@ -1,4 +1,4 @@
-/** What pages say of a subscriber: sentences that name it, what it answered, and what comes next. */
+/** Texts about a subscriber for pages: sentences that name it, its answers, and what comes next. */
 import type { SubscriberBody } from '../../../api/subscribers/fields.ts';
 import { FAILURES_TO_PAUSE, FAILURES_TO_SWITCH_OFF, pauseAfter } from '../../../domain/deliveries/subscriber-health.ts';
 import { afterFailures, isAskedFor } from '../../../domain/deliveries/subscriber-state.ts';
@@ -13,7 +13,7 @@ import { when } from '../../parts/time.ts';
 /** Characters of an error within the sentence; the page has the whole error below. */
 const LONGEST_ERROR = 160;
 
-/** What went wrong, as far as the sentence has room. */
+/** An error, as far as the sentence has room. */
 const shortened = (error: string | null): string => {
   const text = error ?? 'no reason is known';
   return tied(lower(text.length <= LONGEST_ERROR ? text : `${text.slice(0, LONGEST_ERROR - 1)}…`));
@@ -25,7 +25,7 @@ export function wholeError({ statusReason, health }: Receiver & Pick<SubscriberB
   return health.status !== 'ok' && error !== null && error.length > LONGEST_ERROR ? error : null;
 }
 
-/** How it is, in a sentence that begins with its name. */
+/** How the subscriber is, in a sentence that begins with its name. */
 export function sentenceOf({ name, statusReason, health, waiting }: Receiver & Pick<SubscriberBody, 'statusReason'>): Html {
   const waits = waitingText({ waiting });
   const rest = waits === '' ? '' : ` ${capital(waits)}; none is lost.`;
@@ -44,7 +44,7 @@ export function sentenceOf({ name, statusReason, health, waiting }: Receiver & P
   }
 }
 
-/** What comes next, and what a person may do. */
+/** The next try, and what a person may do. */
 export function outlookOf({ name, health }: Receiver, now: Instant): Html {
   const { status, failures, pausedUntil, ourFailures } = health;
   if (status === 'off') return html`Nothing is sent to it. Switched on again, it gets what is parked, in order.`;

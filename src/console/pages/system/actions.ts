@@ -1,4 +1,4 @@
-/** What was changed, by whom and from where. */
+/** The changes that people and programs made, by whom and from where. */
 import type { ActionBody } from '../../../api/access/actions.ts';
 import { type Listed, queryOf } from '../../frame/api-calls.ts';
 import { type Html, html } from '../../frame/html.ts';

@@ -10,7 +10,7 @@ import { clockTime } from '../../parts/time.ts';
 type Finding = DoctorBody['findings'][number];
 
 const SHAPES = { ok: 'ok', warning: 'warning', failed: 'critical' } as const;
-/** Those that need a person first. */
+/** Findings that need a person come first. */
 const ORDER = ['failed', 'warning', 'ok'] as const;
 
 /** One after the other, each with what to do about it. */
@@ -20,7 +20,7 @@ export function findingList(findings: readonly Finding[]): Html {
   return html`<ul class="rows">${findings.map(item)}</ul>`;
 }
 
-/** What doctor found, when the person asked for it just now, and the form that asks. */
+/** The findings of doctor, when the person asked for them just now, and the form that asks. */
 export function doctorPanel(found: DoctorBody | null, { base, mayOperate, now }: Ask): Html {
   const form = mayOperate
     ? html`<form class="body stack" method="post" action="${base}/system/doctor#doctor"><p class="small">Checks settings, database, daemons, each site with its credentials, and every receiver, with real calls from the daemon's machine. It changes nothing, and takes up to a minute while something does not answer.</p><label class="inline"><input type="checkbox" name="send" value="on"> send receivers a signed event of the type subscriber.test, too, but for those that are paused or off</label><p><button class="btn first">Run doctor${found === null ? '' : ' again'}</button></p></form>`

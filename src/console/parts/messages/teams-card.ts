@@ -5,7 +5,7 @@ import { type Html, html } from '../../frame/html.ts';
 type Block = TeamsMessage['attachments'][0]['content']['body'][number];
 type Text = Extract<Block, { type: 'TextBlock' }>;
 
-/** What the Markdown of cards knows: an escaped sign, a link, an entity. */
+/** The Markdown that cards know: an escaped sign, a link, an entity. */
 const MARK = /\\(?<sign>[\s\S])|\[(?<label>(?:\\[\s\S]|[^\]\\])*)\]\((?<url>[^)\s]*)\)|&(?<entity>amp|lt|gt);/gu;
 const ENTITIES = { amp: '&', lt: '<', gt: '>' } as const;
 /** Keeps clients from making links of texts, and is not seen. */

@@ -15,7 +15,7 @@ interface ChoiceContext extends Pick<Deps, 'clock' | 'ownership'> {
 }
 
 export type Choice =
-  /** This delivery leaves; its slot is taken. */
+  /** The delivery leaves; its slot is taken. */
   | { readonly kind: 'send'; readonly delivery: DueDelivery; readonly epoch: number }
   /** The pause is over: the right to try has to be claimed. */
   | { readonly kind: 'claim' }
@@ -61,7 +61,7 @@ export function choose(subscriber: Subscriber, context: ChoiceContext): Choice {
   return DROPPED;
 }
 
-/** What keeps the subscriber from getting anything now; null: nothing does. */
+/** The obstacle that keeps the subscriber from getting anything now; null: there is none. */
 function obstacleFor(subscriber: Subscriber, { clock, knownSubscribers }: ChoiceContext): Choice | null {
   const { queue, pace, health, recipient } = subscriber;
   const now = clock.now();

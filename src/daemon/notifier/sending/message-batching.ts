@@ -49,7 +49,7 @@ interface MessageBatchingOptions extends Pick<Deps, 'sql' | 'clock' | 'log'> {
   read<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** What the hour and the last message leave: nothing may be sent yet, or one message, which may be the last of the hour. */
+/** The room that the hour and the last message leave: no message may be sent yet, or one, which may be the last of the hour. */
 type Room = Exclude<BatchPlan, { kind: 'go' | 'unknown' }> | { readonly kind: 'room'; readonly isLast: boolean };
 
 export function createMessageBatching({ sql, clock, log, read }: MessageBatchingOptions) {

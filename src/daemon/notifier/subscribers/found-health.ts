@@ -6,7 +6,7 @@ import { endOwnFailures, noteOwnSaved, type StoredHealth, takeOver } from './hea
 import { restUntil } from './pace.ts';
 import { type Subscriber, unload } from './subscriber.ts';
 
-/** What the database has of a subscriber's health, and what memory knew of that when the read began. */
+/** A subscriber's health as the database has it, and as memory had it when the read began. */
 export interface FoundHealth {
   readonly subscriber: Subscriber;
   readonly is: StoredHealth;

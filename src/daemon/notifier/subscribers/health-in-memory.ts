@@ -13,7 +13,7 @@ export interface OwnFailures {
   until: Instant;
   since: Instant | null;
   error: string | null;
-  /** What the database has of them. */
+  /** The failures as the database has them. */
   saved: Unreached | null;
 }
 
@@ -29,7 +29,7 @@ export interface HealthInMemory {
   readonly own: OwnFailures;
 }
 
-/** What the database has of a subscriber's health. */
+/** A subscriber's health as the database has it. */
 export interface StoredHealth {
   readonly health: SubscriberHealth | null;
   readonly unreached: Unreached | null;

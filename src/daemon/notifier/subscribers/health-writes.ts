@@ -53,7 +53,7 @@ export function createHealthWrites({ sql, clock, log, replica }: HealthWritesOpt
     }
   };
 
-  /** This replica counts its failures but does not see other replicas' successes: the failures may come from one event alone. */
+  /** Ends a pause: the replica does not see other replicas' successes, so its failures may come from one event alone. */
   const endPause = ({ recipient, health, reading }: Subscriber, current: SubscriberHealth): void => {
     if (health.current !== current) return;
     setHealth(health, null);

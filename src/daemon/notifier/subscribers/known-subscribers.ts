@@ -43,7 +43,7 @@ export function createKnownSubscribers(options: OpenChannelsOptions) {
     entries.delete(id);
     if (entry) channels.close(entry.subscriber.recipient.channel);
   };
-  /** Those that are off, too. */
+  /** All subscribers, those that are off included. */
   const all = (): Subscriber[] => [...entries.values()].map(({ subscriber }) => subscriber);
   /** Drops every subscriber; the next refresh reads all of them. */
   const forgetAll = (): void => [...entries.keys()].forEach(forget);

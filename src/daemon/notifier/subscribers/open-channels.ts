@@ -85,7 +85,7 @@ function openStored(row: StoredSubscriber, { secrets, settings }: OpenChannelsOp
 
 function openConfigured(row: StoredSubscriber, { configured }: OpenChannelsOptions): Placed | { detail: string } {
   const found = configured.find(({ definition }) => definition.name === row.name);
-  // What is sent to an old address of a channel for people may be lost, and a refusal of the old address says nothing about the new one.
+  // A message to an old address of a channel for people may be lost, and a refusal by it says nothing about the new address.
   if (found !== undefined && row.audience === 'people' && found.definition.addressHash !== row.addressHash) {
     return { detail: 'Another daemon was started later with another address for it.' };
   }

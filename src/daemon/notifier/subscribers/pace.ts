@@ -1,4 +1,4 @@
-/** What a subscriber has in flight, and until when nothing is sent to it. Written by the functions of this file alone. */
+/** How much a subscriber has in flight, and until when nothing is sent to it. Written by the functions of this file alone. */
 import type { Instant, Milliseconds } from '../../../domain/values/time.ts';
 
 export interface Pace {

@@ -19,7 +19,7 @@ import { endOwnFailures, forget, grow, noteOwnFailure, pause, setHealth, setTryi
 import { createHealthWrites, type HealthWritesOptions } from './health-writes.ts';
 import { type Subscriber, unload } from './subscriber.ts';
 
-/** What follows from an attempt's end: for how long nothing is sent, and why the subscriber is to be switched off, or null. */
+/** The consequences of an attempt's end: for how long nothing is sent, and why the subscriber is to be switched off, or null. */
 export interface AfterAttempt {
   readonly hold: Milliseconds;
   readonly switchOff: string | null;

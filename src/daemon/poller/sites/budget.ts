@@ -1,5 +1,5 @@
 /**
- * This replica's part of a site's calls a second, as a leaky bucket: calls are spaced evenly and a pause buys only a
+ * The part of a site's calls a second that this replica has, as a leaky bucket: calls are spaced evenly and a pause buys only a
  * small burst, so that in no second more calls leave than allowed.
  */
 import type { Milliseconds } from '../../../domain/values/time.ts';

@@ -1,4 +1,4 @@
-/** What the poller needs of a site: its limits, and the calls that its client makes. */
+/** A site as the poller needs it: its limits, and the calls that its client makes. */
 import type { CheckoutClient } from '../../../checkout/client.ts';
 import type { SiteSettings } from '../../../config/settings.ts';
 

@@ -15,7 +15,7 @@ import { createKnownBreaker } from './known-breaker.ts';
 import { createSiteReach } from './site-reach.ts';
 import { createTurns } from './turns.ts';
 
-/** What the poller needs of a site. */
+/** The limits and calls of a site that the poller needs. */
 export interface PolledSite {
   readonly name: string;
   /** Calls a second over all replicas together. */

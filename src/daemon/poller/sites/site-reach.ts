@@ -23,7 +23,7 @@ import type { Instant, Milliseconds } from '../../../domain/values/time.ts';
 import type { SiteCondition, SiteVerdict } from '../../../postgres/polling/sites.ts';
 import { createSiteReports, type SiteFindings, type SiteReachOptions } from './site-reports.ts';
 
-/** What the answers to this process have shown; written by the functions of this file alone. */
+/** Findings from the answers to this process; written by the functions of this file alone. */
 interface Answers {
   reach: SiteReadability;
   readonly recent: RecentAnswers;
@@ -45,7 +45,7 @@ export function createSiteReach(site: string, options: SiteReachOptions) {
     ...{ reach: UNTRIED, recent: newRecentAnswers(), isDown: true, latest: 'unclear' },
     ...{ lastSuccessAt: null, lastReadAt: null, lastReadWellAt: null, firstSeenAt: null },
   };
-  /** What is known of the reach, the other replicas' knowledge of the site included. */
+  /** The readability of the site, the other replicas' knowledge of it included. */
   const reach = (): SiteReadability => {
     const { wasRead, isKnownSite } = answers.reach;
     const condition = reports.condition();

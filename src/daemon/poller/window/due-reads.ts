@@ -4,7 +4,7 @@ import { type Cursor, dueSlot, LAST_SLOT, type QueueRead } from '../../../postgr
 import type { Cursors } from './cursors.ts';
 import type { Window } from './window.ts';
 
-/** What is to be read into a window, from one of its queues. */
+/** A read of purchases into a window, from one of its queues. */
 export interface WindowRead extends QueueRead {
   readonly window: Window;
   readonly queue: Pick<Cursors, 'moved'>;
@@ -18,7 +18,7 @@ const ROWS_PER_SHARD = 300;
 const BULK_ROWS_PER_SHARD = 50;
 /** Room for fewer rows than this is worth a query only while no poll is due. */
 const FEWEST_ROWS = 64;
-/** What one statement reads at most: index ranges, and rows. */
+/** The most that one statement reads: index ranges, and rows. */
 const MOST_RANGES = 4_096;
 const MOST_ROWS = 20_000;
 

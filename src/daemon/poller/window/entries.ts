@@ -28,7 +28,7 @@ export interface Entry {
   newer: QueuedPurchase | null;
 }
 
-/** What a busy entry becomes. */
+/** The fields that a busy entry gets when it is put back. */
 export type Next = Pick<Entry, 'purchase' | 'dueAt' | 'slot'>;
 
 /** Each kind has room of its own: purchases that go first, purchases of a bulk registration before their first poll, and all others. */

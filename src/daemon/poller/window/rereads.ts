@@ -38,7 +38,7 @@ export function createRereads({ monotonic }: Pick<Clock, 'monotonic'>) {
       for (const id of ids) leavers.delete(id);
       return ids;
     },
-    /** These were loaded. */
+    /** The purchases with these ids were loaded. */
     done: (ids: readonly number[]): void => {
       for (const id of ids) from.delete(id);
     },

@@ -10,8 +10,8 @@
  * A full window holds what is due first: purchases of later slots leave it, and their cursors move back to them. While
  * something due has no room (pressure), a purchase leaves memory with its poll, for a later slot than the present one.
  *
- * What goes first enters memory ahead of its cursor. First polls of bulk registrations have a queue, cursors and room of their own,
- * so that neither waits for the other.
+ * Purchases that go first enter memory ahead of their cursor. First polls of bulk registrations have a queue, cursors and room of
+ * their own, so that neither waits for the other.
  */
 
 import { pollRank } from '../../../domain/polling/poll-rank.ts';

@@ -36,7 +36,7 @@ export const registerPages = [
   },
 ];
 
-/** What a form had, and what became of it. */
+/** The result of a posted form. */
 interface Shown {
   readonly errors?: readonly FieldError[];
   readonly problem?: string;
@@ -128,7 +128,7 @@ function firstPollsText({ firstPolls }: Shown): string {
   return ` ${counted(waiting, 'first poll')} of purchases that were registered together ${waiting === 1 ? 'is' : 'are'} to come${within}; ${SINGLES_FIRST}.`;
 }
 
-/** What became of the lines, with every bad one. */
+/** The result of registering lines, with every bad line. */
 function result({ created, existing, bad, unused, unlikely, problem }: Pasted, base: string, firsts: string): Html {
   if (problem !== null) return html``;
   const done =
@@ -161,7 +161,7 @@ function unlikelyNote(unlikely: Pasted['unlikely'], base: string): Html {
   return html`<div class="note warning" role="status">${icon('warning', 'warning')}<div><p><b>${counted(unlikely.length, 'line')} may hold no Purchase ID</b>: an id has digits and no spaces. ${unlikely.length === 1 ? 'It is' : 'They are'} registered all the same. If one is no id, open it and stop watching it.</p><ul>${shown}${more > 0 && html`<li>and ${number(more)} more</li>`}</ul></div></div>`;
 }
 
-/** What a form had, and the reasons why it was refused. */
+/** The values of a form, and the reasons why the form was refused. */
 const triedOf = ({ form }: Ask, { errors = [], problem = '' }: Shown): Tried => ({
   values: form,
   refusal: errors.length + problem.length === 0 ? null : { message: problem, errors, status: 400 },
@@ -183,7 +183,7 @@ ${field({ name: 'metadata', label: metadata, tried, isLong: true, rows: 2, place
 function linesForm(ask: Ask, sites: readonly string[], shown: Shown): Html {
   const { pasted } = shown;
   const { form } = ask;
-  // What is good is registered: what is left to mend is what was bad.
+  // Good lines are registered: only the bad ones are left to mend.
   const left =
     pasted === undefined || pasted.problem !== null
       ? (form.lines ?? '')

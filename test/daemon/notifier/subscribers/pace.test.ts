@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { begin, end, isHeldBack, newPace, noteMessage } from '../../../../src/daemon/notifier/subscribers/pace.ts';
+
+test('a hold from before the clock was set back is over', () => {
+  const now = 1_800_000_000_000;
+  const held = [null, now, now + 5_000, now + 3_600_000].map((heldUntil) => isHeldBack({ heldUntil }, now));
+  expect(held).toEqual([false, false, true, false]);
+});
+
+test('retries and replays in flight are counted apart', () => {
+  const pace = newPace();
+  begin(pace, false);
+  begin(pace, true);
+  expect(pace).toMatchObject({ inFlight: 2, lateInFlight: 1 });
+  end(pace, true);
+  end(pace, false);
+  expect(pace).toEqual(newPace());
+});
+
+test('of messages of several replicas the latest counts', () => {
+  const pace = newPace();
+  for (const at of [5, 9, 7]) noteMessage(pace, at);
+  expect(pace.takenAt).toBe(9);
+});
