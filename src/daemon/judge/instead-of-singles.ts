@@ -17,7 +17,7 @@ export interface InsteadOfSingles {
 
 const NOTHING: InsteadOfSingles = { singles: null, takenOver: [] };
 
-/** Whether people hear of an incident's start who get alerts about single checkouts: from then on they get none in its state. */
+/** Whether a message of an incident's start goes to a channel that is alerted of single checkouts: from then on the channel is alerted of none in its state. */
 export function replacesSingles({ alert, messages }: IncidentVerdict, channels: readonly ChannelRule[]): boolean {
   const reached = channels.filter(({ name }) => messages.some((message) => message.channels.includes(name)));
   return (alert === 'opened' || alert === 'reopened') && reached.some((channel) => modeOf(channel) === 'auto');

@@ -94,7 +94,7 @@ export function stuckData(
   };
 }
 
-/** What a message told people of an incident; null when there is none that can be read. */
+/** The data of a message to people; null when there is no message, or none that can be read. */
 export const alertedData = (last: { readonly body: string } | null) =>
   last === null ? null : (readPeopleEvent(last.body)?.data ?? null);
 

@@ -16,14 +16,12 @@ import { silencesAt } from './silences.ts';
  * `usual` is brought up to date as well.
  */
 export async function readLook(sql: Queries, { now, most, usual }: { now: Instant; most: number; usual: UsualReader }) {
-  const [stays, detections, incidents, symptoms] = await Promise.all([
-    loadStays(sql, most),
-    loadDetections(sql),
-    openIncidents(sql, now),
-    presentSymptoms(sql, now),
-  ]);
+  // One statement after the other, on one connection: the others are the poller's.
+  const stays = await loadStays(sql, most);
   if (stays.length > 0) await usual.refresh(now);
-  return { stays, detections, incidents, symptoms };
+  const detections = await loadDetections(sql);
+  const incidents = await openIncidents(sql, now);
+  return { stays, detections, incidents, symptoms: await presentSymptoms(sql, now) };
 }
 
 /** The symptoms, after failures were ended that no answer would ever end. */
@@ -38,12 +36,13 @@ export async function readSurroundings(
   sql: Queries,
   { now, alarms, incidents }: { now: Instant; alarms: Parameters<typeof countStuck>[1]; incidents: readonly Incident[] },
 ) {
-  const ids = incidents.map(({ id }) => id);
-  const [overdue, silences, people, alerted] = await Promise.all([
-    countStuck(sql, alarms),
-    silencesAt(sql, now),
-    peopleChannels(sql, now),
-    channelsAlerted(sql, ids),
-  ]);
-  return { overdue, silences, people, alerted };
+  return {
+    overdue: await countStuck(sql, alarms),
+    silences: await silencesAt(sql, now),
+    people: await peopleChannels(sql, now),
+    alerted: await channelsAlerted(
+      sql,
+      incidents.map(({ id }) => id),
+    ),
+  };
 }
