@@ -111,9 +111,9 @@ export function createIncidentMessages({ sql, limits, sessionLength, channels: r
       if (incident.kind === 'unreachable') return unreachableStory(verdict, now, context);
       if (incident.kind === 'replica') return replicaStory(verdict, now, context);
       const replaced = replacesSingles(verdict, rules) ? usual : null;
-      const story = await readStory(sql, { incident, places: placesOf(verdict), usual: replaced, now });
+      const story = await readStory(sql, { incident, places: placesOf(verdict), limits, usual: replaced, now });
       const { singles, takenOver } = insteadOfSingles(verdict, story.singles, usual.of);
-      const stuck = stuckData(verdict, story, { ...context, limits, sessionLength });
+      const stuck = stuckData(verdict, story, { ...context, sessionLength });
       const data = { ...headOf(incident, story.row), kind: 'stuck', ...stuck, singles } as const;
       return { events: events(verdict, now, data, context), sentence: null, reason: data.alarm?.rule ?? null, takenOver };
     },

@@ -10,7 +10,7 @@ import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import type { readStory, StoryPlace } from '../../postgres/incidents/story.ts';
 import type { Deps } from '../deps.ts';
 
-interface StuckContext extends Pick<Deps, 'limits' | 'sessionLength'> {
+interface StuckContext extends Pick<Deps, 'sessionLength'> {
   readonly overdue: readonly StuckCount[];
   readonly detections: readonly Detection[];
 }
@@ -32,8 +32,8 @@ export const placesOf = (verdict: IncidentVerdict): StoryPlace[] =>
 /** The data of the event, but for what every incident's has. */
 export function stuckData(
   verdict: IncidentVerdict,
-  { oldest, money, evidence, left, last, earlier }: Awaited<ReturnType<typeof readStory>>,
-  { overdue, detections, limits, sessionLength }: StuckContext,
+  { limit, oldest, money, evidence, left, last, earlier }: Awaited<ReturnType<typeof readStory>>,
+  { overdue, detections, sessionLength }: StuckContext,
 ) {
   const { incident, parts } = verdict;
   const leaves = leavesOf(verdict);
@@ -45,8 +45,6 @@ export function stuckData(
   const toldCauses = told?.kind === 'stuck' ? told.causes : [];
   const causes =
     evidence === null ? toldCauses : rankCauses({ ...evidence, ...exitsTogether(ours.map(({ exits }) => exits)), sessionLength });
-  const [place] = places;
-  const limit = places.length === 1 ? limits.limitOf(place!.site, place!.state) : null;
   const alarm = incident.alarm ?? earliest(leaves);
   const waitingSince = overdue.filter(isOurs).flatMap(({ since }) => since ?? []);
   return {

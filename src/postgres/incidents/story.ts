@@ -4,6 +4,7 @@ import type { Incident } from '../../domain/incidents/incident.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 import { causeEvidence, earlierAnswer } from '../stays/evidence.ts';
+import type { Limits } from '../stays/limits.ts';
 import { moneyWaiting } from '../stays/money.ts';
 import { RECENT, type UsualReader } from '../stays/usual.ts';
 import { stuckPurchases } from './customers.ts';
@@ -24,7 +25,7 @@ export interface StoryPlace {
 const NAMED = 5;
 
 /**
- * What the message about an incident tells. Null is what is not asked: causes are looked for while the incident lasts; when it is
+ * What the message about an incident tells. Null is what is not asked: the limit is that of a single place; causes are looked for while the incident lasts; when it is
  * over, `left` counts who is stuck all the same and `last` is the last message. `usual`: given when the incident takes the place of
  * single alerts; brought up to date then.
  */
@@ -33,17 +34,20 @@ export async function readStory(
   {
     incident,
     places,
+    limits,
     usual,
     now,
-  }: { incident: Incident; places: readonly StoryPlace[]; usual: UsualReader | null; now: Instant },
+  }: { incident: Incident; places: readonly StoryPlace[]; limits: Limits; usual: UsualReader | null; now: Instant },
 ) {
   const { id, site, state, endedAt } = incident;
   const isOver = endedAt !== null;
   await usual?.refresh(now, RECENT);
+  const [place] = places;
   const [money] = await moneyWaiting(sql, [places]);
   return {
     row: await findIncident(sql, id),
     singles: usual === null ? null : await singlePlaces(sql, places),
+    limit: places.length === 1 ? limits.limitOf(place!.site, place!.state) : null,
     oldest: await stuckPurchases(sql, { places, limit: NAMED }),
     money: money!,
     evidence: isOver ? null : await causeEvidence(sql, { parts: places, since: Math.min(...places.map(({ since }) => since)) }),

@@ -4,9 +4,6 @@ import { draftOf, eventBody } from '../../../src/domain/events/make-event.ts';
 import { type Detection, newDetection } from '../../../src/domain/incidents/detection.ts';
 import { openIncident } from '../../../src/domain/incidents/incident.ts';
 import type { IncidentVerdict } from '../../../src/domain/incidents/judgement.ts';
-import { DEFAULT_POLL_POLICY, policyOf } from '../../../src/domain/polling/poll-plan.ts';
-import { createLimits } from '../../../src/postgres/stays/limits.ts';
-import { testClock } from '../../support/test-clock.ts';
 
 const MINUTE = 60_000;
 const T = Date.UTC(2026, 10, 20, 9, 15);
@@ -64,6 +61,7 @@ const part = (site: string) => ({ site, state: CARD, count: 4, lastWellAt: null,
 const story = (differs: Partial<Story> = {}): Story => ({
   row: null,
   singles: null,
+  limit: null,
   oldest: [],
   money: { waiting: [{ amount: '12.50', currency: 'EUR' }], unpriced: 1, counted: 3, atLeast: true },
   evidence: { parts: [part('se')], sites: 2, orders: 4, begunAgain: 0 },
@@ -79,15 +77,15 @@ const told = (verdict: IncidentVerdict, differs: Partial<Story> = {}, detections
       { site: 'no', state: CARD, count: 9, since: T - 50 * MINUTE },
     ],
     detections,
-    limits: createLimits({ sql: undefined as never, clock: testClock(), policy: DEFAULT_POLL_POLICY }),
     sessionLength: 20 * MINUTE,
   });
 
 test('an incident at one state of one site: its limit, its own customers and no others, the money, and why it may be', () => {
-  expect(told(alone)).toMatchObject({
+  const limit = { ms: 15 * MINUTE, source: 'default', dwell: null } as const;
+  expect(told(alone, { limit })).toMatchObject({
     since: new Date(T - 25 * MINUTE).toISOString(),
     count: 3,
-    limitMs: policyOf(DEFAULT_POLL_POLICY, CARD).stuckAfter,
+    limitMs: 15 * MINUTE,
     lately: { entrants: 9, overdue: 4 },
     noticedAfterMs: 20 * MINUTE,
     waiting: [{ amount: '12.50', currency: 'EUR' }],
@@ -98,15 +96,14 @@ test('an incident at one state of one site: its limit, its own customers and no 
   });
 });
 
-test('a parent: its places since each alarm, the largest part first, the alarm of the first part, and no limit', () => {
+test('a parent: its places since each alarm, the largest part first, and the alarm of the first part', () => {
   expect(placesOf(both).map(({ site, since, count }) => [site, since, count])).toEqual([
     ['se', T - 20 * MINUTE, 3],
     ['fi', T - 30 * MINUTE, 5],
   ]);
-  const { parts, limitMs, includes, lately, noticedAfterMs } = told(both, {}, [detection('se', []), detection('fi', [])]);
+  const { parts, includes, lately, noticedAfterMs } = told(both, {}, [detection('se', []), detection('fi', [])]);
   expect(parts.map(({ site }) => site)).toEqual(['fi', 'se']);
-  expect({ limitMs, includes, lately, noticedAfterMs }).toEqual({
-    limitMs: null,
+  expect({ includes, lately, noticedAfterMs }).toEqual({
     includes: ['inc_se', 'inc_fi'],
     lately: { entrants: 18, overdue: 8 },
     noticedAfterMs: 20 * MINUTE,
