@@ -18,6 +18,7 @@ import { createPoller } from './daemon/poller/poller.ts';
 import { polledSite } from './daemon/poller/sites/polled-site.ts';
 import { createActivity } from './daemon/shards/activity.ts';
 import { createErasures } from './daemon/shards/erasures.ts';
+import { leaseTimes } from './daemon/shards/lease.ts';
 import { createNames } from './daemon/shards/names.ts';
 import { createQueueWarning } from './daemon/shards/notification-queue.ts';
 import { createOwnership, type OwnershipKeeper } from './daemon/shards/ownership.ts';
@@ -60,8 +61,6 @@ export interface Replacements {
   /** Breaks off what waits while the app is created. */
   readonly signal?: AbortSignal;
 }
-
-const RENEW_EVERY = 2_000;
 
 /** The base that all parts are built from. */
 export type Base = ReturnType<typeof createBase>;
@@ -119,8 +118,7 @@ export function createParts(base: Base, clients: Clients, traces: Traces | null)
     meters,
     skippedTime,
     process: processIdentity(),
-    renewEvery: RENEW_EVERY,
-    ttl: longest + 4 * RENEW_EVERY,
+    ...leaseTimes(longest),
     secretsKeys: secrets?.keyIds ?? [],
     settings: digests,
     named: base.naming.named,

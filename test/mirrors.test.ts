@@ -43,7 +43,7 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   'stories/queue': ['daemon/poller/poller', 'daemon/poller/polls'],
   'stories/replica-trouble.long': ['daemon/upkeep/replica-troubles'],
   'stories/stored-secrets.long': ['daemon/upkeep/resealing'],
-  'stories/stuck': ['daemon/judge/incident-messages', 'daemon/judge/look', 'daemon/judge/people', 'daemon/judge/stuck-incident'],
+  'stories/stuck': ['daemon/judge/incident-messages', 'daemon/judge/people'],
   'stories/stuck-checkouts': ['daemon/judge/stuck-checkouts'],
   'stories/waiting-requests': ['daemon/notifier/sending/under-way'],
 };

@@ -1,7 +1,7 @@
 /** The daemon, without API and console as `start --worker` runs it by default, with poll intervals of the bench's choice. */
 
 import { Session } from 'node:inspector/promises';
-import type { StatePolicy } from '../../src/domain/purchases/states.ts';
+import type { StatePolicy } from '../../src/domain/polling/poll-plan.ts';
 import { type Parts, partsOf } from '../budget/parts.ts';
 import { answer } from './answer.ts';
 

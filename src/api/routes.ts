@@ -1,6 +1,6 @@
 /** The HTTP API for programs: mounts the resources; access; failures to problems. */
 
-import { ownFindings } from '../actions/doctor/system.ts';
+import { ownFindings } from '../actions/doctor/system-page.ts';
 import { createFeedHub } from '../actions/events/feed-hub.ts';
 import { createLimits } from '../actions/flow/limits.ts';
 import { recordAction } from '../actions/recorded.ts';
@@ -8,8 +8,8 @@ import { DAY } from '../domain/values/time.ts';
 import { seenCertificates } from '../runtime/http/certificates.ts';
 import { createMeters } from '../runtime/meters.ts';
 import { mountActions } from './access/actions.ts';
-import { mountKey } from './access/key.ts';
 import { createLineBudget, type LineBudget } from './access/line-budget.ts';
+import { mountKey } from './access/own-key.ts';
 import { mountSessions } from './access/sessions.ts';
 import { mountChannels } from './channels/channels.ts';
 import { mountEvents } from './events/events.ts';

@@ -1,7 +1,7 @@
 /** The settings for people: each value in the words it would be written in, where it came from, and never a secret. */
 import type * as z from 'zod';
-import { policyOf, policyOfSite } from '../domain/polling/poll-plan.ts';
-import { type StatePolicy, stateName, stateValue } from '../domain/purchases/states.ts';
+import { policyOf, policyOfSite, type StatePolicy } from '../domain/polling/poll-plan.ts';
+import { stateName, stateValue } from '../domain/purchases/states.ts';
 import { formatDuration } from '../domain/values/duration.ts';
 import { wayText } from '../domain/values/way.ts';
 import { sharesOf, sharesText } from './kinds/connection-shares.ts';

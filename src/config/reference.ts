@@ -1,6 +1,7 @@
 /** Documents about the settings: the reference for people and the JSON Schema for editors. */
 import * as z from 'zod';
-import { DEFAULT_STATE_POLICY, knownState, STATE_NAMES } from '../domain/purchases/states.ts';
+import { DEFAULT_POLL_POLICY, defaultPolicyOf } from '../domain/polling/poll-plan.ts';
+import { knownState, STATE_NAMES } from '../domain/purchases/states.ts';
 import { planInWords } from './describe.ts';
 import { jsonSchema, notes } from './kinds/field.ts';
 import { pathText } from './kinds/problems.ts';
@@ -48,13 +49,15 @@ function settings(): string[][] {
 }
 
 function states(): string[][] {
-  const known = STATE_NAMES.map((name, value) => {
-    const { meaning, plan } = knownState(value)!;
-    return [String(value), `\`${name}\``, meaning, planInWords(plan)];
-  });
+  const known = STATE_NAMES.map((name, value) => [
+    String(value),
+    `\`${name}\``,
+    knownState(value)!.meaning,
+    planInWords(defaultPolicyOf(value)),
+  ]);
   return [
     ...known,
-    ['any other', '`default`', 'A state that the specification does not list', planInWords(DEFAULT_STATE_POLICY)],
+    ['any other', '`default`', 'A state that the specification does not list', planInWords(DEFAULT_POLL_POLICY.fallback)],
   ];
 }
 

@@ -1,8 +1,8 @@
 /** Settings that are only tried: when purchases count as stuck and who is alerted of what, from a file that no daemon reads, or one by one. */
 
 import type { StuckMode } from '../domain/incidents/audience.ts';
-import { policyOf } from '../domain/polling/poll-plan.ts';
-import { defaultPolicyOf, numberOf, STATE_NAMES, type StateName } from '../domain/purchases/states.ts';
+import { defaultPolicyOf, policyOf } from '../domain/polling/poll-plan.ts';
+import { numberOf, STATE_NAMES, type StateName } from '../domain/purchases/states.ts';
 import { formatDuration } from '../domain/values/duration.ts';
 import { AppError } from '../domain/values/errors.ts';
 import type { Milliseconds } from '../domain/values/time.ts';

@@ -7,7 +7,7 @@ import type { FlowBody } from '../../src/api/flow/flow.ts';
 import type { SiteBody } from '../../src/api/flow/site.ts';
 import { type Html, html } from '../../src/console/frame/html.ts';
 import { SPRITE } from '../../src/console/frame/icons.ts';
-import { activityCharts } from '../../src/console/pages/now/charts.ts';
+import { activityCharts } from '../../src/console/pages/now/activity-charts.ts';
 import { attemptsPicture } from '../../src/console/pictures/attempts.ts';
 import { dwellPicture } from '../../src/console/pictures/dwell.ts';
 import { flowMap } from '../../src/console/pictures/flow-map.ts';

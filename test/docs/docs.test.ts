@@ -6,7 +6,8 @@ import { FAULT_KINDS, LIFE_NAMES, PAYMENT_METHOD } from '../../packages/simulato
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { markdownReference } from '../../src/config/reference.ts';
 import { EVENT_TYPES } from '../../src/domain/events/system-event-types.ts';
-import { DEFAULT_STATE_POLICIES, STATE_NAMES } from '../../src/domain/purchases/states.ts';
+import { DEFAULT_POLL_POLICY } from '../../src/domain/polling/poll-plan.ts';
+import { STATE_NAMES } from '../../src/domain/purchases/states.ts';
 import { formatDuration, humanDuration } from '../../src/domain/values/duration.ts';
 import { commandsPage } from '../../tools/commands.ts';
 import { DEFAULT_DELIVERY_SCHEDULE } from '../support/delivery-schedule.ts';
@@ -119,7 +120,7 @@ test('every command of the README exists', async () => {
 
 /** What somebody new wants to change first, and the file where that begins. */
 const FIRST_CHANGES: readonly (readonly [row: RegExp, file: string])[] = [
-  [/poll interval/, 'src/domain/purchases/states.ts'],
+  [/poll interval/, 'src/domain/polling/poll-plan.ts'],
   [/channel/, 'src/channels/registry.ts'],
   [/field of a purchase in the API/, 'src/api/purchases/purchase-body.ts'],
   [/headline/, 'src/channels/people/messages/'],
@@ -131,16 +132,20 @@ const FIRST_CHANGES: readonly (readonly [row: RegExp, file: string])[] = [
   [/migration/, 'test/postgres/migrations/landed.test.ts'],
   [/simulator/, 'packages/simulator/src/values/states.ts'],
   [/probe/, 'src/domain/polling/breaker.ts'],
-  [/session/, 'src/console/access/sessions.ts'],
+  [/session of the console/, 'src/console/access/sessions.ts'],
+  [/session of the checkout service/, 'src/domain/stays/dwell.ts'],
+  [/field kept/, 'src/checkout/payment-status.ts'],
   [/without secrets/, 'src/runtime/logger.ts'],
-  [/pauses between attempts/, 'src/config/schema/file-schema.ts'],
+  [/pauses between attempts/, 'src/domain/deliveries/delivery-plan.ts'],
   [/Retry-After/, 'src/domain/deliveries/retry-after.ts'],
-  [/several messages/, 'src/channels/people/messages/together.ts'],
-  [/hash of a key/, 'src/config/api-keys.ts'],
-  [/leases/, 'src/daemon/shards/lease.ts'],
-  [/lag of polls/, 'src/runtime/meters.ts'],
+  [/several messages/, 'src/daemon/notifier/sending/message-batching.ts'],
+  [/hash of a key/, 'src/api/access/keys.ts'],
+  [/lease/, 'src/daemon/shards/lease.ts'],
+  [/lag of polls/, 'src/api/metrics/purchase-metrics.ts'],
   [/doctor/, 'src/actions/doctor/'],
   [/forget/, 'src/postgres/purchases/erase.ts'],
+  [/cause or advice/, 'src/domain/incidents/causes.ts'],
+  [/trouble of a replica/, 'src/domain/incidents/replica-trouble.ts'],
   [/page of the console/, 'src/console/pages/pages.ts'],
   [/chart/, 'src/console/pictures/'],
   [/runbook/, 'docs/runbooks.md'],
@@ -174,7 +179,7 @@ test('the index of decisions lists each with its title', () => {
 
 test('the limits that the page about incidents names are those of the table of states', () => {
   const limited = STATE_NAMES.flatMap((name, value) => {
-    const { stuckAfter } = DEFAULT_STATE_POLICIES.get(value)!;
+    const { stuckAfter } = DEFAULT_POLL_POLICY.states.get(value)!;
     return stuckAfter === null ? [] : [`${humanDuration(stuckAfter)} in ${name}`];
   });
   expect(limited.length).toBeGreaterThan(1);

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { metricFamilies } from '../../src/api/metrics/metric-families.ts';
+import { metricFamilies } from '../../src/api/metrics/gather-families.ts';
 import { createHealth } from '../../src/runtime/loops/health.ts';
 import { createMeters } from '../../src/runtime/meters.ts';
 import { METRIC } from './recording.ts';

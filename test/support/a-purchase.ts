@@ -1,7 +1,7 @@
 /** Purchases, answers and troubles as tests need them: whole, ordinary, and different only in what is named. */
 import { digestOfDetails } from '../../src/checkout/client.ts';
+import type { StatePolicy } from '../../src/domain/polling/poll-plan.ts';
 import type { Details, Observation, Purchase } from '../../src/domain/purchases/purchase.ts';
-import type { StatePolicy } from '../../src/domain/purchases/states.ts';
 
 /** A purchase that was registered and never polled. */
 export function aPurchase(differs: Partial<Purchase> = {}): Purchase {

@@ -11,20 +11,20 @@ import type { Milliseconds } from '../../domain/values/time.ts';
 import { describeConnectionError, describeTarget, parseDatabaseUrl } from '../../postgres/address/database-url.ts';
 import { missingRight } from '../../postgres/address/missing-right.ts';
 import { hostName, rivalry } from '../../postgres/connection/choose-host.ts';
-import { connect, openSession, readClock, type Sql } from '../../postgres/connection/database.ts';
+import { connect, openSession, type Sql } from '../../postgres/connection/database.ts';
 import { hostsOf } from '../../postgres/connection/primary.ts';
 import { wrongEncoding } from '../../postgres/migrations/encoding.ts';
 import { isUsable, schemaDifference, schemaStatus } from '../../postgres/migrations/schema.ts';
 import { type ServerFacts, serverFacts } from '../../postgres/reports/inspect.ts';
-import { type Finding, offsetInWords, type Reporter, wallClockAt } from '../overview/finding.ts';
+import type { Finding, Reporter } from '../overview/finding.ts';
 import { livingDaemons } from '../running-daemons.ts';
+import { databaseClock } from './clocks.ts';
 
 const OLDEST_VERSION = 150_000;
 /** How long sessions may take to be there all at once. */
 const OPEN_WITHIN: Milliseconds = 3_000;
 /** A replica can be replaced by another one while it still runs. */
 const LEAST_REPLICAS = 2;
-const MOST_OFFSET: Milliseconds = 1_000;
 const ARRIVES_WITHIN: Milliseconds = 3_000;
 
 export async function checkDatabase(
@@ -46,7 +46,7 @@ export async function checkDatabase(
       await connections(report, facts, { sql, url, each: settings.connections }),
       ...notificationQueue(report, facts),
       await notifications(report, sql, settings.listenUrl ?? url),
-      await clock(report, sql),
+      await databaseClock(report, sql),
     ];
   } catch (error) {
     if (!hasNoConnections(error)) throw error;
@@ -226,13 +226,4 @@ async function notifications(report: Reporter, sql: Sql, url: string): Promise<F
     over.abort();
     await session.sql.end({ timeout: 1 });
   }
-}
-
-async function clock(report: Reporter, sql: Sql): Promise<Finding> {
-  const { now, readAt } = await readClock(sql);
-  const offset = wallClockAt(readAt) - now;
-  const found = `this machine's clock against the database's: ${offsetInWords(offset)}`;
-  if (Math.abs(offset) < MOST_OFFSET) return report.ok(found);
-  const todo = 'due times follow the database and stay right; set both clocks by NTP, for signatures and log lines carry them';
-  return report.warning(found, todo);
 }

@@ -9,7 +9,8 @@ import { humanDuration } from '../../domain/values/duration.ts';
 import { shownAddress } from '../../domain/values/shown-address.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Way } from '../../domain/values/way.ts';
-import { type Finding, offsetInWords, type Reporter } from '../overview/finding.ts';
+import type { Finding, Reporter } from '../overview/finding.ts';
+import { siteClock } from './clocks.ts';
 import { ALLOW_ADDRESS, MEND_PROXY } from './receivers.ts';
 
 type Auth = SiteSettings['auth'];
@@ -34,8 +35,6 @@ interface Asked {
   readonly serviceNow: Instant | null;
 }
 
-/** A Date header has whole seconds. */
-const MOST_OFFSET: Milliseconds = 5_000;
 /** Created may be a little ahead of other clocks. */
 const CREATED_AHEAD: Milliseconds = 300_000;
 const TOO_MANY = 'ask its operator how many calls are allowed and why so few are refused, and run doctor again';
@@ -54,7 +53,7 @@ export async function checkSite(report: Reporter, site: CalledSite, known: Asked
     connection,
     credentials(report, site.auth, { answer: configured.answer, ...entry }),
     ...(entry.configured === true ? aboutPurchase(report, configured.answer, known) : []),
-    ...clock(report, [configured, other]),
+    ...siteClock(report, [configured, other]),
     ...(known === null ? [] : timeZone(report, site, configured, known)),
   ];
 }
@@ -165,14 +164,6 @@ function aboutPurchase(report: Reporter, answer: Answer, known: AskedAbout | nul
   }
   const found = `${said} ${known.purchaseId}, the newest that is watched`;
   return [report.warning(found, 'check the id, and that it belongs to this site and environment')];
-}
-
-function clock(report: Reporter, asked: readonly Asked[]): Finding[] {
-  const offset = asked.find((each) => each.offset !== null)?.offset ?? null;
-  if (offset === null) return [];
-  const found = `the service's clock against this machine's: ${Math.abs(offset) < 2_000 ? 'the same' : offsetInWords(offset)}`;
-  if (Math.abs(offset) < MOST_OFFSET) return [report.ok(found)];
-  return [report.warning(found, 'set the clock of this machine by NTP; if it is right, tell the operator of the service')];
 }
 
 /** Created lies before the service's present and before the purchase was registered here, or the zone is another one. */

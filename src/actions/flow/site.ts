@@ -1,8 +1,7 @@
 /** A site by itself: what is set for it, its limits, and how long customers who got on stayed in each state. */
 import type { SiteSettings } from '../../config/settings.ts';
 import { NOTHING_PAID, type OrderCounts, reusesReferences } from '../../domain/incidents/paid-twice.ts';
-import { policyOf } from '../../domain/polling/poll-plan.ts';
-import { DEFAULT_STATE_POLICIES, namedState } from '../../domain/purchases/states.ts';
+import { namedState } from '../../domain/purchases/states.ts';
 import { boundsOf, dwellBody, dwellOf, shownLimit } from '../../domain/stays/dwell.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { orderCounts } from '../../postgres/incidents/paid-twice.ts';
@@ -24,10 +23,7 @@ export async function readSite(
   ]);
   const byState = Map.groupBy(rows, ({ state }) => state);
   const policy = limits.policyFor(name);
-  const limited = [...new Set([...DEFAULT_STATE_POLICIES.keys(), ...policy.states.keys()])].filter((state) => {
-    const { stuckAfter, final } = policyOf(policy, state);
-    return stuckAfter !== null && !final;
-  });
+  const limited = [...policy.states].flatMap(([state, { stuckAfter, final }]) => (stuckAfter !== null && !final ? [state] : []));
   const states = [...new Set([...byState.keys(), ...limited])].sort((a, b) => a - b);
   return {
     site: name,

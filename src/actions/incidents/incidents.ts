@@ -8,7 +8,7 @@ import { acknowledgeIncident, answerIncident, releaseIncident } from '../../post
 import { findIncident, type IncidentRow, listIncidents } from '../../postgres/incidents/list.ts';
 import { lastMessage, messagesOf } from '../../postgres/incidents/messages.ts';
 import { Refused } from '../subscribers/refused.ts';
-import { adviceFor } from './advice.ts';
+import { adviceFor } from './collect-advice.ts';
 
 export { type IncidentRow, listIncidents };
 

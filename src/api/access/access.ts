@@ -6,7 +6,7 @@ import { SCOPES, type Scope } from '../../config/kinds/key-kinds.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Caller } from '../http/caller.ts';
 import { Problem } from '../http/problems.ts';
-import { bearerKeys, hasExpired } from './known.ts';
+import { bearerKeys, hasExpired } from './keys.ts';
 import type { LineBudget } from './line-budget.ts';
 import type { Rule } from './scopes.ts';
 import type { WrongKeys } from './wrong-keys.ts';

@@ -1,27 +1,9 @@
 /** Who is known by the head of a request alone: before a byte of its body is read, and without the database. */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { type ApiKey, hashOfKey } from '../../config/api-keys.ts';
-import { SHORTEST_KEY } from '../../config/kinds/key-kinds.ts';
+import type { ApiKey } from '../../config/api-keys.ts';
 import type { Instant } from '../../domain/values/time.ts';
-
-/** Reads Authorization headers: whether a key is shown, and which of these keys it is, expired ones included. */
-export function bearerKeys(keys: readonly ApiKey[]) {
-  const known = keys.map((key) => ({ key, digest: digestOf(key.hash) }));
-  return (authorization = ''): { readonly isShown: boolean; readonly key: ApiKey | undefined } => {
-    const [, given] = /^Bearer +(\S+) *$/i.exec(authorization) ?? [];
-    if (given === undefined) return { isShown: false, key: undefined };
-    const digest = digestOf(hashOfKey(given));
-    // All are compared, so that the time taken shows nothing. A short key may have been hashed by hand.
-    const [found] = known.filter((each) => timingSafeEqual(digest, each.digest) && given.length >= SHORTEST_KEY);
-    return { isShown: true, key: found?.key };
-  };
-}
-
-/** Whether a key is not accepted any more. */
-export function hasExpired({ expires }: ApiKey): boolean {
-  return expires !== null && expires <= Date.now();
-}
+import { bearerKeys, hasExpired } from './keys.ts';
 
 /** A random part, the end in milliseconds since 1970 to the base of 36, and the signature of both. */
 const TOKEN = /^([\w-]{43}\.([0-9a-z]{8,9}))\.([\w-]{43})$/;
@@ -88,9 +70,4 @@ export function createIsKnown(keys: readonly ApiKey[]): (headers: IncomingHttpHe
     if (key !== undefined && !hasExpired(key)) return true;
     return tokensIn(cookie).some((token) => tokens.keyOf(token) !== null);
   };
-}
-
-/** The bytes that a hash of the settings stands for. All have one length, which timingSafeEqual needs. */
-function digestOf(hash: string): Buffer {
-  return Buffer.from(hash.slice('sha256:'.length), 'hex');
 }

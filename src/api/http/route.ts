@@ -5,7 +5,7 @@ import type { Context } from 'hono';
 import type { TestedChannel } from '../../actions/channels/test-channel.ts';
 import type { Sql } from '../../actions/database.ts';
 import type { Examiner } from '../../actions/doctor/doctor.ts';
-import type { SystemWanted } from '../../actions/doctor/system.ts';
+import type { SystemWanted } from '../../actions/doctor/system-page.ts';
 import type { FeedHub } from '../../actions/events/feed-hub.ts';
 import type { Limits } from '../../actions/flow/limits.ts';
 import type { InvoiceReply } from '../../checkout/invoice-details.ts';

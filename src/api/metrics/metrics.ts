@@ -10,8 +10,8 @@ import { createRegistry, type Format } from '../../runtime/metrics.ts';
 import { packageVersion } from '../../runtime/process/package-version.ts';
 import { type Api, type ApiDeps, needs, route } from '../http/route.ts';
 import { createBudget } from '../limits/strangers.ts';
+import { metricFamilies } from './gather-families.ts';
 import type { Replica } from './metric.ts';
-import { metricFamilies } from './metric-families.ts';
 
 /** More callers within a second get what was written last: without keys anybody may ask, and writing it takes 3 ms. */
 const WRITTEN_A_SECOND = 20;

@@ -1,6 +1,6 @@
 /** The system as it runs, for people who look after it. */
 import { z } from '@hono/zod-openapi';
-import { readSystem } from '../../actions/doctor/system.ts';
+import { readSystem } from '../../actions/doctor/system-page.ts';
 import { isKeyless } from '../../config/api-keys.ts';
 import { SCOPES } from '../../config/kinds/key-kinds.ts';
 import { listOf, named, textOrNull } from '../http/fields.ts';

@@ -1,7 +1,7 @@
 /** Shows how everything is: sites, purchases, what is stuck, whether polls and deliveries keep up. */
 
 import { clientCertificates } from '../../actions/client-certificates.ts';
-import { ownFindings } from '../../actions/doctor/system.ts';
+import { ownFindings } from '../../actions/doctor/system-page.ts';
 import type { IncidentRow } from '../../actions/incidents/incidents.ts';
 import { careOf, comingEnd, lengthOf, placeOf, whatOf } from '../../actions/incidents/words.ts';
 import {

@@ -1,8 +1,11 @@
 /** The settings file, section by section: its check, its defaults and its meaning in one place. */
 
 import * as z from 'zod';
+import { DEFAULT_SCHEDULE } from '../../domain/deliveries/delivery-plan.ts';
 import { EVENT_TYPES } from '../../domain/events/system-event-types.ts';
+import { DEFAULT_POLL_POLICY } from '../../domain/polling/poll-plan.ts';
 import { STATE_NAMES } from '../../domain/purchases/states.ts';
+import { formatDuration } from '../../domain/values/duration.ts';
 import { clientId, clientSecret } from '../kinds/credential.ts';
 import { absentable, entry, list, open, openList, optional, preset, required, section } from '../kinds/field.ts';
 import { headerNameProblem, isHeaderName, UNSHOWN_NAME } from '../kinds/headers.ts';
@@ -145,25 +148,25 @@ export const subscriber = section({
   .meta({ if: { properties: { url: { pattern: '^(?:nats|tls|amqps?)://|\\$\\{' } } }, else: { required: ['secret'] } });
 
 const polling = section({
-  giveUpAfter: preset(kind.duration, '30d', 'Time without a change after which a purchase is no longer watched'),
+  giveUpAfter: preset(
+    kind.duration,
+    formatDuration(DEFAULT_POLL_POLICY.giveUpAfter),
+    'Time without a change after which a purchase is no longer watched',
+  ),
   unreadableAfter: preset(
     kind.whole(1, 1_000),
-    5,
+    DEFAULT_POLL_POLICY.unreadableAfter,
     'Answers in a row that the service does not know the purchase, until it counts as unreadable',
   ),
   sessionLength: preset(
     kind.duration,
-    '30m',
+    formatDuration(DEFAULT_POLL_POLICY.sessionLength),
     'How long a session at the service lives; a limit that is learned stays 5 min below it',
   ),
 });
 
 const webhooks = section({
-  schedule: list(
-    kind.duration,
-    ['5s', '5m', '30m', '2h', '5h', '10h', '14h', '20h', '24h'],
-    'Waits between one try and the next; after the last one a delivery has failed',
-  ),
+  schedule: list(kind.duration, DEFAULT_SCHEDULE, 'Waits between one try and the next; after the last one a delivery has failed'),
   timeout: preset(kind.duration, '15s', 'Time for one try'),
   concurrency: preset(kind.whole(1, 1_000), 64, 'Deliveries in flight per subscriber and replica'),
   allowAddresses: list(

@@ -1,7 +1,7 @@
 /** The poll policy: the file's plans, field by field, over the defaults. */
 
-import { DEFAULT_POLL_POLICY, type PollPolicy, policyOf } from '../../domain/polling/poll-plan.ts';
-import { type StatePolicy, stateName, stateValue } from '../../domain/purchases/states.ts';
+import { DEFAULT_POLL_POLICY, type PollPolicy, policyOf, type StatePolicy } from '../../domain/polling/poll-plan.ts';
+import { stateName, stateValue } from '../../domain/purchases/states.ts';
 import { autoLimit, FIRST_LIMIT, mostLimit, SHORTEST_SESSION } from '../../domain/stays/dwell.ts';
 import { formatDuration } from '../../domain/values/duration.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';

@@ -1,7 +1,7 @@
 /** Signing in with a key of the API, and out again. */
 
 import { LONGEST_NAME } from '../../actions/incidents/rules.ts';
-import type { KeyBody } from '../../api/access/key.ts';
+import type { KeyBody } from '../../api/access/own-key.ts';
 import type { Caller } from '../../api/http/caller.ts';
 import type { ServedApp } from '../../api/http/serve.ts';
 import { type Html, html } from '../frame/html.ts';

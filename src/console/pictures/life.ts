@@ -2,7 +2,8 @@
  * The picture of a purchase's life, to scale: a row for each stay in a state, then polls, a row for each subscriber, alerts
  * and the invoice. A change is a dashed box from the last poll before it to the first one after it.
  */
-import { checkoutEnd, defaultPolicyOf, stateWords } from '../../domain/purchases/states.ts';
+import { defaultPolicyOf } from '../../domain/polling/poll-plan.ts';
+import { checkoutEnd, stateWords } from '../../domain/purchases/states.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import { type Html, html, tied } from '../frame/html.ts';

@@ -10,15 +10,17 @@ import { isUnpolled } from '../../domain/polling/unpolled.ts';
 import { type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { type NewEvent, SITE_SHARD } from '../../postgres/events/events.ts';
-import { findIncident } from '../../postgres/incidents/list.ts';
+import { findIncident, type IncidentRow } from '../../postgres/incidents/list.ts';
+import { lastMessage } from '../../postgres/incidents/messages.ts';
+import { readStory } from '../../postgres/incidents/story.ts';
 import { listSites, type SiteRow } from '../../postgres/polling/sites.ts';
 import { alertedTroubles } from '../../postgres/shards/replica-troubles.ts';
+import type { UsualReader } from '../../postgres/stays/usual.ts';
 import { subscriberCondition } from '../../postgres/subscribers/symptoms.ts';
 import type { Deps } from '../deps.ts';
-import { insteadOfSingles } from './instead-of-singles.ts';
-import { lastAlert, stuckData } from './stuck-incident.ts';
+import { insteadOfSingles, replacesSingles } from './instead-of-singles.ts';
+import { alertedData, placesOf, stuckData } from './stuck-incident.ts';
 import { subscriberData, subscriberSentence } from './subscriber-incident.ts';
-import type { UsualReader } from './usual.ts';
 
 /** Events, and for the log what they say in a sentence, where names and counts do not, and what the incident rests on in a word. */
 export interface IncidentMessage {
@@ -30,18 +32,16 @@ export interface IncidentMessage {
   readonly takenOver?: readonly number[];
 }
 
-export interface MessageContext {
+interface MessageContext {
   readonly overdue: readonly StuckCount[];
   readonly detections: readonly Detection[];
   /** The row ids of a channel's subscriber: one, or none while it is not there. */
   idsOf(channel: string): number[];
 }
 
-interface IncidentMessagesOptions extends Pick<Deps, 'sql' | 'limits' | 'sessionLength' | 'channels'> {
+export interface IncidentMessagesOptions extends Pick<Deps, 'sql' | 'limits' | 'sessionLength' | 'channels'> {
   readonly usual: UsualReader;
 }
-
-export type IncidentMessages = ReturnType<typeof createIncidentMessages>;
 
 export function createIncidentMessages({ sql, limits, sessionLength, channels: rules, usual }: IncidentMessagesOptions) {
   const unreachableStory = async (verdict: IncidentVerdict, now: Instant, context: MessageContext): Promise<IncidentMessage> => {
@@ -51,7 +51,12 @@ export function createIncidentMessages({ sql, limits, sessionLength, channels: r
     const reason = isUnpolled(said) ? said : (site?.failingReason ?? null);
     const trouble = { reason, lastError: site?.lastError ?? null };
     const about = { kind: 'unreachable', site: incident.site ?? '' } as const;
-    const data = { ...(await head(incident)), ...about, ...trouble, lastReadAt: isoTimeOrNull(site?.lastReadAt ?? null) };
+    const data = {
+      ...headOf(incident, await findIncident(sql, incident.id)),
+      ...about,
+      ...trouble,
+      lastReadAt: isoTimeOrNull(site?.lastReadAt ?? null),
+    };
     const forMachines: NewEvent[] =
       announce === null
         ? []
@@ -76,7 +81,11 @@ export function createIncidentMessages({ sql, limits, sessionLength, channels: r
     const { incident } = verdict;
     const condition = await subscriberCondition(sql, { name, since: incident.since });
     const sentence = subscriberSentence(incident, condition);
-    const data = { ...(await head(incident)), kind: 'subscriber', ...subscriberData(incident, condition) } as const;
+    const data = {
+      ...headOf(incident, await findIncident(sql, incident.id)),
+      kind: 'subscriber',
+      ...subscriberData(incident, condition),
+    } as const;
     return { events: events(verdict, now, data, context, condition?.id ?? null), sentence, reason: data.trouble };
   };
 
@@ -84,32 +93,14 @@ export function createIncidentMessages({ sql, limits, sessionLength, channels: r
   const replicaStory = async (verdict: IncidentVerdict, now: Instant, context: MessageContext): Promise<IncidentMessage> => {
     const { incident } = verdict;
     const troubles = incident.endedAt === null ? await alertedTroubles(sql) : await troublesAlerted(sql, incident.id);
-    const data = { ...(await head(incident)), kind: 'replica', ...replicaData(troubles), postedBy: null } as const;
+    const data = {
+      ...headOf(incident, await findIncident(sql, incident.id)),
+      kind: 'replica',
+      ...replicaData(troubles),
+      postedBy: null,
+    } as const;
     const sentence = replicaSentence(troubles, incident.endedAt !== null);
     return { events: events(verdict, now, data, context), sentence, reason: reasonsOf(troubles)[0] ?? null };
-  };
-
-  /** The fields that every incident's event begins with. */
-  const head = async (incident: Incident) => {
-    const { id, kind, site, openedAt, endedAt, reopenedAt, since, acknowledgedAt } = incident;
-    // Who looks after it and what it was is written by people, beside the judge.
-    const row = await findIncident(sql, id);
-    const answer = row?.answer ?? null;
-    return {
-      incidentId: id,
-      kind,
-      site,
-      openedAt: isoTime(openedAt),
-      endedAt: isoTimeOrNull(endedAt),
-      reopenedAt: isoTimeOrNull(reopenedAt),
-      since: isoTime(since),
-      severity: levelOf(incident),
-      acknowledged:
-        row === null || acknowledgedAt === null
-          ? null
-          : { by: row.acknowledgedBy, note: row.acknowledgedNote, at: isoTime(acknowledgedAt) },
-      answer: answer === null ? null : { cause: answer.cause, note: answer.note, by: answer.by, at: isoTime(answer.at) },
-    };
   };
 
   return {
@@ -119,11 +110,34 @@ export function createIncidentMessages({ sql, limits, sessionLength, channels: r
       if (incident.subscriber !== null) return subscriberStory(verdict, incident.subscriber, now, context);
       if (incident.kind === 'unreachable') return unreachableStory(verdict, now, context);
       if (incident.kind === 'replica') return replicaStory(verdict, now, context);
-      const { singles, takenOver } = await insteadOfSingles(sql, verdict, { channels: rules, usual, now });
-      const stuck = await stuckData(verdict, { ...context, sql, limits, sessionLength });
-      const data = { ...(await head(incident)), kind: 'stuck', ...stuck, singles } as const;
+      const replaced = replacesSingles(verdict, rules) ? usual : null;
+      const story = await readStory(sql, { incident, places: placesOf(verdict), limits, usual: replaced, now });
+      const { singles, takenOver } = insteadOfSingles(verdict, story.singles, usual.of);
+      const stuck = stuckData(verdict, story, { ...context, sessionLength });
+      const data = { ...headOf(incident, story.row), kind: 'stuck', ...stuck, singles } as const;
       return { events: events(verdict, now, data, context), sentence: null, reason: data.alarm?.rule ?? null, takenOver };
     },
+  };
+}
+
+/** The fields that every incident's event begins with. `row`: people write beside the judge who looks after it and what it was. */
+function headOf(incident: Incident, row: IncidentRow | null) {
+  const { id, kind, site, openedAt, endedAt, reopenedAt, since, acknowledgedAt } = incident;
+  const answer = row?.answer ?? null;
+  return {
+    incidentId: id,
+    kind,
+    site,
+    openedAt: isoTime(openedAt),
+    endedAt: isoTimeOrNull(endedAt),
+    reopenedAt: isoTimeOrNull(reopenedAt),
+    since: isoTime(since),
+    severity: levelOf(incident),
+    acknowledged:
+      row === null || acknowledgedAt === null
+        ? null
+        : { by: row.acknowledgedBy, note: row.acknowledgedNote, at: isoTime(acknowledgedAt) },
+    answer: answer === null ? null : { cause: answer.cause, note: answer.note, by: answer.by, at: isoTime(answer.at) },
   };
 }
 
@@ -148,13 +162,13 @@ function events(
 
 /** The troubles of replicas that people were alerted of last. */
 async function troublesAlerted(sql: Sql, incident: string): Promise<readonly ReplicaTrouble[]> {
-  const data = await lastAlert(sql, incident);
+  const data = alertedData(await lastMessage(sql, incident));
   return data?.kind === 'replica' ? data.troubles : [];
 }
 
 /** Why people were alerted of a site last: that no daemon names it, or that its purchases stay, does not show any more when it is over. */
 async function reasonAlerted(sql: Sql, incident: string): Promise<string | null> {
-  const data = await lastAlert(sql, incident);
+  const data = alertedData(await lastMessage(sql, incident));
   return data?.kind === 'unreachable' ? data.reason : null;
 }
 

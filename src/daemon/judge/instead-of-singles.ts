@@ -1,13 +1,12 @@
 /** The part of an alert about stuck customers that is about the single stuck checkouts it stands for. */
 
 import { type ChannelRule, modeOf } from '../../domain/incidents/audience.ts';
+import type { Incident } from '../../domain/incidents/incident.ts';
 import { isLeaf } from '../../domain/incidents/incident-tree.ts';
 import type { IncidentVerdict } from '../../domain/incidents/judgement.ts';
 import { isShareKnown } from '../../domain/incidents/stuck-checkouts.ts';
-import type { Instant } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { singlePlaces } from '../../postgres/incidents/stuck-alerts.ts';
-import { RECENT, type UsualReader } from './usual.ts';
+import type { SinglePlace } from '../../postgres/incidents/stuck-alerts.ts';
+import type { UsualReader } from '../../postgres/stays/usual.ts';
 
 export interface InsteadOfSingles {
   /** `{until: "over", …}` while single alerts come back with its end, `{until: null, …}` when incidents take over; null: nothing changes. */
@@ -18,26 +17,24 @@ export interface InsteadOfSingles {
 
 const NOTHING: InsteadOfSingles = { singles: null, takenOver: [] };
 
-/** Read when an incident's start is announced: from then on people get no alerts about single checkouts in its state. */
-export async function insteadOfSingles(
-  sql: Sql,
-  { alert, incident, parts, messages }: IncidentVerdict,
-  { channels, usual, now }: { readonly channels: readonly ChannelRule[]; readonly usual: UsualReader; readonly now: Instant },
-): Promise<InsteadOfSingles> {
+/** Whether a message of an incident's start goes to a channel that is alerted of single checkouts: from then on the channel is alerted of none in its state. */
+export function replacesSingles({ alert, messages }: IncidentVerdict, channels: readonly ChannelRule[]): boolean {
   const reached = channels.filter(({ name }) => messages.some((message) => message.channels.includes(name)));
-  const isNew = alert === 'opened' || alert === 'reopened';
-  if (!isNew || !reached.some((channel) => modeOf(channel) === 'auto')) return NOTHING;
-  await usual.refresh(now, RECENT);
-  const places = [incident, ...parts].filter(isLeaf).map(({ site, state }) => ({ site: site!, state: state! }));
-  const judged = places.filter(({ site, state }) => isShareKnown(usual.of(site, state)));
-  const taken = await singlePlaces(sql, judged);
+  return (alert === 'opened' || alert === 'reopened') && reached.some((channel) => modeOf(channel) === 'auto');
+}
+
+/** `singles`: the last single alerts at the incident's places; null when it replaces none. */
+export function insteadOfSingles(
+  { incident, parts }: IncidentVerdict,
+  singles: readonly SinglePlace[] | null,
+  usualOf: UsualReader['of'],
+): InsteadOfSingles {
+  if (singles === null) return NOTHING;
+  const isJudged = ({ site, state }: Pick<Incident, 'site' | 'state'>): boolean => isShareKnown(usualOf(site!, state!));
+  const taken = singles.filter(isJudged);
   const [first] = taken;
-  if (first !== undefined) {
-    const { counted, perDay } = usual.of(first.site, first.state);
-    return { singles: { until: null, counted, perDay }, takenOver: taken.map(({ id }) => id) };
-  }
-  const single = places.filter((place) => !judged.includes(place));
-  if (single.length === 0) return NOTHING;
-  const { counted, perDay } = usual.of(single[0]!.site, single[0]!.state);
-  return { singles: { until: 'over', counted, perDay }, takenOver: [] };
+  const place = first ?? [incident, ...parts].filter(isLeaf).find((leaf) => !isJudged(leaf));
+  if (place === undefined) return NOTHING;
+  const { counted, perDay } = usualOf(place.site!, place.state!);
+  return { singles: { until: first === undefined ? 'over' : null, counted, perDay }, takenOver: taken.map(({ id }) => id) };
 }

@@ -4,18 +4,17 @@ import { audienceOf } from '../../domain/incidents/audience.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { LEASES } from '../../postgres/migrations/names.ts';
 import { type Lease, raiseLease, takeLease } from '../../postgres/shards/leases.ts';
+import { createUsualReader } from '../../postgres/stays/usual.ts';
 import { peopleChannels } from '../../postgres/subscribers/symptoms.ts';
 import type { Deps } from '../deps.ts';
 import { createDigests } from './digest.ts';
 import { type AlertMoment, alertFirstLooks, type Outcome, type RecipientsOf } from './first-look.ts';
-import { createIncidentMessages } from './incident-messages.ts';
 import { createLook, type LookOptions } from './look.ts';
 import { announcePaidTwice } from './paid-twice.ts';
 import { idsIn } from './people.ts';
 import { createCheckoutAlerts } from './stuck-checkouts.ts';
-import { createUsualReader } from './usual.ts';
 
-interface JudgeOptions extends Pick<Deps, 'replica' | 'sessionLength'>, LookOptions {
+interface JudgeOptions extends Pick<Deps, 'replica'>, Omit<LookOptions, 'usual'> {
   /** When digests are sent, as a cron expression; null: never. */
   readonly digest: string | null;
   /** Events were written: the notifier has work. */
@@ -27,8 +26,7 @@ const SWEEP: Milliseconds = 5_000;
 export function createJudge(options: JudgeOptions) {
   const { sql, clock, replica, limits, channels, onEvents } = options;
   const usual = createUsualReader(sql);
-  const { storyOf } = createIncidentMessages({ ...options, usual });
-  const look = createLook(options, { usual, storyOf });
+  const look = createLook({ ...options, usual });
   const checkouts = createCheckoutAlerts({ ...options, usual });
   const digests = createDigests({
     ...options,

@@ -25,11 +25,11 @@ import {
   unreadableAlertedAt,
 } from '../../postgres/incidents/stuck-alerts.ts';
 import { causeEvidence } from '../../postgres/stays/evidence.ts';
+import { RECENT, type UsualReader } from '../../postgres/stays/usual.ts';
 import { peopleChannels } from '../../postgres/subscribers/symptoms.ts';
 import type { Deps } from '../deps.ts';
 import type { AlertMoment, Outcome } from './first-look.ts';
 import { type PeopleChannels, withDeafness } from './people.ts';
-import { RECENT, type UsualReader } from './usual.ts';
 
 interface CheckoutAlertsOptions
   extends Pick<Deps, 'sql' | 'log' | 'meters' | 'policy' | 'sessionLength' | 'limits' | 'channels'> {

@@ -1,59 +1,57 @@
 /** The data of an event about stuck purchases: where, how many, since when, how it was noticed, why it may be. */
 
 import { readPeopleEvent } from '../../domain/events/people-event-types.ts';
-import { type CauseEvidence, exitsTogether, rankCauses } from '../../domain/incidents/causes.ts';
+import { exitsTogether, rankCauses } from '../../domain/incidents/causes.ts';
 import type { Alarm, Detection } from '../../domain/incidents/detection.ts';
 import type { Incident } from '../../domain/incidents/incident.ts';
 import type { IncidentVerdict, StuckCount } from '../../domain/incidents/judgement.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { stuckPurchases } from '../../postgres/incidents/customers.ts';
-import { countStuck } from '../../postgres/incidents/incidents.ts';
-import { lastMessage } from '../../postgres/incidents/messages.ts';
-import { causeEvidence, earlierAnswer } from '../../postgres/stays/evidence.ts';
-import { moneyWaiting } from '../../postgres/stays/money.ts';
+import type { readStory, StoryPlace } from '../../postgres/incidents/story.ts';
 import type { Deps } from '../deps.ts';
 
-interface StuckContext extends Pick<Deps, 'sql' | 'limits' | 'sessionLength'> {
+interface StuckContext extends Pick<Deps, 'sessionLength'> {
   readonly overdue: readonly StuckCount[];
   readonly detections: readonly Detection[];
 }
 
-/** Purchases named at most. */
-const NAMED = 5;
 /** Parts of a parent that an event holds at most, the largest first. */
 const MOST_PARTS = 50;
 
-/** The data of the event, but for what every incident's has. */
-export async function stuckData(verdict: IncidentVerdict, context: StuckContext) {
-  const { incident, parts } = verdict;
-  const { sql, limits } = context;
-  const leaves = parts.length > 0 ? parts : [incident];
-  const places = leaves.map((leaf) => ({
-    site: leaf.site ?? '',
-    state: leaf.state ?? 0,
-    since: leaf.alarm?.since ?? leaf.since,
+const leavesOf = ({ incident, parts }: IncidentVerdict): readonly Incident[] => (parts.length > 0 ? parts : [incident]);
+
+/** The states of sites that an incident is made of. */
+export const placesOf = (verdict: IncidentVerdict): StoryPlace[] =>
+  leavesOf(verdict).map(({ site, state, alarm, since, count }) => ({
+    site: site ?? '',
+    state: state ?? 0,
+    since: alarm?.since ?? since,
+    count,
   }));
-  const single = places.length === 1 ? places[0]! : null;
-  const oldest = await stuckPurchases(sql, { places, limit: NAMED });
-  const [money] = await moneyWaiting(sql, [places]);
-  const isOver = incident.endedAt !== null;
-  const causes = isOver ? await causesAlerted(sql, incident.id) : rankCauses(await evidenceOf(leaves, context));
-  // Who is stuck when it is over is counted once more: the alarm is off, and some may have left.
-  const left = isOver ? (await countStuck(sql, places)).reduce((sum, { count }) => sum + count, 0) : null;
-  const sites = places.map(({ site }) => site);
-  const earlier = await earlierAnswer(sql, { site: incident.site, state: incident.state, except: incident.id, sites });
-  const limit = single === null ? null : limits.limitOf(single.site, single.state);
+
+/** The data of the event, but for what every incident's has. */
+export function stuckData(
+  verdict: IncidentVerdict,
+  { limit, oldest, money, evidence, left, last, earlier }: Awaited<ReturnType<typeof readStory>>,
+  { overdue, detections, sessionLength }: StuckContext,
+) {
+  const { incident, parts } = verdict;
+  const leaves = leavesOf(verdict);
+  const places = placesOf(verdict);
+  const isOurs = (one: Pick<StuckCount, 'site' | 'state'>): boolean =>
+    places.some(({ site, state }) => one.site === site && one.state === state);
+  const ours = detections.filter(isOurs);
+  const told = alertedData(last);
+  const toldCauses = told?.kind === 'stuck' ? told.causes : [];
+  const causes =
+    evidence === null ? toldCauses : rankCauses({ ...evidence, ...exitsTogether(ours.map(({ exits }) => exits)), sessionLength });
   const alarm = incident.alarm ?? earliest(leaves);
-  const waitingSince = context.overdue
-    .filter(({ site, state }) => places.some((place) => place.site === site && place.state === state))
-    .flatMap(({ since }) => since ?? []);
+  const waitingSince = overdue.filter(isOurs).flatMap(({ since }) => since ?? []);
   return {
     // The customer who waits longest now: the first one may have left.
     ...(waitingSince.length === 0 ? {} : { since: isoTime(Math.min(...waitingSince)) }),
     state: incident.state === null ? null : namedState(incident.state),
-    count: left ?? incident.count,
+    count: left?.reduce((sum, { count }) => sum + count, 0) ?? incident.count,
     peak: incident.peak,
     parts: leaves
       .toSorted((a, b) => b.count - a.count)
@@ -71,12 +69,12 @@ export async function stuckData(verdict: IncidentVerdict, context: StuckContext)
         ? null
         : { usualMs: limit.dwell.usual, p95Ms: limit.dwell.p95, purchases: limit.dwell.purchases, source: limit.source },
     alarm: alarm === null ? null : shown(alarm),
-    lately: latelyAt(places, context.detections),
+    lately: latelyAt(ours),
     noticedAfterMs: alarm === null ? null : Math.max(alarm.at - alarm.since, 0),
     purchases: oldest.map(({ purchaseId }) => purchaseId),
-    waiting: [...money!.waiting],
-    unpriced: money!.unpriced,
-    atLeast: money!.atLeast,
+    waiting: [...money.waiting],
+    unpriced: money.unpriced,
+    atLeast: money.atLeast,
     causes: causes.map((each) => ({ ...each })),
     earlier:
       earlier === null
@@ -89,30 +87,18 @@ export async function stuckData(verdict: IncidentVerdict, context: StuckContext)
             site: earlier.site,
             state: earlier.state === null ? null : namedState(earlier.state),
           },
-    movedOn: isOver ? leaves.reduce((sum, leaf) => sum + leaf.movedOn, 0) : null,
+    movedOn: incident.endedAt !== null ? leaves.reduce((sum, leaf) => sum + leaf.movedOn, 0) : null,
     includes: parts.map(({ id }) => id),
   };
 }
 
-/** The data of the last alert about an incident; null without one that can be read. */
-export async function lastAlert(sql: Sql, incident: string) {
-  const last = await lastMessage(sql, incident);
-  return last === null ? null : (readPeopleEvent(last.body)?.data ?? null);
-}
-
-async function causesAlerted(sql: Sql, incident: string) {
-  const data = await lastAlert(sql, incident);
-  return data?.kind === 'stuck' ? data.causes : [];
-}
+/** The data of a message to people; null when there is no message, or none that can be read. */
+export const alertedData = (last: { readonly body: string } | null) =>
+  last === null ? null : (readPeopleEvent(last.body)?.data ?? null);
 
 /** How many came since it began, and how many of them did not get on, all places together; null where no alarm is on. */
-function latelyAt(
-  places: readonly { readonly site: string; readonly state: number }[],
-  detections: readonly Detection[],
-): { readonly entrants: number; readonly overdue: number } | null {
-  const runs = detections.flatMap(({ site, state, alarm, run }) =>
-    alarm !== null && run !== null && places.some((place) => place.site === site && place.state === state) ? [run] : [],
-  );
+function latelyAt(detections: readonly Detection[]): { readonly entrants: number; readonly overdue: number } | null {
+  const runs = detections.flatMap(({ alarm, run }) => (alarm !== null && run !== null ? [run] : []));
   if (runs.length === 0) return null;
   const sum = (value: (run: (typeof runs)[number]) => number): number => runs.reduce((all, run) => all + value(run), 0);
   return { entrants: sum(({ entrants }) => entrants), overdue: sum(({ overdue }) => overdue) };
@@ -126,15 +112,4 @@ function earliest(leaves: readonly Incident[]): Alarm | null {
 
 function shown({ at, since, ...rest }: Alarm) {
   return { ...rest, at: isoTime(at), since: isoTimeOrNull(since) };
-}
-
-/** The evidence for one cause or another: facts in the database, and how customers left since the alarm. */
-async function evidenceOf(leaves: readonly Incident[], context: StuckContext): Promise<CauseEvidence> {
-  const { sql, detections, sessionLength } = context;
-  const parts = leaves.map(({ site, state, count }) => ({ site: site ?? '', state: state ?? 0, count }));
-  const since = Math.min(...leaves.map((leaf) => leaf.alarm?.since ?? leaf.since));
-  const exits = detections
-    .filter((each) => parts.some(({ site, state }) => each.site === site && each.state === state))
-    .map((each) => each.exits);
-  return { ...(await causeEvidence(sql, { parts, since })), ...exitsTogether(exits), sessionLength };
 }

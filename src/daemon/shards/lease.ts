@@ -1,8 +1,15 @@
-/** How long this replica's lease lasts, by clocks that a step of the database's clock does not change. */
+/** How long this replica's lease lasts and how often it is renewed, by clocks that a step of the database's clock does not change. */
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { FollowingClock } from '../../runtime/clock.ts';
 
 export type Lease = ReturnType<typeof createLease>;
+
+const RENEW_EVERY: Milliseconds = 2_000;
+
+/** How often a lease is renewed, and how long it is: an attempt that began in time ends in time, although a few renewals failed. */
+export function leaseTimes(longestAttempt: Milliseconds) {
+  return { renewEvery: RENEW_EVERY, ttl: longestAttempt + 4 * RENEW_EVERY };
+}
 
 /** The wall clock runs on while a virtual machine is suspended, the monotonic clock does not: so far apart, a lease is void. */
 const LARGEST_JUMP: Milliseconds = 5_000;

@@ -8,11 +8,11 @@ import {
   plannedInterval,
   policyOf,
   postponement,
+  type StatePolicy,
   withJitter,
 } from '../polling/poll-plan.ts';
 import { earlierPoll, type PlannedPoll } from '../polling/poll-reason.ts';
 import { NO_SUCH_PURCHASE, type Purchase, type Trouble } from '../purchases/purchase.ts';
-import type { StatePolicy } from '../purchases/states.ts';
 import { timeAfter } from '../values/clock-steps.ts';
 import { type Instant, MINUTE, type Milliseconds } from '../values/time.ts';
 import { MOST_INVOICE_FAILURES } from './invoice.ts';

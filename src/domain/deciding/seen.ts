@@ -1,11 +1,11 @@
 /** The outcome of a good answer: the stay it belongs to, the events, when the next poll is due. */
 
 import { type PurchaseDraft, stateOrNull } from '../events/make-event.ts';
-import { giveUpMoment, nextPoll, nextRecheck, policyOf } from '../polling/poll-plan.ts';
+import { giveUpMoment, nextPoll, nextRecheck, policyOf, type StatePolicy } from '../polling/poll-plan.ts';
 import { earlierPoll, type PlannedPoll } from '../polling/poll-reason.ts';
 import { stuckMoment, unaskedTime } from '../polling/stuck.ts';
 import type { Details, Purchase } from '../purchases/purchase.ts';
-import { isKnownState, namedState, type StatePolicy } from '../purchases/states.ts';
+import { isKnownState, namedState } from '../purchases/states.ts';
 import { type JudgedStay, stayThatBecameStuck, stayThatEnded } from '../stays/stay.ts';
 import { type Instant, isoTime, isoTimeOrNull, type Milliseconds } from '../values/time.ts';
 import { decideInvoice } from './invoice.ts';

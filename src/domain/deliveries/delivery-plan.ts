@@ -5,6 +5,9 @@
 import { HOUR, type Instant, MINUTE, type Milliseconds, SECOND } from '../values/time.ts';
 import { restAsked } from './retry-after.ts';
 
+/** The waits for systems where `webhooks.schedule` says nothing else, as the settings write them. */
+export const DEFAULT_SCHEDULE = ['5s', '5m', '30m', '2h', '5h', '10h', '14h', '20h', '24h'] as const;
+
 /**
  * The waits for channels for people, who must know soon: every five minutes for as long as systems are tried. What waits meanwhile goes
  * out in one message, so that trying often costs them nothing.

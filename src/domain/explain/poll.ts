@@ -1,11 +1,11 @@
 /** Why a purchase is polled next when it is, in words: the reason was recorded with the time. */
 
 import { roughly, SINGLES_FIRST, sizedFirstPolls, withinText } from '../polling/first-polls.ts';
-import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
+import { type PollPolicy, policyOf, type StatePolicy } from '../polling/poll-plan.ts';
 import type { PollReason } from '../polling/poll-reason.ts';
 import { unaskedTime } from '../polling/stuck.ts';
 import { endSession, unpolledAdvice } from '../polling/unpolled.ts';
-import { type StatePolicy, statePlace, stateWords } from '../purchases/states.ts';
+import { statePlace, stateWords } from '../purchases/states.ts';
 import { nextTurn, turnsAmong } from '../replicas/named.ts';
 import { grouped } from '../values/counts.ts';
 import { humanDuration } from '../values/duration.ts';

@@ -34,10 +34,7 @@ export interface StuckCount {
   readonly since: Instant | null;
 }
 
-/** Meaning of stays, before it is known who is stuck now. */
-export type Weighed = ReturnType<typeof weigh>;
-
-/** Adds up what became of stays, in the order given. `open`: incidents that have not ended. */
+/** Adds up what became of stays, in the order given, before it is known who is stuck now. `open`: incidents that have not ended. */
 export function weigh(
   before: readonly Detection[],
   stays: readonly SiteStay[],

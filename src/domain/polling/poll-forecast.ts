@@ -1,8 +1,7 @@
 /** The polls that the plan makes of a purchase that stays in its state. Pure; without jitter, so it is the plan's middle. */
 
-import type { StatePolicy } from '../purchases/states.ts';
 import type { Milliseconds } from '../values/time.ts';
-import { nextPoll, plannedInterval } from './poll-plan.ts';
+import { nextPoll, plannedInterval, type StatePolicy } from './poll-plan.ts';
 import { stuckMoment } from './stuck.ts';
 
 interface Stay {

@@ -1,14 +1,26 @@
 /**
  * When to ask again (contract, "States"): the time already spent in the state × growth, between `first` and `most`,
- * ± 10 % jitter, and never past the moment the purchase would count as stuck. The defaults of each state are in
- * `domain/purchases/states.ts`.
+ * ± 10 % jitter, and never past the moment the purchase would count as stuck. Both and the limit have a default for each state.
  */
 
 import { blame, type Observation, type Purchase } from '../purchases/purchase.ts';
-import { DEFAULT_STATE_POLICIES, DEFAULT_STATE_POLICY, type StatePolicy } from '../purchases/states.ts';
+import { STATE_NAMES, type StateName } from '../purchases/states.ts';
 import { type SkippedTime, timeAfter } from '../values/clock-steps.ts';
-import { DAY, type Instant, MINUTE, type Milliseconds } from '../values/time.ts';
+import { DAY, HOUR, type Instant, MINUTE, type Milliseconds, SECOND } from '../values/time.ts';
 import type { PlannedPoll } from './poll-reason.ts';
+
+/** How one state is polled. */
+export interface StatePolicy {
+  readonly poll: { readonly first: Milliseconds; readonly growth: number; readonly most: Milliseconds };
+  /** Null: a purchase is never stuck here. Where `auto` is set, what holds until a limit is learned. */
+  readonly stuckAfter: Milliseconds | null;
+  /** Whether the limit is learned from customers who got on (domain/stays/dwell.ts). */
+  readonly auto: boolean;
+  /** A final state is not polled, except for its rechecks. */
+  readonly final: boolean;
+  /** Polls after reaching a final state, each counted from its first observation. */
+  readonly recheck: readonly Milliseconds[];
+}
 
 export interface PollPolicy {
   /** By state number; the fallback serves numbers that are not listed. */
@@ -23,9 +35,40 @@ export interface PollPolicy {
   readonly bySite?: ReadonlyMap<string, PollPolicy>;
 }
 
+function waiting(first: Milliseconds, most: Milliseconds, stuckAfter: Milliseconds | null = null): StatePolicy {
+  return { poll: { first, growth: 0.1, most }, stuckAfter, auto: false, final: false, recheck: [] };
+}
+
+/** The first wait while a form, an app or a bank page is open: customers act within seconds to minutes. */
+const CUSTOMER_ACTS = 5 * SECOND;
+const customerActs = (stuckAfter: Milliseconds | null = null): StatePolicy => waiting(CUSTOMER_ACTS, 5 * MINUTE, stuckAfter);
+const ENDED: StatePolicy = { ...waiting(MINUTE, HOUR), final: true };
+
+/** The default plan of each state. */
+const PLANS: Readonly<Record<StateName, StatePolicy>> = {
+  // Healthy for a day, as with payment links.
+  New: waiting(10 * SECOND, 10 * MINUTE),
+  BeingProcessed: customerActs(),
+  Completed: ENDED,
+  Error: ENDED,
+  WaitingForIdentityProvider: customerActs(10 * MINUTE),
+  SessionTimedOut: ENDED,
+  WaitingForCardPayments: customerActs(15 * MINUTE),
+  WaitingForEidApp: customerActs(),
+  Cancelled: ENDED,
+  WaitingForFinnishDirectPayment: customerActs(),
+  // People decide.
+  WaitingCreditApproval: waiting(MINUTE, 30 * MINUTE),
+  CreditNotApproved: ENDED,
+  WaitingForMobilePayment: customerActs(),
+  PaymentHandledByMerchant: ENDED,
+  ElectronicIdValidationRequired: customerActs(),
+};
+
+/** Where the settings say nothing else. */
 export const DEFAULT_POLL_POLICY: PollPolicy = {
-  states: DEFAULT_STATE_POLICIES,
-  fallback: DEFAULT_STATE_POLICY,
+  states: new Map(STATE_NAMES.map((name, value) => [value, PLANS[name]])),
+  fallback: waiting(10 * SECOND, 10 * MINUTE),
   giveUpAfter: 30 * DAY,
   unreadableAfter: 5,
   sessionLength: 30 * MINUTE,
@@ -42,6 +85,14 @@ export const policyOfSite = (policy: PollPolicy, site: string): PollPolicy => po
 /** The policy of a state number. */
 export function policyOf(policy: PollPolicy, state: number): StatePolicy {
   return policy.states.get(state) ?? policy.fallback;
+}
+
+/** The default plan of a state number, listed or not. */
+export const defaultPolicyOf = (state: number): StatePolicy => policyOf(DEFAULT_POLL_POLICY, state);
+
+/** Whether the customer is at work in this state: in the form, in an app, or at a bank or an identity provider. */
+export function isCustomerAtWork(state: number): boolean {
+  return defaultPolicyOf(state).poll.first === CUSTOMER_ACTS;
 }
 
 /** The wait after a good poll, before jitter and before the stuck moment shortens it. */

@@ -1,6 +1,6 @@
 /** Which of the polls that are due goes first. */
 
-import { isCustomerAtWork } from '../purchases/states.ts';
+import { isCustomerAtWork } from './poll-plan.ts';
 import type { PollReason } from './poll-reason.ts';
 
 /**

@@ -1,8 +1,7 @@
 /** Whether a purchase is stuck, and from when on. Pure; the caller brings the time. */
 
-import type { StatePolicy } from '../purchases/states.ts';
 import type { Instant, Milliseconds } from '../values/time.ts';
-import { JITTER, plannedInterval } from './poll-plan.ts';
+import { JITTER, plannedInterval, type StatePolicy } from './poll-plan.ts';
 
 /** A poll may be this late before the lateness counts as time in which no poll could be made. */
 const GRACE: Milliseconds = 5_000;

@@ -2,20 +2,6 @@
  * The states a checkout purchase can be in, as the specification lists them (CheckOutPurchaseState, values 0 to 14).
  * The service has grown this list over time, so a number that is not here is data, never an error.
  */
-import { HOUR, MINUTE, type Milliseconds, SECOND } from '../values/time.ts';
-
-/** How one state is polled. */
-export interface StatePolicy {
-  readonly poll: { readonly first: Milliseconds; readonly growth: number; readonly most: Milliseconds };
-  /** Null: a purchase is never stuck here. Where `auto` is set, what holds until a limit is learned. */
-  readonly stuckAfter: Milliseconds | null;
-  /** Whether the limit is learned from customers who got on (domain/stays/dwell.ts). */
-  readonly auto: boolean;
-  /** A final state is not polled, except for its rechecks. */
-  readonly final: boolean;
-  /** Polls after reaching a final state, each counted from its first observation. */
-  readonly recheck: readonly Milliseconds[];
-}
 
 /** How a checkout ended in a final state: `lost` says nothing about whether the page works, `refused` that the page does. */
 export type CheckoutEnd = 'paid' | 'refused' | 'lost';
@@ -31,32 +17,19 @@ interface State {
   readonly words: string;
   /** The specification's meaning, in short. */
   readonly meaning: string;
-  /** The default plan. */
-  readonly plan: StatePolicy;
   /** Null where the purchase can still change. */
   readonly end: CheckoutEnd | null;
   /** Null where nothing is waited for. */
   readonly advice: StateAdvice | null;
 }
 
-function waiting(first: Milliseconds, most: Milliseconds, stuckAfter: Milliseconds | null = null): StatePolicy {
-  return { poll: { first, growth: 0.1, most }, stuckAfter, auto: false, final: false, recheck: [] };
-}
-
 function ended(end: CheckoutEnd, words: string, meaning: string): State {
-  return { words, meaning, plan: { ...waiting(MINUTE, HOUR), final: true }, end, advice: null };
+  return { words, meaning, end, advice: null };
 }
 
-function open(words: string, { meaning, plan, ...advice }: StateAdvice & Pick<State, 'meaning' | 'plan'>): State {
-  return { words, meaning, plan, end: null, advice };
+function open(words: string, { meaning, ...advice }: StateAdvice & Pick<State, 'meaning'>): State {
+  return { words, meaning, end: null, advice };
 }
-
-/** The plan of a state that is not listed. */
-export const DEFAULT_STATE_POLICY: StatePolicy = waiting(10 * SECOND, 10 * MINUTE);
-
-/** The first wait while a form, an app or a bank page is open: customers act within seconds to minutes. */
-const CUSTOMER_ACTS = 5 * SECOND;
-const customerActs = (stuckAfter: Milliseconds | null = null): StatePolicy => waiting(CUSTOMER_ACTS, 5 * MINUTE, stuckAfter);
 
 /** The first step of a remedy where the specification names no cause. */
 export const LOOK_AT_LATEST_DEPLOY = 'Start with what was deployed last on the checkout page';
@@ -65,14 +38,11 @@ export const LOOK_AT_LATEST_DEPLOY = 'Start with what was deployed last on the c
 const STATES = {
   New: open('before the form', {
     meaning: 'A session was negotiated; the form has not been shown yet',
-    // Healthy for a day, as with payment links.
-    plan: waiting(10 * SECOND, 10 * MINUTE),
     cause: 'A session was negotiated, and the check-out form has not yet been shown in a browser.',
     remedy: `${LOOK_AT_LATEST_DEPLOY}: open it and see whether the form appears.`,
   }),
   BeingProcessed: open('in the check-out form', {
     meaning: 'The customer is going through the check-out form',
-    plan: customerActs(),
     cause: 'The customers are going through the check-out wizard and do not get to its end.',
     remedy: `${LOOK_AT_LATEST_DEPLOY}: go through the form yourself and watch the browser's console.`,
   }),
@@ -80,7 +50,6 @@ const STATES = {
   Error: ended('lost', 'broken off or failed', 'The user or an error cancelled the session'),
   WaitingForIdentityProvider: open('waiting for identification', {
     meaning: 'The customer is at an external identity provider and has not come back',
-    plan: customerActs(10 * MINUTE),
     cause:
       "The customers were redirected to an external identity provider and have not been redirected back: the merchant's hosting page may not handle redirects correctly.",
     remedy:
@@ -89,7 +58,6 @@ const STATES = {
   SessionTimedOut: ended('lost', 'timed out', 'The session timed out, or was not created for a long time'),
   WaitingForCardPayments: open('waiting for the card provider', {
     meaning: 'The customer is at a card payment provider and has not come back',
-    plan: customerActs(15 * MINUTE),
     cause:
       'The customers were redirected to a card payment provider and have not been redirected back: the hosting page may not be able to render itself repeatedly.',
     remedy:
@@ -97,35 +65,29 @@ const STATES = {
   }),
   WaitingForEidApp: open('waiting for the electronic-ID app', {
     meaning: 'An electronic-ID application has not responded yet',
-    plan: customerActs(),
     cause: 'No response comes from the electronic-ID application.',
     remedy: "Try a test purchase with the app, and look at the provider's status page.",
   }),
   Cancelled: ended('lost', 'cancelled by the shop', 'The merchant cancelled the order'),
   WaitingForFinnishDirectPayment: open('waiting for a Finnish bank', {
     meaning: 'The customer is at a Finnish bank for a direct payment',
-    plan: customerActs(),
     cause: 'The customers were redirected to a Finnish bank for a direct payment and have not come back.',
     remedy: 'Pay a test purchase this way: the page must show the same purchase again when the bank returns you to it.',
   }),
   WaitingCreditApproval: open('waiting for credit approval', {
     meaning: 'The merchant has not decided about the credit yet',
-    // People decide.
-    plan: waiting(MINUTE, 30 * MINUTE),
     cause: 'The merchant has neither approved nor refused the credit.',
     remedy: 'Decide on these credits, or find out why decisions do not reach the service.',
   }),
   CreditNotApproved: ended('refused', 'credit not approved', 'The merchant did not approve the credit'),
   WaitingForMobilePayment: open('waiting for the mobile payment app', {
     meaning: 'A mobile payment application has not responded yet',
-    plan: customerActs(),
     cause: 'No response comes from the mobile payment application.',
     remedy: "Try a test purchase with the app, and look at the provider's status page.",
   }),
   PaymentHandledByMerchant: ended('paid', 'external payment started', 'The customer started an external payment method'),
   ElectronicIdValidationRequired: open('waiting for strong authentication', {
     meaning: 'The customer has not finished strong authentication',
-    plan: customerActs(),
     cause: 'The end users have not finished the strong authentication that was asked of them.',
     remedy: 'Try a test purchase that needs it, and see where it stops.',
   }),
@@ -138,25 +100,9 @@ export const STATE_NAMES = Object.keys(STATES) as readonly StateName[];
 
 const BY_NUMBER: readonly State[] = Object.values(STATES);
 
-/** The default plans by state number. */
-export const DEFAULT_STATE_POLICIES: ReadonlyMap<number, StatePolicy> = new Map(
-  BY_NUMBER.map(({ plan }, value) => [value, plan]),
-);
-
 /** The row of a state number in the table; undefined when the specification does not list the number. */
 export function knownState(value: number): State | undefined {
   return BY_NUMBER[value];
-}
-
-/** Whether the customer is at work in this state: in the form, in an app, or at a bank or an identity provider. */
-export function isCustomerAtWork(value: number): boolean {
-  const state = knownState(value);
-  return state?.end === null && state.plan.poll.first === CUSTOMER_ACTS;
-}
-
-/** The default plan of a state number, listed or not. */
-export function defaultPolicyOf(value: number): StatePolicy {
-  return knownState(value)?.plan ?? DEFAULT_STATE_POLICY;
 }
 
 /** The number of a state that the specification lists. */

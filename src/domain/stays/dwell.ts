@@ -3,7 +3,7 @@
  * buckets on a logarithmic scale, once by the shortest and once by the longest time that the polls around the exit allow. Pure.
  */
 
-import { defaultPolicyOf } from '../purchases/states.ts';
+import { defaultPolicyOf } from '../polling/poll-plan.ts';
 import { humanDuration } from '../values/duration.ts';
 import { MINUTE, type Milliseconds, SECOND } from '../values/time.ts';
 

@@ -3,8 +3,8 @@
  * Pure.
  */
 
+import type { StatePolicy } from '../polling/poll-plan.ts';
 import { unaskedTime } from '../polling/stuck.ts';
-import type { StatePolicy } from '../purchases/states.ts';
 import type { Instant, Milliseconds } from '../values/time.ts';
 import { exitOutcome, type SiteStay } from './stay.ts';
 

@@ -1,6 +1,6 @@
 /** What the list of needs reads of the database: deliveries that were given up, stuck purchases by their orders, clock and queue. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type OwnSettings, ownFindings } from '../../../src/actions/doctor/system.ts';
+import { type OwnSettings, ownFindings } from '../../../src/actions/doctor/system-page.ts';
 import { readFacts } from '../../../src/actions/overview/facts.ts';
 import { needsOf } from '../../../src/actions/overview/needs.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { DatabaseNumbers } from '../../../src/actions/overview/database-numbers.ts';
-import { type MetricSources, metricFamilies } from '../../../src/api/metrics/metric-families.ts';
+import { type MetricSources, metricFamilies } from '../../../src/api/metrics/gather-families.ts';
 import { goneForgetter } from '../../../src/api/metrics/metrics.ts';
 import { connect } from '../../../src/postgres/connection/database.ts';
 import { recentActivity } from '../../../src/postgres/shards/activity.ts';

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { clientCertificates } from '../../../src/actions/client-certificates.ts';
-import { metricFamilies } from '../../../src/api/metrics/metric-families.ts';
+import { metricFamilies } from '../../../src/api/metrics/gather-families.ts';
 import { hashOfKey } from '../../../src/config/api-keys.ts';
 import { loadSettings } from '../../../src/config/load-settings.ts';
 import { createHealth } from '../../../src/runtime/loops/health.ts';

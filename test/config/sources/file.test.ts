@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { loadSettings } from '../../../src/config/load-settings.ts';
-import { policyOf } from '../../../src/domain/polling/poll-plan.ts';
-import { DEFAULT_STATE_POLICIES } from '../../../src/domain/purchases/states.ts';
+import { DEFAULT_POLL_POLICY, policyOf } from '../../../src/domain/polling/poll-plan.ts';
 import { loadFile, problemsOf, SIGNING_SECRET, SITE, temporaryFile } from '../files.ts';
 
 const problems = (content: string, env: NodeJS.ProcessEnv = {}) => problemsOf(() => loadFile(content, env));
@@ -280,9 +279,9 @@ describe('what is wrong', () => {
 describe('states over the defaults', () => {
   test('keep every field that is not given', () => {
     const { policy } = loadFile('states: { WaitingForCardPayments: { poll: { first: 2s } } }');
-    const before = DEFAULT_STATE_POLICIES.get(6)!;
+    const before = DEFAULT_POLL_POLICY.states.get(6)!;
     expect(policy.states.get(6)).toEqual({ ...before, poll: { ...before.poll, first: 2_000 } });
-    expect(policy.states.get(4)).toEqual(DEFAULT_STATE_POLICIES.get(4));
+    expect(policy.states.get(4)).toEqual(DEFAULT_POLL_POLICY.states.get(4));
   });
 
   test.each(['never', 'null'])('stuckAfter: %s switches the alarm off', (word) => {
@@ -323,6 +322,6 @@ describe('states over the defaults', () => {
     const { policy } = loadFile('states: { default: { stuckAfter: 1h }, 17: { poll: { most: 1h } } }');
     expect(policy.fallback.stuckAfter).toBe(3_600_000);
     expect(policy.states.get(17)).toEqual({ ...policy.fallback, poll: { ...policy.fallback.poll, most: 3_600_000 } });
-    expect(policy.states.get(0)).toEqual(DEFAULT_STATE_POLICIES.get(0));
+    expect(policy.states.get(0)).toEqual(DEFAULT_POLL_POLICY.states.get(0));
   });
 });

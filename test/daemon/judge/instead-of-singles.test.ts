@@ -1,72 +1,58 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { insteadOfSingles } from '../../../src/daemon/judge/instead-of-singles.ts';
-import { createUsualReader } from '../../../src/daemon/judge/usual.ts';
+import { expect, test } from 'vitest';
+import { insteadOfSingles, replacesSingles } from '../../../src/daemon/judge/instead-of-singles.ts';
 import type { ChannelRule } from '../../../src/domain/incidents/audience.ts';
 import { openIncident } from '../../../src/domain/incidents/incident.ts';
 import type { IncidentVerdict } from '../../../src/domain/incidents/judgement.ts';
-import { syncSites } from '../../../src/postgres/polling/sites.ts';
-import { type TestDatabase, testDatabase } from '../../support/database.ts';
+import { type CountedUsual, NOTHING_KNOWN } from '../../../src/domain/stays/usual.ts';
 
-const NOW = Date.UTC(2026, 10, 20, 12);
-const SLACK: ChannelRule = { name: '@slack', sites: null, severity: 'warning' };
-const NOTHING = { singles: null, takenOver: [] };
-let database: TestDatabase;
-beforeEach(async () => {
-  database = await testDatabase();
-  await syncSites(database.sql, ['se']);
+const T = Date.UTC(2026, 10, 20, 9, 15);
+const CARD = 6;
+const busy: CountedUsual = { share: 0.03, perDay: 400, counted: 5_600 };
+const sparse: CountedUsual = { share: null, perDay: 3, counted: 40 };
+
+const incidentAt = (site: string | null) =>
+  openIncident(`inc_${site}`, { kind: 'stuck', site, state: CARD, subscriber: null, severity: 0, count: 4, since: T }, T);
+const verdict = (alert: IncidentVerdict['alert'] = 'opened', parts: string[] = []): IncidentVerdict => ({
+  incident: incidentAt(parts.length === 0 ? 'se' : null),
+  announce: null,
+  alert,
+  reason: '',
+  lookAgainAt: null,
+  parts: parts.map(incidentAt),
+  messages: [{ stage: 'opened', channels: ['@slack'] }],
 });
-afterEach(() => database.drop());
-
-/** Enough stays to judge by their share. */
-const knowEnough = () =>
-  database.sql`insert into purchase_watch_internal.stay_days (site, state, day, calm, well) values ('se', 6, '2026-11-19', true, 500)`;
-async function alertedSingle({ isLast = false, mode = 'auto' } = {}): Promise<number> {
-  const [row] = await database.sql<[{ id: number }]>`
-    with p as (insert into purchase_watch.purchases (purchase_id, site) values (gen_random_uuid()::text, 'se') returning id)
-    insert into purchase_watch_internal.stuck_alerts (purchase, site, state, state_since, stuck_at, first_sight, alerted_at, mode, is_last)
-    select id, 'se', 6, now(), now(), false, now(), ${mode}::text, ${isLast} from p returning id::float8`;
-  return row.id;
-}
-function instead({
-  alert = 'opened',
-  to = '@slack',
-  channels = [SLACK],
-}: {
-  alert?: string;
-  to?: string;
-  channels?: ChannelRule[];
-} = {}) {
-  const symptom = { kind: 'stuck', site: 'se', state: 6, subscriber: null, severity: 0, count: 3, since: NOW } as const;
-  const verdict = {
-    alert,
-    incident: openIncident('inc_1', symptom, NOW),
-    parts: [],
-    messages: [{ stage: alert, channels: [to] }],
-  };
-  const usual = createUsualReader(database.sql);
-  return insteadOfSingles(database.sql, verdict as unknown as IncidentVerdict, { channels, usual, now: NOW });
-}
-
-test('while too little is known, single alerts come back when the incident is over', async () => {
-  expect(await instead()).toEqual({ singles: { until: 'over', counted: 0, perDay: null }, takenOver: [] });
+const rule = (name: string, stuck?: ChannelRule['stuck']): ChannelRule => ({
+  name,
+  sites: null,
+  severity: 'warning',
+  ...(stuck === undefined ? {} : { stuck }),
 });
 
-test('once enough is known the incident takes over from the last single alert, and says so once', async () => {
-  await knowEnough();
-  const id = await alertedSingle();
-  expect(await instead()).toEqual({ singles: { until: null, counted: 500, perDay: expect.any(Number) }, takenOver: [id] });
-  await alertedSingle({ isLast: true });
-  expect(await instead()).toEqual(NOTHING);
+test('single alerts are replaced at the start of an incident, where a channel gets it that chooses by itself', () => {
+  expect(replacesSingles(verdict('opened'), [rule('@slack')])).toBe(true);
+  expect(replacesSingles(verdict('reopened'), [rule('@slack', 'auto')])).toBe(true);
+  expect(replacesSingles(verdict('grew'), [rule('@slack')])).toBe(false);
+  expect(replacesSingles(verdict('opened'), [rule('@slack', 'each'), rule('@other')])).toBe(false);
+  expect(replacesSingles(verdict('opened'), [rule('@slack', 'incidents')])).toBe(false);
 });
 
-test.each<[string, Parameters<typeof instead>[0]]>([
-  ['it grows', { alert: 'grew' }],
-  ['it is over', { alert: 'ended' }],
-  ['no channel takes single alerts', { channels: [{ ...SLACK, stuck: 'incidents' }] }],
-  ['the channel gets every stuck checkout anyway', { channels: [{ ...SLACK, stuck: 'each' }] }],
-  ['the channel that takes them is not alerted', { to: '@other' }],
-])('nothing is said of single alerts when %s', async (_, given) => {
-  await knowEnough();
-  await alertedSingle();
-  expect(await instead(given)).toEqual(NOTHING);
+test('where too little is known single alerts rest until the incident is over, with the numbers of the first such place', () => {
+  const usualOf = (site: string): CountedUsual => (site === 'fi' ? sparse : busy);
+  const rest = insteadOfSingles(verdict('opened', ['se', 'fi']), [{ site: 'fi', state: CARD, id: 7 }], usualOf);
+  expect(rest).toEqual({ singles: { until: 'over', counted: 40, perDay: 3 }, takenOver: [] });
+});
+
+test('where enough is known by now incidents take over, of each place whose last single alert did not say so', () => {
+  const singles = [
+    { site: 'fi', state: CARD, id: 7 },
+    { site: 'se', state: CARD, id: 9 },
+  ];
+  const taken = insteadOfSingles(verdict('opened', ['se', 'fi']), singles, (site) => (site === 'fi' ? sparse : busy));
+  expect(taken).toEqual({ singles: { until: null, counted: 5_600, perDay: 400 }, takenOver: [9] });
+});
+
+test('nothing changes where incidents have long taken over, or nobody was to get single alerts', () => {
+  const nothing = { singles: null, takenOver: [] };
+  expect(insteadOfSingles(verdict(), [], () => busy)).toEqual(nothing);
+  expect(insteadOfSingles(verdict(), null, () => NOTHING_KNOWN)).toEqual(nothing);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createLease } from '../../../src/daemon/shards/lease.ts';
+import { createLease, leaseTimes } from '../../../src/daemon/shards/lease.ts';
 
 const TTL = 10_000;
 function lease() {
@@ -33,4 +33,9 @@ test('without a wall clock the monotonic one decides', () => {
   const made = createLease({ monotonic: () => 0 }, TTL);
   made.renew()();
   expect(made.outlasts(TTL - 1)).toBe(true);
+});
+
+test('an attempt that begins after three renewals failed ends within the lease', () => {
+  const { renewEvery, ttl } = leaseTimes(15_000);
+  expect(ttl - 3 * renewEvery).toBeGreaterThan(15_000);
 });

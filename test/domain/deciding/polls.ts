@@ -2,9 +2,8 @@
 import { digestOfDetails } from '../../../src/checkout/client.ts';
 import { decide } from '../../../src/domain/deciding/decide.ts';
 import type { DecideContext, PollOutcome } from '../../../src/domain/deciding/outcome.ts';
-import { DEFAULT_POLL_POLICY, type PollPolicy, policyOf } from '../../../src/domain/polling/poll-plan.ts';
+import { DEFAULT_POLL_POLICY, type PollPolicy, policyOf, type StatePolicy } from '../../../src/domain/polling/poll-plan.ts';
 import type { Observation, Purchase } from '../../../src/domain/purchases/purchase.ts';
-import type { StatePolicy } from '../../../src/domain/purchases/states.ts';
 import { aPurchase } from '../../support/a-purchase.ts';
 
 export const SECOND = 1_000;

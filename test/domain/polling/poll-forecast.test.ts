@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { forecast, pollsToSee, pollsUntil } from '../../../src/domain/polling/poll-forecast.ts';
-import { DEFAULT_POLL_POLICY, nextPoll, policyOf } from '../../../src/domain/polling/poll-plan.ts';
-import type { StatePolicy } from '../../../src/domain/purchases/states.ts';
+import { DEFAULT_POLL_POLICY, nextPoll, policyOf, type StatePolicy } from '../../../src/domain/polling/poll-plan.ts';
 import { aStatePolicy } from '../../support/a-purchase.ts';
 
 const MINUTE = 60_000;

@@ -9,7 +9,7 @@ import {
   policyOf,
   withJitter,
 } from '../../../src/domain/polling/poll-plan.ts';
-import { STATE_NAMES } from '../../../src/domain/purchases/states.ts';
+import { checkoutEnd, STATE_NAMES } from '../../../src/domain/purchases/states.ts';
 import { aStatePolicy } from '../../support/a-purchase.ts';
 
 const MINUTE = 60_000;
@@ -20,7 +20,10 @@ const cards = policyOf(DEFAULT_POLL_POLICY, 6);
 describe('the defaults', () => {
   const byName = STATE_NAMES.map((name, value) => [name, policyOf(DEFAULT_POLL_POLICY, value)] as const);
 
-  test('call final what the contract calls final', () => {
+  test('call final what the contract calls final, where the checkout has come to an end', () => {
+    expect(byName.map(([name, policy]) => [name, policy.final])).toEqual(
+      STATE_NAMES.map((name) => [name, checkoutEnd(name) !== null]),
+    );
     expect(byName.filter(([, policy]) => policy.final).map(([name]) => name)).toEqual([
       'Completed',
       'Error',

@@ -58,10 +58,10 @@ test.each(['', 'completed', 'Completed ', '--1', '1.5', '1e3', '0x2', '214748364
   },
 );
 
-test('a state is final by default exactly where the checkout has come to an end, and only there nothing is waited for', () => {
+test('nothing is waited for exactly where the checkout has come to an end', () => {
   STATE_NAMES.forEach((name, value) => {
-    const { plan, end, advice } = knownState(value)!;
-    expect([name, plan.final, advice === null]).toEqual([name, end !== null, end !== null]);
+    const { end, advice } = knownState(value)!;
+    expect([name, advice === null]).toEqual([name, end !== null]);
     expect(numberOf(name)).toBe(value);
   });
 });

@@ -9,7 +9,7 @@ import { commandLine } from '../../../domain/values/command-line.ts';
 import { grouped } from '../../../domain/values/counts.ts';
 import { humanDuration } from '../../../domain/values/duration.ts';
 import type { AlertedCheckout, AlertReason, Checkouts, OverCheckout } from '../events/checkouts-event.ts';
-import { causeParagraphs } from './causes.ts';
+import { causeParagraphs } from './cause-paragraphs.ts';
 import { amountText, type Named, namedParagraph, nameOf, orderName, whereOf } from './checkout-names.ts';
 import { type Draft, type Labelled, LONGEST_NAME, lasting, NEUTRAL, OVER, signOf, waitingFor } from './draft.ts';
 import { code, command, moment, plain, purchaseId } from './mrkdwn.ts';

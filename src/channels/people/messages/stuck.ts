@@ -9,7 +9,7 @@ import { commandLine } from '../../../domain/values/command-line.ts';
 import { grouped } from '../../../domain/values/counts.ts';
 import { humanDuration } from '../../../domain/values/duration.ts';
 import type { StuckIncident, StuckPart } from '../events/stuck-event.ts';
-import { answered, causeParagraphs, earlierParagraph } from './causes.ts';
+import { answered, causeParagraphs, earlierParagraph } from './cause-paragraphs.ts';
 import { andMore, customers, type Draft, type Labelled, LONGEST_NAME, waitingFor } from './draft.ts';
 import { code, command, moment, plain, purchaseId } from './mrkdwn.ts';
 import { limitWords, moneyText, shareText, trustText } from './stuck-facts.ts';

@@ -11,7 +11,7 @@ import { joined } from '../events/checkouts-event.ts';
 import { type PeopleEvent, type ReplicaIncident, readIncidentEvent } from '../events/incident-event.ts';
 import { broughtUpToDate, type IncidentEvent } from '../events/incident-now.ts';
 import type { StuckIncident } from '../events/stuck-event.ts';
-import { causeTitle } from './causes.ts';
+import { causeTitle } from './cause-paragraphs.ts';
 import { checkoutLines } from './checkouts.ts';
 import { andMore, customers, type Draft, type Labelled, LONGEST_NAME, lasting, NEUTRAL, OVER, signOf } from './draft.ts';
 import { draftOf, incidentPage, type MessageOptions, withPage } from './message.ts';

@@ -8,7 +8,7 @@ import { icon } from '../../frame/icons.ts';
 import { page } from '../../frame/page-route.ts';
 import { length } from '../../parts/time.ts';
 import { flowPicture } from '../../pictures/flow-model.ts';
-import { type ActivityAnswer, activityCharts, MINUTES_ASKED } from './charts.ts';
+import { type ActivityAnswer, activityCharts, MINUTES_ASKED } from './activity-charts.ts';
 import { checklist } from './checklist.ts';
 import { flowPanel, flowText } from './flow-panel.ts';
 import { healthStrip } from './health.ts';

@@ -1,7 +1,8 @@
 /** The most important facts of a purchase, in one sentence. */
 import type { ExplanationBody } from '../../../api/purchases/explanation-body.ts';
 import type { PurchaseDetailsBody } from '../../../api/purchases/purchases.ts';
-import { checkoutEnd, isCustomerAtWork, knownState, numberOf, stateWords } from '../../../domain/purchases/states.ts';
+import { isCustomerAtWork } from '../../../domain/polling/poll-plan.ts';
+import { checkoutEnd, knownState, numberOf, stateWords } from '../../../domain/purchases/states.ts';
 import { sentence as sentenceOf } from '../../../domain/values/sentence.ts';
 import { MINUTE } from '../../../domain/values/time.ts';
 import { amountOf } from '../../parts/purchases.ts';

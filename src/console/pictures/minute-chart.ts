@@ -1,4 +1,4 @@
-/** Small charts over time: one series on a scale of round numbers, the usual value dashed, time at both ends. */
+/** Small charts by the minute: one series on a scale of round numbers, the usual value dashed, time at both ends. */
 import { type Html, html, number } from '../frame/html.ts';
 import { type Axis, countAxis, round } from './scale.ts';
 

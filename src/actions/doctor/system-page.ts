@@ -1,4 +1,4 @@
-/** The system as it runs: versions, settings with their origin, keys that end soon, and what doctor finds without calling others. */
+/** The page System of the console: versions, settings with their origin, keys that end soon, and what doctor finds without calling others. */
 import { channelCeilings } from '../../config/channels.ts';
 import type { DescribedSetting } from '../../config/describe.ts';
 import type { Settings } from '../../config/settings.ts';

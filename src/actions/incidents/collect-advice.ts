@@ -1,6 +1,6 @@
 /** The trouble of an incident in sentences, or a possible cause where none is named, and what a person does about it. */
 
-import { unrankedAdvice } from '../../channels/people/messages/causes.ts';
+import { unrankedAdvice } from '../../channels/people/messages/cause-paragraphs.ts';
 import { meanwhileOf, wordsOfSite } from '../../channels/people/messages/site.ts';
 import type { PeopleEventBody } from '../../domain/events/people-event-types.ts';
 import {

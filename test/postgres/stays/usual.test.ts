@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createUsualReader, RECENT } from '../../../src/daemon/judge/usual.ts';
 import { NOTHING_KNOWN } from '../../../src/domain/stays/usual.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
+import { createUsualReader, RECENT } from '../../../src/postgres/stays/usual.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 
 const NOW = Date.UTC(2026, 10, 20, 12);

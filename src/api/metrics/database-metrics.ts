@@ -1,16 +1,11 @@
-/** Every metric by name: what it means, and where its numbers come from. docs/metrics.md says the same, and a test compares. */
+/** Metrics of the database: whether it answers, and all that it counts for all replicas together. */
 
 import type { DatabaseNumbers, DatabaseReading } from '../../actions/overview/database-numbers.ts';
-import { type MetricFamily, PREFIX, processFamilies } from '../../runtime/metrics.ts';
-import type { Metrics, Replica } from './metric.ts';
+import type { Metrics } from './metric.ts';
 import { PURCHASE_METRICS } from './purchase-metrics.ts';
-import { REPLICA_METRICS } from './replica-metrics.ts';
 import { SUBSCRIBER_METRICS } from './subscriber-metrics.ts';
 
-/** A replica, and the database as last read. */
-export type MetricSources = Replica & { reading(): DatabaseReading };
-
-const DATABASE_UP: Metrics<DatabaseReading> = {
+export const DATABASE_UP: Metrics<DatabaseReading> = {
   database_up: {
     help: 'Whether the database answers. While it does not, and while its tables are locked, what it would say is missing.',
     read: ({ answers }) => [{ value: answers ? 1 : 0 }],
@@ -18,7 +13,7 @@ const DATABASE_UP: Metrics<DatabaseReading> = {
 };
 
 /** Numbers that the database has for all replicas together. */
-const DATABASE_METRICS: Metrics<DatabaseNumbers> = {
+export const DATABASE_METRICS: Metrics<DatabaseNumbers> = {
   notification_queue_used_ratio: {
     help: "How full the database's queue of notifications is; at 1 nothing can be recorded.",
     read: ({ notificationQueue }) => [{ value: notificationQueue }],
@@ -38,27 +33,3 @@ const DATABASE_METRICS: Metrics<DatabaseNumbers> = {
     read: ({ replicas }) => [{ value: replicas }],
   },
 };
-
-/** All families, in the order of the page. What they hold of the work done is this replica's alone. */
-export function metricFamilies({ reading, ...replica }: MetricSources): MetricFamily[] {
-  return [
-    ...processFamilies(replica.version, false),
-    ...familiesOf(REPLICA_METRICS, () => replica),
-    ...familiesOf(DATABASE_UP, reading),
-    ...familiesOf(DATABASE_METRICS, () => reading().numbers),
-  ];
-}
-
-/** Without a source there are no numbers. */
-function familiesOf<Source>(metrics: Metrics<Source>, source: () => Source | null): MetricFamily[] {
-  return Object.entries(metrics).map(([name, { read, ...metric }]) => ({
-    type: 'gauge',
-    labels: [],
-    ...metric,
-    name: PREFIX + name,
-    read: () => {
-      const from = source();
-      return from === null ? [] : read(from);
-    },
-  }));
-}

@@ -2,7 +2,7 @@
 import type { ActivityMinute, ActivityUsual } from '../../../api/flow/activity.ts';
 import { type Html, html, number, tied } from '../../frame/html.ts';
 import { clockTime, length } from '../../parts/time.ts';
-import { chart } from '../../pictures/chart.ts';
+import { chart } from '../../pictures/minute-chart.ts';
 import { lengthAxis } from '../../pictures/scale.ts';
 
 /** Minutes that are asked for: the present one is not over, so it is not shown. */

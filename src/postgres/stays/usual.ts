@@ -2,8 +2,8 @@
 
 import { type CountedUsual, NOTHING_KNOWN } from '../../domain/stays/usual.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
-import type { Queries } from '../../postgres/connection/database.ts';
-import { readUsual, USUAL_WINDOW } from '../../postgres/stays/dwell.ts';
+import type { Queries } from '../connection/database.ts';
+import { readUsual, USUAL_WINDOW } from './dwell.ts';
 
 /** The usual numbers are read again after this. */
 const READ_AGAIN_AFTER: Milliseconds = 10 * 60_000;

@@ -1,0 +1,48 @@
+/** Everything that one look of the judge reads: first what may show that something is wrong, then, if something is, what the judgement rests on beside that. */
+
+import type { Incident } from '../../domain/incidents/incident.ts';
+import type { Symptom } from '../../domain/incidents/symptom.ts';
+import type { Instant } from '../../domain/values/time.ts';
+import type { Queries } from '../connection/database.ts';
+import { endFailuresWithoutPurchases } from '../polling/sites.ts';
+import { loadDetections, loadStays } from '../stays/stays.ts';
+import type { UsualReader } from '../stays/usual.ts';
+import { peopleChannels } from '../subscribers/symptoms.ts';
+import { channelsAlerted, countStuck, currentSymptoms, openIncidents } from './incidents.ts';
+import { silencesAt } from './silences.ts';
+
+/**
+ * The next stays, `most` at a time, the judge's memory, the incidents, and the symptoms without stuck purchases. When there are stays,
+ * `usual` is brought up to date as well.
+ */
+export async function readLook(sql: Queries, { now, most, usual }: { now: Instant; most: number; usual: UsualReader }) {
+  // One statement after the other, on one connection: the others are the poller's.
+  const stays = await loadStays(sql, most);
+  if (stays.length > 0) await usual.refresh(now);
+  const detections = await loadDetections(sql);
+  const incidents = await openIncidents(sql, now);
+  return { stays, detections, incidents, symptoms: await presentSymptoms(sql, now) };
+}
+
+/** The symptoms, after failures were ended that no answer would ever end. */
+async function presentSymptoms(sql: Queries, now: Instant): Promise<Symptom[]> {
+  const symptoms = await currentSymptoms(sql, now);
+  const isOver = symptoms.some(({ kind }) => kind === 'unreachable') && (await endFailuresWithoutPurchases(sql));
+  return isOver ? currentSymptoms(sql, now) : symptoms;
+}
+
+/** Who is stuck where an alarm is on, the silences, the channels for people, and by incident which of these were alerted of it. */
+export async function readSurroundings(
+  sql: Queries,
+  { now, alarms, incidents }: { now: Instant; alarms: Parameters<typeof countStuck>[1]; incidents: readonly Incident[] },
+) {
+  return {
+    overdue: await countStuck(sql, alarms),
+    silences: await silencesAt(sql, now),
+    people: await peopleChannels(sql, now),
+    alerted: await channelsAlerted(
+      sql,
+      incidents.map(({ id }) => id),
+    ),
+  };
+}

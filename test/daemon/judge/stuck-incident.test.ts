@@ -1,0 +1,124 @@
+import { expect, test } from 'vitest';
+import { placesOf, stuckData } from '../../../src/daemon/judge/stuck-incident.ts';
+import { draftOf, eventBody } from '../../../src/domain/events/make-event.ts';
+import { type Detection, newDetection } from '../../../src/domain/incidents/detection.ts';
+import { openIncident } from '../../../src/domain/incidents/incident.ts';
+import type { IncidentVerdict } from '../../../src/domain/incidents/judgement.ts';
+
+const MINUTE = 60_000;
+const T = Date.UTC(2026, 10, 20, 9, 15);
+const CARD = 6;
+const alarmAt = (since: number) => ({
+  at: T,
+  rule: 'share' as const,
+  since,
+  entrants: 9,
+  overdue: 4,
+  usualShare: 0.03,
+  perDay: 400,
+  falseAlarmEvery: null,
+});
+
+const leaf = (site: string, since: number, count: number) =>
+  openIncident(
+    `inc_${site}`,
+    { kind: 'stuck', site, state: CARD, subscriber: null, severity: 0, count, since: T, alarm: alarmAt(since), movedOn: 2 },
+    T,
+  );
+const [se, fi] = [leaf('se', T - 20 * MINUTE, 3), leaf('fi', T - 30 * MINUTE, 5)];
+const alone: IncidentVerdict = {
+  incident: se,
+  announce: null,
+  alert: 'opened',
+  reason: '',
+  lookAgainAt: null,
+  parts: [],
+  messages: [],
+};
+const both: IncidentVerdict = {
+  ...alone,
+  incident: openIncident(
+    'inc_all',
+    { kind: 'stuck', site: null, state: CARD, subscriber: null, severity: 1, count: 8, since: T },
+    T,
+  ),
+  parts: [se, fi],
+};
+const over = (verdict: IncidentVerdict): IncidentVerdict => ({
+  ...verdict,
+  incident: { ...verdict.incident, endedAt: T + MINUTE },
+});
+
+const detection = (site: string, timedOutAfter: number[]): Detection => ({
+  ...newDetection(site, CARD),
+  alarm: alarmAt(T),
+  run: { since: T, entrants: 9, overdue: 4, customers: [], overdueAfter: 0 },
+  exits: { well: 0, timedOut: timedOutAfter.length, other: 0, timedOutAfter },
+});
+
+type Story = Parameters<typeof stuckData>[1];
+const part = (site: string) => ({ site, state: CARD, count: 4, lastWellAt: null, wellBefore: 0, stuckSinceThen: 0 });
+const story = (differs: Partial<Story> = {}): Story => ({
+  row: null,
+  singles: null,
+  limit: null,
+  oldest: [],
+  money: { waiting: [{ amount: '12.50', currency: 'EUR' }], unpriced: 1, counted: 3, atLeast: true },
+  evidence: { parts: [part('se')], sites: 2, orders: 4, begunAgain: 0 },
+  left: null,
+  last: null,
+  earlier: null,
+  ...differs,
+});
+const told = (verdict: IncidentVerdict, differs: Partial<Story> = {}, detections = [detection('se', []), detection('no', [])]) =>
+  stuckData(verdict, story(differs), {
+    overdue: [
+      { site: 'se', state: CARD, count: 3, since: T - 25 * MINUTE },
+      { site: 'no', state: CARD, count: 9, since: T - 50 * MINUTE },
+    ],
+    detections,
+    sessionLength: 20 * MINUTE,
+  });
+
+test('an incident at one state of one site: its limit, its own customers and no others, the money, and why it may be', () => {
+  const limit = { ms: 15 * MINUTE, source: 'default', dwell: null } as const;
+  expect(told(alone, { limit })).toMatchObject({
+    since: new Date(T - 25 * MINUTE).toISOString(),
+    count: 3,
+    limitMs: 15 * MINUTE,
+    lately: { entrants: 9, overdue: 4 },
+    noticedAfterMs: 20 * MINUTE,
+    waiting: [{ amount: '12.50', currency: 'EUR' }],
+    unpriced: 1,
+    atLeast: true,
+    causes: [{ cause: 'rerender' }, { cause: 'return_request' }],
+    movedOn: null,
+  });
+});
+
+test('a parent: its places since each alarm, the largest part first, and the alarm of the first part', () => {
+  expect(placesOf(both).map(({ site, since, count }) => [site, since, count])).toEqual([
+    ['se', T - 20 * MINUTE, 3],
+    ['fi', T - 30 * MINUTE, 5],
+  ]);
+  const { parts, includes, lately, noticedAfterMs } = told(both, {}, [detection('se', []), detection('fi', [])]);
+  expect(parts.map(({ site }) => site)).toEqual(['fi', 'se']);
+  expect({ includes, lately, noticedAfterMs }).toEqual({
+    includes: ['inc_se', 'inc_fi'],
+    lately: { entrants: 18, overdue: 8 },
+    noticedAfterMs: 20 * MINUTE,
+  });
+});
+
+test('at the end: who is left, how many got on, and the causes that people were alerted of', () => {
+  const causes = [{ cause: 'deploy', why: 'It stopped.', likely: true }];
+  const head = { incidentId: 'inc_all', openedAt: T, since: T } as never;
+  const data = { ...(head as object), ...told(both), causes, kind: 'stuck' } as never;
+  const body = eventBody('evt_1', draftOf('incident.opened', { at: T }, data));
+  const left = [
+    { site: 'se', state: CARD, count: 1, since: T },
+    { site: 'fi', state: CARD, count: 1, since: T },
+  ];
+  expect(told(over(both), { evidence: null, left, last: { at: T, body } })).toMatchObject({ count: 2, movedOn: 4, causes });
+  expect(told(over(both), { evidence: null, left: [], last: null })).toMatchObject({ count: 0, causes: [] });
+});
