@@ -4,17 +4,18 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createSimulator } from '../../packages/simulator/src/simulator.ts';
 import { createApp } from '../../src/app.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { connect } from '../../src/postgres/connection/database.ts';
 import { migrate } from '../../src/postgres/migrations/migrate.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
-import { createSimulator } from '../../packages/simulator/src/simulator.ts';
 import { MIGRATIONS } from '../../src/work.ts';
 import { type Got, missingAtRest, neverSent, type Row, type Truth } from './model.ts';
 import { type Act, MINUTE, type Plan, type ReceiverMood } from './plan.ts';
-import { keep, onlyValue, putBack, type Server, type Snapshot, serve } from './world/database.ts';
+import { onlyValue, type Server, serve } from './world/database.ts';
 import { beginAgain, type Shell } from './world/process.ts';
+import { keep, putBack, type Snapshot } from './world/snapshot.ts';
 import { type Place, place } from './world/time.ts';
 
 const KEY = 'sim-key-0123456789abcdef0123456789abcdef';
@@ -150,7 +151,9 @@ class World {
       // To find out, a start asks on one connection while another has a transaction, and the engine has one session for both.
       DATABASE_POOL_MODE: 'session',
     });
-    const destination = { write: (line: string) => this.#log.push(`${index} ${line.replaceAll(STACK, '')}`) } as unknown as NodeJS.WritableStream;
+    const destination = {
+      write: (line: string) => this.#log.push(`${index} ${line.replaceAll(STACK, '')}`),
+    } as unknown as NodeJS.WritableStream;
     const { place: own } = daemon;
     this.#shell.scheduler.in(own, () => {
       createApp(settings, { log: createLogger({ level: 'debug', destination }), random: this.#shell.random.next })
@@ -285,7 +288,9 @@ class World {
   #register({ by, life, count }: Extract<Act, { does: 'registers' }>): void {
     const made = this.#simulator.control.addMany(count, { script: life });
     const ids = made.map(({ purchaseId }) => purchaseId);
-    const known = (): void => ids.forEach((id) => this.#truths.set(id, { purchaseId: id, history: [] }));
+    const known = (): void => {
+      for (const id of ids) this.#truths.set(id, { purchaseId: id, history: [] });
+    };
     if (by === 'sql') {
       const sql = `insert into purchase_watch.purchases (purchase_id) values ${ids.map((id) => `('${id}')`).join()}`;
       this.#shell.scheduler.in(this.#database, () =>
