@@ -13,7 +13,7 @@ export interface Flag extends Word {
 }
 
 /** A command, or the program itself. */
-export interface Place {
+export interface CommandWords {
   /** What was typed to come here, such as `incidents show`, with every other name of the command; the program: the empty text. */
   readonly paths: readonly string[];
   readonly words: readonly Word[];
@@ -21,11 +21,11 @@ export interface Place {
 }
 
 /** The program and all that is below it; the first path of a place is the one that names it. */
-export function placesOf(program: Command): Place[] {
+export function placesOf(program: Command): CommandWords[] {
   return below(program, ['']);
 }
 
-function below(command: Command, paths: readonly string[]): Place[] {
+function below(command: Command, paths: readonly string[]): CommandWords[] {
   const help = command.createHelp();
   const commands = help.visibleCommands(command);
   const words = commands.map((each) => ({ text: each.name(), means: each.summary() }));

@@ -2,8 +2,6 @@
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { FollowingClock } from '../../runtime/clock.ts';
 
-export type Lease = ReturnType<typeof createLease>;
-
 /** This machine's wall clock runs on while a virtual machine is suspended, its monotonic clock does not: so far apart, a lease is void. */
 const LARGEST_JUMP: Milliseconds = 5_000;
 
