@@ -24,7 +24,7 @@ import { createOwnership, type OwnershipKeeper } from './daemon/shards/ownership
 import { createReach } from './daemon/shards/reach.ts';
 import { createSkippedTime } from './daemon/shards/skipped-time.ts';
 import { createHostWatch } from './daemon/upkeep/database-hosts.ts';
-import { createHeartbeat } from './daemon/upkeep/dead-mans-switch.ts';
+import { createDeadMansSwitch } from './daemon/upkeep/dead-mans-switch.ts';
 import { createTroubles } from './daemon/upkeep/replica-troubles.ts';
 import { createResealing } from './daemon/upkeep/resealing.ts';
 import { createSchemaWatch } from './daemon/upkeep/schema-watch.ts';
@@ -203,9 +203,9 @@ function createAlerting(
     onEvents: () => loops.wake('notifier'),
   });
   const url = settings.slack.deadMansSwitch;
-  const heartbeat =
-    url === null ? null : createHeartbeat({ ...base, ceilings: channelCeilings(settings), url, way: wayTo(url, settings) });
+  const deadMansSwitch =
+    url === null ? null : createDeadMansSwitch({ ...base, ceilings: channelCeilings(settings), url, way: wayTo(url, settings) });
   const present = configured.filter(({ showsPresent }) => showsPresent);
   const repeats = present.length === 0 ? null : createPresentAlerts({ sql, clock, log, channels: present });
-  return { judge, hostWatch, troubles, heartbeat, repeats };
+  return { judge, hostWatch, troubles, deadMansSwitch, repeats };
 }

@@ -27,7 +27,7 @@ import { checkNow } from '../overview/needs.ts';
 import { otherSettings } from '../running-daemons.ts';
 import { secretsOf } from '../subscribers/secrets.ts';
 import { checkDatabase } from './database.ts';
-import { checkHeartbeat } from './dead-mans-switch.ts';
+import { checkDeadMansSwitch } from './dead-mans-switch.ts';
 import { checkPort } from './port.ts';
 import { brokersOf, checkBroker, checkChannel, checkWebhook, restingOf, webhooksOf } from './receivers.ts';
 import { checkSecrets } from './secrets.ts';
@@ -106,7 +106,7 @@ async function* examineSettings(settings: Settings, { migrations, site, quiet, a
       run(channelTitle(channel), (report) => checkChannel(report, asked), (ping?.within ?? 0) + MARGIN);
     }
     if (data !== null && settings.slack.deadMansSwitch !== null)
-      run("dead man's switch", (report) => checkHeartbeat(report, data, channelCeilings(settings)));
+      run("dead man's switch", (report) => checkDeadMansSwitch(report, data, channelCeilings(settings)));
     const { traces } = settings;
     if (traces !== null) run('traces', (report) => checkTraces(report, traces));
     run('sites', async () => checkCredentials({ sites }), QUERY_WITHIN);

@@ -12,7 +12,7 @@ import { checked, type Finding, findingBody, reporterOf } from '../overview/find
 import { checkNow } from '../overview/needs.ts';
 import { endingFindings } from '../overview/server.ts';
 import { livingDaemons } from '../running-daemons.ts';
-import { checkHeartbeat } from './dead-mans-switch.ts';
+import { checkDeadMansSwitch } from './dead-mans-switch.ts';
 
 /** The page waits for it. */
 const WITHIN: Milliseconds = 3_000;
@@ -33,8 +33,10 @@ export async function ownFindings(sql: Sql, settings: OwnSettings, certificates:
   if (settings.slack.deadMansSwitch === null) return ending;
   // A daemon that has just been started calls it within a minute.
   const isEarly = (await livingDaemons(sql)).every(({ startedAt }) => Date.now() - startedAt < CALLED_WITHIN);
-  const heartbeat = isEarly ? [] : await checkHeartbeat(reporterOf("dead man's switch"), sql, channelCeilings(settings));
-  return [...ending, ...heartbeat];
+  const deadMansSwitch = isEarly
+    ? []
+    : await checkDeadMansSwitch(reporterOf("dead man's switch"), sql, channelCeilings(settings));
+  return [...ending, ...deadMansSwitch];
 }
 
 export type OwnSettings = Pick<Settings, 'apiKeys' | 'slack' | 'channels'>;

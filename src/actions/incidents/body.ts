@@ -39,7 +39,7 @@ export function incidentBody(row: IncidentRow) {
     count,
     peak,
     alarm: alarm === null ? null : { ...alarm, at: isoTime(alarm.at), since: isoTime(alarm.since) },
-    saidAt: isoTimeOrNull(row.alertedAt),
+    alertedAt: isoTimeOrNull(row.alertedAt),
     owner,
     acknowledged: acknowledgedAt === null ? null : { at: isoTime(acknowledgedAt), by: owner ?? '', note: row.acknowledgedNote },
     answer: answer === null ? null : { ...answer, at: isoTime(answer.at) },
