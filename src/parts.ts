@@ -33,7 +33,7 @@ import { rankToPost } from './domain/replicas/direct-alert.ts';
 import { type TroubleSeen, troublesSeen } from './domain/replicas/loop-health.ts';
 import type { Store } from './postgres/open.ts';
 import type { Naming } from './postgres/shards/named.ts';
-import { createLimits } from './postgres/stays/limits.ts';
+import { createStayLimits } from './postgres/stays/limits.ts';
 import { type Clock, type FollowingClock, realClock } from './runtime/clock.ts';
 import type { Logger } from './runtime/logger.ts';
 import { createHealth } from './runtime/loops/health.ts';
@@ -94,7 +94,7 @@ export function createBase(given: {
     health,
     meters: createMeters(),
     loops: createLoops({ clock, log, health }),
-    limits: createLimits({ sql, clock, policy: settings.policy }),
+    limits: createStayLimits({ sql, clock, policy: settings.policy }),
     secrets: secretsOf(settings),
   };
 }

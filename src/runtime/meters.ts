@@ -34,7 +34,7 @@ export interface Exemplar {
 /** How values are spread: how many were at most each limit, and their sum. */
 export interface Spread {
   /** Upper limits, rising. */
-  readonly limits: readonly number[];
+  readonly bounds: readonly number[];
   /** One for each limit, and one for what is beyond the last. */
   readonly counts: readonly number[];
   /** The latest value within each limit that was added with an id, in the places of `counts`. */
@@ -74,10 +74,10 @@ export interface SubscriberMeter {
 
 export type Meters = ReturnType<typeof createMeters>;
 
-const CALL_LIMITS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
+const CALL_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
 /** From a webhook at once to one on the last entry of the schedule. */
-const LATENCY_LIMITS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 1_800, 7_200, 86_400];
-const BATCH_LIMITS = [1, 10, 50, 100, 250, 500, 1_000];
+const LATENCY_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 1_800, 7_200, 86_400];
+const BATCH_BOUNDS = [1, 10, 50, 100, 250, 500, 1_000];
 
 /** Meters at zero. */
 export function createMeters() {
@@ -99,7 +99,7 @@ export function createMeters() {
     },
     databaseChanges,
     /** Seconds that a statement took which recorded polls, the wait for a connection included, and how many it recorded. */
-    recording: { took: createSpread(CALL_LIMITS), polls: createSpread(BATCH_LIMITS) },
+    recording: { took: createSpread(CALL_BOUNDS), polls: createSpread(BATCH_BOUNDS) },
     sites: (): ReadonlyMap<string, SiteMeter> => sites,
     subscribers: (): ReadonlyMap<string, SubscriberMeter> => subscribers,
     events: (): ReadonlyMap<string, number> => events,
@@ -117,7 +117,7 @@ function madeOnce<Meter>(meters: Map<string, Meter>, name: string, make: () => M
 
 function createSiteMeter(): SiteMeter {
   const polls = { seen: 0, same: 0, unknown: 0, malformed: 0, throttled: 0, refused: 0, unreachable: 0 };
-  const took = createSpread(CALL_LIMITS);
+  const took = createSpread(CALL_BOUNDS);
   let greatestLag: Milliseconds = 0;
   return {
     polls,
@@ -143,7 +143,7 @@ function createSiteMeter(): SiteMeter {
 
 function createSubscriberMeter(): SubscriberMeter {
   const attempts = { delivered: 0, failed: 0, exhausted: 0, gone: 0 };
-  const latency = createSpread(LATENCY_LIMITS);
+  const latency = createSpread(LATENCY_BOUNDS);
   return {
     attempts,
     latency,
@@ -156,18 +156,18 @@ function createSubscriberMeter(): SubscriberMeter {
 }
 
 /** A spread of nothing yet. */
-function createSpread(limits: readonly number[]): Spread {
-  const counts = limits.map(() => 0).concat(0);
+function createSpread(bounds: readonly number[]): Spread {
+  const counts = bounds.map(() => 0).concat(0);
   const exemplars: (Exemplar | undefined)[] = counts.map(() => undefined);
   let sum = 0;
   return {
-    limits,
+    bounds,
     counts,
     exemplars,
     sum: () => sum,
     add: (value, id) => {
       let place = 0;
-      while (place < limits.length && value > limits[place]!) place += 1;
+      while (place < bounds.length && value > bounds[place]!) place += 1;
       counts[place]! += 1;
       sum += value;
       if (id !== undefined) exemplars[place] = { id, value, at: Date.now() };

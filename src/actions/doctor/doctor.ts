@@ -15,7 +15,7 @@ import type { Milliseconds } from '../../domain/values/time.ts';
 import { describeConnectionError } from '../../postgres/address/database-url.ts';
 import { agreeOnSession } from '../../postgres/connection/agreement.ts';
 import { connect, type Sql } from '../../postgres/connection/database.ts';
-import { limitsFor } from '../../postgres/connection/server-limits.ts';
+import { sessionLimitsFor } from '../../postgres/connection/session-limits.ts';
 import { startEmbedded } from '../../postgres/embedded/embedded.ts';
 import { hasEmbedded } from '../../postgres/embedded/present.ts';
 import { isUsable, schemaStatus } from '../../postgres/migrations/schema.ts';
@@ -231,9 +231,9 @@ async function openDatabase({ databaseUrl, dataDir, poolMode }: Settings) {
     return { ...nothing, findings: [report.failed(error.message, `mend that, or set DATABASE_URL`)] };
   }
   const url = databaseUrl ?? embedded!.url;
-  const asked = { limits: limitsFor(DATABASE_WITHIN), ...(embedded === null && { poolMode }) };
-  const { limits, lacking } = await agreeOnSession(url, asked);
-  const sql = connect(url, { max: 4, name: 'doctor', limits });
+  const asked = { sessionLimits: sessionLimitsFor(DATABASE_WITHIN), ...(embedded === null && { poolMode }) };
+  const { sessionLimits, lacking } = await agreeOnSession(url, asked);
+  const sql = connect(url, { max: 4, name: 'doctor', sessionLimits });
   const close = async (): Promise<void> => {
     await sql.end({ timeout: 1 });
     await embedded?.stop();

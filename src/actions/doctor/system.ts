@@ -51,7 +51,7 @@ export async function readSystem(sql: Sql, { keys, own, described }: SystemWante
   ]);
   return {
     versions: { package: packageVersion(), node: process.versions.node, postgres: facts.versionText, schema },
-    database: { connections: facts.limits[0]!.used, maxConnections: facts.limits[0]!.most },
+    database: { connections: facts.connectionLimits[0]!.used, maxConnections: facts.connectionLimits[0]!.most },
     keys: keys.map(({ name, scopes, expires }) => ({ name, scopes: [...scopes], expiresAt: isoTimeOrNull(expires) })),
     findings: [...mine, ...found].map(findingBody),
     settings: described.map(({ name, text, origin }) => ({ name, text, origin })),

@@ -9,13 +9,13 @@ import { orderCounts } from '../../postgres/incidents/paid-twice.ts';
 import { readSiteCalls } from '../../postgres/polling/site-calls.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
 import { readDwell, USUAL_WINDOW } from '../../postgres/stays/dwell.ts';
-import type { Limits } from '../../postgres/stays/limits.ts';
+import type { StayLimits } from '../../postgres/stays/limits.ts';
 import { siteCallsBody } from './site-calls.ts';
 
 /** What is known of a site; `settings`: undefined for one that is no longer configured. */
 export async function readSite(
   sql: Sql,
-  { name, settings, limits }: { name: string; settings: SiteSettings | undefined; limits: Limits },
+  { name, settings, limits }: { name: string; settings: SiteSettings | undefined; limits: StayLimits },
 ) {
   const [rows, calls, orders] = await Promise.all([
     databaseNow(sql).then((now) => readDwell(sql, now - USUAL_WINDOW, name)),

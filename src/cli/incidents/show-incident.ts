@@ -1,7 +1,7 @@
 /** Shows one incident: what is wrong, what that rests on, the likely causes, the alerts, and who looks after it. */
 
 import { readClock } from '../../actions/database.ts';
-import { learnedLimits } from '../../actions/flow/limits.ts';
+import { learnedLimits } from '../../actions/flow/stay-limits.ts';
 import { incidentDetails } from '../../actions/incidents/body.ts';
 import { type IncidentRow, type IncidentStory, storyOf } from '../../actions/incidents/incidents.ts';
 import { comingEnd, lengthOf, placeOf, whatOf } from '../../actions/incidents/words.ts';

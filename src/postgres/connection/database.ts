@@ -37,8 +37,8 @@ export interface ConnectOptions {
   readonly orderedPlans?: boolean;
   /** A connection whose server is silent for that long while it owes an answer is broken off; by default never. */
   readonly answerWithin?: Milliseconds;
-  /** Limits of the server for each session; see server-limits.ts. None by default, because commands may run long statements. */
-  readonly limits?: Readonly<Record<string, Milliseconds>>;
+  /** Limits of the server for each session; see session-limits.ts. None by default, because commands may run long statements. */
+  readonly sessionLimits?: Readonly<Record<string, Milliseconds>>;
   /** In place of the URL's `connect_timeout`. */
   readonly connectWithinSeconds?: number;
   /** Whether statements are prepared, as they are by default; never behind a pooler in transaction mode. */
@@ -99,7 +99,7 @@ const types = {
  */
 export function connect(url: string, options: ConnectOptions = {}): Sql {
   const { max = 10, name, onNotice = () => {}, steadyPlans = false, orderedPlans = false } = options;
-  const { answerWithin, limits = {}, connectWithinSeconds, bare = false, prepared = !bare } = options;
+  const { answerWithin, sessionLimits = {}, connectWithinSeconds, bare = false, prepared = !bare } = options;
   const isPrepared = prepared && !agreedOn(url).isPooled;
   const parsed = parseDatabaseUrl(url);
   const application = name === undefined ? 'purchase-watch' : `purchase-watch ${name}`;
@@ -117,7 +117,12 @@ export function connect(url: string, options: ConnectOptions = {}): Sql {
       ...INSTANTS_AS_READ,
       ...(bare
         ? {}
-        : settingsAtStart(url, { ...PLANS, ...(steadyPlans && STEADY_PLANS), ...(orderedPlans && ORDERED_PLANS), ...limits })),
+        : settingsAtStart(url, {
+            ...PLANS,
+            ...(steadyPlans && STEADY_PLANS),
+            ...(orderedPlans && ORDERED_PLANS),
+            ...sessionLimits,
+          })),
     },
   });
   // A statement that is not prepared asks for its types first, which is no end of a transaction: behind another statement on the
@@ -180,7 +185,7 @@ export interface Session {
   readonly closed: Promise<void>;
 }
 
-/** As limitsFor has it. */
+/** As sessionLimitsFor has it. */
 const UNENDED = { idle_session_timeout: 0 };
 
 /** Opens a session with its first query. Unlike a pool's connections it is never replaced by another one. */

@@ -182,7 +182,7 @@ describe('a purchase', () => {
       insert into purchase_watch_internal.silences (created_at, starts_at, ends_at, reason, created_by)
       values (${at(295)}, ${at(295)}, ${at(415)}, 'deploy', 'me')`;
     await renewed();
-    const hasty = connect(database.url, { max: 1, limits: { lock_timeout: 500 } });
+    const hasty = connect(database.url, { max: 1, sessionLimits: { lock_timeout: 500 } });
     const left = await database.sql.begin(async (tx) => {
       await tx`select from purchase_watch.purchases order by id limit 1 for update`;
       await tx`select from purchase_watch_internal.silences for update`;
