@@ -9,7 +9,7 @@ import { type ParsedUrl, parseDatabaseUrl } from '../address/database-url.ts';
 import { agreedOn, settingsAtStart } from './agreed.ts';
 import { INSTANTS_AS_READ, parseInstant, writeInstant } from './instants.ts';
 import { hostsOf } from './primary.ts';
-import { createSockets, type SocketOptions, type Sockets } from './watched-socket.ts';
+import { createSockets, type SocketOptions } from './watched-socket.ts';
 import { type Begin, endedWithConnection, inTurns, noticeReadOnly } from './wrapped-pool.ts';
 
 interface OwnTypes extends Record<string, unknown> {
@@ -134,12 +134,16 @@ export function connect(url: string, options: ConnectOptions = {}): Sql {
 /** A column is renamed when a statement is described, not with each row. Names in JSON, and those that a statement itself uses, stay. */
 const IN_CAMEL_CASE = { column: { from: postgres.toCamel } };
 
-function socketsFor(parsed: ParsedUrl, options: Omit<SocketOptions, 'findHost'>): Sockets {
+function socketsFor(parsed: ParsedUrl, options: Omit<SocketOptions, 'findHost'>) {
   return createSockets(parsed, { ...options, findHost: hostsOf(parsed)?.find });
 }
 
 /** A pool on these sockets. When the pool has ended, no socket of it is left. */
-function open(parsed: ParsedUrl, sockets: Sockets, options: postgres.Options<Record<string, postgres.PostgresType>>): Sql {
+function open(
+  parsed: ParsedUrl,
+  sockets: ReturnType<typeof createSockets>,
+  options: postgres.Options<Record<string, postgres.PostgresType>>,
+): Sql {
   // The driver's TypeScript types lack the option `socket`.
   const given = {
     ...parsed.options,
@@ -179,17 +183,16 @@ const ORDERED_PLANS = { enable_sort: 'off' };
 export const EVERY_PLAN = { ...PLANS, ...STEADY_PLANS, ...ORDERED_PLANS };
 
 /** One connection outside of pools: its notifications and session locks end with it. */
-export interface Session {
-  readonly sql: Sql;
-  /** Resolves when the connection is gone. The next query would open another one. */
-  readonly closed: Promise<void>;
-}
+export type Session = ReturnType<typeof openSession>;
 
 /** As sessionLimitsFor has it. */
 const UNENDED = { idle_session_timeout: 0 };
 
-/** Opens a session with its first query. Unlike a pool's connections it is never replaced by another one. */
-export function openSession(url: string, name: string, onNotify?: (channel: string, payload: string) => void): Session {
+/**
+ * Opens a session with its first query. Unlike a pool's connections it is never replaced by another one. `closed` resolves when
+ * the connection is gone; the next query would open another one.
+ */
+export function openSession(url: string, name: string, onNotify?: (channel: string, payload: string) => void) {
   const parsed = parseDatabaseUrl(url);
   const closed = Promise.withResolvers<void>();
   const sql = open(parsed, socketsFor(parsed, {}), {
