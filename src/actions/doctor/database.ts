@@ -17,7 +17,7 @@ import { wrongEncoding } from '../../postgres/migrations/encoding.ts';
 import { isUsable, schemaDifference, schemaStatus } from '../../postgres/migrations/schema.ts';
 import { type ServerFacts, serverFacts } from '../../postgres/reports/inspect.ts';
 import { type Finding, offsetInWords, type Reporter, wallClockAt } from '../overview/finding.ts';
-import { livingDaemons } from '../running-daemons.ts';
+import { runningReplicas } from '../running-replicas.ts';
 
 const OLDEST_VERSION = 150_000;
 /** How long sessions may take to be there all at once. */
@@ -144,7 +144,7 @@ async function connections(
   { connectionLimits, hasSchema }: ServerFacts,
   { sql, url, each }: { sql: Sql; url: string; each: number },
 ): Promise<Finding> {
-  const replicas = Math.max(LEAST_REPLICAS, hasSchema ? (await livingDaemons(sql).catch(() => [])).length : 0);
+  const replicas = Math.max(LEAST_REPLICAS, hasSchema ? (await runningReplicas(sql).catch(() => [])).length : 0);
   const reached = limitReached(report, { connectionLimits }, { replicas, each });
   if (reached !== null) return reached;
   const used = usedOf(connectionLimits);

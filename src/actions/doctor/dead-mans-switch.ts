@@ -9,14 +9,14 @@ import { channelsForPeople, lastSwitchCall } from '../../postgres/shards/dead-ma
 import type { Finding, Reporter } from '../overview/finding.ts';
 
 /** Called every minute; one that is late by another is not. */
-const LATE: Milliseconds = 2 * 60_000;
+const CALLED_WITHIN: Milliseconds = 2 * 60_000;
 
 /** `ceilings`: how many messages an hour each channel for people may get, by its subscriber's name. */
 export async function checkDeadMansSwitch(report: Reporter, sql: Sql, ceilings: ReadonlyMap<string, number>): Promise<Finding[]> {
   const now = await databaseNow(sql);
   const [at, people] = [await lastSwitchCall(sql), await channelsForPeople(sql, now, ceilings)];
   const ago = at === null ? null : Math.max(Math.round(now - at), 0);
-  if (ago !== null && ago <= LATE) return [report.ok(`it was called ${humanDuration(ago)} ago`)];
+  if (ago !== null && ago <= CALLED_WITHIN) return [report.ok(`it was called ${humanDuration(ago)} ago`)];
   const found = ago === null ? 'it was never called' : `it was called ${humanDuration(ago)} ago for the last time`;
   return [report.warning(found, todoFor(people, now))];
 }

@@ -24,7 +24,7 @@ import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
 import { machineKeyTrouble } from '../../runtime/secrets/kept-key.ts';
 import { checked, type Finding, type Reporter, reporterOf } from '../overview/finding.ts';
 import { checkNow } from '../overview/needs.ts';
-import { otherSettings } from '../running-daemons.ts';
+import { otherSettings } from '../running-replicas.ts';
 import { secretsOf } from '../subscribers/secrets.ts';
 import { checkDatabase } from './database.ts';
 import { checkDeadMansSwitch } from './dead-mans-switch.ts';

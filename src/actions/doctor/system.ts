@@ -11,13 +11,13 @@ import { packageVersion } from '../../runtime/process/package-version.ts';
 import { checked, type Finding, findingBody, reporterOf } from '../overview/finding.ts';
 import { checkNow } from '../overview/needs.ts';
 import { endingFindings } from '../overview/server.ts';
-import { livingDaemons } from '../running-daemons.ts';
+import { runningReplicas } from '../running-replicas.ts';
 import { checkDeadMansSwitch } from './dead-mans-switch.ts';
 
 /** The page waits for it. */
 const WITHIN: Milliseconds = 3_000;
-/** A dead man's switch is called every minute. */
-const CALLED_WITHIN: Milliseconds = 3 * 60_000;
+/** A daemon that started later than this need not have called the dead man's switch yet. */
+const JUST_STARTED: Milliseconds = 3 * 60_000;
 
 export interface SystemWanted {
   readonly keys: Settings['apiKeys'];
@@ -31,8 +31,7 @@ export interface SystemWanted {
 export async function ownFindings(sql: Sql, settings: OwnSettings, certificates: readonly Expiry[]): Promise<Finding[]> {
   const ending = endingFindings(settings.apiKeys, certificates, Date.now());
   if (settings.slack.deadMansSwitch === null) return ending;
-  // A daemon that has just been started calls it within a minute.
-  const isEarly = (await livingDaemons(sql)).every(({ startedAt }) => Date.now() - startedAt < CALLED_WITHIN);
+  const isEarly = (await runningReplicas(sql)).every(({ startedAt }) => Date.now() - startedAt < JUST_STARTED);
   const deadMansSwitch = isEarly
     ? []
     : await checkDeadMansSwitch(reporterOf("dead man's switch"), sql, channelCeilings(settings));

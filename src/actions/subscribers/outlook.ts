@@ -64,7 +64,7 @@ export async function whyItWaits(
   opening?: Opening,
 ): Promise<string | null> {
   const { id, subscriber: name } = delivery;
-  const [subscriber, head, daemons, now] = await Promise.all([
+  const [subscriber, head, replicas, now] = await Promise.all([
     findSubscriber(sql, name),
     laneHead(sql, id),
     livingReplicas(sql),
@@ -72,7 +72,7 @@ export async function whyItWaits(
   ]);
   const advice = subscriber === null ? null : waitAdvice(subscriber, now, opening);
   if (advice !== null) return `It waits: ${advice}.`;
-  if (daemons.length === 0) return `It waits: ${noDaemonText(await daemonSilence(sql))}.`;
+  if (replicas.length === 0) return `It waits: ${noDaemonText(await daemonSilence(sql))}.`;
   if (head === null || head.id === id) return null;
   const when = head.dueAt > now ? `, which is tried again at ${untilText(head.dueAt, now)}` : '';
   return `It waits for ${deliveryName(head.id)}, ${headText(delivery, (await findDelivery(sql, head.id))?.replayed === true)}${when}.`;

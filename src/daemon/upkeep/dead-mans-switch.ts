@@ -16,7 +16,8 @@ import type { Health } from '../../runtime/loops/health.ts';
 import type { Deps } from '../deps.ts';
 
 const EVERY: Milliseconds = 60_000;
-const SOON: Milliseconds = 1_000;
+/** Until the loops have done their first work, which takes a few seconds. */
+const UNTIL_BEGUN: Milliseconds = 1_000;
 /** When it could not be called, or another replica calls it: soon enough that one lost packet is no alarm. */
 const AGAIN: Milliseconds = 15_000;
 const TIMEOUT: Milliseconds = 10_000;
@@ -76,7 +77,7 @@ export function createDeadMansSwitch({
         return AGAIN;
       }
       // Right after the start nothing is wrong yet.
-      if (!hasBegun(health.seen(), clock.monotonic() - startedAt)) return SOON;
+      if (!hasBegun(health.seen(), clock.monotonic() - startedAt)) return UNTIL_BEGUN;
       const now = clock.now();
       const reason = reasonToWithhold(health.seen(), await channelsForPeople(sql, now, ceilings), now);
       if (reason !== null) {

@@ -149,7 +149,7 @@ export interface Facts {
     /** Until when its lease lasts; null when that replica is gone. */
     readonly leaseUntil: Instant | null;
     /** Replicas whose lease lasts. */
-    readonly daemons: number;
+    readonly replicas: number;
     /** What the settings of the replicas name that take shards; null without one. */
     readonly sharing?: readonly NamingReplica[] | null;
     readonly silence: DaemonSilence;

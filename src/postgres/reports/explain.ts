@@ -97,7 +97,7 @@ const purchaseFacts = (sql: Queries, id: number): Fragment => sql`
 /** Who polls the purchase, and what is before it. */
 const pollFacts = (sql: Queries): Fragment => sql`
   'owner', (select json_build_object('replica', h.owner, 'leaseUntil', ${ms(sql, 'r.expires_at')},
-      'daemons', (select count(*) from purchase_watch_internal.replicas where expires_at > clock_timestamp()),
+      'replicas', (select count(*) from purchase_watch_internal.replicas where expires_at > clock_timestamp()),
       'sharing', (select json_agg(json_build_object('id', l.id, 'startedAt', ${ms(sql, 'l.started_at')}, 'named', l.named))
         from purchase_watch_internal.replicas l where not l.leaving and l.expires_at > clock_timestamp()),
       'silence', (select json_build_object('takesWrites', takes_writes, 'silentMs', silent_ms) from ${silence(sql)} s),

@@ -101,7 +101,7 @@ const SILENCE = { takesWrites: true, silentMs: null };
 const RENAMED = { configured: false, renamedTo: 'no', failingSince: null, lastSuccessAt: null, lastError: null };
 /** Daemons of which one knows se, and the other one no. */
 const TURNS: Facts['owner'] = {
-  ...{ replica: 'a', leaseUntil: NOW + HOUR, daemons: 2, othersDue: 0, silence: SILENCE },
+  ...{ replica: 'a', leaseUntil: NOW + HOUR, replicas: 2, othersDue: 0, silence: SILENCE },
   sharing: [
     { id: 'a', startedAt: T, named: { sites: { no: [] }, subscribers: {} } },
     { id: 'b', startedAt: T, named: { sites: { se: [] }, subscribers: {} } },
@@ -118,7 +118,7 @@ function theFacts({
     order: { payments: [], announcedAt: null, counts: { paid: 0, repeated: 0 } },
     purchase: aPurchase(purchase),
     site: { configured: true, failingSince: null, lastSuccessAt: NOW - SECOND, lastError: null },
-    owner: { replica: 'rep_1', leaseUntil: NOW + 20 * SECOND, daemons: 1, othersDue: 0, silence: SILENCE },
+    owner: { replica: 'rep_1', leaseUntil: NOW + 20 * SECOND, replicas: 1, othersDue: 0, silence: SILENCE },
     firstPoll: null,
     transitions: [{ sequence: 1, from: null, to: CARD, notBefore: null, notAfter: NOW - MINUTE }],
     events: [anEvent()],
@@ -341,13 +341,13 @@ describe('a poll that is late', () => {
   test.each<[string, Parameters<typeof theFacts>[0], RegExp, string | undefined]>([
     [
       'without a daemon',
-      { owner: { replica: null, leaseUntil: null, daemons: 0, othersDue: 3, silence: SILENCE } },
+      { owner: { replica: null, leaseUntil: null, replicas: 0, othersDue: 3, silence: SILENCE } },
       /no daemon is running/,
       'no_daemon',
     ],
     [
       'without an owner',
-      { owner: { replica: 'rep_0', leaseUntil: null, daemons: 2, othersDue: 3, silence: SILENCE } },
+      { owner: { replica: 'rep_0', leaseUntil: null, replicas: 2, othersDue: 3, silence: SILENCE } },
       /its shard has no owner at this moment/,
       'poll_late',
     ],
@@ -383,13 +383,13 @@ describe('a poll that is late', () => {
     ],
     [
       'among others',
-      { owner: { replica: 'r', leaseUntil: NOW + 1, daemons: 1, othersDue: 40, silence: SILENCE } },
+      { owner: { replica: 'r', leaseUntil: NOW + 1, replicas: 1, othersDue: 40, silence: SILENCE } },
       /40 more of its shard are due, and the site's ceiling/,
       'poll_late',
     ],
     [
       'among very many',
-      { owner: { replica: 'r', leaseUntil: NOW + 1, daemons: 1, othersDue: 1_000, silence: SILENCE } },
+      { owner: { replica: 'r', leaseUntil: NOW + 1, replicas: 1, othersDue: 1_000, silence: SILENCE } },
       /a hundred or more of its shard are due/,
       'poll_late',
     ],
@@ -889,12 +889,14 @@ describe('the verdict', () => {
     ['nobody wants it', { subscribers: [], deliveries: [] }, /no subscriber wants its events\.$/],
     [
       'no daemon',
-      { owner: { replica: null, leaseUntil: null, daemons: 0, othersDue: 0, silence: SILENCE } },
+      { owner: { replica: null, leaseUntil: null, replicas: 0, othersDue: 0, silence: SILENCE } },
       /^No daemon is running on this database, so nothing is polled/,
     ],
     [
       'a database that takes no writes',
-      { owner: { replica: null, leaseUntil: null, daemons: 0, othersDue: 0, silence: { takesWrites: false, silentMs: 34_000 } } },
+      {
+        owner: { replica: null, leaseUntil: null, replicas: 0, othersDue: 0, silence: { takesWrites: false, silentMs: 34_000 } },
+      },
       /^No daemon has renewed its lease for 34 s; the database takes no writes, so none can\. Do not start another one\./,
     ],
     [
@@ -939,7 +941,7 @@ describe('the verdict', () => {
   test('of many matters says the two gravest and counts the others', () => {
     const { verdict, matters } = explained({
       purchase: { stateSince: NOW - HOUR, stuckSince: NOW - MINUTE, failures: 2, seenAt: T },
-      owner: { replica: null, leaseUntil: null, daemons: 0, othersDue: 0, silence: SILENCE },
+      owner: { replica: null, leaseUntil: null, replicas: 0, othersDue: 0, silence: SILENCE },
       deliveries: [],
     });
     expect(matters.map(({ code }) => code)).toEqual(['no_daemon', 'delivery_missing', 'stuck', 'poll_failing']);
@@ -951,7 +953,7 @@ describe('the verdict', () => {
   test('of three matters counts the third as one', () => {
     const { verdict } = explained({
       purchase: { stateSince: NOW - HOUR, stuckSince: NOW - MINUTE, failures: 2, seenAt: T },
-      owner: { replica: null, leaseUntil: null, daemons: 0, othersDue: 0, silence: SILENCE },
+      owner: { replica: null, leaseUntil: null, replicas: 0, othersDue: 0, silence: SILENCE },
     });
     expect(verdict).toMatch(/ And 1 more thing is not as it should be; see below\.$/);
   });
