@@ -31,7 +31,6 @@ export interface Deps {
   readonly channels: readonly ChannelRule[];
   readonly policy: AlertPolicy;
   readonly sessionLength: Milliseconds;
-  /** The plan for a site. */
   policyFor(site: string): PollPolicy;
   /** Time that the database's clock skipped: by it, no watch expires and nothing becomes old enough to be deleted. */
   skipped(): SkippedTime;

@@ -168,7 +168,6 @@ type WordsOf<Event extends LogEvent> = Table[Event] extends `${string}: ${infer 
 export type LogEvent = keyof Table;
 /** Of the daemon's own lines; what hinders the process from starting is one of them. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
-/** The events of a level. */
 export type LogEventAt<Level extends LogLevel> = {
   [Event in LogEvent]: Level extends Separated<LevelsOf<Event>> ? Event : never;
 }[LogEvent];

@@ -13,7 +13,6 @@ export interface MetricFamily {
   readonly name: string;
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly help: string;
-  /** The names of its labels. */
   readonly labels: readonly string[];
   /** Of a histogram: what the ids of its exemplars are called. */
   readonly exemplar?: string;

@@ -33,7 +33,6 @@ export async function explain(
   return explainPurchase(facts, { ...policy, schedule: settings.webhooks.schedule });
 }
 
-/** An explanation as its body. */
 export function explanationBody(explanation: Explanation) {
   const { now, purchase, verdict, matters, steps, standing, next } = explanation;
   return {

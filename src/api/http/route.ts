@@ -204,7 +204,6 @@ export function goneSignal({ req, env }: Context<{ Bindings: ApiBindings }>): Ab
   return AbortSignal.any([req.raw.signal, env?.closing].filter((signal) => signal !== undefined));
 }
 
-/** An answer in JSON. */
 export function jsonAnswer<Schema extends z.ZodType>(description: string, schema: Schema) {
   return { description, content: { 'application/json': { schema } } };
 }

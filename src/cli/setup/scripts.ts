@@ -139,7 +139,6 @@ ${lines.join('\n')}
 
 const SCRIPTS = { bash, zsh, fish };
 
-/** The script that a shell loads. */
 export function scriptFor(shell: Shell, places: readonly CommandWords[]): string {
   return SCRIPTS[shell](places);
 }

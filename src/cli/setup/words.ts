@@ -1,7 +1,6 @@
 /** What may follow where, read from what the commands declare. */
 import type { Argument, Command, Option } from 'commander';
 
-/** A word, and what it means. */
 export interface Word {
   readonly text: string;
   readonly means: string;

@@ -62,7 +62,6 @@ function listed<T>(option: string, text: string | undefined, read: (item: string
   return [...new Set(items)];
 }
 
-/** Types of events from an option. */
 export function typesOption(text: string | undefined): string[] | null | undefined {
   return listed('--types', text, readType);
 }

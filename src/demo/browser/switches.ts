@@ -49,7 +49,6 @@ const RUSH = { every: 1_000, most: 14 };
 /** What opens and ends incidents at once takes two polls; what Slack gathers takes the time that the settings name. */
 const GATHERED: Milliseconds = 10_000;
 
-/** The switches by name. */
 export function switchesOf(parts: SwitchParts): ReadonlyMap<string, Switch> {
   const { control } = parts;
   return new Map<string, Switch>([

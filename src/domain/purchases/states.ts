@@ -138,7 +138,6 @@ export const STATE_NAMES = Object.keys(STATES) as readonly StateName[];
 
 const BY_NUMBER: readonly State[] = Object.values(STATES);
 
-/** The default plans by state number. */
 export const DEFAULT_STATE_POLICIES: ReadonlyMap<number, StatePolicy> = new Map(
   BY_NUMBER.map(({ plan }, value) => [value, plan]),
 );

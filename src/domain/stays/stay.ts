@@ -69,7 +69,6 @@ export function stayThatEnded(
   return { state, toState, outcome, enteredAt, at: now, shortest, longest, foundLate: false };
 }
 
-/** A stay that is stuck from now on. */
 export function stayThatBecameStuck(
   { state, since, excused, limit }: { state: number; since: Instant; excused: Milliseconds; limit: Milliseconds },
   { askedAt, now }: { askedAt: Instant; now: Instant },

@@ -7,7 +7,6 @@ import type { Instant } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 import { jsonInstant } from '../connection/instants.ts';
 
-/** A part of an incident. */
 export interface IncidentPart {
   readonly id: string;
   readonly site: string | null;

@@ -7,7 +7,6 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Queries } from '../connection/database.ts';
 import { type DwellRow, readDwell } from './dwell.ts';
 
-/** Limits of stays. */
 export type StayLimits = ReturnType<typeof createStayLimits>;
 
 /** The time over which exits count: long enough for sparse sites, short enough to follow a page that has changed. */
