@@ -11,10 +11,10 @@ import type { DeliveryRow, DeliveryWithAttempts } from '../../postgres/deliverie
 import type { StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
 import { deliveryName } from './names.ts';
 import { stateWord } from './rules.ts';
-import { type SubscriberMeans, unreachableReason } from './subscribers.ts';
+import { type SubscriberDeps, unreachableReason } from './subscribers.ts';
 
 /** What is needed to show addresses, and those of people's channels never. */
-export interface Addresses extends Pick<SubscriberMeans, 'secrets'> {
+export interface Addresses extends Pick<SubscriberDeps, 'secrets'> {
   /** Those that the settings at hand name. */
   readonly configured: readonly SubscriberSettings[];
 }

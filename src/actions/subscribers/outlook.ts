@@ -16,11 +16,11 @@ import { daemonSilence, livingReplicas } from '../../postgres/shards/living-repl
 import { findSubscriber, type StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
 import { deliveryName } from './names.ts';
 import { Refused } from './refused.ts';
-import { requireSubscriber, type SubscriberMeans, unreachableReason } from './subscribers.ts';
+import { requireSubscriber, type SubscriberDeps, unreachableReason } from './subscribers.ts';
 import { offAdvice } from './test-event.ts';
 
 /** The key that opens addresses. Left out, nothing is known of whether they can be read. */
-export type Opening = Pick<SubscriberMeans, 'secrets'>;
+export type Opening = Pick<SubscriberDeps, 'secrets'>;
 
 /** Why a subscriber's deliveries wait, and how to change that; null while they are delivered. */
 export function waitAdvice(subscriber: StoredSubscriber, now: Instant, opening?: Opening): string | null {

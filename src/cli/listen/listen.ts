@@ -97,7 +97,7 @@ export const register = declare(
         await aborted(ending.signal);
       } else {
         const showSecret = keys.made !== null && options.forward !== undefined;
-        await listenAs(own, { name, url, secret: keys.secrets[0]!, wishes: options }, { screen, signal, showSecret });
+        await listenAs(own, { name, url, secret: keys.secrets[0]!, filters: options }, { screen, signal, showSecret });
       }
     } finally {
       await server.close();
